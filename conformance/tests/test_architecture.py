@@ -185,7 +185,7 @@ def _undocumented(node: ast.Module | ast.ClassDef, prefix: str) -> Iterator[str]
 # -------------------------------------------------------------------------------------------------------- the rules
 
 
-def test_there_is_something_to_look_at() -> None:
+def test_there_are_files_to_check() -> None:
     assert {"models/run.py", "checker/cli.py", "traces/format/trace.py", "models/language/syntax.py"} <= set(PRODUCT)
     assert {"conformance/tests/test_architecture.py"} <= set(EVERYTHING)
 
@@ -202,7 +202,7 @@ def test_every_room_has_its_floor(folder: str) -> None:
     assert rooms - {room for floor in FLOORS[folder] for room in floor} == set()
 
 
-def test_a_room_imports_only_what_stands_below_it() -> None:
+def test_a_room_imports_only_lower_rooms() -> None:
     up = [
         f"{here} imports {there}"
         for here, found in graph().items()
@@ -213,14 +213,14 @@ def test_a_room_imports_only_what_stands_below_it() -> None:
     assert up == []
 
 
-def test_no_room_imports_one_that_imports_it() -> None:
+def test_rooms_do_not_import_in_cycles() -> None:
     rooms: dict[str, set[str]] = {}
     for here, found in graph().items():
         rooms.setdefault(room_of(here), set()).update(map(room_of, found))
     assert circles({room: found - {room} for room, found in rooms.items()}) == []
 
 
-def test_no_file_imports_one_that_imports_it() -> None:
+def test_files_do_not_import_in_cycles() -> None:
     assert circles(graph()) == [sorted(f"models/language/{name}.py" for name in ("digest", "model", "starts"))]
 
 
@@ -235,28 +235,28 @@ def test_no_room_is_crowded() -> None:
 
 
 @pytest.mark.parametrize("room", sorted({room_of(name) for name in PRODUCT if not name.endswith(ROOTS)}))
-def test_a_room_says_what_it_is_for(room: str) -> None:
+def test_every_room_has_a_docstring(room: str) -> None:
     text = ast.get_docstring(ast.parse((ROOT / room / "__init__.py").read_text(encoding="utf-8")))
     assert text is not None
     assert len(text.splitlines()[0]) > 20
 
 
 @pytest.mark.parametrize("name", EVERYTHING)
-def test_nobody_imports_a_command(name: str) -> None:
+def test_no_file_imports_a_command(name: str) -> None:
     found = imports_of(name) & set(COMMANDS)
     # The tests of a command, and only they, call it, and the module that it starts with.
     assert not found or name.startswith("conformance/tests/") or name.endswith("/__main__.py")
 
 
 @pytest.mark.parametrize("name", CLUSTER)
-def test_the_cluster_stands_on_its_own(name: str) -> None:
+def test_the_cluster_imports_no_other_package(name: str) -> None:
     ours = {found for found in imports_of(name) if found.startswith("conformance.cluster")}
     assert {found.partition(".")[0] for found in imports_of(name) - ours} <= set(sys.stdlib_module_names)
     assert len((ROOT / name).read_text(encoding="utf-8").splitlines()) <= MOST_LINES_OF_THE_CLUSTER
 
 
 @pytest.mark.parametrize("name", [*PRODUCT, *CLUSTER])
-def test_what_is_public_says_what_it_is_for(name: str) -> None:
+def test_every_public_name_has_a_docstring(name: str) -> None:
     missing = list(undocumented((ROOT / name).read_text(encoding="utf-8")))
     if name.startswith(MODELLING_LANGUAGE):
         missing = [one for one in missing if one == ""]
@@ -297,7 +297,7 @@ def test_styles_and_scripts_are_installed(package: str) -> None:
         ("import numpy, numba, llvmlite.ir\nfrom isrcheck.traces.format.trace import Trace", "checker", set()),
     ],
 )
-def test_a_forbidden_import_is_noticed(text: str, folder: str, found: set[str]) -> None:
+def test_a_forbidden_import_is_detected(text: str, folder: str, found: set[str]) -> None:
     assert strangers(imported(text, folder), folder) == found
 
 
@@ -309,11 +309,11 @@ def test_a_forbidden_import_is_noticed(text: str, folder: str, found: set[str]) 
         "from isrcheck.checker.cli import main",
     ],
 )
-def test_an_import_of_a_command_is_noticed(text: str) -> None:
+def test_an_import_of_a_command_is_detected(text: str) -> None:
     assert "isrcheck.checker.cli" in imported(text, "traces")
 
 
-def test_a_missing_docstring_is_noticed() -> None:
+def test_a_missing_docstring_is_detected() -> None:
     text = (
         "import os\n\n\ndef f():\n    pass\n\n\ndef _g():\n    pass\n\n\n"
         'class C:\n    """Says."""\n\n    def m(self):\n        pass\n\n    def __len__(self):\n        return 0\n'
@@ -326,6 +326,6 @@ NAMED_FILE = re.compile(r"\b(?:models|traces|checker|conformance|benchmarks)/[\w
 
 
 @pytest.mark.parametrize("path", [*PRODUCT, *CLUSTER, *DOCUMENTS])
-def test_a_file_that_is_named_is_there(path: str) -> None:
+def test_every_named_file_exists(path: str) -> None:
     named_files = set(NAMED_FILE.findall((ROOT / path).read_text(encoding="utf-8")))
     assert {name for name in named_files if not (ROOT / name).is_file()} == set()

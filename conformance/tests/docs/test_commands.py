@@ -75,14 +75,14 @@ def console(tmp_path, monkeypatch, capsys):
 
 
 @pytest.mark.parametrize("path", [one for one in PAGES if consoles(one)], ids=name_of)
-def test_commands_print_what_the_document_shows(path, console, rewrite):
+def test_commands_print_the_output_in_the_document(path, console, rewrite):
     expected = [block for block in consoles(path) if not KINDS & set(block.info)]
     assert compare(path, console, exhaustive=False, rewrite=rewrite) == sum(len(exchanges(block)) for block in expected)
 
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("path", [one for one in PAGES if has(one, "exhaustive")], ids=name_of)
-def test_long_commands_print_what_the_document_shows(path, console, rewrite):
+def test_long_commands_print_the_output_in_the_document(path, console, rewrite):
     expected = [block for block in consoles(path) if "example" not in block.info]
     assert compare(path, console, exhaustive=True, rewrite=rewrite) == sum(len(exchanges(block)) for block in expected)
 
@@ -119,7 +119,7 @@ def test_output_is_compared_line_by_line(shown, told, same):
     assert agrees(shown, told) == same
 
 
-def test_a_wrong_document_is_noticed(tmp_path, console):
+def test_wrong_output_in_a_document_is_detected(tmp_path, console):
     path = tmp_path / "wrong.md"
     path.write_text("```text file=lines.txt\none\n```\n\n```console\n$ cat lines.txt\none\n$ echo $?\n1\n```\n")
     with pytest.raises(pytest.fail.Exception, match=r"wrong\.md:8: \$ echo \$\?"):
@@ -140,6 +140,6 @@ def test_a_wrong_document_is_noticed(tmp_path, console):
         ("... one", "one two", "... one ..."),
     ],
 )
-def test_a_line_is_replaced_by_the_one_that_resembles_it(shown, told, result):
+def test_a_line_is_replaced_by_the_most_similar_one(shown, told, result):
     assert brought_up_to_date(shown.split(), told.split()) == result.split()
     assert agrees("".join(f"{one}\n" for one in result.split()), "".join(f"{one}\n" for one in told.split()))

@@ -27,7 +27,7 @@ def test_every_action_is_in_the_table():
     assert sorted(first_column("docs/kafka_model.md", "Actions")) == sorted(action.name for action in KAFKA.actions)
 
 
-def test_every_promise_is_in_the_table():
+def test_every_property_is_in_the_table():
     promises = [one.name for one in KAFKA.properties if one.kind.value in ("always", "always_step")]
     assert first_column("docs/kafka_model.md", "Promises") == promises
 
@@ -58,7 +58,7 @@ def test_every_room_is_on_the_tour(folder):
     assert rooms == set(re.findall(rf"\[`(\w+)/`\]\(\.\./{folder}/\w+\)", text))
 
 
-def test_the_matrix_is_the_record():
+def test_the_matrix_in_the_document_is_the_record():
     record = tomllib.loads((PROJECT / "models" / "verdicts.toml").read_text(encoding="utf-8"))["run"]
     violated, permitted = (
         {(run["protocol"], name): depth for run in record for name, depth in run[kind].items()}

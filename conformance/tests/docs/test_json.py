@@ -85,23 +85,23 @@ def no_proofs_of_the_matrix(request):
         request.getfixturevalue("no_proofs")
 
 
-def test_the_schema_is_a_schema():
+def test_the_schema_is_valid():
     Draft202012Validator.check_schema(SCHEMA)
 
 
 @pytest.mark.parametrize(("form", "words"), FORMS, ids=lambda word: word.replace(str(DURABLE), DURABLE.name))
-def test_the_object_is_what_the_schema_says(check_json, form, words):
+def test_the_object_matches_the_schema(check_json, form, words):
     content = check_json(words)
     error = best_match(validator(form).iter_errors(content))
     assert error is None, f"{list(error.absolute_path)}: {error.message}"
     assert forms_of(content) == [form]
 
 
-def test_every_form_is_asked_for():
+def test_every_form_of_the_command_is_tested():
     assert {one["$ref"].removeprefix("#/$defs/") for one in SCHEMA["oneOf"]} == {form for form, _ in FORMS}
 
 
-def test_the_page_is_made_from_the_schema():
+def test_the_page_is_generated_from_the_schema():
     assert (PROJECT / "docs" / "json.md").read_text(encoding="utf-8") == reference()
 
 
@@ -118,7 +118,7 @@ def test_the_page_is_made_from_the_schema():
         lambda run: run.update(nodes=1),
     ],
 )
-def test_an_object_that_is_not_described_is_noticed(check_json, form, spoil):
+def test_an_undescribed_object_is_detected(check_json, form, spoil):
     content = check_json(form)
     assert forms_of(content) == ["model"]
     spoiled = deepcopy(content)

@@ -120,7 +120,7 @@ def followed(tmp_path: Path, text: str) -> list[Outcome]:
     return list(follow_log(path))
 
 
-def test_every_bug_is_caught_or_has_a_reason() -> None:
+def test_every_bug_is_rejected_or_has_a_reason() -> None:
     assert sorted([*CAUGHT, *NEVER_MADE, *ALLOWED], key=lambda bug: bug.name) == sorted(Bug, key=lambda bug: bug.name)
     assert (len(CAUGHT), len(NEVER_MADE), len(ALLOWED)) == (18, 3, 1)
 
@@ -139,11 +139,11 @@ def test_a_run_with_a_bug_is_rejected(tmp_path: Path, bug: Bug) -> None:
 
 @pytest.mark.parametrize("protocol", ["0.10", "2.1"])
 @pytest.mark.parametrize("bug", NEVER_MADE, ids=lambda bug: bug.name)
-def test_a_bug_without_an_occasion_leaves_the_log_as_it_is(bug: Bug, protocol: str) -> None:
+def test_a_bug_without_an_opportunity_does_not_change_the_log(bug: Bug, protocol: str) -> None:
     assert recorded(protocol, 1, 500, bug) == recorded(protocol, 1, 500, None)
 
 
-def test_the_model_itself_appends_a_retry_again(tmp_path: Path) -> None:
+def test_the_model_also_appends_a_retry_again(tmp_path: Path) -> None:
     """A cluster with DUPLICATE_APPENDED does what every cluster does whose producers are not idempotent."""
     header = Header("by hand", "2.1", {"retries": 1, "start_isr": 7}, state={"log_record[0]": [None, None]})
     appended = Event("by hand", 1, 0, "producer_appends", {"leader": 0}, {"log_record[0]": [0, None]})

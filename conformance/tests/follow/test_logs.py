@@ -179,13 +179,13 @@ LINES = [
 
 
 @pytest.mark.parametrize(("line", "message"), LINES, ids=[message[:40] for _, message in LINES])
-def test_a_line_that_is_none_is_refused(tmp_path: Path, line: bytes, message: str) -> None:
+def test_an_invalid_line_is_refused(tmp_path: Path, line: bytes, message: str) -> None:
     lines = good().encode().split(b"\n")
     lines[2] = line
     assert refusal(tmp_path, b"\n".join(lines)).startswith(message)
 
 
-def test_a_file_that_is_cut_is_refused_wherever_it_is_cut(tmp_path: Path) -> None:
+def test_a_file_cut_anywhere_is_refused(tmp_path: Path) -> None:
     content = good().encode()
     last = content.rstrip(b"\n").rindex(b"\n") + 1
     for end in (last + 1, last + 40, len(content) - 2, len(content) - 1):
@@ -209,7 +209,7 @@ def test_lines_of_two_runs_do_not_mix(tmp_path: Path) -> None:
     assert refusal(tmp_path, again) == "27: run 2.1 occurs twice; give every run its own name"
 
 
-def test_a_damaged_line_after_a_rejection_is_refused_all_the_same(tmp_path: Path) -> None:
+def test_a_damaged_line_after_a_rejection_is_refused_too(tmp_path: Path) -> None:
     lines = [json.loads(line) for line in changed(3, put("log_start_offset[0]", 0, "state")).splitlines()]
     lines[2]["state"] = {"log_end_offset[0]": 12}
     path = tmp_path / "log.ndjson"
@@ -230,7 +230,7 @@ def test_a_log_of_another_configuration_is_refused(tmp_path: Path) -> None:
         list(follow_log(path, values={"replicas": 2}))
 
 
-def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
+def test_a_missing_file_is_refused(tmp_path: Path) -> None:
     for path in (tmp_path / "no.ndjson", tmp_path):
         with pytest.raises(UsageError, match="; give a log that can be read"):
             list(follow_log(path))
@@ -254,7 +254,7 @@ def test_a_member_named_twice_is_refused(tmp_path: Path) -> None:
     assert message == "3: removed is a whole number; it has to be a list of numbers"
 
 
-def test_every_action_has_an_actor_or_is_the_controllers_or_a_clients() -> None:
+def test_every_action_has_an_acting_broker_or_is_of_controller_or_client() -> None:
     without_one = []
     for action in registry.load("kafka")[0].actions:
         actor = actor_of(action.name)
@@ -265,7 +265,7 @@ def test_every_action_has_an_actor_or_is_the_controllers_or_a_clients() -> None:
     assert [name for name in without_one if not name.startswith(("controller_", "coordinator_"))] == ["send_is_lost"]
 
 
-def test_what_is_written_is_read_back(tmp_path: Path) -> None:
+def test_a_written_file_is_read_back(tmp_path: Path) -> None:
     header = Header(
         "x", "0.11", {"replicas": 2}, {"FOLLOWER_SKIP": "SAME_LEADER"}, {"is_up": [True, True]}, 3, "by hand"
     )
@@ -298,7 +298,7 @@ def with_cell(value: Any, path: tuple[int, ...], cell: Any) -> Any:
     max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture], derandomize=True
 )
 @given(data=st.data())
-def test_no_log_is_accepted_in_which_one_cell_is_another(tmp_path: Path, data: st.DataObject) -> None:
+def test_no_log_with_one_changed_cell_is_accepted(tmp_path: Path, data: st.DataObject) -> None:
     lines = [json.loads(line) for line in good().splitlines()]
     said = data.draw(st.sampled_from(lines))["state"]
     key = data.draw(st.sampled_from(sorted(said)))
@@ -318,7 +318,7 @@ def test_no_log_is_accepted_in_which_one_cell_is_another(tmp_path: Path, data: s
     max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture], derandomize=True
 )
 @given(data=st.data())
-def test_no_change_of_a_log_is_more_than_bad_input(tmp_path: Path, data: st.DataObject) -> None:
+def test_any_change_of_a_log_is_bad_input_at_worst(tmp_path: Path, data: st.DataObject) -> None:
     """A value that is changed, lines that are swapped, dropped or cut: a verdict, or UsageError, and nothing else."""
     lines = good().splitlines()
     number = data.draw(st.integers(0, len(lines) - 1))

@@ -79,7 +79,7 @@ def test_other_configurations_follow_too(tmp_path: Path, more: Said) -> None:
     assert {outcome.verdict for outcome in outcomes} == {Verdict.FOLLOWS}, [o.spell() for o in outcomes if o.verdict]
 
 
-def test_the_rare_things_happen_too() -> None:
+def test_rare_events_happen_too() -> None:
     text = recorded(Plan("0.10", 3, events=1_200, min_insync_replicas=3)) + recorded(Plan(events=300, acks="0"))
     taken = {line["action"] for line in lines_of(text) if "action" in line}
     assert taken >= {
@@ -88,7 +88,7 @@ def test_the_rare_things_happen_too() -> None:
     }
 
 
-def test_the_same_plan_gives_the_same_log_wherever_the_brokers_keep_theirs(tmp_path: Path) -> None:
+def test_the_same_plan_gives_the_same_log_with_any_storage(tmp_path: Path) -> None:
     plan, stream = Plan(seed=5, events=300, missing=0.1, unseen=0.1, untold=0.1), io.StringIO()
     assert record(plan, stream, "log", tmp_path) == stream.getvalue().count("\n")
     assert stream.getvalue() == recorded(plan)
@@ -97,7 +97,7 @@ def test_the_same_plan_gives_the_same_log_wherever_the_brokers_keep_theirs(tmp_p
 
 
 @pytest.mark.parametrize("protocol", GENERATIONS)
-def test_what_is_missing_is_filled_in(tmp_path: Path, protocol: str) -> None:
+def test_missing_events_are_bridged(tmp_path: Path, protocol: str) -> None:
     plan = Plan(protocol, seed=2, events=250, missing=0.03, unseen=0.3, untold=0.3)
     outcomes = followed(tmp_path, recorded(plan))
     assert {outcome.verdict for outcome in outcomes} == {Verdict.FOLLOWS}
@@ -105,7 +105,7 @@ def test_what_is_missing_is_filled_in(tmp_path: Path, protocol: str) -> None:
     assert max(outcome.largest for outcome in outcomes) > 1
 
 
-def test_nothing_but_the_actions_is_enough(tmp_path: Path) -> None:
+def test_actions_without_arguments_and_states_suffice(tmp_path: Path) -> None:
     """Their arguments, and all that was seen, can be gone; the possibilities grow."""
     lines = lines_of(recorded(Plan(seed=2, events=14)))
     for line in lines[1:]:
@@ -152,7 +152,7 @@ def without_line(text: str) -> str:
     ],
     ids=lambda value: value.name if isinstance(value, ModelGap) else "",
 )
-def test_what_the_model_leaves_out_is_rejected_where_it_is_allowed(
+def test_allowed_model_gaps_lead_to_rejections(
     tmp_path: Path, difference: ModelGap, protocol: str, seed: int, run: str, line: int, candidate: str
 ) -> None:
     """A test that fails here may be good news: the model has learnt of it. Then take the difference out of plan.py."""
@@ -194,7 +194,7 @@ def test_a_rejection_names_the_first_variable_that_differs(tmp_path: Path) -> No
     ]
 
 
-def test_a_start_that_is_none_is_rejected_at_the_header(tmp_path: Path) -> None:
+def test_an_impossible_start_is_rejected_at_the_header(tmp_path: Path) -> None:
     lines = lines_of(recorded(Plan(seed=2, events=20)))
     lines[0]["state"]["controller_leader"] = 1
     (outcome,) = followed(tmp_path, text_of(lines))
@@ -202,7 +202,7 @@ def test_a_start_that_is_none_is_rejected_at_the_header(tmp_path: Path) -> None:
     assert outcome.spell()[1:] == ["  initially: it leads to controller_leader = 0, but 1 was observed"]
 
 
-def test_it_is_undecided_where_a_limit_comes_first(tmp_path: Path) -> None:
+def test_a_limit_reached_first_is_undecided(tmp_path: Path) -> None:
     lines = lines_of(recorded(Plan(seed=2, events=20)))
     del lines[10:12]
     (outcome,) = followed(tmp_path, text_of(lines), most_states=10)
@@ -212,7 +212,7 @@ def test_it_is_undecided_where_a_limit_comes_first(tmp_path: Path) -> None:
     assert (outcome.verdict, outcome.missing) == (Verdict.FOLLOWS, 2)
 
 
-def test_so_many_missing_events_are_undecided_at_once(tmp_path: Path) -> None:
+def test_too_many_missing_events_are_undecided_at_once(tmp_path: Path) -> None:
     lines = lines_of(recorded(Plan(seed=2, events=20)))
     lines[20]["number"] += follow.MOST_MISSING + 1
     (outcome,) = followed(tmp_path, text_of(lines))
@@ -220,7 +220,7 @@ def test_so_many_missing_events_are_undecided_at_once(tmp_path: Path) -> None:
     assert outcome.why == "101 events are missing before it, more than 100; log more events"
 
 
-def test_an_empty_log_is_nothing_to_follow(tmp_path: Path) -> None:
+def test_an_empty_log_has_nothing_to_follow(tmp_path: Path) -> None:
     (outcome,) = followed(tmp_path, "")
     assert (outcome.verdict, int(outcome.verdict)) == (Verdict.NOTHING, 21)
     header = recorded(Plan(seed=2, events=1)).splitlines(keepends=True)[0]
@@ -228,7 +228,7 @@ def test_an_empty_log_is_nothing_to_follow(tmp_path: Path) -> None:
     assert outcome.spell() == ["run 2.1: nothing to follow, there is no event"]
 
 
-def test_runs_stand_one_after_the_other(tmp_path: Path) -> None:
+def test_a_log_holds_runs_one_after_the_other(tmp_path: Path) -> None:
     one, other = recorded(Plan(seed=2, events=20)), recorded(Plan(protocol="0.10", seed=3, events=30))
     outcomes = followed(tmp_path, one + other)
     assert [(outcome.run, outcome.events) for outcome in outcomes] == [("2.1", 20), ("3.1", 30)]
@@ -264,7 +264,7 @@ class Full(io.StringIO):
         return super().write(text)
 
 
-def test_a_full_disk_is_one_clear_line_and_leaves_no_log_that_is_accepted(tmp_path: Path) -> None:
+def test_a_full_disk_is_one_clear_line_and_leaves_no_acceptable_log(tmp_path: Path) -> None:
     stream = Full()
     with pytest.raises(UsageError) as error:
         record(Plan(events=300), stream, "runs.ndjson")

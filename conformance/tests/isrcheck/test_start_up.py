@@ -51,5 +51,5 @@ def test_nothing_heavy_is_imported(words: str, tmp_path: Path) -> None:
     assert imported(words, tmp_path) == set()
 
 
-def test_what_is_imported_is_seen(tmp_path: Path) -> None:
+def test_a_heavy_import_is_detected(tmp_path: Path) -> None:
     assert imported("check examples/two_phase_commit --bound 1", tmp_path) >= {"numpy", "llvmlite"}

@@ -62,7 +62,7 @@ def _run(words, folder=None, *, check=True):
     return done.returncode, done.stdout + done.stderr
 
 
-def test_it_holds_what_the_documents_cite_and_no_tests(wheel):
+def test_the_wheel_holds_the_documented_files_and_no_tests(wheel):
     names = set(ZipFile(wheel).namelist())
     assert {name for name in names if "/tests/" in name and "/tests/golden/" not in name} == set()
     documents = [PROJECT / "README.md", *(PROJECT / "docs").glob("*.md")]
@@ -83,7 +83,7 @@ def test_it_holds_what_the_documents_cite_and_no_tests(wheel):
 
 
 @pytest.mark.exhaustive
-def test_everything_works_where_it_is_installed(installed):
+def test_everything_works_after_installation(installed):
     code, out = installed("python", "-c", "import isrcheck; print(isrcheck.__file__)")
     assert (code, str(PROJECT) in out) == (0, False)
     code, out = installed("check", "--bound", "6")

@@ -14,7 +14,7 @@ def name(row):
     return f"{row.variant}-{'-'.join(str(size) for size in row.sizes.values())}"
 
 
-def test_the_whole_table_is_there():
+def test_the_whole_table_is_present():
     assert len(ROWS) == 50
     assert {row.variant for row in ROWS} == set(MODEL.protocols)
 

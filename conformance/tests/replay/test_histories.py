@@ -32,7 +32,7 @@ HISTORIES = 1000
 
 
 @pytest.mark.parametrize("protocol", GENERATIONS)
-def test_the_cluster_goes_the_way_of_the_model(protocol):
+def test_the_cluster_agrees_with_the_model(protocol):
     taken: set[str] = set()
     for seed in range(HISTORIES):
         trace = walk_of(protocol, DEFAULT, seed, STEPS)
@@ -56,7 +56,7 @@ def test_the_cluster_goes_the_way_of_the_model(protocol):
         *((protocol, EVERY_CLIENT) for protocol in GENERATIONS[1:]),
     ],
 )
-def test_the_kernel_leads_a_walk_where_cpython_leads_it(protocol, values):
+def test_walks_with_kernel_and_with_cpython_are_equal(protocol, values):
     """It only saves the trial of the steps that are not enabled: each walk is the same without it."""
     instance = instance_of(protocol, tuple(values.items()))
     for seed in range(5):
@@ -91,7 +91,7 @@ def test_every_counterexample_of_the_matrix_replays(matrix):
         must_replay(trace, trace.property_name)
 
 
-def test_a_loss_of_the_model_happens_to_the_clients_of_the_cluster(matrix):
+def test_a_loss_in_the_model_is_a_loss_for_the_clusters_clients(matrix):
     """What they were told, and what a reader who asks the leader gets at the end."""
     lost = [trace for trace in matrix[0] if trace.property_name == "acked_not_lost"]
     assert [trace.instance.protocol.name for trace in lost] == ["0.10", "0.11", "2.0"]

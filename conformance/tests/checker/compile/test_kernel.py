@@ -191,13 +191,13 @@ def test_reference_and_kernel_take_the_same_steps(name: str) -> None:
     }
 
 
-def test_that_is_more_than_twenty_thousand_steps() -> None:
+def test_more_than_twenty_thousand_steps_are_compared() -> None:
     assert sum(LEAST_STEPS[family_of(name)] for name in registry.names()) >= 20_000
     assert {family_of(name) for name in registry.names()} == set(SHAPES) == set(LEAST_STEPS)
 
 
 @pytest.mark.parametrize("family", SHAPES)
-def test_random_states_fail_in_both_or_in_none(family: str) -> None:
+def test_random_states_err_in_both_or_in_neither(family: str) -> None:
     """Most states are unreachable; in some an index or a value leaves its range, which no engine may overlook."""
     name = next(one for one in registry.names() if family_of(one) == family)
     model, protocol = registry.load(name)
@@ -210,7 +210,7 @@ def test_random_states_fail_in_both_or_in_none(family: str) -> None:
 
 
 @pytest.mark.parametrize("family", ["kafka", "published"])
-def test_one_kernel_serves_every_run_time_value_of_a_shape(family: str) -> None:
+def test_one_kernel_serves_all_run_time_values_for_the_same_bounds(family: str) -> None:
     name = next(one for one in registry.names() if family_of(one) == family)
     model, _ = registry.load(name)
 
@@ -247,7 +247,7 @@ def _is_in_another_state(compiled: Compiled) -> None:
 
 
 @pytest.mark.parametrize("spoil", [_loses_an_action, _loses_a_property, _is_in_another_state])
-def test_a_kernel_that_does_something_else_is_noticed(spoil: Callable[[Compiled], None]) -> None:
+def test_a_differing_kernel_is_detected(spoil: Callable[[Compiled], None]) -> None:
     model, _ = registry.load("examples/two_phase_commit")
     instance = model.instance(None, SHAPES["examples"][0])
     compiled = Compiled(instance, kernel_for("examples", 0))

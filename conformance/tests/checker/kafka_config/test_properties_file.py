@@ -181,7 +181,7 @@ def files(draw: st.DrawFn) -> tuple[list[tuple[str, str, int]], str]:
 
 
 @given(files())
-def test_what_is_written_is_read_back(
+def test_a_written_file_is_read_back(
     tmp_path_factory: pytest.TempPathFactory, file_: tuple[list[tuple[str, str, int]], str]
 ) -> None:
     said, text = file_
@@ -194,12 +194,12 @@ def test_what_is_written_is_read_back(
 # --- Encodings --------------------------------------------------------------------------------------------------------
 
 
-def test_utf_8_is_read_as_its_author_wrote_it(file: Path) -> None:
+def test_utf_8_is_decoded_as_utf_8(file: Path) -> None:
     file.write_bytes("client.id=Zürich-€-😀".encode())
     assert pairs(file) == [("client.id", "Zürich-€-😀")]
 
 
-def test_what_is_not_utf_8_is_latin_1_as_in_java(file: Path) -> None:
+def test_other_encodings_are_read_as_latin_1_as_in_java(file: Path) -> None:
     file.write_bytes("client.id=Zürich\nowner=é".encode("latin-1"))
     assert pairs(file) == [("client.id", "Zürich"), ("owner", "é")]
 
@@ -292,7 +292,7 @@ def test_a_malformed_escape_in_a_password_does_not_show_the_password(file: Path)
         ),
     ],
 )
-def test_files_that_kafka_ships(name: str, read: list[tuple[str, str, int]]) -> None:
+def test_files_shipped_with_kafka(name: str, read: list[tuple[str, str, int]]) -> None:
     assert [(each.key, each.value, each.line) for each in read_properties(SHIPPED_FILES / name)] == read
 
 

@@ -73,7 +73,7 @@ def steps_looked_for(
 
 @pytest.mark.parametrize("own_switches", [True, False], ids=["own switches", "other switches"])
 @pytest.mark.parametrize("protocol", KAFKA.protocols)
-def test_every_step_of_the_model_is_one_of_the_slice(protocol: str, own_switches: bool) -> None:
+def test_every_step_of_the_model_is_allowed_by_the_abstraction(protocol: str, own_switches: bool) -> None:
     asked, actions = steps_looked_for(protocol, 2, own_switches=own_switches, draws=16, each=18)
     assert asked >= LEAST_STEPS
     assert len(actions) >= 20
@@ -81,11 +81,11 @@ def test_every_step_of_the_model_is_one_of_the_slice(protocol: str, own_switches
     assert asked == 10
 
 
-def test_that_is_more_than_two_thousand_steps() -> None:
+def test_more_than_two_thousand_steps_are_compared() -> None:
     assert 2 * len(KAFKA.protocols) * LEAST_STEPS >= 2_000
 
 
-def test_what_is_kept_has_the_same_shape_for_every_size() -> None:
+def test_the_abstraction_has_the_same_layout_for_every_size() -> None:
     abstraction = UnboundedAbstraction(KAFKA.instance("2.1"))
     by_offset = {"log_record", "log_epoch", "response_record", "response_epoch", "exposed_record"}
     others = {"read_committed_record", "pending", "acknowledged", "transaction_of", "transaction_state"}

@@ -127,7 +127,7 @@ SHORTER = {"published": 0.5}
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_seconds_are_of_the_whole_command(folder: Path, form: str) -> None:
+def test_the_time_limit_covers_the_whole_command(folder: Path, form: str) -> None:
     seconds = SHORTER.get(form, SECONDS)
     (folder / "topic.properties").write_text("replication.factor=3\nmin.insync.replicas=2\nacks=all\nretries=3\n")
     code, text, took, _ = process(folder, f"{form} --seconds {seconds}")
@@ -136,19 +136,19 @@ def test_seconds_are_of_the_whole_command(folder: Path, form: str) -> None:
 
 
 @pytest.mark.parametrize("how", [2, 3])
-def test_memory_is_of_the_initial_states_as_well(folder: Path, how: int) -> None:
+def test_the_memory_limit_covers_the_initial_states(folder: Path, how: int) -> None:
     code, text, _, used = process(folder, f"slow.py --set how={how} --memory 200M")
     assert (code, used < (200 << 20) + ABOVE) == (3, True), (code, used, text)
     assert text.endswith("UNDECIDED: its memory limit is reached; nothing was judged\n")
 
 
-def test_nothing_is_searched_from_some_of_the_initial_states(folder: Path) -> None:
+def test_no_search_starts_from_only_some_initial_states(folder: Path) -> None:
     code, text, _, _ = process(folder, f"slow.py --set how=3 --seconds {SECONDS} --json")
     (run,) = json.loads(text)["runs"]
     assert (code, run["distinct"], run["judged_to_depth"], run["stopped"]) == (3, 0, -1, "seconds")
 
 
-def test_many_initial_states_are_read_quickly_and_their_time_is_told(folder: Path) -> None:
+def test_many_initial_states_are_built_quickly_and_their_time_is_reported(folder: Path) -> None:
     instance = registry.load_file(folder / "slow.py").instance(None, {"how": 3})
     told: list[tuple[int, float]] = []
 
@@ -170,7 +170,7 @@ def test_many_initial_states_are_read_quickly_and_their_time_is_told(folder: Pat
     assert not instance.is_enumerated
 
 
-def test_what_is_left_gets_less_and_never_less_than_nothing() -> None:
+def test_the_remaining_budget_decreases_to_zero() -> None:
     budget = Budget(5, 1 << 30, time.monotonic() - 3)
     assert budget.left == pytest.approx(2, abs=0.5)
     assert budget.limits(Limits(seconds=1)).seconds == 1
@@ -181,7 +181,7 @@ def test_what_is_left_gets_less_and_never_less_than_nothing() -> None:
         budget.look(1 << 31)
 
 
-def test_the_states_of_a_search_leave_their_proofs_the_rest_of_the_memory(folder: Path) -> None:
+def test_proofs_get_the_memory_that_the_search_leaves(folder: Path) -> None:
     """The states are still held while proofs are looked for, which cannot have all of the memory once more."""
     code, text, _, used = process(folder, "kafka --protocol 2.1 --bound 16 --prove --memory 200M")
     assert (code, used < (200 << 20) + ABOVE) == (3, True), (code, used, text)

@@ -68,7 +68,7 @@ def test_parts_survive_the_loss_of_an_executor(cluster, tmp_path):
     assert [verdict.bare for verdict in verdicts(found)] == [verdict.bare for verdict in verdicts(here)]
 
 
-def test_executors_that_are_lost_for_good_leave_what_was_found(cluster, tmp_path):
+def test_permanently_lost_executors_keep_the_findings(cluster, tmp_path):
     instance = registered("kafka")
 
     def kill_all(progress) -> None:

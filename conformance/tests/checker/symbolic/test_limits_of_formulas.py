@@ -79,7 +79,7 @@ def start(tmp_path: Path) -> float:
         ),
     ],
 )
-def test_a_limit_ends_the_making_of_formulas(tmp_path, start, words, seconds, memory):
+def test_a_limit_ends_the_construction_of_formulas(tmp_path, start, words, seconds, memory):
     code, took, held = measured(tmp_path, *words)
     assert code == 3
     assert seconds is None or took <= start + seconds + LATE
@@ -92,7 +92,7 @@ def fill(circuit: AndInverterGraph) -> None:
         circuit.both(circuit.variable(), circuit.variable())
 
 
-def test_a_circuit_keeps_to_its_deadline():
+def test_a_circuit_respects_its_deadline():
     circuit = AndInverterGraph(FormulaBudget(time.monotonic() + 0.2))
     began = time.monotonic()
     with pytest.raises(UndecidedError, match="seconds"):
@@ -100,7 +100,7 @@ def test_a_circuit_keeps_to_its_deadline():
     assert time.monotonic() - began <= 0.7
 
 
-def test_a_circuit_keeps_to_its_memory(monkeypatch):
+def test_a_circuit_respects_its_memory_limit(monkeypatch):
     monkeypatch.setattr(Memory, "most", Memory.most)
     monkeypatch.setattr(Memory, "most_resident", Memory.most_resident)
     before = resident()
@@ -111,7 +111,7 @@ def test_a_circuit_keeps_to_its_memory(monkeypatch):
     assert resident() - before <= 60 << 20
 
 
-def test_what_is_measured_is_what_this_process_holds():
+def test_the_measured_memory_is_that_of_this_process():
     before = resident()
     held = bytearray(b"x") * (50 << 20)
     assert resident() - before >= len(held) - (1 << 20)

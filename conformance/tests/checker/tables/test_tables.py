@@ -103,7 +103,7 @@ def files(folder):
 # ------------------------------------------------------------------------------------------------------------ contents
 
 
-def test_what_stands_in_the_tables(check, tmp_path):
+def test_the_contents_of_the_tables(check, tmp_path):
     code, _, err = check("stairs.py --continue --tables found")
     assert (code, err) == (12, "")
     found = tmp_path / "found"
@@ -170,7 +170,7 @@ def test_what_stands_in_the_tables(check, tmp_path):
     assert rows(found, "overlap") == []
 
 
-def test_edges_are_of_the_first_states_of_levels_from_which_steps_were_taken(check, tmp_path):
+def test_sampled_edges_start_at_the_first_expanded_states_of_each_level(check, tmp_path):
     kafka = "kafka --protocol 2.1 --bound 3"
     assert check(f"{kafka} --tables found")[0] == 0
     assert check(f"{kafka} --threads 2 --tables again")[0] == 0
@@ -196,7 +196,7 @@ def test_a_small_state_space_is_its_own_sample(check, tmp_path):
     assert max(depth for depth, *_ in edges) == max(depth for depth, _ in rows(found, "levels"))
 
 
-def test_the_same_question_gives_the_same_files(check, tmp_path):
+def test_the_same_search_gives_the_same_files(check, tmp_path):
     line = "kafka --protocol 2.1 --bound 3 --tables found"
     check(line)
     before = files(tmp_path / "found")
@@ -207,7 +207,7 @@ def test_the_same_question_gives_the_same_files(check, tmp_path):
     assert len(after) == len(TABLES) == 7
 
 
-def test_another_question_and_an_answer_cut_short_have_files_of_their_own(check, tmp_path, monkeypatch):
+def test_other_searches_and_interrupted_ones_have_their_own_files(check, tmp_path, monkeypatch):
     def count():
         return len(list((tmp_path / "found" / "runs").iterdir()))
 
@@ -254,7 +254,7 @@ def spread_run():
     return Run(exploration, verdicts(exploration), "check stairs.py --engine spark", spread=spread)
 
 
-def test_overlap_is_of_parts_that_all_ended(check):
+def test_overlap_counts_only_if_all_parts_finished(check):
     run = spread_run()
     found = rows_of(run, [])
     key = found["runs"][0]["run"]
@@ -275,7 +275,7 @@ def test_overlap_is_of_parts_that_all_ended(check):
 # ------------------------------------------------------------------------------------------------------------ document
 
 
-def test_the_document_is_made_of_the_columns():
+def test_the_document_is_generated_from_the_columns():
     assert (PROJECT / "checker" / "tables.md").read_text(encoding="utf-8") == documentation() + "\n"
 
 
@@ -332,7 +332,7 @@ AWAY = "move it away, or give another folder with --tables DIR"
         ),
     ],
 )  # fmt: skip
-def test_a_folder_that_holds_something_else_is_refused(check, tmp_path, make, message):
+def test_a_folder_with_other_contents_is_refused(check, tmp_path, make, message):
     found = tmp_path / "found"
     make(found)
     before = files(tmp_path)
@@ -360,7 +360,7 @@ def test_a_folder_that_holds_something_else_is_refused(check, tmp_path, make, me
         ),
     ],
 )  # fmt: skip
-def test_what_has_no_tables_says_so(check, tmp_path, line, message):
+def test_forms_without_tables_are_refused(check, tmp_path, line, message):
     code, out, err = check(line)
     assert (code, out) == (2, "")
     assert err.startswith(f"check: {message}")
@@ -368,7 +368,7 @@ def test_what_has_no_tables_says_so(check, tmp_path, line, message):
     assert not (tmp_path / "found").exists()
 
 
-def test_without_pyarrow_the_cure_is_named_before_anything_is_searched(check, tmp_path, monkeypatch):
+def test_without_pyarrow_the_cure_is_named_before_the_search(check, tmp_path, monkeypatch):
     monkeypatch.setattr(write.importlib.util, "find_spec", lambda name: None)
     assert check("stairs.py --tables found") == (
         2, "", "check: --tables needs the package pyarrow, which is not installed: pip install 'isrcheck[spark]'\n"
@@ -376,7 +376,7 @@ def test_without_pyarrow_the_cure_is_named_before_anything_is_searched(check, tm
     assert check("stairs.py")[0] == 12
 
 
-def test_a_plain_check_does_without_pyarrow(tmp_path):
+def test_a_plain_check_needs_no_pyarrow(tmp_path):
     (tmp_path / "stairs.py").write_text(STAIRS)
     script = "import sys; from isrcheck.checker import cli; cli.main(['stairs.py', '--bound', '2'])"
     code = f"{script}; print('pyarrow' in sys.modules)"
@@ -396,7 +396,7 @@ def little_room():
 
 
 @pytest.mark.parametrize("form", ["stairs.py --limit 3", "sweep stairs.py --vary limit=3,4"])
-def test_where_there_is_no_room_the_report_comes_and_the_tables_stay_as_they_were(check, tmp_path, little_room, form):
+def test_on_a_full_disk_the_report_is_printed_and_the_tables_stay_unchanged(check, tmp_path, little_room, form):
     # Kernels, traces and results of the sweep are there already: the tables alone need room.
     assert check(f"{form} --tables found")[0] == 0
     found = tmp_path / "found"
@@ -419,7 +419,7 @@ def test_where_there_is_no_room_the_report_comes_and_the_tables_stay_as_they_wer
     assert files(found).keys() == before.keys()
 
 
-def test_ctrl_c_while_tables_are_written_is_told(check, tmp_path, monkeypatch):
+def test_ctrl_c_while_tables_are_written_is_reported(check, tmp_path, monkeypatch):
     def pressed(*given):
         raise KeyboardInterrupt
 
@@ -489,7 +489,7 @@ def test_the_example_answers_three_questions(asked, capsys):
     assert capsys.readouterr().out == ANSWERS
 
 
-def test_the_answers_in_the_document_are_those_of_its_commands(check, tmp_path, capsys):
+def test_the_answers_in_the_document_match_its_commands(check, tmp_path, capsys):
     text = (PROJECT / "docs" / "sweeps_and_tables.md").read_text(encoding="utf-8")
     block = text.partition("## Results as tables")[2].partition("```console example")[2].partition("```")[0]
     sweep, asking = block.replace("\\\n", "").split("$ check ")[1], block.split("$ python ")[1]
@@ -503,7 +503,7 @@ def test_the_answers_in_the_document_are_those_of_its_commands(check, tmp_path, 
 
 
 @pytest.mark.parametrize("missing", ["", "verdicts"])
-def test_the_example_says_what_is_not_there(check, tmp_path, capsys, missing):
+def test_the_example_reports_missing_tables(check, tmp_path, capsys, missing):
     folder = tmp_path / "found"
     if missing:
         check("stairs.py --tables found")
@@ -513,7 +513,7 @@ def test_the_example_says_what_is_not_there(check, tmp_path, capsys, missing):
     assert capsys.readouterr() == ("", f"ask_the_tables: {told}\n")
 
 
-def test_the_example_answers_with_what_there_is(check, tmp_path, capsys):
+def test_the_example_answers_from_few_tables(check, tmp_path, capsys):
     check("stairs.py --bound 0 --tables found")
     assert ask_the_tables.main([str(tmp_path / "found")]) == 0
     answers = [line for line in capsys.readouterr().out.splitlines() if line.startswith("  ")]

@@ -166,7 +166,7 @@ def test_a_number_that_may_leave_64_bits_is_refused(tmp_path: Path, name: str) -
 
 
 @pytest.mark.parametrize("words", [(), ("--engine", "z3"), ("--prove",), ("--bound", "0")])
-def test_every_engine_refuses_it_before_it_begins(
+def test_every_engine_refuses_too_large_numbers_before_it_begins(
     tmp_path: Path, words: tuple[str, ...], capsys: pytest.CaptureFixture[str]
 ) -> None:
     """66 doublings of what is at least 1 are 0 in 64 bits: HOLDS, said the kernel."""
@@ -187,7 +187,7 @@ def test_a_bound_may_have_any_size_that_engines_can_hold(tmp_path: Path, size: i
     assert f"`s.many` can reach {says}, and" in str(error.value)
 
 
-def test_the_bound_of_the_command_counts(tmp_path: Path) -> None:
+def test_the_bound_of_the_command_is_used(tmp_path: Path) -> None:
     text = asks("x = 1", "for i in range(s.many):", "    x += x", returns="x > 0")
     assert instance_of(tmp_path, text, many=61).layouts
     with pytest.raises(LanguageError, match="`x \\+= x` can reach 4611686018427387904"):
@@ -250,7 +250,7 @@ def test_reading_the_models_of_the_project_takes_no_time() -> None:
     assert 1000 < intervals.work < 10_000
 
 
-def test_a_shape_is_looked_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_layout_is_analysed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     read = registry.load_file(model(tmp_path, asks("x = s.most + s.many")))
     read.instance().layouts  # noqa: B018
     calls: list[Any] = []
@@ -361,7 +361,7 @@ class Programs:
 
 
 @pytest.mark.parametrize("block", range(10))
-def test_no_value_of_a_random_function_lies_outside_its_interval(tmp_path: Path, block: int) -> None:
+def test_values_of_random_functions_lie_in_their_intervals(tmp_path: Path, block: int) -> None:
     seen = refused = 0
     for seed in range(30 * block, 30 * block + 30):
         try:

@@ -29,7 +29,7 @@ GONE = sorted(name for name, golden in GOLDEN.items() if "gone" in golden.header
 
 
 @pytest.mark.parametrize("name", GONE)
-def test_a_history_has_no_counterpart_with_what_repairs_it(name: str) -> None:
+def test_a_golden_trace_is_impossible_with_its_repair(name: str) -> None:
     """Searched to exhaustion in the same bounds: the property does not fail, or not in the way that is shown here."""
     golden = GOLDEN[name]
     is_permitted = golden.header["verdict"] == "PERMITTED"
@@ -44,7 +44,7 @@ def test_a_history_has_no_counterpart_with_what_repairs_it(name: str) -> None:
     assert (findings.permitted if is_permitted else findings.found).path is None
 
 
-def test_every_history_with_a_repair_is_searched_for() -> None:
+def test_every_golden_trace_with_a_repair_is_searched() -> None:
     """A header line that is lost would otherwise take its search along."""
     assert {name.removeprefix("kafka_") for name in GONE} == {
         "become_follower_is_skipped",
@@ -61,7 +61,7 @@ def test_every_history_with_a_repair_is_searched_for() -> None:
     }
 
 
-def test_neighbouring_generations_are_told_apart() -> None:
+def test_golden_traces_distinguish_neighbouring_generations() -> None:
     """By a history that exists in the older one, and has no counterpart in the newer one."""
     pairs = {(GOLDEN[name].header["protocol"], GOLDEN[name].header["gone"].removeprefix("protocol=")) for name in GONE}
     assert pairs >= {("0.10", "0.11"), ("0.11", "2.0"), ("2.0", "2.1")}
@@ -88,7 +88,7 @@ heading, replicas=2
 """
 
 
-def test_a_golden_file_is_taken_apart() -> None:
+def test_a_golden_file_is_parsed() -> None:
     with pytest.raises(AssertionError, match="step 10 follows step 1"):
         golden_support.read(TEXT)
     golden = golden_support.read(TEXT.replace(" 10  ignored\n", ""))
@@ -107,13 +107,13 @@ def test_a_golden_file_needs_a_comment() -> None:
         golden_support.read(TEXT.removeprefix("# why\n").replace(" 10  ignored\n", ""))
 
 
-def test_a_golden_trace_that_shows_nothing_is_refused() -> None:
+def test_a_golden_trace_without_failure_is_refused() -> None:
     golden = golden_support.read(TEXT.replace(" 10  ignored\n", ""))
     with pytest.raises(UsageError, match="after 1 steps epoch_monotone is neither violated nor reached"):
         golden_support.derive(golden)
 
 
-def test_steps_are_read_as_they_are_spelled(two_replicas: Instance) -> None:
+def test_steps_are_parsed_from_their_printed_form(two_replicas: Instance) -> None:
     for step in two_replicas.steps:
         assert golden_support.read_step(two_replicas, two_replicas.spell_step(step)) == step
     with pytest.raises(
