@@ -1,6 +1,6 @@
-"""A cluster with one partition, and everything that the outside world can do to it.
+"""A cluster with one partition, with all operations that are possible from outside.
 
-In:  operations of a test driver, a scheduler, or a person: deliver, drop, advance time, fire, crash, elect, produce,
+In:  operations of a test driver, a scheduler, or a user: deliver, drop, advance time, fire, crash, elect, produce,
      read.
 Out: `observe()`. All communication inside is by messages; the same operations give the same cluster.
 
@@ -93,7 +93,7 @@ class Cluster:
         return views.observe_broker(broker, self._broker(broker))
 
     def observe_consumers(self) -> tuple[views.ConsumerView, ...]:
-        """What each consumer has read: the same as in `observe()`."""
+        """The views of all consumers: the same as in `observe()`."""
         return views.consumer_views(self._clients.consumers)
 
     def messages(self) -> tuple[Message, ...]:

@@ -37,7 +37,7 @@ class FetcherView:
 
 @dataclass(frozen=True)
 class LeadershipView:
-    """What a broker that presumes leadership knows. Unknown offsets are None.
+    """The knowledge of a broker that presumes leadership. Unknown offsets are None.
 
     `delayed_produces` are (client, request number, offset that the high watermark has to reach, deadline in ms);
     `parked_fetches` are (follower, fetch offset, deadline in ms).
@@ -181,7 +181,7 @@ def _leadership(partition: Partition, manager: ReplicaManager) -> LeadershipView
 
 
 def consumer_views(consumers: Mapping[str, Consumer]) -> tuple[ConsumerView, ...]:
-    """What each consumer has read."""
+    """The views of all consumers."""
     return tuple(ConsumerView(name, each.position, each.read, each.error) for name, each in consumers.items())
 
 

@@ -1,6 +1,6 @@
 """The log of the partition on one broker: records, offsets, truncation, high watermark.
 
-In:  records from a client or a leader; a `Storage` that keeps what is written.
+In:  records from a client or a leader; a `Storage` that keeps them.
 Out: reads, offsets, epoch ends; everything is written to the storage first.
 
 log start offset <= last stable offset <= high watermark <= log end offset, except in two cases before 2.4, where

@@ -24,7 +24,7 @@ Told = Callable[[Sequence[int]], str]
 class Claim:
     """One claim: its text, its truth in each state (with its monitor), and the actual values in the states.
 
-    `columns` gives the values that the claim is about, and `told` spells one row of them.
+    `columns` gives the values that the claim is about, and `told` prints one row of them.
     """
 
     says: str

@@ -146,7 +146,7 @@ def _brokers(path: Path, claims: list[Line], replicas: set[int]) -> tuple[int, .
             known |= line.brokers
     if claims and not replicas:
         cure = "replicas are the brokers that appear on disk or in the metadata, or as replicas of a header"
-        raise bad_line(path, claims[0].number, f"nothing says which brokers hold the partition; {cure}")
+        raise bad_line(path, claims[0].number, f"no line names the brokers that hold the partition; {cure}")
     conditions = dict.fromkeys(replicas, ("running", 0))
     for line in claims:
         if not isinstance(line, Fault):

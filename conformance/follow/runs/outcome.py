@@ -50,7 +50,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Outcome:
-    """The outcome of one run; `line` and `event` are where it ended, unless the run was followed to its end.
+    """The outcome of one run; `line` and `event` are those at which following ended early, if it did.
 
     `events` were followed; `possible` states remain, or remained before the rejected event; `largest` was the largest
     number of states. `missing` events were bridged. `candidates` say why each step is impossible; `left_out` is the

@@ -86,7 +86,7 @@ def _began(line: int, said: Mapping[str, Any]) -> RunStart:
         raise UnreadableError('it is no header, because "schema" is missing; begin each run with its header')
     schema = get(said, "schema", int)
     if schema != SCHEMA:
-        raise UnreadableError(f"schema {_short(schema)} is not known; this reads schema {SCHEMA}")
+        raise UnreadableError(f"schema {_short(schema)} is unknown; only schema {SCHEMA} can be read")
     only(said, HEADER_KEYS)
     header = Header(
         run=get(said, "run", str),

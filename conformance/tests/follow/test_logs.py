@@ -77,7 +77,7 @@ def without(*numbers: int) -> str:
 
 
 HEADERS = [
-    (put("schema", 2), "1: schema 2 is not known; this reads schema 1"),
+    (put("schema", 2), "1: schema 2 is unknown; only schema 1 can be read"),
     (put("schema", "1"), '1: "schema" is a text; it has to be a whole number'),
     (put("schema", True), '1: "schema" is true or false; it has to be a whole number'),
     (put("schema", 1.0), '1: "schema" is a number with a point; it has to be a whole number'),

@@ -574,7 +574,7 @@ GOOD = '{"n":0,"kind":"metadata","leader":1,"isr":[1,2]}'
             [GOOD, '{"n":1,"kind":"acked","value":"x"}', '{"n":2,"kind":"fault","what":"send","value":"x"}'],
             "3: x is sent after it was observed at line 2; ",
         ),
-        (['{"n":0,"kind":"acked","value":"x"}'], "1: nothing says which brokers hold the partition; "),
+        (['{"n":0,"kind":"acked","value":"x"}'], "1: no line names the brokers that hold the partition; "),
         ([GOOD, '{"kind":"header"}'], "2: a header after other lines; put one header first"),
     ],
 )

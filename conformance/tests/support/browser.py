@@ -1,4 +1,4 @@
-"""A real headless browser for the tests of pages; without one they are skipped, and the reason says how to get one."""
+"""A real headless browser for the tests of pages; without one they are skipped, with the way to get one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from conformance.tests.support.places import PROJECT
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
 ARTEFACTS = PROJECT / ".artefacts"
-"""Where screenshots are kept, to be looked at."""
+"""The folder for screenshots, for inspection."""
 
 ARGUMENTS = [
     "--no-sandbox",

@@ -15,7 +15,7 @@ from isrcheck.models.language.model import Instance
 from isrcheck.models.run import Cells
 
 Seen = tuple[tuple[int, int, int], tuple[int, int, int]]
-"""What was seen of one property: (count, state, step) of the failures, or finds, and of the permitted failures."""
+"""The findings on one property: (count, state, step) of failures or reached goals, and of permitted failures."""
 
 NOTHING = (0, 0, 0)
 
@@ -58,7 +58,7 @@ class Compiled:
     def enabled(self, cells: Cells) -> set[int]:
         """The numbers of the enabled steps. Raises AssertionError if the model leaves a declared range."""
         count = self._expand(cells)
-        assert count is not None, f"the model leaves its declaration after {cells}"
+        assert count is not None, f"the model leaves a declared range after {cells}"
         return {int(number) for number in self.steps[:count]}
 
     def successors(self, cells: Cells) -> tuple[list[tuple[int, Cells]], dict[str, Seen], list[int]] | None:

@@ -52,7 +52,7 @@ def read(text: str) -> Golden:
         if found and found[1] != "0":
             assert int(found[1]) == len(steps) + 1, f"step {found[1]} follows step {len(steps)}"
             steps.append(found[2])
-    assert comment, "a golden trace starts with a comment that says why this history matters"
+    assert comment, "a golden trace starts with a comment on its importance"
     return Golden(comment, header, steps)
 
 

@@ -72,7 +72,7 @@ def falls(s):
 `falls` UNREACHABLE."""
 
 NAME = "<b>&'.py"
-"""What the model's file is called."""
+"""The name of the model's file."""
 
 
 class Page(HTMLParser):

@@ -22,7 +22,7 @@ Known = tuple[str, tuple[int | None, ...]]
 """An action and its arguments, None where the slice leaves them open."""
 
 Truths = tuple[tuple[str, bool], ...]
-"""What properties say, by name."""
+"""The values of properties by name."""
 
 
 @dataclass(frozen=True)

@@ -103,7 +103,7 @@ def test_a_golden_file_is_parsed() -> None:
 
 
 def test_a_golden_file_needs_a_comment() -> None:
-    with pytest.raises(AssertionError, match="why this history matters"):
+    with pytest.raises(AssertionError, match="on its importance"):
         golden_support.read(TEXT.removeprefix("# why\n").replace(" 10  ignored\n", ""))
 
 
