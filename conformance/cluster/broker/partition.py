@@ -42,7 +42,7 @@ class Role(Enum):
 
 @dataclass(frozen=True)
 class ReplicaState:
-    """The leader's knowledge of one follower; offsets are -1 while unknown; times in ms. Kafka: Replica. Section 2.3"""
+    """The leader's knowledge of one follower; unknown offsets are -1, times in ms. Kafka: Replica; section 2.3."""
 
     log_end_offset: int = UNDEFINED_OFFSET
     log_start_offset: int = UNDEFINED_OFFSET

@@ -123,7 +123,7 @@ WORDS = {word.value for word in Word}
 
 @pytest.fixture
 def check(tmp_path, monkeypatch, capsys):
-    """Run `check` in an empty folder that holds counter.py; gives the exit code, stdout and stderr."""
+    """Run `check` in an empty folder that holds counter.py; return the exit code, stdout and stderr."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "counter.py").write_text(COUNTER)
     return checking(cli.main, capsys)
@@ -131,7 +131,7 @@ def check(tmp_path, monkeypatch, capsys):
 
 @pytest.fixture
 def check_json(check):
-    """The same with --json: the exit code and the object, which is all that stdout holds; stderr has to be empty."""
+    """Run `check --json`; return the exit code and the object. Nothing else may be printed."""
 
     def run(*words):
         code, out, err = check(*words, "--json")
@@ -316,7 +316,7 @@ def test_two_runs_differ_only_in_their_times(check_json):
 
 
 def test_a_bound_reached_after_the_last_new_state_is_exhaustive(check_json):
-    """The last level finds nothing new at depth 6; at depth 5 that is not known yet."""
+    """Depth 6 adds no state, which is not known yet at depth 5."""
     assert [check_json("counter.py", "--bound", n)[1]["runs"][0]["exhausted"] for n in ("4", "6")] == [False, True]
 
 

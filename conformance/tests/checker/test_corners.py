@@ -64,7 +64,7 @@ DURABLE = "replication.factor=3\nmin.insync.replicas=2\nunclean.leader.election.
 
 @pytest.fixture
 def check(tmp_path, monkeypatch, capsys):
-    """Run `check` in a folder with model.py and topic.properties: gives the exit code, stdout and stderr."""
+    """Run `check` in a folder with model.py and topic.properties; return the exit code, stdout and stderr."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "model.py").write_text(MODEL)
     (tmp_path / "topic.properties").write_text(DURABLE)
@@ -72,7 +72,7 @@ def check(tmp_path, monkeypatch, capsys):
 
 
 def refuses(check, line, *parts):
-    """Exit code 2, nothing on stdout, and one line on stderr that has all of the parts."""
+    """Assert exit code 2, no stdout, and one line on stderr with all of these texts."""
     code, out, err = check(*shlex.split(line))
     assert (code, out) == (2, "")
     assert err.startswith("check: ")
@@ -93,7 +93,7 @@ def process(folder, *words, redirect="", **changes):
 
 
 def test_a_cluster_searched_to_a_bound_is_not_reported_as_holding(check):
-    """562 states of 25 million, and the verdict of a cluster that loses records in six steps was HOLDS."""
+    """With 562 of 25 million states searched, a cluster that loses records in six steps was reported as HOLDS."""
     words = ("--config", "topic.properties", "--kafka-version", "0.10.2", "--bound", "3")
     code, text, _ = check(*words)
     assert code == 0
@@ -113,7 +113,7 @@ def test_a_disagreement_of_the_engines_exits_70_in_one_line(check, monkeypatch):
 
 
 def test_with_strict_a_permitted_failure_is_a_violation_even_if_interrupted():
-    """Design, section 3: exit codes, the first that applies: 12 comes before 3."""
+    """The first exit code that applies is returned: 12 comes before 3."""
     assert exit_code(Word.UNDECIDED, strict=True, found=[permitted()]) == 12
     assert exit_code(Word.UNDECIDED, strict=False, found=[permitted()]) == 3
 
@@ -133,7 +133,7 @@ def test_the_shown_counterexample_is_the_one_of_the_verdict(check, tmp_path):
 
 
 def test_the_seconds_of_an_answer_are_shared_by_its_searches(check, monkeypatch):
-    """The cluster as it is configured comes last, and has what the others have left: a tenth at least."""
+    """The configured cluster is searched last, with the remaining time: at least a tenth."""
     limits, slept = [], [0.0]
     monotonic, search = time.monotonic, session.explore
 
@@ -372,7 +372,7 @@ def test_the_modules_patched_by_the_tests_above_exist():
 
 
 def test_memory_refused_by_the_machine_is_reported_as_such(tmp_path, monkeypatch, capsys):
-    """As in a container, or under `ulimit -v`, where half of the machine's memory is more than there is."""
+    """As in a container, or under `ulimit -v`, with less than half of the machine's memory."""
 
     def refuse(*arguments, **keywords):
         raise OSError(errno.ENOMEM, "Cannot allocate memory")

@@ -100,7 +100,7 @@ def both_wait(s):
 
 @pytest.fixture
 def check(tmp_path, monkeypatch, capsys):
-    """Write a model and check it, from the folder that it lies in: gives the exit code, stdout and stderr."""
+    """Write a model and check it in its folder; return the exit code, stdout and stderr."""
     monkeypatch.chdir(tmp_path)
     checked = checking(cli.main, capsys)
 
@@ -151,7 +151,7 @@ MAIN = "import sys; from isrcheck.checker.cli import main; sys.exit(main())"
 
 
 def check_anew(folder, *words):
-    """`check` as a process of its own, which keeps bytecode as a user's does; gives its exit code."""
+    """Run `check` in a separate process that keeps bytecode; return its exit code."""
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     environment["PYTHONPATH"] = str(PROJECT)
     command = [sys.executable, "-P", "-c", MAIN, *words]

@@ -33,7 +33,7 @@ def environment(**changes):
 
 
 def run(folder, *words, **changes):
-    """Run it to its end: exit code, stdout and stderr, in which there is never a traceback."""
+    """Run a command to its end; return exit code, stdout and stderr, after a check for tracebacks."""
     done = subprocess.run(
         command(*words), cwd=folder, env=environment(**changes), capture_output=True, text=True, check=False
     )
@@ -107,7 +107,7 @@ def test_two_concurrent_runs_share_an_empty_cache_and_one_trace(folder):
 
 @pytest.mark.parametrize("form", [(), ("--json",)], ids=["text", "json"])
 def test_an_interrupt_during_the_search_reports_the_findings(folder, form):
-    """Progress on stderr, which comes while a search runs, says when the moment is there; here it comes at once."""
+    """Progress on stderr shows that the search is running; in this test it is printed at once."""
     script = (
         "import sys; from isrcheck.checker.session import progress; progress.SECONDS_BETWEEN_LINES = 0;"
         " from isrcheck.checker.cli import main; sys.exit(main())"

@@ -52,7 +52,7 @@ sys.exit(main())
 
 
 def words_of(package: str, words: str) -> list[str]:
-    """As the script does that pip writes."""
+    """The command as a script written by pip starts it."""
     return [sys.executable, "-c", f"import sys; from {package}.__main__ import main; sys.exit(main())", *words.split()]
 
 
@@ -156,7 +156,7 @@ def test_closed_streams_harm_nothing(tmp_path: Path, name: str, closed: str) -> 
 
 
 def test_without_a_home_the_cache_is_temporary(tmp_path: Path) -> None:
-    """As in a container, whose user has no entry among the machine's."""
+    """As in a container whose user has no entry in the user database."""
     script = (
         "import os, sys, pathlib; from isrcheck.checker import cli\n"
         "def nowhere(cls=None): raise RuntimeError('Could not determine home directory.')\n"

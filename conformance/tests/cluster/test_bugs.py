@@ -210,7 +210,7 @@ def isr_without_fetches(cluster: Cluster) -> object:
 
 @dataclass(frozen=True)
 class Seen:
-    """A bug, and what a driver sees without and with it."""
+    """A bug, and a driver's observations without and with it."""
 
     bug: Bug
     drive: Callable[[Cluster], object]

@@ -66,7 +66,7 @@ def test_8_1_truncation_to_the_high_watermark_loses_an_acknowledged_record(
 def test_8_2_the_machine_with_the_longer_log_restarts_second(
     protocol: str, unflushed: tuple[str, ...], second: tuple[str, ...]
 ) -> None:
-    """Power goes everywhere; the one that lost its tail leads first; 0.10 never repairs the difference."""
+    """All machines lose power; the one with the shorter log leads first; 0.10 never repairs the difference."""
     cluster = Cluster(protocol, Start(replicas=2, log=("r",)), MIN_ISR_ONE)
     cluster.fire(1, TimerKind.LOG_FLUSH)
     append(cluster, "x", leader=0)
@@ -88,7 +88,7 @@ def test_8_2_the_machine_with_the_longer_log_restarts_second(
 
 
 def fast_fail_over(protocol: str) -> Cluster:
-    """KAFKA-6361: the follower wrote in an epoch that its leader has never seen."""
+    """KAFKA-6361: the follower has records of an epoch that its leader has never seen."""
     cluster = Cluster(protocol, Start(replicas=2, log=("r",)), MIN_ISR_ONE)
     append(cluster, "x", leader=0)
     cluster.elect(Election.PREFERRED, 1)
@@ -115,7 +115,7 @@ def test_8_3_a_follower_that_wrote_in_an_unknown_epoch_diverges_before_kip_279(p
 
 @pytest.mark.parametrize(("protocol", "at_follower"), [("2.0", "yz"), ("2.1", "xz")])
 def test_8_3_remains_in_2_0_if_the_logs_have_no_common_epoch(protocol: str, at_follower: str) -> None:
-    """The epoch in the answer is below the first entry of the follower: undefined, so the end offset is believed."""
+    """The epoch in the response is below the follower's first entry, so the end offset is used."""
     cluster = Cluster(protocol, Start(replicas=2), MIN_ISR_ONE)
     append(cluster, "x", leader=0)
     cluster.elect(Election.PREFERRED, 1)
@@ -131,7 +131,7 @@ def test_8_3_remains_in_2_0_if_the_logs_have_no_common_epoch(protocol: str, at_f
 
 
 def fetches_of_a_zombie(protocol: str) -> Cluster:
-    """KAFKA-6880: broker 1 stays in epoch 0, keeps a record of its own, and fetches on from the same leader."""
+    """KAFKA-6880: broker 1 stays in epoch 0, keeps its own record, and continues to fetch from the same leader."""
     cluster = Cluster(protocol, Start(log=("r",)), PROMPT)
     append(cluster, "x", leader=0)
     fetch(cluster, 1, 0)
@@ -215,7 +215,7 @@ def test_8_6_a_follower_joins_the_isr_below_the_start_of_the_epoch() -> None:
 
 
 def test_8_10_the_loss_of_the_last_in_sync_replica_loses_records_on_others() -> None:
-    """Without ELR the controller trusts the last member of the ISR, whatever it has lost."""
+    """Without ELR, the controller elects the last member of the ISR even if it has lost records."""
     cluster = Cluster("2.1", None, PROMPT)
     append(cluster, "a", leader=0)
     for follower in (1, 2, 1, 2):
@@ -341,7 +341,7 @@ def test_8_18_a_zombie_leader_acknowledges_only_acks_1() -> None:
 
 
 def test_8_20_truncation_outside_the_epochs_leaves_a_difference() -> None:
-    """The fetch was out of range, but the leader has outgrown the follower by the time it asks how far."""
+    """The fetch was out of range, but the leader's log is longer when the follower asks for its end."""
     settings = Settings(min_insync_replicas=1, unclean_leader_election_enable=True)
     cluster = Cluster("0.10", Start(replicas=2, isr=frozenset({0}), log=("a", "b")), settings)
     cluster.crash(0)
@@ -361,7 +361,7 @@ def test_8_20_truncation_outside_the_epochs_leaves_a_difference() -> None:
 
 
 def missed_demotion(protocol: Switches) -> Cluster:
-    """A leader is elected again without having learned that it was not the leader in between."""
+    """A leader is elected again without having learned of its demotion in between."""
     cluster = Cluster(protocol, None, PROMPT)
     append(cluster, "r", leader=0)
     fetch(cluster, 2, 0)
@@ -404,7 +404,7 @@ def test_8_24_forgetting_the_remote_offsets_prevents_it() -> None:
 
 
 def test_kafka_10706_an_epoch_entry_at_the_log_end_makes_truncation_endless() -> None:
-    """Broker 0 leads without writing; its entry at the log end is asked for again and again."""
+    """Broker 0 leads without writing; a follower requests its entry at the log end endlessly."""
     for dropped, log in (("off", None), ("on", ("r",))):
         protocol = generation("2.1").with_switch("EPOCH_ENTRY_AT_END_DROPPED", dropped)
         cluster = Cluster(protocol, Start(replicas=2, log=("r",)), MIN_ISR_ONE)

@@ -203,7 +203,7 @@ def test_truncation_forgets_sequences_with_their_records() -> None:
 
 
 def transactions() -> Log:
-    """a of producer 1, b of producer 2, both open; then 1 aborts and 2 commits; all below no high watermark yet."""
+    """Records a of producer 1 and b of producer 2; then 1 aborts and 2 commits; the high watermark is 0."""
     log = Log(MemoryStorage(), GENERATIONS["2.1"], None)
     for producer, payload in ((1, "a"), (2, "b")):
         log.append_as_leader(payload, 0, ProducerStamp(producer, 0, 0, is_transactional=True))

@@ -74,7 +74,7 @@ def test_a_run_continues_where_it_stopped() -> None:
 
 
 def test_a_run_has_the_recorded_figures() -> None:
-    """Figures of one run; they change when the cluster's behaviour or the scheduler's choices do, and only then."""
+    """The figures change only if the cluster's behaviour or the scheduler's choices change."""
     cluster = Cluster("2.1")
     acts: list[Act] = []
     Scheduler(cluster, 1, ROUGH, acts.append).run(5_000)
@@ -92,7 +92,7 @@ def test_a_run_has_the_recorded_figures() -> None:
 
 
 def what_is_wrong(view: ClusterView) -> list[str]:
-    """What holds in every generation from 0.11 on without unclean or preferred elections, and without lost disks."""
+    """The violated invariants, of those that hold since 0.11 without unclean or preferred elections and lost disks."""
     wrong = []
     leader = view.brokers[view.controller.leader]
     if leader.leadership is not None and leader.leader_epoch == view.controller.leader_epoch:
@@ -161,7 +161,7 @@ def test_a_view_never_changes() -> None:
 
 
 def reaches_inside(source: str) -> list[str]:
-    """What a driver does that the outside world cannot: writes attributes, uses private ones, or parts of brokers."""
+    """The forbidden operations in a driver's code: writes to attributes, and uses of private ones or of brokers."""
     found = []
     for node in ast.walk(ast.parse(source)):
         targets: list[ast.expr] = []

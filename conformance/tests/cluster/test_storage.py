@@ -116,7 +116,7 @@ def test_transactions_and_sequences_are_restored_from_the_log(tmp_path: Path) ->
 
 @pytest.mark.parametrize("protocol", ["0.10", "0.11", "2.0", "2.1"])
 def test_storage_in_files_and_in_memory_gives_the_same_cluster(protocol: str, tmp_path: Path) -> None:
-    """The same seed, faults included; also what is seen of brokers that are down, which is read from the files."""
+    """For the same seed, with faults; views of brokers that are down are read from the files."""
     chances = Chances(
         crash_interval=4_000,
         power_loss_interval=9_000,

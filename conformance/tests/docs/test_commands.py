@@ -33,7 +33,7 @@ def has(path: Path, kind: str) -> bool:
 
 
 def run(path: Path, console: Console, *, exhaustive: bool) -> Iterator[tuple[Exchange, str]]:
-    """Run the commands of a document; gives each with what it prints."""
+    """Run the commands of a document; return each with its output."""
     for block in blocks(path):
         if block.file:
             Path(block.file).write_text(block.text, encoding="utf-8")
@@ -46,7 +46,7 @@ def run(path: Path, console: Console, *, exhaustive: bool) -> Iterator[tuple[Exc
 
 
 def compare(path: Path, console: Console, *, exhaustive: bool, rewrite: bool = False) -> int:
-    """Compare what the commands of a document print with what it shows; gives how many there are."""
+    """Compare the outputs of a document's commands with the document; return the number of commands."""
     found = []
     for exchange, told in run(path, console, exhaustive=exhaustive):
         shown = "".join(f"{line}\n" for line in exchange.shown)

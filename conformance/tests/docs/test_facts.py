@@ -16,7 +16,7 @@ KAFKA = registry.load("kafka")[0]
 
 
 def first_column(document: str, heading: str) -> list[str]:
-    """What stands as code in the first column of the table below a heading, without the head of the table."""
+    """The code spans in the first column of the table below a heading, without the table's head."""
     text = (PROJECT / document).read_text(encoding="utf-8")
     section = re.split(r"^## ", text.partition(f"\n## {heading}\n")[2], maxsplit=1, flags=re.MULTILINE)[0]
     cells = re.findall(r"^\| (.*?) \|", section, flags=re.MULTILINE)[1:]

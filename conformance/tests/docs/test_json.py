@@ -60,7 +60,7 @@ def forms_of(content: object) -> list[str]:
 
 @pytest.fixture
 def check_json(tmp_path, monkeypatch, capsys, no_proofs_of_the_matrix):
-    """Run `check --json` in a folder with some files; gives the object."""
+    """Run `check --json` in a folder with some files; return the object."""
     monkeypatch.chdir(tmp_path)
     for name, text in {
         "counter.py": COUNTER,
@@ -80,7 +80,7 @@ def check_json(tmp_path, monkeypatch, capsys, no_proofs_of_the_matrix):
 
 @pytest.fixture
 def no_proofs_of_the_matrix(request):
-    """Proofs of the matrix take longer than all else here, and add nothing to the form of its object."""
+    """Run the matrix without proofs, which take long and do not change the keys of its object."""
     if request.node.callspec.params.get("form") == "matrix":
         request.getfixturevalue("no_proofs")
 

@@ -144,7 +144,7 @@ def test_a_bug_without_an_opportunity_does_not_change_the_log(bug: Bug, protocol
 
 
 def test_the_model_also_appends_a_retry_again(tmp_path: Path) -> None:
-    """A cluster with DUPLICATE_APPENDED does what every cluster does whose producers are not idempotent."""
+    """A cluster with DUPLICATE_APPENDED behaves like one whose producers are not idempotent."""
     header = Header("by hand", "2.1", {"retries": 1, "start_isr": 7}, state={"log_record[0]": [None, None]})
     appended = Event("by hand", 1, 0, "producer_appends", {"leader": 0}, {"log_record[0]": [0, None]})
     again = Event("by hand", 2, 0, "producer_retries", {"record": 0, "leader": 0}, {"log_record[0]": [0, 0]})

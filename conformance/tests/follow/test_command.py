@@ -46,14 +46,14 @@ def put_lines(path: Path, lines: list[dict]) -> Path:
 
 
 def spoilt(log: Path) -> Path:
-    """A copy of the log in which an event saw what is not so."""
+    """A copy of the log with a wrong observation in one event."""
     lines = lines_of(log)
     lines[8]["state"] = {"next_record": 11}
     return put_lines(Path("spoilt.ndjson"), lines)
 
 
 def with_a_gap(log: Path) -> Path:
-    """A copy of the log of which all but the last of 40 events are gone: no machine is fast enough for that."""
+    """A copy of the log without all but the last of 40 events: too many possibilities for any machine."""
     lines = lines_of(log)
     return put_lines(Path("gap.ndjson"), [lines[0], lines[-1]])
 
@@ -344,7 +344,7 @@ def test_a_full_device_is_reported(conform):
 
 
 def interrupted(words: list[object]) -> tuple[int, str, str]:
-    """What a command says that is interrupted once it has told how far it is; what it said by then is left out."""
+    """Interrupt a command after its first progress; return its later output."""
     with subprocess.Popen(
         command(*words), env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:

@@ -38,7 +38,7 @@ def good() -> str:
 
 
 def refusal(tmp_path: Path, content: bytes | str) -> str:
-    """What is said of a log that has to be refused, without its name."""
+    """The message on a log that has to be refused, without the name of the log."""
     path = tmp_path / "log.ndjson"
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
     with pytest.raises(UsageError) as error:
@@ -319,7 +319,7 @@ def test_no_log_with_one_changed_cell_is_accepted(tmp_path: Path, data: st.DataO
 )
 @given(data=st.data())
 def test_any_change_of_a_log_is_bad_input_at_worst(tmp_path: Path, data: st.DataObject) -> None:
-    """A value that is changed, lines that are swapped, dropped or cut: a verdict, or UsageError, and nothing else."""
+    """Changed values, and swapped, dropped or cut lines, give a verdict or a UsageError."""
     lines = good().splitlines()
     number = data.draw(st.integers(0, len(lines) - 1))
     said = json.loads(lines[number])

@@ -53,9 +53,9 @@ WITHOUT_THE_RULE = {"REMOTE_OFFSETS_KEPT_BY_REELECTED_LEADER": 0}
 
 
 def explained(outcome: Outcome, *, is_idempotent: bool = True, breaks: Mapping[str, int] | None = None) -> int:
-    """The length of the history, which is certified and, by the second reading, one of the recording.
+    """The length of the explaining path, which is certified and accepted by the second implementation.
 
-    `breaks` are the promises that it violates, each with the step that does it.
+    `breaks` are the properties that the path violates, each with the violating step.
     """
     assert isinstance(outcome, Explained)
     trace = outcome.trace
@@ -69,14 +69,14 @@ def explained(outcome: Outcome, *, is_idempotent: bool = True, breaks: Mapping[s
 
 
 def rejected(outcome: Outcome) -> tuple[int, int]:
-    """The line that no history passes, and how many states there were before it."""
+    """The line that no path passes, and the number of states before it."""
     assert isinstance(outcome, Rejected)
     assert outcome.exit_code == 20
     return outcome.line.number, outcome.possible
 
 
 def flat(outcome: Outcome) -> str:
-    """What a person is told, without its line breaks."""
+    """The printed outcome, without line breaks."""
     return " ".join(" ".join(tell(outcome)).split())
 
 
@@ -423,7 +423,7 @@ def test_unclean_elections_are_enabled_by_option_or_header(tmp_path: Path) -> No
 
 
 def test_a_broker_does_not_halt_unrecorded(tmp_path: Path) -> None:
-    """Up to 2.0 one that is out of range would: but only a recording says who dies."""
+    """Up to 2.0 a broker that is out of range would halt; but a recording lists all deaths."""
     instance = registry.load("kafka")[0].instance("0.10")
     assert instance.configuration.OUT_OF_RANGE_HALTS
     # Broker 2 truncates what it holds, leads, and broker 1 has more than its leader.

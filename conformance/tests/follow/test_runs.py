@@ -106,7 +106,7 @@ def test_missing_events_are_bridged(tmp_path: Path, protocol: str) -> None:
 
 
 def test_actions_without_arguments_and_states_suffice(tmp_path: Path) -> None:
-    """Their arguments, and all that was seen, can be gone; the possibilities grow."""
+    """Without arguments and observations, there are more possibilities."""
     lines = lines_of(recorded(Plan(seed=2, events=14)))
     for line in lines[1:]:
         line.update(arguments={}, state={})
@@ -124,7 +124,7 @@ def test_an_event_without_an_action_is_any_step(tmp_path: Path) -> None:
 
 
 def without_line(text: str) -> str:
-    """Which line of the model a guard stands in changes with every comment; that one is named does not."""
+    """Replace the line number of a guard, which changes with every comment in the model."""
     return re.sub(r"\.py:\d+: ", ".py: ", text)
 
 
@@ -155,7 +155,7 @@ def without_line(text: str) -> str:
 def test_allowed_model_gaps_lead_to_rejections(
     tmp_path: Path, difference: ModelGap, protocol: str, seed: int, run: str, line: int, candidate: str
 ) -> None:
-    """A test that fails here may be good news: the model has learnt of it. Then take the difference out of plan.py."""
+    """If this test fails, the model may now have the behaviour; then remove the gap from plan.py."""
     outcomes = followed(tmp_path, recorded(Plan(protocol, seed, events=line, allowed=frozenset([difference]))))
     (outcome,) = [outcome for outcome in outcomes if outcome.run == run]
     assert (outcome.verdict, outcome.line, [without_line(str(one)) for one in outcome.candidates]) == (
@@ -255,7 +255,7 @@ def test_an_impossible_plan_is_refused(plan: Said, message: str) -> None:
 
 
 class Full(io.StringIO):
-    """A file on a disk that has room for so many characters."""
+    """A file on a disk with room for this number of characters."""
 
     def write(self, text: str) -> int:
         if self.tell() + len(text) > 20_000:

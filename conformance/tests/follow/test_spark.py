@@ -40,7 +40,7 @@ def logs(originals, tmp_path, monkeypatch):
 
 
 def followed(session, paths, asked=ALL):
-    """What became of each log, by number."""
+    """The verdict on each log, by number."""
     found = {}
     follow_on_spark(session, paths, asked, found.__setitem__, lambda: None)
     return found
@@ -51,7 +51,7 @@ def followed_here(paths):
 
 
 def plain(found):
-    """What was found, as it is told: a verdict that has travelled has lists for tuples."""
+    """A verdict for comparison: a verdict from an executor has lists in place of tuples."""
     return {number: on_spark._record_of(one) for number, one in found.items()}
 
 

@@ -86,7 +86,7 @@ def test_programs_use_every_option_of_a_declaration(programs: list[Program]) -> 
 
 
 def test_programs_have_the_intended_mixture(programs: list[Program], tmp_path: Path) -> None:
-    """All are accepted; most have more than a few states, some leave their declaration, some have a second protocol."""
+    """All are accepted; most have more than a few states, some leave a declared range, some have a second protocol."""
     counts: Counter[str] = Counter()
     for program in programs:
         with loaded(program, tmp_path) as model:

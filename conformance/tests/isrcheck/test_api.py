@@ -20,7 +20,7 @@ from isrcheck.traces.cli import main as trace_command
 
 @pytest.fixture
 def counter(tmp_path, monkeypatch):
-    """A model file in an empty folder, which is the current one."""
+    """A model file in an otherwise empty current folder."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "counter.py").write_text(COUNTER, encoding="utf-8")
     return tmp_path / "counter.py"

@@ -162,7 +162,7 @@ def test_zsh_gets_a_script_as_well(tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a counterexample of Kafka's model, one of a model of one's own, and what examples leave behind."""
+    """A folder with counterexamples of Kafka's and of a user's model, and with files that the examples write."""
     return tmp_path_factory.mktemp("examples")
 
 

@@ -38,7 +38,7 @@ def is_full(s):
 
 @pytest.fixture
 def run(tmp_path):
-    """Run pytest in a folder with the model: gives the exit code and the lines of its output."""
+    """Run pytest in a folder with the model; return the exit code and the lines of its output."""
     (tmp_path / "counter.py").write_text(MODEL, encoding="utf-8")
 
     def ran(*words, ini=""):

@@ -24,7 +24,7 @@ sys.exit(main())
 
 
 def imported(words: str, folder: Path) -> set[str]:
-    """What a command imports of all that takes long."""
+    """The slow modules that a command imports."""
     script = SCRIPT.format(words=["isrcheck", *words.split()], heavy=HEAVY)
     done = subprocess.run(
         [sys.executable, "-c", script],

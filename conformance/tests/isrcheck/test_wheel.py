@@ -23,7 +23,7 @@ PARTS = ("models", "checker", "traces", "conformance", "isrcheck")
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory):
-    """The wheel, built from a copy: a build leaves files beside what it builds."""
+    """The wheel, built from a copy, because a build writes files beside the sources."""
     folder = tmp_path_factory.mktemp("project")
     for name in PARTS:
         shutil.copytree(PROJECT / name, folder / name, symlinks=True, ignore=shutil.ignore_patterns("__pycache__"))
@@ -36,7 +36,7 @@ def wheel(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def installed(wheel, tmp_path_factory):
-    """Run a program of a fresh environment, in an empty folder: gives the exit code and what it printed."""
+    """Run a program of a fresh environment in an empty folder; return the exit code and the output."""
     home, folder = tmp_path_factory.mktemp("environment"), tmp_path_factory.mktemp("elsewhere")
     venv.create(home, with_pip=False)
     _run([sys.executable, "-m", "pip", "--python", f"{home}/bin/python", "install", "--no-deps", "--no-index", wheel])

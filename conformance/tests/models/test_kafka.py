@@ -88,7 +88,7 @@ def test_the_generations_in_order():
 
 @pytest.mark.parametrize("protocol", ["0.11", "2.0"])
 def test_leader_epochs_repair_truncation_but_not_the_stale_high_watermark(protocol):
-    """What is left needs a leader whose high watermark is stale: KAFKA-7128, two steps later than KIP-101."""
+    """The remaining loss needs a leader with a stale high watermark: KAFKA-7128, two steps later than KIP-101."""
     assert found(12, protocol) == CRASHES | {"consistent_read": (11, None)}
     assert found(7, protocol, crashes=0) == {}
 
@@ -121,7 +121,7 @@ def test_since_0_11_data_loss_of_a_machine_violates_nothing(protocol, fault):
 
 @pytest.mark.parametrize(("protocol", "depth"), [("0.11", 8), ("2.0", 8), ("2.1", 7)])
 def test_unclean_election_may_leave_the_high_watermark_above_the_log(protocol, depth):
-    """In 2.1 it takes a step less: a follower beyond its leader's log truncates where an older one halts."""
+    """In 2.1 the path is one step shorter: a follower beyond its leader's log truncates, and an older one halts."""
     assert found(8, protocol, unclean_elections=1, bounces=0)["offsets_ordered"] == (None, depth)
     clamped = found(8, protocol, unclean_elections=1, bounces=0, HW_CLAMPED_AT_TRUNCATION=1)
     assert "offsets_ordered" not in clamped
@@ -156,7 +156,7 @@ def test_a_switch_restores_its_known_bug():
     ids=lambda value: " ".join(map(str, value.items())) if isinstance(value, dict) else None,
 )
 def test_each_switch_of_2_1_alone(switches, isr_is_complete, distinct):
-    """With two records, a log of one and one crash, to the end: what its release repaired, as far as it shows."""
+    """Exhaustive search with two records, a log of one and one crash: the failures without each repair."""
     values = {"log_size": 1, "bounces": 0, "crashes": 1} | switches
     exploration = explore(MODEL.instance("2.1", values), Limits(memory=MEMORY), count_all=True)
     assert exploration.exhausted
@@ -277,7 +277,7 @@ BOUNDS = {"records": 1, "log_size": 1}
 
 @pytest.mark.parametrize("replicas", [1, 2, 3])
 def test_no_sometimes_is_unreachable_where_it_applies(replicas):
-    """A `sometimes` that cannot be reached fails a run, so each has to know where its mechanism is off."""
+    """An unreachable `sometimes` fails a run, so each has to exclude configurations without its mechanism."""
     unreachable = []
     # Without elections the state has another shape, and so another kernel: once is enough.
     elections = (0, 1) if replicas == 1 else (1,)

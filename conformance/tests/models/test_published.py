@@ -38,7 +38,7 @@ def test_the_bound_of_a_violation_is_one_less_than_its_level():
 
 
 def test_a_swapped_action_is_a_mutant_between_two_variants():
-    """KIP-320 with the expansion of KIP-279 lets in followers of an older epoch."""
+    """KIP-320 with the ISR expansion of KIP-279 admits followers of an older epoch."""
     bounds = {"replicas": 3, "log_size": 1, "records": 1, "max_epoch": 1}
     plain = explore(MODEL.instance("kip_320", bounds), Limits(memory=1 << 30), count_all=True)
     mutant = MODEL.instance("kip_320", bounds, {"leader_expands_isr": "kip_279"})

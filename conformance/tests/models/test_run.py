@@ -598,7 +598,7 @@ print(registry.load_file(Path(sys.argv[1])).digest)
 
 
 def digest(folder: Path, text: str = HELPED, helper: str = HELPER, name: str = "mine.py") -> str:
-    """In a process of its own, since a module is imported once."""
+    """Compute the digest in a separate process, because a module is imported only once."""
     folder.mkdir(exist_ok=True)
     (folder / name).write_text(text, encoding="utf-8")
     (folder / "helper_of_mine.py").write_text(helper, encoding="utf-8")

@@ -77,7 +77,7 @@ def test_a_random_walk_shows_the_bug(bug):
 
 @pytest.mark.parametrize("bug", SEEN_BY_A_GOLDEN_TRACE, ids=lambda bug: bug.name)
 def test_a_golden_trace_under_its_repair_shows_the_bug(bug):
-    """Step by step under the repaired protocol, as far as its steps can be taken there."""
+    """The trace is taken under the repaired protocol, as far as its steps are possible."""
     name, action = SEEN_BY_A_GOLDEN_TRACE[bug]
     golden = golden_support.read((golden_support.FOLDER / f"{name}.txt").read_text(encoding="utf-8"))
     instance = golden_support.repaired(golden)

@@ -164,7 +164,7 @@ def test_bad_arguments_are_one_clear_line(conform, words, why):
 
 
 def test_a_full_disk_is_reported(conform, loss, monkeypatch):
-    """What the file-backed log says: the file, and what to do."""
+    """The message of the log in files names the file and the cure."""
     monkeypatch.setattr(FileStorage, "_opened", lambda self, base: Path("/dev/full").open("r+b", buffering=0))  # noqa: SIM115
     code, out, err = conform(f"replay {loss} --logs kept")
     assert (code, out) == (2, "")
@@ -230,7 +230,7 @@ def test_every_bug_can_be_named(conform):
 
 
 def test_the_worked_example_follows_the_model(conform):
-    """The command in its first lines, and that it stays a short read."""
+    """The command in its first lines works, and the file stays short."""
     text = EXAMPLE.read_text(encoding="utf-8")
     assert len(text.splitlines()) < 60
     command = f"conform replay --driver own_broker.py --walks 200 {TWO_REPLICAS}"
@@ -240,7 +240,7 @@ def test_the_worked_example_follows_the_model(conform):
 
 
 def test_a_mistake_in_the_worked_example_is_found(conform, tmp_path):
-    """The response carries the high watermark of after the fetch."""
+    """The response carries the high watermark from after the fetch."""
     text = EXAMPLE.read_text(encoding="utf-8")
     wrong = text.replace(
         "self.follower_end :], high_watermark_before)", "self.follower_end :], self.leader.high_watermark)"

@@ -19,14 +19,14 @@ from isrcheck.models.kafka.state.fields import Fetch
 @pytest.mark.parametrize("protocol", ["0.10", "2.1"])
 @pytest.mark.parametrize("values", [{"brokers_down": 1}, {"brokers_down": 3}, {"brokers_down": 1, "common_records": 2}])
 def test_permanently_down_brokers_were_up_once(protocol, values):
-    """They were told who leads, and readers have read what was committed; what they had in memory is their last."""
+    """They received metadata, consumers read committed records, and their last memory is kept."""
     instance = instance_of(protocol, tuple(values.items()))
     for seed in range(len(instance.initial_states) * 4):
         must_replay(walk(instance, seed, 5), seed)
 
 
 def test_records_beyond_one_producers_limit_come_from_another():
-    """Kafka: NetworkClient.canSendRequest. The model's producer gives up what it may not wait for."""
+    """Kafka: NetworkClient.canSendRequest. The model's producer never waits for a response."""
     steps = ["producer_appends at 0"] * 2
     trace = trace_of(steps, max_in_flight_requests=1)
     driver = must_replay(trace)
@@ -53,7 +53,7 @@ def test_walks_omit_steps_for_which_a_producer_waits():
 
 
 def test_a_response_can_move_the_high_watermark_below_the_log_start():
-    """In the 2.1 tree: of a new leader that has deleted less. ReplicaFetcherThread.processPartitionData."""
+    """In the 2.1 tree, if a new leader has deleted less. ReplicaFetcherThread.processPartitionData."""
     steps = [
         *(
             "controller_elects_preferred 1",
@@ -71,7 +71,7 @@ def test_a_response_can_move_the_high_watermark_below_the_log_start():
 
 
 def test_a_log_start_that_moved_back_is_checkpointed():
-    """Truncation to a high watermark below the log start takes the log start along; so a crash finds it."""
+    """Truncation to a high watermark below the log start moves the log start, which a restart loads."""
     steps = [
         *(
             "controller_elects_preferred 1",
@@ -102,7 +102,7 @@ def test_two_epochs_that_start_at_the_log_start_are_both_loaded():
 
 
 def test_an_undefined_epoch_ends_only_in_an_empty_kip_101_cache():
-    """Only an empty cache of KIP-101 answers for it: it compares it with its latest, which is none either."""
+    """An empty cache of KIP-101 compares it with its latest epoch, which is undefined, too."""
     for below in ("UNDEFINED", "FIRST_START_OFFSET"):
         switches = generation("0.11").with_switch("EPOCH_BELOW_FIRST_ENTRY", below)
         assert LeaderEpochFileCache([EpochEntry(2, 2)], switches, None).end_offset_for(-1, 4).end_offset == -1
@@ -111,7 +111,7 @@ def test_an_undefined_epoch_ends_only_in_an_empty_kip_101_cache():
 
 @pytest.mark.parametrize("decided", ["coordinator_aborts 0", "coordinator_commits 0"])
 def test_readers_of_both_levels_receive_the_models_records(decided, monkeypatch):
-    """They ask, like any consumer; a leader that forgets what was aborted, or gives too much, is seen."""
+    """Consumers fetch from the leader, so a leader that returns aborted or too many records is detected."""
     steps = ["producer_appends_in_transaction at 0 in 0", decided, "leader_appends_marker of 0 at 0"]
     trace = trace_of(steps, replicas=1, min_insync_replicas=1, transactions=1)
     must_replay(trace)
@@ -138,7 +138,7 @@ def test_a_fetch_missing_in_the_model_is_kept_and_observed():
 
 @pytest.mark.parametrize("protocol", ["2.0", "2.1"])
 def test_an_epoch_that_ends_earlier_in_the_followers_log_is_truncated_there(protocol):
-    """KIP-279 takes the smaller of both ends; too rare for random walks. Kafka: AbstractFetcherThread.maybeTruncate."""
+    """KIP-279 truncates to the smaller end; too rare for random walks. Kafka: AbstractFetcherThread.maybeTruncate."""
     steps = [
         *("producer_appends at 0", "leader_handles_fetch 0 from 1", "follower_applies_response 1 from 0"),
         *("controller_elects_preferred 1", "broker_becomes_leader 1 in epoch 1", "producer_appends at 1"),

@@ -31,7 +31,7 @@ PUBLIC = {name for name in vars(Cluster) if not name.startswith("_")}
 
 @pytest.mark.parametrize("module", [driver, projection, compare, timing])
 def test_replay_writes_no_field_of_a_broker(module):
-    """It assigns to nothing but its own fields, and to locals; it calls nothing private, and no setattr."""
+    """The code assigns only to its own fields and to locals, and calls neither private methods nor setattr."""
     tree = ast.parse(Path(module.__file__).read_text(encoding="utf-8"))
     for node in ast.walk(tree):
         targets = node.targets if isinstance(node, ast.Assign) else []
@@ -47,7 +47,7 @@ def test_replay_writes_no_field_of_a_broker(module):
 
 
 def test_the_driver_reaches_the_cluster_through_its_public_methods_only():
-    """`self.cluster.x`: x is one of them, and what it gives is frozen (observe.py) or a number."""
+    """In `self.cluster.x`, x is public; its result is immutable (observe.py) or a number."""
     tree = ast.parse(Path(driver.__file__).read_text(encoding="utf-8"))
     used = {
         node.attr
@@ -58,7 +58,7 @@ def test_the_driver_reaches_the_cluster_through_its_public_methods_only():
 
 
 def test_views_are_immutable():
-    """The views that a driver gets share nothing that can be written with the brokers."""
+    """The views for a driver share no mutable state with the brokers."""
     one = Driver()
     replay(trace_of(["producer_appends at 0", "leader_handles_fetch 0 from 1"]), one)
     view = one.cluster.observe()
@@ -146,7 +146,7 @@ def test_a_checkpoint_older_than_the_start_is_set_up_at_the_start():
 
 
 class Shows:
-    """A system that shows what it is told to."""
+    """A system that shows the given values."""
 
     def __init__(self, *shown, refuses=None):
         self.shown = list(shown)

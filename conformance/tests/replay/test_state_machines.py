@@ -44,7 +44,7 @@ def run_command(command: str) -> subprocess.CompletedProcess[str]:
     ],
 )
 def test_cluster_and_model_agree_and_the_properties_hold(protocol, promised):
-    """In 2.1 every property of states is promised; the older ones break some (models/verdicts.toml)."""
+    """In 2.1 all state properties hold; older generations violate some (models/verdicts.toml)."""
     instance = kafka(protocol)
     must_agree(machine_of(instance, promised=promised, enabled=enabled_steps(instance)), examples=40)
 

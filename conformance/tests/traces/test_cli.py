@@ -28,7 +28,7 @@ def written(tmp_path: Path) -> Path:
 
 
 def complaint(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
-    """The one line on stderr that bad input gets, without the name of the command."""
+    """The line on stderr for bad input, without the name of the command."""
     assert cli.main([str(argument) for argument in arguments]) == 2
     out, err = capsys.readouterr()
     assert out == ""
@@ -179,7 +179,7 @@ def test_text_of_a_file_cannot_control_the_terminal(written: Path, capsys: pytes
 
 
 def test_text_of_a_users_model_cannot_move_the_cursor(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Spellings, the way that a step is shown, docstrings; and a trace with such a configuration can be read again."""
+    """Texts of values, steps and docstrings are escaped; a trace with such texts can be read again."""
     path = own_model(tmp_path)
     text = path.read_text(encoding="utf-8")
     for old, new in (

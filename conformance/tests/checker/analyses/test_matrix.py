@@ -46,7 +46,7 @@ acked_not_lost = 2
 
 @pytest.fixture
 def check(check_record, no_proofs):
-    """The matrix against a record, without proofs."""
+    """Run the matrix against a record, without proofs."""
     return check_record
 
 
@@ -261,7 +261,7 @@ def test_a_generation_draws_each_cell_from_one_of_its_runs(check):
 
 
 def test_a_run_searches_only_for_what_it_judges(check):
-    """And goes on where that is decided: what else there is to find is found."""
+    """The search does not stop when one judged property is decided: the other findings are found."""
     record = TWO.replace('["acked_not_lost", "a_write_is_acknowledged"]', '["a_write_is_acknowledged"]')
     record = record.replace("acked_not_lost = 2\n", "")
     code, text, content = check(record, "--bound", "3")
@@ -296,7 +296,7 @@ def test_without_a_bound_every_run_searches_to_its_recorded_depth(check):
 
 
 def test_a_recorded_violation_that_a_search_to_the_end_does_not_find_exits_10(check):
-    """Also where the record lies deeper than the whole state space."""
+    """Even if the recorded depth exceeds the depth of the whole state space."""
     record = OTHER.replace("[run.violated]", "[run.violated]\nconsistent = 99")
     code, text, content = check(record)
     assert (code, content["record"]) == (10, "recorded, but not found")
@@ -304,7 +304,7 @@ def test_a_recorded_violation_that_a_search_to_the_end_does_not_find_exits_10(ch
 
 
 def test_a_permitted_failure_beside_a_violation_is_compared_with_the_record(check):
-    """The violation, which comes first, does not end the search for the other one."""
+    """The violation comes first, and does not end the search for the permitted failure."""
     run = UNCLEAN.format(permitted="offsets_ordered = 6")
     assert check(run, "--bound", "6")[0] == 0
     assert check(UNCLEAN.format(permitted="offsets_ordered = 5"), "--bound", "6")[0] == 10
@@ -350,7 +350,7 @@ def test_a_disabled_mechanism_is_not_undecided_when_time_runs_out(tmp_path):
 
 
 def test_an_interrupt_leaves_the_other_runs_undecided(check, monkeypatch):
-    """Ctrl-C before the second search has begun: the first one is told, the second one is not taken for a pass."""
+    """Ctrl-C before the second search: the first one is reported, and the second one is no pass."""
     kernel_of = kernels.kernel_of
 
     def interrupted(instance, announce):

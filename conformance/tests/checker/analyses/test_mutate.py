@@ -121,7 +121,7 @@ def nobody_enters_a_closed_door(before, after, taken):
 
 
 def line_of(text: str, after: str) -> int:
-    """The line of a text that stands behind a definition."""
+    """The number of the first line with a text after a definition."""
     lines = MODEL.splitlines()
     first = next(number for number, line in enumerate(lines) if line.startswith(f"def {after}("))
     return next(number for number, line in enumerate(lines) if number > first and text in line) + 1
@@ -147,7 +147,7 @@ def ask(folder: Path, capsys: pytest.CaptureFixture[str]):
 
 
 def fates(output: str) -> dict[tuple[str, str], str]:
-    """{(place, what was dropped): what became of it}, out of the text of a report."""
+    """The verdict on each mutant in the text of a report, by (position, dropped text)."""
     found = {}
     for line in output.splitlines():
         if line.startswith("  door.py:"):
@@ -274,12 +274,12 @@ def test_mutants_that_do_not_fit_into_one_kernel_get_several(ask, monkeypatch: p
 
 
 def without(output: str, dropped: str) -> str:
-    """What became of the one mutant that lacks this."""
+    """The verdict on the only mutant that lacks this text."""
     return next(fate for (_, text), fate in fates(output).items() if text.partition(" of ")[0] == dropped)
 
 
 def test_a_property_that_fails_already_kills_only_by_failing_in_fewer_steps(ask) -> None:
-    """Three guests are too many: that takes 4 steps, and 3 where they need not wait for the door to open."""
+    """Three guests are too many: this takes 4 steps, and 3 in the mutant in which the door need not be open."""
     code, output, _ = ask("mutate door.py --limit 3 --switch WATCHED=off")
     assert code == 0
     assert (
@@ -330,7 +330,7 @@ def test_an_interrupted_search_leaves_mutants_undecided(ask, monkeypatch: pytest
 
 
 def test_nothing_is_compared_beyond_the_searched_depth_of_the_model(folder: Path) -> None:
-    """The model's own search was cut after 4 steps; one mutant fails in 6, another in 5."""
+    """The search of the model ended after 4 steps; one mutant fails in 6, another in 5."""
     instance = registry.load_file(folder / "door.py").instance()
     whole = mutate.search_original(instance, Limits(), kernel_of, lambda progress: None)
     exploration = explore(instance, Limits(depth=4), count_all=True)
@@ -422,7 +422,7 @@ def test_the_reference_explores_a_mutant_as_the_kernel_does(folder: Path, name: 
 
 
 def test_a_kill_that_the_reference_does_not_confirm_is_an_internal_error(ask, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The kernel drops a guard, and plain CPython runs the action as it stands."""
+    """The kernel drops a guard, but CPython runs the action unchanged."""
 
     def half(action: Function) -> Iterator[language.Mutant]:
         for mutant in language.mutants(action):

@@ -29,7 +29,7 @@ from isrcheck.models.run import Cells
 
 
 class Reference:
-    """The same questions, answered by isrcheck.models.run."""
+    """The same interface as the kernel, implemented by isrcheck.models.run."""
 
     def __init__(self, instance: Instance) -> None:
         self.instance = instance
@@ -71,7 +71,7 @@ class Reference:
 
 
 def compare(reference: Reference, compiled: Compiled, cells: Cells) -> list[tuple[int, Cells]] | None:
-    """Hold both against each other in one state; returns the steps (None: the model leaves its declaration there)."""
+    """Compare both in one state; return the enabled steps (None: the model leaves a declared range)."""
     expected = reference.successors(cells)
     assert compiled.successors(cells) == expected, spelled(reference.instance, cells)
     assert compiled.properties(cells) == reference.properties(cells), spelled(reference.instance, cells)
@@ -79,12 +79,12 @@ def compare(reference: Reference, compiled: Compiled, cells: Cells) -> list[tupl
 
 
 def spelled(instance: Instance, cells: Cells) -> str:
-    """What it takes to look at a disagreement again."""
+    """The data that reproduce a disagreement."""
     return f"{instance.model.name} {instance.protocol.name} {instance.configuration} {dict(instance.swaps)}: {cells}"
 
 
 def random_state(instance: Instance, chance: random.Random) -> Cells:
-    """Any state within the values of the fields, reachable or not."""
+    """A random state within the ranges of the fields, reachable or not."""
     return tuple(
         chance.randint(place.low, place.high) for place in instance.layouts.values() for _ in range(place.count)
     )
@@ -122,9 +122,9 @@ def kernel_for(family: str, shape: int) -> Kernel:
 
 @st.composite
 def wishes(draw: st.DrawFn, name: str) -> tuple[Instance, Kernel, int]:
-    """A protocol, run-time values and swaps at random, the kernel of the shape, and a seed for the walk.
+    """A random protocol, run-time values and swaps, the kernel for its bounds, and a seed for the walk.
 
-    Every other time the protocol keeps its own switches. What the model calls a contradiction is drawn again.
+    In half of the draws the protocol keeps its switches. Contradictory configurations are drawn again.
     """
     model, named = registry.load(name)
     family = family_of(name)
@@ -149,7 +149,7 @@ def wishes(draw: st.DrawFn, name: str) -> tuple[Instance, Kernel, int]:
 
 
 def walk(instance: Instance, kernel: Kernel, seed: int, length: int, anywhere: int) -> int:
-    """Compare along a random walk, and in random states; returns the number of steps compared."""
+    """Compare along a random walk, and in random states; return the number of compared steps."""
     chance = random.Random(seed)
     reference, compiled = Reference(instance), Compiled(instance, kernel)
     steps = 0

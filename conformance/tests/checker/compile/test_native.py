@@ -60,7 +60,7 @@ def test_a_line_means_the_same_to_python_and_to_the_processor(name: str) -> None
     ],
 )
 def test_operands_that_python_skips_are_not_evaluated(expression: str, asked: dict[tuple[int, int], list[int]]) -> None:
-    """An index that nobody asks for must not count as one out of range."""
+    """An index in an operand that is not evaluated must not count as out of range."""
     seen: list[int] = []
     kind = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)
     callback = kind(lambda number: seen.append(number) or number)

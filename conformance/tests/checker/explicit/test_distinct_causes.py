@@ -97,7 +97,7 @@ def doors_stay_open(before, after):
 
 @pytest.fixture
 def check(tmp_path, monkeypatch, capsys):
-    """Run `check` in an empty folder that holds doors.py; gives the exit code, stdout and stderr."""
+    """Run `check` in an empty folder that holds doors.py; return the exit code, stdout and stderr."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "doors.py").write_text(DOORS)
     run = checking(cli.main, capsys)
@@ -105,7 +105,7 @@ def check(tmp_path, monkeypatch, capsys):
 
 
 def asked(check, line):
-    """For each property and verdict: length, faults, and what happened, of every counterexample."""
+    """For each property and verdict: the length, faults and actions of every counterexample."""
     code, out, err = check(f"{line} --json")
     assert (code, err) == (12, "")
     found = {}

@@ -140,7 +140,7 @@ def instance_of(tmp_path: Path, text: str, name: str = "jugs.py") -> Instance:
 
 
 def same_everywhere(instance: Instance, depth: int | None, *, count_all: bool = False) -> Naive:
-    """The explorer on one thread and on several says what the naive search says, and so does Z3."""
+    """Assert that the explorer, on one and several threads, and Z3 agree with the naive search."""
     naive = Naive(instance, depth, count_all).search()
     for threads in (1, 2):
         assert_same(explore(instance, Limits(depth, threads=threads), count_all=count_all), naive)

@@ -134,7 +134,7 @@ def written(folder: Path, text: str = COUNTERS, name: str = "counters.py") -> Pa
 
 @pytest.fixture(params=[1, 3], ids=["one thread", "three threads"])
 def limits(request: pytest.FixtureRequest) -> Callable[..., Limits]:
-    """Limits with so many threads: nothing that is found may hang on their number."""
+    """Limits with this number of threads, on which no result may depend."""
     return partial(Limits, threads=request.param)
 
 
@@ -148,7 +148,7 @@ def counters(tmp_path_factory: pytest.TempPathFactory) -> Model:
 
 @dataclass
 class Naive:
-    """Breadth-first search as one would write it down first, over isrcheck.models.run."""
+    """A naive breadth-first search over isrcheck.models.run."""
 
     instance: Instance
     depth: int | None = None
@@ -324,7 +324,7 @@ def test_two_phase_commit_has_296448_states_with_seven_resource_managers(limits:
 
 
 def least_by_brute_force(instance: Instance, prop: Property, most: int) -> StepPath | None:
-    """Every history, the shortest first, and of one length in the order of initial state and steps."""
+    """The least violating path, by trying all paths in order of length, initial state and steps."""
     for depth in range(most + 1):
         for initial, *numbers in itertools.product(
             range(len(instance.initial_states)), *[range(len(instance.steps))] * depth
@@ -401,7 +401,7 @@ def test_the_batch_size_does_not_change_results(
 
 
 def assert_books_in_order(found: Exploration) -> None:
-    """What must hold of the counts of any search, wherever it ended."""
+    """Assert that the counts of a search are consistent, wherever it ended."""
     initial = len(found.instance.initial_states)
     assert sum(found.fired) == found.generated
     assert sum(found.new) == max(0, found.distinct - initial)
@@ -460,7 +460,7 @@ def test_memory_too_small_for_the_initial_states(counters: Model, limits: Callab
 
 
 class Clock:
-    """A clock that goes on by one second each time it is asked, so that every chunk reports."""
+    """A clock that advances by one second at each call, so that every chunk reports."""
 
     def __init__(self) -> None:
         self.now = 0.0
@@ -592,7 +592,7 @@ CHECK = "import sys; from isrcheck.checker.cli import main; sys.exit(main())"
 
 
 def check(folder: Path, cache: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    """`check mine.py` in a process of its own."""
+    """Run `check mine.py` in a separate process."""
     environment = os.environ | {"ISRCHECK_CACHE": str(cache), "PYTHONPATH": str(ROOT)}
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
     command = [sys.executable, "-c", CHECK, "mine.py", *words]

@@ -32,7 +32,7 @@ def folder(tmp_path_factory):
 
 
 class Contents:
-    """What is in a page, read as XML as far as it is XML."""
+    """The contents of a page, parsed as XML."""
 
     def __init__(self, text):
         self.text = text

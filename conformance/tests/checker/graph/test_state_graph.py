@@ -79,7 +79,7 @@ def does_not_burn_out_when_green(before, after):
 
 @pytest.fixture
 def check(tmp_path, monkeypatch, capsys):
-    """Run `check` in an empty folder that holds light.py; gives the exit code, stdout and stderr."""
+    """Run `check` in an empty folder that holds light.py; return the exit code, stdout and stderr."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "light.py").write_text(LIGHT)
     run_it = checking(cli.main, capsys)
@@ -94,7 +94,7 @@ def drawn(name, bound=None, fold=(), loops=False, protocol=None):
 
 
 def by_plain_python(instance, bound):
-    """The states to a depth and the steps from those that are less deep, by their cells."""
+    """The states up to a depth, and the steps from all but the deepest, as cells."""
     depths = dict.fromkeys(instance.initial_states, 0)
     edges, level = {}, list(depths)
     while level and (bound is None or depths[level[0]] < bound):
@@ -370,7 +370,7 @@ def test_a_file_created_meanwhile_is_not_overwritten(check, tmp_path, monkeypatc
 
 
 def test_every_option_is_either_supported_or_refused():
-    """What another part of the command brings is refused here until somebody says that it has a meaning."""
+    """Options of other forms of the command are refused unless the graph supports them explicitly."""
     new = Option(name="--something-new", help="")
     assert FORM.refusal_of(new) == (
         "{typed} does not go with graph, which draws one model as the explorer sees it: leave it out"

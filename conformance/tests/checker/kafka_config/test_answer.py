@@ -54,7 +54,7 @@ MOVED = "leadership moves while the leader lives (auto.leader.rebalance.enable, 
 
 @pytest.fixture
 def ask(tmp_path, monkeypatch, capsys):
-    """`check` in a folder that holds the given files: gives the exit code, stdout and stderr."""
+    """Run `check` in a folder with the given files; return the exit code, stdout and stderr."""
     monkeypatch.chdir(tmp_path)
     check = checking(cli.main, capsys)
 
@@ -78,7 +78,7 @@ def ask_json(ask):
 
 
 def found(run):
-    """Property -> (verdict, depth, depth of what is permitted) of what fails."""
+    """For each failing property: (verdict, depth, depth of the permitted failure)."""
     return {
         one["name"]: (one["verdict"], one["depth"], one["permitted_depth"])
         for one in run["properties"]
@@ -91,12 +91,12 @@ def asides(content):
 
 
 def promises(content):
-    """Property -> (verdict, depth) of the whole answer."""
+    """For each property of the answer: (verdict, depth)."""
     return {one["name"]: (one["verdict"], one["depth"]) for one in content["promises"]}
 
 
 def available(content):
-    """For each number of brokers down: (choices, writes, reads), with nothing left open."""
+    """For each number of brokers down: (choices, writes, reads), after a check that all are decided."""
     rows = []
     for row in content["availability"]:
         writes, reads = row["writes"], row["reads"]
@@ -700,7 +700,7 @@ def test_the_files_of_3_9_are_fully_understood_and_undecided(ask_json):
     ],
 )  # fmt: skip
 def test_the_examples_have_the_verdicts_that_the_readme_gives(ask_json, name, verdict, failing, rows):
-    """To a depth that shows everything that fails; the whole state spaces are in the README."""
+    """The depth suffices for all failures; the README has the results for the whole state spaces."""
     code, content = ask_json(f"--config {shlex.quote(str(EXAMPLES / f'{name}.properties'))} --bound 7")
     assert (code, content["verdict"]) == (0, verdict)
     assert {key: depth for key, (word, depth) in promises(content).items() if word == "PERMITTED"} == failing
@@ -848,7 +848,7 @@ def test_a_fault_is_not_blamed_for_a_loss_possible_without_it(ask_json):
 
 
 def test_moving_a_live_leader_can_leave_an_incomplete_isr(ask, ask_json):
-    """models/kafka/missed_demotion.md: Kafka moves leaders by default, and the promises are judged without it."""
+    """models/kafka/missed_demotion.md: Kafka moves leaders by default, and the verdicts are without that."""
     line = "--config a.properties --kafka-version 2.1"
     code, answer = ask_json(f"{line} --bound 10", a=f"{DURABLE}retries=0\n")
     assert (code, answer["verdict"]) == (0, "NO VIOLATION TO DEPTH")

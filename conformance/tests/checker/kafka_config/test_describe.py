@@ -443,7 +443,7 @@ def test_files_that_cannot_be_read(name: str, says: str) -> None:
 
 
 def test_settings_without_the_number_of_replicas_are_no_cluster_to_be_searched() -> None:
-    """kafka-configs does not print it, and the broker's default says nothing about a topic that exists."""
+    """kafka-configs does not print the number, and the broker's default does not apply to existing topics."""
     text = "Configs for topic 't' are min.insync.replicas=2\n"
     cluster = read(text)
     assert cluster.why_unavailable == NO_REPLICAS_GIVEN

@@ -130,7 +130,7 @@ def utf_16_escapes(character: str) -> str:
 
 @st.composite
 def written(draw: st.DrawFn, character: str, must_be_escaped: bool) -> str:
-    """One of the ways in which a character can stand in a file."""
+    """A random way to write a character in a file."""
     ways = [utf_16_escapes(character)]
     if character in "\t\n\r\f":
         ways.append("\\" + {"\t": "t", "\n": "n", "\r": "r", "\f": "f"}[character])
@@ -166,7 +166,7 @@ def logical_lines(draw: st.DrawFn, key: str, value: str) -> str:
 
 @st.composite
 def files(draw: st.DrawFn) -> tuple[list[tuple[str, str, int]], str]:
-    """What a file says, with line numbers, and its text."""
+    """Random properties with line numbers, and the text of a file with them."""
     said: list[tuple[str, str, int]] = []
     text = ""
     for _ in range(draw(st.integers(0, 4))):

@@ -192,7 +192,7 @@ def test_a_property_with_permitted_failures_need_not_be_proved(check):
 
 
 def test_a_proof_needs_no_search(check):
-    """The search was cut short, and that no longer matters."""
+    """The search ended early, which does not matter after a proof."""
     code, found, _ = proofs_of(check, JUGS + ALL_THE_WATER, "--bound", "0")
     assert (code, found) == (0, {"right_stays_low": "PROVED"})
     reached = "@sometimes\ndef right_is_full(s):\n    return s.right == 8\n"
@@ -239,7 +239,7 @@ def test_only_properties_left_open_by_the_search_are_proved(tmp_path, word):
 
 
 def test_a_failing_property_is_never_a_hypothesis(check):
-    """What the search has broken must not help to prove anything else."""
+    """A property that the search found violated must not be used in proofs of others."""
     more = "@always\ndef left_stays(s):\n    return s.left >= 2 and s.left + s.right == 8\n"
     _, found, _ = proofs_of(check, JUGS + more)
     assert found == {"right_stays_low": "HOLDS", "left_stays": "VIOLATED"}

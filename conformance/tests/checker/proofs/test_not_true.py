@@ -104,7 +104,7 @@ def not_seven(s):
 
 
 def test_nothing_is_proved_beyond_a_state_in_which_a_claim_errs(check):
-    """`off` leaves the declaration at x=5: assuming that it is true there would leave nothing behind."""
+    """`off` errs at x=5: assuming its truth there would exclude all later states."""
     code, found, proofs = proofs_of(check, BEHIND_AN_ERROR, "--bound", "3")
     assert (code, found["off"], found["not_seven"]) == (3, "NO VIOLATION TO DEPTH", "NO VIOLATION TO DEPTH")
     assert found["in_range"] == "NO VIOLATION TO DEPTH"
@@ -150,7 +150,7 @@ def not_two(s):
 
 
 def test_a_counterexample_with_numbers_outside_the_bounds(check):
-    """Small numbers are asked for first; where there are none, the answer before is what is shown."""
+    """Small numbers are tried first; if there are none, the earlier answer is shown."""
     code, found, proofs = proofs_of(check, NO_SMALL_NUMBERS)
     assert (code, found) == (0, {"not_two": "PROVED"})
     (lost,) = (one for one in proofs["not_proved"] if one["property"] == "not_two")
@@ -343,7 +343,7 @@ def test_a_budget_is_unlimited_only_if_nothing_else_depends_on_it(tmp_path, old,
 
 
 def test_a_k_induction_proof_holds_for_the_given_budget(check):
-    """With one crash no path has two of them: what two crashes would do is not seen."""
+    """With one crash, no path shows the effects of two crashes."""
     text = CRASHES.replace("s.x = s.x", "s.x += 1").replace("s.x <= 5", "s.x != 2")
     code, found, proofs = proofs_of(check, text)
     assert (code, found) == (0, {"few": "PROVED"})
@@ -413,7 +413,7 @@ def five(tmp_path):
 
 
 def test_an_exhaustive_search_covers_every_depth(tmp_path):
-    """An explorer that lost a state says that three levels are all: Z3 breaks a promise behind them."""
+    """A faulty explorer that loses a state claims exhaustion after three levels; Z3 finds a deeper violation."""
     instance = five(tmp_path)
     unrolled = ask_to_depth(instance, Limits(depth=4), only=["low"])
     lost = Exploration(
@@ -479,7 +479,7 @@ LOST = "model.py:{}: low is declared, and is not in the module; declare it once,
     ],
 )
 def test_no_property_is_lost(tmp_path, monkeypatch, capsys, around, said):
-    """What Python forgets, or nobody finds, is a promise of which nobody would be told that it is broken."""
+    """A property that is overwritten or not found would be dropped silently, and its violation not reported."""
     monkeypatch.chdir(tmp_path)
     text = START + "class State:\n    x = field(values=between(0, 3))\n\n\n"
     text += "@action\ndef rise(s):\n    require(s.x < 3)\n    s.x += 1\n\n\n"

@@ -42,7 +42,7 @@ def check(tmp_path, monkeypatch, capsys):
 
 
 def established(proofs):
-    """How each premise was established."""
+    """The way in which each premise was established."""
     return {one["premise"]: one["established"] for one in proofs["premises"]}
 
 
@@ -55,7 +55,7 @@ RESTS = ("it rests on in_range, which is not proved", None)
 
 
 def test_a_range_error_beyond_the_bound_leaves_everything_unproved(check):
-    """The step writes -1 after 7 steps: within the range, which is all that is left without it, the promise is kept."""
+    """The step writes -1 after 7 steps; in the states without this error, the property holds."""
     code, found, proofs = proofs_of(check, COUNTER, "--bound", "6")
     assert (code, found, proofs["proved"], proofs["premises"]) == (
         3,
@@ -85,7 +85,7 @@ BY_LEMMA = COUNTER.replace("    s.left -= 1", "    require(s.turn == 0)\n    s.l
 
 
 def test_the_premise_is_proved_with_lemmas_or_by_exhaustive_search(check):
-    """`left` falls once: a search to the end sees it, an induction needs to be told."""
+    """`left` decreases once: an exhaustive search finds that, an induction needs a lemma."""
     told = BY_LEMMA + "\n\n@lemma\ndef one_is_left(s):\n    return s.turn == 1 or s.left > 0\n"
     for text, words, how in ((told, ("--bound", "0"), "proved"), (BY_LEMMA, (), "proved")):
         code, found, proofs = proofs_of(check, text, *words)
@@ -171,7 +171,7 @@ def test_a_property_that_errs_somewhere_leaves_everything_unproved(check, erring
 
 
 def test_no_unlimited_faults_are_claimed_if_the_premise_depends_on_them(check):
-    """With one fault the lemma keeps the step in range; it asks about the budget, so it says nothing of more."""
+    """With one fault the lemma keeps the step in range; it reads the budget, so it does not hold for more faults."""
     text = (
         START
         + """\
@@ -263,7 +263,7 @@ def test_a_property_outside_the_abstraction_costs_no_verdict(check):
 
 @pytest.mark.parametrize("how", ["compare", "prove"])
 def test_the_explorers_findings_are_kept_if_z3_cannot_run(check, monkeypatch, how):
-    """Were there something that only the explorer reads."""
+    """Simulates a construct that only the explorer supports."""
 
     def refused(*given, **more):
         raise UnsupportedError("model.py:1: in early: the symbolic engine does not support `New`; use --engine local")
@@ -358,7 +358,7 @@ def test_without_errors_a_property_is_proved_for_every_length(check, kept):
 
 
 def test_a_step_that_leaves_an_open_range_is_not_overlooked(check):
-    """The slice lets `ends` grow beyond its end, so its proof stands; the premise is a goal of its own, and fails."""
+    """The abstraction lets `ends` exceed its range, so the proof succeeds; the premise is another goal, and fails."""
     text = HIDDEN.format("s.at = 0\n    s.ends += 1")
     code, found, proofs = proofs_of(check, text, "--bound", "3")
     assert (code, found) == (3, OPEN | {"low": "PROVED"})
@@ -400,7 +400,7 @@ def stays_lit(before, after):
 
 
 def test_the_premise_can_be_violated_by_a_step_without_successor(check):
-    """A step that errs leads nowhere, and so does an answer of Z3 about no step at all: no state after it is told."""
+    """An erring step has no successor, so no state after it is reported."""
     code, found, proofs = proofs_of(check, WITHOUT_A_STEP, "--bound", "0")
     assert (code, found) == (3, OPEN | {"stays_lit": "NO VIOLATION TO DEPTH"})
     assert {one["property"] for one in proofs["not_proved"]} == {"in_range", "stays_lit"}

@@ -83,14 +83,14 @@ def sea_stays_low(s):
 
 @pytest.fixture(autouse=True)
 def cache(tmp_path, monkeypatch):
-    """The folder of the proofs of one test; compiled kernels are shared."""
+    """A separate proof cache for each test; compiled kernels are shared."""
     monkeypatch.setattr(proof_cache, "cache_folder", lambda: tmp_path / "cache")
     return tmp_path / "cache" / "proofs"
 
 
 @pytest.fixture
 def asked(monkeypatch):
-    """The phases for which a proof was looked for, one after the other."""
+    """The phases of the prover that ran, in order."""
     phases = []
 
     def counting(instance, properties, phase, **more):
@@ -188,7 +188,7 @@ def test_any_change_leads_to_a_new_proof(tmp_path, asked, monkeypatch, change):
 
 
 def test_a_proof_depends_on_every_module_of_the_engines():
-    """What the prover imports, directly or not, decides whether an old proof is taken: everything does."""
+    """A cached proof is used only if no module imported by the prover has changed."""
     listed = {
         name for package, deep in FOLDERS.items() for name, _ in modules_of(package, resources.files(package), deep)
     }
@@ -303,7 +303,7 @@ def test_a_proof_that_timed_out_is_reported_as_timed_out(check, monkeypatch):
 
 
 def test_proofs_by_check_prove_are_shown_in_the_matrix(check, monkeypatch):
-    """`not attempted: check --prove`: afterwards the matrix has it, also of a run that another one completes."""
+    """After `check --prove`, the matrix shows the proof in place of `not attempted`, also for a partial run."""
     named = COMMIT.replace("explored", 'name = "reached"\nproperties = ["all_commit", "all_abort"]\nexplored')
     monkeypatch.setattr(matrix_proofs, "PROOF_SECONDS", 0.0)
     assert cell(check(COMMIT + named)[2])[2] == "not attempted"

@@ -99,7 +99,7 @@ def test_an_unneeded_lemma_is_not_named(check):
 
 
 def test_the_lemmas_of_a_lemma_are_named(check):
-    """The first lemma is kept because of the second one."""
+    """The first lemma is inductive only with the second one."""
     first = "@lemma\ndef right_is_low(s):\n    return s.right <= 8\n\n\n"
     text = JUGS + first + ALL_THE_WATER + "@always_step\ndef right_never_leaps(before, after):\n"
     _, found, proofs = proofs_of(check, text + "    return after.right != before.right and before.right < 9\n")
@@ -128,7 +128,7 @@ def right_is_never_overfull(before, after):
 
 
 def test_a_property_false_in_the_initial_state_is_not_proved(check):
-    """Every step keeps the lemma, and the other initial state has it not."""
+    """Every step preserves the lemma, but it is false in one initial state."""
     start = "@initial\ndef starts(configuration):\n    yield {}\n    yield {'left': 20, 'right': 0}\n\n\n"
     text = JUGS.replace("import action,", "import initial, action,").replace("@action", start + "@action", 1)
     code, found, proofs = proofs_of(check, text + ALL_THE_WATER, "--bound", "3")
@@ -138,7 +138,7 @@ def test_a_property_false_in_the_initial_state_is_not_proved(check):
 
 
 def test_proposed_lemmas_are_true_of_every_initial_state(tmp_path):
-    """Also of one that is not in the sample: the second of many states is broken by its first step."""
+    """Even of one that is not in the sample: the first step from the second of many states violates the lemma."""
     text = '''\
 """Many starts, of which the second one is doomed."""
 
@@ -238,7 +238,7 @@ def nothing_is_lost(s):
 
 @pytest.mark.parametrize(("more", "steps"), [("", 2), (LATER.format(4, 5), 3)])
 def test_k_induction_over_simple_paths(check, more, steps):
-    """Where the token waits it could wait forever: only a path without repetition begins somewhere."""
+    """The token could wait forever: only simple paths rule that out."""
     code, found, proofs = proofs_of(check, RING + more)
     assert (code, found) == (0, {"never_fallen": "PROVED"})
     (proof,) = proofs["proved"]
@@ -256,7 +256,7 @@ def test_k_induction_terminates(check):
 
 @pytest.mark.parametrize(("start", "depth"), [(6, 0), (5, 1), (4, 2)])
 def test_k_induction_needs_a_base_case(check, tmp_path, start, depth):
-    """Nothing precedes the first state: every longer path is safe, and yet the token falls."""
+    """Every longer path is safe, and yet the token falls in the first steps."""
     text = (RING + LATER.format(4, 5)).replace("between(0, 9)", f"between(0, 9), initially={start}")
     for bound in range(depth):
         code, found, _ = proofs_of(check, text, "--bound", str(bound))
@@ -278,7 +278,7 @@ def test_k_induction_of_a_property_of_steps(check):
 
 @pytest.mark.parametrize("bound", [0, 1, 2])
 def test_the_violating_step_may_close_a_cycle(check, bound):
-    """The first time around, the token comes back to where it started: that path is not simple, and yet it counts."""
+    """The violating path returns to its first state: it is not simple, and yet counts."""
     text = RING[: RING.index("@always\n")].replace("always,", "always_step,")
     text += "@always_step\ndef never_back(before, after):\n    return after.place != 0\n"
     code, found, proofs = proofs_of(check, text, "--bound", str(bound))
@@ -303,7 +303,7 @@ NO_ANSWERS = [Answer.SECONDS, Answer.MEMORY, Answer.UNKNOWN]
 
 @pytest.mark.parametrize("why", NO_ANSWERS)
 def test_an_unknown_answer_proves_nothing(check, monkeypatch, why):
-    """Neither by induction, nor with proposed lemmas, nor over more steps, nor for every length."""
+    """Not by induction, with proposed lemmas, by k-induction, or for every length."""
     with monkeypatch.context() as patched:
         patched.setattr(induction, "once", lambda *given: (why, None))
         code, found, proofs = proofs_of(check, JUGS + ALL_THE_WATER)
@@ -317,7 +317,7 @@ def test_an_unknown_answer_proves_nothing(check, monkeypatch, why):
 
 
 class Interrupted:
-    """Z3 from its n-th question on: it took Ctrl-C for itself, once, and gave up."""
+    """A stand-in for Z3 that consumes one Ctrl-C at its n-th query, and gives up."""
 
     def __init__(self, at):
         self.at, self.asked, self.was_interrupted = at, 0, False
@@ -339,7 +339,7 @@ class Interrupted:
 
 @pytest.mark.parametrize("text", [JUGS + ALL_THE_WATER, RING], ids=["induction", "k-induction"])
 def test_no_interrupt_of_z3_is_lost(check, monkeypatch, tmp_path, text):
-    """Whichever question it ends: also one that is asked only to say more of an answer."""
+    """For every query that it can interrupt, even one that only refines an answer."""
     position = 0
     while True:
         position += 1
@@ -364,7 +364,7 @@ def test_an_interrupt_dropped_by_python_is_noticed_after_the_next_query(check, m
 
 
 def test_an_interrupt_during_an_argument_conversion_for_z3_counts(check, monkeypatch):
-    """Python raises it within ctypes, which makes another error of it."""
+    """Python raises the interrupt within ctypes, which converts it to another error."""
 
     def interrupted(*given):
         raise ctypes.ArgumentError("argument 1: KeyboardInterrupt: ")

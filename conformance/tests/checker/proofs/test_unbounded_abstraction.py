@@ -29,7 +29,7 @@ LEAST_STEPS = 260
 
 
 def drawn(chance: random.Random, protocol: str, replicas: int, *, own_switches: bool) -> Iterator[Instance]:
-    """Instances of a generation that differ only in what is open."""
+    """Random instances of a generation that differ only in open entries."""
     fixed = {"replicas": replicas}
     if not own_switches:
         fixed |= {name: chance.randint(KAFKA.entries[name].least, KAFKA.entries[name].most or 0) for name in SWITCHES}
@@ -51,7 +51,7 @@ def drawn(chance: random.Random, protocol: str, replicas: int, *, own_switches: 
 def steps_looked_for(
     protocol: str, replicas: int, *, own_switches: bool, draws: int, each: int
 ) -> tuple[int, set[str]]:
-    """Look for steps of random walks in the slice, with what the properties say of them; how many, of which actions."""
+    """Check that the abstraction allows the steps of random walks; return their number and their actions."""
     chance = random.Random(f"{protocol} {replicas} {own_switches}")
     instances = drawn(chance, protocol, replicas, own_switches=own_switches)
     abstraction = UnboundedAbstraction(next(instances))

@@ -300,7 +300,7 @@ LOOPS = {
 
 @pytest.fixture(scope="module")
 def loops(tmp_path_factory: pytest.TempPathFactory) -> tuple[Model, Projection]:
-    """One model with an action for each body, and one solver that knows them all."""
+    """One model with an action for each body, and one solver for all of them."""
     model = registry.load_file(written(tmp_path_factory.mktemp("loops"), HELPERS, *LOOPS.values()))
     return model, Projection(UnboundedAbstraction(model.instance()))
 
@@ -316,7 +316,7 @@ def written(folder: Path, helpers: str, *bodies: str, prelude: str = PRELUDE) ->
 
 
 def contents(instance: Instance, chance: random.Random) -> Iterator[Cells]:
-    """States with every content of what is open, or many, and a few values of what is not."""
+    """States with all or many values of the open fields, and a few values of the others."""
     places = instance.layouts
     open_cells = [
         range(place.low, place.high + 1) for name in ("a", "b") for place in [places[name]] for _ in range(place.count)
@@ -404,7 +404,7 @@ SIZES = {
 
 @pytest.mark.parametrize("name", SIZES)
 def test_a_size_that_depends_on_an_open_entry_is_open(tmp_path: Path, name: str) -> None:
-    """Whatever the size comes to: two of them may be equal by chance, and still differ elsewhere."""
+    """Two sizes may be equal in one configuration and differ in another."""
     size, expected = SIZES[name]
     prelude = PRELUDE.replace("    k = bound", '    m = budget(1, "faults")\n    W = switch(False, "")\n    k = bound')
     prelude = prelude.replace("class Place(", f"class Odd(Domain, size={size}):\n    pass\n\n\nclass Place(")

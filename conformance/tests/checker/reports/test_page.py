@@ -32,7 +32,7 @@ FILES = ["index.html", "isrcheck-report.json", "junit.xml", "results.sarif", "te
 
 @pytest.fixture
 def check(tmp_path, monkeypatch, capsys):
-    """Run `check` in an empty folder that holds a hostile model; gives the exit code, stdout and stderr."""
+    """Run `check` in an empty folder that holds a hostile model; return the exit code, stdout and stderr."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / NAME).write_text(HOSTILE, encoding="utf-8")
     run = checking(cli.main, capsys)
@@ -41,7 +41,7 @@ def check(tmp_path, monkeypatch, capsys):
 
 @pytest.fixture
 def record(tmp_path, monkeypatch):
-    """Let the matrix be held against a record of two runs, which the text says."""
+    """Make the matrix use a record of two runs, given as text."""
     path = tmp_path / "verdicts.toml"
     read = matrix.recorded
     monkeypatch.setattr(matrix, "recorded", lambda: read(path))

@@ -21,7 +21,7 @@ FIXED = "require(s.height < s.most)\n    require(s.height < s.limit)"
 
 @pytest.fixture
 def found(tmp_path, monkeypatch, capsys):
-    """A model, and the history that breaks `stays_safe`, in a report."""
+    """A model, and the report with a counterexample to `stays_safe`."""
     monkeypatch.chdir(tmp_path)
     _write(tmp_path, HOSTILE)
     assert checking(cli.main, capsys)(NAME, "--report", "deep/DIR")[0] == 12
@@ -105,7 +105,7 @@ def test_pytest_fails_until_the_model_is_repaired(found, tmp_path):
 
 
 def _pytest(file):
-    """Run the file from elsewhere: the exit code, and what pytest counted."""
+    """Run the file from another folder; return the exit code, and pytest's counts."""
     words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(file)]
     environment = {**os.environ, "PYTHONPATH": str(PROJECT)}
     done = subprocess.run(words, cwd="/", env=environment, capture_output=True, text=True, check=False)

@@ -85,9 +85,9 @@ print(done.returncode, used.ru_utime + used.ru_stime, used.ru_maxrss)
 
 
 def process(folder: Path, words: str) -> tuple[int, str, float, int]:
-    """The exit code, the output, the seconds that it worked and the most memory that it had, in a process of its own.
+    """Run a command in a separate process; return the exit code, the output, the seconds and the peak memory.
 
-    What it waits for others on this machine is not its lateness: it works all the time that it has.
+    Time in which the process waits for the processor does not count.
     """
     command = [
         sys.executable,
@@ -182,7 +182,7 @@ def test_the_remaining_budget_decreases_to_zero() -> None:
 
 
 def test_proofs_get_the_memory_that_the_search_leaves(folder: Path) -> None:
-    """The states are still held while proofs are looked for, which cannot have all of the memory once more."""
+    """The states stay in memory during the proofs, which may use only the rest of the limit."""
     code, text, _, used = process(folder, "kafka --protocol 2.1 --bound 16 --prove --memory 200M")
     assert (code, used < (200 << 20) + ABOVE) == (3, True), (code, used, text)
     assert "UNDECIDED" in text.splitlines()[-1]

@@ -36,7 +36,7 @@ def is_not_three(s):
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
-    """A file that is kept."""
+    """A file in the cache."""
     path = tmp_path / "cache" / "kernels" / "one.o"
     assert can_keep(path)
     keep(path, b"content")
@@ -168,5 +168,5 @@ def test_a_cache_that_others_can_write_to_is_reported_once(tmp_path: Path) -> No
 
 
 def check(folder: Path) -> tuple[int, str, str]:
-    """`check model.py` there, in a process of its own."""
+    """Run `check model.py` in that folder, in a separate process."""
     return run(folder, "model.py", ISRCHECK_CACHE=str(folder / "cache"))

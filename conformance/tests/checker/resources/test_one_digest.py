@@ -77,7 +77,7 @@ Load = Callable[..., Model]
 
 @pytest.fixture
 def load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Load:
-    """Load the model where the constant has a value, as a process of its own would."""
+    """Load the model with a value of the constant, as in a new process."""
     shared = tmp_path / "shared"
     (shared / "lib").mkdir(parents=True)
     (tmp_path / "own").mkdir()
@@ -94,7 +94,7 @@ def load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Load:
 
 
 def forget() -> None:
-    """What a process of its own would not have imported yet."""
+    """Forget the modules that a new process would not have imported yet."""
     for name in [name for name in sys.modules if name.partition(".")[0] == "lib"]:
         del sys.modules[name]
 
@@ -152,7 +152,7 @@ def test_an_equivalent_text_keeps_the_digest(load: Load, text: str, old: str, ne
 
 
 def test_constructs_of_the_language_count_by_meaning(load: Load) -> None:
-    """Where there is plain Python, the text of all files counts."""
+    """If the model uses plain Python, the text of all files counts."""
     unused, says = TEXT + "\nUNUSED = 1\n", TEXT.replace('"where it starts"', '"its start"')
     assert {load("5", text).digest for text in (unused, says)} == {load("5").digest}
     starting = STARTING.replace("limits.LIMIT", "LIMIT")
@@ -236,7 +236,7 @@ def test_sweeps(load: Load, capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_sweep_from_other_initial_states(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """What an initial state is read from need not be text of the model, nor text at all."""
+    """Initial states may be read from a file that is not part of the model's text."""
     text = STARTING.replace("from lib.limits import LIMIT", "import os").replace("= LIMIT", "= 5")
     text = text.replace("min(configuration.start, limits.LIMIT)", 'int(os.environ["STARTS_AT"])')
     (tmp_path / "counter.py").write_text(text, encoding="utf-8")
@@ -255,7 +255,7 @@ def test_a_sweep_from_other_initial_states(
 
 
 def test_checkpoints_and_executors(load: Load, local_spark, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
-    """The package travels with the model, and a checkpoint of the old model is not gone on from."""
+    """The package is sent with the model, and a checkpoint of the old model is not resumed."""
     how = SparkRequest(Mode.SEARCH, None, SparkOptions(), str(tmp_path / "kept"))
 
     def levels(limit: str) -> list[int]:
@@ -343,7 +343,7 @@ def test_recorded_verdicts_on_another_model(
 
 
 def test_the_recorded_verdicts_are_on_the_current_model() -> None:
-    """Where this fails, check every cell before the digest is written anew."""
+    """If this test fails, check every cell of the matrix before writing the new digest."""
     records = matrix.recorded()
     assert {record.digest for record in records} == {registry.load("kafka")[0].digest}
     assert not any(record.is_of_another_model for record in records)

@@ -134,7 +134,7 @@ def test_an_action_without_possible_arguments_is_disabled(off) -> None:
 
 
 def test_actions_that_only_enable_each_other_are_disabled(off) -> None:
-    """Without the one that breaks in, nobody knocks, and the door stays shut."""
+    """Without the thief, nobody knocks, and the door stays shut."""
     assert off(NEW=0) == {"works_the_new_way", "breaks_in", "knocks", "enters"}
 
 

@@ -57,7 +57,7 @@ def test_verdicts_and_traces_equal_those_of_one_process(check, mode, tmp_path):
 
 
 def timeless(text: str) -> str:
-    """A report without how long it took."""
+    """A report without its times."""
     return re.sub(r"[0-9.]+ s;", "", text)
 
 
@@ -70,7 +70,7 @@ def test_a_sweep_on_spark_equals_a_local_sweep(check):
 
 
 def test_ctrl_c_keeps_the_findings(tmp_path):
-    """The search is far from its end when it is interrupted; the levels that it has are reported."""
+    """The search is interrupted long before its end; its finished levels are reported."""
     words = "kafka --protocol 2.1 --engine spark --spark-mode search --master local[2] --checkpoint kept --json"
     process = subprocess.Popen(
         [sys.executable, "-m", "isrcheck.checker", *words.split()],

@@ -16,7 +16,7 @@ from isrcheck.models.messages.errors import ModelError, UsageError
 
 
 def line_of(session, function, kind):
-    """What a job that applies a function to each partition ends with; the file that it names is there."""
+    """The error line of a job that applies a function to each partition, after a check of the file that it names."""
     with pytest.raises(kind) as error, explained(session.evidence):
         session.context.parallelize(range(2), 2).mapPartitions(function).collect()
     line, mark, kept = str(error.value).partition("; all of it: ")
@@ -76,7 +76,7 @@ def test_a_killed_worker(local_spark):
 
 
 def pose(folder: Path, monkeypatch, session, shim: str) -> None:
-    """Executors get a Python that runs this before anything else."""
+    """Give executors a Python that first runs this code."""
     (folder / "sitecustomize.py").write_text(shim)
     program = folder / "python"
     program.write_text(f'#!/bin/sh\nPYTHONPATH="{folder}:$PYTHONPATH" exec "{sys.executable}" "$@"\n')
@@ -181,7 +181,7 @@ LOST = (
 
 
 class Py4JJavaError(Exception):
-    """As Py4J raises it, with a text of Java."""
+    """A stand-in for the error of Py4J, with Java's text."""
 
     __module__ = "py4j.protocol"
     java_exception = None
@@ -214,7 +214,7 @@ def test_errors_on_executors_name_the_host(tmp_path, said, line):
 
 
 def test_a_server_that_is_no_master(tmp_path):
-    """Spark tries for a minute: that is what it then says, the reason in its log and the rest as an error."""
+    """Spark tries for a minute; then the reason is in its log, and the rest in its error."""
     log = tmp_path / "java.log"
     log.write_text(
         "ERROR StandaloneSchedulerBackend: Application has been killed. Reason: All masters are unresponsive!"
@@ -247,7 +247,7 @@ def test_the_innermost_cause_is_short():
 
 
 def test_an_error_caused_by_an_interrupt_is_reported_as_interrupt(local_spark):
-    """It came while an answer was read: the session cannot be ended by further questions on that connection."""
+    """The interrupt came while a response was read: the connection cannot be used to end the session."""
     kind = pytest.importorskip("py4j.protocol").Py4JNetworkError
 
     def end(asked):

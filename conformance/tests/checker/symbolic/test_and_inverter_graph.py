@@ -62,7 +62,7 @@ formulas = st.recursive(st.one_of(st.integers(0, VARIABLES - 1), st.booleans()),
 
 
 def meant(formula: Formula, assignment: Assignment) -> bool:
-    """What a formula says, in Python."""
+    """The value of a formula, computed by Python."""
     if isinstance(formula, bool):
         return formula
     if isinstance(formula, int):
@@ -178,7 +178,7 @@ def test_clauses_are_true_together_where_the_formulas_are(demanded: list[Formula
 
 
 def satisfiable(clauses: list[list[int]]) -> bool:
-    """Whether clauses can be true together: units first, then either side of a literal."""
+    """Whether clauses are satisfiable: by unit propagation and case distinction."""
     while True:
         if any(not clause for clause in clauses):
             return False
@@ -216,7 +216,7 @@ def test_a_single_z3_query_agrees_with_python(demanded: list[Formula]) -> None:
 @brief
 @given(st.lists(st.tuples(formulas, st.lists(formulas, max_size=4)), min_size=1, max_size=4))
 def test_repeated_z3_queries_agree_with_python(arithmetic: bool, rounds: list[tuple[Formula, list[Formula]]]) -> None:
-    """What is added counts from then on; what is assumed counts once, and the core is a part of it that is to blame."""
+    """Added formulas stay; assumptions hold for one query, and a core is a subset of them."""
     circuit, variables = new_circuit()
     solver = Solver(circuit, arithmetic=LinearArithmetic(circuit) if arithmetic else None)
     possible = list(ASSIGNMENTS)
@@ -276,7 +276,7 @@ Numbers = Mapping[str, int]
 
 
 def meant_number(number: Sum, numbers: Numbers, assignment: Assignment) -> int:
-    """What a sum comes to, in Python."""
+    """The value of a sum, computed by Python."""
     match number:
         case int():
             return number
@@ -352,7 +352,7 @@ def test_one_hot_integers_agree_with_python(one: Sum, other: Sum, sign: str, low
 
 
 def given_cases(here: Arithmetic, numbers: Numbers, assignment: Assignment) -> Callable[[int], bool]:
-    """The truth of literals where the numbers and the variables are what they are."""
+    """The values of literals for given numbers and variables."""
     known = dict(zip(here.variables, assignment, strict=True))
     for name, number in here.numbers.items():
         assert isinstance(number, OneHotInteger)
@@ -392,7 +392,7 @@ def test_a_number_has_exactly_one_value() -> None:
 def test_unbounded_numbers_agree_with_python(
     one: Sum, other: Sum, sign: str, low: int, more: int | None, data: st.DataObject
 ) -> None:
-    """Where the variables are what they are, Z3 finds a comparison true exactly where Python does."""
+    """For given variables, Z3 and Python agree on every comparison."""
     here = Arithmetic(LinearArithmetic)
     high = None if more is None else low + more
     a = here.built(one)
@@ -433,7 +433,7 @@ def test_a_half_bounded_number_respects_its_bound() -> None:
 @thorough
 @given(sums, sums)
 def test_equal_sums_are_identical(one: Sum, other: Sum) -> None:
-    """What differs by nothing is compared without asking Z3."""
+    """Identical sums are compared without Z3."""
     here = Arithmetic(LinearArithmetic)
     a, b = here.built(one), here.built(other)
     add, negate, compare = here.arithmetic.add, here.arithmetic.negate, here.arithmetic.compare

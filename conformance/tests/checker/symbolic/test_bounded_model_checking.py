@@ -29,14 +29,14 @@ MAIN = "import sys; from isrcheck.checker.cli import main; sys.exit(main())"
 
 @pytest.fixture
 def check(tmp_path, monkeypatch, capsys):
-    """Run `check` in a folder that holds lamps.py; gives the exit code, stdout and stderr."""
+    """Run `check` in a folder that holds lamps.py; return the exit code, stdout and stderr."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "lamps.py").write_text(LAMPS)
     return checking(cli.main, capsys)
 
 
 def same_findings(instance, depth, only=()):
-    """Ask both engines: the least counterexamples are equal, and so is what is said of every property."""
+    """Run both engines, and assert that their verdicts and least counterexamples are equal."""
     exploration = explore(instance, Limits(depth=depth), only=only)
     unrolled = ask_to_depth(instance, Limits(depth=depth), only=only)
     assert differences(exploration, unrolled) == []
@@ -94,7 +94,7 @@ def stays_open_or_silent(s):
 
 
 def test_a_step_precedes_one_that_writes_a_cell_it_reads(tmp_path):
-    """Of two neighbours that could change places Z3 looks at one order only: these two cannot."""
+    """Z3 tries only one order of two independent neighbouring steps; these two are dependent."""
     (tmp_path / "order.py").write_text(ORDER)
     found = same_findings(registry.load_file(tmp_path / "order.py").instance(), 2)
     assert found.findings["stays_open_or_silent"].found.path == StepPath(0, (1, 0))
@@ -193,7 +193,7 @@ def test_two_phase_commit(managers, depth):
 
 
 def level_of(row, name):
-    """TLC's level of the first state that violates a property, the initial one counted; None where there is no such."""
+    """TLC's level of the first violating state (initial states: level 1); None if there is none."""
     _, found, level = row.figures[name].partition("@")
     return int(level) if found else None
 
@@ -284,7 +284,7 @@ def test_the_engines_agree(check):
 
 
 def test_a_guard_misread_by_z3_is_detected(check, monkeypatch):
-    """With `all` both sides are told; alone, Z3 takes a step that the reference does not have."""
+    """With `all`, both results are reported; alone, Z3 takes a step that the reference does not allow."""
     transition = TransitionRelation._transition
 
     def unguarded(self, step):
@@ -304,7 +304,7 @@ def test_a_guard_misread_by_z3_is_detected(check, monkeypatch):
 
 
 def changed_finding(name, is_permitted, witness):
-    """An engine that says this of a property, and otherwise what it found."""
+    """A result of an engine with one changed finding."""
 
     def wrongly(ask):
         def asked(*arguments, **keywords):
@@ -409,7 +409,7 @@ LEAVING = {
 
 
 def broken(text):
-    """What is violated, or the word for that nothing is."""
+    """The violated property, or the word for none."""
     last = text.splitlines()[-1]
     return last if last.startswith("VIOLATED") else last.partition(":")[0]
 

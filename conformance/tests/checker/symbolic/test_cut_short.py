@@ -22,7 +22,7 @@ MAIN = "import sys; from isrcheck.checker.cli import main; sys.exit(main())"
 
 @pytest.fixture
 def check(tmp_path, monkeypatch, capsys):
-    """Run `check` in a folder that holds lamps.py; gives the exit code, stdout and stderr."""
+    """Run `check` in a folder that holds lamps.py; return the exit code, stdout and stderr."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "lamps.py").write_text(LAMPS)
     return checking(cli.main, capsys)
@@ -40,7 +40,7 @@ def test_z3_without_time_is_undecided(check):
 
 @pytest.mark.parametrize("why", [Answer.SECONDS, Answer.MEMORY, Answer.UNKNOWN])
 def test_findings_before_an_interrupt_of_z3_are_kept(check, monkeypatch, why):
-    """Hard questions are refused from depth 2 on: the violation at depth 1 is known, all else is undecided."""
+    """Queries fail from depth 2 on: the violation at depth 1 is known, all else is undecided."""
     once = bounded_model_checking.once
 
     def refusing(circuit, demanded, deadline):
@@ -89,7 +89,7 @@ def process(folder, *words):
 
 @pytest.mark.parametrize("engine", ["z3", "all"])
 def test_z3_out_of_memory_is_undecided(tmp_path, engine):
-    """In a process of its own: it stays whole, and what the explorer found is told."""
+    """In a separate process, which survives and reports the findings of the explorer."""
     done = process(tmp_path, "kafka", "--protocol", "2.1", "--engine", engine, "--bound", "7", "--memory", "16M")
     assert (done.returncode, "Traceback" in done.stderr) == (3, False), done.stderr
     lines = done.stdout.splitlines()
@@ -105,7 +105,7 @@ def test_proofs_out_of_memory_are_reported_as_such(tmp_path):
 
 
 def test_an_interrupt_of_z3_reports_the_findings(tmp_path):
-    """Progress on stderr says when depth 7 is asked; everything before it is done."""
+    """Progress on stderr shows when depth 7 begins; everything before is finished."""
     script = f"from isrcheck.checker.session import progress; progress.SECONDS_BETWEEN_LINES = 0; {MAIN}"
     sizes = "--replicas 2 --records 1 --elections 1 --crashes 0 --bound 40"
     words = [sys.executable, "-P", "-c", script, "kafka", "--protocol", "0.10", "--engine", "z3", *sizes.split()]

@@ -54,7 +54,7 @@ Wish = tuple[str, dict[str, int], dict[str, str]]
 
 @st.composite
 def wishes(draw: st.DrawFn, name: str) -> Wish:
-    """A protocol, a shape with run-time values, and swaps; every other time the protocol keeps its own switches."""
+    """A random protocol, bounds, run-time values and swaps; half of the draws keep the protocol's switches."""
     model, named = registry.load(name)
     protocol = named or draw(st.sampled_from(sorted(model.protocols)))
     kept = model.protocol(protocol).switches if draw(st.booleans(), label="keeps its switches") else {}
@@ -72,7 +72,7 @@ def wishes(draw: st.DrawFn, name: str) -> Wish:
 
 
 def instance_of(name: str, wish: Wish) -> Instance:
-    """The instance that is wished for; what the model calls a contradiction is drawn again."""
+    """The instance for a draw; contradictory configurations are drawn again."""
     try:
         instance = registry.load(name)[0].instance(*wish)
         assert instance.initial_states
@@ -136,7 +136,7 @@ def test_every_statement_and_expression_is_translated() -> None:
     [("while s.f:\n    pass", "While"), ("s.f = [0]", "List"), ("s.f = (x := 1)", "NamedExpr")],
 )
 def test_unknown_syntax_is_refused_by_name(tmp_path: Path, line: str, refused: str) -> None:
-    """No such model can be loaded: the language is checked first. So it is put into one that was."""
+    """Loading refuses such a model, so the syntax is inserted into a loaded one."""
     path = write(tmp_path, action("s.f = True", parameters="s"))
     instance = whole(path)
     loaded = instance.function(1)
@@ -351,7 +351,7 @@ def test_empty_and_singleton_domains(tmp_path: Path, size: int) -> None:
 
 
 def test_a_guard_is_not_evaluated_without_a_step(tmp_path: Path) -> None:
-    """Its index is out of range, but no argument exists to ask it with."""
+    """The guard's index is out of range, but the action has no possible arguments."""
     path = write(tmp_path, action("require(s.y[s.y[0] + 3] == 0)", parameters="s, place: Place, some: Node"))
     instance = only(registry.load_file(path).instance(None, {"n": 0}), "act")
     assert compare_all(instance, in_range(instance)) == Compared(0, 0, 0)

@@ -48,7 +48,7 @@ ABOVE = 250 << 20
 
 
 def measured(folder: Path, *words: str) -> tuple[int, float, int]:
-    """The exit code of `check`, its seconds, and the most bytes that it held."""
+    """Run `check`; return the exit code, the seconds, and the peak memory in bytes."""
     began = time.monotonic()
     command = [sys.executable, "-c", MEASURE, sys.executable, "-c", CHECK, *words]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
@@ -58,7 +58,7 @@ def measured(folder: Path, *words: str) -> tuple[int, float, int]:
 
 @pytest.fixture
 def start(tmp_path: Path) -> float:
-    """How long it takes to start, to compile, and to ask about nothing much."""
+    """The seconds for the start, compilation, and a trivial query."""
     (tmp_path / "wide.py").write_text(WIDE)
     small = WIDE.replace("80", "2")
     (tmp_path / "small.py").write_text(small)
@@ -87,7 +87,7 @@ def test_a_limit_ends_the_construction_of_formulas(tmp_path, start, words, secon
 
 
 def fill(circuit: AndInverterGraph) -> None:
-    """Make nodes without end."""
+    """Create nodes in an endless loop."""
     while True:
         circuit.both(circuit.variable(), circuit.variable())
 

@@ -80,7 +80,7 @@ def gets_up(s):
 
 @pytest.fixture
 def check(tmp_path, monkeypatch, capsys):
-    """Run `check` in an empty folder that holds stairs.py; gives the exit code, stdout and stderr."""
+    """Run `check` in an empty folder that holds stairs.py; return the exit code, stdout and stderr."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "stairs.py").write_text(STAIRS)
 
@@ -246,7 +246,7 @@ def test_a_sweep_has_a_run_for_each_configuration(check, tmp_path):
 
 
 def spread_run():
-    """A search that says of itself that two parts on Spark did it."""
+    """A run that is marked as a search by two parts on Spark."""
     instance = registry.load_file(Path("stairs.py")).instance(values={"most": 127})
     exploration = explore(instance, Limits())
     overlap = Overlap(2, {3: 1, 0: 1, 1: 2})
@@ -300,7 +300,7 @@ def test_files_have_the_columns_of_the_document(check, tmp_path):
 
 
 def written(folder, name, names=("run",), version="1"):
-    """A Parquet file that is not quite ours."""
+    """Write a Parquet file that differs from the documented format."""
     schema = pa.schema([(one, pa.string()) for one in names], {} if version is None else {"isrcheck": version})
     (folder / name).parent.mkdir(parents=True, exist_ok=True)
     parquet.write_table(schema.empty_table(), folder / name)
@@ -389,7 +389,7 @@ def test_a_plain_check_needs_no_pyarrow(tmp_path):
 
 @pytest.fixture
 def little_room():
-    """No file of this process grows beyond so many bytes."""
+    """Limit the size of files that this process writes, in bytes."""
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     yield lambda most: resource.setrlimit(resource.RLIMIT_FSIZE, (most, before[1]))
     resource.setrlimit(resource.RLIMIT_FSIZE, before)
@@ -453,7 +453,7 @@ def test_ctrl_c_while_edges_are_sampled_leaves_no_smaller_sample(check, tmp_path
 
 @pytest.fixture
 def asked(check, tmp_path):
-    """Tables of a small sweep of Kafka, of a search that was cut short, and of one by parts."""
+    """The tables of a small sweep of Kafka, of an interrupted search, and of a search by parts."""
     check("sweep --vary acks=0,all --vary replication.factor=2,3 --bound 2 --tables found")
     check("kafka --protocol 2.1 --retries 1 --seconds 0.000000001 --tables found")
     folder = tmp_path / "found"
@@ -521,7 +521,7 @@ def test_the_example_answers_from_few_tables(check, tmp_path, capsys):
 
 
 def command(folder, *words):
-    """A process with this project's code, whose lines on stdout are given."""
+    """Run code in a separate process; return its lines on stdout."""
     own = os.environ | {"PYTHONPATH": str(PROJECT)}
     done = subprocess.run([sys.executable, *words], cwd=folder, capture_output=True, text=True, env=own)
     assert done.returncode in (0, 12), done.stderr

@@ -21,7 +21,7 @@ IMPORTS = TODAY.replace("isrcheck.", "models.")
 
 @pytest.fixture
 def load(tmp_path):
-    """Write a model file into an empty folder, load it, and give the model."""
+    """Write a model file into an empty folder, load it, and return the model."""
     before = dict(sys.modules)
 
     def loaded(text):

@@ -169,7 +169,7 @@ def test_a_number_that_may_leave_64_bits_is_refused(tmp_path: Path, name: str) -
 def test_every_engine_refuses_too_large_numbers_before_it_begins(
     tmp_path: Path, words: tuple[str, ...], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """66 doublings of what is at least 1 are 0 in 64 bits: HOLDS, said the kernel."""
+    """A number of at least 1 is 0 in 64 bits after 66 doublings, so the kernel reported HOLDS."""
     path = model(tmp_path, asks("x = s.a + 3", *doublings(66), returns="x != 0"))
     depth = () if "--bound" in words else ("--bound", "3")
     assert main([str(path), *words, *depth]) == 2
@@ -237,7 +237,7 @@ def test_numbers_that_just_fit_mean_the_same_to_every_engine(tmp_path: Path, nam
 
 
 def test_reading_the_models_of_the_project_takes_no_time() -> None:
-    """What is looked at in Kafka's model, for all generations, actions and properties: a deterministic count."""
+    """Counts the expressions analysed in Kafka's model, for all generations, actions and properties."""
     model, _ = registry.load("kafka")
     instance = model.instance("2.1")
     named: dict[str, Interval] = {place.name: (place.low, place.high) for place in instance.layouts.values()}
@@ -266,7 +266,7 @@ def test_every_layout_is_analysed_once(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 class Recorded(Intervals):
-    """Intervals that remember what they said of each expression, by its place in the text."""
+    """Intervals that record the interval of each expression, by its position in the text."""
 
     def __init__(self, named: dict[str, Interval]) -> None:
         super().__init__(named)
@@ -284,7 +284,7 @@ def place_of(node: ast.expr) -> tuple[int, ...]:
 
 
 class Watching(ast.NodeTransformer):
-    """Has every number of a function be noted as it is calculated."""
+    """Rewrites a function so that every number is recorded when it is computed."""
 
     def visit(self, node: ast.AST) -> Any:
         is_number = isinstance(node, ast.BinOp | ast.UnaryOp | ast.BoolOp | ast.Compare | ast.IfExp)
@@ -373,7 +373,7 @@ def test_values_of_random_functions_lie_in_their_intervals(tmp_path: Path, block
 
 
 def watched(instance: Instance) -> int:
-    """Hold every value that CPython calculates in any state against its interval; gives how many there were."""
+    """Compare every value that CPython computes in any state with its interval; return the number of values."""
     named: dict[str, Interval] = {place.name: (place.low, place.high) for place in instance.layouts.values()}
     named |= {"n": (2, 2), "many": (40, 40), "most": (0, 127)}
     recorded = Recorded(named)

@@ -107,7 +107,7 @@ def marked_line(path: Path) -> int:
 
 
 def whole(path: Path) -> Instance:
-    """Load a model and ask it for everything that an engine asks for."""
+    """Load a model and use everything that an engine uses."""
     instance = registry.load_file(path).instance()
     assert instance.layouts and instance.initial_states and instance.steps is not None
     assert instance.properties is not None
@@ -595,7 +595,7 @@ def test_a_function_outside_the_language_is_refused(tmp_path: Path, body: str, s
 
 
 def variant(folder: Path, body: str, name: str) -> ModuleType:
-    """A module as a package of models would import it."""
+    """A module of a variant, as a package of models would import it."""
     path = write(folder, body, f"{name}.py", prelude="")
     module = ModuleType(name)
     module.__file__ = str(path)
@@ -827,7 +827,7 @@ def light(s):
 
 
 def calls_locals(names: list[str]) -> str:
-    """Use names as locals beside everything that the kernel makes of cells, folds and writes."""
+    """Use names as locals together with generated code for cells, folds and writes."""
     lines = [f"{name} = s.y[{number % 3}]" for number, name in enumerate(names)]
     lines += [f"{name} += s.y[s.y[0]]" for name in names]
     lines += [f"require(any({name} == j - 1 for j in range(s.m + 2)))" for name in names]
@@ -947,7 +947,7 @@ FAILS = {
 
 
 def in_range(instance: Instance) -> Iterator[Cells]:
-    """Many states of the small state that all these models have."""
+    """Many states within the ranges of the fields that all these models share."""
     chance = random.Random(1)
     ranges = [(p.low, p.high) for p in instance.layouts.values() for _ in range(p.count)]
     for _ in range(400):
@@ -955,7 +955,7 @@ def in_range(instance: Instance) -> Iterator[Cells]:
 
 
 def only(instance: Instance, action_name: str) -> Instance:
-    """The same with all other actions left out, which needs no other kernel."""
+    """The instance without all other actions, which needs no other kernel."""
     names = [one.name for one in instance.model.actions]
     return replace(instance, alternatives=tuple(0 if name == action_name else None for name in names))
 
@@ -1065,7 +1065,7 @@ def test_an_index_out_of_range_in_a_property_fails_in_both(tmp_path: Path) -> No
 
 @pytest.mark.parametrize("guard", ["any(some[1 - i] for i in range(2))", "sum(some[i + 1] for i in range(2)) > 0"])
 def test_an_index_of_a_subset_is_checked_inside_a_fold(tmp_path: Path, guard: str) -> None:
-    """The fold has to be told of the state, where an index outside the subset is noted."""
+    """The fold needs the state, in which an index outside the subset is recorded."""
     path = write(tmp_path, action(f"require({guard})", "s.g = True", parameters="s, some: Nodes"))
     instance = only(whole(path), "act")
     reference, compiled = Reference(instance), Compiled(instance, kernel_of(instance))
@@ -1103,7 +1103,7 @@ def test_empty_and_singleton_domains(tmp_path: Path, size: int) -> None:
 
 
 def test_a_guard_is_not_evaluated_without_a_step(tmp_path: Path) -> None:
-    """Its index is out of range, but no argument exists to ask it with."""
+    """The guard's index is out of range, but the action has no possible arguments."""
     path = write(tmp_path, action("require(s.y[s.x[0] + 3] == 0)", parameters="s, place: Place, some: Node"))
     path.write_text(path.read_text(encoding="utf-8").replace("s.x[0]", "s.y[0]"), encoding="utf-8")
     instance = only(registry.load_file(path).instance(None, {"n": 0}), "act")
@@ -1144,7 +1144,7 @@ def act(s, one: Many):
 
 
 def test_a_path_on_which_an_index_is_zero_is_not_lost(tmp_path: Path) -> None:
-    """LLVM takes an address whose base is 0 for unreachable; an index that is known to be 0 must not be that base."""
+    """LLVM treats an address with base 0 as unreachable; an index known to be 0 must not become the base."""
     body = """
 def position(s):
     if s.f:
@@ -1162,7 +1162,7 @@ def act(s):
 
 
 def test_a_swapped_action_may_rename_its_parameters(tmp_path: Path) -> None:
-    """Sizes differ, so an index that one of them keeps in range is out of range for the other."""
+    """Sizes differ, so an index that is in range for one action is out of range for the other."""
     body = (
         "@action\ndef act(s, place: Node, node: Place):\n"
         "    require(place == 0)\n    require(s.y[node] == 1)\n    s.x[node] = place\n"

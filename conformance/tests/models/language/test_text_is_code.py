@@ -275,7 +275,7 @@ def test_changed_builtins_are_restored(tmp_path: Path) -> None:
 
 
 def test_a_file_that_changed_after_it_was_loaded(tmp_path: Path) -> None:
-    """Python runs what it has loaded, and the new text says something else."""
+    """Python runs the loaded code, which differs from the new text."""
     changing = (
         "\n\nfrom pathlib import Path\nhere = Path(__file__)\nhere.write_text(here.read_text().replace('= 3', '=  3')"
     )
@@ -394,7 +394,7 @@ def test_objects_with_false_metadata_have_no_effect(tmp_path: Path, case: str) -
 
 
 def reached(instance: Instance) -> list[run.Cells]:
-    """The states that plain Python comes through, none of which fails."""
+    """The states that CPython reaches, after a check that none fails."""
     level, seen = list(instance.initial_states), set(instance.initial_states)
     found = []
     while level:

@@ -37,7 +37,7 @@ def names() -> list[str]:
 
 
 class Contents(HTMLParser):
-    """The elements of a page by name, and the text of its data."""
+    """Parses a page: its elements by name, and the text of its data."""
 
     def __init__(self, text: str) -> None:
         super().__init__()

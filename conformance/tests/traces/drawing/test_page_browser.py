@@ -46,7 +46,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def shown(browser_page: Any) -> dict[str, str]:
-    """The table of variables."""
+    """The table of variables that the page shows."""
     script = "r => [r.cells[0].textContent, r.cells[1].dataset.value]"
     return dict(browser_page.evaluate(f"() => [...document.querySelectorAll('#variables tr')].map({script})"))
 

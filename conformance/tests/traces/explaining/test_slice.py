@@ -58,12 +58,12 @@ def own(tmp_path_factory: pytest.TempPathFactory) -> Model:
 
 
 def longer() -> Trace:
-    """The classic loss, with two steps of a broker that has no part in it."""
+    """The loss of KIP-101, with two steps of an uninvolved broker."""
     return kafka([*COMMITTED, "leader_handles_fetch 0 from 2", "broker_crashes 2", *CLASSIC[4:]], "acked_not_lost")
 
 
 def random_walk(instance: Instance, name: str, verdict: str, seed: int) -> Trace:
-    """Steps chosen by chance until the property fails, or 60 of them."""
+    """Random steps until the property fails, at most 60."""
     chance, prop = random.Random(seed), property_of(instance, name)
     states, steps = [instance.initial_states[0]], []
     while len(steps) < 60 and judgements(instance, prop, states[-2:], steps[-1:])[-1] is None:

@@ -30,7 +30,7 @@ GONE = sorted(name for name, golden in GOLDEN.items() if "gone" in golden.header
 
 @pytest.mark.parametrize("name", GONE)
 def test_a_golden_trace_is_impossible_with_its_repair(name: str) -> None:
-    """Searched to exhaustion in the same bounds: the property does not fail, or not in the way that is shown here."""
+    """By exhaustive search in the same bounds: the property does not fail, or not in the same way."""
     golden = GOLDEN[name]
     is_permitted = golden.header["verdict"] == "PERMITTED"
     exploration = explore(
@@ -45,7 +45,7 @@ def test_a_golden_trace_is_impossible_with_its_repair(name: str) -> None:
 
 
 def test_every_golden_trace_with_a_repair_is_searched() -> None:
-    """A header line that is lost would otherwise take its search along."""
+    """Otherwise, the search would be lost with the header line."""
     assert {name.removeprefix("kafka_") for name in GONE} == {
         "become_follower_is_skipped",
         "epoch_below_the_first_entry",
@@ -62,7 +62,7 @@ def test_every_golden_trace_with_a_repair_is_searched() -> None:
 
 
 def test_golden_traces_distinguish_neighbouring_generations() -> None:
-    """By a history that exists in the older one, and has no counterpart in the newer one."""
+    """By a trace that is possible in the older generation, but not in the newer one."""
     pairs = {(GOLDEN[name].header["protocol"], GOLDEN[name].header["gone"].removeprefix("protocol=")) for name in GONE}
     assert pairs >= {("0.10", "0.11"), ("0.11", "2.0"), ("2.0", "2.1")}
 

@@ -23,7 +23,7 @@ from isrcheck.traces.format.trace import Trace
 
 
 def walk(instance: Instance, chance: random.Random, most: int) -> Trace:
-    """A random behaviour: of the steps in random order the first that is enabled, again and again."""
+    """A random walk: at each state, the first enabled step in random order."""
     states = [chance.choice(instance.initial_states)]
     steps = []
     for _ in range(most):

@@ -33,7 +33,7 @@ FORMS = ("#bigint", "#tup", "#set", "#map", "#unserializable")
 
 
 def document_of(text: str) -> Any:
-    """The JSON of a file, strictly: no name twice in an object, no NaN."""
+    """The JSON of a file, parsed strictly: no duplicate keys, no NaN."""
 
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         names = [name for name, _ in pairs]
@@ -47,7 +47,7 @@ def document_of(text: str) -> Any:
 
 
 def breaches(document: Any) -> Iterator[str]:
-    """What in a document is not as the description says."""
+    """The violations of the description in a document."""
     if not isinstance(document, dict):
         yield "a trace is an object"
         return
@@ -127,7 +127,7 @@ def value_breaches(value: Any) -> Iterator[str]:
 
 
 def obstacles(document: Any) -> Iterator[str]:
-    """What in a document the viewer stumbles over, or shows in the wrong place."""
+    """The parts of a document on which the viewer fails, or which it shows in the wrong place."""
     if not isinstance(document.get("#meta", {}).get("description", ""), str):
         yield "the description is no text"
     variables, states = document["vars"], document["states"]
@@ -146,7 +146,7 @@ def obstacles(document: Any) -> Iterator[str]:
 
 
 def everything(value: Any) -> Iterator[Any]:
-    """A value, and all those in it."""
+    """A value, and all values nested in it."""
     yield value
     for one in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
         yield from everything(one)

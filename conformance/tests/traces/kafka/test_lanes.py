@@ -34,12 +34,12 @@ from isrcheck.traces.terminal.show import view
 
 
 def lane(trace: Trace, broker: int, stacked: int = 0) -> dict[int, str]:
-    """What a broker's column shows, by step."""
+    """The contents of a broker's column, by step."""
     return {row.number: "\n".join(row.cells[1 + broker]) for row in rows(trace, stacked) if row.cells[1 + broker]}
 
 
 def news(trace: Trace) -> dict[int, str]:
-    """What the clients' column shows, by step."""
+    """The contents of the clients' column, by step."""
     return {row.number: row.cells[-1][0] for row in rows(trace) if row.cells[-1]}
 
 
@@ -66,13 +66,13 @@ SIGNS = {
 
 
 def signs(trace: Trace) -> str:
-    """The signs that the legend of a trace explains."""
+    """The symbols in the legend of a trace."""
     meanings = [line.split("  ", 2)[2].strip() for line in legend(trace)]
     return "".join(sign for sign, meaning in SIGNS.items() if meaning in meanings)
 
 
 def test_an_unreachable_log_is_shown_unchanged() -> None:
-    """Where a proof fails, the first state can lack entries within a log, and have others beyond its end."""
+    """In a counterexample to induction, the first state can have gaps in a log, and entries beyond its end."""
     trace = kafka(("producer_appends at 0",), None)
     found = changed(trace, {"log_record": {0: -1, 3: 1}, "log_epoch": {0: -1, 3: -1}})
     assert lane(found, 0)[1] == "L0 |?"

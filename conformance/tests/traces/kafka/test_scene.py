@@ -133,7 +133,7 @@ def test_a_different_record_for_readers_is_reported() -> None:
 
 
 def test_different_records_are_reported_for_each_isolation_level() -> None:
-    """The transaction stays open, so that only readers of everything see its record in place of the one before."""
+    """The transaction stays open, so only read_uncommitted consumers see its record in place of the former one."""
     steps = (
         "producer_appends at 0",
         "controller_fails_over to 1",
@@ -228,7 +228,7 @@ def test_a_follower_requests_the_end_of_its_epoch() -> None:
     ],
 )
 def test_a_follower_without_any_epoch(protocol: str, expected: list[str]) -> None:
-    """Up to 1.1 a leader without any answers it with its log end; later it is not asked."""
+    """Up to 1.1 a leader without epochs answers with its log end; later the follower sends no request."""
     steps = (
         "controller_fails_over to 1",
         "broker_becomes_leader 1 in epoch 1",
@@ -245,7 +245,7 @@ def test_a_transaction_is_not_begun_before_its_first_record() -> None:
 
 
 def test_every_action_of_the_model_has_a_scene() -> None:
-    """But for the one that only writes the ISR, which is seen in the states."""
+    """Except the action that only writes the ISR, which the states show."""
     names = {one.name for one in classic().instance.model.actions}
     assert names - SENT.keys() == {"leader_shrinks_isr"}
     assert SENT.keys() <= names

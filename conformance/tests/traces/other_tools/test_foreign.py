@@ -35,7 +35,7 @@ def balances(alice: int) -> dict[str, Any]:
 
 
 def bank() -> dict[str, Any]:
-    """What `quint run --mbt --out-itf` writes; it lists the variables of `mbt::` in any place, some twice."""
+    """The output of `quint run --mbt --out-itf`; it lists the variables of `mbt::` anywhere, some twice."""
     return {
         "#meta": {
             "format": "ITF",
@@ -73,7 +73,7 @@ def bank() -> dict[str, Any]:
 
 
 def cannibals() -> dict[str, Any]:
-    """What Apalache writes, after the example of ADR-015; with a parameter and a loop."""
+    """The output of Apalache, after the example of ADR-015, with a parameter and a loop."""
 
     def state(index: int, bank: str, east: list[str], **more: Any) -> dict[str, Any]:
         who = {"#map": [["E", {"#set": east}], ["W", {"#set": []}]]}
@@ -97,7 +97,7 @@ def cannibals() -> dict[str, Any]:
 
 
 def jugs(loop: bool = False) -> dict[str, Any]:
-    """What `tlc -dumpTrace json` writes of DieHard; newer versions tell parameters, and a lasso is an edge back."""
+    """The output of `tlc -dumpTrace json` on DieHard; newer versions add parameters, and a lasso has a back edge."""
     states = [[1, {"small": 0, "big": 0}], [2, {"small": 0, "big": 5}], [3, {"small": 3, "big": 2}]]
     place = {"beginLine": 68, "beginColumn": 18, "endLine": 69, "endColumn": 37, "module": "DieHard"}
     pour = {"name": "Pour", "location": place, "parameters": ["from"], "context": {"from": "big", "hidden": 1}}

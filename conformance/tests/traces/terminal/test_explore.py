@@ -35,7 +35,7 @@ from isrcheck.traces.terminal.walk import Walk
 
 @pytest.fixture(autouse=True)
 def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a walk is saved as by the way does not stay in the project."""
+    """Change to a temporary folder, so that saved walks do not stay in the project."""
     monkeypatch.chdir(tmp_path)
 
 
@@ -45,7 +45,7 @@ def drive(
     out: Path = Path("none"),
     size: tuple[int, int] = (80, 24),
 ) -> Explorer:
-    """Play with a walk on a screen of this size."""
+    """Drive a walk on a screen of this size."""
     app = Explorer(walk, out)
 
     async def session() -> None:
@@ -70,7 +70,7 @@ def text_of(app: Explorer, name: str) -> str:
 
 
 def screen(app: Explorer) -> list[str]:
-    """What the terminal shows."""
+    """The text on the terminal."""
     return ["".join(part.text for part in strip).rstrip() for strip in app.screen._compositor.render_strips()]
 
 
@@ -336,7 +336,7 @@ def test_without_a_terminal_there_is_one_line(tmp_path: Path, capsys: pytest.Cap
 
 
 class _Terminal:
-    """A stream that says it is one."""
+    """A stream that claims to be a terminal."""
 
     def __init__(self, stream: Any) -> None:
         self.stream = stream

@@ -245,7 +245,7 @@ def test_when_colours_are_used(when: str, is_terminal: bool, environment: dict[s
 
 
 def on_a_terminal(path: Path, *arguments: str, **options: str) -> str:
-    """What the command writes to a terminal."""
+    """The output of the command on a terminal."""
     environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(PROJECT), "TERM": "xterm"}
     outside, inside = pty.openpty()
     command = [sys.executable, "-m", "isrcheck.traces", "show", str(path), *arguments]
