@@ -56,11 +56,13 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     add_model(parser)
     parser.add_argument(
-        "--most-states", metavar="N", type=count, default=MOST_STATES, help="for events: limit on possible states"
-    )
+        "--most-states", metavar="N", type=count, default=MOST_STATES,
+        help=f"for events: limit on possible states (default: {MOST_STATES})",
+    )  # fmt: skip
     parser.add_argument(
-        "--memory", metavar="SIZE", type=memory, default="4G", help="for observations: memory limit (default: 4G)"
-    )
+        "--memory", metavar="SIZE", type=memory, default="4G",
+        help="for observations: memory limit, such as 512M or 8G (default: 4G)",
+    )  # fmt: skip
     parser.add_argument(
         "--seconds", metavar="N", type=seconds, help="time limit; logs not followed by then are undecided"
     )

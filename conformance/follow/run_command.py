@@ -33,7 +33,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--protocol", metavar="NAME", default=Plan.protocol, help="a generation of kafka (default: the newest)"
     )
-    parser.add_argument("--switch", metavar="NAME=VALUE", action="append", default=[], help="a protocol switch")
+    parser.add_argument("--switch", metavar="NAME=VALUE", action="append", default=[], help="set a protocol switch")
     parser.add_argument("--bug", choices=BUGS, metavar="NAME", help="seed a bug in the cluster (conform replay --help)")
     parser.add_argument(
         "--replicas", metavar="N", type=count, default=Plan.replicas, help="number of brokers (default: 3)"
@@ -42,13 +42,14 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--acks", choices=["0", "1", "all"], default=Plan.acks, help="acks of the producer (default: all)"
     )
     parser.add_argument(
-        "--min-insync-replicas", metavar="N", type=count, default=Plan.min_insync_replicas, help="(default: 2)"
+        "--min-insync-replicas", metavar="N", type=count, default=Plan.min_insync_replicas,
+        help="min.insync.replicas (default: 2)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--missing", metavar="SHARE", type=share, default=0.0, help="share, 0 to 1, of the events that the log omits"
     )
     parser.add_argument(
-        "--missing", metavar="SHARE", type=share, default=0.0, help="share of the events that the log leaves out"
-    )
-    parser.add_argument(
-        "--unseen", metavar="SHARE", type=share, default=0.0, help="share of the variables that each event leaves out"
+        "--unseen", metavar="SHARE", type=share, default=0.0, help="share, 0 to 1, of the variables that events omit"
     )
     parser.add_argument("--most-states", metavar="N", type=count, default=MOST_STATES, help="limit on possible states")
     parser.add_argument("--seconds", metavar="N", type=seconds, help="time limit; after it, the run is undecided")
