@@ -131,7 +131,7 @@ def _statements(holder: ast.AST) -> Iterator[Change]:
 
 
 def _expressions(node: ast.AST, name: str, at: int | None, value: ast.expr) -> Iterator[Change]:
-    """An expression replaced by one of its parts, or by a constant."""
+    """The replacements of an expression by its operands and by constants."""
 
     def put(new: ast.expr) -> Change:
         def change() -> None:

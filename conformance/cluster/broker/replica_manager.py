@@ -156,11 +156,11 @@ class ReplicaManager:
         self._complete_delayed_produces()
 
     def handle_fetch(self, message: Message, request: FetchRequest) -> None:
-        """A follower's fetch: take a snapshot, apply the fetch's effect, then answer it or park it.
+        """Handle a follower's fetch: read the records, apply the effect of the fetch, then answer it or park it.
 
         The response carries the high watermark from before the effect. Kafka: handleFetchRequest, fetchMessages;
-        section 2.2. A fetch that cannot be read has no effect (before 2.4 it set the
-        remote offset to unknown, KAFKA-8400: not implemented).
+        section 2.2. A fetch out of range has no effect (before 2.4 it set the remote offset to unknown, KAFKA-8400: not
+        implemented).
         """
         follower = self._follower(message)
         response = self._read(request.fetch_offset, request.current_leader_epoch)

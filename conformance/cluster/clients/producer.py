@@ -1,4 +1,4 @@
-"""A producer: what it sent, and the outcomes that it knows. Its user decides when and where to send, and when to retry.
+"""A producer: its requests, and their known outcomes. Its user decides when and where to send, and when to retry.
 
 In:  `send`, `resend`; responses, as messages.
 Out: Produce requests in the network; `Sent`, one per request.

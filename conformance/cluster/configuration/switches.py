@@ -47,7 +47,7 @@ class FollowerSkip(Enum):
 
 
 class ShrinkRule(Enum):
-    """Which followers are out of sync. Section 4.1, KAFKA-1546 and KAFKA-7152."""
+    """The rule by which followers are out of sync. Section 4.1, KAFKA-1546 and KAFKA-7152."""
 
     LAST_CAUGHT_UP = "LAST_CAUGHT_UP"
     EXEMPT_AT_LOG_END = "EXEMPT_AT_LOG_END"

@@ -122,7 +122,7 @@ def place(recording: Recording, line: Line) -> str:
 
 
 def says(line: Line) -> str:
-    """A line in words."""
+    """A line of a recording in words."""
     if isinstance(line, Acked):
         at = "" if line.offset is None else f" at offset {line.offset}"
         return f"{line.value} is acknowledged{at}"

@@ -127,7 +127,7 @@ def _instance_of(header: Header) -> Instance:
 
 
 def _is_switch(entry: Entry) -> bool:
-    """Whether an entry is a protocol switch: neither a bound nor an entry for users."""
+    """Whether an entry is a protocol switch, and neither a bound nor an entry that users set."""
     return not entry.is_bound and not entry.is_open
 
 
