@@ -3,9 +3,8 @@
 In:  a file; or one object of it.
 Out: the objects with their line numbers, from 1; the values of an object.
 
-The content can also be given; then the path is only a name. The reason why a line is
-invalid is an UnreadableError; with file and line it becomes a UsageError (`bad_line`). Files of any length
-are read in the memory of a few lines.
+The content can also be given; then the path is only a name. The reason why a line is invalid is an UnreadableError;
+with file and line it becomes a UsageError (`bad_line`). Files of any length are read in the memory of a few lines.
 """
 
 from __future__ import annotations
