@@ -1,4 +1,4 @@
-"""`check graph`: what is in the graph, held against plain Python; files for other tools; what is refused."""
+"""`check graph`: the graph compared with plain Python, the files for other tools, and refused input."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def does_not_burn_out_when_green(before, after):
 
 @pytest.fixture
 def check(tmp_path, monkeypatch, capsys):
-    """Run `check` in an empty folder that holds light.py; gives the exit code, stdout and stderr."""
+    """Run `check` in an empty folder that holds light.py; return the exit code, stdout and stderr."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "light.py").write_text(LIGHT)
     run_it = checking(cli.main, capsys)
@@ -94,7 +94,7 @@ def drawn(name, bound=None, fold=(), loops=False, protocol=None):
 
 
 def by_plain_python(instance, bound):
-    """The states to a depth and the steps from those that are less deep, by their cells."""
+    """The states up to a depth, and the steps from all but the deepest, as cells."""
     depths = dict.fromkeys(instance.initial_states, 0)
     edges, level = {}, list(depths)
     while level and (bound is None or depths[level[0]] < bound):
@@ -145,7 +145,7 @@ def test_states_and_steps_are_those_of_plain_python(name, bound):
 
 
 @pytest.mark.parametrize("fold", [("decision",), ("phase",), ("decision", "manager_knows_prepared")])
-def test_folding_puts_states_together_and_loses_no_step(fold):
+def test_folding_merges_states_and_loses_no_step(fold):
     whole, folded = drawn("examples/two_phase_commit"), drawn("examples/two_phase_commit", fold=fold, loops=True)
     groups = {}
     for node in whole.nodes():
@@ -164,7 +164,7 @@ def test_folding_puts_states_together_and_loses_no_step(fold):
     assert {(a, b) for a, b, _ in without.edges()} == {(a, b) for a, b in expected if a != b}
 
 
-def test_what_fails_where_it_ends_and_what_comes_back(check):
+def test_violations_dead_ends_and_cycles_are_marked(check):
     code, out, err = check("graph light.py -o light.graphml --json")
     assert (code, err) == (0, "")
     assert json.loads(out) == {
@@ -205,7 +205,7 @@ def test_what_fails_where_it_ends_and_what_comes_back(check):
     assert read.nodes[2]["field.light"] == "\\x1b[31mout\\u2028]]></svg>"
 
 
-def test_a_state_at_the_bound_is_no_dead_end(check):
+def test_a_state_at_the_bound_is_not_a_dead_end(check):
     code, out, err = check("graph light.py -o light.dot --bound 1")
     assert (code, err) == (0, "")
     assert out.splitlines() == [
@@ -314,13 +314,13 @@ AS_IN = "as in: check graph examples/two_phase_commit --bound 3 -o states.html"
         ),
     ],
 )
-def test_what_is_refused_leaves_nothing_behind(check, tmp_path, line, message):
+def test_a_refused_command_writes_no_file(check, tmp_path, line, message):
     code, out, err = check(line)
     assert (code, out, err.splitlines()[-1]) == (2, "", f"check: {message}")
     assert [path.name for path in tmp_path.iterdir() if path.name not in ("light.py", "__pycache__")] == []
 
 
-def test_a_search_that_is_cut_short_draws_nothing_and_is_undecided(check, tmp_path):
+def test_an_interrupted_search_draws_nothing_and_is_undecided(check, tmp_path):
     code, out, _ = check("graph kafka --protocol 0.10 -o x.html --seconds 0.000001")
     assert (code, out) == (
         3,
@@ -330,7 +330,7 @@ def test_a_search_that_is_cut_short_draws_nothing_and_is_undecided(check, tmp_pa
     assert [path.name for path in tmp_path.iterdir() if path.name not in ("light.py", "__pycache__")] == []
 
 
-def test_a_file_that_is_there_is_not_replaced_unless_asked(check, tmp_path):
+def test_an_existing_file_is_replaced_only_on_request(check, tmp_path):
     (tmp_path / "x.dot").write_text("mine")
     (tmp_path / "folder.dot").mkdir()
     message = "-o x.dot: the file exists; give another name, or replace the file with --force"
@@ -342,7 +342,7 @@ def test_a_file_that_is_there_is_not_replaced_unless_asked(check, tmp_path):
     assert (tmp_path / "x.dot").read_text().startswith('digraph "light" {')
 
 
-def test_an_interruption_leaves_nothing_half_written(check, tmp_path, monkeypatch):
+def test_an_interrupt_leaves_no_partial_file(check, tmp_path, monkeypatch):
     def interrupted(*given):
         raise KeyboardInterrupt
 
@@ -353,7 +353,7 @@ def test_an_interruption_leaves_nothing_half_written(check, tmp_path, monkeypatc
         assert [path.name for path in tmp_path.iterdir() if path.name not in ("light.py", "__pycache__")] == []
 
 
-def test_what_cannot_be_written_leaves_nothing_behind(check, tmp_path, monkeypatch):
+def test_a_failed_write_leaves_no_file(check, tmp_path, monkeypatch):
     def full(descriptor):
         raise OSError(errno.ENOSPC, "No space left on device")
 
@@ -363,7 +363,7 @@ def test_what_cannot_be_written_leaves_nothing_behind(check, tmp_path, monkeypat
     assert [path.name for path in tmp_path.iterdir() if path.name not in ("light.py", "__pycache__")] == []
 
 
-def test_a_file_that_somebody_makes_meanwhile_is_left_as_it_is(check, tmp_path, monkeypatch):
+def test_a_file_created_meanwhile_is_not_overwritten(check, tmp_path, monkeypatch):
     monkeypatch.setattr(
         "isrcheck.traces.format.output.os.fsync", lambda descriptor: (tmp_path / "x.dot").write_text("theirs")
     )
@@ -372,15 +372,15 @@ def test_a_file_that_somebody_makes_meanwhile_is_left_as_it_is(check, tmp_path, 
     assert (tmp_path / "x.dot").read_text() == "theirs"
 
 
-def test_every_option_is_either_taken_or_refused():
-    """What another part of the command brings is refused here until somebody says that it has a meaning."""
+def test_every_option_is_either_supported_or_refused():
+    """Options of other forms of the command are refused unless the graph supports them explicitly."""
     new = Option(name="--something-new", help="")
     assert FORM.refusal_of(new) == (
         "{typed} does not go with graph, which draws the states of one model: leave the option out"
     )
 
 
-def test_it_goes_on_behind_the_last_property_that_fails(check, tmp_path):
+def test_the_search_continues_after_the_last_failing_property(check, tmp_path):
     (tmp_path / "stairs.py").write_text(STAIRS)
     code, out, _ = check("graph stairs.py -o stairs.dot")
     assert (code, out.splitlines()[0]) == (0, "4 states, 3 transitions, the whole state space")

@@ -1,4 +1,4 @@
-"""What goes wrong in a session that is up ends in one line: provoked on two threads, or in the words of Java."""
+"""Faults in a running Spark session end in one line: provoked on two threads, or simulated with Java's messages."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from isrcheck.models.messages.errors import ModelError, UsageError
 
 
 def line_of(session, function, kind):
-    """What a job that applies a function to each partition ends with; the file that it names is there."""
+    """The error line of a job that applies a function to each partition, after a check of the file that it names."""
     with pytest.raises(kind) as error, explained(session.evidence):
         session.context.parallelize(range(2), 2).mapPartitions(function).collect()
     line, mark, kept = str(error.value).partition("; full text: ")
@@ -25,7 +25,7 @@ def line_of(session, function, kind):
     return line
 
 
-def test_an_unknown_error_tells_its_innermost_cause(local_spark):
+def test_an_unknown_error_shows_its_innermost_cause(local_spark):
     def wrong(rows):
         raise ValueError("no such state")
 
@@ -35,7 +35,7 @@ def test_an_unknown_error_tells_its_innermost_cause(local_spark):
         local_spark.spark.range(2).mapInArrow(wrong, "id long").count()
 
 
-def test_an_error_of_ours_stays_what_it_is(local_spark):
+def test_an_internal_error_is_not_converted(local_spark):
     def damaged(rows):
         raise ModelError("model.py:3: out of range")
 
@@ -57,7 +57,7 @@ def test_a_full_disk(local_spark):
     )
 
 
-def test_memory_that_is_not_there(local_spark):
+def test_missing_memory(local_spark):
     def take(rows):
         yield bytearray(1 << 60)
 
@@ -66,7 +66,7 @@ def test_memory_that_is_not_there(local_spark):
     )
 
 
-def test_a_worker_that_is_killed(local_spark):
+def test_a_killed_worker(local_spark):
     def die(rows):
         os.kill(os.getpid(), signal.SIGKILL)
 
@@ -76,7 +76,7 @@ def test_a_worker_that_is_killed(local_spark):
 
 
 def pose(folder: Path, monkeypatch, session, shim: str) -> None:
-    """Executors get a Python that runs this before anything else."""
+    """Give executors a Python that first runs this code."""
     (folder / "sitecustomize.py").write_text(shim)
     program = folder / "python"
     program.write_text(f'#!/bin/sh\nPYTHONPATH="{folder}:$PYTHONPATH" exec "{sys.executable}" "$@"\n')
@@ -128,11 +128,11 @@ def test_executors_without_isrcheck(tmp_path, monkeypatch, local_spark):
         same_everywhere(local_spark.context)
 
 
-def test_what_runs_everywhere_is_the_same(local_spark):
+def test_all_executors_run_the_same_code(local_spark):
     assert len(same_everywhere(local_spark.context)) == 1
 
 
-def test_another_source_is_told_apart(monkeypatch, local_spark):
+def test_different_source_code_is_detected(monkeypatch, local_spark):
     ours = environment_check.source_digest()
     monkeypatch.setattr(environment_check, "source_digest", lambda: "0" * 64)
     with pytest.raises(
@@ -153,7 +153,7 @@ def test_a_difference_names_host_and_cure():
     assert "has numba none" in difference("worker-7", here, {name: there[name] for name in there if name != "numba"})
 
 
-def test_nothing_but_errors_of_spark_is_explained(local_spark):
+def test_only_errors_of_spark_are_explained(local_spark):
     for error in (
         ZeroDivisionError("mine"),
         KeyboardInterrupt(),
@@ -166,7 +166,7 @@ def test_nothing_but_errors_of_spark_is_explained(local_spark):
         assert raised.value is error
 
 
-def test_a_java_that_is_there_is_not_said_to_have_died(local_spark):
+def test_a_running_java_is_not_reported_as_dead(local_spark):
     with pytest.raises(SparkLostError, match=r"^Spark failed: .* does not exist"), explained(local_spark.evidence):
         local_spark.context._jvm.java.lang.System.nonsense()
 
@@ -183,7 +183,7 @@ LOST = (
 
 
 class Py4JJavaError(Exception):
-    """As Py4J raises it, with a text of Java."""
+    """A stand-in for the error of Py4J, with Java's text."""
 
     __module__ = "py4j.protocol"
     java_exception = None
@@ -206,7 +206,7 @@ class Py4JJavaError(Exception):
         ),
     ],
 )
-def test_what_java_says_of_executors_names_their_host(tmp_path, said, line):
+def test_errors_on_executors_name_the_host(tmp_path, said, line):
     evidence = Evidence(tmp_path / "java.log", tmp_path / "out", is_up=True)
     error = explanation(Py4JJavaError(LOST.format(said)), evidence)
     assert isinstance(error, SparkLostError)
@@ -215,8 +215,8 @@ def test_what_java_says_of_executors_names_their_host(tmp_path, said, line):
     assert LOST.format(said) in kept.read_text()
 
 
-def test_what_answers_but_is_no_master(tmp_path):
-    """Spark tries for a minute: that is what it then says, the reason in its log and the rest as an error."""
+def test_a_server_that_is_no_master(tmp_path):
+    """Spark tries for a minute; then the reason is in its log, and the rest in its error."""
     log = tmp_path / "java.log"
     log.write_text(
         "ERROR StandaloneSchedulerBackend: Application has been killed. Reason: All masters are unresponsive!"
@@ -229,7 +229,7 @@ def test_what_answers_but_is_no_master(tmp_path):
     Path(str(error).partition("full text: ")[2]).unlink()
 
 
-def test_where_there_is_no_room_for_the_text_the_line_remains(tmp_path, monkeypatch):
+def test_a_full_disk_leaves_the_one_line_error(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("mine")
     evidence = Evidence(tmp_path / "java.log", tmp_path / "file", is_up=True)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "nowhere"))
@@ -248,8 +248,8 @@ def test_the_innermost_cause_is_short():
     assert len(innermost(f"Caused by: a.B: {'long ' * 1000}")) <= 300
 
 
-def test_what_an_interrupt_breaks_is_the_interrupt(local_spark):
-    """It came while an answer was read: the session cannot be ended by further questions on that connection."""
+def test_an_error_caused_by_an_interrupt_is_reported_as_interrupt(local_spark):
+    """The interrupt came while a response was read: the connection cannot be used to end the session."""
     kind = pytest.importorskip("py4j.protocol").Py4JNetworkError
 
     def end(asked):
