@@ -20,8 +20,7 @@ from pathlib import Path
 from isrcheck.conformance.cluster import observe as views
 from isrcheck.conformance.cluster.broker.broker import Broker, TimerKind
 from isrcheck.conformance.cluster.clients.clients import Clients
-from isrcheck.conformance.cluster.configuration.bugs import bug_named
-from isrcheck.conformance.cluster.configuration.settings import ClusterError, Settings, Start
+from isrcheck.conformance.cluster.configuration.settings import ClusterError, Settings, Start, bug_named
 from isrcheck.conformance.cluster.configuration.switches import Switches, generation
 from isrcheck.conformance.cluster.controller.controller import Controller, Election
 from isrcheck.conformance.cluster.log.storage import MemoryStorage, Storage, StorageError, lay_out

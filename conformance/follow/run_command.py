@@ -13,7 +13,7 @@ from typing import TextIO
 
 from isrcheck.checker.session.progress import ProgressLine
 from isrcheck.conformance.console import BUGS, UNDECIDED, count, pair, say, seconds, share
-from isrcheck.conformance.follow.command import follow_events, seconds_left
+from isrcheck.conformance.follow.one_log import follow_events, seconds_left
 from isrcheck.conformance.follow.recorder.plan import Plan
 from isrcheck.conformance.follow.recorder.record import record
 from isrcheck.conformance.follow.runs.follow import MOST_STATES

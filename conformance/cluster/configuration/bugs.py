@@ -1,14 +1,12 @@
 """Seeded bugs, switched on one at a time to test whether a checker of the cluster notices them.
 
-In:  a name, as in `Cluster(bug="hw_off_by_one")`.
+In:  nothing.
 Out: `Bug`, for the branch in the code that contains the mistake.
 """
 
 from __future__ import annotations
 
 from enum import Enum
-
-from isrcheck.conformance.cluster.configuration.settings import ClusterError
 
 
 class Bug(Enum):
@@ -36,15 +34,3 @@ class Bug(Enum):
     STALE_EPOCH_ANSWER_APPLIED = "an OffsetsForLeaderEpoch answer of an older epoch is applied (FetcherThread)"
     OPEN_TRANSACTION_READ = "the last stable offset ignores open transactions (Log)"
     ISR_KEEPS_DEAD_FOLLOWER = "a follower that lags is never removed from the ISR (Partition)"
-
-
-def bug_named(name: str | None) -> Bug | None:
-    """The bug with this name, such as `hw_off_by_one`; None if the name is None.
-
-    Errors: `ClusterError` for an unknown name; the message lists the known ones.
-    """
-    if name is None:
-        return None
-    if name.upper() not in Bug.__members__:
-        raise ClusterError(f"no bug {name}; there are: {', '.join(each.lower() for each in Bug.__members__)}")
-    return Bug[name.upper()]

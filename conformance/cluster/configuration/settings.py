@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from isrcheck.conformance.cluster.configuration.bugs import Bug
+
 
 class ClusterError(Exception):
     """An impossible operation was requested; the message is one line: what, where, the cure."""
@@ -72,3 +74,15 @@ class Start:
     def log_end_offset_of(self, broker: int) -> int:
         """The number of records that a broker holds at the start."""
         return len(self.log) if broker in self.in_sync else dict(self.held).get(broker, 0)
+
+
+def bug_named(name: str | None) -> Bug | None:
+    """The bug with this name, such as `hw_off_by_one`; None if the name is None.
+
+    Errors: `ClusterError` for an unknown name; the message lists the known ones.
+    """
+    if name is None:
+        return None
+    if name.upper() not in Bug.__members__:
+        raise ClusterError(f"no bug {name}; there are: {', '.join(each.lower() for each in Bug.__members__)}")
+    return Bug[name.upper()]
