@@ -168,7 +168,7 @@ def test_models_and_instances_are_taken_as_well(counter):
     [
         ("kafka", {}, "kafka needs --protocol; there are: 0.10, 0.11, 2.0, 2.1"),
         ("kafak", {}, "no model kafak; did you mean kafka?"),
-        ("nobody.py", {}, "nobody.py: not a Python file that exists"),
+        ("nobody.py", {}, "nobody.py: there is no such Python file"),
         (
             "kafka",
             {"protocol": "2.1", "replica": 3},

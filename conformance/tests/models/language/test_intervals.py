@@ -150,7 +150,7 @@ REFUSED = {
     ),
     "a loop that is too long to follow": (
         asks("x = 0", *[f"{'    ' * k}for i{k} in range(99):" for k in range(4)], "                x += 1"),
-        "takes more than 200000 evaluations to bound; shorten the loops in which a local grows",
+        "bounding its numbers takes more than 200000 evaluations; shorten the loops in which a local grows",
     ),
 }
 
@@ -175,7 +175,7 @@ def test_every_engine_refuses_it_before_it_begins(
     assert main([str(path), *words, *depth]) == 2
     out, err = capsys.readouterr()
     line = len(HEAD.splitlines()) + 3 + 60
-    says = f"{path}:{line}: in asked: `x + x` can reach 4611686018427387904, and a number lies in -2**62..2**62-1"
+    says = f"{path}:{line}: in asked: `x + x` can reach 4611686018427387904, outside -2**62..2**62-1"
     assert (out, err) == ("", f"check: {says}; add less to it, or bound it with min(...) and max(...)\n")
 
 

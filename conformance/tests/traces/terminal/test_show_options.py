@@ -291,11 +291,11 @@ def test_what_is_no_expression_of_the_language(parcels: Trace, text: str, messag
 
 def test_what_is_no_line_of_text(parcels: Trace) -> None:
     assert refused(parcels, "s.count\n+ 1").startswith(
-        r"--eval `'s.count\n+ 1'`: an expression is one line of text; leave the control characters out"
+        r"--eval `'s.count\n+ 1'`: an expression is one line of text; remove the control characters"
     )
     assert refused(parcels, "\x1b[2J").startswith(r"--eval `'\x1b[2J'`: an expression is one line of text")
     assert refused(parcels, "1" * 1001) == (
-        "--eval an expression of 1001 characters: at most 1000; write it into the model"
+        "--eval the expression has 1001 characters, more than 1000; define it in the model"
     )
     assert "\n" not in refused(parcels, "(" * 900)
     deep = "-" * 900 + "1"
