@@ -199,7 +199,7 @@ def test_bad_input_is_a_usage_error_of_one_line(words, values, says, tmp_path, m
 
 
 def test_an_instance_is_configured_already():
-    with pytest.raises(isrcheck.UsageError, match="an instance has its protocol and its configuration"):
+    with pytest.raises(isrcheck.UsageError, match="an instance already has a protocol and a configuration"):
         isrcheck.check(isrcheck.load("kafka").instance("2.1"), acks=1)
 
 
