@@ -130,4 +130,6 @@ def _refuse(engine: str, bound: int | None, *, prove: bool, count_all: bool) -> 
     if engine == "z3" and prove:
         raise UsageError("prove=True needs the explorer; leave engine='z3' out")
     if engine != "local" and count_all:
-        raise UsageError(f"count_all=True counts states, which Z3 does not do; leave count_all or engine={engine!r} out")
+        raise UsageError(
+            f"count_all=True counts states, which Z3 does not do; leave count_all or engine={engine!r} out"
+        )
