@@ -72,13 +72,12 @@ def check(
     names the generation if a model has several. `bound` limits the search to behaviours of at most this many steps;
     without it, the search covers the whole state space. Every other keyword sets a configuration entry, as in
     `check("kafka", protocol="2.1", replicas=3, acks="all")`; `settings` does the same for entries whose names cannot be
-    keywords, such as {"min.insync.replicas": 2}.
+    keywords, such as {"min.insync.replicas": 2}. `swaps` maps actions to the protocols whose versions replace them.
 
     `engine` is "local" (the explorer), "z3" (bounded model checking) or "all" (both, which have to agree); the last two
     need a bound. `prove` looks for proofs for any depth. `count_all` counts all violating states. `seconds`, `memory`
-    (such as "8G") and `threads` limit the search. `swaps` maps actions to the protocols whose versions replace them.
-    `out` is a folder for trace files; without it none are written. `progress` prints the progress of the search on
-    stderr.
+    (such as "8G") and `threads` limit the search. `out` is a folder for trace files; without it none are written.
+    `progress` prints the progress on stderr.
 
     Raises UsageError for bad input, and KeyboardInterrupt when the search is interrupted.
     """
@@ -130,6 +129,4 @@ def _refuse(engine: str, bound: int | None, *, prove: bool, count_all: bool) -> 
     if engine == "z3" and prove:
         raise UsageError("prove=True needs the explorer; leave engine='z3' out")
     if engine != "local" and count_all:
-        raise UsageError(
-            f"count_all=True counts states, which Z3 does not do; leave count_all or engine={engine!r} out"
-        )
+        raise UsageError(f"count_all=True counts states, but Z3 does not; leave count_all or engine={engine!r} out")

@@ -16,7 +16,7 @@ MOST_MESSAGE = 1000
 
 
 def complain(message: str) -> int:
-    """Print the message as one line on stderr; text from files is escaped and shortened."""
+    """Print the message as one line on stderr, with unsafe characters escaped, and return the exit code 2."""
     print(f"trace: {escaped(message)[:MOST_MESSAGE]}", file=sys.stderr)
     return 2
 

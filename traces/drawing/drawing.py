@@ -1,10 +1,9 @@
 """Draws a scene as vector graphics: lanes side by side, time downwards.
 
 In:  a `Scene`.
-Out: SVG, as whole files (`step_svg`, `ladder_svg`) or as elements that page.py combines.
+Out: SVG, as whole files (`step_svg`, `ladder_svg`) or as elements that page.py combines; lengths in pixels.
 
-Identical lane contents are drawn once and reused, so that the graphics of a long trace stay small. Lengths are in
-pixels.
+Identical lane contents are drawn once and reused, so that the graphics of a long trace stay small.
 """
 
 from __future__ import annotations

@@ -105,7 +105,7 @@ def draw_lane(lane: Lane) -> Fragment:
 
 
 def _mark(note: str) -> str:
-    """The characters that distinguish a note from other notes; they are part of the names of its lines."""
+    """The note, or the hash of a long note; it is part of the names of the note's lines."""
     return note if len(note) <= SHORT else hashlib.sha256(note.encode(errors="surrogatepass")).hexdigest()[:16]
 
 

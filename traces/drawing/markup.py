@@ -79,8 +79,7 @@ def page_head(title: str, style: str, security: str = SECURITY) -> Element:
 
 
 def data(identifier: str, content: object) -> Element:
-    """Make the element with the data for a page's script. `<` is escaped, so that nothing in the data can end the
-    element."""
+    """Make the element with the data for a page's script. `<` is escaped, so that no data can end the element."""
     text = json.dumps(content, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
     return element("script", text, type="application/json", id=identifier)
 

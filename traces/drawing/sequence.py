@@ -66,12 +66,12 @@ def _content(lane: Lane) -> str:
 
 
 def _for_mermaid(told: str) -> str:
-    """Escape text for Mermaid: special characters and keywords become entities, and line breaks become spaces."""
+    """Escape text for Mermaid: special characters become entities, unprintable characters become spaces."""
     return _written(told, lambda sign: f"#{ord(sign)};", '#;<>{}[]%\\"`$')
 
 
 def _for_plantuml(told: str) -> str:
-    """Escape text for PlantUML: special characters become Unicode escapes, and line breaks become spaces."""
+    """Escape text for PlantUML: special characters become Unicode escapes, unprintable characters become spaces."""
     return _written(told, lambda sign: f"<U+{ord(sign):04X}>", "<>\\\"~!@%[]{}*/_-#'|=^$&")
 
 

@@ -84,12 +84,12 @@ def test_a_file_that_was_edited_is_no_answer(found, tmp_path):
     document = json.loads(found.read_text())
     document["states"][2]["height"] = {"#bigint": "1"}
     found.write_text(json.dumps(document))
-    with pytest.raises(UsageError, match="leads elsewhere: height is 2, the trace says 1"):
+    with pytest.raises(UsageError, match="leads to another state: height is 2, but the trace says 1"):
         recheck(found, tmp_path / NAME)
 
 
 def test_a_model_of_ones_own_is_not_loaded_because_a_file_says_so(found):
-    with pytest.raises(UsageError, match="which is not loaded because a file names it"):
+    with pytest.raises(UsageError, match="which is not loaded automatically"):
         recheck(found)
 
 

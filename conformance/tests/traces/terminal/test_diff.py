@@ -126,7 +126,7 @@ def test_the_same_step_can_lead_elsewhere() -> None:
         "in common up to step 0:",
         "  0  initially",
         "",
-        "they part at step 1: the same step leads elsewhere",
+        "they part at step 1: the same step leads to different states",
         "  #  A                                   B",
         "  1  producer_appends at 0               producer_appends at 0",
         "  2  leader_handles_fetch 0 from 1       leader_handles_fetch 0 from 1",

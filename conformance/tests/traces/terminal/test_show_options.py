@@ -102,7 +102,7 @@ def test_the_steps_are_counted_from_both_ends(classic: Trace) -> None:
         with pytest.raises(UsageError) as error:
             view_step(classic, number)
         assert str(error.value) == (
-            f"--step {number}: the trace has the states 0..6; -1 is the last of them, -2 the one before"
+            f"--step {number}: the trace has the states 0..6; -1 is the last state, -2 the state before it"
         )
 
 
