@@ -55,12 +55,13 @@ class Result:
 
     @property
     def exit_code(self) -> int:
-        """The exit code of the command `check`: 0 if no promise is broken."""
+        """The exit code of `check` for this result: 0 if it is safe, 12 if a promise is violated; docs/asking.md lists
+        all."""
         return exit_code(self.run.word, strict=False, found=self.run.verdicts)
 
     @property
     def is_safe(self) -> bool:
-        """Whether no promise is broken within the limits of the search. A property that is undecided is not safe."""
+        """Whether no promise is broken within the limits of the search. An undecided result is not safe."""
         return self.exit_code == 0
 
     @property

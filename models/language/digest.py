@@ -29,7 +29,7 @@ SEMANTICS = 1
 """The version of the language's semantics; it is increased when the same text changes its meaning."""
 
 NO_MEANING = ("kind", "type_comment")
-"""The parts of a syntax tree that describe only the notation."""
+"""The fields of syntax tree nodes that describe only the notation."""
 
 
 def of_model(model: Model) -> str:

@@ -266,7 +266,7 @@ class FunctionReader:
             self._refuse(definition, f"its parameters are ({', '.join(names)})", f"here they must be {allowed}")
         if self.kind is Kind.ACTION and (names[:1] != ("s",) or set(names[1:]) & {*STATE_NAMES, TAKEN}):
             self._refuse(
-                definition, "an action's first parameter is the state, and the only one", "call it `s`, the others not"
+                definition, "an action has one state parameter, the first one", "name it `s`, and no other one"
             )
         return tuple(parameters)
 

@@ -19,7 +19,7 @@ from isrcheck.traces.terminal import slice_text
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `trace slice`."""
-    parser.add_argument("file", metavar="FILE", type=Path, help="a trace that ends where a property fails")
+    parser.add_argument("file", metavar="FILE", type=Path, help="a trace that ends in the failure of a property")
     add_model(parser)
     parser.add_argument("--out", metavar="DIR", type=Path, default=folder.DEFAULT, help="folder for the sliced trace")
     parser.set_defaults(run=_slice)

@@ -201,7 +201,7 @@ def from_steps(
         raise
     except (UsageError, IndexError) as error:
         raise NotCertifiedError(
-            f"the reference does not confirm what was found: {error} (reproduce: {command})"
+            f"the reference does not confirm the path that was found: {error} (reproduce: {command})"
         ) from error
 
 
@@ -210,7 +210,7 @@ def _certified(trace: Trace) -> Trace:
         certify(trace)
     except UsageError as error:
         raise NotCertifiedError(
-            f"the reference does not confirm what was found: {error} (reproduce: {trace.command})"
+            f"the reference does not confirm the path that was found: {error} (reproduce: {trace.command})"
         ) from error
     return trace
 
@@ -231,7 +231,7 @@ def from_any_state(instance: Instance, before: Cells, step: Step, property_name:
         raise
     except (UsageError, IndexError) as error:
         raise NotCertifiedError(
-            f"the reference does not confirm what was found: {error} (reproduce: {command})"
+            f"the reference does not confirm the path that was found: {error} (reproduce: {command})"
         ) from error
     return trace
 

@@ -89,7 +89,7 @@ def _spelled(trace: Trace, position: int) -> Mapping[str, str]:
 def refuse_different(one: str, other: str) -> None:
     """Raise UsageError if the two traces are not of one model."""
     if one != other:
-        raise UsageError(f"one is a trace of {one}, the other of {other}; give two traces of one model")
+        raise UsageError(f"a trace of {one} and a trace of {other} cannot be compared; give two traces of one model")
 
 
 def tell(found: Difference, full: bool = False, look: Look = PLAIN) -> list[str]:

@@ -134,7 +134,7 @@ def only_leaders_remember_followers(s):
 
 @lemma
 def elections_are_announced(s):
-    """An election stays announced while a running broker has yet to hear of it, with an ISR that contains its leader.
+    """The announcement of an election stays while a running broker has not heard of it; its ISR contains the leader.
 
     The last announcement names the controller's leader.
     """
@@ -151,7 +151,7 @@ def elections_are_announced(s):
 
 @lemma
 def an_epoch_has_one_leader(s):
-    """All brokers that have heard of an epoch know the same leader for it: the announced one."""
+    """All brokers that have heard of an epoch know the same leader for the epoch: the announced one."""
     return all(
         (s.leader_epoch[r] < s.controller_epoch or s.leader[r] == s.controller_leader)
         and all(

@@ -33,7 +33,7 @@ def coming_epoch(s, r, offset):
 
 
 def will_be_same(s, a, b, offset):
-    """Both replicas hold, or will hold, the same entry at this offset, or both no entry."""
+    """Both replicas hold, or will hold, the same entry at this offset, or neither holds an entry."""
     return coming_record(s, a, offset) == coming_record(s, b, offset) and coming_epoch(s, a, offset) == coming_epoch(
         s, b, offset
     )

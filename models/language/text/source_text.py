@@ -113,7 +113,7 @@ def written(python: types.FunctionType) -> tuple[ast.FunctionDef, types.CodeType
     """Return the definition of a function and its compiled code. Raises LanguageError if Python runs other code."""
     if hasattr(python, "__wrapped__"):
         where = place_of(python, python.__code__.co_filename, python.__name__)
-        raise LanguageError(f"{where}: {python.__name__} is wrapped into another function; leave the decorator out")
+        raise LanguageError(f"{where}: {python.__name__} is wrapped in another function; leave the decorator out")
     code = python.__code__
     place = code.co_name, code.co_firstlineno
     here = f"{code.co_filename}:{code.co_firstlineno}: {code.co_name}"

@@ -263,7 +263,7 @@ def test_a_path_that_the_reference_does_not_confirm_is_an_internal_error(
     with pytest.raises(NotCertifiedError) as refusal:
         from_steps(weak_isr().instance, initial, numbers(steps), name, "check it", verdict)
     assert not isinstance(refusal.value, UsageError)
-    assert str(refusal.value).startswith(f"the reference does not confirm what was found: {message}")
+    assert str(refusal.value).startswith(f"the reference does not confirm the path that was found: {message}")
     assert str(refusal.value).endswith("(reproduce: check it)")
 
 

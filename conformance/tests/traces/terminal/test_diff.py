@@ -273,7 +273,7 @@ def test_what_cannot_be_compared(tmp_path: Path, capsys: pytest.CaptureFixture[s
 
     one, other = (folder.write(found, tmp_path) for found in (classic(), weak_isr()))
     assert complaint(one, other) == (
-        "trace: one is a trace of kafka, the other of published; give two traces of one model\n"
+        "trace: a trace of kafka and a trace of published cannot be compared; give two traces of one model\n"
     )
     assert complaint(one) == "trace: the following arguments are required: B; see trace diff --help\n"
     assert "none: cannot be read: " in complaint(one, tmp_path / "none")
