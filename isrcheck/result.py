@@ -55,8 +55,7 @@ class Result:
 
     @property
     def exit_code(self) -> int:
-        """The exit code of `check` for this result: 0 if it is safe, 12 if a promise is violated; docs/asking.md lists
-        all."""
+        """The exit code of `check` for this result: 0 if it is safe, 12 if a promise is violated."""
         return exit_code(self.run.word, strict=False, found=self.run.verdicts)
 
     @property

@@ -247,7 +247,7 @@ def leader_in_isr(s):
 
 @always
 def log_matching(s):
-    """Two replicas with the same epoch at an offset have the same entries up to that offset."""
+    """Replicas with the same epoch at an offset have the same entries up to that offset."""
     return logs_match(s)
 
 

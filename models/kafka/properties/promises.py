@@ -93,7 +93,7 @@ def committed_agrees(s):
 
 @always(permitted=data_was_given_up)
 def log_matching(s):
-    """Two replicas with the same epoch at an offset have the same records up to that offset."""
+    """Replicas with the same epoch at an offset have the same records up to that offset."""
     return logs_match(s)
 
 

@@ -308,12 +308,18 @@ def test_a_line_outside_the_language_is_refused(tmp_path: Path, code: str, says:
 # --------------------------------------------------------------------------------------- refused: functions and modules
 
 WHOLE_FUNCTIONS = {
-    "state first": ("@action\ndef act():  # <-\n    pass", "an action's first parameter is the state"),
-    "state is called s": ("@action\ndef act(state: Node):  # <-\n    pass", "an action's first parameter is the state"),
-    "action of two states": ("@action\ndef act(s, before):  # <-\n    s.f = True", "the state, and the only one"),
+    "state first": ("@action\ndef act():  # <-\n    pass", "an action has one state parameter, the first one"),
+    "state is called s": (
+        "@action\ndef act(state: Node):  # <-\n    pass",
+        "an action has one state parameter, the first one",
+    ),
+    "action of two states": (
+        "@action\ndef act(s, before):  # <-\n    s.f = True",
+        "an action has one state parameter, the first one",
+    ),
     "parameter called taken": (
         "@action\ndef act(s, taken: Node):  # <-\n    s.f = True",
-        "the state, and the only one",
+        "an action has one state parameter, the first one",
     ),
     "no annotation": (
         "@action\ndef act(s, node):  # <-\n    pass",

@@ -40,7 +40,7 @@ def test_a_change_of_any_cell_is_found(true: Trace) -> None:
             message = refused(with_cell(true, state, cell, true.states[state][cell] + 1))
             if state:
                 assert message.startswith(
-                    f"step {state} ({true.instance.spell_step(true.steps[state - 1])}) leads elsewhe"
+                    f"step {state} ({true.instance.spell_step(true.steps[state - 1])}) leads to ano"
                 )
 
 
@@ -163,7 +163,7 @@ def test_a_trace_ends_where_the_property_fails_first() -> None:
     model, protocol = registry.load("published/truncate_to_high_watermark")
     instance = model.instance(protocol, {"replicas": 2, "log_size": 1, "records": 1})
     with pytest.raises(
-        UsageError, match=r"^weak_isr is VIOLATED already at step 8 \(become_follower 1 1\), the trace go"
+        UsageError, match=r"^weak_isr is VIOLATED already at step 8 \(become_follower 1 1\), but the trace go"
     ):
         trace(instance, (*WEAK_ISR, "controller_shrinks_isr 0"), "weak_isr", VIOLATED)
 
@@ -173,7 +173,7 @@ def test_a_trace_can_be_empty() -> None:
     found = trace(model.instance(protocol), [], "leader_in_isr")
     assert (found.length, found.verdict) == (0, VIOLATED)
     with pytest.raises(
-        UsageError, match=r"^leader_in_isr is VIOLATED already at the initial state, the trace goes on to"
+        UsageError, match=r"^leader_in_isr is VIOLATED already at the initial state, but the trace goes on to"
     ):
         trace(model.instance(protocol), ["controller_shrinks_isr 0"], "leader_in_isr", VIOLATED)
 
@@ -182,7 +182,7 @@ def test_a_permitted_failure_is_told_from_a_violation() -> None:
     steps = ["producer_appends at 0", "controller_fails_over to 1"]
     assert kafka(steps, "acked_not_lost", acks=1).verdict == PERMITTED
     with pytest.raises(
-        UsageError, match=r"^acked_not_lost is PERMITTED at step 2 \(controller_fails_over to 1\), the trace s"
+        UsageError, match=r"^acked_not_lost is PERMITTED at step 2 \(controller_fails_over to 1\), but the trace s"
     ):
         kafka(steps, "acked_not_lost", VIOLATED, acks=1)
     assert kafka(CLASSIC, "acked_not_lost").verdict == VIOLATED

@@ -301,7 +301,7 @@ def own_meta(document: dict[str, Any]) -> dict[str, Any]:
         (lambda d: d["states"][1].pop(itf.PICKS), "state 1: controller_elects_leader takes r, but the trace says null"),
         (
             lambda d: d["states"][1].update({itf.PICKS: {"x": "y"}}),
-            "state 1: controller_elects_leader takes r, the trace ",
+            "state 1: controller_elects_leader takes r, but the trace ",
         ),
         (lambda d: d["states"][1][itf.PICKS].update(r=0), "state 1: r cannot be 0; there are 2 elements"),
         (
