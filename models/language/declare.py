@@ -221,9 +221,8 @@ def size_of(size: Size, configuration: Any) -> int:
 
 @dataclass(frozen=True)
 class Field:
-    """One declared field of the state: an array indexed by the domains `over` (none: a single cell) of cells with
-    `values`.
-    """
+    """A declared field of the state: an array indexed by the domains `over` (without domains: a single cell), whose
+    cells hold `values`."""
 
     over: tuple[type[Domain], ...]
     values: Values

@@ -113,7 +113,7 @@ class Function:
 
 
 def with_callees(functions: Iterable[Function]) -> Iterator[Function]:
-    """These functions and all functions that they call, each once."""
+    """Return these functions and all functions that they call, each once."""
     seen: set[int] = set()
     waiting = list(functions)
     while waiting:

@@ -105,7 +105,7 @@ def possible_steps(instance: Instance, cells: Cells) -> Iterator[tuple[Step, Cel
 
 
 def errors_in_properties(instance: Instance, states: Sequence[Cells], steps: Sequence[Step]) -> Iterator[Error]:
-    """Return the properties that cannot be evaluated at the end of a path, but at every earlier position.
+    """Return the properties that cannot be evaluated at the end of a path, but could at every earlier position.
 
     Properties of transitions come first, as in a search.
     """

@@ -51,7 +51,7 @@ class Difference:
 
     @cached_property
     def own_cells(self) -> tuple[int, int]:
-        """For each trace, the number of cells in its states that the states of the other trace lack."""
+        """For each trace, the number of cells in its states that are missing from the other trace's states."""
         one, two = _spelled(self.one, 0).keys(), _spelled(self.other, 0).keys()
         return len(one - two), len(two - one)
 

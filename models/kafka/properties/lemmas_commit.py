@@ -136,7 +136,7 @@ def is_known_exposed(s, r, offset):
 
 
 def nothing_was_exposed_in(s, epoch):
-    """A member of this epoch's ISR has not heard of the epoch: the epoch's leader, if any, waits for that member."""
+    """The leader of this epoch, if any, exposed nothing: it waits for an ISR member that has not heard of the epoch."""
     return any(
         s.controller_isr[r] or any(is_yet_to_lead(s, r, later) for later in range(s.elections + 1) if later >= epoch)
         for r in range(s.replicas)

@@ -94,8 +94,8 @@ def stop_leading(s, r):
 def enter_epoch(s, leader):
     """A leader records the start of its epoch. Kafka: Partition.makeLeader.
 
-    Values that are not used stay 0: the offset serves the expansion of the ISR (KAFKA-7128), the cache entry the
-    followers' reconciliation (KAFKA-7415; in older versions, the first append makes the entry).
+    The start offset is needed for joining the ISR (KAFKA-7128), the cache entry for the followers' reconciliation
+    (KAFKA-7415; in older versions, the first append makes the entry). What a version does not need is not recorded.
     """
     if s.EXPAND_EPOCH_START:
         s.epoch_start_offset[leader] = s.log_end_offset[leader]

@@ -110,9 +110,10 @@ def test_20_columns() -> None:
         "    leader holds",
         "    every record",
         "    that a producer",
-        "    takes for",
+        "    regards as",
         "    written, unless",
-        "    it was deleted.",
+        "    the record was",
+        "    deleted.",
         "reproduce: check something --bound 8",
     ]
 
