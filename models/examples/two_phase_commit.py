@@ -56,7 +56,7 @@ def manager_commits(s):
 
 @action
 def manager_aborts(s):
-    """The transaction manager decides to abort, which it may do until it has decided."""
+    """The transaction manager decides to abort, which it may do as long as nothing is decided."""
     require(s.decision == Decision.OPEN)
     s.decision = Decision.ABORT
 

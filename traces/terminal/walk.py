@@ -118,7 +118,7 @@ class Walk:
 
     @property
     def trace(self) -> Trace:
-        """The walk so far as a plain behaviour."""
+        """The walk so far, as a trace without a property."""
         return self._trace(None, None)
 
     def _trace(self, property_name: str | None, verdict: str | None) -> Trace:

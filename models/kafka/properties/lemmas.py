@@ -50,7 +50,7 @@ def sends_once(configuration):
 
 
 def appends_once(configuration):
-    """In addition to `sends_once`, there are no transaction markers, which two leaders may append."""
+    """As `keeps_what_is_written` and `sends_once`, and there are no markers, which two leaders may append."""
     return keeps_what_is_written(configuration) and sends_once(configuration) and configuration.transactions == 0
 
 
