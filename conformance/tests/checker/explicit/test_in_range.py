@@ -243,7 +243,7 @@ countdown, default configuration
   2  takes      left 0
   3  takes      ·
 
-VIOLATED at step 3: in_range: Nothing leaves its declared range.
+VIOLATED at step 3: in_range: No value or index leaves its declared range.
   countdown.py:11: {SAYS}
 reproduce: check countdown.py --bound 3
 """
