@@ -53,7 +53,7 @@ def _show_version() -> int:
 
     from isrcheck.models.version import product
 
-    with contextlib.suppress(OSError):  # nobody may read it
+    with contextlib.suppress(OSError):  # the reader may have closed the pipe
         os.write(1, f"{product()}\n".encode())
     return 0
 

@@ -17,7 +17,7 @@ from isrcheck.models.language.syntax import Reader, Vocabulary
 
 
 @always
-def in_range(s: Any) -> bool:  # noqa: ARG001 - nobody asks it
+def in_range(s: Any) -> bool:  # noqa: ARG001 - never called
     """No value or index leaves its declared range.
 
     No step writes a value outside the range of its field, or uses an index outside a field or a subset; and no
