@@ -478,7 +478,9 @@ BAD = {
     ),
     "kafka --acks 2": "acks=2: no such value; there are: all, 0, 1",
     "kafka --acks ''": "acks=: no such value; there are: all, 0, 1",
-    "kafka --switch HW_CLAMPED_AT_TRUNCATION=maybe": "=maybe: not a switch value; write on or off",
+    "kafka --switch HW_CLAMPED_AT_TRUNCATION=maybe": (
+        "HW_CLAMPED_AT_TRUNCATION=maybe: not a switch value; write on or off"
+    ),
     "kafka --switch HW_CLAMPED_AT_TRUNCATION": (
         "--switch HW_CLAMPED_AT_TRUNCATION: write it as --switch NAME=VALUE"
     ),
