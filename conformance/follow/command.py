@@ -1,8 +1,8 @@
-"""`conform follow`: is the run of a cluster, or what was seen of a real Kafka, a behaviour of the model?
+"""`conform follow`: checks whether a recorded run of a cluster or of a real Kafka is a behaviour of the model.
 
 One log is reported in full; many logs get one line each (many.py).
 
-In:  the words that were typed.
+In:  the command line.
 Out: text on stdout, errors on stderr, an exit code.
 """
 
@@ -56,12 +56,16 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     add_model(parser)
     parser.add_argument(
-        "--most-states", metavar="N", type=count, default=MOST_STATES, help="of events: states, at most"
-    )
+        "--most-states", metavar="N", type=count, default=MOST_STATES,
+        help=f"for events: limit on possible states (default: {MOST_STATES})",
+    )  # fmt: skip
     parser.add_argument(
-        "--memory", metavar="SIZE", type=memory, default="4G", help="of observations: 512M, 8G, ... (default: 4G)"
+        "--memory", metavar="SIZE", type=memory, default="4G",
+        help="for observations: memory limit, such as 512M or 8G (default: 4G)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--seconds", metavar="N", type=seconds, help="time limit; logs not followed by then are undecided"
     )
-    parser.add_argument("--seconds", metavar="N", type=seconds, help="stop after this time; what is left is undecided")
     parser.add_argument(
         "--out",
         metavar="DIR",
@@ -107,12 +111,12 @@ def _follow(arguments: argparse.Namespace) -> int:
 
 
 def seconds_left(arguments: argparse.Namespace) -> float | None:
-    """The remaining seconds of this command; None: no limit."""
+    """The seconds left to this command; None: no limit."""
     return Budget(arguments.seconds, sys.maxsize, arguments.began).left
 
 
 def _words(arguments: argparse.Namespace) -> list[str]:
-    """The options that follow a single log in the same way."""
+    """The options with which `conform follow` follows a single log alike."""
     words = ["--protocol", arguments.protocol] if arguments.protocol else []
     words += [word for given in arguments.switch for word in ("--switch", given)]
     words += [word for given in arguments.set for word in ("--set", given)]
@@ -160,7 +164,7 @@ def _follow_observations(path: Path, arguments: argparse.Namespace) -> int:
 
 
 def follow_events(path: Path, arguments: argparse.Namespace, protocol: str | None, values: Mapping[str, int]) -> int:
-    """Follow every run of a log."""
+    """Follow every run of a log, print the outcomes, and return the exit code. Raises UsageError."""
     line = ProgressLine("conform")
 
     def report(progress: Progress) -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 
 class ClusterError(Exception):
-    """The outside world requested something impossible; one line: what, where, the cure."""
+    """An impossible operation was requested; the message is one line: what, where, the cure."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Start:
     offsets.
 
     `log` are the payloads that every member of the ISR holds, all of them acknowledged and below every member's high
-    watermark; `held` is the number of them that a replica outside the ISR holds. An empty `isr` means every replica.
+    watermark; `held` gives the number of them on each replica outside the ISR. An empty `isr` means every replica.
     `checkpointed` is the high watermark in a broker's checkpoint file, if it is older than the broker's own.
     """
 
@@ -54,7 +54,7 @@ class Start:
     checkpointed: tuple[tuple[int, int], ...] = field(default=())
 
     def __post_init__(self) -> None:
-        """Errors: `ClusterError` for a start that is not a stable elected cluster."""
+        """Check the start. Errors: `ClusterError` if it is not a stable elected cluster."""
         if self.leader not in self.in_sync or not self.in_sync <= set(range(self.replicas)):
             raise ClusterError(
                 f"start: the ISR {sorted(self.in_sync)} has to hold the leader {self.leader} and only replicas"

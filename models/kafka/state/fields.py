@@ -1,4 +1,4 @@
-"""The fields of the model of one partition: configuration, state, and initial clusters.
+"""Kafka's replication of one partition: configuration, state, and initial clusters.
 
 One partition on N brokers, a controller, a producer, transactions, and readers (the records that readers could have
 read are stored; readers themselves are not modelled). Not modelled: segments, batches of more than one record, time (a

@@ -1,6 +1,6 @@
-"""How large numbers become: what could leave the 64 bits of a kernel is refused, and what cannot means the same to all.
+"""Intervals of numbers: code whose numbers could exceed 64 bits is refused, other code means the same to all engines.
 
-The reference is CPython, whose numbers never wrap around: of random functions every value of every expression has to
+The reference is CPython, whose numbers never wrap around: in random functions, the values of every expression have to
 lie within its interval.
 """
 
@@ -166,10 +166,10 @@ def test_a_number_that_may_leave_64_bits_is_refused(tmp_path: Path, name: str) -
 
 
 @pytest.mark.parametrize("words", [(), ("--engine", "z3"), ("--prove",), ("--bound", "0")])
-def test_every_engine_refuses_it_before_it_begins(
+def test_every_engine_refuses_too_large_numbers_before_it_begins(
     tmp_path: Path, words: tuple[str, ...], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """66 doublings of what is at least 1 are 0 in 64 bits: HOLDS, said the kernel."""
+    """A number of at least 1 is 0 in 64 bits after 66 doublings, so the kernel reported HOLDS."""
     path = model(tmp_path, asks("x = s.a + 3", *doublings(66), returns="x != 0"))
     depth = () if "--bound" in words else ("--bound", "3")
     assert main([str(path), *words, *depth]) == 2
@@ -187,7 +187,7 @@ def test_a_bound_may_have_any_size_that_engines_can_hold(tmp_path: Path, size: i
     assert f"`s.many` can reach {says}, outside" in str(error.value)
 
 
-def test_the_bound_of_the_command_counts(tmp_path: Path) -> None:
+def test_the_bound_of_the_command_is_used(tmp_path: Path) -> None:
     text = asks("x = 1", "for i in range(s.many):", "    x += x", returns="x > 0")
     assert instance_of(tmp_path, text, many=61).layouts
     with pytest.raises(LanguageError, match="`x \\+= x` can reach 4611686018427387904"):
@@ -237,7 +237,7 @@ def test_numbers_that_just_fit_mean_the_same_to_every_engine(tmp_path: Path, nam
 
 
 def test_reading_the_models_of_the_project_takes_no_time() -> None:
-    """What is looked at in Kafka's model, for all generations, actions and properties: a deterministic count."""
+    """Counts the expressions analysed in Kafka's model, for all generations, actions and properties."""
     model, _ = registry.load("kafka")
     instance = model.instance("2.1")
     named: dict[str, Interval] = {place.name: (place.low, place.high) for place in instance.layouts.values()}
@@ -250,7 +250,7 @@ def test_reading_the_models_of_the_project_takes_no_time() -> None:
     assert 1000 < intervals.work < 10_000
 
 
-def test_a_shape_is_looked_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_layout_is_analysed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     read = registry.load_file(model(tmp_path, asks("x = s.most + s.many")))
     read.instance().layouts  # noqa: B018
     calls: list[Any] = []
@@ -266,7 +266,7 @@ def test_a_shape_is_looked_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 
 class Recorded(Intervals):
-    """Intervals that remember what they said of each expression, by its place in the text."""
+    """Intervals that record the interval of each expression, by its position in the text."""
 
     def __init__(self, named: dict[str, Interval]) -> None:
         super().__init__(named)
@@ -284,7 +284,7 @@ def place_of(node: ast.expr) -> tuple[int, ...]:
 
 
 class Watching(ast.NodeTransformer):
-    """Has every number of a function be noted as it is calculated."""
+    """Rewrites a function so that every number is recorded when it is computed."""
 
     def visit(self, node: ast.AST) -> Any:
         is_number = isinstance(node, ast.BinOp | ast.UnaryOp | ast.BoolOp | ast.Compare | ast.IfExp)
@@ -361,7 +361,7 @@ class Programs:
 
 
 @pytest.mark.parametrize("block", range(10))
-def test_no_value_of_a_random_function_lies_outside_its_interval(tmp_path: Path, block: int) -> None:
+def test_values_of_random_functions_lie_in_their_intervals(tmp_path: Path, block: int) -> None:
     seen = refused = 0
     for seed in range(30 * block, 30 * block + 30):
         try:
@@ -373,7 +373,7 @@ def test_no_value_of_a_random_function_lies_outside_its_interval(tmp_path: Path,
 
 
 def watched(instance: Instance) -> int:
-    """Hold every value that CPython calculates in any state against its interval; gives how many there were."""
+    """Compare every value that CPython computes in any state with its interval; return the number of values."""
     named: dict[str, Interval] = {place.name: (place.low, place.high) for place in instance.layouts.values()}
     named |= {"n": (2, 2), "many": (40, 40), "most": (0, 127)}
     recorded = Recorded(named)

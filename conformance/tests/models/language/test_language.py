@@ -1,7 +1,7 @@
-"""The closed language: what is outside is refused with file, line and a hint; what is inside has one meaning.
+"""The modelling language: other Python is refused with file, line and a hint; accepted code has one meaning.
 
-Every refusal is a tiny model whose guilty line is marked `# <-`. What is accepted is compared, state by state, between
-plain CPython and the compiled kernel; above all what Python or the kernel could take for something else.
+Every refusal is tested by a tiny model whose refused line is marked `# <-`. Accepted models are compared, state by
+state, between CPython and the compiled kernel; above all constructs that one of them could misinterpret.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ def marked_line(path: Path) -> int:
 
 
 def whole(path: Path) -> Instance:
-    """Load a model and ask it for everything that an engine asks for."""
+    """Load a model and use everything that an engine uses."""
     instance = registry.load_file(path).instance()
     assert instance.layouts and instance.initial_states and instance.steps is not None
     assert instance.properties is not None
@@ -601,7 +601,7 @@ def test_a_function_outside_the_language_is_refused(tmp_path: Path, body: str, s
 
 
 def variant(folder: Path, body: str, name: str) -> ModuleType:
-    """A module as a package of models would import it."""
+    """A module of a variant, as a package of models would import it."""
     path = write(folder, body, f"{name}.py", prelude="")
     module = ModuleType(name)
     module.__file__ = str(path)
@@ -641,7 +641,7 @@ def test_a_swapped_action_keeps_the_parameters(tmp_path: Path, parameters: str) 
     )
 
 
-def test_a_variant_cannot_set_what_is_not_declared(tmp_path: Path) -> None:
+def test_a_variant_cannot_set_undeclared_entries(tmp_path: Path) -> None:
     base, swap, _ = base_and_variant(tmp_path, "")
     with pytest.raises(ModelError, match=r"base\.py: protocol swapped sets FENCING; declare it as a switch"):
         assemble("mine", base, {"swapped": (swap, {"FENCING": True})})
@@ -774,7 +774,7 @@ def test_a_file_that_cannot_be_loaded_is_one_line(tmp_path: Path, text: str, say
     assert ":None:" not in str(refusal.value)
 
 
-def test_a_file_of_another_encoding_is_read_as_it_says(tmp_path: Path) -> None:
+def test_a_file_is_read_in_its_declared_encoding(tmp_path: Path) -> None:
     path = tmp_path / "mine.py"
     path.write_bytes(f"# -*- coding: latin-1 -*-\n# \xe9\n{PRELUDE}".encode("latin-1"))
     assert [one.name for one in registry.load_file(path).actions] == ["flip"]
@@ -833,7 +833,7 @@ def light(s):
 
 
 def calls_locals(names: list[str]) -> str:
-    """Use names as locals beside everything that the kernel makes of cells, folds and writes."""
+    """Use names as locals together with generated code for cells, folds and writes."""
     lines = [f"{name} = s.y[{number % 3}]" for number, name in enumerate(names)]
     lines += [f"{name} += s.y[s.y[0]]" for name in names]
     lines += [f"require(any({name} == j - 1 for j in range(s.m + 2)))" for name in names]
@@ -953,7 +953,7 @@ FAILS = {
 
 
 def in_range(instance: Instance) -> Iterator[Cells]:
-    """Many states of the small state that all these models have."""
+    """Many states within the ranges of the fields that all these models share."""
     chance = random.Random(1)
     ranges = [(p.low, p.high) for p in instance.layouts.values() for _ in range(p.count)]
     for _ in range(400):
@@ -961,7 +961,7 @@ def in_range(instance: Instance) -> Iterator[Cells]:
 
 
 def only(instance: Instance, action_name: str) -> Instance:
-    """The same with all other actions left out, which needs no other kernel."""
+    """The instance without all other actions, which needs no other kernel."""
     names = [one.name for one in instance.model.actions]
     return replace(instance, alternatives=tuple(0 if name == action_name else None for name in names))
 
@@ -1059,7 +1059,7 @@ def test_properties_mean_the_same_to_python_and_to_the_kernel(tmp_path: Path) ->
     assert noted == {prop.name for prop in instance.properties if prop.of_steps} - {"settings_of_both"}
 
 
-def test_a_property_that_indexes_beyond_fails_in_both(tmp_path: Path) -> None:
+def test_an_index_out_of_range_in_a_property_fails_in_both(tmp_path: Path) -> None:
     instance = whole(write(tmp_path, "@always\ndef p(s):\n    return s.y[s.x[0]] == 0\n"))
     reference, compiled = Reference(instance), Compiled(instance, kernel_of(instance))
     fails = {}
@@ -1071,7 +1071,7 @@ def test_a_property_that_indexes_beyond_fails_in_both(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("guard", ["any(some[1 - i] for i in range(2))", "sum(some[i + 1] for i in range(2)) > 0"])
 def test_an_index_of_a_subset_is_checked_inside_a_fold(tmp_path: Path, guard: str) -> None:
-    """The fold has to be told of the state, where an index outside the subset is noted."""
+    """The fold needs the state, in which an index outside the subset is recorded."""
     path = write(tmp_path, action(f"require({guard})", "s.g = True", parameters="s, some: Nodes"))
     instance = only(whole(path), "act")
     reference, compiled = Reference(instance), Compiled(instance, kernel_of(instance))
@@ -1093,7 +1093,7 @@ def test_helpers_of_one_name_in_two_modules_are_two(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("size", [0, 1])
-def test_domains_of_no_and_of_one_element(tmp_path: Path, size: int) -> None:
+def test_empty_and_singleton_domains(tmp_path: Path, size: int) -> None:
     body = (
         action("require(s.x[node] < 3)", "s.x[node] += 1")
         + action("require(some[0])", "s.f = s.x[0] == 0", parameters="s, some: Nodes, node: Node").replace(
@@ -1108,8 +1108,8 @@ def test_domains_of_no_and_of_one_element(tmp_path: Path, size: int) -> None:
     assert [compare(reference, compiled, cells) is None for cells in in_range(instance)] == [False] * 400
 
 
-def test_a_guard_is_not_asked_where_there_is_no_step(tmp_path: Path) -> None:
-    """Its index is out of range, but no argument exists to ask it with."""
+def test_a_guard_is_not_evaluated_without_a_step(tmp_path: Path) -> None:
+    """The guard's index is out of range, but the action has no possible arguments."""
     path = write(tmp_path, action("require(s.y[s.x[0] + 3] == 0)", parameters="s, place: Place, some: Node"))
     path.write_text(path.read_text(encoding="utf-8").replace("s.x[0]", "s.y[0]"), encoding="utf-8")
     instance = only(registry.load_file(path).instance(None, {"n": 0}), "act")
@@ -1118,7 +1118,7 @@ def test_a_guard_is_not_asked_where_there_is_no_step(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("before", "behind"), [(64, 0), (63, 1), (60, 2), (128, 0)])
-def test_cells_that_take_no_bits_where_a_word_ends(tmp_path: Path, before: int, behind: int) -> None:
+def test_cells_without_bits_at_the_end_of_a_word(tmp_path: Path, before: int, behind: int) -> None:
     text = f"""
 from isrcheck.language import Domain, Flag, action, between, field, require
 
@@ -1150,7 +1150,7 @@ def act(s, one: Many):
 
 
 def test_a_path_on_which_an_index_is_zero_is_not_lost(tmp_path: Path) -> None:
-    """LLVM takes an address whose base is 0 for unreachable; an index that is known to be 0 must not be that base."""
+    """LLVM treats an address with base 0 as unreachable; an index known to be 0 must not become the base."""
     body = """
 def position(s):
     if s.f:
@@ -1167,8 +1167,8 @@ def act(s):
     assert {len(compare(reference, compiled, cells) or ()) for cells in in_range(instance)} == {1}
 
 
-def test_a_swapped_action_may_call_its_parameters_otherwise(tmp_path: Path) -> None:
-    """Sizes differ, so an index that one of them keeps in range is out of range for the other."""
+def test_a_swapped_action_may_rename_its_parameters(tmp_path: Path) -> None:
+    """Sizes differ, so an index that is in range for one action is out of range for the other."""
     body = (
         "@action\ndef act(s, place: Node, node: Place):\n"
         "    require(place == 0)\n    require(s.y[node] == 1)\n    s.x[node] = place\n"
@@ -1217,7 +1217,7 @@ def test_a_contradiction_refuses_a_configuration_with_its_docstring(tmp_path: Pa
     assert model.instance(None, {"k": 3, "n": 3}).configuration.k == 3
 
 
-def test_a_contradiction_that_fails_is_the_authors_mistake(tmp_path: Path) -> None:
+def test_a_failing_contradiction_is_an_error_of_the_model(tmp_path: Path) -> None:
     path = write(tmp_path, CONTRADICTION.format(name="nodes"))
     with pytest.raises(ModelError) as refusal:
         registry.load_file(path).instance()
@@ -1225,7 +1225,7 @@ def test_a_contradiction_that_fails_is_the_authors_mistake(tmp_path: Path) -> No
     assert str(refusal.value).startswith(f"{path}:{last}: contradiction too_many: the configuration has no nodes")
 
 
-def test_an_action_does_not_ask_for_a_contradiction(tmp_path: Path) -> None:
+def test_an_action_cannot_call_a_contradiction(tmp_path: Path) -> None:
     path = write(tmp_path, CONTRADICTION.format(name="n") + action("require(too_many(s))"))
     with pytest.raises(LanguageError, match="too_many is an action or another declaration"):
         registry.load_file(path)

@@ -1,4 +1,4 @@
-"""No trace that is not true is certified: whatever is changed in a true one is found, and said where."""
+"""Certification: any change of a true trace is found, with its position."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_a_dropped_step_is_found(true: Trace) -> None:
         assert refused(replace(true, steps=steps)).endswith(f"states do not fit {true.length - 1} steps")
 
 
-def test_a_first_state_that_is_cut_off_is_found() -> None:
+def test_a_removed_first_state_is_found() -> None:
     true = weak_isr()
     message = refused(replace(true, steps=true.steps[1:], states=true.states[1:]))
     assert message == "state 0 is not an initial state: quorum_leader is none, but the trace says 0"
@@ -106,7 +106,7 @@ def test_swapped_arguments_are_found_by_the_guard() -> None:
     )
 
 
-def test_a_step_of_another_shape_is_found() -> None:
+def test_a_step_with_other_arguments_is_found() -> None:
     true = weak_isr()
     wrong = replace(true.steps[0], ordinals=(7,))
     assert refused(replace(true, steps=(wrong, *true.steps[1:]))) == (
@@ -178,7 +178,7 @@ def test_a_trace_can_be_empty() -> None:
         trace(model.instance(protocol), ["controller_shrinks_isr 0"], "leader_in_isr", VIOLATED)
 
 
-def test_a_permitted_failure_is_told_from_a_violation() -> None:
+def test_a_permitted_failure_is_distinguished_from_a_violation() -> None:
     steps = ["producer_appends at 0", "controller_fails_over to 1"]
     assert kafka(steps, "acked_not_lost", acks=1).verdict == PERMITTED
     with pytest.raises(
@@ -189,12 +189,12 @@ def test_a_permitted_failure_is_told_from_a_violation() -> None:
     assert kafka(CLASSIC[:-1], "isr_is_complete").verdict == VIOLATED
 
 
-def test_a_history_in_which_all_goes_well_is_certified() -> None:
+def test_a_trace_without_failure_is_certified() -> None:
     assert kafka(COMMITTED, "acked_not_lost", HOLDS).verdict == HOLDS
     assert kafka(COMMITTED, "high_watermark_monotonic", HOLDS).verdict == HOLDS
 
 
-def test_what_is_reached_is_reached_for_the_first_time() -> None:
+def test_a_goal_is_reached_for_the_first_time() -> None:
     instance = registry.load("examples/two_phase_commit")[0].instance()
     all_abort = [f"resource_manager_chooses_to_abort {rm}" for rm in range(3)]
     assert trace(instance, all_abort, "all_abort").verdict == REACHED
@@ -213,7 +213,7 @@ def own(tmp_path_factory: pytest.TempPathFactory) -> Model:
     return registry.load_file(own_model(tmp_path_factory.mktemp("own")))
 
 
-def test_a_property_that_is_switched_off_is_refused(own: Model) -> None:
+def test_a_disabled_property_is_refused(own: Model) -> None:
     with pytest.raises(
         UsageError,
         match=r"^full does not apply under this configuration; give a configuration in which its mechanism is on",
@@ -221,7 +221,7 @@ def test_a_property_that_is_switched_off_is_refused(own: Model) -> None:
         trace(own.instance(None, {"LOCKED": 1}), [], "full")
 
 
-def test_properties_of_transitions_are_judged_where_they_end(own: Model) -> None:
+def test_step_properties_are_judged_on_their_transition(own: Model) -> None:
     found = trace(own.instance(), ["clerk_shelves {b} 0"], "count_stays")
     assert (found.length, found.verdict) == (1, VIOLATED)
     with pytest.raises(UsageError, match=r"^count_stays is VIOLATED already at step 1 \(clerk_shelves \{b\} 0\)"):
@@ -272,7 +272,7 @@ def test_a_step_number_out_of_range_is_an_internal_error() -> None:
         from_steps(weak_isr().instance, 0, [10_000], "weak_isr", "check it")
 
 
-def test_a_model_that_leaves_its_declaration_stays_the_users_error(own: Model) -> None:
+def test_a_range_error_of_the_model_stays_the_users_error(own: Model) -> None:
     instance = own.instance(None, {"parcels": 5})
     steps = ["clerk_shelves {a,b,c,d,e} 0", *(f"clerk_loses {parcel}" for parcel in "abcde")]
     chosen = [read_step(instance, step) for step in (*steps, steps[0])]

@@ -1,4 +1,4 @@
-"""A trace as ITF: what is written is read back exactly, and whatever is not ours is refused with one line."""
+"""Traces as ITF: a written trace is read back exactly, and a foreign file is refused in one line."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from isrcheck.traces.format.trace import Trace
 
 
 def walk(instance: Instance, chance: random.Random, most: int) -> Trace:
-    """A random behaviour: of the steps in random order the first that is enabled, again and again."""
+    """A random walk: at each state, the first enabled step in random order."""
     states = [chance.choice(instance.initial_states)]
     steps = []
     for _ in range(most):
@@ -82,7 +82,7 @@ def own(tmp_path_factory: pytest.TempPathFactory) -> Model:
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_a_behaviour_of_ones_own_model_is_read_back(own: Model, seed: int) -> None:
+def test_a_trace_of_a_users_model_is_read_back(own: Model, seed: int) -> None:
     instance = own.instance(None, {"mood": seed % 2, "shelves": 1 + seed % 3})
     written = walk(instance, random.Random(seed), 6)
     found = itf.read_trace(itf.parse_document(itf.to_text(written)), own)
@@ -99,7 +99,7 @@ def test_swapped_actions_are_read_back() -> None:
     assert found.instance.swaps == {"become_follower": "kip_101"}
 
 
-def test_a_marker_is_no_further_letter() -> None:
+def test_a_marker_is_not_a_record_letter() -> None:
     written = kafka(TRANSACTION, None, None, "2.1", transactions=1)
     text = itf.to_text(written)
     document = json.loads(text)
@@ -168,7 +168,7 @@ def test_the_values_are_those_of_itf(own: Model) -> None:
     ]
 
 
-def test_a_file_says_where_it_comes_from() -> None:
+def test_a_file_names_its_origin() -> None:
     written = weak_isr()
     meta = json.loads(itf.to_text(written))["#meta"]
     version = meta["isrcheck"].pop("version")
@@ -229,7 +229,7 @@ def test_a_model_file_is_named_but_never_loaded(own: Model, monkeypatch: pytest.
         ('{"#meta": {"isrcheck": []}, "states": []}', "an ITF trace of another tool"),
     ],
 )
-def test_what_is_no_trace_is_refused(text: str, message: str) -> None:
+def test_a_file_that_is_no_trace_is_refused(text: str, message: str) -> None:
     with pytest.raises(UsageError) as refusal:
         itf.parse_document(text)
     assert str(refusal.value).startswith(message)
@@ -310,7 +310,7 @@ def own_meta(document: dict[str, Any]) -> dict[str, Any]:
         ),
     ],
 )
-def test_what_is_damaged_is_refused(change: Change, message: str) -> None:
+def test_a_damaged_file_is_refused(change: Change, message: str) -> None:
     document = json.loads(itf.to_text(weak_isr()))
     change(document)
     with pytest.raises(UsageError) as refusal:
@@ -319,7 +319,7 @@ def test_what_is_damaged_is_refused(change: Change, message: str) -> None:
     assert "\n" not in str(refusal.value)
 
 
-def test_a_configuration_of_another_shape_is_refused_before_its_states_are_made(
+def test_a_configuration_with_other_bounds_is_refused_before_its_states_are_built(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     document = json.loads(itf.to_text(weak_isr()))
