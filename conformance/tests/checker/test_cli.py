@@ -478,7 +478,9 @@ BAD = {
     ),
     "kafka --acks 2": "acks=2: no such value; there are: all, 0, 1",
     "kafka --acks ''": "acks=: no such value; there are: all, 0, 1",
-    "kafka --switch HW_CLAMPED_AT_TRUNCATION=maybe": "HW_CLAMPED_AT_TRUNCATION=maybe: a switch is on or off",
+    "kafka --switch HW_CLAMPED_AT_TRUNCATION=maybe": (
+        "HW_CLAMPED_AT_TRUNCATION=maybe: not a switch value; write on or off"
+    ),
     "kafka --switch HW_CLAMPED_AT_TRUNCATION": (
         "--switch HW_CLAMPED_AT_TRUNCATION: write it as --switch NAME=VALUE"
     ),
@@ -524,7 +526,7 @@ BAD = {
         " kip_320"
     ),
     "published/kip_101 --protocol kip_320": (
-        "published/kip_101 is protocol kip_101 already; leave --protocol kip_320 out"
+        "published/kip_101 is already protocol kip_101; leave --protocol kip_320 out"
     ),
     "published --bound 3": "check published compares whole state spaces: leave --bound out, or name one model",
     "--protocol 0.10": "--protocol does not go with the matrix; name a model, as in: check kafka --protocol ...",
@@ -551,7 +553,7 @@ BAD = {
     "counter.py --switch EXCUSE=on": "counter has no switch EXCUSE; did you mean EXCUSED?",
     "counter.py --leaps 128": "leaps=128 is impossible: it ranges from 0 to 127 (steps of two)",
     "counter.py --most 128": "field count would hold 0..128: a cell holds -128..127; use smaller bounds",
-    "counte.py": "counte.py: not a Python file that exists; give the path of a model, such as my_protocol.py",
+    "counte.py": "counte.py: there is no such Python file; give the path of a model, such as my_protocol.py",
 }  # fmt: skip
 
 

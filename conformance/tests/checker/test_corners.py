@@ -103,7 +103,9 @@ def test_a_cluster_searched_to_a_bound_is_not_reported_as_holding(check):
 
 def test_a_disagreement_of_the_engines_exits_70_in_one_line(check, monkeypatch):
     def disagree(*arguments):
-        raise NotCertifiedError("the reference does not confirm what was found (reproduce: check model.py --bound 2)")
+        raise NotCertifiedError(
+            "the reference does not confirm the path that was found (reproduce: check model.py --bound 2)"
+        )
 
     monkeypatch.setattr(trace_writer, "from_steps", disagree)
     code, _, err = check("model.py")

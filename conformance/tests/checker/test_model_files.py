@@ -220,8 +220,8 @@ LANGUAGE = {
         "    s.place[p] = Place.WAITING\n",
         "    print(s.place[p])\n    s.place[p] = Place.WAITING\n",
         "print(",
-        "in process_asks: Python's own `print` is not in the language; of Python's functions it has min, max, all, any,"
-        " sum, each as a call",
+        "in process_asks: Python's own `print` is not in the language; Python's functions in the language are min, max,"
+        " all, any, sum",
     ),
     "unknown field": (
         "require(s.owner == NONE)",
@@ -355,7 +355,7 @@ def test_a_domain_of_negative_size_is_refused(check):
         ("--set theft=1", "model has no configuration entry theft; did you mean thefts?"),
         ("--switch STEAL=on", "model has no switch STEAL; it has no switch"),
         ("--swap process_ask=x", "model has no action process_ask; did you mean process_asks?"),
-        ("--protocol 1", "model has no protocol 1: it is one protocol, leave --protocol out"),
+        ("--protocol 1", "model has no protocol 1: it has only one; leave --protocol out"),
     ],
 )
 def test_bad_words_beside_a_model(check, words, says):
@@ -365,5 +365,5 @@ def test_bad_words_beside_a_model(check, words, says):
 def test_a_path_that_is_no_file_is_refused(check, tmp_path):
     (tmp_path / "folder.py").mkdir()
     for name in ("missing.py", "folder.py", "no/folder/model.py"):
-        says = "not a Python file that exists; give the path of a model, such as my_protocol.py"
+        says = "there is no such Python file; give the path of a model, such as my_protocol.py"
         assert check(None, name=name) == (2, "", f"check: {name}: {says}\n")

@@ -98,7 +98,7 @@ HEADERS = [
     (put("acks", -1, "configuration"), '1: "acks" is a whole number; it has to be a text'),
     (put("acks", "most", "configuration"), "1: acks=most: no such value; there are: all, 0, 1"),
     (put("start", "any", "configuration"), '1: "start" has to be "elected"; say in "state" how the run started'),
-    (put("start_isr", 6, "configuration"), "1: start_isr is a number whose bit r says"),
+    (put("start_isr", 6, "configuration"), "1: start_isr is a number whose bit r means"),
     (put("TRUNC", "HW", "configuration"), "1: there is no configuration entry TRUNC; "),
     (put("replicas", "3", "switches"), "1: there is no switch replicas; "),
     (put("TRUNC", "KIP1", "switches"), "1: TRUNC=KIP1: no such value; there are: HW, KIP101, KIP279, KIP320"),

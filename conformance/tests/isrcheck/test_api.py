@@ -168,7 +168,7 @@ def test_models_and_instances_are_accepted_as_well(counter):
     [
         ("kafka", {}, "kafka needs --protocol; there are: 0.10, 0.11, 2.0, 2.1"),
         ("kafak", {}, "no model kafak; did you mean kafka?"),
-        ("nobody.py", {}, "nobody.py: not a Python file that exists"),
+        ("nobody.py", {}, "nobody.py: there is no such Python file"),
         (
             "kafka",
             {"protocol": "2.1", "replica": 3},
@@ -199,7 +199,7 @@ def test_bad_input_is_a_usage_error_of_one_line(words, values, says, tmp_path, m
 
 
 def test_an_instance_takes_no_further_configuration():
-    with pytest.raises(isrcheck.UsageError, match="an instance has its protocol and its configuration"):
+    with pytest.raises(isrcheck.UsageError, match="an instance already has a protocol and a configuration"):
         isrcheck.check(isrcheck.load("kafka").instance("2.1"), acks=1)
 
 

@@ -234,4 +234,4 @@ def test_the_examples_are_copied_to_the_given_folder(
     assert sorted(copied) == sorted(str(path) for path in (tmp_path / "mine").rglob("*") if path.is_file())
     (tmp_path / "mine" / "two_phase_commit.py").write_text("mine\n")
     assert isrcheck.main() == 2
-    assert "another file is there already" in capsys.readouterr().err
+    assert "a different file has this name" in capsys.readouterr().err

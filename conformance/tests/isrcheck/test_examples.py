@@ -35,7 +35,7 @@ def test_examples_are_copied_without_overwriting(tmp_path):
     assert copy_to(tmp_path / "deep" / "examples") == copied
     copied[-1].write_text("mine")
     copied[0].unlink()
-    with pytest.raises(UsageError, match=r"frozen\.ndjson: another file is there already, and is left as it is"):
+    with pytest.raises(UsageError, match=r"frozen\.ndjson: a different file has this name and is not overwritten"):
         copy_to(tmp_path / "deep" / "examples")
     assert copied[-1].read_text() == "mine"
     assert not copied[0].exists()

@@ -112,7 +112,7 @@ def test_a_property_that_leaves_a_declared_range_fails(run, tmp_path):
 @pytest.mark.parametrize(
     ("words", "code", "says"),
     [
-        ("nobody.py", 2, "nobody.py: not a Python file that exists"),
+        ("nobody.py", 2, "nobody.py: there is no such Python file"),
         ("counter.py bound", 4, "ERROR: --isrcheck counter.py bound: bound: write it as NAME=VALUE, as in bound=6"),
         ("counter.py bound=six", 4, "ERROR: --isrcheck counter.py bound=six: bound=six: not a number"),
         ("counter.py most=3", 1, "counter has no configuration entry most"),

@@ -221,8 +221,8 @@ def test_retries_duplicate_and_reorder_which_is_permitted(protocol):
         ({"transactions": 1, "acks": 1}, "A transactional producer is idempotent, and Kafka refuses to start one"),
         ({"common_records": 3}, "common_records is above the number of records or the log size"),
         ({"brokers_down": 4}, "brokers_down is above the number of replicas"),
-        ({"start_isr": 2}, "start_isr is a number whose bit r says whether replica r is in the ISR"),
-        ({"start_isr": 9}, "start_isr is a number whose bit r says whether replica r is in the ISR"),
+        ({"start_isr": 2}, "start_isr is a number whose bit r means that replica r is in the ISR"),
+        ({"start_isr": 9}, "start_isr is a number whose bit r means that replica r is in the ISR"),
     ],
 )
 def test_a_contradiction_is_refused(values, says):

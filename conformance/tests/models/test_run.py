@@ -467,8 +467,8 @@ def test_values_are_parsed_in_readable_form(model: Model, name: str, word: str, 
         ("colour", "2", "colour=2: no such value; there are: red, green"),
         ("colour", "--1", "colour=--1: no such value; there are: red, green"),
         ("colour", "\N{SUPERSCRIPT TWO}", "colour=\N{SUPERSCRIPT TWO}: no such value; there are: red, green"),
-        ("FENCED", "yes", "FENCED=yes: a switch is on or off"),
-        ("FENCED", "2", "FENCED=2: a switch is on or off"),
+        ("FENCED", "yes", "FENCED=yes: not a switch value; write on or off"),
+        ("FENCED", "2", "FENCED=2: not a switch value; write on or off"),
         ("RULE", "on", "RULE=on: no such value; there are: red, green"),
     ],
 )
@@ -498,7 +498,7 @@ def test_a_configuration_never_changes(instance: Instance) -> None:
             "published needs --protocol; there are: truncate_to_high_watermark, kip_101, kip_279, kip_320",
         ),
         ("published", "kip_32", "published has no protocol kip_32; there are: truncate_to_high_watermark, kip_101, "),
-        ("examples/two_phase_commit", "1", "examples/two_phase_commit has no protocol 1: it is one protocol"),
+        ("examples/two_phase_commit", "1", "examples/two_phase_commit has no protocol 1: it has only one;"),
     ],
 )
 def test_no_such_protocol(name: str, protocol: str | None, says: str) -> None:

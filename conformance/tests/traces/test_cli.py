@@ -165,7 +165,7 @@ def test_text_of_a_file_cannot_control_the_terminal(written: Path, capsys: pytes
         f"{written}: state 4: its mbt::actionTaken is missing or not a line of text; write the trace again"
     )
     written.write_text(text.replace('"isr": [[false', '"\\u001b[31m": 0, "isr": [[false', 1))
-    assert '"\\u001b[31m" is no field of the model' in complaint(capsys, "show", written)
+    assert '"\\u001b[31m" is not a field of the model' in complaint(capsys, "show", written)
     written.write_text(text.replace('"records": "1"', '"\\u202e": "1"'))
     assert complaint(capsys, "show", written).endswith(
         "its configuration is missing or not a line of text; write the trace again"

@@ -243,7 +243,7 @@ countdown, default configuration
   2  takes      left 0
   3  takes      ·
 
-VIOLATED at step 3: in_range: Nothing leaves its declared range.
+VIOLATED at step 3: in_range: No value or index leaves its declared range.
   countdown.py:11: {SAYS}
 reproduce: check countdown.py --bound 3
 """
@@ -277,13 +277,13 @@ def _is_no_object(meta: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("damage", "says"),
     [
-        (_loses_its_error, "it does not say what leaves the declaration"),
+        (_loses_its_error, "it does not name the step or the property that errs"),
         (_says_something_else, "its error is "),
         (_has_no_erring_step, "in_range is not broken at step 2 (takes)"),
         (_names_another_step, "the step of its error: "),
         (
             _speaks_of_another_property,
-            "a step or a property errs at its end, but the trace does not say in_range VIOLATED",
+            "a step or a property errs at its end, but its verdict is not in_range VIOLATED",
         ),
         (_is_no_object, "its error has no message"),
     ],

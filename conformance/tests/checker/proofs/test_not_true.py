@@ -460,10 +460,10 @@ def test_two_properties_of_one_name_are_refused(tmp_path, monkeypatch, capsys):
     (tmp_path / "model.py").write_text(text + "\n\n@always\ndef low(s):\n    return s.x <= 9\n")
     code, out, err = checking(cli.main, capsys)("model.py")
     assert (code, out) == (2, "")
-    assert err.endswith("low is defined twice; give one another name\n")
+    assert err.endswith("low is defined twice; rename one\n")
 
 
-LOST = "model.py:{}: low is declared, and is not in the module; declare it once, outside any block, class or function"
+LOST = "model.py:{}: low is declared but not in the module; declare it once, outside any block, class or function"
 
 
 @pytest.mark.parametrize(
@@ -474,7 +474,7 @@ LOST = "model.py:{}: low is declared, and is not in the module; declare it once,
         ("class Promises:\n    {}\n", LOST),
         (
             "@lemma\n{}\n",
-            "model.py:{}: loading the model failed: TypeError: low has two decorators of the language; keep one",
+            "model.py:{}: loading the model failed: TypeError: low has two of the language's decorators; keep one",
         ),
     ],
 )
@@ -498,4 +498,4 @@ def test_a_declaration_that_is_no_class_is_refused(tmp_path, monkeypatch, capsys
     (tmp_path / "model.py").write_text(f"{text}\n\n{name} = 5\n")
     code, out, err = checking(cli.main, capsys)("model.py")
     assert (code, out) == (2, "")
-    assert err.endswith(f"model.py:1: `{name}` is no class; write it as `class {name}:`\n")
+    assert err.endswith(f"model.py:1: `{name}` is not a class; write it as `class {name}:`\n")

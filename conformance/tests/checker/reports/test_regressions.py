@@ -84,12 +84,12 @@ def test_an_edited_file_is_not_answered(found, tmp_path):
     document = json.loads(found.read_text())
     document["states"][2]["height"] = {"#bigint": "1"}
     found.write_text(json.dumps(document))
-    with pytest.raises(UsageError, match="leads elsewhere: height is 2, the trace says 1"):
+    with pytest.raises(UsageError, match="leads to another state: height is 2, but the trace says 1"):
         recheck(found, tmp_path / NAME)
 
 
 def test_a_model_named_in_a_file_is_not_loaded(found):
-    with pytest.raises(UsageError, match="which is not loaded because a file names it"):
+    with pytest.raises(UsageError, match="which is not loaded automatically"):
         recheck(found)
 
 

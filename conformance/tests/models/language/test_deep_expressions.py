@@ -155,11 +155,14 @@ TOO_MUCH = {
     "500 not": (asked(nested(500, "not ", "s.f", "")), "in asked: it is nested more than 60 deep; move a part of it"),
     "100 brackets": (asked(nested(100, "(s.a - ", "s.a", ")") + " < 3"), "it is nested more than 60 deep"),
     "100 calls": (asked(nested(90, "plus(1, ", "s.a", ")") + " < 3"), "it is nested more than 60 deep"),
-    "70 helpers": (chained(70) + asked("h69(s, s.a) < 3"), "calls it is nested more than 200 deep; let fewer helpers"),
-    "600 helpers": (chained(600) + asked("h599(s, s.a) < 3"), "calls it is nested more than 200 deep; let fewer"),
+    "70 helpers": (
+        chained(70) + asked("h69(s, s.a) < 3"),
+        "are nested more than 200 deep in all; use fewer nested",
+    ),
+    "600 helpers": (chained(600) + asked("h599(s, s.a) < 3"), "are nested more than 200 deep in all; use fewer"),
     "helpers read before": (
         chained(80) + "".join(f"@always\ndef p{k}(s):\n    return h{k}(s, s.a) < 9\n\n\n" for k in range(0, 80, 26)),
-        "is nested more than 200 deep",
+        "are nested more than 200 deep",
     ),
     "a constant of 400 digits": (asked("s.a < " + "9" * 400), "the constant of 1329 bits; numbers lie in"),
     "a constant of 5000 digits": (asked("s.a < " + "9" * 5000), "not Python: Exceeds the limit"),

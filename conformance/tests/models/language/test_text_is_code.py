@@ -137,22 +137,22 @@ REFUSED: dict[str, tuple[str, str, str]] = {
     "a decorator around an action": (
         TEXT.replace("@action\n", BREAKING.strip() + "\n\n\n@breaking\n@action\n"),
         "@breaking",
-        "rise is wrapped into another function; leave the decorator out",
+        "rise is wrapped in another function; leave the decorator out",
     ),
     "a decorator under the mark": (
         TEXT.replace("@action\n", BREAKING.strip() + "\n\n\n@action\n@breaking\n"),
         "@action",
-        "rise is wrapped into another function; leave the decorator out",
+        "rise is wrapped in another function; leave the decorator out",
     ),
     "a decorator around a helper": (
         TEXT.replace("def below", BREAKING.strip() + "\n\n\n@breaking\ndef below"),
         "@breaking",
-        "below is wrapped into another function; leave the decorator out",
+        "below is wrapped in another function; leave the decorator out",
     ),
     "a decorator around what is permitted": (
         TEXT + BREAKING + EXCUSED,
         "@breaking",
-        "excused is wrapped into another function; leave the decorator out",
+        "excused is wrapped in another function; leave the decorator out",
     ),
     "a wrapper that hides what it wraps": (
         TEXT.replace("@action\n", HIDING + "@hiding\n@action\n"),

@@ -122,7 +122,7 @@ def test_a_trace_of_another_model_is_refused_by_its_name(
 ) -> None:
     own = trace.own_model(tmp_path)
     assert complaint(capsys, "page", str(trace_file), "--model", str(own)) == (
-        f"{trace_file}: a trace of the model kafka, and --model names parcels; leave --model out"
+        f"{trace_file}: a trace of the model kafka, but --model names parcels; leave --model out"
     )
 
 
@@ -147,13 +147,13 @@ def test_only_regular_files_are_ever_replaced(trace_file: Path, capsys: pytest.C
 def test_bad_input(trace_file: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     file = str(trace_file)
     assert complaint(capsys, "page", file, "--svg", "x.svg", "--step", "7") == (
-        "there is no step 7; they are 0..6, or -1 for the last"
+        "there is no step 7; the steps are 0..6, or -1 for the last"
     )
     assert complaint(capsys, "page", file, "--step", "1") == (
         "--step chooses the step that --svg or --png draw; name one of them"
     )
     assert complaint(capsys, "page", file, "--svg", "x", "--mermaid", "x") == (
-        "two forms have the same file; give each its own file"
+        "two forms name the same file; give each form its own"
     )
     assert complaint(capsys, "page", file, "-o", ".") == ".: a folder; name a file in it"
     assert complaint(capsys, "page", file, "-o", "none/x.html") == (
@@ -246,7 +246,7 @@ def test_more_states_than_a_browser_shows_are_refused(
     path.write_text(json.dumps({"vars": ["x"], "states": [{"x": 1}] * 10_001}))
     assert main(["page", str(path), form, str(tmp_path / "out")]) == 2
     assert capsys.readouterr().err == (
-        "trace: 10,001 states are too many to draw, 10,000 are the most; draw one of them, with --svg OUT.svg --step I,"
+        "trace: 10,001 states are more than the 10,000 that can be drawn; draw one of them with --svg OUT.svg --step I,"
         " or read them with trace show\n"
     )
     assert not (tmp_path / "out").exists()

@@ -74,7 +74,7 @@ def test_acks_1_is_lost_with_a_leader_before_any_fetch() -> None:
             {"unclean_elections": 1, "min_insync_replicas": 1},
             [
                 "record a: acknowledged at step 1 by producer_appends at 0",
-                "  never on broker 2, which came into the ISR at step 3 by controller_elects_unclean 2",
+                "  never on broker 2, which joined the ISR at step 3 by controller_elects_unclean 2",
                 "  lost at step 3 by controller_elects_unclean 2",
                 "permitted: an unclean election at step 3 by controller_elects_unclean 2",
             ],
@@ -215,7 +215,7 @@ def test_a_marker_can_be_missing() -> None:
         found = kafka(WITHOUT_MARKER, "isr_is_complete", None, "0.11", transactions=transactions)
         assert lines(found)[:2] == [
             f"{name}: exposed to readers at step 11 by leader_handles_fetch 0 from 1",
-            "  never on broker 2, which came into the ISR at step 14 by leader_handles_fetch 0 from 2",
+            "  never on broker 2, which joined the ISR at step 14 by leader_handles_fetch 0 from 2",
         ]
 
 

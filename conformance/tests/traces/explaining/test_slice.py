@@ -233,12 +233,12 @@ def test_traces_that_cannot_be_sliced(own: Model) -> None:
     cure = "give a trace that is VIOLATED, PERMITTED or REACHED"
     instance = own.instance()
     assert refusal(trace(instance, [], "either", HOLDS)) == (
-        f"either HOLDS ON THIS PATH: that is no failure that a history leads to; {cure}"
+        f"either HOLDS ON THIS PATH: this verdict does not result from the steps; {cure}"
     )
-    assert refusal(trace(instance, [], None)) == f"a behaviour, of which no property is said to fail; {cure}"
+    assert refusal(trace(instance, [], None)) == f"a behaviour without a failing property; {cure}"
     step = instance.step(instance.number("clerk_shelves", (1, 0)))
     assert refusal(from_any_state(instance, instance.initial_states[0], step, "count_stays", "x")) == (
-        f"count_stays NOT INDUCTIVE: that is no failure that a history leads to; {cure}"
+        f"count_stays NOT INDUCTIVE: this verdict does not result from the steps; {cure}"
     )
 
 
@@ -246,7 +246,7 @@ def test_a_path_that_no_command_can_name() -> None:
     found = longer()
     with pytest.raises(UsageError) as error:
         slicing.command_of(found, Path("a\nb"), None)
-    assert str(error.value) == r"'a\nb' cannot stand in a command that reproduces the slice; rename the file"
+    assert str(error.value) == r"'a\nb' cannot be part of the command that reproduces the slice; rename the file"
     assert slicing.command_of(found, Path("a b"), Path("m.py")) == (
         "check something --bound 8 && trace slice 'a b' --model m.py"
     )

@@ -140,7 +140,7 @@ def test_a_false_trace_is_not_read(tmp_path: Path) -> None:
     with pytest.raises(UsageError) as refusal:
         folder.read(path)
     assert str(refusal.value) == (
-        f"{path}: step 4 (leader_writes 0) leads elsewhere: next_record is 1, the trace says 0;"
+        f"{path}: step 4 (leader_writes 0) leads to another state: next_record is 1, but the trace says 0;"
         " the file was edited or damaged; write it again with the command that it names"
     )
 

@@ -109,7 +109,7 @@ def test_a_marker_is_not_a_record_letter() -> None:
     with pytest.raises(UsageError, match=r'log_record cannot hold "c"; its values are none\.\.marker'):
         itf.read_trace(document)
     document["states"][-1]["log_record"][2][0] = "marker"
-    with pytest.raises(UsageError, match=r"log_record\[2\]\[0\] is none, the trace says marker"):
+    with pytest.raises(UsageError, match=r"log_record\[2\]\[0\] is none, but the trace says marker"):
         certify(itf.read_trace(document))
 
 
@@ -276,10 +276,10 @@ def own_meta(document: dict[str, Any]) -> dict[str, Any]:
         (lambda d: d["states"].insert(1, 5), "state 1: not an object"),
         (lambda d: d["states"].pop(3), 'state 3: its "#meta" is not {"index": 3}: states are missing'),
         (lambda d: d["states"][2].pop("isr"), "state 2: the field isr is missing"),
-        (lambda d: d["states"][2].update(color="red"), 'state 2: "color" is no field of the model'),
-        (lambda d: d["states"][2]["isr"].pop(), "state 2: isr has to hold 2 values where it says [[false, false]]"),
-        (lambda d: d["states"][2].update(isr=5), "state 2: isr has to hold 2 values where it says 5"),
-        (lambda d: d["states"][2]["isr"][1].append(True), "state 2: isr has to hold 2 values where it says [false, "),
+        (lambda d: d["states"][2].update(color="red"), 'state 2: "color" is not a field of the model'),
+        (lambda d: d["states"][2]["isr"].pop(), "state 2: isr has to hold 2 values, not [[false, false]]"),
+        (lambda d: d["states"][2].update(isr=5), "state 2: isr has to hold 2 values, not 5"),
+        (lambda d: d["states"][2]["isr"][1].append(True), "state 2: isr has to hold 2 values, not [false, "),
         (
             lambda d: d["states"][2]["isr"].__setitem__(0, [0, 1]),
             "state 2: isr cannot hold 0; its values are false..true",
@@ -298,10 +298,10 @@ def own_meta(document: dict[str, Any]) -> dict[str, Any]:
             lambda d: d["states"][1].update({itf.ACTION: "leader_write"}),
             "state 1: published has no action leader_write",
         ),
-        (lambda d: d["states"][1].pop(itf.PICKS), "state 1: controller_elects_leader takes r, the trace says null"),
+        (lambda d: d["states"][1].pop(itf.PICKS), "state 1: controller_elects_leader takes r, but the trace says null"),
         (
             lambda d: d["states"][1].update({itf.PICKS: {"x": "y"}}),
-            "state 1: controller_elects_leader takes r, the trace ",
+            "state 1: controller_elects_leader takes r, but the trace ",
         ),
         (lambda d: d["states"][1][itf.PICKS].update(r=0), "state 1: r cannot be 0; there are 2 elements"),
         (

@@ -58,10 +58,10 @@ SIGNS = {
     "C": "commit marker (1C0: of transaction 1)",
     "A": "abort marker (1A0: of transaction 1)",
     ".": "deleted",
-    "-": "below the high watermark, and not in the log",
-    "?": "nothing, where the log has an entry or an epoch",
-    "[": "beyond the end of the log",
-    "{": "leader epoch cache, where it differs from the log: epoch 1 starts at 2 (-: no entry)",
+    "-": "an offset below the high watermark that is not in the log",
+    "?": "a missing entry or epoch within the log",
+    "[": "an entry beyond the end of the log",
+    "{": "leader epoch cache, if it differs from the log: epoch 1 starts at 2 (-: no entry)",
 }
 
 

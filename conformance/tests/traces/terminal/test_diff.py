@@ -126,7 +126,7 @@ def test_the_same_step_can_lead_elsewhere() -> None:
         "in common up to step 0:",
         "  0  initially",
         "",
-        "they part at step 1: the same step leads elsewhere",
+        "they part at step 1: the same step leads to different states",
         "  #  A                                   B",
         "  1  producer_appends at 0               producer_appends at 0",
         "  2  leader_handles_fetch 0 from 1       leader_handles_fetch 0 from 1",
@@ -273,7 +273,7 @@ def test_traces_that_cannot_be_compared(tmp_path: Path, capsys: pytest.CaptureFi
 
     one, other = (folder.write(found, tmp_path) for found in (classic(), weak_isr()))
     assert complaint(one, other) == (
-        "trace: one is a trace of kafka, the other of published; give two traces of one model\n"
+        "trace: a trace of kafka and a trace of published cannot be compared; give two traces of one model\n"
     )
     assert complaint(one) == "trace: the following arguments are required: B; see trace diff --help\n"
     assert "none: cannot be read: " in complaint(one, tmp_path / "none")

@@ -27,8 +27,8 @@ kafka/0.10, default configuration
   5  broker_bounces 1 checkpoint 0       ·                   ·                f0 |      ·         ·
   6  controller_fails_over to 1          e1 leader 1 isr 1   L0 a0| (isr 01)  ·         ·         ·
 
-VIOLATED at step 6: acked_not_lost: The controller's leader holds every record that a producer takes for written, unless
-    it was deleted.
+VIOLATED at step 6: acked_not_lost: The controller's leader holds every record that a producer regards as written,
+    unless the record was deleted.
 acked_not_lost is false
   holds_record(s, s.controller_leader, record) or was_deleted(s, record) is false for record = a
     given s.acknowledged[record] and s.controller_leader != NONE

@@ -102,7 +102,7 @@ def test_the_steps_are_counted_from_both_ends(classic: Trace) -> None:
         with pytest.raises(UsageError) as error:
             view_step(classic, number)
         assert str(error.value) == (
-            f"--step {number}: the trace has the states 0..6; -1 is the last of them, -2 the one before"
+            f"--step {number}: the trace has the states 0..6; -1 is the last state, -2 the state before it"
         )
 
 
@@ -291,11 +291,11 @@ def test_an_expression_outside_the_language_is_refused(parcels: Trace, text: str
 
 def test_an_expression_with_line_breaks_is_refused(parcels: Trace) -> None:
     assert refused(parcels, "s.count\n+ 1").startswith(
-        r"--eval `'s.count\n+ 1'`: an expression is one line of text; leave the control characters out"
+        r"--eval `'s.count\n+ 1'`: an expression is one line of text; remove the control characters"
     )
     assert refused(parcels, "\x1b[2J").startswith(r"--eval `'\x1b[2J'`: an expression is one line of text")
     assert refused(parcels, "1" * 1001) == (
-        "--eval an expression of 1001 characters: at most 1000; write it into the model"
+        "--eval the expression has 1001 characters, more than 1000; define it in the model"
     )
     assert "\n" not in refused(parcels, "(" * 900)
     deep = "-" * 900 + "1"

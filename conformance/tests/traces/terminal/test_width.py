@@ -43,7 +43,7 @@ kafka/0.10, default configuration
        to 1                   isr 1        (isr 01)
 
 VIOLATED at step 6: acked_not_lost: The controller's leader holds every record
-    that a producer takes for written, unless it was deleted.
+    that a producer regards as written, unless the record was deleted.
 acked_not_lost is false
   holds_record(s, s.controller_leader, record) or was_deleted(s, record) is
       false for record = a
@@ -110,9 +110,10 @@ def test_20_columns() -> None:
         "    leader holds",
         "    every record",
         "    that a producer",
-        "    takes for",
+        "    regards as",
         "    written, unless",
-        "    it was deleted.",
+        "    the record was",
+        "    deleted.",
         "reproduce: check something --bound 8",
     ]
 
