@@ -1,7 +1,7 @@
 """How the ISR changes since 2.8: the leader proposes, the controller decides, and the leader hears of it (KIP-497).
 
 While a change is pending, the leader counts the members of both ISRs for its high watermark, because either of them may
-be the ISR of record. Left out: a leader's own, stale idea of which brokers are fenced only delays its proposals.
+be the ISR of record. Not modelled: a leader's own, stale idea of which brokers are fenced only delays its proposals.
 """
 
 from isrcheck.models.kafka.actions.leader import may_be_dropped, send_response

@@ -7,7 +7,7 @@ from isrcheck.models.language import action, require
 
 @action(shows="{broker} checkpoint {checkpoint}")
 def broker_bounces(s, broker: Replica, checkpoint: EndOffset):
-    """A broker that does not lead restarts before the controller notices, and stays in the ISR."""
+    """A broker that does not lead restarts before the controller notices its absence, and stays in the ISR."""
     require(s.bounces_left > 0)
     require(s.is_up[broker])
     require(broker != s.controller_leader)

@@ -1,7 +1,7 @@
 """Faults of brokers: crashes, and losses of power and of disks.
 
-When a process dies, its log stays as it was written; only a loss of power removes what was not flushed. A restarted
-broker has its log and a checkpointed high watermark: any up to the last one that it had. Left out: a follower's high
+When a process dies, its log keeps what was written; only a power loss removes what was not flushed. A restarted broker
+has its log and a checkpointed high watermark: any value up to the last one that it had. Not modelled: a follower's high
 watermark can fall (follower.py), and for up to five seconds its checkpoint is then above it.
 """
 
@@ -20,7 +20,7 @@ def note_loss(s, broker):
 
 @action
 def broker_crashes(s, broker: Replica):
-    """The process dies; the operating system keeps what it has written to its log."""
+    """The broker's process dies; the operating system keeps what the process has written to its log."""
     require(s.crashes_left > 0)
     require(s.is_up[broker])
     s.crashes_left -= 1
@@ -29,7 +29,7 @@ def broker_crashes(s, broker: Replica):
 
 @action(shows="{broker} keeping {kept}")
 def broker_loses_power(s, broker: Replica, kept: EndOffset):
-    """The machine dies, and the end of the log from `kept` on had not been flushed.
+    """The machine dies, and loses its log from offset `kept` on, which had not been flushed.
 
     A log does not become shorter than where it starts (the log start itself is assumed to be checkpointed).
     """

@@ -17,7 +17,7 @@ from isrcheck.models.language import NONE, action, require
 
 @action(shows="{follower} from {leader}")
 def follower_applies_response(s, follower: Replica, leader: Replica):
-    """The follower appends the received entries, and adopts the high watermark as far as its log reaches.
+    """The follower appends the received entries, and adopts the leader's high watermark as far as its own log reaches.
 
     Only the offset is compared, not the epoch; and the high watermark can fall here. Then the log start follows the
     leader's. Kafka: ReplicaFetcherThread.processPartitionData.
@@ -62,7 +62,7 @@ def follower_is_out_of_range(s, follower: Replica, leader: Replica):
 
 @action(shows="{follower} at {leader}")
 def follower_starts_over(s, follower: Replica, leader: Replica):
-    """The next offset of the follower was deleted: it drops its log and restarts at the leader's log start.
+    """The follower's next offset was deleted at the leader: it drops its log and restarts at the leader's log start.
 
     Kafka: ReplicaFetcherThread.handleOffsetOutOfRange, truncateFullyAndStartAt.
     """

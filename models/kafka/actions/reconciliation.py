@@ -12,11 +12,11 @@ from isrcheck.models.language import action, require
 def follower_reconciles(s, follower: Replica, leader: Replica):
     """The follower asks where its latest epoch ends in the leader's log (OffsetsForLeaderEpoch), and truncates.
 
-    Without a usable answer, it truncates to its own high watermark. KIP-101 (0.11): to the leader's answer. KIP-279
-    (2.0): the answer names an epoch that the leader has; it truncates to where that epoch ends in both logs, and if the
-    follower does not have the epoch, it goes back to its previous epoch and asks again. KIP-320 (2.1): the leader
-    refuses a follower of another epoch. Request and answer are one step; an answer that arrives in another epoch is
-    dropped only since 2.1.1 (KAFKA-7786). Kafka: AbstractFetcherThread.maybeTruncate.
+    Without a usable answer, it truncates to its own high watermark. KIP-101 (0.11): it truncates to the leader's
+    answer. KIP-279 (2.0): the answer names an epoch that the leader has; the follower truncates to where that epoch
+    ends in both logs, and if it does not have the epoch, it goes back to its previous epoch and asks again. KIP-320
+    (2.1): the leader refuses a follower of another epoch. Request and answer are one step; an answer that arrives in
+    another epoch is dropped only since 2.1.1 (KAFKA-7786). Kafka: AbstractFetcherThread.maybeTruncate.
     """
     require(s.is_truncating[follower])
     require(can_ask(s, follower, leader))

@@ -56,9 +56,9 @@ def _cluster(configuration, leader, isr, lengths, down=()):
 
 @initial
 def quiescent_clusters(configuration):
-    """Stable elected clusters: leader 0, equal logs, any ISR with the leader and at least min.insync.replicas members.
+    """Stable clusters: leader 0, equal logs, any ISR with the leader and at least min.insync.replicas members.
 
-    With `start=any`: any leader, any ISR with it, any log that the ISR has in common, and any prefix of it elsewhere.
+    With `start=any`: any leader, any ISR with it, any common log of the ISR, and any prefix of it elsewhere.
     """
     if configuration.start == Start.ANY:
         yield from _any_clusters(configuration)

@@ -7,7 +7,7 @@ from isrcheck.models.language import contradiction
 
 @contradiction
 def start_isr_lacks_the_leader(configuration):
-    """start_isr is a number whose bit r says whether replica r is in the ISR: it has to contain the leader, which is 0,
+    """start_isr is a number whose bit r means that replica r is in the ISR: it has to contain replica 0, the leader,
     and no replica that does not exist."""
     return configuration.start_isr and not (
         configuration.start_isr & 1 and configuration.start_isr < 1 << configuration.replicas
@@ -16,20 +16,20 @@ def start_isr_lacks_the_leader(configuration):
 
 @contradiction
 def more_common_records_than_there_are(configuration):
-    """common_records is above the number of records or the log size; raise them, or lower it."""
+    """common_records is above the number of records or the log size; raise those, or lower common_records."""
     return configuration.common_records > min(configuration.records, configuration.log_size)
 
 
 @contradiction
 def more_brokers_down_than_there_are(configuration):
-    """brokers_down is above the number of replicas; lower it."""
+    """brokers_down is above the number of replicas; lower brokers_down."""
     return configuration.brokers_down > configuration.replicas
 
 
 @contradiction
 def transactions_before_0_11(configuration):
-    """Transactions and DeleteRecords came with the record format of 0.11, and TRUNC=HW is what comes before it; choose
-    a newer --protocol, or leave them out."""
+    """Transactions and DeleteRecords came with the record format of 0.11, but TRUNC=HW is older; choose a newer
+    --protocol, or set --transactions and --delete-records to 0."""
     return configuration.TRUNC == Truncation.HW and (configuration.transactions or configuration.delete_records)
 
 
@@ -41,22 +41,22 @@ def transactions_without_acks_all(configuration):
 
 @contradiction
 def partition_changes_before_2_8(configuration):
-    """Before 2.8 the leader writes the ISR itself, and nothing counts partition epochs; leave --partition-changes out,
-    or choose --protocol 2.8 or newer."""
+    """Before 2.8 the leader writes the ISR itself, and nothing counts partition epochs; set --partition-changes
+    to 0, or choose --protocol 2.8 or newer."""
     return configuration.partition_changes and not alters_partitions(configuration)
 
 
 @contradiction
 def bounces_since_2_8(configuration):
-    """Since 2.8 a restart that the controller does not notice is not modelled: brokers register anew; leave --bounces
-    out, and give --crashes, or choose --protocol 2.4 or older."""
+    """Since 2.8 a restart that the controller does not notice is not modelled: brokers register anew; set --bounces to 0
+    and give --crashes, or choose --protocol 2.4 or older."""
     return configuration.bounces and alters_partitions(configuration)
 
 
 @contradiction
 def kraft_budgets_with_zookeeper(configuration):
-    """--fencings, --shutdowns and --late-fetches are about brokers of a KRaft cluster; choose --protocol 3.3 or newer, or
-    leave them out."""
+    """--fencings, --shutdowns and --late-fetches are about brokers of a KRaft cluster; choose --protocol 3.3 or newer,
+    or set them to 0."""
     return not has_kraft(configuration) and (
         configuration.fencings or configuration.shutdowns or configuration.late_fetches
     )

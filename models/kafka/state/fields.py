@@ -1,8 +1,8 @@
-"""The fields of the model of one partition: configuration, state, and initial clusters.
+"""Kafka's replication of one partition: configuration, state, and initial clusters.
 
-One partition on N brokers, a controller, a producer, transactions, and readers (what readers could have read is
-recorded; readers themselves are not modelled). Left out: segments, batches of more than one record, time (a timer can
-fire at any moment), the controller's own failures, throttling, and fetches by consumers.
+One partition on N brokers, a controller, a producer, transactions, and readers (the records that readers could have
+read are stored; readers themselves are not modelled). Not modelled: segments, batches of more than one record, time (a
+timer can expire in any state), failures of the controller, throttling, and fetches by consumers.
 """
 
 from isrcheck.models.kafka.state.values import (
@@ -57,45 +57,45 @@ class Configuration:
     late_fetches = budget(0, "fetches that outlive the process that sent them", shapes=True, option="--late-fetches")
     retries = budget(0, "requests that a producer sends again", option="--retries")
     delete_records = budget(0, "DeleteRecords requests", shapes=True, option="--delete-records")
-    transactions = budget(0, "transactions, each of a producer of its own", shapes=True, option="--transactions")
-    acks = setting(Acks.ALL, "when a producer takes a record for written", values=Acks, option="--acks")
+    transactions = budget(0, "transactions, each from a producer of its own", shapes=True, option="--transactions")
+    acks = setting(Acks.ALL, "when a producer regards a record as written", values=Acks, option="--acks")
     min_insync_replicas = setting(2, "min.insync.replicas", least=1, option="--min-insync-replicas")
     max_in_flight_requests = setting(5, "max.in.flight.requests.per.connection", least=1)
     replica_lag_max_messages = setting(1, "0.8: messages that a follower may lag behind, and stay in the ISR")
     isolation_level = setting(IsolationLevel.READ_UNCOMMITTED, "how far consumers read", values=IsolationLevel)
-    start = setting(Start.ELECTED, "which clusters a history starts from", values=Start, option="--start")
-    start_isr = setting(0, "elected start: bit r is set where replica r is in the ISR; 0: every ISR that is allowed")
-    common_records = setting(0, "elected start: committed records that every replica holds")
-    brokers_down = setting(0, "elected start: brokers that are down for good, every choice of them")
+    start = setting(Start.ELECTED, "the initial clusters", values=Start, option="--start")
+    start_isr = setting(0, "start=elected: the ISR, bit r set for replica r; 0: every allowed ISR")
+    common_records = setting(0, "start=elected: committed records that every replica holds")
+    brokers_down = setting(0, "start=elected: brokers that stay down, every choice of them")
     CONTROLLER = switch(Controller.ZOOKEEPER, "who elects leaders, and how brokers hear of it", shapes=True)
     ISR_CHANNEL = switch(IsrChannel.ZK, "how a leader changes the ISR", shapes=True)
-    TRUNC = switch(Truncation.HW, "how a follower finds what it has in common with its leader")
+    TRUNC = switch(Truncation.HW, "how a follower finds the common prefix with its leader")
     BROKER_STATE_CHECK = switch(BrokerStateCheck.NONE, "which brokers may not join the ISR")
     DIVERGING_RESP_UPDATES_STATE = switch(False, "a fetch from a log that diverges counts as progress (KAFKA-13141)")
     ELR = switch(False, "the controller keeps eligible leaders outside the ISR (KIP-966)")
-    EPOCH_AT_BECOME_LEADER = switch(False, "a leader enters its epoch in its cache when it is elected")
-    EPOCH_CACHE_ASSIGN = switch(EpochCacheAssign.APPEND_ONLY, "what becomes of epochs that contradict a new one")
-    EPOCH_BELOW_FIRST_ENTRY = switch(EpochBelowFirstEntry.UNDEFINED, "the answer for an epoch older than all known")
-    EPOCH_ENTRY_AT_END_DROPPED = switch(False, "truncation at the log end drops an epoch that starts there")
+    EPOCH_AT_BECOME_LEADER = switch(False, "a leader adds its epoch to its cache when it is elected")
+    EPOCH_CACHE_ASSIGN = switch(EpochCacheAssign.APPEND_ONLY, "which entry is dropped if a new one contradicts it")
+    EPOCH_BELOW_FIRST_ENTRY = switch(EpochBelowFirstEntry.UNDEFINED, "the answer for an epoch older than the cache")
+    EPOCH_ENTRY_AT_END_DROPPED = switch(False, "truncation at the log end forgets an epoch that starts there")
     EPOCH_BUMP_ON_SHRINK = switch(False, "a smaller ISR starts a new leader epoch")
     EQUAL_PARTITION_EPOCH_REPLACES = switch(False, "metadata that the leader already has drops its pending ISR change")
-    EXPAND_EPOCH_START = switch(False, "who joins the ISR holds all from before the leader's epoch")
-    FOLLOWER_SKIP = switch(FollowerSkip.SAME_LEADER, "when becoming a follower changes nothing")
+    EXPAND_EPOCH_START = switch(False, "joining the ISR needs all records before the leader's epoch")
+    FOLLOWER_SKIP = switch(FollowerSkip.SAME_LEADER, "when a broker that becomes a follower takes no action")
     HW_CLAMPED_AT_TRUNCATION = switch(False, "truncation keeps the high watermark within the log")
     HW_FROM_DIVERGING_RESP = switch(False, "a follower takes the high watermark of a diverging response (KAFKA-14704)")
     HW_MINISR_GATE = switch(False, "the high watermark waits for min.insync.replicas")
     LATE_FETCH_COUNTS = switch(False, "a fetch from before a restart can bring a broker into the ISR (KAFKA-15221)")
     LEADER_CHOICE = switch(LeaderChoice.ANY, "which of the valid brokers is elected")
     MAXIMAL_ISR = switch(MaximalIsr.COMMITTED_AND_PROPOSED, "who counts while a change of the ISR is pending")
-    OUT_OF_RANGE_HALTS = switch(True, "a follower beyond its leader's log halts, where unclean election is off")
-    REMOTE_OFFSETS_KEPT_BY_REELECTED_LEADER = switch(True, "re-election without demotion keeps followers' offsets")
+    OUT_OF_RANGE_HALTS = switch(True, "a follower beyond its leader's log halts if unclean election is off")
+    REMOTE_OFFSETS_KEPT_BY_REELECTED_LEADER = switch(True, "an undemoted leader keeps followers' offsets")
     RESPONSE_EPOCH_MATCHED = switch(False, "a response is applied only in the epoch that asked for it (KAFKA-18991)")
     RESTART_BEFORE_FENCING = switch(False, "a broker may return before its expired session is noticed (KAFKA-18106)")
-    SHRINK_RULE = switch(ShrinkRule.LAST_CAUGHT_UP, "who may be dropped from the ISR")
+    SHRINK_RULE = switch(ShrinkRule.LAST_CAUGHT_UP, "which replicas may be dropped from the ISR")
 
 
 def up_to_budget(name):
-    """The remaining amount of a budget. Budgets up to three have the same shape, so that one kernel serves them."""
+    """The values of a budget's remaining amount. Budgets up to three share a state layout, and thus a kernel."""
     return between(0, lambda configuration: max(3, getattr(configuration, name)))
 
 
@@ -147,11 +147,11 @@ class Transaction(Domain, size="transactions"):
 
 
 class Entry(Domain, size=lambda configuration: configuration.records + configuration.transactions, letters=True):
-    """The value of a log cell: a record, or the marker that ends a transaction (numbered after the records)."""
+    """The values of a log cell: a record, or the marker that ends a transaction (numbered after the records)."""
 
 
 class CommittedRecord(Domain, size=lambda c: c.records if c.transactions else 0, letters=True):
-    """A record as read_committed readers see it: without transactions, both isolation levels see the same."""
+    """A record as read_committed readers see it; without transactions, both isolation levels see the same records."""
 
 
 class LateReplica(Domain, size=lambda c: c.replicas * (has_kraft(c) and c.late_fetches > 0)):
@@ -179,7 +179,7 @@ class AlterIsrAnnouncement(Domain, size=lambda c: (c.elections + 1) * (alters_pa
 
 
 LOG_START_OFFSETS = between(0, lambda configuration: configuration.log_size if configuration.delete_records else 0)
-"""A log start offset, which stays 0 unless records are deleted on request."""
+"""The values of a log start offset, which stays 0 unless a client deletes records."""
 
 
 class State:
@@ -247,9 +247,9 @@ class State:
     diverging_epoch = field(AlteringReplica, Replica, values=LeaderEpoch)
     diverging_end_offset = field(AlteringReplica, Replica, values=EndOffset)
 
-    # Clients: the next record to be sent; the leader at which an acks=all request waits; what the producer was told;
-    # which transaction a record belongs to; what readers could see first at each offset, of either isolation level; and
-    # up to where records were deleted on request.
+    # Clients: the next record to send; the leader at which an acks=all request waits; which records were acknowledged;
+    # the transaction of each record; the first entry that readers of either isolation level could see at each offset;
+    # the offset up to which clients deleted records.
     next_record = field(values=between(0, "records"))
     pending = field(Record, values=optional(Replica), initially=NONE)
     acknowledged = field(Record, values=Flag)

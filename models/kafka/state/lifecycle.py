@@ -45,7 +45,7 @@ def register_new_process(s, broker):
 
 
 def start_broker(s, broker, checkpoint):
-    """The process restarts with a checkpointed high watermark, and receives the current metadata from the controller.
+    """The broker's process restarts with a checkpointed high watermark, and receives the controller's current metadata.
 
     An epoch that starts at the log end is dropped from the cache when the log is loaded. A leader continues in its
     epoch, without its knowledge of its followers; a follower first has to reconcile its log with its leader's.

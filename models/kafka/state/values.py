@@ -4,7 +4,7 @@ from enum import IntEnum
 
 
 class Acks(IntEnum):
-    """When a record counts as written for its producer: `acks`."""
+    """When a producer regards a record as written: `acks`."""
 
     ALL = -1
     ZERO = 0
@@ -16,14 +16,14 @@ class Acks(IntEnum):
 
 
 class Start(IntEnum):
-    """The clusters that a path starts from."""
+    """The initial clusters of the model: `--start`."""
 
     ELECTED = 0
     ANY = 1
 
 
 class IsolationLevel(IntEnum):
-    """How far a consumer reads: `isolation.level`."""
+    """Which records a consumer receives: `isolation.level`."""
 
     READ_UNCOMMITTED = 0
     READ_COMMITTED = 1
@@ -34,7 +34,7 @@ class IsolationLevel(IntEnum):
 
 
 class Truncation(IntEnum):
-    """TRUNC: how a follower finds the common part of its log and its leader's (ReplicaFetcherThread)."""
+    """TRUNC: how a follower finds the common prefix of its log and its leader's (ReplicaFetcherThread)."""
 
     HW = 0
     KIP101 = 1
@@ -94,14 +94,14 @@ class FollowerSkip(IntEnum):
 
 
 class EpochCacheAssign(IntEnum):
-    """EPOCH_CACHE_ASSIGN: how a new entry that contradicts the last ones is handled (LeaderEpochFileCache.assign)."""
+    """EPOCH_CACHE_ASSIGN: how an entry that contradicts earlier entries is handled (LeaderEpochFileCache.assign)."""
 
     APPEND_ONLY = 0
     REPLACE_CONFLICTING = 1
 
 
 class EpochBelowFirstEntry(IntEnum):
-    """EPOCH_BELOW_FIRST_ENTRY: the answer for an epoch older than all known ones."""
+    """EPOCH_BELOW_FIRST_ENTRY: the leader's answer for an epoch older than all epochs in its cache."""
 
     UNDEFINED = 0
     FIRST_START_OFFSET = 1
@@ -152,7 +152,7 @@ class Stop(IntEnum):
 
 
 class TransactionState(IntEnum):
-    """What the transaction coordinator has decided; the marker in the log follows."""
+    """The decision of the transaction coordinator; the marker in the log follows it."""
 
     OPEN = 0
     COMMITTED = 1
