@@ -56,8 +56,8 @@ def advance_high_watermark(s, leader):
     never falls.
 
     Since 3.7 it waits until the committed ISR has min.insync.replicas members. Kafka: Partition.maybeIncrementLeaderHW.
-    Not modelled: caught-up replicas outside the ISR also hold it back (HW_WAIT), which only delays it. An unknown offset
-    (-1) stops it.
+    Not modelled: caught-up replicas outside the ISR also hold it back (HW_WAIT), which only delays it. An unknown
+    offset (-1) stops it.
     """
     held_by_all = s.log_end_offset[leader]
     for r in range(s.replicas):

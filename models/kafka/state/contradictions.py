@@ -48,8 +48,8 @@ def partition_changes_before_2_8(configuration):
 
 @contradiction
 def bounces_since_2_8(configuration):
-    """Since 2.8 a restart that the controller does not notice is not modelled: brokers register anew; set --bounces to 0
-    and give --crashes, or choose --protocol 2.4 or older."""
+    """Since 2.8 a restart that the controller does not notice is not modelled: brokers register anew; set --bounces
+    to 0 and give --crashes, or choose --protocol 2.4 or older."""
     return configuration.bounces and alters_partitions(configuration)
 
 
