@@ -72,7 +72,7 @@ def test_every_value_matches_the_trace_at_every_step(name: str, browser: Any, fo
             assert position(opened) == number
             expected = [
                 part
-                for place in trace.instance.layouts.values()
+                for place in shown_fields(trace.instance)
                 for part in variable_parts(trace.instance, place, cells)
             ]
             found = shown(opened)
