@@ -55,6 +55,7 @@ def test_every_golden_trace_with_a_repair_is_searched() -> None:
         "kip_279_fast_failover",
         "log_starts_over_below_high_watermark",
         "missed_demotion",
+        "stale_record",
         "truncation_to_high_watermark_and_its_repair",
         "two_requests_in_flight",
         "unclean_election_truncates_below_high_watermark",
