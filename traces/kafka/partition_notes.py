@@ -27,7 +27,7 @@ from isrcheck.traces.kafka.partition_state import (
 CONTROLLER = {"last": "last known leader", "elr": "ELR", "fenced": "fenced:", "stopping": "shutting down:"}
 
 STAGES = {
-    AlterPartition.NONE: "refused, waits for metadata",
+    AlterPartition.NONE: "waits for newer metadata",
     AlterPartition.REQUESTED: "request under way",
     AlterPartition.ACCEPTED: "accepted, answer under way",
     AlterPartition.INELIGIBLE: "INELIGIBLE_REPLICA, answer under way",

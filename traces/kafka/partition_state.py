@@ -35,13 +35,13 @@ LEGEND = {
     r"^n\d": ("n1", "runs, and knows of no leader in epoch 1"),
     r"^clean$": ("clean", "was shut down in order"),
     r"^cut$": ("cut", "lost a part of its log when it stopped"),
-    r"[+-]\d+'?[>]": (
+    r"[+-]\d+'?>": (
         "(isr 01+2>)",
-        "a leader's ISR 01, and its AlterPartition under way: 2 is to join (-2: to leave)",
+        "a leader's ISR and its pending change, AlterPartition under way: 2 joins (-2: leaves)",
     ),
-    r"[+-]\d+'?[<]": ("(isr 01+2<)", "the same, once it is accepted, and the answer is under way"),
-    r"[+-]\d+'?[!]": ("(isr 01+2!)", "the same, once it is refused, as 2 is ineligible, and the answer is under way"),
-    r"[+-]\d+'?[?]": ("(isr 01+2?)", "the same, once it is refused, as the leader's metadata is old"),
+    r"[+-]\d+'?<": ("(isr 01+2<)", "a pending change that is accepted, the answer under way"),
+    r"[+-]\d+'?!": ("(isr 01+2!)", "a pending change that is refused, as 2 is ineligible, the answer under way"),
+    r"[+-]\d+'?\?": ("(isr 01+2?)", "a pending change that waits for newer metadata"),
     r"^p\d+>": ("p1>012", "AlterPartition under way of a change that the leader has dropped: ISR 012, asked for in p1"),
     r"^p\d+<": ("p2<012", "an answer under way to a change that the leader has dropped: ISR 012 in p2"),
     r"^p\d+!": ("p1!012", "an answer under way to a change that the leader has dropped: a member of 012 is ineligible"),
