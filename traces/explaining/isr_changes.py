@@ -41,11 +41,17 @@ def uncounted_change(timeline: Timeline, leader: int, broker: int, promised: int
         return is_pending(s, leader) and bool(s.proposed_isr[leader][broker] or s.isr[leader][broker])
 
     last = next((i for i in range(promised, -1, -1) if is_open(timeline.states[i])), None)
-    if last is None:
+    if last is None or (last < promised and _is_made(timeline, leader, last + 1)):
         return None
     proposed = timeline.last_change(is_open, until=last)
     is_joining = bool(timeline.states[last].proposed_isr[leader][broker])
     return PendingChange(leader, broker, proposed or 0, None if last == promised else last + 1, is_joining)
+
+
+def _is_made(timeline: Timeline, leader: int, position: int) -> bool:
+    """Whether the ISR that a leader has after a step is the one that it had proposed."""
+    before, after = timeline.states[position - 1], timeline.states[position]
+    return all(after.isr[leader][r] == before.proposed_isr[leader][r] for r in range(after.replicas))
 
 
 def lines(timeline: Timeline, change: PendingChange) -> list[str]:
@@ -54,7 +60,10 @@ def lines(timeline: Timeline, change: PendingChange) -> list[str]:
     proposed = f"broker {change.leader} proposed {timeline.when(change.proposed)} that it {what} the ISR"
     found = [f"  not counting broker {change.broker}: {proposed}"]
     if change.dropped is None:
-        return [*found, "  that change is still pending, so that broker may be in the ISR of record (MAXIMAL_ISR)"]
+        return [
+            *found,
+            f"  that change was pending, so broker {change.broker} could be in the ISR of record (MAXIMAL_ISR)",
+        ]
     reason = _reason(timeline, change.leader, change.dropped)
     return [*found, f"  broker {change.leader} dropped that change {timeline.when(change.dropped)}{reason}"]
 
