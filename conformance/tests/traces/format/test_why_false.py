@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from types import ModuleType
 
 import pytest
@@ -10,6 +11,7 @@ from conformance.tests.support.golden import read_step
 from conformance.tests.support.trace import (
     CLASSIC,
     SENT_AGAIN,
+    STALE_RECORD,
     WHOLE,
     WITHOUT_MARKER,
     fast_fail_over,
@@ -64,6 +66,60 @@ def test_the_member_of_the_isr_that_lacks_a_record_is_named() -> None:
         "    given s.controller_isr[member] and s.exposed_record[offset] != NONE and offset >= s.deleted_before",
         "    s.log_record[1][0] = none, s.exposed_record[0] = a",
     ]
+
+
+def test_what_the_configuration_settles_is_not_given() -> None:
+    """With ZooKeeper every leader is judged; with KRaft it depends on how the leader has stopped."""
+    settled, asked = kafka(CLASSIC, "acked_not_lost"), kafka(STALE_RECORD, "acked_not_lost", None, "3.7", WHOLE)
+    assert [why_broken(one).deeper[0].conditions for one in (settled, asked)] == [
+        ("s.acknowledged[record] and s.controller_leader != NONE",),
+        ("s.acknowledged[record] and s.controller_leader != NONE and is_judged(s, s.controller_leader)",),
+    ]
+    # What a helper says of its argument is given, even though the helper reads no cell.
+    repeated = why_broken(kafka(SENT_AGAIN, "no_duplicates", None, "2.1", WHOLE, retries=1))
+    assert "    given offset < later and is_record(s, s.log_record[r][offset])" in [
+        line.replace("      given", "    given") for line in repeated.lines()
+    ]
+
+
+SWITCHES = """
+from isrcheck.language import Domain, Flag, action, always, bound, field
+
+class Configuration:
+    size = bound(2, "lamps")
+
+class Lamp(Domain, size="size"):
+    pass
+
+class State:
+    is_lit = field(Lamp, values=Flag)
+
+@action
+def hand_lights(s, lamp: Lamp):
+    s.is_lit[lamp] = True
+
+def is_large(s):
+    return s.size > 1
+
+def is_odd(s, lamp):
+    return is_large(s) and lamp > 0
+
+@always
+def dark(s):
+    return all(not s.is_lit[lamp] for lamp in range(s.size) if is_large(s))
+
+@always
+def dim(s):
+    return all(not s.is_lit[lamp] for lamp in range(s.size) if is_large(s) and is_odd(s, lamp))
+"""
+
+
+def test_a_condition_that_is_wholly_settled_is_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "lamps.py"
+    path.write_text(SWITCHES, encoding="utf-8")
+    instance = registry.load_file(path).instance()
+    given = [why_broken(trace(instance, ["hand_lights 1"], name)).deeper[0].conditions for name in ("dark", "dim")]
+    assert given == [(), ("is_odd(s, lamp)",)]
 
 
 def test_the_false_binding_is_that_of_the_property_itself() -> None:

@@ -104,6 +104,15 @@ def test_a_record_on_a_later_leader_is_no_longer_lost() -> None:
     assert [one.get("lost") for one in fates_of_a[6:]] == [None, None, 9, None]
 
 
+def test_a_kraft_leader_that_lost_data_is_judged_once_it_is_back() -> None:
+    values = {"power_losses": 1, "partition_changes": 4, "elections": 2}
+    trace = trace_support.kafka(trace_support.LAST_KNOWN_LEADER, None, None, "4.1", **values)
+    fates_of_a = [dict(fate.words) for moment in scene_of(trace).moments for fate in moment.fates]
+    assert [one.get("lost") for one in fates_of_a[5:]] == [None, None, None, None, None, 11]
+    same = trace_support.kafka([*trace_support.COMMITTED, "broker_loses_power 0 keeping 0"], None, power_losses=1)
+    assert dict(scene_of(same).moments[5].fates[0].words)["lost"] == 5
+
+
 def test_a_record_at_two_offsets_is_duplicated() -> None:
     trace = trace_support.kafka(trace_support.SENT_AGAIN, "no_duplicates", None, "0.10", trace_support.WHOLE, retries=1)
     moments = scene_of(trace).moments
