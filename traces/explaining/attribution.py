@@ -98,7 +98,7 @@ def _loss(
         for leader in _promising(timeline, promised)
         if leader != broker
     )
-    uncounted = next((change for change in changes if change is not None and removed is None), None)
+    uncounted = next((change for change in changes if change is not None), None)
     end = len(timeline.states) - 1
     return Loss(record, promise, promised, broker, removed, admitted, outcome, end, uncounted)
 

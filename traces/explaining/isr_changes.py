@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from isrcheck.models.kafka.state.values import AlterPartition, BrokerEpoch
-from isrcheck.models.language.declare import NONE
 from isrcheck.models.run import State
 from isrcheck.traces.explaining.timeline import Timeline
 from isrcheck.traces.kafka.model import is_counted
@@ -91,18 +90,18 @@ def earlier_process(timeline: Timeline, leader: int, member: int, promised: int)
 
 
 def election(timeline: Timeline, broker: int, position: int) -> str:
-    """Return from where a broker is elected in a step, unless it is one of several in the ISR, as the end of a
-    sentence."""
+    """Return from where a KRaft controller elects a broker in a step, unless it is one of several in the ISR, as the
+    end of a sentence; an unclean election has a name of its own."""
     if position == 0 or not has_kraft(timeline.last):
         return ""
     before, after = timeline.states[position - 1], timeline.states[position]
     if after.controller_leader != broker or before.controller_leader == broker:
         return ""
-    is_last_known = before.last_known_leader == broker and after.last_known_leader == NONE
     if before.eligible_leader_replicas[broker]:
         return f", electing broker {broker} from the ELR"
-    if is_last_known and not before.controller_isr[broker]:
-        return f", electing broker {broker} as the last known leader, since ISR and ELR are empty"
-    if before.controller_leader == NONE and sum(1 for r in range(before.replicas) if before.controller_isr[r]) == 1:
-        return f", electing broker {broker} as the last member of the ISR"
-    return ""
+    if before.controller_isr[broker]:
+        is_last = sum(1 for r in range(before.replicas) if before.controller_isr[r]) == 1
+        return f", electing broker {broker} as the last member of the ISR" if is_last else ""
+    if before.unclean_elections_left > after.unclean_elections_left:
+        return ""
+    return f", electing broker {broker} as the last known leader, since ISR and ELR are empty"

@@ -60,10 +60,9 @@ def _handled(context: StepContext) -> Events:
 
 
 def _refusal(s: State, leader: int) -> str:
-    """The error that a controller answers to a request of old epochs, or of a broker that does not lead."""
-    if s.requested_leader_epoch[leader] < s.controller_epoch:
-        return "FENCED_LEADER_EPOCH"
-    return "INVALID_REQUEST" if s.controller_leader != leader else "INVALID_UPDATE_VERSION"
+    """The error that a controller answers to a request of an old leader epoch, or of an old partition epoch."""
+    is_fenced = s.requested_leader_epoch[leader] < s.controller_epoch
+    return "FENCED_LEADER_EPOCH" if is_fenced else "INVALID_UPDATE_VERSION"
 
 
 def _answered(context: StepContext) -> Events:

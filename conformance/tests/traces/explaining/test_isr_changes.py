@@ -143,6 +143,37 @@ def test_what_a_leader_knows_of_an_earlier_process() -> None:
     assert earlier_process(Timeline(kafka(COMMITTED, None, None, "2.8")), 0, 1, 4) == ""
 
 
+def test_a_follower_that_is_to_join_counts() -> None:
+    """While the change is pending, its high watermark waits for both ISRs."""
+    steps = [
+        *("producer_appends at 0", "leader_handles_fetch 0 from 1", "leader_handles_fetch 0 from 2"),
+        *("follower_applies_response 1 from 0", "follower_applies_response 2 from 0"),
+        *("leader_handles_fetch 0 from 2", "leader_handles_fetch 0 from 1"),
+        *("broker_loses_power 1 keeping 0", "broker_restarts 1 checkpoint 0"),
+    ]
+    found = kafka(steps, "isr_is_complete", None, "3.7", power_losses=1)
+    assert lines(found) == [
+        "record a: exposed to readers at step 7 by leader_handles_fetch 0 from 1",
+        "  counting on broker 2, known to have it since step 6 by leader_handles_fetch 0 from 2",
+        "  removed from broker 1 at step 8 by broker_loses_power 1 keeping 0",
+        "  missing from the ISR at step 9 by broker_restarts 1 checkpoint 0",
+        "permitted: a loss of power at step 8 by broker_loses_power 1 keeping 0",
+    ]
+
+
+def test_a_leader_that_counts_on_an_earlier_process() -> None:
+    steps = [
+        *(*COMMITTED, "broker_loses_power 1 keeping 0", "broker_restarts 1 checkpoint 0"),
+        *("leader_handles_fetch 0 from 2", "follower_applies_response 2 from 0", "leader_handles_fetch 0 from 2"),
+    ]
+    found = kafka(steps, "isr_is_complete", None, "3.7", WHOLE, power_losses=1)
+    assert lines(found)[:2] == [
+        "record a: exposed to readers at step 9 by leader_handles_fetch 0 from 2",
+        "  counting on broker 1, known to have it since step 4 by leader_handles_fetch 0 from 1,"
+        " from a process that ended at step 5 by broker_loses_power 1 keeping 0",
+    ]
+
+
 UNCLEAN = {"power_losses": 1, "partition_changes": 4, "elections": 2}
 
 
@@ -185,3 +216,7 @@ def test_an_election_among_several_is_not_explained() -> None:
     assert election(timeline, 1, 1) == ""
     old = Timeline(kafka(["controller_fails_over to 1"], None, None, "2.4"))
     assert election(old, 1, 1) == ""
+    unclean = [*LAST_KNOWN_LEADER[:10], "controller_elects_unclean 0"]
+    timeline = Timeline(kafka(unclean, None, None, "4.1", **UNCLEAN, unclean_elections=1))
+    assert election(timeline, 0, 11) == ""
+    assert election(timeline, 0, 0) == ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
@@ -14,6 +15,7 @@ from conformance.tests.support.trace import (
     WHOLE,
     kafka,
 )
+from isrcheck.models.kafka.state.values import Stop
 from isrcheck.traces.drawing.compose import scene_of
 from isrcheck.traces.format.trace import Trace
 from isrcheck.traces.kafka.lanes import legend, rows
@@ -109,6 +111,25 @@ def test_a_request_outlives_its_sender() -> None:
     assert column(found, 1)[3] == "x  |a0 p0>01"
     assert examples(found) == ["p1", "(isr 01+2>)", "p1>012"]
     assert notes(found, 1) == ("dropped: ISR 01", "request under way")
+
+
+def test_a_request_names_an_earlier_process() -> None:
+    steps = ["leader_handles_fetch 0 from 2", "broker_crashes 2", "broker_crashes 0", "broker_restarts 2 checkpoint 0"]
+    found = kafka(steps, None, None, "3.7", crashes=2)
+    assert column(found, 1)[4] == "x  | {0@0} p0>012'"
+    assert examples(found)[-2:] == ["p1>012", "2'"]
+    assert notes(found, 1) == ("dropped: ISR 012'", "request under way")
+
+
+def test_an_unreachable_state_is_shown_unchanged() -> None:
+    """In a counterexample to induction, a request need not be about the pending change."""
+    found = kafka(REFUSED[:2], None, None, "3.7", WHOLE)
+    cells = list(found.states[-1])
+    layouts = found.instance.layouts
+    cells[layouts["requested_isr"].offset + 1] = 0
+    cells[layouts["stopped_by"].offset] = Stop.SHUTDOWN  # without a meaning while the broker runs
+    changed = replace(found, states=(*found.states[:-1], tuple(cells)))
+    assert column(changed, 1)[2] == "L0 |a0 (isr 012-2?) p0>0"
 
 
 # ---------------------------------------------------------------------------------------------- lives of brokers, ELR
