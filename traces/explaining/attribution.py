@@ -93,11 +93,7 @@ def _loss(
     timeline: Timeline, record: int, promise: str, promised: int, broker: int, removed: int | None, outcome: str
 ) -> Loss:
     admitted = timeline.last_change(lambda s: bool(s.controller_isr[broker]))
-    changes = (
-        uncounted_change(timeline, leader, broker, promised)
-        for leader in _promising(timeline, promised)
-        if leader != broker
-    )
+    changes = (uncounted_change(timeline, leader, broker, promised) for leader in _promising(timeline, promised))
     uncounted = next((change for change in changes if change is not None), None)
     end = len(timeline.states) - 1
     return Loss(record, promise, promised, broker, removed, admitted, outcome, end, uncounted)

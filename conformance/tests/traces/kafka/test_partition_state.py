@@ -118,7 +118,7 @@ def test_a_request_names_an_earlier_process() -> None:
     found = kafka(steps, None, None, "3.7", crashes=2)
     assert column(found, 1)[4] == "x  | {0@0} p0>012'"
     assert examples(found)[-2:] == ["p1>012", "2'"]
-    assert notes(found, 1) == ("dropped: ISR 012'", "request under way")
+    assert notes(found, 1) == ("epoch cache 0@0", "dropped: ISR 012'", "request under way")
 
 
 def test_an_unreachable_state_is_shown_unchanged() -> None:
