@@ -15,6 +15,7 @@ from isrcheck.models.kafka.actions import (
     metadata,
     producer,
     reconciliation,
+    timing,
     transactions,
 )
 from isrcheck.models.kafka.actions import restarts as zookeeper_restarts
@@ -36,7 +37,7 @@ from isrcheck.models.kafka.state.values import (
 )
 from isrcheck.models.language.model import assemble
 
-PARTITION = [producer, transactions, leader]
+PARTITION = [producer, transactions, leader, timing]
 ZOOKEEPER = [controller, metadata, bounces, faults, zookeeper_restarts]
 CONDITIONAL_WRITE = [*PARTITION, reconciliation, follower, *ZOOKEEPER]
 """Up to 2.4: the leader writes the ISR of record itself."""

@@ -6,7 +6,7 @@ from isrcheck.models.kafka.actions.restarts import broker_restarts
 from isrcheck.models.kafka.state.log import holds_record
 from isrcheck.models.kafka.state.readers import first_read, is_read, is_record, last_stable_offset
 from isrcheck.models.kafka.state.roles import is_controllers_leader, presumes_leadership
-from isrcheck.models.kafka.state.values import Acks, Controller, Stop
+from isrcheck.models.kafka.state.values import Acks, Controller, Failure, Stop
 from isrcheck.models.language import NONE, always, always_step, sometimes
 from isrcheck.models.log import has_entry, logs_match, same_entry
 
@@ -25,6 +25,21 @@ def data_was_given_up(s):
 def nothing_was_promised(s):
     """The producer requested at most the leader's acknowledgement, or the path contains a fault with data loss."""
     return s.acks != Acks.ALL or data_was_given_up(s)
+
+
+def failures(s):
+    """What KIP-966 counts: losses of data or, with claimed_failures=UNCLEAN_SHUTDOWN, every unclean shutdown."""
+    losses = s.power_losses - s.power_losses_left + s.disk_losses - s.disk_losses_left
+    return losses + (s.crashes - s.crashes_left if s.claimed_failures == Failure.UNCLEAN_SHUTDOWN else 0)
+
+
+def more_failed_than_claimed(s):
+    """KIP-966 claims that min.insync.replicas - 1 failures lose nothing that was acknowledged with acks=all."""
+    return (
+        s.acks != Acks.ALL
+        or s.unclean_elections_left < s.unclean_elections
+        or failures(s) > min(s.min_insync_replicas, s.replicas) - 1
+    )
 
 
 def a_request_was_sent_again(s):
@@ -63,6 +78,16 @@ def was_deleted(s, record):
 @always(permitted=nothing_was_promised)
 def acked_not_lost(s):
     """The controller's leader holds every record that a producer regards as written, unless the record was deleted."""
+    return all(
+        holds_record(s, s.controller_leader, record) or was_deleted(s, record)
+        for record in range(s.records)
+        if s.acknowledged[record] and s.controller_leader != NONE and is_judged(s, s.controller_leader)
+    )
+
+
+@always(permitted=more_failed_than_claimed, applies=lambda configuration: configuration.ELR)
+def tolerates_claimed_failures(s):
+    """With ELR, nothing that was acknowledged is lost by fewer than min.insync.replicas failures (KIP-966)."""
     return all(
         holds_record(s, s.controller_leader, record) or was_deleted(s, record)
         for record in range(s.records)

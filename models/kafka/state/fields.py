@@ -13,8 +13,10 @@ from isrcheck.models.kafka.state.values import (
     Controller,
     EpochBelowFirstEntry,
     EpochCacheAssign,
+    Failure,
     Fetch,
     FollowerSkip,
+    HighWatermarkWait,
     IsolationLevel,
     IsrChannel,
     LeaderChoice,
@@ -61,6 +63,10 @@ class Configuration:
     acks = setting(Acks.ALL, "when a producer regards a record as written", values=Acks, option="--acks")
     min_insync_replicas = setting(2, "min.insync.replicas", least=1, option="--min-insync-replicas")
     max_in_flight_requests = setting(5, "max.in.flight.requests.per.connection", least=1)
+    flush_interval_messages = bound(
+        0, "log.flush.interval.messages: 1 flushes every record; 0: no flush is forced", most=1
+    )
+    claimed_failures = setting(Failure.LOSS, "what counts as a failure in KIP-966's claim", values=Failure)
     replica_lag_max_messages = setting(1, "0.8: messages that a follower may lag behind, and stay in the ISR")
     isolation_level = setting(IsolationLevel.READ_UNCOMMITTED, "how far consumers read", values=IsolationLevel)
     start = setting(Start.ELECTED, "the initial clusters", values=Start, option="--start")
@@ -83,6 +89,7 @@ class Configuration:
     FOLLOWER_SKIP = switch(FollowerSkip.SAME_LEADER, "when a broker that becomes a follower takes no action")
     HW_CLAMPED_AT_TRUNCATION = switch(False, "truncation keeps the high watermark within the log")
     HW_FROM_DIVERGING_RESP = switch(False, "a follower takes the high watermark of a diverging response (KAFKA-14704)")
+    HW_WAIT = switch(HighWatermarkWait.OFF, "which replicas outside the ISR hold the high watermark back", shapes=True)
     HW_MINISR_GATE = switch(False, "the high watermark waits for min.insync.replicas")
     LATE_FETCH_COUNTS = switch(False, "a fetch from before a restart can bring a broker into the ISR (KAFKA-15221)")
     LEADER_CHOICE = switch(LeaderChoice.ANY, "which of the valid brokers is elected")
@@ -152,6 +159,14 @@ class Entry(Domain, size=lambda configuration: configuration.records + configura
 
 class CommittedRecord(Domain, size=lambda c: c.records if c.transactions else 0, letters=True):
     """A record as read_committed readers see it; without transactions, both isolation levels see the same records."""
+
+
+class WaitReplica(Domain, size=lambda c: c.replicas * (c.HW_WAIT == HighWatermarkWait.CAUGHT_UP)):
+    """A leader that knows who has caught up."""
+
+
+class FlushedReplica(Domain, size=lambda c: c.replicas * (has_kraft(c) or c.flush_interval_messages > 0)):
+    """A replica whose flushed records are told apart from the others."""
 
 
 class LateReplica(Domain, size=lambda c: c.replicas * (has_kraft(c) and c.late_fetches > 0)):
@@ -243,6 +258,11 @@ class State:
     response_epoch = field(Replica, Replica, Offset, values=optional(LeaderEpoch), initially=NONE)
     response_high_watermark = field(Replica, Replica, values=EndOffset)
     response_log_start_offset = field(Replica, Replica, values=LOG_START_OFFSETS)
+    # With HW_WAIT: whether a follower counts as caught up, and how long the leader's log was at its last fetch; up
+    # to where a log is flushed; and a fetch that outlives its process.
+    is_caught_up = field(WaitReplica, Replica, values=Flag)
+    log_end_offset_at_fetch = field(WaitReplica, Replica, values=optional(EndOffset), initially=NONE)
+    flushed_offset = field(FlushedReplica, values=EndOffset)
     late_fetch_offset = field(LateReplica, Replica, values=optional(EndOffset), initially=NONE)
     diverging_epoch = field(AlteringReplica, Replica, values=LeaderEpoch)
     diverging_end_offset = field(AlteringReplica, Replica, values=EndOffset)
