@@ -3,10 +3,12 @@
 from isrcheck.models.kafka.actions.leader import leader_handles_fetch
 from isrcheck.models.kafka.actions.producer import producer_is_refused
 from isrcheck.models.kafka.actions.restarts import broker_restarts
+from isrcheck.models.kafka.state.commit import is_in_maximal_isr
+from isrcheck.models.kafka.state.fields import alters_partitions
 from isrcheck.models.kafka.state.log import holds_record
 from isrcheck.models.kafka.state.readers import first_read, is_read, is_record, last_stable_offset
 from isrcheck.models.kafka.state.roles import is_controllers_leader, presumes_leadership
-from isrcheck.models.kafka.state.values import Acks, Controller, Failure, Stop
+from isrcheck.models.kafka.state.values import Acks, Controller, Failure, MaximalIsr, Stop
 from isrcheck.models.language import NONE, always, always_step, sometimes
 from isrcheck.models.log import has_entry, logs_match, same_entry
 
@@ -180,6 +182,45 @@ def order_preserved(s):
 def leader_in_isr(s):
     """The controller's leader is in the controller's ISR."""
     return all(s.controller_isr[r] for r in range(s.replicas) if s.controller_leader == r)
+
+
+@always(applies=lambda configuration: configuration.reassignments > 0)
+def isr_within_assigned(s):
+    """Members of the ISR and of the ELR are assigned replicas: AR = ISR + OSR."""
+    return all(
+        s.is_assigned[r] or not (s.controller_isr[r] or s.eligible_leader_replicas[r]) for r in range(s.replicas)
+    )
+
+
+@always_step(applies=lambda configuration: configuration.CONTROLLER == Controller.KRAFT)
+def elected_from_isr_or_elr(before, after):
+    """Whoever is elected was in the ISR or in the ELR, unless by an unclean election or as the last known leader."""
+    return (
+        after.controller_leader == before.controller_leader
+        or after.controller_leader == NONE
+        or after.unclean_elections_left < before.unclean_elections_left
+        or after.controller_leader == before.last_known_leader
+        or any(
+            before.controller_isr[r] or before.eligible_leader_replicas[r]
+            for r in range(before.replicas)
+            if after.controller_leader == r
+        )
+    )
+
+
+@always(
+    permitted=data_was_given_up,
+    applies=lambda c: alters_partitions(c) and c.MAXIMAL_ISR == MaximalIsr.COMMITTED_AND_PROPOSED,
+)
+def high_watermark_within_maximal_isr(s):
+    """The high watermark of the controller's leader is never above the log end of a member of its maximal ISR."""
+    return all(
+        s.high_watermark[leader] <= s.log_end_offset[r]
+        for leader in range(s.replicas)
+        if is_controllers_leader(s, leader)
+        for r in range(s.replicas)
+        if is_in_maximal_isr(s, leader, r) and s.is_up[r]
+    )
 
 
 @always

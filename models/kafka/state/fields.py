@@ -56,6 +56,7 @@ class Configuration:
     disk_losses = budget(0, "crashes that lose the whole log", option="--disk-losses")
     fencings = budget(0, "living brokers whose session expires", option="--fencings")
     shutdowns = budget(0, "controlled shutdowns", option="--shutdowns")
+    reassignments = budget(0, "replicas removed from or added to the partition", shapes=True, option="--reassignments")
     late_fetches = budget(0, "fetches that outlive the process that sent them", shapes=True, option="--late-fetches")
     retries = budget(0, "requests that a producer sends again", option="--retries")
     delete_records = budget(0, "DeleteRecords requests", shapes=True, option="--delete-records")
@@ -169,6 +170,19 @@ class FlushedReplica(Domain, size=lambda c: c.replicas * (has_kraft(c) or c.flus
     """A replica whose flushed records are told apart from the others."""
 
 
+def reassigns(configuration):
+    """The assignment of the partition can change."""
+    return has_kraft(configuration) and configuration.reassignments > 0
+
+
+class AssignedReplica(Domain, size=lambda configuration: configuration.replicas * reassigns(configuration)):
+    """A replica that can be removed from the partition, and added again."""
+
+
+class ReassignedAnnouncement(Domain, size=lambda c: (c.partition_changes + 1) * reassigns(c)):
+    """A metadata record with an assignment."""
+
+
 class LateReplica(Domain, size=lambda c: c.replicas * (has_kraft(c) and c.late_fetches > 0)):
     """A replica in a cluster in which fetches can be late."""
 
@@ -212,6 +226,8 @@ class State:
 
     # A KRaft controller knows which brokers are fenced or shutting down, and, since 4.1, who may lead besides the ISR.
     metadata_leader_epoch = field(KraftAnnouncement, values=LeaderEpoch)
+    is_assigned = field(AssignedReplica, values=Flag, initially=True)
+    metadata_assigned = field(ReassignedAnnouncement, AssignedReplica, values=Flag)
     is_fenced = field(KraftReplica, values=Flag)
     is_shutting_down = field(KraftReplica, values=Flag)
     eligible_leader_replicas = field(KraftReplica, values=Flag)
@@ -287,6 +303,7 @@ class State:
     power_losses_left = field(values=up_to_budget("power_losses"))
     disk_losses_left = field(values=up_to_budget("disk_losses"))
     fencings_left = field(values=up_to_kraft_budget("fencings"))
+    reassignments_left = field(values=between(0, "reassignments"))
     late_fetches_left = field(values=between(0, "late_fetches"))
     shutdowns_left = field(values=up_to_kraft_budget("shutdowns"))
     retries_left = field(values=up_to_budget("retries"))
@@ -301,6 +318,7 @@ BUDGETS = (
     "power_losses",
     "disk_losses",
     "fencings",
+    "reassignments",
     "late_fetches",
     "shutdowns",
     "retries",

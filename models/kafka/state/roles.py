@@ -167,3 +167,6 @@ def forget_heard_metadata(s):
             if not any(s.is_up[r] and s.metadata_position[r] < partition_epoch for r in range(s.replicas)):
                 forget_announcement(s, partition_epoch)
                 s.metadata_leader_epoch[partition_epoch] = 0
+                if s.reassignments > 0:
+                    for r in range(s.replicas):
+                        s.metadata_assigned[partition_epoch][r] = False
