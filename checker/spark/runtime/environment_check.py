@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pyspark import SparkContext
 
 SOURCES = ("isrcheck.models", "isrcheck.traces", "isrcheck.checker", "isrcheck.conformance.follow")
-PACKAGES = ("numpy", "numba", "llvmlite", "pyarrow")
+PACKAGES = ("numpy", "llvmlite", "pyarrow")
 TASKS_PER_CORE = 2
 SECONDS_OF_A_TASK = 0.1
 """So long that no executor has done with them all before the others begin."""
