@@ -97,7 +97,7 @@ def asked(monkeypatch):
         phases.append(phase)
         return prove(instance, properties, phase, **more)
 
-    monkeypatch.setattr(proof_cache, "prove", counting)
+    monkeypatch.setattr("isrcheck.checker.proofs.prove.prove", counting)
     return phases
 
 
@@ -178,7 +178,7 @@ def test_anything_that_is_different_is_asked_anew(tmp_path, asked, monkeypatch, 
     proved(instance, promises(instance), first)
     asked.clear()
     if "version" in change:
-        monkeypatch.setattr(proof_cache, "VERSION", change["version"])
+        monkeypatch.setattr(proof_cache, "solver_version", lambda: change["version"])
     other = instance_of(tmp_path, change.get("text", STREAM), **change.get("values", {}))
     more = {"known": found} if "known" in change else {"failing": change.get("failing", [])}
     properties = change.get("properties", promises(other))
@@ -240,7 +240,7 @@ def test_a_lack_of_time_is_remembered_for_those_who_do_not_wait(tmp_path, asked)
 @pytest.mark.parametrize("why", ["memory", "interrupt", "unknown"])
 @pytest.mark.parametrize("is_patient", [True, False])
 def test_nothing_else_that_was_cut_short_is_remembered(tmp_path, monkeypatch, cache, why, is_patient):
-    monkeypatch.setattr(proof_cache, "prove", lambda *given, **more: Proofs(stopped=why))
+    monkeypatch.setattr("isrcheck.checker.proofs.prove.prove", lambda *given, **more: Proofs(stopped=why))
     assert within(instance_of(tmp_path), is_patient=is_patient).stopped == why
     assert not cache.exists() or list(cache.iterdir()) == []
 
