@@ -44,7 +44,6 @@ def code_path(kind: str, content: str) -> Path:
     return cache_folder() / kind / f"{digest}.o"
 
 
-@cache
 def as_machine_code(function: Function) -> Function:
     """The same function, compiled. It must be public, and its module must lie in this package."""
     return cast(Function, _functions(function.__module__)[function.__name__])
