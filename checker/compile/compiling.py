@@ -1,4 +1,4 @@
-"""Compiles the text of a kernel; under a time limit, in a process of its own. Compiles the functions of a module.
+"""Compiles the source text of a kernel, under a time limit in a process of its own; and the functions of a module.
 
 In:  the lowered text (checker/compile/lower.py), the `Layout`, and the seconds that are left; or a module.
 Out: object code, or OutOfTimeError.

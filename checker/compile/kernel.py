@@ -1,8 +1,8 @@
-"""The compiled model: machine code for the lowered text of checker/compile/lower.py, and a cache that is never stale.
+"""Compiles an instance to a kernel, or loads its machine code from a cache that is never stale.
 
 In:  an `Instance`.
 Out: a `Kernel` with two compiled functions, `expand` and `check`, and their state layout; on request, the careful
-     kernel of the same shape.
+     kernel for the same layout.
 
 The cache file of a kernel is named by its lowered text, its state layout, and the compiler
 (checker/compile/machine_code.py). A changed helper function changes the text and therefore the file.
@@ -33,9 +33,9 @@ Announce = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Kernel:
-    """The compiled functions for one shape of a model; checker/compile/frame.py defines their parameters.
+    """The compiled functions of a model, for one state layout; checker/compile/frame.py defines their parameters.
 
-    `careful` returns the kernel that continues where this one stops because the model leaves its declaration.
+    `careful` returns the kernel that continues where this one stops because the model leaves a declared range.
     """
 
     layout: Layout
@@ -46,7 +46,7 @@ class Kernel:
 
 
 def kernel_of(instance: Instance, announce: Announce = lambda message: None) -> Kernel:
-    """The compiled kernel for the shape of an instance; `announce` is called before a compilation."""
+    """The compiled kernel of an instance; `announce` gets a message before a compilation. Raises OutOfTimeError."""
     layout = layout_of(instance)
     return _kernel(lower(instance, layout), instance, layout, announce)
 
@@ -67,11 +67,11 @@ def _kernel(text: str, instance: Instance, layout: Layout, announce: Announce) -
 
 
 def _why_compiled(path: Path) -> str:
-    """Why there is no cached code in this file. A problem of the cache is reported once."""
+    """Why the kernel is compiled instead of read from this file. A problem of the cache is reported once."""
     why = why_not_kept(path)
     if why in _SAID:
-        return " (not kept)"
+        return " (uncached)"
     if why:
         _SAID.add(why)
-        return f" (not kept: {why})"
-    return f" again ({escaped(str(path))} is damaged)" if path.exists() else " (once for this shape)"
+        return f" (uncached: {why})"
+    return f" again ({escaped(str(path))} is damaged)" if path.exists() else " (once for these bounds)"

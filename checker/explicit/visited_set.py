@@ -27,7 +27,7 @@ from isrcheck.checker.compile import hash_table
 from isrcheck.checker.compile.machine_code import as_machine_code
 
 RECENT_BITS = 12
-"""The number of recent states that are remembered: small enough for the second-level cache."""
+"""The last 2^RECENT_BITS states are remembered: few enough for the second-level cache."""
 
 MOST_STATES = (1 << 32) - 2
 FIRST_TABLE_BITS = 16
@@ -77,7 +77,7 @@ class BatchAddresses(NamedTuple):
 
 @dataclass(frozen=True)
 class Batch:
-    """Successors on their way from the kernel to the visited set, and which of them were kept, with their hashes."""
+    """Successors that a kernel has written, to be inserted into the visited set, and those that are kept of them."""
 
     states: NDArray[np.uint64]
     parents: NDArray[np.uint32]
@@ -87,7 +87,7 @@ class Batch:
 
     @classmethod
     def of(cls, room: int, words: int) -> Batch:
-        """Room for `room` successors."""
+        """An empty batch with room for `room` successors of `words` words each."""
         return cls(
             np.empty(room * words, np.uint64),
             np.empty(room, np.uint32),
@@ -145,11 +145,11 @@ class VisitedSet:
 
     @property
     def bytes_used(self) -> int:
-        """The memory in use: states, predecessors, steps and the table."""
+        """The memory in use, in bytes: states, predecessors, steps and the table."""
         return self.count * self.bytes_of_state + self.table.nbytes
 
     def add(self, batch: Batch, size: int) -> None:
-        """Insert a batch. Raises Full if the memory limit is reached; what fitted stays, in order."""
+        """Insert a batch. Raises Full if the memory limit is reached; the states that fitted stay, in order."""
         self.insert(batch, 0, self.recent.sift(batch, size))
 
     def insert(self, batch: Batch, first: int, last: int) -> None:
@@ -192,24 +192,24 @@ class VisitedSet:
         return places
 
     def states_at(self, numbers: Iterable[int]) -> Iterator[NDArray[np.uint64]]:
-        """The words of these states."""
+        """The packed words of each of these states."""
         return map(self.state, numbers)
 
     def first_where(self, is_match: Callable[[NDArray[np.uint64]], NDArray[np.bool_]]) -> int | None:
-        """The first state that matches; `is_match` gets states as rows."""
+        """The index of the first state that matches; `is_match` gets packed states as rows."""
         matching = is_match(self.states[: self.count * self.words].reshape(-1, self.words))
         return int(np.argmax(matching)) if matching.any() else None
 
     def state(self, index: int) -> NDArray[np.uint64]:
-        """The words of a state."""
+        """The packed words of a state."""
         return self.states[index * self.words : (index + 1) * self.words]
 
     def found_by(self, first: int, steps: int) -> NDArray[np.int64]:
-        """How many states, from `first` on, each step has discovered."""
+        """The number of states, from `first` on, that each step discovered."""
         return np.bincount(self.steps[first : self.count], minlength=steps)
 
     def path(self, index: int) -> tuple[int, list[int]]:
-        """The initial state (its index) and the numbers of the steps from it to a state."""
+        """The path to a state: the index of its initial state, and the numbers of its steps."""
         steps = []
         while int(self.parents[index]) != index:
             steps.append(int(self.steps[index]))

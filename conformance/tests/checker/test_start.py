@@ -1,4 +1,4 @@
-"""How commands start: Ctrl-C from the first instant on, closed streams, no home."""
+"""The start of commands: Ctrl-C at any time, closed streams, no home directory."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ sys.exit(main())
 
 
 def words_of(package: str, words: str) -> list[str]:
-    """As the script does that pip writes."""
+    """The command as a script written by pip starts it."""
     return [sys.executable, "-c", f"import sys; from {package}.__main__ import main; sys.exit(main())", *words.split()]
 
 
@@ -69,7 +69,7 @@ def interrupted(command: list[str], folder: Path, *instants: float) -> tuple[int
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_an_interrupt_at_any_instant_is_one_line(tmp_path: Path, name: str) -> None:
+def test_an_interrupt_at_any_time_is_one_line(tmp_path: Path, name: str) -> None:
     for number in range(INSTANTS):
         code, told = interrupted(words_of(*COMMANDS[name]), tmp_path, number * BETWEEN)
         if code not in (0, 130):
@@ -82,7 +82,7 @@ def test_an_interrupt_at_any_instant_is_one_line(tmp_path: Path, name: str) -> N
         assert "Traceback" not in told
 
 
-def test_a_second_interrupt_is_no_traceback_either(tmp_path: Path) -> None:
+def test_a_second_interrupt_gives_no_traceback(tmp_path: Path) -> None:
     for number in range(8):
         code, told = interrupted(words_of(*COMMANDS["check"]), tmp_path, 0.5 + number / 5, 0.01)
         assert code in (0, 130)
@@ -96,7 +96,7 @@ def test_an_interrupt_that_python_drops_in_a_callback_is_one_line(tmp_path: Path
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_the_version_is_told_before_anything_is_imported(tmp_path: Path, name: str) -> None:
+def test_the_version_is_printed_before_any_import(tmp_path: Path, name: str) -> None:
     package, _ = COMMANDS[name]
     script = (
         f"import sys; from {package}.__main__ import main; code = main()\n"
@@ -118,7 +118,7 @@ def test_the_version_is_told_before_anything_is_imported(tmp_path: Path, name: s
         (conform, ["run", "--version"]),
     ],
 )
-def test_the_version_is_told_wherever_it_is_asked_for(
+def test_the_version_option_works_everywhere(
     main: Callable[[list[str]], int], words: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     try:
@@ -138,7 +138,7 @@ def test_the_version_is_told_wherever_it_is_asked_for(
         (conform, "run 3", "conform: unrecognized arguments: 3; see conform --help"),
     ],
 )
-def test_an_unknown_option_is_refused_with_the_one_that_is_spelled_alike(
+def test_an_unknown_option_is_refused_with_the_nearest_one(
     main: Callable[[list[str]], int], line: str, complaint: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert (main(line.split()), *capsys.readouterr()) == (2, "", f"{complaint}\n")
@@ -155,8 +155,8 @@ def test_closed_streams_harm_nothing(tmp_path: Path, name: str, closed: str) -> 
     assert "Traceback" not in done.stderr
 
 
-def test_without_a_home_the_cache_is_a_folder_of_this_run(tmp_path: Path) -> None:
-    """As in a container, whose user has no entry among the machine's."""
+def test_without_a_home_the_cache_is_temporary(tmp_path: Path) -> None:
+    """As in a container whose user has no entry in the user database."""
     script = (
         "import os, sys, pathlib; from isrcheck.checker import cli\n"
         "def nowhere(cls=None): raise RuntimeError('Could not determine home directory.')\n"
@@ -175,9 +175,7 @@ def test_without_a_home_the_cache_is_a_folder_of_this_run(tmp_path: Path) -> Non
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith("isrcheck")] == []
 
 
-def test_a_home_that_is_nowhere_is_told_once(
-    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_a_missing_home_is_reported_once(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
     monkeypatch.delenv("ISRCHECK_CACHE", raising=False)
 

@@ -1,4 +1,4 @@
-"""Random walks with every fault, election and client feature of the model: the cluster goes the same way."""
+"""Random walks with every fault, election and client feature of the model: the cluster agrees."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ CLIENTS = {
         ("2.0", FOUR_BROKERS, {"leader_shrinks_isr"}),
     ],
 )
-def test_so_it_does_with_every_fault_and_every_client(protocol, values, also):
+def test_the_cluster_agrees_with_every_fault_and_client_feature(protocol, values, also):
     taken: set[str] = set()
     for seed in range(150):
         trace = walk_of(protocol, values, seed, 40)

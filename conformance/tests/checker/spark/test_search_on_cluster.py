@@ -1,4 +1,4 @@
-"""A search on real executor processes, one of which is killed in the middle: the same counts, the same verdicts."""
+"""A search on real executors, one of which is killed during the search: the same counts and verdicts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MEMORY = 1 << 28
 
 
 class Killer:
-    """Kills an executor as soon as a search has come so far."""
+    """Kills an executor as soon as a search reaches a level."""
 
     def __init__(self, cluster, distinct: int) -> None:
         self.cluster = cluster
@@ -68,7 +68,7 @@ def test_parts_survive_the_loss_of_an_executor(cluster, tmp_path):
     assert [verdict.bare for verdict in verdicts(found)] == [verdict.bare for verdict in verdicts(here)]
 
 
-def test_executors_that_are_lost_for_good_leave_what_was_found(cluster, tmp_path):
+def test_permanently_lost_executors_keep_the_findings(cluster, tmp_path):
     instance = registered("kafka")
 
     def kill_all(progress) -> None:
