@@ -1,5 +1,6 @@
 """Kafka's promises for a partition, and states that must be reachable, to show that the model is not vacuous."""
 
+from isrcheck.models.kafka.actions.alter_partition import controller_handles_alter_partition
 from isrcheck.models.kafka.actions.leader import leader_handles_fetch
 from isrcheck.models.kafka.actions.producer import producer_is_refused
 from isrcheck.models.kafka.actions.restarts import broker_restarts
@@ -303,8 +304,8 @@ def a_zombie_acknowledges(before, after):
 
 @sometimes(applies=lambda c: c.replicas > 1)
 def a_follower_joins_the_isr(before, after, taken):
-    """A fetch brings a follower into the ISR."""
-    return taken == leader_handles_fetch and any(
+    """A fetch brings a follower into the ISR; since 2.8, the leader's request that follows it."""
+    return (taken == leader_handles_fetch or taken == controller_handles_alter_partition) and any(
         after.controller_isr[r] and not before.controller_isr[r] for r in range(before.replicas)
     )
 
