@@ -26,7 +26,7 @@ class DifferingModelError(UsageError):
 
 @dataclass(frozen=True)
 class InstanceSpecification:
-    """A model by name, or as the text of its files (the model's own file first); protocol, values and swaps."""
+    """A model by name, or as the text of its files; its protocol, configuration values and swapped actions."""
 
     name: str
     digest: str
@@ -95,7 +95,7 @@ def _is_registered(model: Model) -> bool:
 
 
 def _files_of(model: Model) -> tuple[tuple[str, str], ...]:
-    """The files that the model is made of, its own first, under the paths by which imports find them."""
+    """The import path and the text of each file of the model, except files of isrcheck; the main file comes first."""
     paths = {model.sources[model.path]: model.path}
     for file, path in model.sources.items():
         if paths.setdefault(path, file) != file:

@@ -248,7 +248,8 @@ class _Function:
         return self.first(values, len(expression.values), decides=isinstance(expression.op, ast.Or))
 
     def first(self, values: Iterator[Value], count: int, *, decides: bool) -> Value:
-        """The first of several values whose truth decides, or else the last one; later values are not evaluated."""
+        """The value of `and` or `or`: the first value whose truth is `decides`, else the last. The rest is not
+        evaluated."""
         ends = []
         after = self.function.append_basic_block() if count > 1 else None
         for position, value in enumerate(values, 1):
@@ -294,7 +295,7 @@ class _Function:
         return self.met(kind, incoming, after)
 
     def met(self, kind: Any, incoming: Iterable[tuple[Value, Value]], after: Value) -> Value:
-        """The value that a block gets from whichever predecessor enters it."""
+        """The phi node of the block `after`: its value for each predecessor is given in `incoming`."""
         self.builder.position_at_end(after)
         found = self.builder.phi(kind)
         for value, block in incoming:

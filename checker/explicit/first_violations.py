@@ -4,7 +4,7 @@ In:  a `SearchContext`, a property, and which of its failures are wanted: violat
 Out: the ends of the paths on which the property fails for the first time, in the order of discovery.
 
 Beyond a violation, the search would mostly find the same violation again, with irrelevant steps added. As in every
-breadth-first search, each state has one path: the least of its shortest paths.
+breadth-first search, each state has one path: of its shortest paths, the first by initial state and steps.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ U8 = types.uint8[::1]
 
 @compiled(types.void(U32, U64, INT, INT, U32, U64, types.int64[::1]))
 def route(kept: Any, hashes: Any, size: Any, shards: Any, routed: Any, routed_hashes: Any, bounds: Any) -> None:
-    """Sort the kept successors by shard, in order within each; shard s gets routed[bounds[s]..bounds[s+1]-1]."""
+    """Sort the positions `kept` of successors by shard, stably: shard s gets routed[bounds[s]..bounds[s+1]-1]."""
     for shard in range(shards + 1):
         bounds[shard] = 0
     for i in range(size):
@@ -56,7 +56,8 @@ def route(kept: Any, hashes: Any, size: Any, shards: Any, routed: Any, routed_ha
 
 @compiled(types.void(U64, INT, INT, U8, INT, INT, INT, U64))
 def pick(states: Any, words: Any, local: Any, owners: Any, first: Any, last: Any, shard: Any, chunk: Any) -> None:
-    """Copy the states of one shard to their places in a chunk of consecutive numbers, from position `local` on."""
+    """Copy those of states first..last-1 that lie in a shard, from its position `local` on, to their places in a
+    chunk."""
     for number in range(first, last):
         if owners[number] == shard:
             for word in range(words):
@@ -77,7 +78,7 @@ class Lane:
 
     @classmethod
     def of(cls, words: int, room: int, chunk: int, shards: int) -> Lane:
-        """A lane with room for a chunk of `chunk` states and `room` successors."""
+        """Working memory with room for a chunk of `chunk` states and `room` successors."""
         return cls(
             np.empty(chunk * words, np.uint64),
             Batch.of(room, words),
@@ -95,7 +96,8 @@ class Lane:
 
 @compiled(types.void(U64, types.int64[::1], INT, U8, INT))
 def interleave(keys: Any, bounds: Any, shards: Any, owners: Any, first: Any) -> None:
-    """Merge sorted keys, those of shard s at keys[bounds[s]..bounds[s+1]-1]; write each key's shard to `owners`."""
+    """Merge sorted keys, those of shard s at keys[bounds[s]..bounds[s+1]-1]; put each key's shard into
+    owners[first..]."""
     heads = bounds.copy()
     for at in range(first, first + bounds[shards]):
         least = -1
@@ -107,7 +109,7 @@ def interleave(keys: Any, bounds: Any, shards: Any, owners: Any, first: Any) -> 
 
 
 class Shards:
-    """The visited states by number, within a memory limit in bytes. The states of a level are numbered together.
+    """The visited states in shards, within a memory limit in bytes. The states of a level are numbered together.
 
     In each shard, the newest level has the positions `opened` to `closed` - 1.
     """
@@ -148,12 +150,13 @@ class Shards:
         self.numbered += int(bounds[-1])
 
     def locals_at(self, number: int, known: int, locals_there: Sequence[int]) -> list[int]:
-        """For each shard, how many of its states have a number below `number`, given these counts for `known`."""
+        """For each shard, the count of its states with numbers below `number`; `locals_there` has the counts for
+        `known`."""
         owners = self.owners[known:number]
         return [int(np.count_nonzero(owners == shard)) + before for shard, before in enumerate(locals_there)]
 
     def gather(self, chunk: NDArray[np.uint64], first: int, last: int, locals_there: Sequence[int]) -> None:
-        """Copy the states first..last-1 into a chunk."""
+        """Copy the states first..last-1, which begin at these positions in the shards, into a chunk."""
         for shard, store in enumerate(self.stores):
             pick(store.states, self.words, locals_there[shard], self.owners, first, last, shard, chunk)
 
@@ -162,11 +165,12 @@ class Shards:
         return self._number_since(sum(self.opened), shard, local - self.opened[shard])
 
     def _number_since(self, first: int, shard: int, local: int) -> int:
-        """The number of a shard's state: the one at position `local` among those with number `first` or more."""
+        """The number of a shard's state: of those with numbers from `first` on, the one at position `local`."""
         return first + int(np.flatnonzero(self.owners[first : self.numbered] == shard)[local])
 
     def found_by(self, first: int, steps: int) -> NDArray[np.int64]:
-        """The number of states that each step discovered; the `first` initial states, with step 0, do not count."""
+        """For each step, the number of states that it discovered, without the `first` initial states (stored with step
+        0)."""
         found = sum(store.found_by(0, steps) for store in self.stores)
         assert not isinstance(found, int)
         found[:1] -= min(first, self.count)  # a model may have no step at all

@@ -19,7 +19,7 @@ from isrcheck.models.run import Cells
 
 @dataclass(frozen=True)
 class Start:
-    """A state that a search starts from. Paths name it by `number`: the position of an initial state, for example."""
+    """A state that a search starts from; `number`, such as the position of an initial state, identifies it in paths."""
 
     number: int
     cells: Cells

@@ -101,7 +101,7 @@ def same_state(store: Any, first: Any, states: Any, other: Any, words: Any) -> A
 
 @compiled(INT(U64, INT, INT, U64, U32, U64))
 def sift(states: Any, words: Any, size: Any, recent: Any, kept: Any, hashes: Any) -> Any:
-    """Remove successors that equal a recent one: more than half of all repetitions, at the cost of one cache access.
+    """Remove successors that equal a recent one: more than half of all repetitions, with one cache access for each.
 
     `recent` holds, by hash, the last state with that hash. The positions of the remaining successors are written to
     `kept`, in order, and their hashes to `hashes`; returns their number.
@@ -144,7 +144,8 @@ def merge(
     last: Any,
     room: Any,
 ) -> Any:
-    """Insert the new ones of the successors at kept[first..last-1], up to `room` states; returns (next, new count)."""
+    """Insert those successors at kept[first..last-1] that are new, up to `room` states in the set; returns the next
+    position in `kept`, and the number of states in the set."""
     shift = np.uint64(64 - bits)
     mask = np.int64(len(table) - 1)
     for k in range(first, min(first + AHEAD, last)):
@@ -361,7 +362,7 @@ class VisitedSet:
         return self.states[index * self.words : (index + 1) * self.words]
 
     def found_by(self, first: int, steps: int) -> NDArray[np.int64]:
-        """The number of states, from `first` on, that each step discovered."""
+        """For each step, how many of the states from index `first` on it discovered."""
         return np.bincount(self.steps[first : self.count], minlength=steps)
 
     def path(self, index: int) -> tuple[int, list[int]]:

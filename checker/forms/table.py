@@ -1,7 +1,7 @@
 """The declarations of the built-in forms of `check`.
 
 In:  nothing.
-Out: `BEFORE_OTHERS` and `AFTER_OTHERS`. This module does not import the search.
+Out: `BEFORE_OTHERS` and `AFTER_OTHERS`: the help lists them around the forms of optional packages.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ EXAMPLE_OF_KAFKA = f"check {GRAPH} kafka --protocol 0.10 --bound 2 -o states.htm
 
 @dataclass(frozen=True)
 class GraphRequest:
-    """The file; the fields by which states are folded into one node (`fold`); the most nodes.
+    """The file; the fields by which states are folded into nodes (`fold`); the maximum number of nodes.
 
     With `loops`, the steps within a folded node are shown; with `force`, an existing file is replaced.
     """

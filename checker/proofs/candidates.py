@@ -35,7 +35,7 @@ Truths = NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """A lemma that may hold: its text, and its literal before a step."""
+    """A lemma that may hold: its text, and the literal that it holds before a step."""
 
     name: str
     literal: int
