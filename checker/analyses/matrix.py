@@ -88,8 +88,7 @@ class RecordedRun:
         return EXHAUSTED if self.states is None else f"{EXHAUSTED}, {counted(self.states, 'state')}"
 
     def limits(self, left: Limits, runs_left: int) -> Limits:
-        """Return the limits of this run. `left` are the remaining limits of the command; `runs_left` runs share the
-        time."""
+        """Return the limits of this run. `left` are the limits that remain; `runs_left` runs share the time."""
         depth = self.explored if left.depth is None else left.depth
         seconds = None if left.seconds is None else left.seconds / runs_left
         return replace(left, depth=depth, seconds=seconds)
@@ -311,8 +310,7 @@ def _rows(records: Sequence[RecordedRun], pairs: Sequence[Pair]) -> list[list[st
 def arrange(
     records: Sequence[RecordedRun], cells: Mapping[tuple[str, str], T], empty: T
 ) -> tuple[list[str], list[tuple[str, list[T]]]]:
-    """Return the columns, and for each property its row of `cells`, which are keyed by property and column; `empty`
-    stands for a missing cell."""
+    """Return the columns, and for each property its row of `cells` (by property and column; else `empty`)."""
     columns = list(dict.fromkeys(record.column for record in records))
     order = dict.fromkeys(prop.name for record in records for prop in record.instance.model.properties)
     names = [name for name in (*order, IN_RANGE.name) if any(name == known for known, _ in cells)]

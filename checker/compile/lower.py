@@ -67,8 +67,7 @@ class KernelText:
         return "\n\n".join(self.parts)
 
     def function(self, function: Function, is_action: bool = False, skip: int = 0) -> str:
-        """The kernel's name for a model function. A new function is added to the kernel without its first `skip`
-        guards."""
+        """The kernel's name for a model function; a new one is added to the kernel, without its first `skip` guards."""
         if function not in self.names:
             for callee in function.functions.values():
                 self.function(callee)

@@ -248,8 +248,7 @@ class _Function:
         return self.first(values, len(expression.values), decides=isinstance(expression.op, ast.Or))
 
     def first(self, values: Iterator[Value], count: int, *, decides: bool) -> Value:
-        """The value of `and` or `or`: the first value whose truth is `decides`, else the last. The rest is not
-        evaluated."""
+        """The value of `and` or `or`: the first one whose truth is `decides`, else the last; evaluates no others."""
         ends = []
         after = self.function.append_basic_block() if count > 1 else None
         for position, value in enumerate(values, 1):

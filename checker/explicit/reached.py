@@ -42,7 +42,7 @@ class Reached:
         return [self.kernel.layout.unpack([int(word) for word in one]) for one in self.visited.states_at(numbers)]
 
     def find(self, cells: Sequence[int | None]) -> StepPath | None:
-        """The path to the first state with these values of its cells (None: any value); None if there is none."""
+        """The path to the first state with these values of cells (None: any value); None if there is no such state."""
         number = self.visited.first_where(lambda states: self._matching(states, cells))
         if number is None:
             return None

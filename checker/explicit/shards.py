@@ -56,8 +56,7 @@ def route(kept: Any, hashes: Any, size: Any, shards: Any, routed: Any, routed_ha
 
 @compiled(types.void(U64, INT, INT, U8, INT, INT, INT, U64))
 def pick(states: Any, words: Any, local: Any, owners: Any, first: Any, last: Any, shard: Any, chunk: Any) -> None:
-    """Copy those of states first..last-1 that lie in a shard, from its position `local` on, to their places in a
-    chunk."""
+    """Copy those of states first..last-1 that are in a shard, from its position `local` on, into a chunk."""
     for number in range(first, last):
         if owners[number] == shard:
             for word in range(words):
@@ -96,8 +95,7 @@ class Lane:
 
 @compiled(types.void(U64, types.int64[::1], INT, U8, INT))
 def interleave(keys: Any, bounds: Any, shards: Any, owners: Any, first: Any) -> None:
-    """Merge sorted keys, those of shard s at keys[bounds[s]..bounds[s+1]-1]; put each key's shard into
-    owners[first..]."""
+    """Merge sorted keys (of shard s: keys[bounds[s]..bounds[s+1]-1]); write the shard of each to owners[first..]."""
     heads = bounds.copy()
     for at in range(first, first + bounds[shards]):
         least = -1
@@ -150,8 +148,7 @@ class Shards:
         self.numbered += int(bounds[-1])
 
     def locals_at(self, number: int, known: int, locals_there: Sequence[int]) -> list[int]:
-        """For each shard, the count of its states with numbers below `number`; `locals_there` has the counts for
-        `known`."""
+        """The count of states below `number` in each shard; `locals_there` has these counts for `known`."""
         owners = self.owners[known:number]
         return [int(np.count_nonzero(owners == shard)) + before for shard, before in enumerate(locals_there)]
 
@@ -169,8 +166,7 @@ class Shards:
         return first + int(np.flatnonzero(self.owners[first : self.numbered] == shard)[local])
 
     def found_by(self, first: int, steps: int) -> NDArray[np.int64]:
-        """For each step, the number of states that it discovered, without the `first` initial states (stored with step
-        0)."""
+        """For each step, how many states it discovered; the `first` initial states do not count."""
         found = sum(store.found_by(0, steps) for store in self.stores)
         assert not isinstance(found, int)
         found[:1] -= min(first, self.count)  # a model may have no step at all

@@ -67,7 +67,7 @@ class ReachedStates(Protocol):
         """The first states of each level, at most `most` each."""
 
     def find(self, cells: Sequence[int | None]) -> StepPath | None:
-        """The path to the first state with these values of its cells (None: any value); None if there is none."""
+        """The path to the first state with these values of cells (None: any value); None if there is no such state."""
 
 
 @dataclass

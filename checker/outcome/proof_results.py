@@ -14,8 +14,7 @@ from isrcheck.models.language.model import Property, Step
 
 @dataclass(frozen=True)
 class CounterexampleToInduction:
-    """A state in which every hypothesis holds, a step, and the next state, in which the property or lemma `claim`
-    fails.
+    """A state in which every hypothesis holds, a step, and the next state, in which the property `claim` fails.
 
     A cell is None if the unbounded abstraction lacks it. `step` is None if it is a step of the abstraction; `says`
     describes the step.

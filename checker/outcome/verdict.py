@@ -144,8 +144,7 @@ def _with_proof(verdict: Verdict, proof: Proof | None, stopped: str | None) -> V
 
 
 def cut_short(verdict: Verdict, stopped: str, judged: int) -> Verdict:
-    """The explorer's verdict, or UNDECIDED if it would have to hold beyond `judged`, the depth at which Z3 was
-    stopped."""
+    """The explorer's verdict, or UNDECIDED if it holds only to the depth `judged`, at which Z3 was stopped."""
     if verdict.word not in (Word.HOLDS, Word.NO_VIOLATION, Word.NOT_REACHED):
         return verdict
     return replace(verdict, word=Word.UNDECIDED, depth=None, note=f"Z3: {stopped}; {_none('both found none', judged)}")

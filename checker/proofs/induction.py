@@ -34,8 +34,7 @@ FEW = 12
 
 @dataclass(frozen=True)
 class InductionQuery:
-    """The query whether a step can violate a property or lemma: it cannot if `demanded` and `broken` are
-    unsatisfiable."""
+    """Asks whether a step can violate a property or lemma: not if `demanded` and `broken` are unsatisfiable."""
 
     claim: str
     demanded: tuple[int, ...]
@@ -104,8 +103,7 @@ class BoundedSystem:
         return found[literal] if literal > 0 else -found[-literal]
 
     def questions(self, claim: str) -> Iterator[InductionQuery]:
-        """One query about all steps at once. For `in_range`, the query is about the state before a step, where every
-        hypothesis is true."""
+        """One query about all steps at once. For `in_range`, the query is about the state before a step."""
         holds = self.hypothesis(claim)
         if claim == IN_RANGE.name:
             yield InductionQuery(claim, (), -holds)
@@ -221,8 +219,7 @@ class AbstractSystem:
         return all(step.after[cell] is self.abstraction.before[cell] for cell in cells)
 
     def _writes_open(self, step: AbstractStep, claim: Property) -> bool:
-        """Whether the step may write to an array that the claim reads and that is over an unbounded domain (it has no
-        cells)."""
+        """Whether the step may write to an array over an unbounded domain that the property reads; it has no cells."""
         functions = [self.instance.function(slot) for slot in step.taken]
         written = {name for function in functions if function is not None for name in function.writes}
         return any(OPEN in self.abstraction.layouts[name].sizes for name in written & claim.function.reads)

@@ -67,8 +67,7 @@ class UnboundedAbstraction:
         self.steps = [step for slot in range(len(instance.model.actions)) for step in self._steps(slot)]
 
     def size(self, size: Any, what: str) -> int:
-        """The value of `size`, or OPEN if it depends on an open configuration entry; `what` names it in error
-        messages."""
+        """The value of `size`, or OPEN if it depends on an open configuration entry; `what` names it in errors."""
         watched = _Watched(self.instance.configuration, self.open)
         number = run_plain_python(self.instance.model.path, what, size_of, size, watched)
         return OPEN if watched.was_asked else int(number)
@@ -423,7 +422,7 @@ class AbstractEvaluator(Evaluator):
         keep: bool = False,
     ) -> Round:
         """Execute one iteration, starting from arbitrary values of what the loop writes (`targets`), then restore the
-        state before the loop, except range errors and, with `keep`, a return from the iteration."""
+        state before the loop, except its range errors and, with `keep`, a return from it."""
         frame = self.frame
         self.read = {}
         self.error = before[-1]
@@ -480,8 +479,7 @@ class AbstractEvaluator(Evaluator):
         return [self.layouts[name] for name in self.abstraction.kept]
 
     def _bounds(self, found: Round, target: Target) -> Sequence[str]:
-        """How a cell compares with its value before the loop: `>=` if no iteration decreases it, `<=` if none
-        increases."""
+        """How a cell compares with its value before the loop: `>=` if it never decreases, `<=` if never increases."""
         begun, after = found.begun[target], found.after[target]
         if target[0] == "local" or not isinstance(begun, LinearInteger):
             return ()

@@ -1,4 +1,4 @@
-"""The configurations of a sweep: from `--vary KEY=V1,V2` to every combination of the values.
+"""The configurations of a sweep: every combination of the values in `--vary KEY=V1,V2` options.
 
 In:  `Options` (checker/command/options.py).
 Out: a `Sweep`: each combination with its instance of the model, or with the reason why the model refuses it.
