@@ -62,7 +62,7 @@ def _instance(subject: InstanceSpecification) -> Instance:
     model = _model(subject.name, subject.files)
     if model.digest != subject.digest:
         raise DifferingModelError(
-            f"{subject.name}: an executor has another version of this model; install the same isrcheck on both"
+            f"{subject.name}: an executor has another version of this model; install the driver's isrcheck there"
         )
     return model.instance(subject.protocol, dict(subject.values), dict(subject.swaps))
 
@@ -100,7 +100,7 @@ def _files_of(model: Model) -> tuple[tuple[str, str], ...]:
     for file, path in model.sources.items():
         if paths.setdefault(path, file) != file:
             raise UsageError(
-                f"{file}: {paths[path]} has the same import name, so only one of them can be sent; rename one"
+                f"{file}: {paths[path]} has the same import name, so executors can get only one of them; rename one"
             )
     return tuple(
         (path, Path(file).read_bytes().decode("utf-8", "surrogateescape"))

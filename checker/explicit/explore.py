@@ -46,7 +46,7 @@ def explore(
     states for queries. Once a property in `patience` is violated, the search goes on for at most that many seconds.
     """
     if initial is not None and not 0 <= initial < len(instance.initial_states):
-        raise UsageError(f"there is no initial state {initial}; they are 0..{len(instance.initial_states) - 1}")
+        raise UsageError(f"no initial state {initial}; the initial states are 0..{len(instance.initial_states) - 1}")
     request = SearchRequest(
         watched=tuple(prop for prop in instance.properties if not only or prop.name in only),
         count_all=count_all,

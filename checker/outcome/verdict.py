@@ -36,11 +36,11 @@ class Word(StrEnum):
 
 
 WHY_STOPPED = {
-    "memory": "its memory limit is reached",
-    "seconds": "its time limit is reached",
-    "interrupt": "it was interrupted",
-    "unknown": "Z3 does not know",
-    "unsupported": "it does not support this model",
+    "memory": "the memory limit is reached",
+    "seconds": "the time limit is reached",
+    "interrupt": "the user interrupted it",
+    "unknown": "Z3 found no answer",
+    "unsupported": "Z3 does not support this model",
     "lost": "Spark lost part of its data",
 }
 

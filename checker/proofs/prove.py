@@ -351,7 +351,7 @@ class _Proving:
                 self.found.proofs[name] = Proof(prop, lemmas, every_length, 1, seconds)
         for name, counterexample in induction.broken.items():
             if name not in self.found.proofs and (every_length or name not in self.settled):
-                why = "a step breaks it"
+                why = "a step violates it"
                 self._lose(by_name[name], Attempt(by_name[name], every_length, why, counterexample))
         for name, answer in induction.unknown.items():
             if name not in self.found.proofs:

@@ -113,7 +113,7 @@ class UnboundedAbstraction:
                 arguments.append([(ordinal, choice.argument(ordinal)) for ordinal in range(choice.count)])
             elif issubclass(domain, Subset):
                 raise UnsupportedError(
-                    f"{function.path}:{function.line}: {function.name} takes a subset of an open domain"
+                    f"{function.path}:{function.line}: {function.name} takes a subset of an open (unbounded) domain"
                 )
             else:
                 arguments.append([(None, self.arithmetic.number(0, None))])
@@ -286,7 +286,8 @@ class AbstractEvaluator(Evaluator):
             return super().fold(call)
         if call.func.id == "sum":
             raise UnsupportedError(
-                f"{self.frame.function.path}:{call.lineno}: in {self.frame.function.name}: a sum over an open domain"
+                f"{self.frame.function.path}:{call.lineno}: in {self.frame.function.name}:"
+                " a sum over an open (unbounded) domain"
             )
         self._look_into(generator)
         return Truth(self.circuit.variable())

@@ -184,7 +184,7 @@ def _scratch(options: SparkOptions) -> Iterator[Path]:
     """Create a folder for everything that the session writes; remove it at the end of the block."""
     if options.local_dir is not None and "," in str(options.local_dir):
         raise UsageError(
-            f"{options.local_dir}: Spark treats a comma as the end of a folder's name; name another folder"
+            f"{options.local_dir}: Spark treats a comma as the end of a folder's name; name a folder without a comma"
         )
     try:
         folder = Path(tempfile.mkdtemp(prefix="isrcheck-spark-", dir=options.local_dir)).absolute()

@@ -325,7 +325,7 @@ def test_with_a_bound_nothing_is_claimed_beyond_it(ask) -> None:
 def test_an_interrupted_search_leaves_mutants_undecided(ask, monkeypatch: pytest.MonkeyPatch) -> None:
     code, output, _ = ask("mutate door.py --seconds 0.000001")
     assert code == 3
-    assert set(fates(output).values()) == {"undecided: survives to depth 0; its time limit is reached"}
+    assert set(fates(output).values()) == {"undecided: survives to depth 0; the time limit is reached"}
     assert output.endswith("\n0 of 10 mutants killed, 0 survive, 10 undecided, 1 not asked\n")
 
 
@@ -339,7 +339,7 @@ def test_nothing_is_compared_beyond_the_searched_depth_of_the_model(folder: Path
     found = list(mutate.judgements(cut, "check mutate door.py", lambda candidate: lambda progress: None))
     assert [one.fate for one in found].count(mutate.Fate.UNDECIDED) == len(found) - 2
     assert [one.path.depth for one in found if one.path is not None] == [1, 3]
-    assert mutate._outcome(cut, found[3]) == ("undecided: survives to depth 4; its time limit is reached")
+    assert mutate._outcome(cut, found[3]) == ("undecided: survives to depth 4; the time limit is reached")
 
 
 def test_json_has_the_counterexample_of_every_kill(ask, folder: Path) -> None:

@@ -257,7 +257,7 @@ AS_IN = "as in: check graph examples/two_phase_commit --bound 3 -o states.html"
         ("graph light.py", f"graph writes a file; name the file with -o, {AS_IN}"),
         (
             "graph light.py -o light.svg",
-            "-o light.svg: not a known type of file; let the name end in one of: .html, .dot, .graphml",
+            "-o light.svg: not a known type of file; the name must end in one of: .html, .dot, .graphml",
         ),
         (
             "graph light.py -o light.py.html/x.dot",
@@ -324,7 +324,7 @@ def test_an_interrupted_search_draws_nothing_and_is_undecided(check, tmp_path):
     code, out, _ = check("graph kafka --protocol 0.10 -o x.html --seconds 0.000001")
     assert (code, out) == (
         3,
-        "UNDECIDED: its time limit is reached at 3 states, and an incomplete graph would mislead;"
+        "UNDECIDED: the time limit is reached at 3 states, and an incomplete graph would mislead;"
         " give a smaller --bound, or a higher limit\n",
     )
     assert [path.name for path in tmp_path.iterdir() if path.name not in ("light.py", "__pycache__")] == []

@@ -454,7 +454,7 @@ def test_an_executor_has_to_have_the_same_text_of_a_model():
         ("kafka --engine spark --prove", "--prove does not go with --engine spark; leave out one of them"),
         (
             "--engine spark",
-            "--engine spark is about one model: name the model, as in: check kafka --protocol 2.1 --engine",
+            "--engine spark works only with one model; name the model, as in: check kafka --protocol 2.1 --engine",
         ),
         ("mutate kafka --protocol 2.1 --engine spark", "--engine spark does not go with mutate: mutants are searched"),
         ("--config x.properties --engine spark", "--engine spark does not go with --config; name a model, as in:"),

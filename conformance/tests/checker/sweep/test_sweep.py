@@ -218,7 +218,7 @@ def test_undecided_never_looks_like_a_pass(check):
     _, out, _ = check("door.py --vary limit=9,8 --seconds 1e-9")
     assert "HOLDS" not in out
     assert re.search(r"^9 +UNDECIDED +UNDECIDED$", out, re.MULTILINE)
-    assert "cut short: 2 configurations: its time limit is reached" in out
+    assert "cut short: 2 configurations: the time limit is reached" in out
     _, out, _ = check("door.py --vary BREAKS=off,on")
     assert re.search(r"^on .*VIOLATED 5$", out, re.MULTILINE)
     assert out.splitlines()[-1].startswith("VIOLATED: in 1 of 2 configurations: in_range")
@@ -451,7 +451,7 @@ def test_ctrl_c_keeps_finished_rows(tmp_path):
     assert process.returncode == 130
     assert err.splitlines()[-1] == "check: interrupted; this is what was found so far"
     assert "Traceback" not in err
-    assert "cut short: 1 configuration: it was interrupted" in out
+    assert "cut short: 1 configuration: the user interrupted it" in out
     assert len(results(tmp_path / "counterexamples").read_bytes().splitlines()) == 2
 
 

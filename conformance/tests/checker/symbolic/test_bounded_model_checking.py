@@ -431,7 +431,7 @@ def test_every_engine_reports_the_same_range_error(check, tmp_path, where):
 
 # ----------------------------------------------------------------------------------------------------------- bad input
 
-NAME_IT = "is about one model: name the model, as in: check kafka --protocol 2.1"
+NAME_IT = "works only with one model; name the model, as in: check kafka --protocol 2.1"
 BAD = {
     "lamps.py --engine z3": "--engine z3 searches depth by depth: give a bound, as in --bound 6",
     "lamps.py --engine all": "--engine all searches depth by depth: give a bound, as in --bound 6",
@@ -455,8 +455,10 @@ BAD = {
     ),
     "--config x.properties --prove": "--prove does not go with --config; name a model, as in: check kafka --prove",
     "--describe - --prove": "--prove does not go with --describe; name a model, as in: check kafka --prove",
-    "mutate lamps.py --engine z3 --bound 3": "--engine z3 does not go with mutate: mutants are searched explicitly",
-    "mutate lamps.py --prove": "--prove does not go with mutate: mutants are searched explicitly",
+    "mutate lamps.py --engine z3 --bound 3": (
+        "--engine z3 does not go with mutate: mutants are searched explicitly; leave --engine out"
+    ),
+    "mutate lamps.py --prove": "--prove does not go with mutate: mutants are searched explicitly; leave --prove out",
 }
 
 
