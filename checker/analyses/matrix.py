@@ -324,7 +324,7 @@ def promised(record: RecordedRun) -> list[Property]:
 
 
 def mark_of(match: Match, verdict: Verdict) -> str:
-    """Return the remark for a cell that differs from its record; empty if it agrees or is undecided."""
+    """Return the remark on a verdict that differs from the record; empty if it agrees or is undecided."""
     return "" if match is Match.SAME or verdict.word is Word.UNDECIDED else match.value
 
 
@@ -374,7 +374,7 @@ def _reaches(records: Sequence[RecordedRun], pairs: Sequence[Pair]) -> list[str]
 
 
 def _proofs(pairs: Sequence[Pair]) -> list[str]:
-    """Return lines with the proved properties, their generations and scopes, and with the proofs not attempted."""
+    """Return lines with the proved properties, their generations and scopes, and with those that were not tried."""
     lines = []
     for (names, bounds), columns in _proved(pairs).items():
         lines.append(f"proved {names} in {', '.join(columns)}: {bounds}")

@@ -58,7 +58,7 @@ class FirstViolations(Carrier):
             self.ends += [End(state, -1, self.visited.state(state)) for state in found]
 
     def expand(self, first: int, last: int) -> None:
-        """Expand the states in which no path ends."""
+        """Expand those of states first..last-1 in which the wanted property does not fail."""
         ended = [end.state for end in self.ends if end.state >= first] if not self.prop.of_steps else []
         for before, after in pairwise([first - 1, *ended, last]):
             if before + 1 < after:

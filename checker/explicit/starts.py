@@ -1,7 +1,7 @@
 """The states that a search starts from: the initial states, or the frontier of another search.
 
 In:  an instance, or the states themselves.
-Out: `Starts`, an array of cells.
+Out: `Starts`: for each state a number, and a row with the values of its cells.
 """
 
 from __future__ import annotations

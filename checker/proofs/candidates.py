@@ -43,7 +43,7 @@ class Candidate:
 
 @dataclass(frozen=True, eq=False)
 class _Atom:
-    """`field == value`, at every index of the field: its text, its literals, and where it is true in the sample."""
+    """`field == value` at every index of a field: its text, its literals, and where it is true in the sample."""
 
     text: str
     place: FieldLayout

@@ -34,7 +34,7 @@ FEW = 12
 
 @dataclass(frozen=True)
 class InductionQuery:
-    """Asks whether a step can violate a property or lemma: not if `demanded` and `broken` are unsatisfiable."""
+    """Asks whether a step can violate a property or lemma: whether `demanded` and `broken` are satisfiable."""
 
     claim: str
     demanded: tuple[int, ...]

@@ -60,7 +60,7 @@ class LevelTask:
 
 @dataclass(frozen=True)
 class Expanded:
-    """The statistics of a task that expands a chunk. `results` (KernelResults.words) number states by level."""
+    """The statistics of a task that expands a chunk. State numbers in `results` begin at 0 in each level."""
 
     generated: int
     fired: tuple[int, ...]

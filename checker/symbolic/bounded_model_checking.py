@@ -40,7 +40,7 @@ WALKS = 5
 
 @dataclass(frozen=True)
 class Errors:
-    """Range errors of properties at a depth: the literal that one occurs, and an assignment that shows one."""
+    """Range errors of properties at a depth: a literal that is true if one occurs, and an assignment with one."""
 
     literal: int
     example: Values | None
@@ -173,7 +173,7 @@ class _BoundedModelChecker:
         return bool(self.open) or not self.watched
 
     def _ask(self, depth: int, *, expands: bool) -> None:
-        """Find every open goal at this depth, and what leaves a declared range there or in the next step."""
+        """Find every open goal at this depth, and range errors: at this depth and, with `expands`, in the next step."""
         is_asked = expands and not self.errs
         error = self.circuit.both(self.unrolling.levels[depth].error, self.circuit.all(self.last_order))
         promises = [goal for goal in self.open if goal.prop.kind is not Kind.SOMETIMES]

@@ -54,7 +54,7 @@ class LinearArithmetic:
         return number
 
     def define(self, number: Number, literal: int) -> None:
-        """Require a literal wherever this number occurs."""
+        """Make a literal part of the definition of a number: every query about the number requires it."""
         assert isinstance(number, LinearInteger)
         self.definitions[number.terms[0][0]].append(literal)
 

@@ -61,7 +61,7 @@ class SymbolicExecution:
         return self.circuit.both(self.alive, self.circuit.both(frame.entry, frame.branch))
 
     def _demand(self, literal: int) -> None:
-        """Add to `error` that a required literal is false here."""
+        """Add the case that a required literal is false at this point to `error`."""
         if literal != TRUE:
             self.error = self.circuit.either(self.error, self.circuit.both(self._here(), -literal))
 
