@@ -64,7 +64,7 @@ def load(code: bytes, parameters: Mapping[str, int]) -> dict[str, Callable[..., 
 
 
 def host() -> str:
-    """The processor that code is compiled for: two processors of one name need not have the same features."""
+    """The system, the processor and its features, which can differ between processors with the same name."""
     return f"{llvm.get_process_triple()} {llvm.get_host_cpu_name()} {llvm.get_host_cpu_features().flatten()}"
 
 

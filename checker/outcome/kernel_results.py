@@ -107,11 +107,11 @@ class KernelResults:
         return bool(self._status[2])
 
     def copy(self) -> NDArray[np.int64]:
-        """A copy for `restore`."""
+        """A copy of all counts, for `restore`."""
         return self._table.copy()
 
     def restore(self, copy: NDArray[np.int64]) -> None:
-        """Restore the counts of a copy."""
+        """Set all counts to those of a copy."""
         self._table[:] = copy
 
     def clear(self) -> None:

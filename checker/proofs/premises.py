@@ -71,7 +71,8 @@ def without_premise(proofs: Proofs) -> Proofs:
 
 
 def with_open_premise(found: Sequence[Verdict], proofs: Proofs, exploration: Exploration) -> Sequence[Verdict]:
-    """The verdicts; if proofs were tried and `in_range` is not established, also a verdict on it, which is no pass."""
+    """The verdicts; if proofs were tried and `in_range` is not established, also a verdict on it, which does not
+    pass."""
     is_asked = any(one.proof is not None or one.is_unproved or one.is_unattempted for one in found)
     is_given = any(one.prop is IN_RANGE for one in found)
     if not is_asked or is_given or how_in_range(proofs, exploration) is not Established.OPEN:

@@ -186,7 +186,7 @@ class AbstractEvaluator(Evaluator):
     def act(
         self, before: Sequence[Value], function: Function | None, arguments: Sequence[Value]
     ) -> tuple[int, int, list[Value]]:
-        """Evaluate a step, in which repeated reads of one element of an array without cells return the same value."""
+        """Evaluate a step. In an array without cells, repeated reads of one element return the same value."""
         self.read = {}
         return super().act(before, function, arguments)
 

@@ -52,7 +52,7 @@ class Memory:
 
     @classmethod
     def limit(cls, size: int) -> None:
-        """Allow this many bytes from now on."""
+        """From now on, let the process use at most `size` more bytes."""
         cls.most = size
         cls.most_resident = resident() + size
 
@@ -63,7 +63,7 @@ class Memory:
 
     @classmethod
     def is_full(cls, more: int = 0) -> bool:
-        """Whether the limit is reached, or would be with `more` bytes."""
+        """Whether the limit is reached, or would be with `more` additional bytes."""
         if z3.Z3_get_estimated_alloc_size() + more > cls.most:
             return True
         return cls.most_resident < float("inf") and resident() + more > cls.most_resident
@@ -81,7 +81,7 @@ class FormulaBudget:
         self._steps = 0
 
     def look(self, more: int = 0) -> None:
-        """Raise UndecidedError if the budget is used up, or would be with `more` bytes."""
+        """Raise UndecidedError if the budget is used up, or would be with `more` additional bytes."""
         if time.monotonic() >= self.deadline:
             raise UndecidedError(Answer.SECONDS)
         if Memory.is_full(more):

@@ -47,7 +47,7 @@ SECONDS_BETWEEN_CHECKPOINTS = 60.0
 
 
 class OutOfTime(Exception):
-    """The time limit of the search was reached during a job."""
+    """The time limit of the search was reached during a Spark job."""
 
 
 class SparkCarrier(Carrier):

@@ -140,7 +140,7 @@ class Checkpoints:
         return hashlib.sha256(json.dumps([_levels(last), there]).encode()).hexdigest()
 
     def ordered(self, depth: int, shards: int) -> Pairs:
-        """A level from its checkpoint, by chunk, in breadth-first order."""
+        """The stored level at a depth, by chunk, in breadth-first order."""
         last = min(last for last in self.written if last >= depth)
         rows: RDD[Any] = self._rows(last).where(f"depth = {depth}").select("chunk", "blob", "sum").rdd
         return partitioned(rows.map(_pair), shards).mapPartitions(_in_order, preservesPartitioning=True)

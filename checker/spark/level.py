@@ -158,7 +158,8 @@ def merge(level: LevelTask, statistics: TaskStatistics, shard: int, arriving: Bl
 
 
 def _take_in_order(visited: VisitedSet, waiting: list[Blob]) -> NDArray[np.bool_]:
-    """Insert successors in the order of their predecessors; return a flag for each, False: not visited before."""
+    """Insert successors in the order of their predecessors; return for each the flag "visited before", at first
+    False."""
     arrivals = ShardIntake(visited)
     for blob in sorted(waiting, key=lambda blob: (blob.about["origin"], blob.about["number"])):
         arrivals.take(blob)

@@ -433,7 +433,7 @@ class Evaluator(SymbolicExecution):
             go_on(condition)
 
     def range(self, call: ast.Call) -> Iterable[Value]:
-        """The values of a loop variable."""
+        """The values that a call of `range` yields."""
         return range(*(self.size(argument) for argument in call.args))
 
     def size(self, expression: ast.expr) -> int:

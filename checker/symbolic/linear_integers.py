@@ -103,7 +103,7 @@ class LinearArithmetic:
         return LinearInteger(tuple((variable, -factor) for variable, factor in a.terms), -a.constant)
 
     def compare(self, sign: str, a: Number, b: Number) -> int:
-        """The comparison of a with b."""
+        """The literal of a comparison such as a < b; `sign` is the operator."""
         if sign in ("!=", ">"):
             return -self.compare({"!=": "==", ">": "<="}[sign], a, b)
         if sign in (">=", "<"):
