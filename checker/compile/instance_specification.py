@@ -62,7 +62,7 @@ def _instance(subject: InstanceSpecification) -> Instance:
     model = _model(subject.name, subject.files)
     if model.digest != subject.digest:
         raise DifferingModelError(
-            f"{subject.name}: an executor has another version of this model; install the driver's isrcheck there"
+            f"{subject.name}: an executor has another version of this model; install the same version there"
         )
     return model.instance(subject.protocol, dict(subject.values), dict(subject.swaps))
 

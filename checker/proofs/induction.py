@@ -219,7 +219,7 @@ class AbstractSystem:
         return all(step.after[cell] is self.abstraction.before[cell] for cell in cells)
 
     def _writes_open(self, step: AbstractStep, claim: Property) -> bool:
-        """Whether the step may write to an array over an unbounded domain that the property reads; it has no cells."""
+        """Whether the step may write to an array over an unbounded domain that the property `claim` reads."""
         functions = [self.instance.function(slot) for slot in step.taken]
         written = {name for function in functions if function is not None for name in function.writes}
         return any(OPEN in self.abstraction.layouts[name].sizes for name in written & claim.function.reads)

@@ -4,7 +4,7 @@ In:  a `SearchContext`, a Spark session.
 Out: states in Spark's partitions, level by level; counts in the context.
 
 Tasks do the work of a level (checker/spark/level.py), and the states stay in Spark's partitions. The driver gets only
-statistics, and the paths to the states that decide a property.
+statistics, and the paths to the states that violate or reach a property.
 """
 
 from __future__ import annotations

@@ -166,4 +166,4 @@ def _refuse_twice(axes: tuple[Axis, ...], given: Mapping[str, int], protocol: st
             raise UsageError(f"--vary is given for {twice}; write all values in one --vary")
         seen[axis.entry] = axis.key
         if axis.entry in given or (axis.entry is None and protocol is not None):
-            raise UsageError(f"{axis.key} is varied and also set; remove the --vary or the setting")
+            raise UsageError(f"{axis.key} is in --vary, and another option sets it; leave out one of them")

@@ -254,7 +254,7 @@ class _BoundedModelChecker:
                 self._note_broken_range(self._least_path([errors.literal], depth, errors.example))
 
     def _find_least_step(self, depth: int, error: int, found: Values) -> None:
-        """Find the least path to a step that leaves a declared range; from here on, paths exclude such steps."""
+        """Find the lexicographically least path to a step that leaves a range; later paths exclude such steps."""
         self.errs = True
         self.order = Order(self.relation, with_errors=True)
         if IN_RANGE.name in self.result.findings:

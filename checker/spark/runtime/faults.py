@@ -115,17 +115,17 @@ RULES = (
     ),
     Rule(
         r"ExecutorLostFailure \(executor \S+ [^)]*\)(?: Reason: ([^\n]*))?",
-        "a task was tried several times, and its executor was lost each time ({0})",
+        "a task was tried several times, and lost its executor each time ({0}): read its log",
         SparkLostError,
     ),
     Rule(
         r"FetchFailed|MetadataFetchFailed|Shuffle block .* not found",
-        "a stage was tried several times, and executors were lost with their shuffle files each time",
+        "a stage was tried several times, and executors were lost with their shuffle files each time: read their logs",
         SparkLostError,
     ),
     Rule(
         r"SparkContext was shut ?down|stopped SparkContext|Application has been killed|Master removed our application",
-        "Spark was stopped from outside during the job",
+        "Spark was stopped from outside during the job: run the command again",
         SparkLostError,
     ),
 )

@@ -461,8 +461,8 @@ def test_a_mutant_with_fewer_steps_than_its_model_is_an_internal_error(ask, monk
         ("mutate door.py --continue", "--continue does not go with mutate: "),
         ("mutate door.py --strict", "--strict does not go with mutate: "),
         ("mutate door.py --most 0", "most=0 is impossible: it ranges from 1 to any size"),
-        ("--bound 3 mutate door.py", "mutate comes first, as in: check mutate kafka --protocol 2.1"),
-        ("door.py mutate", "mutate comes first, as in: check mutate kafka --protocol 2.1"),
+        ("--bound 3 mutate door.py", "mutate must be the first argument, as in: check mutate kafka --protocol 2.1"),
+        ("door.py mutate", "mutate must be the first argument, as in: check mutate kafka --protocol 2.1"),
     ],
 )
 def test_bad_input_is_one_line(ask, line: str, says: str) -> None:

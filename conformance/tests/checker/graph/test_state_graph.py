@@ -290,7 +290,7 @@ AS_IN = "as in: check graph examples/two_phase_commit --bound 3 -o states.html"
         ),
         (
             "light.py graph",
-            "graph comes first, as in: check graph kafka --protocol 0.10 --bound 2 -o states.html",
+            "graph must be the first argument, as in: check graph kafka --protocol 0.10 --bound 2 -o states.html",
         ),
         (
             "graph light.py -o x.html --at-most 2",

@@ -194,7 +194,7 @@ class Py4JJavaError(Exception):
     [
         (
             "ExecutorLostFailure (executor 1 exited caused by one of the running tasks) Reason: worker lost",
-            "a task was tried several times, and its executor was lost each time (worker lost) (on 10.0.0.7)",
+            "a task was tried several times, and lost its executor each time (worker lost): read its log (on 10.0.0.7)",
         ),
         (
             "java.io.IOException: No space left on device",
