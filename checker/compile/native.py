@@ -202,7 +202,7 @@ class _Function:
         self.repeat(statement.body, head, after)
 
     def repeat(self, statements: Iterable[ast.stmt], head: Value, after: Value) -> None:
-        """The body of a loop: followed by a jump to its head, and left by `break`."""
+        """Build the body of a loop, followed by a jump to `head`; a `break` in the body jumps to `after`."""
         self.ends_of_loops.append(after)
         self.block_to(statements, head)
         self.ends_of_loops.pop()

@@ -36,7 +36,7 @@ class Lane:
 
     @classmethod
     def of(cls, words: int, room: int, chunk: int, shards: int) -> Lane:
-        """A lane with room for a chunk of `chunk` states and `room` successors."""
+        """Working memory with room for a chunk of `chunk` states and `room` successors."""
         batch = Batch.of(room, words)
         routed = replace(batch, kept=np.empty(room, np.uint32), hashes=np.empty(room, np.uint64))
         bounds = np.zeros(shards + 1, np.int64)

@@ -66,7 +66,7 @@ class Full(Exception):
 
 
 class BatchAddresses(NamedTuple):
-    """Where the arrays of a batch are."""
+    """The addresses of the arrays of a batch."""
 
     states: int
     parents: int
@@ -104,7 +104,7 @@ class Batch:
 
 
 class RecentStates:
-    """The last state with each of many hashes, so that `sift` can remove what repeats one of them."""
+    """A table of recent states, one for each of many hashes, with which `sift` finds repetitions."""
 
     def __init__(self, words: int) -> None:
         self.words = words

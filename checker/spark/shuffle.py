@@ -47,7 +47,7 @@ class ShuffleWriter:
         return self.lane.batch
 
     def send(self, count: int, columns: Columns) -> Iterator[tuple[int, bytes]]:
-        """Sort the first `count` states of the batch by shard, without recent duplicates; yield full blobs."""
+        """Sort the first `count` states of the batch by shard, without recent duplicates; yield full Arrow batches."""
         self.lane.sort(count)
         rows = self.batch.states[: count * self.words].reshape(-1, self.words)
         for shard in range(self.shards):
