@@ -59,7 +59,7 @@ class Form:
         return tuple(replace(option, forms=frozenset({self.name}), refusal=self.goes_with) for option in self.own)
 
     def refusal_of(self, option: Option) -> str:
-        """Return the error message for an option with this form; empty if the form accepts the option."""
+        """Return the error message for a command with this form and option; empty if the form accepts the option."""
         if option.name in self.refusals:
             return self.refusals[option.name]
         own = {one.name for one in self.own}
