@@ -4,7 +4,8 @@ In:  the tests that pytest has collected.
 Out: a group for each of them, and their order: the slowest groups first, so that no worker ends long after the others.
 
 The tests of a file are a group: they share fixtures and compiled kernels, which two workers would make twice. The
-tests of Spark are one group, with one session. A test that has a mark of its own keeps it.
+tests of Spark are two groups: those that share one session, and those that start sessions of their own, or share a
+cluster. Both wait for Spark most of the time, and so run side by side. A test that has a mark of its own keeps it.
 """
 
 from __future__ import annotations
@@ -15,10 +16,12 @@ from pathlib import Path
 import pytest
 
 TESTS = Path(__file__).parent
-SPARK = "spark"
+SPARK = "one session of Spark"
+SPARK_PROCESSES = "sessions and a cluster of Spark"
 
 SECONDS: Mapping[str, int] = {
-    SPARK: 240,
+    SPARK_PROCESSES: 220,
+    SPARK: 200,
     "checker/symbolic/test_bounded_model_checking": 80,
     "replay/test_histories": 80,
     "follow/test_observations": 60,
@@ -51,7 +54,9 @@ def group_of(item: pytest.Item) -> str:
     if marks:
         return marks[0]
     file = item.path.relative_to(TESTS).with_suffix("").as_posix()
-    return SPARK if SPARK in file or uses_shared_session(item) else file
+    if uses_shared_session(item):
+        return SPARK
+    return SPARK_PROCESSES if "spark" in file else file
 
 
 def uses_shared_session(item: pytest.Item | None) -> bool:
