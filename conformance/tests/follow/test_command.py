@@ -343,10 +343,18 @@ def test_a_full_device_is_told(conform):
 
 
 def interrupted(words: list[object]) -> tuple[int, str, str]:
-    """What a command says that is interrupted once it has told how far it is; what it said by then is left out."""
+    """What a command says that is interrupted once it has told how far it is; what it said by then is left out.
+
+    It tells that after a second already, not after ten.
+    """
+    script = (
+        "import sys; from isrcheck.checker.session import progress; progress.SECONDS_BETWEEN_LINES = 1;"
+        "from isrcheck.conformance.__main__ import main; sys.exit(main())"
+    )
     with subprocess.Popen(
-        command(*words), env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:
+        [sys.executable, "-P", "-c", script, *map(str, words)],
+        env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    ) as process:  # fmt: skip
         next(line for line in process.stderr if " s, " in line)
         process.send_signal(signal.SIGINT)
         try:
