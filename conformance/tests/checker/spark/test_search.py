@@ -75,7 +75,10 @@ def everything(found: Exploration) -> dict[str, object]:
     ("name", "values", "depth", "count_all"),
     [
         ("examples/two_phase_commit", {"resource_managers": 2}, None, False),
-        ("published/truncate_to_high_watermark", {"replicas": 2, "log_size": 1, "records": 1}, None, True),
+        pytest.param(
+            *("published/truncate_to_high_watermark", {"replicas": 2, "log_size": 1, "records": 1}, None, True),
+            marks=pytest.mark.exhaustive,  # fifteen levels, each of which is two jobs
+        ),
         ("kafka", {"unclean_elections": 1, "acks": 1}, 5, False),
     ],
 )
@@ -274,6 +277,7 @@ def test_executors_are_asked_what_they_run_before_anything_is_searched(local_spa
 # ------------------------------------------------------------------------------------------------------- checkpoints
 
 
+@pytest.mark.exhaustive  # seven searches
 def test_a_checkpoint_that_has_lost_states_is_not_gone_on_from(local_spark, tmp_path, monkeypatch):
     monkeypatch.setattr(carrier, "LEVELS_BETWEEN_CHECKPOINTS", 3)
     instance = registered("published/truncate_to_high_watermark", replicas=2, log_size=2, records=2)
@@ -360,6 +364,7 @@ def damaged(text: str) -> dict[str, str]:
     }
 
 
+@pytest.mark.exhaustive  # six searches, and a hundred ways to damage what the first one has written
 def test_statistics_that_are_not_what_was_written_are_refused(local_spark, tmp_path, monkeypatch):
     monkeypatch.setattr(carrier, "LEVELS_BETWEEN_CHECKPOINTS", 2)
     instance, limits, kept = registered("kafka"), Limits(4, MEMORY), tmp_path / "kept"
