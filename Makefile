@@ -1,14 +1,14 @@
-# Two commands on a machine that has Python 3.11+, pip and make: `make check` and `make test`.
-# `make test` leaves what takes long to `make test-exhaustive`, and what is recorded to `make verify`, which takes hours.
+# `make check` and `make test` need only Python 3.11 or newer, pip and make.
+# `make test-exhaustive` runs the slow tests; `make verify` computes all recorded results anew, which takes hours.
 PYTHON ?= python3
 BIN := .venv/bin
 
-# With a browser on the machine, the tests of pages run in it.
+# If the machine has a browser, the tests of pages run in it.
 BROWSER := $(firstword $(foreach name,chromium chromium-browser google-chrome chrome,$(shell command -v $(name) 2>/dev/null)))
 comma := ,
 EXTRAS := test$(if $(BROWSER),$(comma)browser)
 
-# Groups of tests in the order of conformance/tests/conftest.py, slowest first. `make test OPTIONS=--junitxml=tests.xml`
+# The groups of tests run slowest first (conformance/tests/schedule.py). OPTIONS are added, such as --junitxml=tests.xml.
 PYTEST := $(BIN)/python -m pytest -n auto --dist loadgroup --no-loadscope-reorder $(OPTIONS)
 
 .PHONY: check test test-exhaustive verify lint fuzz benchmark clean
@@ -22,7 +22,7 @@ test: .venv/ready-for-tests
 test-exhaustive: .venv/ready-for-tests
 	$(PYTEST) -m exhaustive
 
-# Everything that is recorded, computed anew: `make verify SAMPLE=2` for two of these, drawn by SEED.
+# Computes all recorded results anew; `make verify SAMPLE=2`: two of them, drawn by SEED.
 verify: .venv/ready-for-tests
 	$(BIN)/python -m conformance.tests.verify $(if $(SAMPLE),--sample $(SAMPLE)) --seed $(SEED)
 
@@ -31,7 +31,7 @@ lint: .venv/ready-for-tests
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy -p isrcheck
 
-# Random programs, on which all engines have to agree: `make fuzz SECONDS=3600 SEED=2`.
+# Compares all engines on random programs: `make fuzz SECONDS=3600 SEED=2`.
 SECONDS ?= 120
 SEED ?= 1
 fuzz: .venv/ready-for-tests

@@ -1,7 +1,7 @@
-"""One line that sums several test runs: `N passed, N failed, N skipped`.
+"""Sums several test runs in one line: `N passed, N failed, N skipped`.
 
 In:  the JUnit files of the runs.
-Out: the line; exit code 1 where a file is missing, for then its run came to no end.
+Out: the line; exit code 1 if a file is missing, because its run did not end.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from pathlib import Path
 
 
 def main(paths: list[str]) -> int:
-    """Print the sum."""
+    """Print the sum; return the exit code."""
     total: Counter[str] = Counter()
     missing = [path for path in paths if not Path(path).exists()]
     for path in missing:
-        print(f"{path}: this run of the tests came to no end, see above")
+        print(f"{path}: this test run did not end; see above")
     for path in paths:
         if path in missing:
             continue

@@ -1,22 +1,22 @@
-"""Bounded model checking of one instance with several encodings, all of them in one run, as ratios to the one in use.
+"""Compares the encodings for bounded model checking on one instance; times are ratios to the encoding in use.
 
     python -m benchmarks.encodings [MODEL] [PROTOCOL] [DEPTH]
 
-Every encoding answers the same question at every depth, whether a behaviour of exactly so many steps can break one of
-the promises that none can break, which is the hard part of bounded model checking. Times are of the processor, since
-machines are shared; the limit loop of benchmarks/limit_loop.py, timed in the same run, says how fast the machine was.
+At every depth, each encoding decides whether a path of exactly this many steps can violate one of the properties that
+hold, which is the hard part of bounded model checking. Times are processor times, since machines are shared; the limit
+loop of benchmarks/limit_loop.py, timed in the same run, shows the speed of the machine.
 
 Measured on 2 shared cores (limit loop 1.89 s, so about half of the usual speed):
 published/kip_101 to depth 8: 7.30 s; unordered 1.36 times as long; untold 1.68; guessing 1.30; incremental 3.23;
 bit-vectors 10.79. kafka 2.1 to depth 6: 6.91 s; unordered 1.23; untold 1.28; guessing 1.29; incremental 2.18.
 
-- cases: numbers as one literal for each value, state d+1 a function of state d; clauses, to Z3's `sat` tactic, anew at
-  each depth. Two steps that could change places only in the order of the model, and each cell said to have one value.
-- cases, unordered: the same, in any order.
-- cases, untold: the same, without saying that each cell has one value.
-- cases, guessing: the same, with Z3's own guesses and restarts instead of isrcheck.checker.symbolic.solver.STRATEGY.
-- cases, incremental: the same clauses to one solver (QF_FD) that keeps what it learns.
-- bit-vectors: numbers of 8 bits, new ones for every state (QF_BV, incremental).
+- cases: numbers with one literal for each value; state d+1 is a function of state d; new clauses for Z3's `sat` tactic
+  at each depth. Independent steps are taken only in the model's order, and clauses state that each cell has one value.
+- cases, unordered: the same, with independent steps in any order.
+- cases, untold: the same, without the clauses that each cell has one value.
+- cases, guessing: the same, with Z3's default strategy instead of isrcheck.checker.symbolic.solver.STRATEGY.
+- cases, incremental: the same clauses in one incremental solver (QF_FD).
+- bit-vectors: numbers of 8 bits, with new variables for every state (QF_BV, incremental).
 """
 
 from __future__ import annotations
@@ -45,11 +45,11 @@ from isrcheck.models.language.declare import Kind
 from isrcheck.models.language.model import Instance, Property
 
 WIDTH = 8
-"""Bits of a number: as many as a cell has."""
+"""The bits of a number, and of a cell."""
 
 
 def promises(instance: Instance, depth: int) -> list[Property]:
-    """The properties of states that nothing breaks, to this depth: the explorer says which."""
+    """The properties of states that the explorer finds true to this depth."""
     findings = explore(instance, Limits(depth=depth)).findings
     return [
         prop
@@ -61,7 +61,7 @@ def promises(instance: Instance, depth: int) -> list[Property]:
 def by_cases(
     instance: Instance, asked: Sequence[Property], depth: int, *, ordered: bool, told: bool, incremental: bool
 ) -> Iterator[Answer]:
-    """Whether something can be broken at each depth, with numbers as cases."""
+    """The answer at each depth, with one-hot integers: whether a property can be violated."""
     relation = TransitionRelation(instance, asked)
     unrolling, order = Unrolling(relation), Order(relation)
     demanded = list(unrolling.begin())
@@ -87,7 +87,7 @@ def by_cases(
 
 
 def guessing(answers: Iterator[Answer]) -> Iterator[Answer]:
-    """The same questions, with nothing said to Z3 of how to search."""
+    """The same answers, with Z3's default strategy."""
     said = dict(STRATEGY)
     STRATEGY.clear()
     try:
@@ -100,7 +100,7 @@ class BitVectors(LinearArithmetic):
     """The arithmetic of checker/symbolic/linear_integers.py on bit-vectors."""
 
     def number(self, low: int | None, high: int | None) -> int | LinearInteger:
-        """A new number."""
+        """A new number, as a bit-vector."""
         found = super().number(low, high)
         if isinstance(found, LinearInteger):
             self.names[found.terms[0][0]] = z3.BitVec(f"v{len(self.names)}", WIDTH)
@@ -108,7 +108,7 @@ class BitVectors(LinearArithmetic):
 
 
 def by_bit_vectors(instance: Instance, asked: Sequence[Property], depth: int) -> Iterator[Answer]:
-    """The same with bit-vectors, and new variables for each state."""
+    """The answer at each depth, with bit-vectors and new variables for each state."""
     circuit = AndInverterGraph()
     arithmetic = BitVectors(circuit)
     evaluator = Evaluator(instance, circuit, arithmetic)
@@ -131,7 +131,7 @@ def by_bit_vectors(instance: Instance, asked: Sequence[Property], depth: int) ->
 
 
 def step(instance: Instance, evaluator: Evaluator, before: list[Value], after: list[Value]) -> int:
-    """One step is taken, is enabled, and leads to the state after it."""
+    """The literal: exactly one step is taken, is enabled, and leads from `before` to `after`."""
     circuit = evaluator.circuit
     taken, demanded = [], []
     writers: list[list[tuple[int, Value]]] = [[] for _ in before]

@@ -1,10 +1,10 @@
-"""How many events a second are followed on one core, with complete logs of random runs.
+"""Measures how many events per second are followed on one core, in complete logs of random runs.
 
 Run: python -m benchmarks.following [EVENTS]
 
-Each generation's run is recorded, written to a file, and followed from there, three times; the median counts. The
-limit loop of benchmarks/limit_loop.py, timed in the same run, says how fast the machine was. For comparison the bare
-parsing of the same lines, which is what no follower can do without. Times are of the processor.
+For each generation, a run is recorded to a file and followed from the file three times; the median counts. For
+comparison, the JSON of the same lines is parsed, which every follower has to do, and the limit loop of
+benchmarks/limit_loop.py shows the speed of the machine. Times are processor times.
 
 Measured on 2 shared cores (limit loop 2.19 s), 5,000 events each: 0.10 3,033 events/s, 0.11 3,175, 2.0 4,146,
 2.1 3,473; with the other core busy as well (limit loop 4.44 s) 3,804, 2,961, 3,738 and 3,556.
@@ -31,7 +31,7 @@ ROUNDS = 3
 
 
 def seconds(work: Callable[[], None]) -> float:
-    """The median time of a few rounds."""
+    """The median of the processor times of ROUNDS calls, in seconds."""
     times = []
     for _ in range(ROUNDS):
         started = time.process_time()
@@ -41,14 +41,14 @@ def seconds(work: Callable[[], None]) -> float:
 
 
 def parse(path: Path) -> None:
-    """Only the JSON of every line."""
+    """Parse only the JSON of every line."""
     with path.open(encoding="utf-8") as file:
         for line in file:
             json.loads(line)
 
 
 def follow(path: Path) -> None:
-    """The whole log has to be followed."""
+    """Follow the log. Raise AssertionError unless all of it is followed."""
     assert {outcome.verdict for outcome in follow_log(path)} == {Verdict.FOLLOWS}
 
 

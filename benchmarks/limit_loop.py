@@ -1,11 +1,12 @@
-"""How close the explorer comes to the limit: a loop that does nothing but insert as many states.
+"""Compares the explorer with the limit loop, which only inserts the same number of states.
 
 Run: python -m benchmarks.limit_loop [ROUNDS]
 
 The limit loop inserts 9,985,570 random states of 40 bytes, one at a time, into an open-addressing table with 16-bit
-tags: what any exact search on one thread has to do at least once per distinct state. The explorer searches published
-KIP-320 with 3 replicas, log size 2, 2 records and epochs 0..3, which has as many. Both run in turn, so that the ratio
-holds on a machine whose speed drifts. Then the reference (plain CPython) expands states from the middle of the search.
+tags. Any exact search on one thread has to do this at least once per distinct state. The explorer searches published
+KIP-320 with 3 replicas, log size 2, 2 records and epochs 0..3, which has as many states. Both run in turn, so that
+changes in the machine's speed hardly affect their ratio. Then the reference semantics (CPython) expands states from the
+middle of the search.
 """
 
 import resource
@@ -31,7 +32,7 @@ REFERENCE_STATES = 3_000
 
 @njit(cache=True)
 def insert_random_states(table, tags, store, count, seed):
-    """Insert `count` random states of WORDS words; returns how many were new."""
+    """Insert `count` random states of WORDS words; return the number of new states."""
     mask = np.uint64(len(table) - 1)
     state = np.empty(WORDS, np.uint64)
     new = 0
@@ -67,12 +68,12 @@ def insert_random_states(table, tags, store, count, seed):
 
 
 def insert_nothing_much() -> None:
-    """Have the loop compiled before it is measured."""
+    """Compile the loop, so that its compilation is not measured."""
     insert_random_states(np.zeros(16, np.int64), np.zeros(16, np.uint16), np.zeros(80, np.uint64), 4, np.uint64(1))
 
 
 def limit_loop() -> float:
-    """Seconds of the limit loop."""
+    """Run the limit loop; return its seconds."""
     table = np.zeros(1 << BITS, np.int64)
     tags = np.zeros(1 << BITS, np.uint16)
     store = np.zeros(STATES * WORDS, np.uint64)

@@ -1,11 +1,11 @@
-"""What Spark costs on one machine: the same questions on local[2] and in one process on two threads, in turn.
+"""Measures the cost of Spark on one machine: runs searches on local[2] and in one process with two threads, in turn.
 
 Run: python -m benchmarks.on_spark [parts|search] [ROUNDS]
 
-`parts`: Kafka 2.1 from any of its 87 initial states, to depth 14: 5,550,099 states. States a second count each state as
-often as parts found it; putting the parts together is part of the time, starting Spark is not.
-`search`: published KIP-320 with 3 replicas, log size 2, 2 records and epochs 0..3: 9,985,570 states in 32 levels. What
-a level costs that has nothing to do is measured with a model of few states, and taken off.
+`parts`: Kafka 2.1 from any of its 87 initial states, to depth 14: 5,550,099 states. States per second count a state
+once for each part that found it; the time includes joining the parts, but not the start of Spark.
+`search`: published KIP-320 with 3 replicas, log size 2, 2 records and epochs 0..3: 9,985,570 states in 32 levels. The
+time of an almost empty level is measured with a model of few states, and subtracted.
 """
 
 import statistics
@@ -28,21 +28,21 @@ MEMORY = 8 << 30
 
 
 def on_spark(session: Session, mode: Mode, instance: Instance, limits: Limits):
-    """The exploration on Spark, and how it was spread."""
+    """The exploration on Spark, and the summary of its distribution."""
     asked = SparkRequest(mode, None, OPTIONS, None)
     kernel = kernel_of(instance)
     return explore_on_spark(session, asked, instance, limits, kernel, count_all=True, report=lambda progress: None)
 
 
 def seconds_of_empty_level(session: Session) -> float:
-    """What a level costs that has a handful of states."""
+    """The seconds that a level with a handful of states takes."""
     few = registry.load("examples/two_phase_commit")[0].instance(None, {"resource_managers": 3})
     found, _ = on_spark(session, Mode.SEARCH, few, Limits(memory=MEMORY))
     return found.seconds / len(found.levels)
 
 
 def parts(session: Session, rounds: int) -> None:
-    """By initial state against one process."""
+    """Compare parts by initial state on Spark with one process."""
     instance = registry.load("kafka")[0].instance("2.1", {"start": 1})
     limits = Limits(14, MEMORY)
     kernel = kernel_of(instance)
@@ -61,11 +61,11 @@ def parts(session: Session, rounds: int) -> None:
             f" {spread.overlap.by_several / here.distinct:.0%} of the states found more than once",
             flush=True,
         )
-    print(f"states a second, overlap counted: {statistics.median(ratios):.2f} of those of two threads")
+    print(f"states a second, overlap counted: {statistics.median(ratios):.2f} times that of two threads")
 
 
 def search(session: Session, rounds: int) -> None:
-    """One search against one process."""
+    """Compare one search on Spark with one process."""
     instance = published.MODEL.instance("kip_320", {"replicas": 3, "log_size": 2, "records": 2, "max_epoch": 3})
     kernel = kernel_of(instance)
     ratios = []
@@ -84,11 +84,11 @@ def search(session: Session, rounds: int) -> None:
             f" {spread.shuffled / found.distinct:.0f} bytes shuffled a state",
             flush=True,
         )
-    print(f"without what empty levels cost: {statistics.median(ratios):.2f} times as long as two threads")
+    print(f"without the time of empty levels: {statistics.median(ratios):.2f} times as long as two threads")
 
 
 def main() -> None:
-    """Measure what was asked for, or both."""
+    """Measure the chosen mode, or both."""
     rounds = int(sys.argv[2]) if len(sys.argv) > 2 else 3
     chosen = sys.argv[1:2] or ["parts", "search"]
     insert_nothing_much()

@@ -1,7 +1,7 @@
-"""The processor time that commands take to start: the least of several runs of each.
+"""Measures the processor time that commands take to start: the minimum of several runs of each.
 
-In:  nothing; how often each is run, as an argument (5).
-Out: a line for each command, with its seconds of processor time (user and system) and the most that it should take.
+In:  the number of runs of each command, as an argument (default: 5).
+Out: a line for each command, with its seconds of processor time (user and system) and their limit.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ COMMANDS = {
     ("conformance", "--help"): 0.25,
     ("checker", "--bound", "6"): 0.8,
 }
-"""Commands, by their packages, and the most that they should take where nothing else runs."""
+"""The commands, by package, and the limit on their seconds on an idle machine."""
 
 
 def processor_time(words: tuple[str, ...], folder: str) -> float:
-    """The seconds of user and system time that one run takes."""
+    """The seconds of user and system time of one run."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     start = f"import sys; from isrcheck.{words[0]}.__main__ import main; sys.exit(main())"
     subprocess.run([sys.executable, "-c", start, *words[1:]], cwd=folder, capture_output=True, check=False)
@@ -30,7 +30,7 @@ def processor_time(words: tuple[str, ...], folder: str) -> float:
 
 
 def main(times: int) -> None:
-    """Run every command so many times, and print the least time of each."""
+    """Run every command this many times, and print the minimum time of each."""
     with tempfile.TemporaryDirectory() as folder:
         for words, most in COMMANDS.items():
             least = min(processor_time(words, folder) for _ in range(times))

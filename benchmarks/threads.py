@@ -1,10 +1,10 @@
-"""How much two threads are worth to the explorer, and how far it is from a loop that only inserts.
+"""Measures the gain of a second thread for the explorer, and compares the explorer with the limit loop.
 
 Run: python -m benchmarks.threads [ROUNDS]
 
 Published KIP-320 with 3 replicas, log size 2, 2 records and epochs 0..3: 9,985,570 states, searched on one thread and
-on two in turn, with the limit loop of benchmarks/limit_loop.py before each pair, so that the ratios hold on a machine
-whose speed drifts.
+on two in turn, with the limit loop of benchmarks/limit_loop.py before each pair, so that changes in the machine's speed
+hardly affect the ratios.
 """
 
 import statistics

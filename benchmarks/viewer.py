@@ -1,8 +1,8 @@
-"""How long a page takes that a person waits for: 60 steps on 5 brokers, from the file to the page.
+"""Measures how long a user waits for a trace page: 60 steps on 5 brokers, from the file to the page.
 
 Run: python -m benchmarks.viewer [ROUNDS]
 
-The command `trace page` is run as a person does, Python's start included, with the limit loop of
+The command `trace page` runs in a process of its own, including the start of Python, with the limit loop of
 benchmarks/limit_loop.py before each round.
 """
 

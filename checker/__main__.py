@@ -1,4 +1,4 @@
-"""How `check` starts: see models/start.py."""
+"""The entry point of `check`; models/start.py explains how a command starts."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ if TYPE_CHECKING:
 
 
 def main() -> int:
-    """Run `check`; its exit code."""
+    """Run `check` and return its exit code."""
     return run("check", _load)
 
 
 def _load(began: float) -> Callable[[], int]:
-    from isrcheck.checker.cli import main as command  # here, for it takes a second
+    from isrcheck.checker.cli import main as command  # imported here because the import takes a second
 
     return lambda: command(None, began)
 

@@ -1,6 +1,6 @@
-"""The command `check`: chooses the form that was asked for, and prints what it answers.
+"""The command `check`: runs the chosen form of the command and prints its result.
 
-In:  the words that a person typed. Out: text or JSON on stdout, progress and errors on stderr, an exit code.
+In:  the command-line arguments. Out: text or JSON on stdout, progress and errors on stderr, an exit code.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ if TYPE_CHECKING:
     from isrcheck.models.command_line import Parser
 
 OTHER_FORMS = ("graph", "sweep")
-"""Rooms that declare a form of the command, in `FORM` of their module `command`. `check` works without them."""
+"""Optional packages below checker/. Each declares a form of the command as `FORM` in its module `command`."""
 
 REPORTS = "reports"
-"""The room of `--report`. `check` works without it."""
+"""The optional package below checker/ that implements `--report`."""
 
 
 def _room(name: str) -> ModuleType | None:
-    """The module `command` of a room; None where the room is not there."""
+    """Return the module `command` of a package below checker/, or None if that package is not installed."""
     module = f"isrcheck.checker.{name}.command"
     try:
         return importlib.import_module(module)
@@ -46,7 +46,7 @@ def _room(name: str) -> ModuleType | None:
 
 
 def forms() -> tuple[Form, ...]:
-    """The forms of the command that are there."""
+    """Return the forms of the command that are installed."""
     others = [found.FORM for found in map(_room, OTHER_FORMS) if found is not None]
     return (*BEFORE_OTHERS, *others, *AFTER_OTHERS)
 
@@ -57,12 +57,12 @@ def _more_options() -> tuple[Option, ...]:
 
 
 def parser() -> Parser:
-    """The parser of the command, as its help and shell completion need it."""
+    """Return the parser with all options of `check`, for its help and for shell completion."""
     return parser_of(forms(), _more_options())
 
 
 def main(words: Sequence[str] | None = None, began: float | None = None) -> int:
-    """Run `check`; returns its exit code. `began` is when the command was started, in time.monotonic's time (now)."""
+    """Run `check` and return its exit code. `began` is the start of the command by time.monotonic() (default: now)."""
     began = time.monotonic() if began is None else began
     prepare_streams()
     with interrupts() as seen:
@@ -70,12 +70,12 @@ def main(words: Sequence[str] | None = None, began: float | None = None) -> int:
 
 
 def _guarded(words: Sequence[str], seen: list[int], began: float) -> int:
-    """Run `check`, and turn whatever goes wrong into one line and an exit code."""
+    """Run `check`; report every error as one line, and return the exit code."""
     try:
         code = _run(options_of(words), seen, began)
         sys.stdout.flush()
         return code
-    except SystemExit as end:  # --help: what it printed may still wait to be taken
+    except SystemExit as end:  # --help: its output may not have been flushed yet
         try:
             sys.stdout.flush()
         except BrokenPipeError:
@@ -90,12 +90,12 @@ def _guarded(words: Sequence[str], seen: list[int], began: float) -> int:
         print("check: interrupted before anything was found", file=sys.stderr)
         return INTERRUPTED
     except MemoryError:
-        return _complain("this machine does not give that much memory; ask for less with --memory")
+        return _complain("this machine does not have enough memory; give a smaller --memory")
     except OSError as error:
         give_up_stdout()
         return _complain(f"{error.filename or 'output'}: {error.strerror}; make room, or write elsewhere")
     except AssertionError as error:
-        # The kernel and the reference have to agree; this is an error of ours, never the user's.
+        # The kernel and the reference semantics must agree; a difference is an error in isrcheck.
         print(f"check: the engines disagree, which is an error in isrcheck: {escaped(str(error))}", file=sys.stderr)
         return DISAGREE
 
@@ -106,10 +106,10 @@ def _complain(message: str) -> int:
 
 
 def options_of(words: Sequence[str]) -> Options:
-    """Read the command line. Raises UsageError."""
+    """Read the command-line arguments. Raises UsageError."""
     for name in OTHER_FORMS:
         if list(words[:1]) == [name] and _room(name) is None:
-            raise UsageError(f"{name}: this form of check is not installed; install it with the folder checker/{name}")
+            raise UsageError(f"{name}: this form of check is not installed; install the folder checker/{name} as well")
     return read_options(words, forms(), _more_options())
 
 

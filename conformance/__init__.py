@@ -1,1 +1,1 @@
-"""Checks the models against systems: the executable cluster, replay, following of logs, and all tests."""
+"""Checks the models against systems: the executable cluster, replay, checking of logs, and all tests."""

@@ -1,6 +1,6 @@
-"""The command `conform`: does a system do what the model says, and the model what a system did?
+"""The command `conform`: compares systems with the model, and recorded runs with its behaviours.
 
-In:  the words that a person typed: traces to replay, recordings to follow. Out: text on stdout, errors on stderr, an
+In:  the command line: traces to replay, recordings to follow. Out: text on stdout, errors on stderr, an
      exit code.
 """
 
@@ -52,7 +52,7 @@ SUBCOMMANDS = (
 
 
 def main(words: Sequence[str] | None = None, began: float | None = None) -> int:
-    """Run `conform` and return its exit code. `began` is when it was started, in time.monotonic's time (now)."""
+    """Run `conform` and return its exit code. `began` is its start by time.monotonic() (default: now)."""
     began = time.monotonic() if began is None else began
     prepare_streams()
     with interrupts():  # even if a shell that starts it in the background ignores Ctrl-C
@@ -86,8 +86,7 @@ def _guarded(words: Sequence[str], began: float) -> int:
 
 
 def parser(words: Sequence[str] | None = None) -> Parser:
-    """The parser of the command, with the options of the subcommands that are among the words (all where none are
-    given)."""
-    found = Parser(prog="conform", description="Compare a system with the model, and the model with a system.")
+    """The parser of the command, with the options of the subcommands named in `words` (None: all subcommands)."""
+    found = Parser(prog="conform", description="Compare systems with the model, and recorded runs with its behaviours.")
     found.add_commands(SUBCOMMANDS, words)
     return found

@@ -1,6 +1,6 @@
 """Shared by all commands of `conform`: exit codes, output, and common options.
 
-In:  the words that a person typed; the output of a command.
+In:  the command line; the output of a command.
 Out: values; text on stdout, one line of error on stderr.
 """
 
@@ -18,18 +18,18 @@ from isrcheck.models.messages.printable import escaped, escaped_lines
 
 DONE, USAGE, UNDECIDED, VIOLATED, DIVERGED, NOTHING, INTERRUPTED = 0, 2, 3, 12, 20, 21, 130
 GRAVEST = (DIVERGED, VIOLATED, USAGE, UNDECIDED, NOTHING)
-"""The exit codes by gravity: for several files, the first of these codes that occurs is the exit code."""
+"""Exit codes, gravest first. The exit code for several files is the first of these that occurs for one of them."""
 
 BUGS = [bug.name.lower() for bug in Bug]
 
 
 def gravest(codes: set[int]) -> int:
-    """The exit code for several files."""
+    """The gravest of the exit codes of several files; 0 if none is in GRAVEST."""
     return next((code for code in GRAVEST if code in codes), DONE)
 
 
 def say(*lines: str) -> None:
-    """Print. If the reader has closed the output, discard the rest and keep the exit code."""
+    """Print lines on stdout. If the reader has closed the output, discard the rest and keep the exit code."""
     try:
         print("\n".join(map(escaped_lines, lines)), flush=True)
     except BrokenPipeError:
@@ -37,16 +37,16 @@ def say(*lines: str) -> None:
 
 
 def complain(message: str) -> int:
-    """Print one line on stderr, whatever text from a file the message contains."""
+    """Print a message on stderr as one escaped line; return exit code 2."""
     print(f"conform: {escaped(message)[:1000]}", file=sys.stderr)
     return USAGE
 
 
 def add_model(parser: argparse.ArgumentParser) -> None:
-    """Add the options that choose the model of kafka."""
+    """Add the options that choose a configuration of the Kafka model."""
     parser.add_argument("--protocol", metavar="NAME", help="a generation of kafka (default: the newest)")
-    parser.add_argument("--switch", metavar="NAME=VALUE", action="append", default=[], help="a protocol switch")
-    parser.add_argument("--set", metavar="NAME=VALUE", action="append", default=[], help="a configuration entry")
+    parser.add_argument("--switch", metavar="NAME=VALUE", action="append", default=[], help="set a protocol switch")
+    parser.add_argument("--set", metavar="NAME=VALUE", action="append", default=[], help="set a configuration entry")
 
 
 def protocol_of(arguments: argparse.Namespace) -> str:
@@ -55,7 +55,7 @@ def protocol_of(arguments: argparse.Namespace) -> str:
 
 
 def instance_of(arguments: argparse.Namespace) -> Instance:
-    """The model of kafka that the options choose. Raises UsageError."""
+    """The instance of the Kafka model that the options choose. Raises UsageError."""
     return registry.load("kafka")[0].instance(protocol_of(arguments), values_of(arguments))
 
 
@@ -71,7 +71,7 @@ def values_of(arguments: argparse.Namespace) -> dict[str, int]:
 
 
 def pair(given: str) -> tuple[str, str]:
-    """NAME=VALUE. Raises UsageError."""
+    """Split NAME=VALUE into name and value. Raises UsageError."""
     name, equals, text = given.partition("=")
     if not equals:
         raise UsageError(f"{given}: write it as NAME=VALUE")
@@ -79,14 +79,14 @@ def pair(given: str) -> tuple[str, str]:
 
 
 def count(text: str) -> int:
-    """A number of 1 or more."""
+    """Parse a whole number of 1 or more. Raises ArgumentTypeError."""
     if not text.isascii() or not text.isdecimal() or not int(text):
         raise argparse.ArgumentTypeError(f"{text} is not a number of 1 or more")
     return int(text)
 
 
 def share(text: str) -> float:
-    """A number between 0 and 1."""
+    """Parse a number between 0 and 1. Raises ArgumentTypeError."""
     try:
         found = float(text)
     except ValueError:
@@ -97,7 +97,7 @@ def share(text: str) -> float:
 
 
 def seconds(text: str) -> float:
-    """A time above 0."""
+    """Parse a number of seconds above 0. Raises ArgumentTypeError."""
     try:
         found = float(text)
     except ValueError:
@@ -108,7 +108,7 @@ def seconds(text: str) -> float:
 
 
 def memory(text: str) -> int:
-    """Bytes, from 512M or 8G."""
+    """Parse a size such as 512M or 8G into bytes. Raises ArgumentTypeError."""
     try:
         return parse_memory(text)
     except UsageError as error:

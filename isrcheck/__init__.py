@@ -1,4 +1,4 @@
-"""isrcheck: settle a question about Kafka-style replication. docs/api.md shows how it is used from Python.
+"""isrcheck, a model checker for Kafka-style replication. docs/api.md shows how to use it from Python.
 
     >>> import isrcheck
     >>> result = isrcheck.check("kafka", protocol="2.1", bound=6)
@@ -6,7 +6,7 @@
     'NO VIOLATION TO DEPTH 6'
 
 The folders of the project are the packages `isrcheck.models`, `isrcheck.checker`, `isrcheck.traces` and
-`isrcheck.conformance`. Model files import `isrcheck.language`. Nothing is loaded before it is used (PEP 562).
+`isrcheck.conformance`. Model files import `isrcheck.language`. A package is imported only when it is used (PEP 562).
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _MODULES = {
     "recheck": "isrcheck.certified_trace",
     "trace": "isrcheck.certified_trace",
 }
-"""Where each public name is defined."""
+"""The module that defines each public name."""
 
 __all__ = [
     "Instance",
@@ -64,5 +64,5 @@ if not TYPE_CHECKING:
         return value
 
     def __dir__():
-        """The public names, loaded or not."""
+        """The public names, whether or not they are loaded."""
         return sorted({*globals(), *_MODULES})

@@ -1,7 +1,7 @@
-"""The command `isrcheck`: the commands check, trace and conform under one name, and their completion in a shell.
+"""The command `isrcheck`: the commands check, trace and conform under one name, and their shell completion.
 
-In:  the words that a person typed.
-Out: what the command that was named prints, and its exit code.
+In:  the words of the command line.
+Out: the output of the named command, and its exit code.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from isrcheck.models.command_line import Parser
 
 COMMANDS = {
-    "check": ("isrcheck.checker", "can a protocol lose or diverge a record that somebody was promised?"),
+    "check": ("isrcheck.checker", "search a model for violated promises, such as a lost acknowledged record"),
     "trace": ("isrcheck.traces", "show the traces that check has found"),
-    "conform": ("isrcheck.conformance", "hold a system against the model, and the model against a system"),
+    "conform": ("isrcheck.conformance", "compare the behaviour of a system with the model"),
 }
-"""Each command with its package, and what the help says of it."""
+"""The name of each command, with its package and its help text."""
 
 SHELLS = ("bash", "zsh")
 
@@ -47,11 +47,11 @@ _isrcheck_models() {
   _alternative 'models:model:(%(words)s)' 'files:file:_files -g "*.py"'
 }""",
 }
-"""Completes the name of a model, or a file in the modelling language."""
+"""Shell functions that complete the name of a model, or a file in the modelling language."""
 
 
 def main() -> int:
-    """Run `isrcheck`; its exit code."""
+    """Run `isrcheck` and return its exit code."""
     name = sys.argv[1] if len(sys.argv) > 1 else ""
     if name not in COMMANDS:
         return run("isrcheck", lambda _began: _run)
@@ -61,7 +61,7 @@ def main() -> int:
 
 
 def _run() -> int:
-    """Everything but the commands: help, the version, and completion."""
+    """Run `isrcheck` itself: its help, the examples and the completion. Return the exit code."""
     from isrcheck.models.messages.errors import UsageError
     from isrcheck.models.messages.printable import escaped
 
@@ -83,22 +83,22 @@ def _parser() -> Parser:
 
     parser = Parser(
         prog="isrcheck",
-        description="Settle a question about Kafka-style replication.",
+        description="A model checker for Kafka-style replication.",
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     for name, (_, what) in COMMANDS.items():
         commands.add_parser(name, help=what)
-    examples = commands.add_parser("examples", help="copy the examples, and recordings of Kafka, into a folder")
-    examples.add_argument("folder", metavar="DIR", help="made where there is none; no file is overwritten")
-    completion = commands.add_parser("completion", help="print the script with which a shell completes the commands")
+    examples = commands.add_parser("examples", help="copy the examples and the recordings of Kafka into a folder")
+    examples.add_argument("folder", metavar="DIR", help="created if it does not exist; no file is overwritten")
+    completion = commands.add_parser("completion", help="print the script for shell completion")
     completion.add_argument("shell", choices=SHELLS)
     return parser
 
 
 def _copied(folder: str) -> list[str]:
-    """Copy the examples; the files, to be printed."""
+    """Copy the examples into a folder and return the paths of the files."""
     from isrcheck.examples import copy_to
     from isrcheck.models.messages.printable import escaped
 
@@ -106,7 +106,7 @@ def _copied(folder: str) -> list[str]:
 
 
 def _completion(shell: str) -> str:
-    """The script that completes `isrcheck`, and the three commands by themselves."""
+    """The completion script for `isrcheck` and for the three commands."""
     import shtab
 
     parsers = {name: _command_parser(package) for name, (package, _) in COMMANDS.items()}
@@ -119,7 +119,7 @@ def _completion(shell: str) -> str:
 
 
 def _command_parser(package: str) -> Parser:
-    """The parser of a command, with what can stand behind its options."""
+    """The parser of a command; each option knows the kind of values with which a shell completes it."""
     import shtab
 
     parser: Parser = importlib.import_module(f"{package}.cli").parser()
@@ -136,7 +136,7 @@ def _command_parser(package: str) -> Parser:
 
 
 def _first_words() -> list[str]:
-    """What can stand first behind `check`: forms of the command, and models."""
+    """The words that can stand first after `check`: forms of the command, and models."""
     from isrcheck.checker.cli import forms
     from isrcheck.models import registry
 

@@ -1,7 +1,7 @@
-"""TraceWriter, as Python code and notebooks see them.
+"""Traces, as Python code and notebooks see them.
 
 In:  the path of a trace file, or a trace that a search found.
-Out: a `Trace`, which shows itself. Every trace is certified: its steps have been taken again in plain Python.
+Out: a certified `Trace`: each of its steps has been taken again in plain Python.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from isrcheck.traces.format.recheck import Recheck
 from isrcheck.traces.terminal.show import view
 
 HEIGHT = 640
-"""Pixels of a trace's page in a notebook."""
+"""The height in pixels of a trace's page in a notebook."""
 
 
 @dataclass(frozen=True, eq=False)
 class Trace:
-    """A path of a model: an initial state and steps, with what it shows about a property.
+    """A path of a model (an initial state and steps), and the verdict on a property at its end.
 
-    `certified` is the value that the packages `isrcheck.traces` and `isrcheck.conformance` work with.
+    `certified` is the trace in the form that `isrcheck.traces` and `isrcheck.conformance` use.
     """
 
     certified: certified.Trace
@@ -59,7 +59,7 @@ class Trace:
 
     @property
     def command(self) -> str:
-        """The command that finds the trace; empty where there is none."""
+        """The command that finds the trace; empty if there is none."""
         return self.certified.command
 
     @property
@@ -69,12 +69,12 @@ class Trace:
 
     @property
     def states(self) -> tuple[Mapping[str, Any], ...]:
-        """The states, the initial one first: a number, a truth value or nested lists of them for every field."""
+        """The states, the initial one first; each maps a field to a number, a truth value or nested lists of them."""
         layouts = self.certified.instance.layouts.values()
         return tuple({layout.name: _value(layout, cells) for layout in layouts} for cells in self.certified.states)
 
     def __len__(self) -> int:
-        """How many steps there are."""
+        """The number of steps."""
         return self.certified.length
 
     def __str__(self) -> str:
@@ -84,19 +84,19 @@ class Trace:
         return f"<Trace of {self.model}: {self.property_name or 'a behaviour'}, {len(self)} steps>"
 
     def show(self, *, full: bool = False) -> None:
-        """Print the trace: a line for each step, then why the property fails. `full`: every field of every state."""
+        """Print a line for each step, then why the property fails. With `full`, print every field of every state."""
         print("\n".join(view(self.certified, full)))
 
     def save(self, directory: str | os.PathLike[str] = folder.DEFAULT) -> Path:
-        """Write the trace as a file into a folder; returns its path. Nothing is overwritten. Raises UsageError."""
+        """Write the trace as a file into a folder and return its path. Nothing is overwritten. Raises UsageError."""
         return folder.write(self.certified, Path(directory))
 
     def page(self, path: str | os.PathLike[str], *, replace: bool = False) -> Path:
-        """Write the trace as one HTML page that needs nothing else. Raises UsageError."""
+        """Write the trace as one self-contained HTML page and return its path. Raises UsageError."""
         return pages.write(self.certified, {"html": Path(path)}, replace=replace)[0]
 
     def _repr_html_(self) -> str:
-        """What a notebook shows: the page of the trace; the text where there are too many states to draw."""
+        """The page of the trace for a notebook, or the trace as text if there are too many states to draw."""
         if len(self.certified.states) > pages.MOST_DRAWN:
             return f"<pre>{html.escape(str(self))}</pre>"
         content = html.escape(page(self.certified))
@@ -104,7 +104,7 @@ class Trace:
 
 
 def _value(layout: FieldLayout, cells: Sequence[int]) -> Any:
-    """A field of a state: lists in lists for its indices."""
+    """The value of a field in a state: nested lists for the field's indices."""
     part = cells[layout.offset : layout.offset + layout.count]
     values: list[Any] = [bool(cell) if layout.field.values.is_flag else cell for cell in part]
     for size in reversed(layout.sizes[1:]):
@@ -113,19 +113,19 @@ def _value(layout: FieldLayout, cells: Sequence[int]) -> Any:
 
 
 def trace(path: str | os.PathLike[str], model: str | os.PathLike[str] | None = None) -> Trace:
-    """The trace in a file, certified. `model` is the file of its model, where that is your own: the file is run.
+    """Read and certify the trace in a file. A trace of your own model needs its file as `model`, which is run.
 
-    Raises UsageError where the file is no trace, or not a true one.
+    Raises UsageError if the file is not a trace, or if the model does not confirm the trace.
     """
     return Trace(folder.read(Path(path), None if model is None else load(model)))
 
 
 def recheck(path: str | os.PathLike[str], model: str | os.PathLike[str] | None = None) -> Recheck:
-    """Whether a model still allows the trace in a file, and why: its steps are taken again by the model of today.
+    """Take the steps of the trace in a file again, and return whether the current model still allows it, and why.
 
-    `model` is the file of the model, where that is your own: the file is run. Raises UsageError where it cannot be
-    told.
+    A trace of your own model needs its file as `model`, which is run. Raises UsageError if the question cannot be
+    decided.
     """
     if model is not None and not os.fspath(model).endswith(".py"):
-        raise UsageError(f"{os.fspath(model)}: not a model file; leave it out where the model is one of isrcheck's")
+        raise UsageError(f"{os.fspath(model)}: not a model file; leave `model` out if the model is built in")
     return rechecking.recheck(Path(path), None if model is None else Path(model))

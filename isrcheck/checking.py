@@ -1,7 +1,7 @@
-"""One model searched from Python: what `check MODEL` does, without a command line.
+"""Searches one model from Python: the command `check MODEL` without a command line.
 
-In:  a model, what to set for it, and limits.
-Out: a `Result`. No files are written unless a folder is given; nothing is printed unless progress is asked for.
+In:  a model, its configuration, and limits.
+Out: a `Result`. Files are written only if `out` is given, and nothing is printed unless `progress` is set.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ ENGINES = ("local", "z3", "all")
 
 
 class _Silent(ProgressLine):
-    """Shows nothing."""
+    """A progress line that shows nothing."""
 
     def announce(self, message: str) -> None:
         pass
@@ -66,18 +66,18 @@ def check(
     settings: Mapping[str, Value] | None = None,
     **values: Value,
 ) -> Result:
-    """Search a model, and judge each of its properties.
+    """Search a model, judge each of its properties, and return the result.
 
-    `model` is a name such as "kafka", the path of a model file (which is run), or what `load` returns. `protocol` names
-    the generation where a model has several. `bound` limits the search to behaviours of at most so many steps; without
-    it the search ends where nothing new is found. Every other keyword sets a configuration entry, as in
-    `check("kafka", protocol="2.1", replicas=3, acks="all")`; `settings` does the same for entries that a keyword cannot
-    name, such as {"min.insync.replicas": 2}.
+    `model` is a name such as "kafka", the path of a model file (which is run), or the result of `load`. `protocol`
+    names the generation if a model has several. `bound` limits the search to behaviours of at most this many steps;
+    without it, the search covers the whole state space. Every other keyword sets a configuration entry, as in
+    `check("kafka", protocol="2.1", replicas=3, acks="all")`; `settings` does the same for entries whose names cannot be
+    keywords, such as {"min.insync.replicas": 2}. `swaps` maps actions to the protocols whose versions replace them.
 
     `engine` is "local" (the explorer), "z3" (bounded model checking) or "all" (both, which have to agree); the last two
     need a bound. `prove` looks for proofs for any depth. `count_all` counts all violating states. `seconds`, `memory`
-    (such as "8G") and `threads` are the limits of the search. `out` is a folder for trace files; without it none are
-    written. `progress` shows on stderr how far the search is.
+    (such as "8G") and `threads` limit the search. `out` is a folder for trace files; without it none are written.
+    `progress` prints the progress on stderr.
 
     Raises UsageError for bad input, and KeyboardInterrupt when the search is interrupted.
     """
@@ -121,12 +121,12 @@ def _searched(
 
 
 def _refuse(engine: str, bound: int | None, *, prove: bool, count_all: bool) -> None:
-    """What does not go together is refused, as on the command line."""
+    """Raise UsageError for arguments that exclude each other, as on the command line."""
     if engine not in ENGINES:
-        raise UsageError(f"no engine {engine!r}; there are: {', '.join(ENGINES)}, and more on the command line")
+        raise UsageError(f"no engine {engine!r}; there are: {', '.join(ENGINES)}, and others on the command line")
     if engine != "local" and bound is None:
         raise UsageError(f"engine={engine!r} searches depth by depth; give a bound, as in bound=6")
     if engine == "z3" and prove:
         raise UsageError("prove=True needs the explorer; leave engine='z3' out")
     if engine != "local" and count_all:
-        raise UsageError(f"count_all=True counts states, which Z3 does not do; leave it out, or engine={engine!r}")
+        raise UsageError(f"count_all=True counts states, but Z3 does not; leave count_all or engine={engine!r} out")

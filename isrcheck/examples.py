@@ -1,6 +1,6 @@
-"""The examples that come with isrcheck, copied to where a person can change them.
+"""Copies the examples of isrcheck into a folder, where a user can change them.
 
-In:  a folder. Out: the files of the examples in it; README.md says what each is for.
+In:  a folder. Out: the files of the examples in that folder; README.md says what each is for.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ FOLDERS = (
     ("isrcheck.conformance", "examples", ""),
     ("isrcheck.conformance", "recordings", "recordings/"),
 )
-"""Packages, folders in them, and where their files go."""
+"""The packages with examples, the folders in them, and the target folders of their files."""
 
 SUFFIXES = (".py", ".properties", ".ndjson")
 
@@ -37,11 +37,11 @@ A broker of your own, compared with the model after every step:
 
     conform replay --driver own_broker.py --walks 200 --set replicas=2 --set elections=0 --set bounces=0 --set crashes=0
 
-Recorded runs of Kafka: is each one a behaviour of the model?
+Recorded runs of Kafka: does the model allow each of them?
 
     conform follow recordings/kafka-3.9-missed_demotion_control.ndjson
 
-Tables of a sweep, as Parquet files, and questions to them (this needs `isrcheck[spark]`):
+Tables of a sweep, as Parquet files, and queries on them (this needs `isrcheck[spark]`):
 
     check sweep --vary acks=0,1,all --bound 4 --tables tables
     python ask_the_tables.py tables
@@ -49,16 +49,16 @@ Tables of a sweep, as Parquet files, and questions to them (this needs `isrcheck
 
 
 def copy_to(folder: str | os.PathLike[str]) -> list[Path]:
-    """Copy the examples into a folder, which is made where there is none. Nothing is overwritten.
+    """Copy the examples into a folder, which is created if it does not exist. Nothing is overwritten.
 
-    Returns the paths of the files. Raises UsageError where another file has such a name, or nothing can be written.
+    Returns the paths of the files. Raises UsageError if a different file has one of the names, or writing fails.
     """
     target = Path(folder)
     contents = {target / name: content for name, content in _contents()}
     try:
         for path, content in contents.items():
             if path.exists() and not (path.is_file() and path.read_bytes() == content):
-                raise UsageError(f"{path}: another file is there already, and is left as it is; name another folder")
+                raise UsageError(f"{path}: a different file has this name and is not overwritten; name another folder")
         for path, content in contents.items():
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(content)
@@ -68,7 +68,7 @@ def copy_to(folder: str | os.PathLike[str]) -> list[Path]:
 
 
 def _contents() -> Iterator[tuple[str, bytes]]:
-    """The files, each with its name below the folder."""
+    """The path of each file below the target folder, with the file."""
     yield "README.md", README.encode()
     for package, folder, place in FOLDERS:
         for file in sorted(files(package).joinpath(folder).iterdir(), key=_name):

@@ -1,7 +1,7 @@
-"""Models and instances by what a person calls them.
+"""Finds models and instances from what a caller passes: names, paths or objects.
 
 In:  the name of a model, or the path of a model file; a protocol and values, spelled as on the command line.
-Out: a `Model`, or an `Instance` of one. Every error is a UsageError.
+Out: a `Model`, or an `Instance` of it. Every error is a UsageError.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ from isrcheck.models.messages.errors import UsageError
 from isrcheck.models.settings import entry_of
 
 Named = str | os.PathLike[str] | Model | Instance
-"""What names a model: its name, the path of its file, or the model itself; or an instance of it."""
+"""A reference to a model: its name, the path of its file, the model itself, or one of its instances."""
 
 Value = int | str
 """The value of a configuration entry: a number, True or False, or a name such as "all"."""
 
 
 def load(model: str | os.PathLike[str]) -> Model:
-    """The model of this name, such as `kafka`, or the model in this file. The file is run. Raises UsageError."""
+    """Return the model with this name, such as `kafka`, or the model in this file, which is run. Raises UsageError."""
     return _named(model)[0]
 
 
 def instance_of(model: Named, protocol: str | None, values: Mapping[str, Value], swaps: Mapping[str, str]) -> Instance:
-    """The model under a protocol and a configuration. Raises UsageError."""
+    """Return the instance of a model under a protocol and a configuration. Raises UsageError."""
     if isinstance(model, Instance):
         if protocol is not None or values or swaps:
-            raise UsageError("an instance has its protocol and its configuration; give the model instead")
+            raise UsageError("an instance already has a protocol and a configuration; give the model instead")
         return model
     found, named = (model, None) if isinstance(model, Model) else _named(model)
     if named is not None and protocol is not None and named != protocol:
@@ -42,7 +42,7 @@ def instance_of(model: Named, protocol: str | None, values: Mapping[str, Value],
 
 
 def values_of(model: Model, values: Mapping[str, Value]) -> dict[str, int]:
-    """The numbers of configuration entries; each is named as in the model or as in Kafka. Raises UsageError."""
+    """Return the numbers of configuration entries, named as in the model or as in Kafka. Raises UsageError."""
     found: dict[str, int] = {}
     for name, value in values.items():
         entry = entry_of(model, name, is_switch=False)
@@ -53,7 +53,7 @@ def values_of(model: Model, values: Mapping[str, Value]) -> dict[str, int]:
 
 
 def target_of(model: Named) -> str:
-    """The word that names a model on the command line."""
+    """Return the word that names a model on the command line."""
     if isinstance(model, Instance):
         model = model.model
     if isinstance(model, Model):
@@ -67,7 +67,7 @@ def _named(model: str | os.PathLike[str]) -> tuple[Model, str | None]:
 
 
 def _spelled(entry: Entry, value: Value) -> str:
-    """A value as it is spelled on the command line."""
+    """Return a value as the command line spells it."""
     if isinstance(value, bool):
         return "on" if value else "off"
     return spell(entry, value) if isinstance(value, IntEnum) else str(value)

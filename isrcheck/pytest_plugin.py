@@ -1,12 +1,12 @@
-"""A plugin of pytest: each property of a model is a test. docs/api.md shows its use.
+"""A plugin of pytest in which each property of a model is a test. docs/api.md shows how to use it.
 
     pytest --isrcheck model.py
     pytest --isrcheck "kafka protocol=2.1 bound=6 acks=all"
 
-In:  models, each with arguments of `isrcheck.check`: with the option, or in the ini setting `isrcheck`, one a line.
-Out: a test for each property; one that fails shows the trace. The tests of a model share one search.
+In:  models with arguments of `isrcheck.check`, from the option or from the ini setting `isrcheck`, one per line.
+Out: a test for each property; a failing test shows the trace. The tests of a model share one search.
 
-pytest loads this file whenever isrcheck is installed, so it imports nothing else until a model is named.
+pytest loads this file whenever isrcheck is installed, so it imports other modules only when a model is named.
 """
 
 from __future__ import annotations
@@ -23,33 +23,33 @@ if TYPE_CHECKING:
 
 MARKER = "isrcheck"
 IN_RANGE = "in_range"
-"""The property that every model has: that it stays within its declaration."""
+"""The built-in property of every model: no value or index leaves its declared range."""
 
 PASSED = ("PROVED", "HOLDS", "NO VIOLATION TO DEPTH", "REACHED", "PERMITTED")
 SKIPPED = ("n/a", "NOT REACHED TO DEPTH")
-"""Verdicts that say neither that a property is kept nor that it is broken."""
+"""The verdicts for which a test is skipped: they say neither that a property holds nor that it fails."""
 
 NUMBERS = {"bound": int, "threads": int, "seconds": float}
 TRUTHS = ("prove", "count_all")
 OPTIONS = {*NUMBERS, *TRUTHS, "protocol", "engine", "memory", "out"}
-"""The arguments of `isrcheck.check` that can be given, by what they are; every other one is a configuration entry."""
+"""The arguments of `isrcheck.check` that a user can give, by type; every other name is a configuration entry."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """The option and the ini setting that name models."""
-    says = "check a model: each property is a test; also 'MODEL NAME=VALUE ...', with arguments of isrcheck.check"
+    """Declare the option and the ini setting that name models."""
+    says = "check a model, with each property as a test; 'MODEL NAME=VALUE ...' sets arguments of isrcheck.check"
     parser.getgroup("isrcheck").addoption("--isrcheck", action="append", default=[], metavar="MODEL", help=says)
-    parser.addini("isrcheck", "models to check, one a line, as --isrcheck takes them", type="linelist", default=[])
+    parser.addini("isrcheck", "models to check, one per line, in the form of --isrcheck", type="linelist", default=[])
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Tests of models can be chosen: pytest -m isrcheck."""
-    config.addinivalue_line("markers", f"{MARKER}: the property of a model, checked by isrcheck")
+    """Declare the marker of these tests, so that `pytest -m isrcheck` selects them."""
+    config.addinivalue_line("markers", f"{MARKER}: a property of a model, checked by isrcheck")
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config, items: list[pytest.Item]) -> None:
-    """The tests of the models that are named come behind all others."""
+    """Append the tests of the named models after all other tests."""
     for words in [*config.getini("isrcheck"), *config.getoption("--isrcheck")]:
         checked: Checked = Checked.from_parent(session, name=words)
         report: pytest.CollectReport = checked.ihook.pytest_make_collect_report(collector=checked)
@@ -68,7 +68,7 @@ class Checked(pytest.Collector):
         self.arguments = {key: found.pop(key) for key in OPTIONS & found.keys()} | {"settings": found}
 
     def collect(self) -> Iterator[pytest.Item]:
-        """A test for each property of the model. Raises CollectError where there is no such model."""
+        """The test of each property of the model. Raises CollectError if there is no such model."""
         import isrcheck
 
         try:
@@ -84,14 +84,14 @@ class Checked(pytest.Collector):
 
     @cached_property
     def result(self) -> Result:
-        """What the search has found."""
+        """The result of the search, which runs only once."""
         import isrcheck
 
         return isrcheck.check(self.model, **self.arguments)
 
 
 def _argument(words: str, word: str) -> tuple[str, Any]:
-    """An argument of `isrcheck.check`. Raises pytest.UsageError."""
+    """Return the name and value of an argument of `isrcheck.check`. Raises pytest.UsageError."""
     name, equals, value = word.partition("=")
     if not equals or not name:
         raise pytest.UsageError(f"--isrcheck {words}: {word}: write it as NAME=VALUE, as in bound=6")
@@ -111,7 +111,7 @@ class CheckedProperty(pytest.Item):
     parent: Checked
 
     def runtest(self) -> None:
-        """Search, where that was not done yet, and judge this property."""
+        """Run the search if it has not run yet, and judge this property."""
         import isrcheck
 
         try:
@@ -127,18 +127,18 @@ class CheckedProperty(pytest.Item):
             raise BrokenPropertyError(_report(found, result))
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
-        """The trace instead of a traceback."""
+        """The trace, in place of a traceback."""
         if isinstance(excinfo.value, BrokenPropertyError):
             return str(excinfo.value)
         return super().repr_failure(excinfo, style)
 
     def reportinfo(self) -> tuple[str, int | None, str]:
-        """Where the test stands: the model and the property."""
+        """The location of the test: the model and the property."""
         return self.parent.model, None, f"{self.parent.name}: {self.name}"
 
 
 class BrokenPropertyError(AssertionError):
-    """A property is not kept, or is undecided; the message shows why."""
+    """A property fails or is undecided; the message shows why."""
 
 
 def _report(found: PropertyResult, result: Result) -> str:

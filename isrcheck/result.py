@@ -1,4 +1,4 @@
-"""What a search has found, as Python code and notebooks see it.
+"""The result of a search, as Python code and notebooks see it.
 
 In:  a run of `checker.session`, and its traces.
 Out: a `Result`, with a `PropertyResult` for every property.
@@ -21,11 +21,11 @@ from isrcheck.checker.session.text import Run
 
 @dataclass(frozen=True)
 class PropertyResult:
-    """What is known of one property.
+    """The result for one property.
 
-    `verdict` is one of the words of the verdict table; `text` also says at which step or to which depth. `trace` is the
-    shortest path that shows a violation or what is permitted; `permitted_trace` the one that is permitted where there
-    is a violation as well. `violating` is the number of violating states, or of transitions.
+    `verdict` is one of the words of the verdict table; `text` adds the step or the depth. `trace` is the shortest path
+    to a violation or, without a violation, to a permitted failure; `permitted_trace` is the path to a permitted failure
+    if there is a violation as well. `violating` is the number of violating states or transitions.
     """
 
     name: str
@@ -40,9 +40,9 @@ class PropertyResult:
 
 @dataclass(frozen=True)
 class Result:
-    """What one search has found; `run` is the value that `isrcheck.checker` works with.
+    """The result of one search; `run` is the value that `isrcheck.checker` uses.
 
-    `traces` holds a certified trace for every property that fails, whether it breaks a promise or is permitted.
+    `traces` holds a certified trace for every property that fails, whether the failure is a violation or permitted.
     """
 
     run: Run
@@ -55,17 +55,17 @@ class Result:
 
     @property
     def exit_code(self) -> int:
-        """What the command `check` would exit with: 0 where nothing that is promised is broken."""
+        """The exit code of `check` for this result: 0 if it is safe, 12 if a promise is violated."""
         return exit_code(self.run.word, strict=False, found=self.run.verdicts)
 
     @property
     def is_safe(self) -> bool:
-        """Whether nothing that is promised is broken, as far as was asked. What is undecided is not safe."""
+        """Whether no promise is broken within the limits of the search. An undecided result is not safe."""
         return self.exit_code == 0
 
     @property
     def properties(self) -> dict[str, PropertyResult]:
-        """What is known of each property, by its name."""
+        """The result for each property, by its name."""
         return {verdict.prop.name: self._property(verdict) for verdict in self.run.verdicts}
 
     @property
@@ -75,32 +75,32 @@ class Result:
 
     @property
     def depth(self) -> int:
-        """To which depth every state was judged; -1 where none was."""
+        """The depth up to which every state was judged; -1 if no state was."""
         return self.run.exploration.judged
 
     @property
     def is_exhaustive(self) -> bool:
-        """Whether the whole state space of these bounds was searched."""
+        """Whether the whole state space under this configuration was searched."""
         return self.run.exploration.exhausted
 
     @property
     def distinct(self) -> int | None:
-        """How many distinct states were found; None where Z3 alone was asked."""
+        """The number of distinct states; None if only Z3 searched."""
         return self._explored.distinct if self._explored else None
 
     @property
     def generated(self) -> int | None:
-        """How many transitions were taken; None where Z3 alone was asked."""
+        """The number of transitions taken; None if only Z3 searched."""
         return self._explored.generated if self._explored else None
 
     @property
     def states_per_level(self) -> tuple[int, ...] | None:
-        """How many new states each level has, the initial one first; None where Z3 alone was asked."""
+        """The number of new states in each level, the initial level first; None if only Z3 searched."""
         return tuple(self._explored.levels) if self._explored else None
 
     @property
     def seconds(self) -> float:
-        """How long the search took."""
+        """The duration of the search in seconds."""
         return self.run.exploration.seconds
 
     @property
@@ -118,7 +118,7 @@ class Result:
         return text.as_object(self.run)
 
     def show(self) -> None:
-        """Print the report, and each trace under it."""
+        """Print the report, followed by each trace."""
         print("\n\n".join([str(self), *(f"{name}\n{trace}" for name, trace in self.traces.items())]))
 
     def __str__(self) -> str:
@@ -128,7 +128,7 @@ class Result:
         return f"<Result of {title(self.run.exploration.instance)}: {text.verdict_line(self.run)}>"
 
     def _repr_html_(self) -> str:
-        """What a notebook shows: the report, and the page of each trace, folded up."""
+        """The report for a notebook, with the page of each trace folded up."""
         folded = [
             f"<details><summary>{html.escape(name)}</summary>{trace._repr_html_()}</details>"
             for name, trace in self.traces.items()

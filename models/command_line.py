@@ -1,6 +1,6 @@
-"""The parser that the commands share: bad input is one line with a cure, and every command knows --version.
+"""The argument parser of all commands: each error is one line with a cure, and every command has `--version`.
 
-In:  the words that a person typed. Out: what argparse makes of them; UsageError for everything else.
+In:  the words of the command line. Out: the parsed arguments of argparse, or a UsageError.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from isrcheck.models.messages.errors import UsageError
 from isrcheck.models.version import product
 
 LEAST_LIKENESS = 0.7
-"""How much alike two options are, of 1.0, where one may be meant by the other."""
+"""The least similarity (0 to 1) at which a known option is suggested for an unknown one."""
 
 
 def alike(option: str, known: Iterable[str]) -> str | None:
-    """The known option that is spelled most like this one, if one is similar enough."""
+    """Return the known option that is spelled most like `option`, or None if none is similar enough."""
     import difflib  # here, because only a mistake needs it
 
     name = option.partition("=")[0]
@@ -27,7 +27,7 @@ def alike(option: str, known: Iterable[str]) -> str | None:
 
 
 class ShowVersion(argparse.Action):
-    """Prints the version and ends the command. It is looked up only then."""
+    """Prints the version and ends the command. The version is looked up only when it is printed."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> NoReturn:
         """Print `isrcheck VERSION`."""
@@ -37,8 +37,8 @@ class ShowVersion(argparse.Action):
 
 @dataclass(frozen=True, kw_only=True)
 class Subcommand:
-    """A subcommand: its name, what the help says of it, three examples, and its module, which is imported when it was
-    asked for. The module's `add_options` declares its options, and sets what runs it as `run`."""
+    """A subcommand: its name, help text, examples and module, which is imported only when the subcommand is used. The
+    module's `add_options(parser)` declares the options, and sets the function to call as `run`."""
 
     name: str
     help: str
@@ -47,7 +47,7 @@ class Subcommand:
 
 
 class _ModelNames:
-    """The names of the models, spelled when they are printed."""
+    """The names of the models; the models are imported only when the names are printed."""
 
     def __str__(self) -> str:
         from isrcheck.models import registry
@@ -65,22 +65,21 @@ class Parser(argparse.ArgumentParser):
             self.add_argument("--version", action=ShowVersion, nargs=0, help="print the version and exit")
 
     def error(self, message: str) -> NoReturn:
-        """Raise the message, with the place where options are explained."""
+        """Raise UsageError with the message and a reference to `--help`."""
         raise UsageError(f"{message}; see {self.prog} --help")
 
     def add_subparsers(self, **more: Any) -> Any:
-        """Add the subcommands, whose parsers are found again by their names."""
+        """Add the subcommands, and keep their parsers by name for `refuse`."""
         self.subcommands = super().add_subparsers(parser_class=Parser, **more)
         return self.subcommands
 
     def add_model(self) -> None:
-        """Add the name of a model, which may be missing. Models are imported only for the help, which lists them."""
+        """Add the optional argument MODEL. Models are imported only for the help text, which lists them."""
         action = self.add_argument("target", nargs="?", metavar="MODEL", help="one of: %(models)s; or FILE.py")
         vars(action)["models"] = _ModelNames()
 
     def add_commands(self, subcommands: Sequence[Subcommand], words: Sequence[str] | None = None) -> None:
-        """Add subcommands. Only those that are among the words are imported, and get their options; all of them where
-        there are no words."""
+        """Add the subcommands. Import modules and declare options only for those named in `words` (None: for all)."""
         commands = self.add_subparsers(metavar="COMMAND", required=True)
         for one in subcommands:
             parser = commands.add_parser(
@@ -93,7 +92,7 @@ class Parser(argparse.ArgumentParser):
                 importlib.import_module(one.module).add_options(parser)
 
     def refuse(self, rest: Sequence[str], words: Sequence[str]) -> None:
-        """Raise UsageError where words are left over that no option takes. `words` are all that were typed."""
+        """Raise UsageError if `rest`, the words that no option takes, is not empty. `words` is the whole command."""
         if not rest:
             return
         option = next((word for word in rest if word.startswith("-")), None)
@@ -103,14 +102,14 @@ class Parser(argparse.ArgumentParser):
         self.error(f"unrecognized arguments: {' '.join(rest)}")
 
     def _parser_for(self, words: Sequence[str]) -> Parser:
-        """The parser of the subcommand that is named."""
+        """The parser of the subcommand that the command line names, or this parser."""
         commands: Mapping[str, Parser] = {} if self.subcommands is None else self.subcommands.choices
         return next((commands[word] for word in words if word in commands), self)
 
     def declared(self) -> list[argparse.Action]:
-        """Every option and argument, as argparse keeps it."""
+        """The declared options and arguments, as argparse actions."""
         return self._actions
 
     def options(self) -> list[str]:
-        """Every option, as it is typed."""
+        """The declared options as typed, such as `--bound`."""
         return [option for action in self.declared() for option in action.option_strings]

@@ -1,8 +1,8 @@
-"""The vocabulary of a log, shared by the models that have one.
+"""Operations on logs, shared by the models that have one.
 
-A model that uses it declares `log_record[replica][offset]`, `log_epoch[replica][offset]` and `log_end_offset[replica]`,
-with NONE in every cell outside the log (from the log end offset on, and below the log start offset if there is one),
-and the bounds `replicas` and `log_size`.
+A model that uses them declares `log_record[replica][offset]`, `log_epoch[replica][offset]` and
+`log_end_offset[replica]`, with NONE in every cell outside the log (from the log end offset on, and below the log start
+offset if there is one), and the bounds `replicas` and `log_size`.
 """
 
 from isrcheck.models.language import NONE
@@ -13,7 +13,7 @@ def has_entry(s, r, offset):
 
 
 def same_entry(s, a, b, offset):
-    """Both hold the same entry at this offset."""
+    """Both replicas hold the same entry at this offset."""
     return (
         has_entry(s, a, offset)
         and has_entry(s, b, offset)
@@ -29,7 +29,7 @@ def append_entry(s, r, record, epoch):
 
 
 def cut_log(s, r, end_offset):
-    """Cut a log at `end_offset`. Cells above it are emptied, so that equal logs are equal states."""
+    """Cut a log at `end_offset`. Cells from there on are emptied, so that equal logs are equal states."""
     for offset in range(s.log_size):
         if offset >= end_offset:
             s.log_record[r][offset] = NONE
@@ -38,7 +38,7 @@ def cut_log(s, r, end_offset):
 
 
 def logs_match(s):
-    """The same offset and epoch on two replicas means the same entries up to there, from the larger log start on."""
+    """Two replicas with the same epoch at an offset have equal logs up to there, from the larger log start on."""
     return all(
         same_entry(s, a, b, below)
         for a in range(s.replicas)

@@ -21,7 +21,7 @@ from isrcheck.models.messages.errors import UsageError
 from isrcheck.models.messages.printable import escaped
 
 FAMILIES = {"kafka": "isrcheck.models.kafka", "published": "isrcheck.models.published"}
-"""Models whose package assembles a base and its variants into `MODEL`."""
+"""The models whose package assembles a base and its variants into `MODEL`."""
 
 SINGLE = {"examples/two_phase_commit": "isrcheck.models.examples.two_phase_commit"}
 """Models that consist of one module."""
@@ -34,7 +34,7 @@ def names() -> list[str]:
 
 
 def load(name: str) -> tuple[Model, str | None]:
-    """The model of this name, and the protocol that the name contains. Raises UsageError."""
+    """Return the model with this name, and the protocol that the name contains. Raises UsageError."""
     family, _, protocol = name.partition("/")
     if name in SINGLE:
         return _single(name), None
@@ -52,9 +52,9 @@ def _single(name: str) -> Model:
 
 
 def load_file(path: Path) -> Model:
-    """The user's model in FILE.py, which is executed. Raises UsageError, LanguageError."""
+    """Load and return the user's model in FILE.py, which is executed. Raises UsageError, LanguageError."""
     if path.suffix != ".py" or not path.is_file():
-        raise UsageError(f"{path}: not a Python file that exists; give the path of a model, such as my_protocol.py")
+        raise UsageError(f"{path}: there is no such Python file; give the path of a model, such as my_protocol.py")
     # Files with the same name become different modules, and none of them hides an installed module.
     unique = hashlib.sha256(os.fsencode(path.resolve())).hexdigest()[:12]
     specification = importlib.util.spec_from_file_location(f"isrcheck_model_{unique}", path.resolve())
@@ -63,7 +63,7 @@ def load_file(path: Path) -> Model:
     sys.modules[specification.name] = module
     # Helper modules beside the file can be imported by their plain names.
     sys.path.insert(0, str(path.resolve().parent))
-    # Python trusts compiled code by date and size alone; here the source is read every time.
+    # Python checks only date and size of compiled code; here the source is read every time.
     kept = sys.dont_write_bytecode, sys.pycache_prefix
     sys.dont_write_bytecode, sys.pycache_prefix = True, os.devnull
     before = dict(vars(builtins))

@@ -1,9 +1,9 @@
 """The reference semantics: plain CPython calls a model's functions on one state at a time.
 
 In:  an `Instance`, the cells of a state, a step.
-Out: successors and truth values. Every engine has to agree with this file, and every trace is certified by it.
+Out: successors and truth values. Every engine has to agree with this file, which certifies every trace.
 
-This is slow and obviously right: a state is a list of whole numbers behind an object that checks every index and every
+It is slow and obviously right: a state is a list of whole numbers behind an object that checks every index and every
 written value, so that nothing wraps around and no value leaves its declared range.
 """
 
@@ -50,12 +50,12 @@ class State:
 
     @property
     def cells(self) -> Cells:
-        """The state as numbers."""
+        """The cells of the state, as numbers."""
         return tuple(self._cells)
 
 
 class _ArrayView:
-    """An array field, or a part of it, that is indexed further."""
+    """An array field, or one of its rows, that still needs an index."""
 
     __slots__ = ("_cells", "_depth", "_layout", "_offset")
 
@@ -102,9 +102,9 @@ def _store(cells: list[int], layout: FieldLayout, offset: int, value: int) -> No
 
 
 def take(instance: Instance, cells: Cells, step: Step) -> Cells | None:
-    """The state after `step`, or None if a guard is false or the protocol lacks the action.
+    """Return the state after `step`, or None if a guard is false or the protocol lacks the action.
 
-    Raises ModelError, with the step and the state, if the model leaves its declaration.
+    Raises ModelError, with the step and the state, if a value or an index leaves its declared range.
     """
     function = instance.function(step.action_index)
     if function is None:
@@ -122,7 +122,7 @@ def take(instance: Instance, cells: Cells, step: Step) -> Cells | None:
 
 
 def successors(instance: Instance, cells: Cells) -> Iterator[tuple[Step, Cells]]:
-    """Every enabled step with its successor state, in the order of the steps."""
+    """Every enabled step in this state with its successor state, in the order of the steps."""
     for step in instance.steps:
         after = take(instance, cells, step)
         if after is not None:
@@ -130,12 +130,12 @@ def successors(instance: Instance, cells: Cells) -> Iterator[tuple[Step, Cells]]
 
 
 def holds(instance: Instance, prop: Property, cells: Cells) -> bool:
-    """Whether a property of states is true in this state."""
+    """Whether a property of states is true in this state. Raises ModelError if the property errs."""
     return _ask(prop, State(instance, cells))
 
 
 def holds_step(instance: Instance, prop: Property, before: Cells, step: Step, after: Cells) -> bool:
-    """Whether a property of transitions is true of this transition."""
+    """Whether a property of transitions is true of this transition. Raises ModelError if the property errs."""
     arguments: list[Any] = [State(instance, before), State(instance, after)]
     if len(prop.function.parameters) == 3:
         arguments.append(Taken(instance, step))
@@ -143,7 +143,7 @@ def holds_step(instance: Instance, prop: Property, before: Cells, step: Step, af
 
 
 class Taken:
-    """The action of a step, which compares equal to the action's name in a model."""
+    """The action of a step; it equals the action's name in a model."""
 
     def __init__(self, instance: Instance, step: Step) -> None:
         self._action = instance.model.actions[step.action_index].name
@@ -155,7 +155,7 @@ class Taken:
 
 
 def is_permitted(instance: Instance, prop: Property, cells: Cells) -> bool:
-    """Whether the configuration permits a failure of the property in this state."""
+    """Whether the configuration permits the property to fail in this state."""
     return prop.permitted is not None and _ask(prop, State(instance, cells), function=prop.permitted)
 
 

@@ -1,4 +1,4 @@
-"""Configures a model from a command line: its name, its protocol, and a value for each of its entries.
+"""Builds an instance from a command line: a model's name, its protocol, and a value for each of its entries.
 
 In:  the parsed arguments (`ModelArguments`) of a command that has options of its own.
 Out: an `Instance`; and, in the other direction, the words that configure an instance.
@@ -24,71 +24,71 @@ from isrcheck.models.messages.errors import UsageError
 
 
 class ModelArguments(Protocol):
-    """The arguments about a model; `rest` are words that may be options of the model itself."""
+    """The arguments about a model; `rest` contains words that may be options of the model itself."""
 
     @property
     def target(self) -> str | None:
-        """A name, or FILE.py."""
+        """The name of a built-in model, or FILE.py."""
 
     @property
     def protocol(self) -> str | None:
-        """The protocol, if the model has several."""
+        """The name of the protocol, if one is given."""
 
     @property
     def settings(self) -> tuple[str, ...]:
-        """Settings, each as NAME=VALUE."""
+        """The values of `--set`, each as NAME=VALUE."""
 
     @property
     def switches(self) -> tuple[str, ...]:
-        """Switches, each as NAME=VALUE."""
+        """The values of `--switch`, each as NAME=VALUE."""
 
     @property
     def swaps(self) -> tuple[str, ...]:
-        """Actions, each as ACTION=PROTOCOL."""
+        """The values of `--swap`, each as ACTION=PROTOCOL."""
 
     @property
     def rest(self) -> tuple[str, ...]:
-        """The remaining words."""
+        """The remaining words of the command line."""
 
 
 @dataclass(frozen=True)
 class Command:
-    """A command and its own options, which a model's entry cannot have."""
+    """A command's name and its own options, whose names a model's entries cannot have."""
 
     name: str
     reserved: tuple[str, ...]
 
 
 def model_of(asked: ModelArguments) -> tuple[Model, str | None]:
-    """The named model, or the one in FILE.py, and the protocol that its name contains. Raises UsageError."""
+    """Return the named model, or the one in FILE.py, and the protocol that its name contains. Raises UsageError."""
     assert asked.target is not None
     return model_named(asked.target)
 
 
 def model_named(target: str) -> tuple[Model, str | None]:
-    """The model for a word of the command line, and the protocol that the word contains. Raises UsageError."""
+    """Return the model that a word names, and the protocol that the word contains. Raises UsageError."""
     if target.endswith(".py"):
-        # Output that the file prints while it is loaded is not part of our output.
+        # What the file prints while it is loaded is not part of the command's output.
         with redirect_stdout(sys.stderr):
             return registry.load_file(Path(target)), None
     return registry.load(target)
 
 
 def instance_of(asked: ModelArguments, command: Command) -> Instance:
-    """The model with everything that was set for it. Raises UsageError."""
+    """Return the model with its protocol, configuration and swapped actions. Raises UsageError."""
     model, named = model_of(asked)
     return model.instance(protocol_of(asked, named), values_of(model, asked, command), swaps_of(asked))
 
 
 def protocol_of(asked: ModelArguments, named: str | None) -> str | None:
-    """The given protocol, or the one that the model's name contains. Raises UsageError."""
+    """Return the given protocol, or the one that the model's name contains. Raises UsageError."""
     if named is not None and asked.protocol is not None and named != asked.protocol:
-        raise UsageError(f"{asked.target} is protocol {named} already; leave --protocol {asked.protocol} out")
+        raise UsageError(f"{asked.target} is already protocol {named}; leave --protocol {asked.protocol} out")
     return asked.protocol or named
 
 
 def values_of(model: Model, asked: ModelArguments, command: Command) -> dict[str, int]:
-    """Every entry that is set on the command line, with its value. Raises UsageError."""
+    """Return the value of every entry that the command line sets. Raises UsageError."""
     values: dict[str, str] = {}
     for name, value in _given(model, asked, command):
         if values.setdefault(name, value) != value:
@@ -97,7 +97,7 @@ def values_of(model: Model, asked: ModelArguments, command: Command) -> dict[str
 
 
 def swaps_of(asked: ModelArguments) -> dict[str, str]:
-    """The swapped actions, each with the protocol whose version is used. Raises UsageError."""
+    """Return the swapped actions, each with the protocol whose version is used. Raises UsageError."""
     return dict(_pair("--swap", pair) for pair in asked.swaps)
 
 
@@ -109,7 +109,7 @@ def _pair(option: str, text: str) -> tuple[str, str]:
 
 
 def entry_of(model: Model, name: str, *, is_switch: bool) -> str:
-    """The entry that a person means; Kafka's own spelling, such as `min.insync.replicas`, is accepted."""
+    """Return the name of an entry; Kafka's spelling, such as `min.insync.replicas`, is accepted. Raises UsageError."""
     entry = name if name in model.entries else name.replace(".", "_").replace("-", "_")
     candidates = [one for one in model.entries if one.isupper() == is_switch] if is_switch else list(model.entries)
     if entry not in candidates:
@@ -120,7 +120,7 @@ def entry_of(model: Model, name: str, *, is_switch: bool) -> str:
 
 
 def _given(model: Model, asked: ModelArguments, command: Command) -> Iterator[tuple[str, str]]:
-    """Every entry that is set on the command line, with its text, as often as it is set."""
+    """The name and text of every entry that the command line sets, as often as it is set."""
     for name, values in _own_options(model, asked.rest, command).items():
         for value in values:
             yield name, value
@@ -136,9 +136,13 @@ def _own_options(model: Model, rest: Sequence[str], command: Command) -> Mapping
     for name, entry in model.entries.items():
         if entry.option is not None:
             if not re.fullmatch(r"--[a-z][a-z0-9-]*", entry.option):
-                raise UsageError(f"{model.path}: option {entry.option!r} of {name}: write it as in option='--replicas'")
+                raise UsageError(
+                    f"{model.path}: the option of {name} is {entry.option!r}; write it as in option='--replicas'"
+                )
             if entry.option in taken:
-                raise UsageError(f"{model.path}: option {entry.option} of {name} is that of {taken[entry.option]}")
+                raise UsageError(
+                    f"{model.path}: {name} has the option {entry.option} of {taken[entry.option]}; rename it"
+                )
             taken[entry.option] = name
             parser.add_argument(entry.option, dest=name, action="append")
     known, unknown = parser.parse_known_args(list(rest))
@@ -155,13 +159,13 @@ def _own_options(model: Model, rest: Sequence[str], command: Command) -> Mapping
 
 
 def words_of_name(target: str, instance: Instance) -> list[str]:
-    """The words that name a model and its protocol."""
+    """Return the words that name a model and its protocol."""
     is_named = not instance.protocol.name or target.endswith(f"/{instance.protocol.name}")
     return [target] if is_named else [target, "--protocol", instance.protocol.name]
 
 
 def words_of_values(instance: Instance) -> list[str]:
-    """The words that set every entry that differs from its default."""
+    """Return the words that set every entry that differs from its default."""
     words = []
     usual = dict(instance.model.instance(instance.protocol.name).configuration.items())
     for name, value in instance.configuration.items():

@@ -1,9 +1,9 @@
 """Starts a command: from the first instant, Ctrl-C ends it with one line, and closed streams do no harm.
 
-In:  the name of a command, and a function that imports it.
-Out: its exit code.
+In:  the name of a command, and a function that imports the command's code.
+Out: the command's exit code.
 
-Importing takes a second, in which no work has begun: during it, Ctrl-C ends the process at once, in any code.
+Importing takes a second, in which no work has begun: during it, Ctrl-C ends the process at once.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ INTERRUPTED = 130
 
 
 def run(name: str, load: Callable[[float], Callable[[], int]]) -> int:
-    """Run a command and return its exit code. `load` gets the start time, and imports the code of the command."""
+    """Run a command and return its exit code. `load` receives the start time, and imports and returns the command."""
     began = time.monotonic()
 
     def leave(_number: int = 0, _frame: FrameType | None = None) -> NoReturn:
@@ -48,12 +48,12 @@ def run(name: str, load: Callable[[float], Callable[[], int]]) -> int:
 
 
 def _show_version() -> int:
-    """Print the version before anything else is imported."""
+    """Print the version without importing anything else first."""
     import contextlib
 
     from isrcheck.models.version import product
 
-    with contextlib.suppress(OSError):  # nobody may read it
+    with contextlib.suppress(OSError):  # the reader may have closed the pipe
         os.write(1, f"{product()}\n".encode())
     return 0
 
@@ -69,7 +69,7 @@ def open_streams() -> None:
 
 
 def _quiet(hook: Callable[[Any], object]) -> Callable[[Any], object]:
-    """Python drops and prints an exception that is raised in a callback from C. Note an interrupt instead."""
+    """Wrap Python's hook for exceptions raised in callbacks from C, so that it does not print an interrupt."""
 
     def tell(unraisable: Any) -> None:
         if isinstance(unraisable.exc_value, Exception):

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def main() -> int:
-    """Run `trace` and return its exit code."""
+    """Run `trace`, and return its exit code."""
     return run("trace", _load)
 
 

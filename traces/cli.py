@@ -1,6 +1,6 @@
 """The command `trace`: shows, draws, compares, slices and lists trace files, and walks through a model.
 
-In:  arguments; trace files, which may be damaged or written by other tools.
+In:  the arguments; trace files, which may be damaged or written by other tools.
 Out: text, and an exit code: 0; 1 if two traces differ; 2 for bad input (one line on stderr); 130 after Ctrl-C.
 """
 
@@ -19,7 +19,7 @@ PACKAGE = "isrcheck.traces.command"
 SUBCOMMANDS = (
     Subcommand(
         name="show",
-        help="one line per step, then why the property fails",
+        help="print one line per step, then why the property fails",
         module=f"{PACKAGE}.show",
         examples=(
             "trace show counterexamples/latest",
@@ -39,7 +39,7 @@ SUBCOMMANDS = (
     ),
     Subcommand(
         name="diff",
-        help="show where two traces of one model part; exit code 1 if they do",
+        help="show how two traces of one model differ; exit code 1 if they do",
         module=f"{PACKAGE}.diff",
         examples=(
             "trace diff counterexamples/latest counterexamples/latest",
@@ -59,7 +59,7 @@ SUBCOMMANDS = (
     ),
     Subcommand(
         name="list",
-        help="one line per trace",
+        help="print one line per trace of a folder",
         module=f"{PACKAGE}.list",
         examples=("trace list", "trace list counterexamples", "trace list mine"),
     ),
@@ -97,7 +97,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _arguments(words: Sequence[str]) -> argparse.Namespace:
-    """Parse the arguments; unknown options are left to the model's options if the command takes a model."""
+    """Parse the arguments; options that are unknown here are left to the model if the subcommand takes one."""
     found = parser(words)
     arguments, rest = found.parse_known_args(words)
     if "takes_rest" not in arguments:
@@ -107,8 +107,7 @@ def _arguments(words: Sequence[str]) -> argparse.Namespace:
 
 
 def parser(words: Sequence[str] | None = None) -> Parser:
-    """The parser of the command, with the options of the subcommands that are among the words (all where none are
-    given)."""
+    """The parser of the command; only the subcommands in `words` get their options (all if `words` is None)."""
     found = Parser(prog="trace", description="Show the traces that check has written.")
     found.add_commands(SUBCOMMANDS, words)
     return found

@@ -1,10 +1,10 @@
 """The matrix: every generation against every property, compared with the recorded verdicts.
 
-In:  models/verdicts.toml, and a search for each of its runs, to the requested bound or as deep as the record.
-Out: for each cell whether it is as recorded; the text of the matrix, and the object that `--json` prints.
+In:  models/verdicts.toml, and one search for each recorded run, to the requested bound or to the recorded depth.
+Out: for each cell, whether it agrees with the record; the matrix as text, and the object that `--json` prints.
 
 A generation has one unnamed run with the default configuration of the matrix, and may have named runs. A named run has
-its own configuration and a list of properties; the unnamed run judges all others. So each cell comes from one run.
+its own configuration and judges a list of properties; the unnamed run judges the rest, so each cell has one run.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ KEYS = {
 
 @dataclass(frozen=True)
 class RecordedRun:
-    """One recorded run: the instance, the properties it judges, the depths of its violations and permitted failures.
+    """One recorded run: its instance, the properties that it judges, the depths of violations and permitted failures.
 
-    `explored` is the recorded depth (None: exhaustive, with `states` as the number of states if it is recorded);
-    `proved` are the properties that are proved at any depth.
+    `explored` is the recorded depth, or None for an exhaustive search; `states` is the number of states of an
+    exhaustive search, if it is recorded. `proved` are the properties that are proved at any depth.
     """
 
     instance: Instance
@@ -55,7 +55,7 @@ class RecordedRun:
     states: int | None
     proved: tuple[str, ...] = ()
     digest: str | None = None
-    """The digest of the model at the time of the record."""
+    """The digest of the model when its verdicts were recorded."""
 
     @property
     def is_of_another_model(self) -> bool:
@@ -64,7 +64,7 @@ class RecordedRun:
 
     @property
     def column(self) -> str:
-        """The column of the run in the matrix."""
+        """The heading of the run's column in the matrix: the model and its generation."""
         return " ".join(part for part in (self.instance.model.name, self.instance.protocol.name) if part)
 
     @property
@@ -74,32 +74,32 @@ class RecordedRun:
 
     @cached_property
     def differs(self) -> str:
-        """The entries that differ from the default configuration, as they are written on the command line."""
+        """The configuration entries that differ from their defaults, as written on the command line."""
         usual = configuration_of(self.instance.model.instance(self.instance.protocol.name))
         own = configuration_of(self.instance)
         return ", ".join(f"{name}={value}" for name, value in own.items() if value != usual[name])
 
     @property
     def reach(self) -> str:
-        """How far the recorded search went, in words."""
+        """The depth of the recorded search, in words."""
         if self.explored is not None:
             return f"to depth {self.explored}"
         return EXHAUSTED if self.states is None else f"{EXHAUSTED}, {counted(self.states, 'state')}"
 
     def limits(self, left: Limits, runs_left: int) -> Limits:
-        """The limits of this run if `runs_left` runs share the remaining ones."""
+        """Return the limits of this run. `left` are the remaining limits, which `runs_left` runs share."""
         depth = self.explored if left.depth is None else left.depth
         seconds = None if left.seconds is None else left.seconds / runs_left
         return replace(left, depth=depth, seconds=seconds)
 
     def only_judged(self, run: Run) -> Run:
-        """The run with the verdicts that the matrix takes from it, and with `in_range`, which is never recorded."""
+        """Return the run with only the verdicts on the properties that it judges and on `in_range`."""
         judged = (*self.judges, IN_RANGE.name)
         return replace(run, verdicts=[verdict for verdict in run.verdicts if verdict.prop.name in judged])
 
 
 class Match(Enum):
-    """How a cell compares with its record, gravest first."""
+    """The result of comparing a cell with its record, gravest first."""
 
     NEW = "not recorded"
     MISSING = "recorded, but not found"
@@ -114,7 +114,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class MatrixFound:
-    """The record, and those of its instances that were searched."""
+    """All recorded runs, and the finished runs, each with its record."""
 
     records: list[RecordedRun]
     pairs: list[Pair]
@@ -124,7 +124,7 @@ class MatrixFound:
 
 
 def recorded(path: Path | None = None) -> list[RecordedRun]:
-    """The recorded runs. Raises UsageError if the file is damaged, or assigns a property to two runs."""
+    """Return the recorded runs. Raises UsageError if the file is damaged, or assigns a property to two runs."""
     path = path or RECORD
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -171,7 +171,7 @@ def _recorded(
                 f"{name} has a depth or a proof in a run of {model.name} {protocol} that does not judge it"
             )
     if not all(type(number) is int for number in (*run["violated"].values(), *run["permitted"].values(), states or 0)):
-        raise UsageError(f"a run of {model.name} {protocol} gives a depth, or states, that is no number")
+        raise UsageError(f"a run of {model.name} {protocol} has a depth or a number of states that is no integer")
     explored = None if run["explored"] == EXHAUSTED else int(run["explored"])
     instance = model.instance(protocol, values)
     depths = run["violated"], run["permitted"]
@@ -179,12 +179,12 @@ def _recorded(
 
 
 def _refuse_doubles(path: Path, run: RecordedRun, runs: Sequence[RecordedRun]) -> None:
-    """Check that each cell comes from exactly one run of a generation."""
+    """Raise UsageError unless each cell comes from exactly one run of a generation."""
     for name in run.judges:
         if sum(name in other.judges for other in runs) > 1:
-            raise UsageError(f"{path}: {name} is in two runs of {run.column}; leave it in one of them")
+            raise UsageError(f"{path}: {name} is in two runs of {run.column}; keep {name} in one of them")
     if sum(not other.name for other in runs) != 1:
-        raise UsageError(f"{path}: {run.column} needs one run without a name, for what no other run judges")
+        raise UsageError(f"{path}: {run.column} needs exactly one run without a name; correct the file")
     if run.name and sum(other.name == run.name for other in runs) > 1:
         raise UsageError(f"{path}: two runs of {run.column} have the name {run.name}; rename one")
 
@@ -193,7 +193,7 @@ def _refuse_doubles(path: Path, run: RecordedRun, runs: Sequence[RecordedRun]) -
 
 
 def judge(record: RecordedRun, run: Run, verdict: Verdict) -> Match:
-    """Compare one cell with its record. An unreachable `sometimes` property counts as missing."""
+    """Compare one verdict of a run with its record. An unreachable `sometimes` property is MISSING."""
     if verdict.prop.kind is Kind.SOMETIMES:
         return Match.MISSING if verdict.word is Word.UNREACHABLE else Match.SAME
     name = verdict.prop.name
@@ -219,7 +219,7 @@ def judge(record: RecordedRun, run: Run, verdict: Verdict) -> Match:
 
 
 def judged(record: RecordedRun, run: Run) -> list[Match | None]:
-    """Compare every verdict of a run with its record; None for a `sometimes` property without a difference."""
+    """Compare every verdict of a run with its record; None for a `sometimes` property that is as recorded."""
     return [
         None if verdict.prop.kind is Kind.SOMETIMES and match is Match.SAME else match
         for verdict in run.verdicts
@@ -228,13 +228,13 @@ def judged(record: RecordedRun, run: Run) -> list[Match | None]:
 
 
 def has_other_states(record: RecordedRun, run: Run) -> bool:
-    """Whether an exhaustive search found another number of states than is recorded."""
+    """Whether an exhaustive search found a number of states that differs from the recorded one."""
     exploration = run.explored
     return record.states is not None and exploration.exhausted and exploration.distinct != record.states
 
 
 def worst(records: Sequence[RecordedRun], pairs: Sequence[Pair]) -> Match:
-    """The gravest comparison of all cells; a run that did not take place is undecided."""
+    """Return the gravest comparison of all cells; a run that did not take place is undecided."""
     matches = {match for record, run in pairs for match in judged(record, run)}
     if any(has_other_states(record, run) for record, run in pairs):
         matches.add(Match.MISSING)
@@ -249,19 +249,19 @@ def worst(records: Sequence[RecordedRun], pairs: Sequence[Pair]) -> Match:
 
 
 NOT_SEARCHED = "UNDECIDED, not searched"
-NOT_ATTEMPTED = "not attempted: check --prove"
+NOT_ATTEMPTED = "no proof attempted (use check MODEL --prove)"
 
 CLOSING = {
     Match.SAME: "as recorded: every cell agrees with models/verdicts.toml",
     Match.OPEN: "UNDECIDED: a search was cut short before its bound",
     Match.MISSING: "NOT FOUND: a recorded violation, `sometimes` property or number of states was not found",
-    Match.STALE: "UNEXPECTED: every cell agrees with models/verdicts.toml, which was recorded of another model",
+    Match.STALE: "UNEXPECTED: every cell agrees with models/verdicts.toml, but the model has changed since then",
     Match.NEW: "VIOLATED: a failure was found that is not recorded",
 }
 
 
 def cell(verdict: Verdict, run: Run) -> str:
-    """The text of a cell."""
+    """Return the text of a cell."""
     match verdict.word:
         case Word.NO_VIOLATION:
             return f"none to {verdict.depth}"
@@ -274,7 +274,7 @@ def cell(verdict: Verdict, run: Run) -> str:
 
 
 def text(records: Sequence[RecordedRun], pairs: Sequence[Pair]) -> str:
-    """The matrix, its bounds, how far each run went, the traces, and the differences from the record."""
+    """Return the matrix as text: cells, bounds, depths of the runs, proofs, traces, and the comparison's result."""
     lines = [*table(_rows(records, pairs)), ""]
     lines += [*_bounds(records), *_configurations(records), *_reaches(records, pairs)]
     lines += _proofs(pairs)
@@ -284,10 +284,10 @@ def text(records: Sequence[RecordedRun], pairs: Sequence[Pair]) -> str:
 
 
 def _changed(records: Sequence[RecordedRun]) -> list[str]:
-    """The models that have changed since their verdicts were recorded."""
+    """Return a line for each model that has changed since its verdicts were recorded."""
     models = {record.instance.model.name: record for record in records if record.is_of_another_model}
     return [
-        f"models/verdicts.toml was recorded of another {name} (digest {(record.digest or '')[:8]}, now"
+        f"{name} has changed since models/verdicts.toml was recorded (digest {(record.digest or '')[:8]}, now"
         f" {record.instance.model.digest[:8]}): check every cell, then write {name} = "
         f'"{record.instance.model.digest}" under [digest] in that file'
         for name, record in models.items()
@@ -295,7 +295,7 @@ def _changed(records: Sequence[RecordedRun]) -> list[str]:
 
 
 def _rows(records: Sequence[RecordedRun], pairs: Sequence[Pair]) -> list[list[str]]:
-    """The table: a row for each property, a column for each generation."""
+    """Return the table: a row for each property, a column for each generation."""
     cells = {(prop.name, record.column): NOT_SEARCHED for record in records for prop in promised(record)}
     for record, run in pairs:
         for verdict in run.verdicts:
@@ -309,7 +309,7 @@ def _rows(records: Sequence[RecordedRun], pairs: Sequence[Pair]) -> list[list[st
 def arrange(
     records: Sequence[RecordedRun], cells: Mapping[tuple[str, str], T], empty: T
 ) -> tuple[list[str], list[tuple[str, list[T]]]]:
-    """Arrange cells by property and generation: the columns, and the properties with their rows."""
+    """Return the columns, and a row of cells for each property; `cells` are keyed by property and column."""
     columns = list(dict.fromkeys(record.column for record in records))
     order = dict.fromkeys(prop.name for record in records for prop in record.instance.model.properties)
     names = [name for name in (*order, IN_RANGE.name) if any(name == known for known, _ in cells)]
@@ -317,18 +317,18 @@ def arrange(
 
 
 def promised(record: RecordedRun) -> list[Property]:
-    """The properties of a run that have a row in the matrix."""
+    """Return the properties of a run that have a row in the matrix."""
     known = {prop.name: prop for prop in record.instance.model.properties}
     return [known[name] for name in record.judges if known[name].kind is not Kind.SOMETIMES]
 
 
 def mark_of(match: Match, verdict: Verdict) -> str:
-    """How a cell differs from its record; empty if it does not, or if the cell says so itself."""
+    """Return the remark for a cell that differs from its record; empty if it agrees or is undecided."""
     return "" if match is Match.SAME or verdict.word is Word.UNDECIDED else match.value
 
 
 def _bounds(records: Sequence[RecordedRun]) -> list[str]:
-    """The default sizes, client settings and budgets of the cells; each generation has its own switches."""
+    """Return lines with the default sizes, client settings and fault budgets, without the protocol switches."""
     groups: dict[str, list[str]] = {}
     for record in records:
         usual = configuration_of(record.instance.model.instance(record.instance.protocol.name))
@@ -342,7 +342,7 @@ def _bounds(records: Sequence[RecordedRun]) -> list[str]:
 
 
 def _configurations(records: Sequence[RecordedRun]) -> list[str]:
-    """The configurations that differ from the default, with their properties and generations."""
+    """Return lines with the configurations that differ from the default, their properties and generations."""
     groups: dict[tuple[str, str], list[str]] = {}
     for record in records:
         kinds = {prop.name: prop.kind for prop in record.instance.model.properties}
@@ -354,7 +354,7 @@ def _configurations(records: Sequence[RecordedRun]) -> list[str]:
 
 
 def _reaches(records: Sequence[RecordedRun], pairs: Sequence[Pair]) -> list[str]:
-    """The exhaustive runs, whose cells hold for every behaviour, and how far the other runs went."""
+    """Return a line with the exhaustive runs, and a line with the depths of the other runs."""
     whole = []
     part: dict[str, list[str]] = {}
     for record, run in pairs:
@@ -373,8 +373,7 @@ def _reaches(records: Sequence[RecordedRun], pairs: Sequence[Pair]) -> list[str]
 
 
 def _proofs(pairs: Sequence[Pair]) -> list[str]:
-    """The proved properties, with their generations and the scopes of the proofs; the proofs that were not
-    attempted."""
+    """Return lines with the proved properties, their generations and scopes, and with the proofs not attempted."""
     lines = []
     for (names, bounds), columns in _proved(pairs).items():
         lines.append(f"proved {names} in {', '.join(columns)}: {bounds}")
@@ -383,7 +382,7 @@ def _proofs(pairs: Sequence[Pair]) -> list[str]:
 
 
 def _proved(pairs: Sequence[Pair]) -> dict[tuple[str, str], list[str]]:
-    """The generations with proved properties, grouped by these properties and the scope of the proofs."""
+    """Return the generations with proved properties, grouped by these properties and the scope of the proofs."""
     groups: dict[tuple[str, str], list[str]] = {}
     for record, run in pairs:
         names: dict[str, list[str]] = {}
@@ -396,7 +395,7 @@ def _proved(pairs: Sequence[Pair]) -> dict[tuple[str, str], list[str]]:
 
 
 def _unattempted(pairs: Sequence[Pair]) -> dict[str, list[str]]:
-    """The generations in which no proof was attempted, by property."""
+    """Return the generations in which no proof was attempted, by property."""
     groups: dict[str, list[str]] = {}
     for record, run in pairs:
         for verdict in run.verdicts:
@@ -406,7 +405,7 @@ def _unattempted(pairs: Sequence[Pair]) -> dict[str, list[str]]:
 
 
 def _run_lines(record: RecordedRun, run: Run) -> list[str]:
-    """The totals of one run, its faults, its `sometimes` properties, and its traces."""
+    """Return lines with the totals, the faults, the `sometimes` properties and the traces of one run."""
     exploration = run.explored
     sought = [v for v in run.verdicts if v.prop.kind is Kind.SOMETIMES and v.word is not Word.NOT_APPLICABLE]
     reached = [verdict for verdict in sought if verdict.word is Word.REACHED]
@@ -427,7 +426,7 @@ def _run_lines(record: RecordedRun, run: Run) -> list[str]:
 
 
 def as_objects(records: Sequence[RecordedRun], pairs: Sequence[Pair]) -> dict[str, Any]:
-    """The object for `--json`: the runs, the cells, the gravest comparison and the gravest verdict."""
+    """Return the object for `--json`: the runs, the cells, the gravest comparison and the gravest verdict."""
     words = {run.word for _, run in pairs}
     if len(pairs) < len(records):
         words.add(Word.UNDECIDED)
@@ -459,7 +458,7 @@ def _cell_object(record: RecordedRun, run: Run, verdict: Verdict, match: Match) 
 
 
 def _proof_word(verdict: Verdict) -> str | None:
-    """The outcome of a proof: for every length, at any depth, not proved, not attempted; None if none was needed."""
+    """Return the outcome of a proof for `--json`; None if the verdict needs no proof."""
     if verdict.proof is not None:
         return "every length" if verdict.proof.every_length else "any depth"
     return "not proved" if verdict.is_unproved else "not attempted" if verdict.is_unattempted else None

@@ -1,7 +1,7 @@
-"""Proofs for the matrix: tries to prove the properties that no search has violated, within a short time.
+"""Proofs for the matrix: tries to prove, within a short time, the properties that no search has violated.
 
 In:  a session, and the pairs of the matrix.
-Out: the pairs, with the proofs.
+Out: the pairs, with the proofs added to their verdicts.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ PROOF_SECONDS = 20.0
 
 
 def prove_matrix(session: SearchSession, pairs: list[Pair]) -> tuple[list[Pair], bool]:
-    """Try to prove the properties of the matrix, quick proofs first; also returns whether the user interrupted it."""
+    """Try to prove properties, quick proofs first; returns the pairs with proofs, and whether the user interrupted."""
     deadline = time.monotonic() + PROOF_SECONDS
     Memory.limit(session.limits.memory)
     found = {position: Proofs() for position, (record, _) in enumerate(pairs) if not record.name}
@@ -35,7 +35,7 @@ def prove_matrix(session: SearchSession, pairs: list[Pair]) -> tuple[list[Pair],
             progress = ProgressLine(record.title)
             left = session.budget.limits(Limits(seconds=deadline - time.monotonic())).seconds
             proofs = found[position]
-            # A phase that was cut short does not keep the other one from the cache.
+            # Even if the first phase was cut short, the second phase may find its proofs in the cache.
             before = replace(proofs, stopped=None)
             more = session.prove_phase(run, phase, before, left, progress, is_patient=False)
             found[position] = proofs.joined(more)

@@ -1,12 +1,12 @@
-"""`check mutate`: mutation testing of a model. Each mutant drops one guard, and a property should detect that.
+"""`check mutate`: mutation testing of a model. Each mutant drops one guard, and a property should detect the mutant.
 
 In:  an `Instance`, limits for each search, and a function that compiles kernels.
 Out: the search of the unmutated model (`Original`) and a `Judgement` for each mutant, as text and as an object.
 
-A mutant is killed if a property gets a worse verdict, or fails after fewer steps; `in_range`, the property that all
+A mutant is killed if a property gets a worse verdict, or fails after fewer steps. The property `in_range`, that all
 values stay in their declared ranges, counts as well. The search of a mutant ends with the first level that kills it. A
-mutant takes every step of the model: it reaches every state of the model, and if it takes as many steps as the model,
-it takes the same steps.
+mutant can take every step of the model. So it reaches every state of the model, and if it takes equally many steps as
+the model, it takes the same steps.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ from isrcheck.traces.format.erring import error_in_step
 from isrcheck.traces.format.why_false import spell_expression
 
 MOST_MUTANTS = 100
-"""The number of mutants in one kernel: a signed byte for each action selects the mutant at run time."""
+"""The most mutants in one kernel: a signed byte for each action selects the mutant at run time."""
 
 
 class Fate(StrEnum):
-    """The fate of a mutant."""
+    """The fate of a mutant; NOT_ASKED: the configuration disables its action, so it was not searched."""
 
     KILLED = "killed"
     NO_DIFFERENCE = "makes no difference"
@@ -63,7 +63,7 @@ class Failure:
     path: StepPath
 
     def is_worse_than(self, known: Failure | None) -> bool:
-        """Whether it is a graver failure of the property than the known one, or the same one after fewer steps."""
+        """Whether this failure is graver than the known one, or as grave but after fewer steps."""
         if known is None or self.word is not known.word:
             return known is None or self.word is Word.VIOLATED
         return self.path.depth < known.path.depth
@@ -71,7 +71,7 @@ class Failure:
 
 @dataclass(frozen=True)
 class Candidate:
-    """A mutant of an action, the instance that uses it instead of the action, and the kernel that explores it."""
+    """A mutant of the action at position `slot`, an instance with the mutant in place of the action, and its kernel."""
 
     slot: int
     mutant: Mutant
@@ -80,20 +80,20 @@ class Candidate:
 
     @property
     def action(self) -> str:
-        """The name of the action."""
+        """The name of the mutated action."""
         return self.instance.model.actions[self.slot].name
 
     @property
     def place(self) -> str:
-        """FILE:LINE of the guard, as seen from the current folder."""
+        """FILE:LINE of the dropped guard; the path is relative to the current folder if possible."""
         path = Path(self.mutant.function.path)
         return f"{path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path}:{self.mutant.line}"
 
 
 @dataclass(frozen=True)
 class Original:
-    """The unmutated model: its search, the gravest failure of each failing property, and the mutants, with their fate
-    if they need no search. `cut` is the limit that ended the generation of mutants."""
+    """The unmutated model: its search, the gravest failure of each failing property, and the mutants, each with its
+    fate or None if it must be searched. `cut` is the limit that ended the generation of mutants; empty if none."""
 
     exploration: Exploration
     failures: Mapping[str, Failure]
@@ -102,7 +102,7 @@ class Original:
 
     @property
     def limits(self) -> Limits:
-        """The limits for a mutant: it can be compared only as far as the model was searched."""
+        """The limits for the search of a mutant: no deeper than the search of the model."""
         limits = self.exploration.limits
         return limits if self.exploration.is_complete else replace(limits, depth=self.exploration.judged)
 
@@ -111,8 +111,8 @@ class Original:
 class Judgement:
     """A mutant and its fate.
 
-    A killed mutant has the failing property and the path to the failure, which the reference semantics has confirmed;
-    `message` says how a value left its declared range, if one did.
+    For a killed mutant, `failure` is the failing property and `path` the path to the failure, which the reference
+    semantics has confirmed; `message` describes how a value left its declared range, if one did.
     """
 
     candidate: Candidate
@@ -130,8 +130,8 @@ Report = Callable[[Progress], None]
 def search_original(
     instance: Instance, limits: Limits, kernel_of: KernelOf, report: Report, budget: Budget = UNLIMITED
 ) -> Original:
-    """Search the unmutated model to its bound, even if every property fails earlier; then find the mutants that make no
-    difference in the states that it reaches.
+    """Search the unmutated model to its bound, even if every property fails earlier; then generate its mutants, and
+    find those that make no difference in the reached states.
 
     Raises KeyboardInterrupt and Spent.
     """
@@ -143,7 +143,7 @@ def search_original(
     failures: dict[str, Failure] = {}
     for failure in hunt.failures():
         failures.setdefault(failure.name, failure)
-    exploration.limits = limits  # the limits of the command: each mutant gets what then remains of them
+    exploration.limits = limits  # the limits of the command; each mutant gets the remaining time
     found, cut = list[tuple[Candidate, Fate | None]](), ""
     try:
         with budget.kept():
@@ -163,9 +163,9 @@ def _settled(candidate: Candidate, searched: Search) -> Fate | None:
 
 
 def candidates(instance: Instance, kernel_of: KernelOf) -> Iterator[Candidate]:
-    """Every mutant of the protocol's actions, in the order of the model.
+    """Yield every mutant of the protocol's actions, in the order of the model.
 
-    Mutants are added to the model as alternatives of their action, so that one kernel serves many mutants.
+    The mutants become alternatives of their action in the model, so that one kernel can run many mutants.
     """
     chosen = [(slot, instance.function(slot)) for slot in range(len(instance.model.actions))]
     every = [(slot, mutant) for slot, action in chosen if action is not None for mutant in mutants(action)]
@@ -186,9 +186,9 @@ def candidates(instance: Instance, kernel_of: KernelOf) -> Iterator[Candidate]:
 def judgements(
     original: Original, command: str, report: Callable[[Candidate], Report], budget: Budget = UNLIMITED
 ) -> Iterator[Judgement]:
-    """Judge every mutant, in the order of the model; `command` is the command that repeats this.
+    """Judge every mutant, in the order of the model; `command` is the command that repeats the analysis.
 
-    Raises KeyboardInterrupt, and NotCertifiedError, an AssertionError, if the reference semantics does not confirm the
+    Raises KeyboardInterrupt; NotCertifiedError (an AssertionError) if the reference semantics does not confirm the
     failure that killed a mutant.
     """
     for candidate, fate in original.candidates:
@@ -220,17 +220,17 @@ def _judge(original: Original, candidate: Candidate, command: str, report: Repor
 
 
 def _more(original: Original, found: Exploration) -> tuple[int, int]:
-    """The number of additional states and transitions, compared with the unmutated model."""
+    """Return how many more states and transitions a mutant has than the unmutated model."""
     return found.distinct - original.exploration.distinct, found.generated - original.exploration.generated
 
 
 def _erring(exploration: Exploration) -> int:
-    """The number of steps in which a value left its declared range."""
+    """Return the number of steps in which a value left its declared range."""
     return exploration.findings.get(IN_RANGE.name, Findings()).erred.count
 
 
 class _Hunt(Search):
-    """A search up to the first level with a graver failure than the known ones; to the bound if none are given."""
+    """A search to the first level with a graver failure than the known ones, or to the bound if `known` is None."""
 
     def __init__(
         self,
@@ -245,13 +245,13 @@ class _Hunt(Search):
         self.known = known
 
     def is_open(self) -> bool:
-        """Whether the search goes on. It does not end when all properties are decided, as its totals are compared."""
+        """Whether the search continues. It continues even if all properties are decided, to compare the totals."""
         return self.known is None or self.worse_failure() is None
 
     def failures(self) -> Iterator[Failure]:
-        """Every failure so far, in the order of the properties, VIOLATED before PERMITTED.
+        """Yield the failures so far, in the order of the properties, VIOLATED before PERMITTED.
 
-        A value out of its declared range comes first: it explains more than a property that fails as well.
+        A value outside its declared range comes first, because it explains more than other failures.
         """
         errors = self.found_errors()
         if errors is not None and errors.path is not None:
@@ -264,14 +264,14 @@ class _Hunt(Search):
                         yield Failure(prop.name, word, path)
 
     def worse_failure(self) -> Failure | None:
-        """The shortest failure that is graver than the known ones; of several, that of the first property."""
+        """Return the shortest failure that is graver than the known ones (of the first such property), or None."""
         known = self.known or {}
         worse = [failure for failure in self.failures() if failure.is_worse_than(known.get(failure.name))]
         return min(worse, key=lambda failure: failure.path.depth, default=None)
 
 
 class _Probe:
-    """Tries a mutant, and no other action, in every state that the search of the model has expanded."""
+    """Applies one mutant, and no other action, to every state that the search of the model has expanded."""
 
     def __init__(self, candidate: Candidate, searched: Search) -> None:
         alone = [
@@ -284,7 +284,7 @@ class _Probe:
         self.searched = searched.context
 
     def takes_more(self) -> bool:
-        """Whether it takes more steps than the action does; it takes all steps of the action."""
+        """Whether the mutant takes steps that the action does not take; it takes all steps of the action."""
         at = 0
         while at < self.searched.expanded:
             at, _ = self.carrier.attempt(at, min(at + CHUNK, self.searched.expanded))
@@ -293,7 +293,7 @@ class _Probe:
         return bool(self.context.results.erring_steps.count) and self._errs_more()
 
     def _errs_more(self) -> bool:
-        """Whether more of its steps than of the action's leave a declared range in these states."""
+        """Whether the mutant leaves declared ranges in more steps than the action does."""
         layout, instance = self.context.kernel.layout, self.searched.instance
         states = self.carrier.visited.states_at(range(self.searched.expanded))
         cells = (layout.unpack([int(word) for word in one]) for one in states)
@@ -308,7 +308,7 @@ class _Probe:
 
 
 def text(original: Run, known: Original, found: Sequence[Judgement]) -> str:
-    """The text: the unmutated model, then a line for each mutant, grouped by action; the score is the last line."""
+    """Return the report: the unmutated model, a line for each mutant, grouped by action, and the score."""
     exploration = original.explored
     instance = exploration.instance
     configuration = ", ".join(f"{name}={value}" for name, value in configuration_of(instance).items())
@@ -338,7 +338,7 @@ def text(original: Run, known: Original, found: Sequence[Judgement]) -> str:
 
 
 def _dropped(judgement: Judgement) -> str:
-    """The dropped condition, its helper function and its guard; and the error if a value left its declared range."""
+    """Return the dropped condition with its helper function and guard, and the error if a value left its range."""
     mutant = judgement.candidate.mutant
     dropped, guard = spell_expression(mutant.dropped), spell_expression(mutant.guard)
     inner = "".join(f" of {helper}" for helper in mutant.within[:0:-1])
@@ -347,7 +347,7 @@ def _dropped(judgement: Judgement) -> str:
 
 
 def _outcome(original: Original, judgement: Judgement) -> str:
-    """The fate of a searched mutant, in a few words."""
+    """Return the fate of a searched mutant in a few words."""
     found, failure = judgement.exploration, judgement.failure
     if failure is not None:
         notes = ["permitted"] if failure.word is Word.PERMITTED else []
@@ -369,7 +369,7 @@ def _outcome(original: Original, judgement: Judgement) -> str:
 
 
 def _short(message: str) -> str:
-    """The middle part of a message, without the place and the cure."""
+    """Return an error message without its place and its cure."""
     return message.partition(";")[0].rpartition(": ")[2]
 
 
@@ -379,7 +379,7 @@ def _within(original: Original) -> str:
 
 
 def score_line(original: Original, found: Sequence[Judgement]) -> str:
-    """The number of mutants of each fate, as one line."""
+    """Return the number of mutants of each fate, as one line."""
     cut = f"UNDECIDED: {WHY_STOPPED[original.cut]}; there may be more mutants" if original.cut else ""
     if not original.candidates:
         return cut or "the model has no guard to drop"
@@ -400,7 +400,7 @@ def score_line(original: Original, found: Sequence[Judgement]) -> str:
 
 
 def objects(original: Run, known: Original, found: Sequence[Judgement]) -> dict[str, Any]:
-    """The object for `--json`: the run of the unmutated model, and the mutants."""
+    """Return the object for `--json`: the run of the unmutated model, the mutants, and the score."""
     count = Counter(judgement.fate for judgement in found)
     return {
         "runs": [as_object(original)],

@@ -23,7 +23,7 @@ FIGURES = ("distinct", "levels", *PROPERTIES)
 
 @dataclass(frozen=True)
 class PublishedRow:
-    """One row of the table: a variant, its size, and TLC's figures as text (`52@10`: 52 states, first in level 10)."""
+    """One row: a variant, its sizes, and TLC's figures as text (`52@10`: 52 violating states, first in level 10)."""
 
     variant: str
     sizes: dict[str, int]
@@ -31,16 +31,16 @@ class PublishedRow:
 
     @property
     def title(self) -> str:
-        """The variant and its size."""
+        """The variant and its sizes."""
         return f"{self.variant} {' '.join(map(str, self.sizes.values()))}"
 
     def instance(self) -> Instance:
-        """The model of this row."""
+        """Return the instance of the model for this row."""
         return published.MODEL.instance(self.variant, self.sizes)
 
 
 def rows() -> Iterator[PublishedRow]:
-    """The rows of the table, in order."""
+    """Yield the rows of the table in order."""
     with TABLE.open(encoding="utf-8", newline="") as file:
         for line in csv.DictReader(one for one in file if not one.startswith("#")):
             sizes = {name: int(line[name]) for name in SIZES}
@@ -48,7 +48,7 @@ def rows() -> Iterator[PublishedRow]:
 
 
 def figures_of(exploration: Exploration) -> dict[str, str]:
-    """Our figures, in the notation of the table."""
+    """Return isrcheck's figures for a search, in the notation of the table."""
     figures = {"distinct": str(exploration.distinct), "levels": str(len(exploration.levels))}
     for name in PROPERTIES:
         found = exploration.findings[name].found
@@ -57,13 +57,13 @@ def figures_of(exploration: Exploration) -> dict[str, str]:
 
 
 def compare(row: PublishedRow, explored: Callable[[PublishedRow], Exploration]) -> tuple[Exploration, dict[str, str]]:
-    """Explore the model of a row exhaustively; returns the result and our figures."""
+    """Explore the model of a row with `explored`; returns the result and isrcheck's figures."""
     exploration = explored(row)
     return exploration, figures_of(exploration)
 
 
 def line(row: PublishedRow, ours: dict[str, str]) -> list[str]:
-    """The cells of one printed row: `ours = theirs` or `ours != theirs` for each figure."""
+    """Return the cells of one printed row. Each figure is `OURS = TLC'S` or `OURS != TLC'S`."""
     cells = [row.variant, *(str(row.sizes[name]) for name in SIZES)]
     for name in FIGURES:
         same = ours[name] == row.figures[name]

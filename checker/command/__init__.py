@@ -1,6 +1,6 @@
-"""The command line of `check`: from words to options, and the console.
+"""The command line of `check`: its options, its forms, and the console.
 
-In:  the words that a person typed.
-Out: `Options`, or one line that says what is wrong with them.
+In:  the command-line arguments.
+Out: `Options`, or a UsageError with a message of one line.
 May import: kafka_config, analyses, tables, session and everything below them.
 """

@@ -1,4 +1,4 @@
-"""The options of `check`, each declared once. The options that one form alone has are declared with that form.
+"""The options of `check`. An option that only one form of the command accepts is declared with that form.
 
 In:  nothing.
 Out: `OPTIONS`, a table of `Option`.
@@ -15,18 +15,18 @@ ENGINES = ("local", "z3", "all", "spark")
 
 MATRIX, PUBLISHED, MODEL, MUTATE = "the matrix", "check published", "one model", "mutate"
 CONFIG, DESCRIBE = "--config", "--describe"
-"""The forms of the command that are always there, by the names that messages use."""
+"""The names of the built-in forms of the command, as messages show them."""
 
 SWEEP = "sweep"
-"""A form that another room declares; some options go with it and with one model alone."""
+"""The form `check sweep`, which checker/sweep/ declares; `--tables` goes with `check sweep` or with one model."""
 
 OF_A_MODEL = ("--protocol", "--set", "--switch", "--swap")
-"""What says which model is meant, and how it is configured."""
+"""The options that select and configure a model."""
 
 FILES = (CONFIG, *(f"--{role.value}" for role in Role))
-"""The options that name a file of Kafka's."""
+"""The options that name one of Kafka's configuration files."""
 
-TOPIC_NAME_ALONE = "--topic-name goes with --describe FILE; leave it out, or give what Kafka's tools print"
+TOPIC_NAME_ALONE = "--topic-name goes with --describe FILE; leave --topic-name out, or add --describe FILE"
 
 OPTIONS = (
     Option(
@@ -35,11 +35,11 @@ OPTIONS = (
         help="search every behaviour of at most N steps (default: the whole state space)",
         read=steps,
     ),
-    Option(name="--protocol", metavar="P", help="which protocol, for a model that has several", read=name),
+    Option(name="--protocol", metavar="P", help="the protocol, for a model that has several", read=name),
     Option(name="--set", field="settings", metavar="NAME=VALUE", help="set a configuration entry", is_repeated=True),
     Option(name="--switch", field="switches", metavar="NAME=VALUE", help="set a protocol switch", is_repeated=True),
-    Option(name="--swap", field="swaps", metavar="ACTION=P", help="use another protocol's version", is_repeated=True),
-    Option(name="--continue", field="count_all", help="count all violating states"),
+    Option(name="--swap", field="swaps", metavar="ACTION=P", help="use the action of protocol P", is_repeated=True),
+    Option(name="--continue", field="count_all", help="do not stop at a violation; count all violating states"),
     Option(
         name="--memory",
         metavar="SIZE",
@@ -62,20 +62,20 @@ OPTIONS = (
         name="--engine",
         choices=ENGINES,
         default="local",
-        help="local: the explorer (default); z3: depth by depth, with --bound; all: both, which have to agree; spark:"
-        " the explorer, on Spark",
+        help="local: explicit-state search (default); z3: bounded model checking with Z3, needs --bound; all: both,"
+        " which must agree; spark: explicit-state search on Spark",
     ),
     *SEARCH_OPTIONS,
-    Option(name="--prove", help="look for proofs for any depth, and report what they rest on"),
+    Option(name="--prove", help="search for proofs for any depth, and report their premises"),
     Option(name="--json", field="as_json", help="print one JSON object instead of text"),
     Option(name="--strict", help="count PERMITTED as violated"),
     Option(
         name="--tables",
         metavar="DIR",
-        help="write the results as Parquet files, one for each search in each table of DIR",
+        help="write the results as Parquet tables below DIR, one file for each search in each table",
         read=path,
         forms=frozenset({MODEL, SWEEP}),
-        refusal="--tables goes with one model, or with a sweep: name it, as in: check kafka --protocol 2.1"
+        refusal="--tables goes with one model or a sweep: name the model, as in: check kafka --protocol 2.1"
         " --tables DIR",
     ),
     Option(
@@ -84,7 +84,7 @@ OPTIONS = (
         help="find up to K counterexamples with different causes for each failing property",
         read=count,
         forms=frozenset({MODEL}),
-        refusal="--counterexamples goes with one model: name it, as in: check kafka --protocol 0.10"
+        refusal="--counterexamples goes with one model: name the model, as in: check kafka --protocol 0.10"
         " --counterexamples 3",
     ),
     Option(
@@ -94,21 +94,21 @@ OPTIONS = (
         help="folder for traces (default: ./counterexamples)",
         read=folder,
     ),
-    Option(name="--config", metavar="FILE", help="a .properties file of Kafka", read=path, is_repeated=True),
+    Option(name="--config", metavar="FILE", help="one of Kafka's .properties files", read=path, is_repeated=True),
     *(
-        Option(name=f"--{role.value}", metavar="FILE", help=f"the same, of a {role.value}", read=path, is_repeated=True)
+        Option(name=f"--{role.value}", metavar="FILE", help=f"the file of a {role.value}", read=path, is_repeated=True)
         for role in Role
     ),
     Option(
         name="--describe",
         metavar="FILE",
-        help="what kafka-topics --describe or kafka-configs --describe printed; - is standard input",
+        help="output of kafka-topics --describe or kafka-configs --describe; - is standard input",
         is_repeated=True,
     ),
     Option(
         name="--topic-name",
         metavar="NAME",
-        help="which topic, if several are described",
+        help="the topic to check, if --describe shows several",
         forms=frozenset({CONFIG, DESCRIBE}),
         refusal=TOPIC_NAME_ALONE,
     ),

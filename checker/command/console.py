@@ -1,6 +1,6 @@
-"""How a command talks to the person who typed it: progress, one-line errors, sizes, broken pipes.
+"""The console of a command: memory sizes, Ctrl-C, the encoding of the output streams, closed pipes.
 
-In:  what a command has to say. Out: stderr and stdout; nothing about models.
+In:  signals, and the texts of options. Out: numbers of bytes, a list of received signals, prepared output streams.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
 def parse_memory(text: str) -> int:
-    """Bytes out of `8G`, `512M`, `1.5GiB`. Raises UsageError."""
+    """Parse a memory size such as `8G`, `512M` or `1.5GiB`; returns bytes. Raises UsageError."""
     stripped = text.strip().upper().removesuffix("IB").removesuffix("B")
     unit = stripped[-1:] if stripped[-1:] in "KMGT" else ""
     try:
@@ -35,8 +35,8 @@ def parse_memory(text: str) -> int:
 
 @contextmanager
 def interrupts() -> Iterator[list[int]]:
-    """Ctrl-C raises KeyboardInterrupt, and is also noted in the list that is given: Python drops an exception that is
-    raised while LLVM calls it back."""
+    """Within this context, Ctrl-C raises KeyboardInterrupt and appends the signal's number to the yielded list. The
+    list is needed because Python drops an exception that is raised in a callback from LLVM."""
     seen: list[int] = []
 
     def note(number: int, _frame: FrameType | None) -> None:
@@ -45,7 +45,7 @@ def interrupts() -> Iterator[list[int]]:
 
     try:
         before = signal.signal(signal.SIGINT, note)
-    except ValueError:  # not the main thread, which alone is told of signals
+    except ValueError:  # not the main thread; only that thread receives signals
         yield seen
         return
     try:
@@ -56,7 +56,7 @@ def interrupts() -> Iterator[list[int]]:
 
 
 def prepare_streams() -> None:
-    """Output that nobody takes goes nowhere, and signs that a terminal does not have become others."""
+    """Replace closed output streams with the null device, and characters that a stream cannot encode with `?`."""
     codecs.register_error("isrcheck", lambda error: (_plain(error), _end(error)))
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
@@ -77,7 +77,7 @@ def _end(error: UnicodeError) -> int:
 
 
 def give_up_stdout() -> None:
-    """The reader of our output is gone: nothing more is printed, and the exit code stays what it was."""
+    """Discard all further output, after the reader of stdout closed the pipe. The exit code does not change."""
     sink = os.open(os.devnull, os.O_WRONLY)
     os.dup2(sink, sys.stdout.fileno())
     os.close(sink)

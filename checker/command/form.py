@@ -1,10 +1,10 @@
-"""How a form of `check` is declared, and what a person asked for.
+"""The declaration of a form of `check`, and the options that were read from the command line.
 
 In:  nothing.
 Out: `Form` and `Options`.
 
-A form is one way in which `check` is used: the matrix, one model, `check graph`, ... A room that adds a form declares
-it in its own module `command`.
+A form is one way to use `check`: the matrix, one model, `check graph`, ... A package that adds a form declares the form
+in its module `command`.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ from isrcheck.checker.resources.machine_memory import machine_memory
 from isrcheck.checker.spark.request import SparkRequest
 
 EVERYTHING_ELSE = "*"
-"""In the refusals of a form: every option that it does not take."""
+"""A key in the `refusals` of a form: every option that the form does not take."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Form:
-    """One form of the command: the word that asks for it (none where other words decide), its lines of usage, three
-    examples, the options that it alone has with the message for any other form, what it refuses, and the module whose
-    function `run` answers. The module is imported when the form was chosen.
+    """One form of the command. `word` is the first argument that selects the form (empty: other arguments select it);
+    the function `run` in `module` runs the form, and `module` is imported only when the form is selected. `own` are the
+    options that only this form accepts; `goes_with` is the message for these options with any other form.
 
-    `refusals` maps the name of an option to the message for it, and `EVERYTHING_ELSE` to the message for all options
-    that are neither in `takes` nor its own. A message may contain {option} (--engine), {typed} (--engine z3), {value}
-    (z3) and {form}. `rest` is the message for words that would be options of a model, where the form takes no model.
-    `refuse` refuses what depends on values. `usual_target` is the model where none is named, `seconds` the time limit
-    where none is given. `as_in` is the command that messages show.
+    `refusals` maps the name of an option to an error message, and `EVERYTHING_ELSE` to the message for all options
+    that are neither in `takes` nor in `own`. A message may contain {option} (--engine), {typed} (--engine z3), {value}
+    (z3) and {form}. `rest` is the message for options of a model, if the form takes no model. `refuse` raises
+    UsageError for values that the form does not accept. `usual_target` is the default model, `seconds` the default
+    time limit. `usage` and `examples` are shown in the help, `as_in` is the example that messages show.
     """
 
     name: str
@@ -55,11 +55,11 @@ class Form:
 
     @property
     def options(self) -> tuple[Option, ...]:
-        """The options that this form alone has."""
+        """The options that only this form accepts."""
         return tuple(replace(option, forms=frozenset({self.name}), refusal=self.goes_with) for option in self.own)
 
     def refusal_of(self, option: Option) -> str:
-        """The message for an option that does not go with this form; empty where the option does."""
+        """Return the error message for an option with this form; empty if the form accepts the option."""
         if option.name in self.refusals:
             return self.refusals[option.name]
         own = {one.name for one in self.own}
@@ -70,10 +70,10 @@ class Form:
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """What was asked for, whatever the model.
+    """The options of `check` as they were typed.
 
-    `form` is the form of the command. `rest` are the words that may be options of the model's own. `own` holds the
-    options that one form, or one room, has for itself; `reserved` names all options of `check`.
+    `words` is the whole command. `rest` are the arguments that may be options of the model. `own` holds the options
+    that only one form or one package declares; `reserved` names all options of `check`.
     """
 
     words: tuple[str, ...]
@@ -110,11 +110,11 @@ class Options:
 
     @property
     def limits(self) -> Limits:
-        """What a search may use; half of the machine's memory and one thread unless more was asked for."""
+        """The limits of a search. Defaults: half of the machine's memory, one thread, no time limit, any depth."""
         return Limits(self.bound, self.memory or machine_memory() // 2, self.seconds, self.threads or 1)
 
     @property
     def files(self) -> tuple[tuple[Role | None, Path], ...]:
-        """Kafka's own files, each with the one who reads it, where that was said."""
+        """Kafka's configuration files, each with the role that reads it (None for `--config`)."""
         roles = ((role, file) for role in Role for file in getattr(self, role.value))
         return (*((None, file) for file in self.config), *roles)

@@ -1,4 +1,4 @@
-"""How an option of a command is declared, as data.
+"""The declaration of a command-line option as data.
 
 In:  nothing.
 Out: `Option`. The parser, the reserved names and the refusals are derived from it (options.py).
@@ -13,16 +13,16 @@ from typing import Any
 
 
 def as_typed(_option: str, text: str) -> str:
-    """The text of an option, unchanged."""
+    """Return the text of an option unchanged."""
     return text
 
 
 @dataclass(frozen=True, kw_only=True)
 class Option:
-    """One option: how it is typed, what it says in the help, how its text is read, and where it belongs.
+    """One option: its name, its help text, the function that reads its text, and the forms that accept it.
 
-    Without a metavar or choices it is a flag. `forms` names the forms of the command with which the option goes; empty:
-    all that do not refuse it. `refusal` is the message for any other form; see `Form.refusal_of`.
+    An option without a metavar or choices is a flag. `forms` names the forms of the command that accept the option;
+    empty: all forms that do not refuse it. `refusal` is the message for any other form; see `Form.refusal_of`.
     """
 
     name: str
@@ -43,11 +43,11 @@ class Option:
 
     @property
     def is_flag(self) -> bool:
-        """Whether nothing stands behind it."""
+        """Whether the option takes no value."""
         return self.metavar is None and not self.choices
 
     def add_to(self, parser: argparse._ActionsContainer) -> None:
-        """Declare the option to argparse."""
+        """Add the option to an argparse parser or group."""
         if self.is_flag:
             parser.add_argument(self.name, dest=self.field, action="store_true", help=self.help)
             return
@@ -60,11 +60,11 @@ class Option:
             parser.add_argument(self.name, default=self.default, **details)
 
     def is_given(self, known: argparse.Namespace) -> bool:
-        """Whether it was typed, with another value than its default."""
+        """Whether the option was typed with a value other than its default."""
         return getattr(known, self.field) not in (self.default, [], False)
 
     def value(self, known: argparse.Namespace) -> Any:
-        """What was typed, as a value; the default where nothing was typed. Raises UsageError."""
+        """Return the option's value, or its default if the option was not typed. Raises UsageError."""
         typed = getattr(known, self.field)
         if self.is_flag:
             return typed
@@ -73,6 +73,6 @@ class Option:
         return None if typed is None else self.read(self.name, typed)
 
     def spelled(self, known: argparse.Namespace) -> str:
-        """The option with what was typed behind it: --engine z3."""
+        """Return the option and its text as typed, such as --engine z3."""
         typed = getattr(known, self.field)
         return self.name if self.is_flag else f"{self.name} {typed[0] if self.is_repeated else typed}"

@@ -1,6 +1,6 @@
-"""What can stand behind an option of `check`: numbers, sizes of memory, times, folders.
+"""Readers of option values: numbers, memory sizes, times, folders, names.
 
-In:  the option and the text that a person typed behind it. Out: its value; UsageError where it has none.
+In:  the option and its text. Out: the value; UsageError if the text is not valid.
 """
 
 from __future__ import annotations
@@ -15,33 +15,33 @@ MOST_DIGITS = 9
 
 
 def count(option: str, text: str) -> int:
-    """How many of something, at least one. Raises UsageError."""
+    """Read a whole number of at least 1. Raises UsageError."""
     if not _is_number(text) or int(text) == 0:
         raise UsageError(f"{option} {text}: not a whole number of at least 1")
     return int(text)
 
 
 def steps(option: str, text: str) -> int:
-    """A number of steps, 0 included. Raises UsageError."""
+    """Read a number of steps, which may be 0. Raises UsageError."""
     if not _is_number(text):
         raise UsageError(f"{option} {text}: not a number of steps; give 0 or more")
     return int(text)
 
 
 def depth(option: str, text: str) -> int:
-    """A depth of at most four digits. Raises UsageError."""
+    """Read a depth from 0 to 9999. Raises UsageError."""
     if not _is_number(text) or len(text) > 4:
         raise UsageError(f"{option} {text}: not a depth; give 0 to 9999")
     return int(text)
 
 
 def memory(_option: str, text: str) -> int:
-    """Bytes. Raises UsageError."""
+    """Read a memory size; returns bytes. Raises UsageError."""
     return parse_memory(text)
 
 
 def seconds(option: str, text: str) -> float:
-    """A time above 0. Raises UsageError."""
+    """Read a time above 0, in seconds. Raises UsageError."""
     try:
         found = float(text)
     except ValueError:
@@ -52,29 +52,29 @@ def seconds(option: str, text: str) -> float:
 
 
 def threads(option: str, text: str) -> int:
-    """How many threads. Raises UsageError."""
+    """Read a number of threads. Raises UsageError."""
     if not _is_number(text[:MOST_DIGITS]) or not 1 <= int(text[:MOST_DIGITS]) <= MOST_THREADS:
         raise UsageError(f"{option} {text}: not a number of threads; give 1 to {MOST_THREADS}")
     return int(text)
 
 
 def path(_option: str, text: str) -> Path:
-    """A file or a folder, which may be there or not."""
+    """Return the path of a file or folder, which need not exist."""
     return Path(text)
 
 
 def folder(_option: str, text: str) -> Path:
-    """A folder, which may not be there yet. Raises UsageError where something else has its name."""
+    """Return the path of a folder, which need not exist. Raises UsageError if the path is not a folder."""
     found = Path(text)
     if found.exists() and not found.is_dir():
-        raise UsageError(f"{text}: not a folder; name another one with --out DIR")
+        raise UsageError(f"{text}: not a folder; name a folder with --out DIR")
     return found
 
 
 def name(option: str, text: str) -> str:
-    """A name, which is not empty. Raises UsageError."""
+    """Return a name. Raises UsageError if the name is empty."""
     if not text:
-        raise UsageError(f"{option} needs a name; give one, or leave {option} out")
+        raise UsageError(f"{option} needs a name; give a name, or leave {option} out")
     return text
 
 

@@ -1,9 +1,9 @@
-"""The command line of `check`: from words to `Options`.
+"""Reads the command line of `check`.
 
-In:  the words that a person typed, and the forms of the command (forms.py, and those of other rooms).
-Out: an `Options`, and instances of models made of what is left over.
+In:  the command-line arguments, and the forms of the command.
+Out: an `Options`, and the instance of a model that the remaining arguments configure.
 
-A model's configuration entries become options of their own once the model is known, so the line is read in two passes.
+Each configuration entry of a model is an option, so the arguments are read a second time when the model is known.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ exit codes: 0 nothing promised is broken; 12 violated; 10 an expected figure or 
 
 
 def parser_of(forms: Sequence[Form], more: Sequence[Option] = (), word: str = "") -> Parser:
-    """The parser of `check`. `more` are options of other rooms; with a `word` the parser is for the help of one form,
-    and has the options that go with it."""
+    """Return the parser of `check`. `more` are options that optional packages add. `word` selects a form: the parser
+    then has only the options that this form accepts, and is used for its help."""
     form = next((form for form in forms if form.word == word), None) if word else None
     shown = [form] if form else forms
     usage = [line for one in shown for line in one.usage]
@@ -110,9 +110,9 @@ def read_options(words: Sequence[str], forms: Sequence[Form], more: Sequence[Opt
 
 
 def _refuse_misspelt(rest: Sequence[str], parser: Parser, model: str) -> None:
-    """Refuse an option that nothing has but that is spelled like another one; `model` is one that may be meant.
+    """Raise UsageError for an unknown option that resembles an option of `check` or of `model`.
 
-    Where a model is named, this is seen when its own options are read.
+    If the command names a model, the misspelling is found later, when the model's options are read.
     """
     if not any(word.startswith("--") for word in rest):
         return
@@ -124,7 +124,7 @@ def _refuse_misspelt(rest: Sequence[str], parser: Parser, model: str) -> None:
 
 
 def _form_of(forms: Sequence[Form], known: argparse.Namespace) -> Form:
-    """The form of a command that does not begin with the word of one."""
+    """Return the form of a command whose first argument does not select a form."""
     if any(getattr(known, role.value) for role in Role) or known.config:
         name = declared.CONFIG
     elif known.describe:
@@ -141,7 +141,7 @@ def _form_of(forms: Sequence[Form], known: argparse.Namespace) -> Form:
 def _refuse_other_options(
     form: Form, options: Sequence[Option], known: argparse.Namespace, rest: Sequence[str]
 ) -> None:
-    """What a form of the command has no use for is refused rather than passed over."""
+    """Raise UsageError for an option or argument that the form does not accept."""
     for option in options:
         message = form.refusal_of(option) if option.is_given(known) else ""
         if message:
@@ -154,14 +154,14 @@ def _refuse_other_options(
 
 
 def instance_of(options: Options) -> Instance:
-    """The model with everything that was set for it. Raises UsageError."""
+    """Return the instance of the model that the options name and configure. Raises UsageError."""
     from isrcheck.models import settings
 
     return settings.instance_of(options, settings.Command("check", options.reserved))
 
 
 def values_of(model: Model, options: Options) -> dict[str, int]:
-    """Every entry that is set on the command line, with its value. Raises UsageError."""
+    """Return the configuration entries that the command line sets, with their values. Raises UsageError."""
     from isrcheck.models import settings
 
     return settings.values_of(model, options, settings.Command("check", options.reserved))

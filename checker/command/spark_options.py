@@ -1,6 +1,6 @@
-"""What a person may ask of Spark on the command line of `check` or `conform`.
+"""The options of `check` and `conform` for Spark.
 
-In:  what was typed. Out: a `SparkRequest`. Nothing here needs Spark.
+In:  the parsed command line. Out: a `SparkRequest`. This module does not import Spark.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def _entry(option: str, text: str) -> tuple[str, str]:
 
 
 SESSION_OPTIONS = (
-    Option(name="--master", metavar="URL", help="of Spark (default: what spark-submit says, or local[*])", group=GROUP),
+    Option(name="--master", metavar="URL", help="Spark's master (default: spark-submit's, or local[*])", group=GROUP),
     Option(
         name="--spark-conf",
         metavar="KEY=VALUE",
@@ -35,19 +35,19 @@ SESSION_OPTIONS = (
         group=GROUP,
     ),
 )
-"""Which Spark: for every command that has `--engine spark`."""
+"""The options of the Spark session, for every command that has `--engine spark`."""
 
 SEARCH_OPTIONS = (
     Option(
         name="--spark-mode",
         choices=tuple(mode.value for mode in Mode),
-        help="parts: initial states are divided, each part is searched for itself (default); search: one search by all",
+        help="parts: divide the states at one depth, search each part separately (default); search: one joint search",
         group=GROUP,
     ),
     Option(
         name="--split-depth",
         metavar="D",
-        help="parts: divide the states at this depth (default: where there are enough)",
+        help="parts: divide the states at this depth (default: the first depth with enough states)",
         read=depth,
         group=GROUP,
     ),
@@ -55,7 +55,7 @@ SEARCH_OPTIONS = (
     Option(
         name="--checkpoint",
         metavar="DIR",
-        help="search: where it is kept level by level; the same command takes it up again",
+        help="search: save every level to DIR; the same command resumes an interrupted search",
         group=GROUP,
     ),
 )

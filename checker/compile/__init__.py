@@ -1,4 +1,4 @@
-"""From a model to machine code.
+"""Compiles a model to machine code.
 
 In:  an instance of a model.
 Out: a kernel: compiled functions that expand states and judge properties, and the layout of a state in memory.

@@ -1,11 +1,11 @@
-"""Generates the text of a careful kernel, which continues after the model leaves its declaration.
+"""Generates the source text of a careful kernel, which continues after the model leaves a declared range.
 
 In:  an `Instance` and its `Layout`, as in checker/compile/lower.py.
 Out: Python text that defines `expand` and `check`, with the same interface.
 
-After every step that it tries, and every property that it evaluates, a careful kernel checks whether that left the
-declaration. If so, it only counts this: the step leads nowhere, and the property is not judged there. This takes time,
-so a careful kernel runs only after a kernel of checker/compile/lower.py has stopped.
+After every step and every property, a careful kernel checks whether an index or a value left its declared range. If so,
+it only counts the error: the step has no successor, and the property is not judged there. This takes time, so a careful
+kernel runs only after a kernel of checker/compile/lower.py has stopped.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from isrcheck.models.language.syntax import Function
 
 
 def lower_carefully(instance: Instance, layout: Layout) -> str:
-    """The text of the kernel."""
+    """The source text of the careful kernel."""
     return CarefulText(instance, layout).text()
 
 
@@ -28,7 +28,7 @@ class CarefulText(KernelText):
     """Collects the functions of a careful kernel."""
 
     def text(self) -> str:
-        """The text of the kernel."""
+        """The source text of the kernel."""
         self.parts.append(CLEAR)
         return super().text()
 

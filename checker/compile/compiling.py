@@ -1,4 +1,4 @@
-"""Compiles the text of a kernel; under a time limit, in a process of its own.
+"""Compiles the source text of a kernel; under a time limit, in a process of its own.
 
 In:  the lowered text (checker/compile/lower.py), the `Layout`, and the seconds that are left.
 Out: object code, or OutOfTimeError.

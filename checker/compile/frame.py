@@ -1,6 +1,6 @@
 """The text that all kernels share: reading states from the visited set, and writing successors.
 
-In:  nothing; checker/compile/lower.py fills in the braces.
+In:  nothing; checker/compile/lower.py replaces the names in braces.
 Out: functions in the small subset of Python that checker/compile/native.py compiles.
 """
 
@@ -15,7 +15,7 @@ PRELUDE = '''def note(result, state, step):
 
 
 def pause(results, status, state, count, has_failed):
-    """Write the status: the next state, the number of successors, whether the model left its declaration."""
+    """Write the status: the next state, the number of successors, whether the model left a declared range."""
     store_word(results + status, state)
     store_word(results + status + {successors_offset}, count)
     store_word(results + status + {failed_offset}, has_failed)
@@ -45,7 +45,7 @@ EXPAND_TAIL = """        if failed(s) or failed(before):
     return pause(results, {status}, last, count, 0)"""
 
 CHECK = '''def check(store, first, last, s, active, results):
-    """Judge states first..last-1; returns the state at which the model left its declaration, or `last`."""
+    """Judge states first..last-1; returns the state at which the model left a declared range, or `last`."""
     for i in range(first, last):
         unpack(store + i * {words_size}, s)
         observe_state(s, active, results, i, -1)

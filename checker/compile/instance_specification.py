@@ -49,11 +49,11 @@ class InstanceSpecification:
         )
 
     def instance(self) -> Instance:
-        """The instance. Raises DifferingModelError."""
+        """Rebuild the instance. Raises DifferingModelError if this machine has another version of the model."""
         return _instance(self)
 
     def kernel(self) -> Kernel:
-        """Its kernel, compiled if this machine's cache does not have it."""
+        """The kernel of the instance, compiled if this machine's cache does not have it."""
         return _kernel(self)
 
 
@@ -62,7 +62,7 @@ def _instance(subject: InstanceSpecification) -> Instance:
     model = _model(subject.name, subject.files)
     if model.digest != subject.digest:
         raise DifferingModelError(
-            f"{subject.name}: an executor has another version of this model; give driver and executors one isrcheck"
+            f"{subject.name}: an executor has another version of this model; install the same isrcheck on both"
         )
     return model.instance(subject.protocol, dict(subject.values), dict(subject.swaps))
 

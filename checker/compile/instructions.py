@@ -22,7 +22,7 @@ def _at(builder: Builder, address: Value, kind: Any, offset: Value | int = 0) ->
     """The pointer to `address + offset`.
 
     The address is the base and the offset the index, so that LLVM can tell how two cells of one state are related. An
-    address is never 0; if LLVM cannot exclude that a base is 0, it must not treat the path to it as unreachable.
+    address is never 0; if LLVM cannot exclude that a base is 0, it must not treat the code as unreachable.
     """
     # llvmlite's `add` refuses attributes that it does not know, although LLVM does.
     set.add(builder.function.attributes, "null_pointer_is_valid")
@@ -81,7 +81,7 @@ def store_half(builder: Builder, address: Value, value: Value) -> None:
 
 
 LANES = 8
-"""Cells that are packed or unpacked together: one 64-bit load, and vectors that every processor's compiler knows."""
+"""Cells that are packed or unpacked together: one 64-bit load, and a vector size that suits every processor."""
 
 
 def _groups(layout: Layout) -> list[list[Bits]]:

@@ -1,8 +1,8 @@
-"""The compiled model: machine code for the lowered text of checker/compile/lower.py, and a cache that is never stale.
+"""Compiles an instance to a kernel, or loads its machine code from a cache that is never stale.
 
 In:  an `Instance`.
 Out: a `Kernel` with two compiled functions, `expand` and `check`, and their state layout; on request, the careful
-     kernel of the same shape.
+     kernel for the same layout.
 
 The cache file of a kernel is named by a digest of everything that the code depends on: the lowered text, the state
 layout, the source of the modules that generate it, the versions of llvmlite, LLVM and Python, and the processor. A
@@ -43,9 +43,9 @@ Announce = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Kernel:
-    """The compiled functions for one shape of a model; checker/compile/frame.py defines their parameters.
+    """The compiled functions of a model, for one state layout; checker/compile/frame.py defines their parameters.
 
-    `careful` returns the kernel that continues where this one stops because the model leaves its declaration.
+    `careful` returns the kernel that continues where this one stops because the model leaves a declared range.
     """
 
     layout: Layout
@@ -57,7 +57,7 @@ class Kernel:
 
 @cache
 def _compiler() -> str:
-    """Everything but the model on which machine code depends; read once, for it is the same for every kernel."""
+    """The part of a kernel's digest that does not depend on the model: it is computed once."""
     tools = f"{native.host()} {sys.version} {llvmlite.__version__} {binding.llvm_version_info}"
     return f"{hashed_modules(FOLDERS)}\0{tools}"
 
@@ -68,7 +68,7 @@ def _digest(text: str, layout: Layout) -> str:
 
 
 def kernel_of(instance: Instance, announce: Announce = lambda message: None) -> Kernel:
-    """The compiled kernel for the shape of an instance; `announce` is called before a compilation."""
+    """The compiled kernel of an instance; `announce` gets a message before a compilation. Raises OutOfTimeError."""
     layout = layout_of(instance)
     return _kernel(lower(instance, layout), instance, layout, announce)
 
@@ -89,11 +89,11 @@ def _kernel(text: str, instance: Instance, layout: Layout, announce: Announce) -
 
 
 def _why_compiled(path: Path) -> str:
-    """Why there is no cached code in this file. A problem of the cache is reported once."""
+    """Why the kernel is compiled instead of read from this file. A problem of the cache is reported once."""
     why = why_not_kept(path)
     if why in _SAID:
-        return " (not kept)"
+        return " (uncached)"
     if why:
         _SAID.add(why)
-        return f" (not kept: {why})"
-    return f" again ({escaped(str(path))} is damaged)" if path.exists() else " (once for this shape)"
+        return f" (uncached: {why})"
+    return f" again ({escaped(str(path))} is damaged)" if path.exists() else " (once for these bounds)"

@@ -1,4 +1,4 @@
-"""Reuses kernels: one for all instances of a model that have the same shape and the same actions.
+"""Reuses kernels: one for all instances of a model with the same bounds, state layout and actions.
 
 In:  instances, one after the other.
 Out: a `Kernel` for each (checker/compile/kernel.py), looked up or compiled once.
@@ -14,13 +14,13 @@ from isrcheck.models.language.model import Instance
 
 
 class Kernels:
-    """The kernels that this process has in use."""
+    """The kernels that this process has loaded."""
 
     def __init__(self) -> None:
         self._kept: dict[object, Kernel] = {}
 
     def of(self, instance: Instance, announce: Callable[[str], None] = lambda message: None) -> Kernel:
-        """The kernel of an instance; `announce` is called before a compilation."""
+        """The kernel of an instance; `announce` gets a message before a compilation."""
         model = instance.model
         values = dict(instance.configuration.items())
         bounds = tuple(values[name] for name, entry in model.entries.items() if entry.is_bound)

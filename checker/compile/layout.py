@@ -37,7 +37,7 @@ class Bits:
 
 @dataclass(frozen=True)
 class Layout:
-    """The bytes and bits of a state for one shape of configuration."""
+    """The bytes and bits of a state, for all configurations with the same ranges and array sizes."""
 
     settings: tuple[str, ...]
     slots: int
@@ -61,7 +61,7 @@ class Layout:
         return self.first_cell + -(-(self.cells + 7) // 8) * 8
 
     def buffer(self, instance: Instance) -> NDArray[np.int8]:
-        """A working buffer with the run-time values of an instance of this shape."""
+        """A working buffer with the run-time settings of an instance that has this layout."""
         buffer = np.zeros(self.size, np.int8)
         values = dict(instance.configuration.items())
         for position, name in enumerate(self.settings):
@@ -71,14 +71,14 @@ class Layout:
         return buffer
 
     def pack(self, cells: Sequence[int]) -> NDArray[np.uint64]:
-        """The words of one state."""
+        """The packed words of one state."""
         words = [0] * self.words
         for bits, value in zip(self.bits, cells, strict=True):
             words[bits.word] |= (value - bits.low) << bits.shift
         return np.array(words, np.uint64)
 
     def pack_rows(self, states: NDArray[np.int8]) -> NDArray[np.uint64]:
-        """The words of several states, one per row."""
+        """The packed words of several states, one state per row."""
         words = np.zeros((len(states), self.words), np.uint64)
         for position, bits in enumerate(self.bits):
             words[:, bits.word] |= (states[:, position].astype(np.int64) - bits.low).astype(np.uint64) << np.uint64(

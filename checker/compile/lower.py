@@ -36,7 +36,7 @@ INDENT = "    "
 
 
 def lower(instance: Instance, layout: Layout) -> str:
-    """The text of the kernel."""
+    """The source text of the kernel."""
     return KernelText(instance, layout).text()
 
 
@@ -54,7 +54,7 @@ class KernelText:
         self.numbers = itertools.count()
 
     def text(self) -> str:
-        """The whole text of the kernel."""
+        """The whole source text of the kernel."""
         # Every property is compiled, so that a kernel does not depend on which of them a setting switches off.
         properties = self.instance.model.properties
         of_steps = [(number, prop) for number, prop in enumerate(properties) if prop.of_steps]
@@ -88,7 +88,7 @@ class KernelText:
         return "\n".join(lines)
 
     def _judge(self, number: int, prop: Property, found: str, states: Sequence[str], state: str) -> list[str]:
-        """Evaluate one property, and note the result."""
+        """The lines that evaluate one property and note the result."""
         if prop.kind.value == "sometimes":
             return [f"if {found}:", f"    {self._note(number, EntryKind.FOUND)}"]
         return [f"if not {found}:", *(f"    {line}" for line in self._judge_failure(number, prop, state))]
@@ -203,7 +203,7 @@ class _Lowering:
             self.limits.pop(self.name(name), None)
 
     def name(self, name: str) -> str:
-        """The kernel's name for a name of the model's function; the kernel's own names never end like this."""
+        """The kernel's name for a local name: with an underscore at the end, unlike the kernel's own names."""
         return self.renamed.get(name, name if name in STATE_NAMES or name == TAKEN else f"{name}_")
 
     def rename_parameters(self) -> None:
@@ -326,7 +326,7 @@ class _Lowering:
         if isinstance(expression.value, ast.Name):
             parameter = next(p for p in self.function.parameters if p.name == expression.value.id)
             elements = self.kernel.instance.elements(parameter)
-            assert elements < 64, "the bits of a subset are one word, and MOST_STEPS keeps it far below"
+            assert elements < 64, "a subset fits into one word: MOST_STEPS limits its size"
             index = self.index(self.function.states[0], expression.slice, elements)
             return f"(({self.value(expression.value)} >> {index}) & 1 != 0)"
         return self.read(expression)

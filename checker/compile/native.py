@@ -29,7 +29,7 @@ SIGNS = {ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">",
 
 
 def object_code(text: str, operations: Mapping[str, Operation], exported: Iterable[str]) -> bytes:
-    """Compile; only the `exported` functions can be called from outside."""
+    """Compile the text of a kernel; only the `exported` functions can be called from outside."""
     module = ir.Module("kernel")
     module.triple = llvm.get_process_triple()
     functions: dict[str, Any] = {}
@@ -101,7 +101,7 @@ class _Function:
             self.assign(name, argument)
 
     def build(self, is_exported: bool) -> None:
-        """Build all of it."""
+        """Build the whole function."""
         if not is_exported:
             self.function.linkage = "internal"
         body = self.function.blocks[1]
@@ -118,7 +118,7 @@ class _Function:
     # --------------------------------------------------------------------------------------------------- statements
 
     def block(self, statements: Iterable[ast.stmt]) -> None:
-        """Statements in order; nothing is built after a `return`."""
+        """Build statements in order; nothing is built after a `return`."""
         for statement in statements:
             if self.builder.block.is_terminated:
                 return
@@ -161,13 +161,13 @@ class _Function:
             self.builder.position_at_end(after)
 
     def block_to(self, statements: Iterable[ast.stmt], after: Value) -> None:
-        """Statements, followed by a jump to `after`."""
+        """Build statements, followed by a jump to `after`."""
         self.block(statements)
         if not self.builder.block.is_terminated:
             self.builder.branch(after)
 
     def statement_For(self, statement: ast.For) -> None:
-        """The counter is a cell of its own, so that the body may assign to the variable."""
+        """Build a loop. The counter has a cell of its own, so that the body may assign to the variable."""
         assert isinstance(statement.target, ast.Name) and isinstance(statement.iter, ast.Call)
         limits = [self.number(self.value(argument)) for argument in statement.iter.args]
         first, last = limits if len(limits) == 2 else (ir.Constant(I64, 0), *limits)
@@ -232,7 +232,7 @@ class _Function:
         return operations[type(operator)](self.number(left), self.number(right))
 
     def value_Compare(self, expression: ast.Compare) -> Value:
-        """The sides of a chain are evaluated from left to right, up to the first comparison that is false."""
+        """Build a chain of comparisons: evaluated from left to right, up to the first one that is false."""
 
         def comparisons() -> Iterator[Value]:
             left = self.number(self.value(expression.left))
@@ -271,7 +271,7 @@ class _Function:
         return self.met(kind, incoming, after)
 
     def value_IfExp(self, expression: ast.IfExp) -> Value:
-        """One of several values; only that one is evaluated."""
+        """Build a conditional expression, which evaluates only the chosen value."""
         pairs, last = alternatives(expression)
         ends = []
         for test, side in pairs:
@@ -294,7 +294,7 @@ class _Function:
         return self.met(kind, incoming, after)
 
     def met(self, kind: Any, incoming: Iterable[tuple[Value, Value]], after: Value) -> Value:
-        """The value with which a block is entered, depending on its predecessor."""
+        """The value that a block gets from whichever predecessor enters it."""
         self.builder.position_at_end(after)
         found = self.builder.phi(kind)
         for value, block in incoming:

@@ -1,4 +1,4 @@
-"""What a search is asked, what it has counted, and the interface of the carriers that do its work.
+"""The request and the counts of a search, and the interface of the carriers that do its work.
 
 In:  an instance, its kernel, limits, and a `SearchRequest`.
 Out: a `SearchContext`, which the search and its carrier share; the base class `Carrier`.
@@ -32,11 +32,11 @@ SECONDS_BETWEEN_REPORTS = 0.5
 class SearchRequest:
     """What a search looks for, where it starts, and when it ends.
 
-    `watched` are the properties to judge (None: all that apply; with none at all, the search visits every state).
+    `watched` are the properties to judge (None: all that apply; empty: none, and the search visits every state).
     `count_all` counts every violation; otherwise a property is judged up to the level with its first `decisive` entry.
-    `starts` replaces the initial states; `starts_are_judged` if an earlier search has judged their properties. Once a
-    property in `patience` is violated, the search goes on for at most that many seconds. The search goes no deeper than
-    a level with `enough` states.
+    `starts` replaces the initial states; `starts_are_judged` says that the properties were judged in them before. Once
+    a property in `patience` is violated, the search goes on for at most that many seconds. The search ends at the first
+    level with at least `enough` states.
     """
 
     watched: tuple[Property, ...] | None = None
@@ -49,14 +49,14 @@ class SearchRequest:
 
 
 EVERY_STATE = SearchRequest(watched=())
-"""Visits every state, whatever fails there."""
+"""A request to visit every state and to judge no property."""
 
 
 class SearchContext:
-    """What a search has been given and what it has counted so far.
+    """The input of a search, and its counts so far.
 
-    `active` says which properties are still judged. `expanded` counts the states whose successors are known. `errors`
-    is how often the model had left its declaration at the end of the first level where it did.
+    `active` has a 1 for each property that is still judged. `expanded` counts the states whose successors are known.
+    `errors` counts how often the model left a declared range, up to the end of the first level where it did.
     """
 
     def __init__(
@@ -89,7 +89,7 @@ class SearchContext:
 
 
 class Carrier(ABC):
-    """Does the work of a search. As a context manager it holds what it needs while the search runs.
+    """Does the work of a search. As a context manager it holds threads or other resources while the search runs.
 
     `visited` is the visited set.
     """
@@ -105,17 +105,17 @@ class Carrier(ABC):
 
     @abstractmethod
     def check(self, first: int, last: int) -> None:
-        """Judge the properties of states on a whole level: states first..last-1."""
+        """Judge the properties in all states of a level: states first..last-1."""
 
     @abstractmethod
     def expand(self, first: int, last: int) -> None:
-        """Take every step from every state of a level."""
+        """Take every step from every state of a level: states first..last-1. Raises Full."""
 
     def close_level(self) -> None:  # noqa: B027 - most carriers have nothing to do here
         """Called after a level is expanded and its results are taken into account."""
 
     def finish(self) -> None:  # noqa: B027 - most carriers have nothing to do here
-        """Called after the search, before paths are asked for."""
+        """Called after the search, before its paths are read."""
 
     def __enter__(self) -> Self:
         return self
@@ -124,7 +124,7 @@ class Carrier(ABC):
         return None
 
     def is_out_of_time(self) -> bool:
-        """Report progress from time to time; whether the search has to stop."""
+        """Report progress every 0.5 s; return whether the time limit is reached."""
         context, result = self.context, self.context.result
         now = time.monotonic()
         if now - context.reported >= SECONDS_BETWEEN_REPORTS:
@@ -142,7 +142,7 @@ class Carrier(ABC):
         return False
 
     def put_starts(self, batch: Batch, first: int, most: int) -> int:
-        """Put at most `most` of the states that the search starts from into a batch; returns how many they are."""
+        """Put at most `most` of the states that the search starts from into a batch; return their number."""
         part = self.context.starts[first : first + most]
         words, count = self.context.kernel.layout.pack_rows(part.cells), len(part)
         batch.states[: words.size] = words.ravel()

@@ -5,8 +5,8 @@ Out: `DistinctCauses`: a certified trace for each cause that was found, and what
 
 Every path on which the property fails for the first time is a candidate (checker/explicit/first_violations.py). Steps
 that the violation does not need are removed (traces/format/minimise.py), so that irrelevant faults do not count. The
-rest has a cause (traces/explaining/cause.py). The first trace of each cause is shown, except causes that contain
-another cause.
+remaining steps determine the cause (traces/explaining/cause.py). There is one trace for each cause, except for causes
+that contain another cause.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from isrcheck.traces.format.minimise import needed_steps, take_steps
 from isrcheck.traces.format.trace import Trace
 
 SEARCH_SHARE = 0.5
-"""The part of the seconds that the search may take; the rest is for examining what it found."""
+"""The share of the seconds that the search may take; the rest is for examining its paths."""
 
 PATIENCE = 5.0
 """Seconds for examining the results of an interrupted search."""
@@ -43,7 +43,7 @@ PATIENCE = 5.0
 
 @dataclass
 class _CauseSearch:
-    """The state of the work on one property."""
+    """How far the search for the causes of one property's failures has come."""
 
     instance: Instance
     prop: Property
@@ -66,7 +66,7 @@ def distinct_causes(
     report: Callable[[Progress], None],
     tell: Callable[[str, float], None],
 ) -> DistinctCauses:
-    """Find this many counterexamples with distinct causes; `command` reproduces them."""
+    """Find at most `asked` counterexamples with distinct causes; `command` is the command that reproduces them."""
     share = None if limits.seconds is None else limits.seconds * SEARCH_SHARE
     request = SearchRequest(watched=(prop,), count_all=True)
     context = SearchContext(instance, replace(limits, seconds=share), kernel, request, report)
@@ -123,7 +123,7 @@ def _look_at(state: _CauseSearch, path: StepPath) -> None:
     states, _ = take_steps(instance, candidate.states[0], steps)
     verdict = judgements(instance, state.prop, states, steps)[-1]
     if verdict != state.word.value:
-        return  # without the irrelevant steps, this is a failure of the other kind
+        return  # without irrelevant steps, a violation can become a permitted failure, or the reverse
     trace = from_steps(instance, path.initial, [step.number for step in steps], name, state.command, verdict)
     cause = cause_of(trace)
     is_shorter = cause in state.found and trace.length < state.found[cause].length

@@ -37,7 +37,7 @@ def explore(
     report: Callable[[Progress], None] = lambda progress: None,
     announce: Callable[[str], None] = lambda message: None,
 ) -> Exploration:
-    """Search an instance within limits.
+    """Search an instance within limits. Raises UsageError if there is no initial state `initial`.
 
     With `count_all`, every violation is counted; otherwise a property is judged up to its first violation, and the
     search ends once no property is open. `only` names the properties to judge (none: all that apply). With

@@ -1,10 +1,10 @@
-"""The carrier of a search for every way in which one property comes to be violated: paths end at their first violation.
+"""The carrier that finds all first violations of one property: the search does not go beyond a violation.
 
 In:  a `SearchContext`, a property, and which of its failures are wanted: violations, or permitted failures.
-Out: the ends of the paths on which it fails for the first time, in the order of discovery.
+Out: the ends of the paths on which the property fails for the first time, in the order of discovery.
 
-Without that end, the search would also find what lies behind a violation: mostly the same one, with irrelevant steps
-added. As in every breadth-first search, a state is known by one path: the least of the shortest ones.
+Beyond a violation, the search would mostly find the same violation again, with irrelevant steps added. As in every
+breadth-first search, each state has one path: the least of its shortest paths.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from isrcheck.models.language.model import Property
 
 @dataclass(frozen=True)
 class End:
-    """Where a path ends: in this state, or with a step from it (-1: none); and the packed words of the last state."""
+    """The end of a path: a state, the violating step from there (-1: none), and the packed words of the last state."""
 
     state: int
     step: int
@@ -32,7 +32,7 @@ class End:
 
 
 class FirstViolations(Carrier):
-    """Works on one thread, and expands no state in which the property fails. `ends` is what it has found."""
+    """Works on one thread, and expands no state in which the property fails. `ends` are the ends of the paths found."""
 
     def __init__(self, context: SearchContext, prop: Property, *, permitted: bool) -> None:
         super().__init__(context)
@@ -47,18 +47,18 @@ class FirstViolations(Carrier):
         self.known = 0
 
     def start(self) -> int:
-        """As on one thread."""
+        """Insert the states that the search starts from."""
         return self.inner.start()
 
     def check(self, first: int, last: int) -> None:
-        """Judge the properties of states, and note those in which the property fails."""
+        """Judge the properties in states first..last-1, and note the states in which the wanted property fails."""
         self.inner.check(first, last)
         if not self.prop.of_steps and self.context.result.stopped is None:
             found = self.failing.states(first, last)[self.permitted]
             self.ends += [End(state, -1, self.visited.state(state)) for state in found]
 
     def expand(self, first: int, last: int) -> None:
-        """Take every step from the states in which no path ends."""
+        """Expand the states in which no path ends."""
         ended = [end.state for end in self.ends if end.state >= first] if not self.prop.of_steps else []
         for before, after in pairwise([first - 1, *ended, last]):
             if before + 1 < after:
@@ -68,7 +68,7 @@ class FirstViolations(Carrier):
         self.context.expanded = last  # the states in which a path ends have no successors in this search
 
     def _without_ends(self, generated: int) -> int:
-        """Take the transitions that violate a property of transitions out of the batch; returns how many are left."""
+        """Remove the transitions that violate the property from the batch; return how many transitions are left."""
         count = self.context.results.count(self.number, self.kind)
         if not self.prop.of_steps or count == self.known:
             return generated

@@ -1,10 +1,10 @@
-"""Runs a kernel, and switches to the careful kernel where the model leaves its declaration.
+"""Runs a kernel, and switches to the careful kernel when the model leaves a declared range.
 
 In:  a `Kernel`, and the arrays that it reads and writes.
 Out: successors, and counts (checker/outcome/kernel_results.py).
 
-A kernel stops where the model leaves its declaration. The results of that call are discarded; the careful kernel of the
-same shape repeats it and does all further calls.
+A kernel stops when an index or a value leaves its declared range. The results of that call are discarded; the careful
+kernel for the same layout repeats the call and runs all later calls.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class KernelRunner:
         self.lock = threading.Lock()
 
     def check(self, states: int, first: int, last: int, before: Buffer, active: Buffer, results: KernelResults) -> None:
-        """Judge states first..last-1 of those at the address `states`."""
+        """Judge the properties in states first..last-1 of the packed states at the address `states`."""
         arrays = (before.ctypes.data, active.ctypes.data, results.address)
         known = results.copy()
         kernel = self.careful or self.kernel
@@ -54,10 +54,7 @@ class KernelRunner:
         active: Buffer,
         results: KernelResults,
     ) -> tuple[int, int]:
-        """Take every step from states first..last-1, as long as there is room for the successors.
-
-        Returns the next state, and the number of successors.
-        """
+        """Expand states first..last-1 while the batch has room; return the next state, and the number of successors."""
         arrays = (before, after, batch.states, batch.parents, batch.steps)
         arguments = (
             *(states, first, last),

@@ -20,7 +20,7 @@ from isrcheck.models.run import Cells
 
 
 class Reached:
-    """The states that a search has visited, for queries."""
+    """Answers queries about the states that a search has visited."""
 
     def __init__(self, kernel: Kernel, visited: Any, levels: Sequence[int], starts: Sequence[Start]) -> None:
         self.kernel = kernel
@@ -42,7 +42,7 @@ class Reached:
         return [self.kernel.layout.unpack([int(word) for word in one]) for one in self.visited.states_at(numbers)]
 
     def find(self, cells: Sequence[int | None]) -> StepPath | None:
-        """The path to the first state that has these cells; None stands for any value."""
+        """The path to the first state that has these cells (None: any value); None if there is no such state."""
         number = self.visited.first_where(lambda states: self._matching(states, cells))
         if number is None:
             return None
@@ -50,7 +50,7 @@ class Reached:
         return StepPath(self.starts[position].number, tuple(steps))
 
     def _matching(self, states: NDArray[np.uint64], cells: Sequence[int | None]) -> NDArray[np.bool_]:
-        """Which of the packed states have these cells."""
+        """Which of the packed states have these cells (None: any value)."""
         matching = np.ones(len(states), bool)
         for position, value in enumerate(cells):
             if value is not None and matching.any():

@@ -1,11 +1,11 @@
 """Breadth-first search over a compiled model: exact, level by level, always in the same order.
 
-In:  a `SearchContext`: an instance, limits, what is asked; the carrier that does the work within a level.
+In:  a `SearchContext`: instance, limits, request; the carrier that does the work within a level.
 Out: an `Exploration`: the number of states in each level, how often each action fired, and for each property the first
      state (or transition) that decides it, from which traces/ makes a trace.
 
-A step that leaves the model's declaration leads nowhere, and a property whose evaluation leaves it is not judged in
-that state. Both violate the implicit property `in_range`, and the search goes on.
+A step that leaves a declared range has no successor, and a property whose evaluation leaves a declared range is not
+judged in that state. Both violate the implicit property `in_range`, and the search goes on.
 
 States are expanded in the order of their discovery, and the steps of a state in the order of the model. Therefore the
 first path to a state is the least of the shortest ones, by initial state and then by step.
@@ -26,7 +26,7 @@ from isrcheck.models.language.in_range import IN_RANGE
 
 
 class Search:
-    """One search: the states that it has seen stay in `visited` when it is done."""
+    """One search. After it, `visited` still holds the visited states."""
 
     def __init__(self, context: SearchContext, carrier: Carrier | None = None) -> None:
         self.context = context
@@ -39,7 +39,7 @@ class Search:
         return self.carrier.visited
 
     def run(self) -> Exploration:
-        """Search, and return what was found, also if a limit or a person ends the search."""
+        """Search, and return the result, also if a limit or Ctrl-C ends the search early."""
         context, result = self.context, self.result
         try:
             with self.carrier:
@@ -93,7 +93,7 @@ class Search:
             self._settle(of_steps=False)
 
     def is_open(self) -> bool:
-        """Whether going on can change a verdict or a count."""
+        """Whether further search can change a verdict or a count."""
         context = self.context
         return context.request.count_all or bool(context.active.any()) or not context.watched
 
@@ -103,7 +103,7 @@ class Search:
         if request.count_all:
             return
         if not of_steps and context.errors is None:
-            # On a path of this length, properties of states are the last that can leave the declaration.
+            # On a path of this length, properties of states are the last that can leave a declared range.
             context.errors = context.results.error_count or None
         for number, prop in context.properties:
             is_judged = context.active[number] and prop.of_steps == of_steps
@@ -126,7 +126,7 @@ class Search:
             result.findings[IN_RANGE.name] = Findings(errors, erred=steps)
 
     def found_errors(self) -> Finding | None:
-        """How often the model has left its declaration, and the least of the shortest paths to that."""
+        """How often the model has left a declared range, with the least of the shortest paths; None if never."""
         found = [self.finding(entry) for entry in self.context.results.errors]
         paths = [one.path for one in found if one.path is not None]
         if not paths:
@@ -139,7 +139,7 @@ class Search:
         return Finding(entry.count, self.path(entry.state, entry.step)) if entry.count else Finding()
 
     def path(self, state: int, step: int = -1) -> StepPath:
-        """The path to a state, and one more step where that is given."""
+        """The path to a state, followed by one more step if `step` is given."""
         position, steps = self.visited.path(state)
         last = (step,) if step >= 0 else ()
         return StepPath(self.context.starts[position].number, (*steps, *last))

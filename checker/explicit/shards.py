@@ -56,7 +56,7 @@ def route(kept: Any, hashes: Any, size: Any, shards: Any, routed: Any, routed_ha
 
 @compiled(types.void(U64, INT, INT, U8, INT, INT, INT, U64))
 def pick(states: Any, words: Any, local: Any, owners: Any, first: Any, last: Any, shard: Any, chunk: Any) -> None:
-    """Copy the states of one shard to their places in a chunk of consecutive numbers; `local` is the first of them."""
+    """Copy the states of one shard to their places in a chunk of consecutive numbers, from position `local` on."""
     for number in range(first, last):
         if owners[number] == shard:
             for word in range(words):
@@ -77,7 +77,7 @@ class Lane:
 
     @classmethod
     def of(cls, words: int, room: int, chunk: int, shards: int) -> Lane:
-        """Room for `room` successors of a chunk of `chunk` states."""
+        """A lane with room for a chunk of `chunk` states and `room` successors."""
         return cls(
             np.empty(chunk * words, np.uint64),
             Batch.of(room, words),
@@ -88,14 +88,14 @@ class Lane:
         )
 
     def sort(self, words: int, size: int, shards: int) -> None:
-        """Sift the first `size` successors of the batch and sort them by shard."""
+        """Remove recent duplicates from the first `size` successors of the batch, and sort the others by shard."""
         rest = sift(self.batch.states, words, size, self.recent, self.batch.kept, self.batch.hashes)
         route(self.batch.kept, self.batch.hashes, rest, shards, self.routed, self.hashes, self.bounds)
 
 
 @compiled(types.void(U64, types.int64[::1], INT, U8, INT))
 def interleave(keys: Any, bounds: Any, shards: Any, owners: Any, first: Any) -> None:
-    """Merge sorted keys, those of shard s at keys[bounds[s]..bounds[s+1]-1], and write the shard of each one."""
+    """Merge sorted keys, those of shard s at keys[bounds[s]..bounds[s+1]-1]; write each key's shard to `owners`."""
     heads = bounds.copy()
     for at in range(first, first + bounds[shards]):
         least = -1
@@ -109,7 +109,7 @@ def interleave(keys: Any, bounds: Any, shards: Any, owners: Any, first: Any) -> 
 class Shards:
     """The visited states by number, within a memory limit in bytes. The states of a level are numbered together.
 
-    In each shard, the newest level extends from `opened` to `closed`.
+    In each shard, the newest level has the positions `opened` to `closed` - 1.
     """
 
     def __init__(self, words: int, steps: int, memory: int, shards: int) -> None:
@@ -129,7 +129,7 @@ class Shards:
 
     @property
     def bytes_used(self) -> int:
-        """The memory in use."""
+        """The memory in use, in bytes."""
         return sum(store.bytes_used for store in self.stores)
 
     def close_level(self) -> None:
@@ -148,32 +148,32 @@ class Shards:
         self.numbered += int(bounds[-1])
 
     def locals_at(self, number: int, known: int, locals_there: Sequence[int]) -> list[int]:
-        """For each shard, how many of its states have a smaller number, starting from a number where this is known."""
+        """For each shard, how many of its states have a number below `number`, given these counts for `known`."""
         owners = self.owners[known:number]
         return [int(np.count_nonzero(owners == shard)) + before for shard, before in enumerate(locals_there)]
 
     def gather(self, chunk: NDArray[np.uint64], first: int, last: int, locals_there: Sequence[int]) -> None:
-        """Copy consecutive states side by side."""
+        """Copy the states first..last-1 into a chunk."""
         for shard, store in enumerate(self.stores):
             pick(store.states, self.words, locals_there[shard], self.owners, first, last, shard, chunk)
 
     def number_of(self, shard: int, local: int) -> int:
-        """The number of a shard's state, in the newest level."""
+        """The number of the state at position `local` of a shard, in the newest level."""
         return self._number_since(sum(self.opened), shard, local - self.opened[shard])
 
     def _number_since(self, first: int, shard: int, local: int) -> int:
-        """The number of a shard's state, counted among the shard's states with number `first` or more."""
+        """The number of a shard's state: the one at position `local` among those with number `first` or more."""
         return first + int(np.flatnonzero(self.owners[first : self.numbered] == shard)[local])
 
     def found_by(self, first: int, steps: int) -> NDArray[np.int64]:
-        """How many states each step has discovered; the first `first` ones are initial, recorded with step 0."""
+        """The number of states that each step discovered; the `first` initial states, with step 0, do not count."""
         found = sum(store.found_by(0, steps) for store in self.stores)
         assert not isinstance(found, int)
         found[:1] -= min(first, self.count)  # a model may have no step at all
         return found
 
     def states_at(self, numbers: Iterable[int]) -> Iterator[NDArray[np.uint64]]:
-        """The words of these states, whose numbers must be ascending."""
+        """The packed words of each of these states, whose numbers must be ascending."""
         known, locals_there = 0, [0] * len(self.stores)
         for number in numbers:
             locals_there = self.locals_at(number, known, locals_there)
@@ -182,12 +182,12 @@ class Shards:
             yield self.stores[shard].states[local * self.words : (local + 1) * self.words]
 
     def first_where(self, is_match: Callable[[NDArray[np.uint64]], NDArray[np.bool_]]) -> int | None:
-        """The first state that matches; `is_match` gets states as rows."""
+        """The number of the first state that matches; `is_match` gets packed states as rows."""
         found = [(shard, store.first_where(is_match)) for shard, store in enumerate(self.stores)]
         return min((self._number_since(0, shard, local) for shard, local in found if local is not None), default=None)
 
     def state(self, number: int) -> NDArray[np.uint64]:
-        """The words of a state."""
+        """The packed words of a state."""
         store, local = self._place(number)
         return store.states[local * self.words : (local + 1) * self.words]
 
@@ -196,7 +196,7 @@ class Shards:
         return self.stores[shard], int(np.count_nonzero(self.owners[:number] == shard))
 
     def path(self, number: int) -> tuple[int, list[int]]:
-        """The initial state (its number) and the numbers of the steps from it to a state."""
+        """The path to a state: the number of its initial state, and the numbers of its steps."""
         steps: list[int] = []
         while True:
             store, local = self._place(number)

@@ -1,4 +1,4 @@
-"""The carrier that does the work of a search on one thread.
+"""The carrier for one thread: does the work of a search on the calling thread.
 
 In:  a `SearchContext`.
 Out: states in the visited set, in breadth-first order; counts in the context.
@@ -13,17 +13,17 @@ from isrcheck.checker.explicit.kernel_runner import KernelRunner
 from isrcheck.checker.explicit.visited_set import Batch, VisitedSet
 
 CHUNK = 1 << 16
-"""States that are expanded or judged between two chances to stop, report progress or be interrupted."""
+"""The most states that are processed before the search looks at the clock, reports progress or can be interrupted."""
 
 BATCH_BYTES = 1 << 18
-"""Size of the successors on their way to the visited set: small enough for the second-level cache."""
+"""The size in bytes of the buffer for successors: small enough for the second-level cache."""
 
 
 class SingleThread(Carrier):
-    """Does all work on the calling thread.
+    """Does all work of a search on the calling thread.
 
-    `keep` may remove successors from a batch before they are inserted; it is told how many there are, and returns how
-    many are left. `visited` replaces the visited set.
+    `keep` gets the number of successors in the batch, may remove some before they are inserted, and returns how many
+    are left. `visited` is the visited set to use (None: a new one).
     """
 
     visited: VisitedSet
@@ -45,13 +45,13 @@ class SingleThread(Carrier):
         self.after = layout.buffer(context.instance)
 
     def start(self) -> int:
-        """Each of the states that the search starts from is its own predecessor."""
+        """Insert the states that the search starts from, each as its own predecessor."""
         for low in range(0, len(self.context.starts), self.room):
             self.visited.add(self.batch, self.put_starts(self.batch, low, self.room))
         return 0
 
     def check(self, first: int, last: int) -> None:
-        """Judge the properties of states, chunk by chunk."""
+        """Judge the properties in states first..last-1, chunk by chunk."""
         context = self.context
         for low in range(first, last, CHUNK):
             states = self.visited.states.ctypes.data
@@ -60,7 +60,7 @@ class SingleThread(Carrier):
                 return
 
     def expand(self, first: int, last: int) -> None:
-        """Take every step, chunk by chunk."""
+        """Expand states first..last-1, chunk by chunk. Raises Full."""
         at = first
         while at < last:
             at, generated = self.attempt(at, min(at + CHUNK, last))
@@ -72,7 +72,7 @@ class SingleThread(Carrier):
                 return
 
     def attempt(self, first: int, last: int) -> tuple[int, int]:
-        """Take every step from some states; returns the next state, and how many successors the batch has now."""
+        """Expand states first..last-1 while the batch has room; return the next state, and the number of successors."""
         context = self.context
         return self.runner.expand(
             *(self.visited.states.ctypes.data, first, last, self.before, self.after, self.batch, self.room),

@@ -1,6 +1,6 @@
 """The states that a search starts from: the initial states, or the frontier of another search.
 
-In:  an instance, or such states.
+In:  an instance, or the states themselves.
 Out: `Starts`, an array of cells.
 """
 
@@ -19,7 +19,7 @@ from isrcheck.models.run import Cells
 
 @dataclass(frozen=True)
 class Start:
-    """A state that a search starts from, and its number in paths: the position of an initial state."""
+    """A state that a search starts from. Paths name it by `number`: the position of an initial state, for example."""
 
     number: int
     cells: Cells
@@ -34,14 +34,14 @@ class Starts(Sequence[Start]):
 
     @classmethod
     def initial(cls, instance: Instance) -> Starts:
-        """Every initial state."""
+        """The initial states of an instance."""
         states = instance.initial_states
         cells = np.frombuffer(states.packed, np.int8).reshape(len(states), instance.cells)
         return cls(range(len(states)), cells)
 
     @classmethod
     def of(cls, starts: Sequence[Start], cells: int) -> Starts:
-        """These states, which have `cells` cells each."""
+        """The given states, each with `cells` cells."""
         rows = np.array([start.cells for start in starts], np.int8).reshape(len(starts), cells)
         return cls([start.number for start in starts], rows)
 

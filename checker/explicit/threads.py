@@ -1,4 +1,4 @@
-"""The carrier that does the work of a search on several threads: same counts and same paths as on one.
+"""The carrier for several threads: does the work of a search, with the same counts and paths as on one thread.
 
 In:  a `SearchContext`, whose limits name the number of threads.
 Out: states in the shards of the visited set, in breadth-first order; counts in the context.
@@ -27,10 +27,10 @@ from isrcheck.checker.explicit.single_thread import CHUNK
 from isrcheck.checker.outcome.kernel_results import KernelResults
 
 LANE_BYTES = 1 << 21
-"""Size of a thread's successors on their way to the shards."""
+"""The size in bytes of a buffer for the successors of a chunk."""
 
 LANES_A_THREAD = 4
-"""Chunks per thread in a round: a thread that is done takes the next one, so that none waits for long."""
+"""Chunks per thread in a round: a thread that is done takes the next chunk, so that no thread waits for long."""
 
 FIRST_CHUNK = 64
 MOST_CHUNK = 1 << 14
@@ -59,7 +59,7 @@ class Task:
 
 
 class Threads(Carrier):
-    """Shares the work among as many threads as the limits allow."""
+    """Shares the work of a search among as many threads as the limits allow."""
 
     visited: Shards
 
@@ -94,7 +94,7 @@ class Threads(Carrier):
     # ------------------------------------------------------------------------------------------------------ levels
 
     def start(self) -> int:
-        """Each of the states that the search starts from is its own predecessor."""
+        """Insert the states that the search starts from, each as its own predecessor."""
         lane = self.lanes[0]
         for low in range(0, len(self.context.starts), self.lane_room):
             size = self.put_starts(lane.batch, low, self.lane_room)
@@ -115,7 +115,7 @@ class Threads(Carrier):
         self._each(take, range(self.threads))
 
     def check(self, first: int, last: int) -> None:
-        """Judge the properties of states, each shard in pieces."""
+        """Judge the properties in the states first..last-1, each shard in pieces."""
         context = self.context
         begins, ends = self.visited.opened, self.visited.closed
         assert (first, last) == (sum(begins), sum(ends)), "only the newest level is judged"
@@ -142,7 +142,7 @@ class Threads(Carrier):
         self.is_out_of_time()
 
     def expand(self, first: int, last: int) -> None:
-        """Take every step, in rounds of chunks."""
+        """Expand the states first..last-1, in rounds of chunks. Raises Full."""
         locals_there: Sequence[int] = self.visited.opened
         at, free, tasks = first, deque(range(len(self.lanes))), deque[Task]()
         generated, size = 0, min(FIRST_CHUNK, MOST_CHUNK)
@@ -183,7 +183,7 @@ class Threads(Carrier):
         lane.sort(words, task.generated, self.threads)
 
     def _take_in(self, tasks: deque[Task], free: deque[int]) -> None:
-        """Insert successors in the order of the chunks: chunks behind an incomplete one have to wait."""
+        """Insert successors in the order of the chunks; chunks behind an incomplete chunk have to wait."""
         ready: list[Task] = []
         for task in tasks:
             ready.append(task)

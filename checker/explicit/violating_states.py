@@ -1,10 +1,10 @@
 """Finds all states, or all steps, that violate a property, not only the first one.
 
 In:  a kernel, the visited set of a search, a property.
-Out: the numbers of the states that violate it, and of those where the failure is permitted; or the steps from a state
-     that do.
+Out: the numbers of the states, or of the steps from a state, that violate the property; and of those whose failure is
+     permitted.
 
-The kernel counts failures in a range of states. A range without failures is done; any other is halved.
+The kernel counts failures in a range of states. A range with failures is halved until the states are found.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class ViolatingStates:
         self.batch = Batch.of(2 * instance.first_steps[-1] + 1, kernel.layout.words)
 
     def states(self, first: int, last: int) -> tuple[list[int], list[int]]:
-        """Among the states first..last-1: those that violate the property, and those where the failure is permitted."""
+        """The states among first..last-1 that violate the property, and those whose failure is permitted."""
         found: tuple[list[int], list[int]] = ([], [])
         waiting = [(first, last)]
         while waiting:
@@ -60,7 +60,7 @@ class ViolatingStates:
         return found
 
     def steps(self, state: int) -> tuple[list[int], list[int]]:
-        """Among the steps from a state: those that violate the property, and those where the failure is permitted."""
+        """The steps from a state that violate the property, and those whose failure is permitted."""
         found: tuple[list[int], list[int]] = ([], [])
         self.results.clear()
         _, count = self.runner.expand(

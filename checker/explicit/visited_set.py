@@ -29,10 +29,10 @@ LOW = np.uint64(0xFFFFFFFF)
 ZERO, ONE = np.uint64(0), np.uint64(1)
 TOP = np.uint64(1 << 63)
 RECENT_BITS = 12
-"""The number of recent states that are remembered: small enough for the second-level cache."""
+"""The last 2^RECENT_BITS states are remembered: few enough for the second-level cache."""
 
 AHEAD = 12
-"""How many successors ahead a table slot is prefetched; the candidate's state, half as many."""
+"""A table slot is prefetched this many successors ahead; the state that it names, half as many."""
 
 MOST_STATES = (1 << 32) - 2
 FIRST_TABLE_BITS = 16
@@ -45,7 +45,7 @@ READ_ONLY = types.Array(types.uint64, 1, "C", readonly=True)
 
 
 def compiled(*signatures: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Compile with Numba, and store the result if Numba finds a place for it."""
+    """Compile a function with Numba for these signatures, and cache the machine code if Numba finds a folder for it."""
 
     def compile_one(function: Callable[..., Any]) -> Callable[..., Any]:
         try:
@@ -81,7 +81,7 @@ def prefetch(typing: Any, array: Any, index: Any) -> Any:
 
 @njit(inline="always")
 def hash_state(states: Any, first: Any, words: Any) -> Any:
-    """64 well-mixed bits of the state at states[first:first + words]."""
+    """The 64-bit hash of the state at states[first:first + words]."""
     mixed = MULTIPLIER
     for word in range(words):
         mixed = (mixed ^ states[first + word]) * MULTIPLIER
@@ -144,7 +144,7 @@ def merge(
     last: Any,
     room: Any,
 ) -> Any:
-    """Insert the successors at kept[first..last-1], in order, up to `room` states; returns (next, new count)."""
+    """Insert the new ones of the successors at kept[first..last-1], up to `room` states; returns (next, new count)."""
     shift = np.uint64(64 - bits)
     mask = np.int64(len(table) - 1)
     for k in range(first, min(first + AHEAD, last)):
@@ -181,7 +181,7 @@ def merge(
 
 @compiled(types.void(U64, INT, U64, INT, READ_ONLY, INT, types.int64[::1]))
 def locate(table: Any, bits: Any, store: Any, words: Any, states: Any, size: Any, places: Any) -> None:
-    """The index of each of `size` states in the visited set, or -1."""
+    """Write the index of each of `size` states in the visited set, or -1, to `places`."""
     shift = np.uint64(64 - bits)
     mask = np.int64(len(table) - 1)
     hashes = np.empty(AHEAD, np.uint64)
@@ -246,7 +246,7 @@ def empty_table(bits: int) -> NDArray[np.uint64]:
 
 
 def recent_states(words: int) -> NDArray[np.uint64]:
-    """Memory for `sift`, empty."""
+    """An empty table of recent states, for `sift`."""
     return np.zeros((words + 1) << RECENT_BITS, np.uint64)
 
 
@@ -256,7 +256,7 @@ class Full(Exception):
 
 @dataclass
 class Batch:
-    """Successors on their way from the kernel to the visited set."""
+    """Successors that a kernel has written, to be inserted into the visited set."""
 
     states: NDArray[np.uint64]
     parents: NDArray[np.uint32]
@@ -266,7 +266,7 @@ class Batch:
 
     @classmethod
     def of(cls, room: int, words: int) -> Batch:
-        """Room for `room` successors."""
+        """An empty batch with room for `room` successors of `words` words each."""
         return cls(
             np.empty(room * words, np.uint64),
             np.empty(room, np.uint32),
@@ -295,11 +295,11 @@ class VisitedSet:
 
     @property
     def bytes_used(self) -> int:
-        """The memory in use: states, predecessors, steps and the table."""
+        """The memory in use, in bytes: states, predecessors, steps and the table."""
         return self.count * self.bytes_of_state + self.table.nbytes
 
     def add(self, batch: Batch, size: int) -> None:
-        """Insert a batch. Raises Full if the memory limit is reached; what fitted stays, in order."""
+        """Insert a batch. Raises Full if the memory limit is reached; the states that fitted stay, in order."""
         rest = sift(batch.states, self.words, size, self.recent, batch.kept, batch.hashes)
         self.insert(batch, batch.kept, batch.hashes, 0, rest)
 
@@ -348,24 +348,24 @@ class VisitedSet:
         return places
 
     def states_at(self, numbers: Iterable[int]) -> Iterator[NDArray[np.uint64]]:
-        """The words of these states."""
+        """The packed words of each of these states."""
         return map(self.state, numbers)
 
     def first_where(self, is_match: Callable[[NDArray[np.uint64]], NDArray[np.bool_]]) -> int | None:
-        """The first state that matches; `is_match` gets states as rows."""
+        """The index of the first state that matches; `is_match` gets packed states as rows."""
         matching = is_match(self.states[: self.count * self.words].reshape(-1, self.words))
         return int(np.argmax(matching)) if matching.any() else None
 
     def state(self, index: int) -> NDArray[np.uint64]:
-        """The words of a state."""
+        """The packed words of a state."""
         return self.states[index * self.words : (index + 1) * self.words]
 
     def found_by(self, first: int, steps: int) -> NDArray[np.int64]:
-        """How many states, from `first` on, each step has discovered."""
+        """The number of states, from `first` on, that each step discovered."""
         return np.bincount(self.steps[first : self.count], minlength=steps)
 
     def path(self, index: int) -> tuple[int, list[int]]:
-        """The initial state (its index) and the numbers of the steps from it to a state."""
+        """The path to a state: the index of its initial state, and the numbers of its steps."""
         steps = []
         while int(self.parents[index]) != index:
             steps.append(int(self.steps[index]))

@@ -1,6 +1,6 @@
-"""The forms of `check` that are always there: the matrix, the published models, one model, its mutants, a cluster.
+"""The built-in forms of `check`: the matrix, the published models, one model, its mutants, a cluster.
 
-In:  the options that were read, and a session.
-Out: a `CommandResult` from the module of the form that was asked for; table.py declares the forms.
+In:  `Options`, and a session.
+Out: a `CommandResult` from the module of the selected form; table.py declares the forms.
 May import: command and everything below it.
 """

@@ -1,7 +1,7 @@
-"""`check --config` and `check --describe`: the searches that answer for a cluster.
+"""`check --config` and `check --describe`: run the searches for a cluster.
 
 In:  `Options`, and a session.
-Out: a `CommandResult`; what was found is an `Answer`, or the `ClusterPlan` where nothing that decides was searched.
+Out: a `CommandResult` whose `found` is an `Answer`, or the `ClusterPlan` if the cluster itself was not searched.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from isrcheck.traces.terminal.show import view
 
 
 def run(options: Options, session: SearchSession) -> CommandResult:
-    """Search what decides, and what is asked on the side. Raises UsageError."""
+    """Run the searches that decide the verdict, and the side searches. Raises UsageError."""
     question = read_plan(options.files, options.kafka_version, options.describe, options.topic_name)
     is_limited = options.seconds is not None or options.bound is not None
     traces, aside_traces = TraceWriter(options.out), TraceWriter(options.out)
     if question.protocol is None:
         return _refused(question, traces, stopped=False)
     main_part, *other_parts = question.deciding()
-    # The others leave a tenth at least to the cluster as it is configured, which has all that is left when it begins.
+    # The main search comes last and gets all remaining time; the other searches leave it at least a tenth.
     seconds = session.budget.left or 0.0
     seconds *= min(
         1.0, 0.9 / (AVAILABILITY_SHARE + sum(one.share for one in (*question.side_searches(), *other_parts)))
@@ -49,9 +49,7 @@ def run(options: Options, session: SearchSession) -> CommandResult:
         availability = search_availability(question, session.from_one, seconds * AVAILABILITY_SHARE)
         others = [search(one, traces, one.share * seconds) for one in other_parts]
     except KeyboardInterrupt:
-        cut = replace(
-            question, protocol=None, why_undecided="it was interrupted before the cluster itself was searched"
-        )
+        cut = replace(question, protocol=None, why_undecided="interrupted before the cluster itself was searched")
         return _refused(cut, traces, stopped=True)
     main_run = search(main_part, traces, None, patience={} if is_limited else {PROMISE: PATIENCE})
     found = answer.Answer(question, [main_run, *others], asides, availability)
@@ -68,6 +66,6 @@ def run(options: Options, session: SearchSession) -> CommandResult:
 
 
 def _refused(question: ClusterPlan, traces: TraceWriter, *, stopped: bool) -> CommandResult:
-    """Of this cluster nothing was searched that decides."""
+    """Return the result for a cluster that was not searched."""
     text, content = answer.refusal(question), answer.refusal_object(question)
     return CommandResult(text, content, UNDECIDED, traces.failure, stopped, question)

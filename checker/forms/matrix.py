@@ -1,7 +1,7 @@
-"""`check`: every generation against every property, held against the record.
+"""`check` alone: checks every generation against every property, and compares with the recorded verdicts.
 
 In:  `Options`, and a session.
-Out: a `CommandResult`; what was found is a `MatrixFound` (checker/analyses/matrix.py).
+Out: a `CommandResult` whose `found` is a `MatrixFound` (checker/analyses/matrix.py).
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ CODES = {
     matrix.Match.OPEN: UNDECIDED,
     matrix.Match.SAME: SAFE,
 }
-"""What the matrix exits with, by the gravest of its comparisons."""
+"""The exit code of the matrix for its gravest comparison with the record."""
 
 
 def run(options: Options, session: SearchSession) -> CommandResult:
-    """Search every instance of the record and compare. Raises KeyboardInterrupt where nothing was found yet."""
+    """Search every recorded instance and compare. Raises KeyboardInterrupt if interrupted before the first result."""
     traces = TraceWriter(options.out)
     records = matrix.recorded()
     pairs: list[matrix.Pair] = []

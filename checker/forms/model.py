@@ -1,7 +1,7 @@
-"""`check MODEL`: one model in detail, by the engine that was asked for.
+"""`check MODEL`: checks one model in detail with the selected engine.
 
 In:  `Options`, and a session.
-Out: a `CommandResult`; what was found is a `Run`.
+Out: a `CommandResult` whose `found` is a `Run`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from isrcheck.models.messages.printable import escaped
 
 
 def run(options: Options, session: SearchSession) -> CommandResult:
-    """Search the model, and do what else was asked for. Raises UsageError, SparkLostError."""
+    """Search the model; compare engines, prove, write tables as the options say. Raises UsageError, SparkLostError."""
     assert options.target is not None
     traces, tables = TraceWriter(options.out), Tables(options.tables)
     found = _searched(session, options, options.target, traces)

@@ -1,4 +1,4 @@
-"""`check mutate`: searches the mutants of a model, and tells which of its properties notice.
+"""`check mutate`: searches the mutants of a model, and reports which properties detect each mutant.
 
 In:  `Options`, and a session.
 Out: a `CommandResult`.
@@ -33,7 +33,7 @@ def run(options: Options, session: SearchSession) -> CommandResult:
     progress = ProgressLine(naming.title(instance))
 
     def compiled(one: Instance) -> Kernel:
-        # Anew for each: mutants of a model have its name and its digest.
+        # Not cached: all mutants of a model have the model's name and digest.
         kernel = begin(one, session.budget, kernel_of, progress).kernel
         if session.seen:
             raise KeyboardInterrupt

@@ -21,7 +21,7 @@ from isrcheck.models.language.in_range import IN_RANGE
 
 
 def run(options: Options, session: SearchSession) -> CommandResult:
-    """Search every row of the table."""
+    """Search every row of the table of published figures, and compare. Returns the result of the command."""
     lines = [["variant", *published.SIZES, *published.FIGURES]]
     runs, stopped, differing, broken, cut = [], False, 0, 0, False
     rows = list(published.rows())
@@ -53,7 +53,7 @@ def run(options: Options, session: SearchSession) -> CommandResult:
     if cut:
         closing = f"UNDECIDED: {closing}; at least one row was cut short"
     if broken:
-        closing = f"VIOLATED: {counted(broken, 'row')} break {IN_RANGE.name}, of which TLC knows nothing; {closing}"
+        closing = f"VIOLATED: {IN_RANGE.name}, which TLC does not check, in {counted(broken, 'row')}; {closing}"
     code = VIOLATED if broken else UNEXPECTED if differing else UNDECIDED if cut else SAFE
     words = {SAFE: "as published", UNDECIDED: Word.UNDECIDED.value, VIOLATED: Word.VIOLATED.value}
     text = "\n".join([*table(lines), "", closing])

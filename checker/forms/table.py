@@ -1,7 +1,7 @@
-"""The forms of `check` that are always there, as data.
+"""The declarations of the built-in forms of `check`.
 
 In:  nothing.
-Out: `BEFORE_OTHERS` and `AFTER_OTHERS`. Importing them needs nothing of the search.
+Out: `BEFORE_OTHERS` and `AFTER_OTHERS`. This module does not import the search.
 """
 
 from __future__ import annotations
@@ -24,25 +24,25 @@ from isrcheck.models.messages.errors import UsageError
 
 ENGINE = ("--engine", "--prove")
 NAME_A_MODEL = "{option} does not go with {form}; name a model, as in: check kafka {option} ..."
-ABOUT_ONE_MODEL = "{typed} is about one model: name it, as in: check kafka --protocol 2.1 {typed}"
-NO_REPORT = "--report goes with the matrix, one model, a sweep or a cluster: check kafka --protocol 2.1 --report DIR"
+ABOUT_ONE_MODEL = "{typed} is about one model: name the model, as in: check kafka --protocol 2.1 {typed}"
+NO_REPORT = "--report goes with the matrix, one model, a sweep or a cluster, as in: check kafka --report DIR"
 
 
 def _refuse_for_model(options: Options) -> None:
-    """What the engines do not do."""
+    """Raise UsageError for options that the selected engine does not support."""
     engine = options.engine
     if engine in ("z3", "all") and options.bound is None:
-        raise UsageError(f"--engine {engine} goes depth by depth: say how far, as in --bound 6")
+        raise UsageError(f"--engine {engine} searches depth by depth: give a bound, as in --bound 6")
     if engine == "spark" and options.prove:
-        raise UsageError("--prove asks the explorer of this process: leave it, or --engine spark, out")
+        raise UsageError("--prove does not go with --engine spark; leave out one of them")
     if engine == "z3" and options.prove:
-        raise UsageError("--prove asks the explorer about what stands in the way of a proof: leave --engine z3 out")
+        raise UsageError("--prove needs the explicit-state search as well: leave --engine z3 out")
     if engine in ("z3", "all") and options.count_all:
-        raise UsageError(f"--continue counts states, which Z3 does not do: leave it, or --engine {engine}, out")
+        raise UsageError(f"--continue counts states, which Z3 does not do: leave out --continue or --engine {engine}")
     if options.tables is not None and engine == "z3":
-        raise UsageError("--tables counts states, which Z3 does not do: leave it, or --engine z3, out")
+        raise UsageError("--tables counts states, which Z3 does not do: leave out --tables or --engine z3")
     if options.counterexamples is not None and engine != "local":
-        raise UsageError(f"--counterexamples asks the explorer of this process: leave it, or --engine {engine}, out")
+        raise UsageError(f"--counterexamples does not go with --engine {engine}; leave out one of them")
 
 
 def _refuse_for_published(options: Options) -> None:
@@ -57,7 +57,7 @@ def _refuse_for_mutants(options: Options) -> None:
 
 def _refuse_for_cluster(options: Options) -> None:
     if options.target is not None:
-        raise UsageError(f"{options.form.name} asks about a cluster, {options.target} names a model: give one of them")
+        raise UsageError(f"{options.form.name} is for a cluster, {options.target} is a model: give only one of them")
     if options.topic_name is not None and not options.describe:
         raise UsageError(TOPIC_NAME_ALONE)
 
@@ -76,7 +76,7 @@ _MATRIX = Form(
 _PUBLISHED = Form(
     name=PUBLISHED,
     module="isrcheck.checker.forms.published",
-    usage=(("check published", "the five published models against TLC's figures"),),
+    usage=(("check published", "the five published models, compared with TLC's figures"),),
     refusals=_WITHOUT_MODEL | {"--report": NO_REPORT},
     rest=NAME_A_MODEL,
     refuse=_refuse_for_published,
@@ -90,7 +90,7 @@ _MODEL = Form(
         ("check FILE.py [--bound N] ...", "a model that you wrote, in the same language"),
         (
             "check MODEL --counterexamples K [--bound N]",
-            "several histories that break a property, which differ in cause",
+            "several counterexamples with different causes",
         ),
     ),
     examples=("check kafka --protocol 0.10 --bound 6",),
@@ -101,7 +101,7 @@ _MUTATE = Form(
     name=MUTATE,
     word=MUTATE,
     module="isrcheck.checker.forms.mutants",
-    usage=(("check mutate MODEL [--bound N] ...", "each guard dropped in turn: which property notices?"),),
+    usage=(("check mutate MODEL [--bound N] ...", "remove each guard in turn: which property detects it?"),),
     examples=(
         "check mutate kafka --protocol 0.10 --bound 3",
         "check mutate examples/two_phase_commit",
@@ -113,10 +113,10 @@ _MUTATE = Form(
             (*FILES, DESCRIBE),
             "{option} does not go with mutate, which takes a model: check mutate kafka --protocol 2.1",
         ),
-        **dict.fromkeys(ENGINE, "{typed} does not go with mutate: the explorer looks at mutants"),
+        **dict.fromkeys(ENGINE, "{typed} does not go with mutate: mutants are searched explicitly"),
         **dict.fromkeys(
             ("--continue", "--strict"),
-            "{option} does not go with mutate: any worse verdict kills a mutant, and ends its search",
+            "{option} does not go with mutate: the search of a mutant ends at its first worse verdict",
         ),
         "--report": NO_REPORT,
     },
@@ -148,7 +148,7 @@ _DESCRIBE = replace(
     usage=(
         (
             "check --describe FILE [--config FILE ...]",
-            "what kafka-topics --describe prints -> the same, from that leader and ISR",
+            "output of kafka-topics --describe -> a verdict from that leader and ISR",
         ),
     ),
     examples=(),
@@ -156,4 +156,4 @@ _DESCRIBE = replace(
 
 BEFORE_OTHERS = (_MATRIX, _PUBLISHED, _MODEL, _MUTATE)
 AFTER_OTHERS = (_CONFIG, _DESCRIBE)
-"""In the help, the forms of other rooms stand between the two."""
+"""The help lists the forms of optional packages between `BEFORE_OTHERS` and `AFTER_OTHERS`."""

@@ -1,7 +1,7 @@
-"""`check graph`: its options, and what runs it. Importing it needs nothing of the search.
+"""`check graph`: declares the form and its options. This module does not import the search.
 
-In:  `Options`, and a session.
-Out: `FORM`; a `GraphRequest`: what is drawn into which file.
+In:  `Options`.
+Out: `FORM`; a `GraphRequest`: the file, and which nodes and edges it shows.
 """
 
 from __future__ import annotations
@@ -16,11 +16,10 @@ from isrcheck.checker.command.option_values import count
 from isrcheck.models.messages.errors import UsageError
 
 GRAPH = "graph"
-"""The word before a model that asks for its state graph."""
+"""The first argument that selects this form."""
 
 MOST = {".html": 300, ".dot": 20_000, ".graphml": 20_000}
-"""For each kind of file how many nodes it has at most, unless more are insisted on: what a person can look at, and what
-other tools can take."""
+"""The most nodes in each type of file, unless --at-most is given: as many as a person, or a graph tool, can handle."""
 
 EXAMPLE = f"check {GRAPH} examples/two_phase_commit --bound 3 -o states.html"
 EXAMPLE_OF_KAFKA = f"check {GRAPH} kafka --protocol 0.10 --bound 2 -o states.html"
@@ -28,9 +27,9 @@ EXAMPLE_OF_KAFKA = f"check {GRAPH} kafka --protocol 0.10 --bound 2 -o states.htm
 
 @dataclass(frozen=True)
 class GraphRequest:
-    """The file, the fields of which states have to agree to be one node, and the largest number of nodes.
+    """The file; the fields by which states are folded into one node (`fold`); the most nodes.
 
-    With `loops` the steps within a folded node are drawn; with `force` a file that is there is replaced.
+    With `loops`, the steps within a folded node are shown; with `force`, an existing file is replaced.
     """
 
     path: Path
@@ -50,7 +49,7 @@ def _fields(_option: str, text: str) -> tuple[str, ...]:
 def _graph_file(_option: str, text: str) -> Path:
     path = Path(text)
     if path.suffix not in MOST:
-        raise UsageError(f"-o {path}: what kind of file? its name ends in one of: {', '.join(MOST)}")
+        raise UsageError(f"-o {path}: not a known type of file; let the name end in one of: {', '.join(MOST)}")
     return path
 
 
@@ -59,47 +58,47 @@ _OPTIONS = (
         name="-o",
         field="graph_file",
         metavar="FILE",
-        help="graph: where to; .html, .dot or .graphml",
+        help="graph: the file to write; .html, .dot or .graphml",
         read=_graph_file,
     ),
     Option(
         name="--fold",
         metavar="FIELD,FIELD",
-        help="graph: states that agree on these fields become one node",
+        help="graph: show states with equal values of these fields as one node",
         read=_fields,
     ),
     Option(
         name="--at-most",
         metavar="N",
-        help=f"graph: nodes that are drawn ({MOST['.html']} in a page, {MOST['.dot']:,} else)",
+        help=f"graph: the most nodes (default: {MOST['.html']} in a page, {MOST['.dot']:,} otherwise)",
         read=count,
     ),
     Option(name="--loops", help="graph: show the steps within a folded node"),
-    Option(name="--force", help="graph: replace FILE where it is there"),
+    Option(name="--force", help="graph: replace FILE if it exists"),
 )
 
 
 def request_of(options: Options) -> GraphRequest:
-    """What is to be drawn. Raises UsageError."""
+    """Return the requested graph. Raises UsageError."""
     own = options.own
     path: Path | None = own["graph_file"]
     if path is None:
-        raise UsageError(f"{GRAPH} writes a file; say which with -o, as in: {EXAMPLE}")
+        raise UsageError(f"{GRAPH} writes a file; name the file with -o, as in: {EXAMPLE}")
     fold: tuple[str, ...] = own["fold"] or ()
     if own["loops"] and not fold:
-        raise UsageError("--loops is about folded nodes: leave it out, or name fields with --fold")
+        raise UsageError("--loops goes with --fold FIELD; add that, or leave --loops out")
     refuse_existing(path, force=own["force"])
     return GraphRequest(path, fold, own["at_most"] or MOST[path.suffix], own["loops"], own["force"])
 
 
 def refuse_existing(path: Path, *, force: bool) -> None:
-    """Raises UsageError where the file cannot be made, before anything is searched."""
+    """Raise UsageError if the file cannot be written, before the search begins."""
     if path.is_dir() or (path.exists() and not path.is_file()):
-        raise UsageError(f"-o {path}: there is something else of that name; give another one")
+        raise UsageError(f"-o {path}: not a regular file; give another name")
     if path.exists() and not force:
-        raise UsageError(f"-o {path}: it is there already; give another name, or replace it with --force")
+        raise UsageError(f"-o {path}: the file exists; give another name, or replace the file with --force")
     if not path.parent.is_dir():
-        raise UsageError(f"-o {path}: there is no folder {path.parent}; make it first")
+        raise UsageError(f"-o {path}: there is no folder {path.parent}; create the folder first")
 
 
 def _refuse(options: Options) -> None:
@@ -112,7 +111,7 @@ FORM = Form(
     name=GRAPH,
     word=GRAPH,
     module="isrcheck.checker.graph.run",
-    usage=(("check graph MODEL [--bound N] -o FILE", "its states and steps as a drawing: .html, .dot or .graphml"),),
+    usage=(("check graph MODEL [--bound N] -o FILE", "its states and steps as a graph: .html, .dot or .graphml"),),
     examples=(
         EXAMPLE_OF_KAFKA,
         EXAMPLE.replace("states.html", "states.dot"),
@@ -124,7 +123,7 @@ FORM = Form(
     takes=frozenset({"--bound", *OF_A_MODEL, "--memory", "--seconds", "--json"}),
     refusals={
         EVERYTHING_ELSE: (
-            f"{{typed}} does not go with {GRAPH}, which draws one model as the explorer sees it: leave it out"
+            f"{{typed}} does not go with {GRAPH}, which draws the states of one model: leave the option out"
         )
     },
     refuse=_refuse,

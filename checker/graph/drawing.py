@@ -21,30 +21,30 @@ RINGS = {"initial": RADIUS + 4, "component": RADIUS + 8}
 """The rings around a node, with their radii."""
 
 ACROSS, DOWN = 84, 46
-"""The space of a node without text below it."""
+"""The width and height of a node's space if the node has no text below it."""
 
 LINE = 12
 TITLE = 26
-"""The height of a line of text, and of the heading of a column."""
+"""The height of a line of text, and the height of a column's heading."""
 
 FREE, NARROW_GAP = 24, 30
-"""The free space beside text, and between columns whose edges have no labels."""
+"""The free space beside a text, and the space between columns if edges have no labels."""
 
 MOST_LABELS = 30
-"""Up to this many edges have visible labels; with more, a label is shown when the pointer is on its edge."""
+"""If there are more edges than this, the label of an edge is only shown while the pointer is on the edge."""
 
 MOST_LETTERS, MOST_LINES = 28, 4
-"""Longer texts are cut; the panel beside the drawing shows the whole text of a chosen node."""
+"""The most letters of a line and lines of a text. Longer texts are cut; the panel shows a chosen node's whole text."""
 
 LEAST_WIDTH, LEAST_HEIGHT = 560, 400
 """The minimum size of the drawing, so that a small graph is not enlarged too much."""
 
 PLACES = (0.5, 0.4, 0.6, 0.3, 0.7, 0.2, 0.8)
 SIDES = ((-0.5, -1.0), (-0.5, 0.0), (0.0, -0.5), (-1.0, -0.5))
-"""The positions that are tried for the label of a curve: points of the curve, and on which side of the point."""
+"""The candidate positions of a curve's label: points along the curve, and offsets of the label from the point."""
 
 HEADS = ("head", "head-violated", "head-near")
-"""Arrow heads, one for each colour of lines."""
+"""The names of the arrow heads, one for each colour of lines."""
 
 SIGNS = {
     "violated": "violation",
@@ -54,11 +54,11 @@ SIGNS = {
     "open": "at the bound, not expanded",
     "component": "strongly connected components c1, c2, ...",
 }
-"""The legend: what each CSS class of a node means."""
+"""The legend: the meaning of each CSS class of a node."""
 
 
 def drawing(drawn: StateGraph) -> Element:
-    """The whole graph."""
+    """Return the graph as an `svg` element."""
     edges = drawn.edges()
     below = {node.number: _below(drawn, node) for node in drawn.nodes()}
     labels = [_cut(edge.label) if len(edges) <= MOST_LABELS else "" for _, _, edge in edges]
@@ -89,7 +89,7 @@ def drawing(drawn: StateGraph) -> Element:
 
 
 def samples() -> Iterator[tuple[Element, str]]:
-    """The entries of the legend: a sample of each kind of node, and its meaning."""
+    """Yield the entries of the legend: a sample of each kind of node, and its meaning."""
     for kind, meaning in SIGNS.items():
         sample = element("g", *_shape([kind]), class_=f"node {kind}")
         half = _reach([kind]) + 2
@@ -105,7 +105,7 @@ def _columns(layout: Layout) -> Iterator[Element]:
 
 
 def _view(layout: Layout, curves: Sequence[_Curve], boxes: Sequence[Box]) -> str:
-    """The view box that contains the whole drawing."""
+    """Return the view box that contains the whole drawing."""
     points = [curve.at(share) for curve in curves for share in (0.25, 0.5, 0.75)]
     points += [Point(box.left, box.top) for box in boxes]
     points += [Point(box.left + box.width, box.top + box.height) for box in boxes]
@@ -151,7 +151,7 @@ def _node(drawn: StateGraph, node: Node, place: Point, below: Sequence[str]) -> 
 
 
 def _shape(kinds: Sequence[str], number: str = "") -> Iterator[Element]:
-    """The shape of a node, centred at the origin."""
+    """Yield the elements of a node, centred at the origin."""
     if "dead" in kinds:
         yield element("rect", x=-RADIUS, y=-RADIUS, width=2 * RADIUS, height=2 * RADIUS, class_="shape")
     else:
@@ -164,7 +164,7 @@ def _shape(kinds: Sequence[str], number: str = "") -> Iterator[Element]:
 
 
 def _below(drawn: StateGraph, node: Node) -> list[str]:
-    """The text below a folded node: the common values of its states, and their number."""
+    """Return the text below a folded node: the common values of its states, and the number of states."""
     if not drawn.fold:
         return []
     *values, count = node_lines(drawn, node)
@@ -186,7 +186,7 @@ def _box_of_node(place: Point, below: Sequence[str]) -> Box:
 
 @dataclass(frozen=True)
 class _Curve:
-    """A cubic Bezier curve from the first point to the last; the other two are its control points."""
+    """A cubic Bezier curve from the first point to the last; the second and third points are its control points."""
 
     points: tuple[Point, Point, Point, Point]
 
@@ -205,7 +205,7 @@ class _Curve:
 
 
 def _curve(source: Node, target: Node, start: Point, end: Point) -> _Curve:
-    """Forward edges leave to the right, backward edges run below them, and edges within a column bow outwards."""
+    """Return the curve of an edge: a backward edge runs below the forward ones, one within a column bends outwards."""
     leave, reach = _reach(_kinds(source)), _reach(_kinds(target)) + 1
     if source is target:
         return _Curve((
@@ -241,7 +241,7 @@ def _edge(number: int, edge: tuple[int, int, Edge], curve: _Curve) -> Element:
 
 
 def _label(text: str, curve: _Curve, taken: list[Box]) -> Sequence[Element]:
-    """The label of a curve at a free position; empty if there is none."""
+    """Return the label of a curve at a free position, which is added to `taken`; empty if no position is free."""
     width, height = _width([text]) + 4, LINE + 4
     for point, (right, down) in product(map(curve.at, PLACES), SIDES) if text else ():
         box = Box(point.x + right * width, point.y + down * height, width, height)
@@ -283,7 +283,7 @@ def _text(text: str, x: float, y: float, kind: str) -> Element:
 
 
 def _lines(lines: Sequence[str], x: float, top: float, kind: str) -> Iterator[Element]:
-    """Lines of text on a background that covers the curves behind them."""
+    """Yield lines of text on a background that hides the curves behind the text."""
     if lines:
         width = _width(lines) + 2
         yield element("rect", x=x - width / 2, y=top, width=width, height=LINE * len(lines), class_="plate")

@@ -23,7 +23,7 @@ from isrcheck.traces.format.output import put
 
 
 def dot(drawn: StateGraph) -> str:
-    """The text of a DOT file."""
+    """Return the text of a DOT file."""
     return "\n".join(_dot_lines(drawn)) + "\n"
 
 
@@ -69,14 +69,14 @@ def _attributes(attributes: Mapping[str, str]) -> str:
 
 
 def _quoted(text: str) -> str:
-    """A DOT string: backslashes and quotes are escaped, and a line break is written as a backslash and n."""
+    """Return a text as a DOT string: backslashes and quotes are escaped, a line break becomes a backslash and n."""
     lines = [escaped(line).replace("\\", "\\\\").replace('"', '\\"') for line in text.split("\n")]
     joined = "\\n".join(lines)
     return f'"{joined}"'
 
 
 def graphml(drawn: StateGraph) -> str:
-    """The text of a GraphML file, as networkx writes it."""
+    """Return the text of a GraphML file, as networkx writes it."""
     graph: nx.DiGraph[int] = nx.DiGraph(model=escaped(drawn.instance.model.name))
     for node in drawn.nodes():
         fields = {f"field.{name}": escaped(value) for name, value in node.fields.items()}
@@ -107,16 +107,16 @@ def graphml(drawn: StateGraph) -> str:
 
 
 WRITERS: Mapping[str, Callable[[StateGraph], str]] = {".dot": dot, ".graphml": graphml, ".html": page}
-"""For each suffix, the function that makes the text of the file."""
+"""For each suffix, the function that returns the text of the file."""
 
 
 def write_graph(drawn: StateGraph, path: Path, *, force: bool) -> None:
-    """Write the file, completely or not at all. Raises UsageError if it exists, or cannot be written."""
+    """Write the file completely or not at all. Raises UsageError if writing fails, or if it exists without `force`."""
     put(path, WRITERS[path.suffix](drawn).encode(), replace=force)
 
 
 def text(drawn: StateGraph, path: Path) -> str:
-    """The text that `check graph` prints."""
+    """Return the text that `check graph` prints."""
     figures = summary(drawn)
     far = "the whole state space" if not figures["not_expanded"] else f"to depth {drawn.bound}"
     lines = [

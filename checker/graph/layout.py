@@ -1,9 +1,9 @@
 """The layout of a state graph: a column for each depth, ordered so that few edges cross.
 
-In:  a `StateGraph`, and the space that a node takes. Out: a `Layout`.
+In:  a `StateGraph`, and the size of a node. Out: a `Layout`.
 
-The nodes of a column that is much taller than the others are placed in a zigzag of several strands: this leaves room
-for edges between the nodes, and gives the drawing about the shape of a screen.
+In a column that is much taller than the others, the nodes zigzag between several strands. This leaves room for edges
+between the nodes, and makes the drawing about as wide and high as a screen.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ SWEEPS = 6
 """The number of passes over the columns, alternately from left to right and back."""
 
 SHAPE = 1.4
-"""The ratio of width to height of the space that a window leaves for a drawing."""
+"""The expected ratio of width to height of the window."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Column:
-    """The space of all nodes of one depth."""
+    """The position and width of the column of nodes at one depth."""
 
     depth: int
     left: float
@@ -41,7 +41,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Layout:
-    """The place of each node, by its number; columns from left to right, all of the same height."""
+    """The place of each node by its number; the columns from left to right; the height of all columns."""
 
     places: Mapping[int, Point]
     columns: Sequence[Column]
@@ -49,7 +49,7 @@ class Layout:
 
 
 def lay_out(drawn: StateGraph, across: float, down: float, gap: float) -> Layout:
-    """The places of nodes that are `across` wide and `down` high, with a gap between the columns."""
+    """Return the layout of nodes that are `across` wide and `down` high, with `gap` between the columns."""
     columns = layers(drawn)
     rows = _rows([len(column) for column in columns], across, down, gap)
     strands = [math.ceil(len(column) / rows) for column in columns]
@@ -66,7 +66,7 @@ def lay_out(drawn: StateGraph, across: float, down: float, gap: float) -> Layout
 
 
 def layers(drawn: StateGraph) -> list[list[int]]:
-    """The nodes of each column, from top to bottom, ordered by the mean position of their neighbours (barycentre)."""
+    """Return the nodes of each column from top to bottom, ordered by the barycentre of their neighbours."""
     nodes = sorted(drawn.nodes(), key=lambda node: node.depth)
     columns = [[node.number for node in group] for _, group in groupby(nodes, key=lambda node: node.depth)]
     graph = drawn.graph
@@ -85,7 +85,7 @@ def layers(drawn: StateGraph) -> list[list[int]]:
 
 
 def _rows(sizes: Sequence[int], across: float, down: float, gap: float) -> int:
-    """The maximum height of a strand that lets the whole drawing be shown as large as possible."""
+    """Return the number of nodes in a strand for which the drawing fits into a window at the largest scale."""
 
     def extent(rows: int) -> float:
         width = sum(math.ceil(size / rows) * across + gap for size in sizes)

@@ -1,6 +1,6 @@
 "use strict";
-// The whole graph is drawn already; this script moves and enlarges it, and says what the chosen node is made of.
-// Text of the model is put into the page as text alone (textContent), never as markup.
+// The page already contains the drawing; this script moves and zooms it, and shows the fields of the chosen node.
+// Text from the model is inserted only as text (textContent), never as markup.
 (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
   const graph = document.getElementById("graph"), panel = document.getElementById("panel");

@@ -1,6 +1,6 @@
-"""A state graph as one HTML page: a drawing that can be moved and enlarged, and the state of each node.
+"""A state graph as one HTML page: a drawing that can be moved and zoomed, and a panel with the state of a chosen node.
 
-In:  a `StateGraph`. Out: the text of an HTML file that loads nothing, and runs only the script page.js.
+In:  a `StateGraph`. Out: the text of an HTML file that loads no other file, and runs only the script page.js.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from isrcheck.traces.drawing.theme import adaptive_colours
 
 
 def page(drawn: StateGraph) -> str:
-    """The whole page."""
+    """Return the text of the page."""
     title = f"State graph of {escaped(f'{drawn.instance.model.name} {drawn.instance.protocol.name}'.strip())}"
     body = element(
         "body",
@@ -69,7 +69,7 @@ def _buttons() -> Element:
 
 
 def _page_data(drawn: StateGraph) -> dict[str, object]:
-    """The data of nodes and edges for the script."""
+    """Return the data of nodes and edges for the script."""
     nodes = [
         {
             "depth": node.depth,

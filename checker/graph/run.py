@@ -1,7 +1,7 @@
-"""`check graph`: searches a model and draws its states and steps into a file.
+"""`check graph`: searches a model and writes its states and steps as a graph.
 
 In:  `Options`, and a session.
-Out: a `CommandResult`; the file.
+Out: a `CommandResult`; the file of the graph.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from isrcheck.checker.session.session import SearchSession
 
 
 def run(options: Options, session: SearchSession) -> CommandResult:
-    """Search the model and draw it. Raises UsageError."""
+    """Search the model and write its state graph. Raises UsageError, KeyboardInterrupt."""
     instance, request = instance_of(options), request_of(options)
     progress = ProgressLine(naming.title(instance))
     try:

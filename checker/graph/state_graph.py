@@ -3,8 +3,8 @@
 In:  an instance, a bound, and the fields by which states are folded into one node (none: every state is a node).
 Out: a `StateGraph`, which contains a graph of networkx.
 
-The explorer finds the states, and then expands each one again for its transitions. A dead end is a state without a
-transition; a state at the bound was not expanded, so it is no dead end.
+The explorer finds the states, and then expands each state again to find its transitions. A dead end is an expanded
+state without transitions; a state at the bound was not expanded.
 """
 
 from __future__ import annotations
@@ -38,11 +38,10 @@ from isrcheck.traces.format.erring import error_in, error_in_step
 from isrcheck.traces.lanes.generic_lanes import spell_part
 
 MOST_STATES = 500_000
-"""The maximum number of states behind a folded graph: each of their transitions is visited."""
+"""The most states that a folded graph can represent, because all their transitions are visited."""
 
 MOST_COUNTED = 100_000
-"""If there are too many states to draw, the search goes on to this number, so that the message can give their
-number."""
+"""If there are too many states to draw, the search continues up to this many states to count them for the message."""
 
 BROKEN, PERMITTED = "VIOLATED", "PERMITTED"
 
@@ -53,10 +52,11 @@ class CutShortError(Exception):
 
 @dataclass
 class Node:
-    """A state, or all states with the same values of the chosen fields: their number, and how many are of each kind.
+    """A state, or in a folded graph all states with the same values of the chosen fields.
 
-    `failing` maps a property and its verdict to the number of states; `component` is the number of the strongly
-    connected component if it has several nodes. `depth` is the smallest depth of the states.
+    `states` counts the states; `initial`, `dead_ends` and `unexpanded` count the states of that kind. `failing` maps a
+    property and its verdict to a number of states. `depth` is the smallest depth of the states. `component` is the
+    number of the node's strongly connected component if it has several nodes, else None.
     """
 
     number: int
@@ -72,20 +72,20 @@ class Node:
 
 @dataclass
 class Edge:
-    """All steps from one node to another: the number for each action, and the properties that some of them violate."""
+    """All steps from one node to another: how many steps each action has, and the properties that fail on steps."""
 
     actions: Counter[str] = field(default_factory=Counter)
     failing: dict[tuple[str, str], int] = field(default_factory=dict)
 
     @property
     def label(self) -> str:
-        """The actions, each with its number of steps if there are several."""
+        """The actions, each with its number of steps if it has several."""
         return ", ".join(f"{name} x{count}" if count > 1 else name for name, count in self.actions.items())
 
 
 @dataclass(frozen=True)
 class StateGraph:
-    """The graph: its nodes are numbers with a Node under the attribute `node`, its edges have an Edge under `edge`."""
+    """A state graph; the nodes of `graph` are numbers with a Node as attribute, its edges have an Edge as attribute."""
 
     instance: Instance
     fold: tuple[str, ...]
@@ -96,21 +96,21 @@ class StateGraph:
     components: int
 
     def node(self, number: int) -> Node:
-        """The node with this number."""
+        """Return the node with this number."""
         found: Node = self.graph.nodes[number]["node"]
         return found
 
     def nodes(self) -> list[Node]:
-        """The nodes, in the order in which they were found."""
+        """Return the nodes in the order in which the search found them."""
         return [self.node(number) for number in sorted(self.graph)]
 
     def edges(self) -> list[tuple[int, int, Edge]]:
-        """The edges, in the order of their nodes."""
+        """Return the edges as (source, target, edge), in the order of their nodes."""
         return sorted(((a, b, data["edge"]) for a, b, data in self.graph.edges(data=True)), key=lambda one: one[:2])
 
     @property
     def failing(self) -> dict[tuple[str, str], int]:
-        """The number of states or transitions, for each failing property and its verdict."""
+        """The number of failing states or transitions, by property and verdict."""
         found: Counter[tuple[str, str]] = Counter()
         for node in self.nodes():
             found.update(node.failing)
@@ -126,8 +126,8 @@ def state_graph(
     request: GraphRequest,
     report: Callable[[Progress], None] = lambda progress: None,
 ) -> StateGraph:
-    """Search the states and build their graph. Raises UsageError if it is too large to look at, CutShortError and
-    KeyboardInterrupt."""
+    """Search the states and build their graph. Raises UsageError if the graph is too large, CutShortError if a limit
+    ends the search, and KeyboardInterrupt."""
     fold, most = request.fold, request.most
     for name in fold:
         if name not in instance.layouts:
@@ -152,7 +152,7 @@ def state_graph(
 
 
 def _refuse_part(search: Search, fold: Sequence[str], most: int) -> None:
-    """Refuse an incomplete graph, which would mislead."""
+    """Raise an error if the graph is incomplete, because an incomplete graph would mislead."""
     found, limits = search.result, search.context.limits
     if found.stopped == "interrupt":
         raise KeyboardInterrupt
@@ -180,7 +180,7 @@ def _refuse_part(search: Search, fold: Sequence[str], most: int) -> None:
 
 
 def _smaller_bound(search: Search, most: int) -> str:
-    """The cure for too many states: the largest bound with at most this number of states."""
+    """Return the cure for too many states: the largest bound with at most `most` states."""
     states = np.cumsum(search.result.levels)
     depth = int(np.searchsorted(states, most, side="right")) - 1
     if depth < 0:
@@ -206,7 +206,7 @@ class _GraphBuilder:
         self.node_of = self._fold_states()
 
     def _fold_states(self) -> NDArray[np.int64]:
-        """The node of each state; nodes are numbered in the order of their first states."""
+        """Create the nodes, numbered in the order of their first states; returns the node number of each state."""
         depths = np.repeat(np.arange(len(self.search.result.levels)), self.search.result.levels)
         node_of = np.arange(self.count)
         first_states = node_of
@@ -263,7 +263,7 @@ class _GraphBuilder:
         return self.edges.setdefault((source, target), Edge())
 
     def _transitions(self) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]]:
-        """Batches of all transitions as source states, steps and target states, in the order of the source states."""
+        """Yield all transitions in batches (source states, steps, target states), in the order of the source states."""
         context = SearchContext(self.instance, self.search.context.limits, self.kernel, EVERY_STATE)
         again = SingleThread(context, self.visited)
         batch, at = again.batch, 0
@@ -274,7 +274,7 @@ class _GraphBuilder:
             yield batch.parents[:size].astype(np.int64), batch.steps[:size].astype(np.int64), targets
 
     def judge(self) -> None:
-        """Record which properties fail in which states, and on which steps."""
+        """Record the states and steps in which each property fails."""
         for prop in self.instance.properties:
             if prop.kind is Kind.SOMETIMES:
                 continue
@@ -295,8 +295,8 @@ class _GraphBuilder:
                     _count(self._edge(*self._ends(state, step)).failing, (name, word))
 
     def judge_range(self) -> None:
-        """Record the states in which a step or a property leaves a declared range, and the steps on which a property
-        does."""
+        """Record the states from which a step leaves a declared range, and the states and steps on which a property
+        leaves one."""
         for state in range(self.count) if self.errs else ():
             cells = self._cells(state)
             tried = self.instance.steps if state < self.expanded else ()
@@ -309,7 +309,7 @@ class _GraphBuilder:
                     _count(self._edge(*self._ends(state, step.number)).failing, (IN_RANGE.name, BROKEN))
 
     def _errs(self, states: Sequence[Cells], steps: Sequence[Step]) -> bool:
-        """Whether a property of this state, or of this step, leaves a declared range."""
+        """Whether the evaluation of a property leaves a declared range, for a state (no `steps`) or for a step."""
         asked = (prop for prop in self.instance.properties if prop.of_steps == bool(steps))
         return any(error_in(self.instance, prop, states, steps, len(steps)) is not None for prop in asked)
 
@@ -320,8 +320,8 @@ class _GraphBuilder:
         return int(self.node_of[state]), int(self.node_of[target])
 
     def graph(self, loops: bool) -> StateGraph:
-        """The graph with numbered components. A folded node has an edge to itself only if `loops` asks for it, or if a
-        property fails on it."""
+        """Return the graph with numbered components. A folded node has an edge to itself only if `loops` is True, or if
+        a property fails on that edge."""
         graph: nx.DiGraph[int] = nx.DiGraph()
         for node in self.nodes:
             graph.add_node(node.number, node=node)
@@ -343,7 +343,7 @@ def _count(counts: dict[tuple[str, str], int], key: tuple[str, str]) -> None:
 
 
 def summary(drawn: StateGraph) -> dict[str, Any]:
-    """The figures of a graph, by name."""
+    """Return the figures of a graph as the object for `--json`."""
     nodes = drawn.nodes()
     return {
         "model": drawn.instance.model.name,

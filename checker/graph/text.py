@@ -11,7 +11,7 @@ from isrcheck.checker.graph.state_graph import Node, StateGraph
 
 
 def node_lines(drawn: StateGraph, node: Node) -> list[str]:
-    """The label of a node: its number; of a folded node the common values of its states, and their number."""
+    """Return the label of a node: its number, or for a folded node the common values and the number of its states."""
     if not drawn.fold:
         return [str(node.number)]
     values = [f"{name} {value}" for name, value in node.fields.items()]
@@ -19,7 +19,7 @@ def node_lines(drawn: StateGraph, node: Node) -> list[str]:
 
 
 def node_notes(drawn: StateGraph, node: Node) -> list[str]:
-    """The notes on a node, such as "dead end"; on a folded node, with the number of states concerned."""
+    """Return the notes on a node, such as "dead end"; for a folded node, each with its number of states."""
 
     def noted(count: int, what: str) -> str:
         return f"{count:,} of {node.states:,} states: {what}" if drawn.fold else what
@@ -37,5 +37,5 @@ def node_notes(drawn: StateGraph, node: Node) -> list[str]:
 
 
 def failing_names(failing: Mapping[tuple[str, str], int]) -> list[str]:
-    """The failing properties, each with its verdict."""
+    """Return the failing properties, each with its verdict."""
     return [f"{name} {word}" for name, word in failing]

@@ -35,7 +35,7 @@ FinishedSearch = tuple[PlannedSearch, Run]
 
 @dataclass(frozen=True)
 class Answer:
-    """All searches for a cluster; the first of the deciding ones is the cluster as configured."""
+    """The finished searches for a cluster. The first deciding search is for the cluster as configured."""
 
     plan: ClusterPlan
     deciding: Sequence[FinishedSearch]
@@ -44,7 +44,7 @@ class Answer:
 
     @cached_property
     def promises(self) -> list[Verdict]:
-        """The verdict on each promise: the gravest one of the deciding runs."""
+        """The verdict on each promised property: the gravest verdict of the deciding runs."""
         undecided = self.plan.cluster.undecided_properties
         found = []
         for position, verdict in enumerate(self.deciding[0][1].verdicts):
@@ -63,13 +63,13 @@ class Answer:
         return all(run.explored.is_complete for _, run in self.deciding)
 
     def fails_at(self, name: str) -> int | None:
-        """The step at which a property fails in the deciding runs, if it does."""
+        """Return the step at which the property `name` fails in the deciding runs; None if it does not fail."""
         verdict = next(verdict for verdict in self.promises if verdict.prop.name == name)
         return verdict.depth if verdict.word in (Word.VIOLATED, Word.PERMITTED) else None
 
     @property
     def searched(self) -> Word:
-        """The verdict of the searches, which are for the cluster's own generation or for the nearest one."""
+        """The verdict of the searches, for the cluster's own generation or else for the nearest one."""
         return overall(self.promises, is_complete=self.is_complete)
 
     @property
@@ -78,7 +78,7 @@ class Answer:
         return Word.UNDECIDED if self.plan.is_nearest else self.searched
 
     def code(self, *, strict: bool) -> int:
-        """The exit code."""
+        """Return the exit code of the command; with `strict`, PERMITTED counts as VIOLATED."""
         return exit_code(self.word, strict=strict, found=() if self.plan.is_nearest else self.promises)
 
     @property
@@ -89,7 +89,7 @@ class Answer:
 
     @property
     def traces(self) -> Mapping[str, tuple[Run, Path]]:
-        """Every trace of the deciding runs, by the property that it is about."""
+        """The trace files of the deciding runs, each with its run, by the name of the failing property."""
         found: dict[str, tuple[Run, Path]] = {}
         for part, run in self.deciding:
             for name, path in run.traces.items():
@@ -107,7 +107,7 @@ def _gravest(found: Sequence[Verdict]) -> Verdict:
 
 
 def first_lines(plan: ClusterPlan) -> list[str]:
-    """Remarks that come first: what was assumed about the cluster, and for which generation the answer is."""
+    """Return the opening remarks: the assumptions about the cluster, and the generation that was searched."""
     cluster = plan.cluster
     lines = []
     if cluster.kafka_version is None:
@@ -127,7 +127,7 @@ def first_lines(plan: ClusterPlan) -> list[str]:
 
 
 def understood_lines(cluster: Cluster) -> list[str]:
-    """The settings that the answer uses, and those that it ignores, with the reasons."""
+    """Return lines with the settings that the answer uses, and with those that it ignores and why."""
     lines = [
         "Understood",
         *table([[f"{u.key}={u.value}", u.meaning, f"({u.source})"] for u in cluster.understood], "  "),
@@ -143,24 +143,24 @@ def understood_lines(cluster: Cluster) -> list[str]:
             lines += ["", f"Ignored, {why.value}:", *(f"  {one}" for one in found)]
     newest = version_of_binaries(NEWEST_LISTED_RELEASE)
     if cluster.kafka_version and version_of_binaries(cluster.kafka_version.value).is_newer_than(newest):
-        lines += ["", f"Settings that are newer than Kafka {newest} are not known here"]
+        lines += ["", f"isrcheck does not know settings that are newer than Kafka {newest}"]
     return lines
 
 
 def refusal(plan: ClusterPlan) -> str:
-    """The answer if the cluster cannot be searched."""
+    """Return the text of the answer if the cluster cannot be searched."""
     lines = [*first_lines(plan), *understood_lines(plan.cluster), "", f"UNDECIDED: {plan.why_undecided}"]
     return "\n".join(lines)
 
 
 def first_sentence(verdict: Verdict) -> str:
-    """The first sentence of a property's documentation."""
+    """Return the first sentence of the documentation of the verdict's property."""
     documentation = verdict.prop.function.documentation.split("\n\n")[0].replace("\n", " ")
     return " ".join(documentation.split())
 
 
 def text(answer: Answer, counterexample: str) -> str:
-    """The whole answer; `counterexample` is the text of a shortest trace that breaks a promise."""
+    """Return the whole answer as text; `counterexample` is the text of a shortest trace that breaks a promise."""
     plan, (_, main) = answer.plan, answer.deciding[0]
     instance = main.exploration.instance
     lines = [*first_lines(plan), *understood_lines(plan.cluster), ""]
@@ -195,13 +195,13 @@ def text(answer: Answer, counterexample: str) -> str:
 
 
 def side_search_line(part: PlannedSearch, run: Run, answer: Answer) -> str:
-    """The result of a side search: what one additional fault can do to acknowledged records, or to the ISR."""
+    """Return the result of a side search: what one additional fault can do to acknowledged records, or to the ISR."""
     (name,) = part.only
     verdict = next(v for v in run.verdicts if v.prop.name == name)
     can, cannot, none = {
         PROMISE: (
             "an acknowledged record can be lost",
-            "it loses no acknowledged record",
+            "no acknowledged record can be lost",
             "no acknowledged record is lost",
         ),
         COMPLETE: (
@@ -232,13 +232,13 @@ def _uses_a_fault(run: Run, steps: Sequence[int]) -> bool:
 
 
 def not_counted(answer: Answer) -> str:
-    """A default behaviour of Kafka that the verdict does not count, and whether it breaks a promise; empty if none."""
+    """Return a remark on leadership moves, which the verdict does not count; empty if they were not searched."""
     aside = next(((part, run) for part, run in answer.side_searches if part.says == MOVED), None)
     if aside is None or answer.searched is Word.VIOLATED:
         return ""
     part, run = aside
     failing = [f"{v.prop.name} at step {v.depth}" for v in run.verdicts if v.word is Word.VIOLATED]
-    return f"; not counted: {part.says}{f': it breaks {failing[0]}' if failing else ''}"
+    return f"; not counted: {part.says}{f', which breaks {failing[0]}' if failing else ''}"
 
 
 def cannot_acknowledge(cluster: Cluster) -> bool:
@@ -247,7 +247,7 @@ def cannot_acknowledge(cluster: Cluster) -> bool:
 
 
 def never_acknowledged(cluster: Cluster) -> str:
-    """A remark on a verdict if no write can be acknowledged; empty if some can be."""
+    """Return a remark for the verdict if no write can be acknowledged; otherwise an empty text."""
     if not cannot_acknowledge(cluster):
         return ""
     least, replicas = cluster.min_insync_replicas.value, counted(cluster.replication_factor.value, "replica")
@@ -255,7 +255,7 @@ def never_acknowledged(cluster: Cluster) -> str:
 
 
 def verdict_lines(answer: Answer) -> list[str]:
-    """The verdict as one line; for the nearest generation, its verdict comes first."""
+    """Return the verdict as one line, or two lines if only the nearest generation was searched."""
     found = verdict_line(answer) + never_acknowledged(answer.plan.cluster) + not_counted(answer)
     if not answer.plan.is_nearest:
         return [found]
@@ -266,7 +266,7 @@ def verdict_lines(answer: Answer) -> list[str]:
 
 
 def verdict_line(answer: Answer) -> str:
-    """The verdict of the searches as one line."""
+    """Return the verdict of the searches as one line."""
     word = answer.searched
     failing = [verdict for verdict in answer.promises if verdict.word is word and verdict.depth is not None]
     names = ", ".join(f"{verdict.prop.name} at step {verdict.depth}" for verdict in failing)
@@ -275,7 +275,7 @@ def verdict_line(answer: Answer) -> str:
         case Word.VIOLATED:
             return f"VIOLATED: a promise of this configuration can break: {names}"
         case Word.PERMITTED:
-            return f"PERMITTED: it can break only where this configuration makes no promise: {names}"
+            return f"PERMITTED: properties fail only where this configuration makes no promise: {names}"
         case Word.UNDECIDED:
             return f"UNDECIDED: {_undecided(answer, depth)}"
         case Word.NO_VIOLATION:
@@ -286,7 +286,7 @@ def verdict_line(answer: Answer) -> str:
 
 
 def _undecided(answer: Answer, depth: int) -> str:
-    """The undecided part: properties that depend on a mechanism that is not modelled, or the unsearched depths."""
+    """Return why the verdict is undecided: mechanisms that are not modelled, or depths that were not searched."""
     undecided = answer.plan.cluster.undecided_properties
     named = "; ".join(f"{', '.join(undecided)}: {why}" for why in dict.fromkeys(undecided.values()))
     if not answer.is_complete:
@@ -333,7 +333,7 @@ def _cluster_object(plan: ClusterPlan) -> dict[str, Any]:
 
 
 def refusal_object(plan: ClusterPlan) -> dict[str, Any]:
-    """The object for `--json` if the cluster cannot be searched."""
+    """Return the object for `--json` if the cluster cannot be searched."""
     return {
         "cluster": _cluster_object(plan),
         "runs": [],
@@ -343,12 +343,12 @@ def refusal_object(plan: ClusterPlan) -> dict[str, Any]:
 
 
 def answer_object(answer: Answer) -> dict[str, Any]:
-    """The object for `--json`: the cluster, then the deciding runs, then the side searches."""
+    """Return the object for `--json`: the cluster, its deciding runs and side searches, and the verdict."""
     plan = answer.plan
     undecided = plan.cluster.undecided_properties
     runs = []
     for part, run in answer.deciding:
-        # A property of a mechanism that is not modelled was not searched: it has no verdict of a search.
+        # Properties that depend on a mechanism that is not modelled were not searched.
         verdicts = [
             Verdict(v.prop, Word.UNDECIDED, note=undecided[v.prop.name]) if v.prop.name in undecided else v
             for v in run.verdicts

@@ -1,8 +1,8 @@
 """Availability: how many brokers can fail permanently before a partition cannot be written or read.
 
 In:  a `ClusterPlan` (checker/kafka_config/cluster_plan.py), and a function that searches.
-Out: an `Availability`: for every set of failed brokers, whether a write can still be acknowledged and a committed
-record still be read. These searches do not decide the verdict.
+Out: an `Availability`: for each number of failed brokers, whether a write can still be acknowledged, and whether a
+committed record can still be read. The verdict does not depend on it.
 
 The cluster starts with one committed record on all replicas and all replicas in the ISR, or with the described ISR.
 Elections happen as needed, and unclean elections if the configuration allows them.
@@ -24,15 +24,15 @@ from isrcheck.models.language.model import Instance
 WRITES, READS = "a_write_is_acknowledged", "a_committed_record_is_read"
 
 AVAILABILITY_SHARE = 0.1
-"""The maximum share of the time of an answer that availability takes."""
+"""The largest fraction of the command's time that the availability searches may take."""
 
 SearchFromState = Callable[[Instance, Sequence[str], int, float], Exploration]
-"""Searches an instance for some properties from one of its initial states, for at most a number of seconds."""
+"""Searches an instance for the named properties from the initial state with a number, within a number of seconds."""
 
 
 @dataclass(frozen=True)
 class BrokerChoices:
-    """Of all sets of brokers of one size: for how many it works, and for how many the search is undecided."""
+    """Numbers of sets of failed brokers of one size: all sets, those with which it still works, undecided ones."""
 
     total: int
     works: int
@@ -40,7 +40,7 @@ class BrokerChoices:
 
     @property
     def text(self) -> str:
-        """The text of a cell of the table."""
+        """The text of the table cell."""
         if self.open:
             return f"undecided ({self.works} of {self.total} so far)" if self.works else "undecided"
         if self.works in (0, self.total):
@@ -50,7 +50,7 @@ class BrokerChoices:
 
 @dataclass(frozen=True)
 class AvailabilityRow:
-    """What works with this number of brokers down; None if the property does not apply."""
+    """Whether writes and reads work with `down` failed brokers; None if the property does not apply."""
 
     down: int
     writes: BrokerChoices | None
@@ -59,13 +59,13 @@ class AvailabilityRow:
 
 @dataclass(frozen=True)
 class Availability:
-    """A row for each number of failed brokers, from none to all but one."""
+    """One row for each number of failed brokers, from none to all but one, and the time of the searches in seconds."""
 
     rows: tuple[AvailabilityRow, ...]
     seconds: float
 
     def lines(self, plan: ClusterPlan) -> list[str]:
-        """The table as text."""
+        """Return the table as lines of text."""
         start = "the ISR shown above" if plan.cluster.partition else "all replicas in sync"
         cells = [["number of brokers down", *(str(row.down) for row in self.rows)]]
         for says, answers in (
@@ -79,7 +79,7 @@ class Availability:
         return lines
 
     def as_objects(self) -> list[dict[str, Any]]:
-        """The rows for `--json`."""
+        """Return the rows for `--json`."""
         return [
             {"brokers_down": row.down, "writes": _object(row.writes), "reads": _object(row.reads)} for row in self.rows
         ]
@@ -93,11 +93,11 @@ def _object(answer: BrokerChoices | None) -> dict[str, int] | None:
 
 
 def search_availability(plan: ClusterPlan, search: SearchFromState, seconds: float) -> Availability:
-    """Search every set of failed brokers; the remaining time is divided evenly among the remaining searches."""
+    """Search with every set of failed brokers; the searches share `seconds` evenly."""
     replicas = plan.values["replicas"]
     rows: list[AvailabilityRow] = []
     left, spent = sum(math.comb(replicas, down) for down in range(replicas)), 0.0
-    # The quick searches come first and leave their time to the others.
+    # The quick searches come first, so that the slow ones can use the time that remains.
     for down in reversed(range(replicas)):
         instance = _instance(plan, down)
         found: list[Exploration] = []

@@ -1,9 +1,9 @@
-"""Reads what the checker needs to know about a cluster from Kafka's own configuration.
+"""Reads a cluster's settings from Kafka's own configuration files and tools.
 
 In:  property files of brokers, topics, producers or consumers; the output of `kafka-topics --describe` and
      `kafka-configs --describe`; and the Kafka version if it is given.
-Out: a Cluster: the settings on which the safety of replication depends, with their sources, the generation, the
-partition from which the search starts, and the ignored settings with the reasons; for checker/kafka_config/answer.py.
+Out: a `Cluster`: the settings on which the safety of replication depends, with their sources, the generation, the
+partition from which the search starts, and the ignored settings with the reasons.
 
 A topic's value takes precedence over the broker's. A setting that is not given has the default of the given version.
 """
@@ -50,13 +50,13 @@ _REBALANCE = (Role.BROKER, "auto.leader.rebalance.enable")
 
 @dataclass(frozen=True)
 class Cluster:
-    """A cluster, as far as the safety of its replication is concerned.
+    """The settings of a cluster that matter for the safety of its replication.
 
-    `generation` is the modelled generation of the cluster, or the nearest one, as its `why_undecided` says.
-    `kafka_version` is None if no version is given: the newest modelled one is then assumed.
+    `generation` is the modelled generation of the cluster, or the nearest one if its `why_undecided` is not None.
+    `kafka_version` is None if no version is given; the newest modelled version is then assumed.
     `is_replication_given` is False if the number of replicas is only Kafka's default. `moves_leadership` is False if
     brokers are configured not to return leadership to the preferred replica. `partition` is the described partition
-    from which the search starts, if any; `why_unavailable` says why no search can start.
+    from which the search starts, if any. `why_unavailable` is the reason why no search can start, or None.
     """
 
     kafka_version: Setting[str] | None
@@ -75,7 +75,7 @@ class Cluster:
 
     @property
     def can_acknowledge_acks_all(self) -> bool:
-        """Whether an acks=all write can succeed: Kafka accepts a min.insync.replicas above the number of replicas."""
+        """Whether an acks=all write can succeed; not so if min.insync.replicas exceeds the number of replicas."""
         return self.min_insync_replicas.value <= self.replication_factor.value
 
     @property
@@ -92,7 +92,7 @@ def read_cluster(
     described: Sequence[str] = (),
     topic: str | None = None,
 ) -> Cluster:
-    """Read the files and determine the cluster. A file has a role, or None if its keys determine it.
+    """Read the configuration files of a cluster, each with its role (None: the keys of the file determine the role).
 
     `described` are files with the output of `--describe` (- is standard input), `topic` selects one of several topics.
     Raises PropertiesError.
@@ -104,7 +104,7 @@ def read_cluster(
     replication_factor, replication_factor_line = _decide(_REPLICATION_FACTOR, settings, versions)
     min_insync_replicas, min_insync_replicas_line = _decide(_MIN_INSYNC_REPLICAS, settings, versions)
     if versions.release.has("3.7") and min_insync_replicas.value > replication_factor.value:
-        # Since 3.7 Kafka requires at most as many replicas as there are (KAFKA-15583).
+        # Since 3.7 Kafka limits min.insync.replicas to the number of replicas (KAFKA-15583).
         min_insync_replicas = Setting(replication_factor.value, min_insync_replicas.source)
         meaning = f"since 3.7 at most the number of replicas: {_MIN_INSYNC_REPLICAS.meaning(replication_factor.value)}"
         min_insync_replicas_line = replace(min_insync_replicas_line, meaning=meaning)
@@ -144,7 +144,7 @@ def read_cluster(
 
 @dataclass(frozen=True)
 class _Rule(Generic[T]):
-    """How a setting is determined: by the first of its keys that is given, else by the default of the last one."""
+    """The rule for a setting: the first given key decides, else the last key's default; `meaning` explains a value."""
 
     keys: Keys
     meaning: Callable[[T], str]

@@ -21,13 +21,13 @@ from isrcheck.models.kafka.state.fields import Acks, IsolationLevel, Truncation
 from isrcheck.models.language.model import Instance, parse
 
 PATIENCE = 3.0
-"""How many seconds the search for lesser promises goes on after the loss of an acknowledged record, if the user sets no
-time limit."""
+"""After the loss of an acknowledged record is found, the search for other violations continues for this many seconds,
+if the user sets no time limit."""
 
 PROMISE = "acked_not_lost"
 
 MOST_IN_FLIGHT_SEARCHED = 5
-"""More requests in flight make no difference for the few records of a search."""
+"""A search uses at most this many requests in flight: more make no difference for its few records."""
 
 MODELLED: Mapping[str, tuple[str, Callable[[Any], int]]] = {
     "replication.factor": ("replicas", int),
@@ -37,7 +37,7 @@ MODELLED: Mapping[str, tuple[str, Callable[[Any], int]]] = {
         lambda requests: min(requests, MOST_IN_FLIGHT_SEARCHED),
     ),
 }
-"""Kafka keys that the model represents by an entry of another name, and how a value is converted. If Kafka allows
+"""The model's configuration entry for each of these Kafka keys, with the conversion of the value. If Kafka allows
 unclean elections, the model allows one."""
 
 MAIN = "as configured"
@@ -47,15 +47,15 @@ SIDE_SEARCHES = {
     "power_losses": "one broker loses its unflushed data (power)",
     "disk_losses": "one broker comes back with an empty disk",
 }
-MOVED = "leadership moves while the leader lives (auto.leader.rebalance.enable, which Kafka has on)"
+MOVED = "leadership moves while the leader lives (auto.leader.rebalance.enable, on by default)"
 MOVED_BY_HAND = "leadership moves while the leader lives (kafka-leader-election; auto.leader.rebalance.enable is off)"
 COMPLETE = "isr_is_complete"
-"""The promise that one such move can break; the loss of an acknowledged record needs one more election."""
+"""The promise that one move of leadership can break; losing an acknowledged record takes one more election."""
 
 
 @dataclass(frozen=True)
 class PlannedSearch:
-    """One search: its description, its instance, its properties, and its share of the time (0: the remaining time)."""
+    """One search: its description, instance, properties, and fraction of the time (0: the remaining time)."""
 
     says: str
     instance: Instance
@@ -65,10 +65,10 @@ class PlannedSearch:
 
 @dataclass(frozen=True)
 class ClusterPlan:
-    """A cluster and its model. If it has no model (`protocol` is None), `why_undecided` gives the reason.
+    """A cluster and the model that is searched for it; `values` are the model's configuration entries.
 
-    If both are given, the model is that of the nearest generation, and its answer is not the answer for the cluster.
-    """
+    If `protocol` is None, `why_undecided` is the reason why nothing can be searched. If neither is None, the nearest
+    generation is searched, and the cluster itself stays undecided."""
 
     cluster: Cluster
     protocol: str | None
@@ -77,15 +77,15 @@ class ClusterPlan:
 
     @property
     def is_nearest(self) -> bool:
-        """Whether the model is that of the nearest generation, not of the cluster's own."""
+        """Whether the nearest generation is searched because the cluster's own is not modelled."""
         return self.protocol is not None and self.why_undecided is not None
 
     def instance(self, **values: int) -> Instance:
-        """The model of the cluster, with other values for some entries."""
+        """Return the model's instance for the cluster; `values` override configuration entries."""
         return MODEL.instance(self.protocol, {**self.values, **values})
 
     def deciding(self) -> list[PlannedSearch]:
-        """The searches that decide the verdict; the first one is the cluster as configured, with the remaining time."""
+        """Return the searches that decide the verdict, first the main search for the cluster as configured."""
         parts = [self._part(MAIN, 0.0)]
         if self.cluster.producer.retries.value and self.cluster.producer.acks.value != "0":
             parts.append(self._part(RESENDS, 0.35, retries=1, crashes=0))
@@ -95,18 +95,18 @@ class ClusterPlan:
 
     @property
     def _has_epochs(self) -> bool:
-        """Whether records have the format of 0.11, which transactions need."""
+        """Whether records have the format of 0.11, which transactions require."""
         return self.instance().configuration.TRUNC != Truncation.HW
 
     @property
     def notes(self) -> list[str]:
-        """What the searches leave out, with the reason."""
+        """Remarks on configured mechanisms that are not searched, with the reasons."""
         if self.cluster.producer.has_transactions.value and not self._has_epochs:
             return ["transactions are not searched: they need records in the format of 0.11"]
         return []
 
     def side_searches(self) -> list[PlannedSearch]:
-        """The side searches, which do not decide the verdict: each has one additional fault."""
+        """Return the side searches: each adds one fault, and none affects the verdict."""
         parts = [
             PlannedSearch(says, self.instance(**{fault: 1}), (PROMISE,), 0.1) for fault, says in SIDE_SEARCHES.items()
         ]

@@ -1,7 +1,7 @@
 """The settings of a cluster, with their roles and places, from property files and the output of Kafka's tools.
 
 In:  `Section`s: a property file each, or a part of the `--describe` output (checker/kafka_config/describe.py).
-Out: `Settings`: the values of each key of each role, their places, and which of several values takes effect.
+Out: `Settings`: the values of each key for each role, with their places; of several values, the one in effect.
 
 The user states the role of a file, or its keys determine it. A key that only one role has belongs to that role in every
 file (`acks` is always the producer's), so that one file can hold a topic's settings and its producers' `acks`.
@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 
 class Layer(IntEnum):
-    """How a setting was made; a later layer takes precedence over an earlier one."""
+    """The origin of a setting: a file, a dynamic cluster default, a running broker; the last one takes precedence."""
 
     FILE = 0
     CLUSTER = 1
@@ -34,7 +34,7 @@ class Layer(IntEnum):
 
 @dataclass(frozen=True)
 class Section:
-    """Settings of one broker, topic or client, `member`. If the role is None, the keys determine it."""
+    """The settings of one broker, topic or client, named `member`. If `role` is None, the keys determine the role."""
 
     role: Role | None
     member: str
@@ -44,7 +44,7 @@ class Section:
 
 @dataclass(frozen=True)
 class Setting(Generic[T]):
-    """A value in effect, and its source: FILE:LINE, an option, or a default of Kafka."""
+    """A value in effect, and its source as text: FILE:LINE, an option, or a default of Kafka."""
 
     value: T
     source: str
@@ -62,7 +62,7 @@ class UnderstoodSetting:
 
 @dataclass(frozen=True)
 class GivenSetting:
-    """One value of one key of one role, which may be given in several places."""
+    """A given value of a key of `role`, with all places that give it; `file_role` is the role of the file itself."""
 
     role: Role
     key: str
@@ -74,17 +74,17 @@ class GivenSetting:
 
     @property
     def source(self) -> str:
-        """Every place that gives this value."""
+        """The places that give this value, as text."""
         return " and ".join(dict.fromkeys(self.places))
 
     @property
     def spelled(self) -> str:
-        """KEY=VALUE, safe to print."""
+        """The setting as KEY=VALUE, on one line and without secrets."""
         return f"{printable(self.key)}={shown(self.key, self.text)}"
 
     @property
     def note(self) -> str:
-        """A remark if the key is in a file of another role."""
+        """A remark if the file that gives the key is a file of another role; otherwise empty."""
         return "" if self.role is self.file_role else f" (taken as the {self.role.value}'s)"
 
 
@@ -93,7 +93,7 @@ _Holder = tuple[Role, str, Layer, str | None]
 
 
 class Settings:
-    """All settings of a cluster."""
+    """All given settings of a cluster. Raises PropertiesError if two of them contradict each other."""
 
     def __init__(self, sections: Iterable[Section]) -> None:
         self._given: dict[_Holder, GivenSetting] = {}
@@ -110,17 +110,17 @@ class Settings:
         return iter(self._given.values())
 
     def get(self, role: Role, key: str) -> GivenSetting | None:
-        """The value of a key in effect; of several members, that of the first."""
+        """Return the setting in effect for a key, or None. If members have different values, the first one counts."""
         found = [each for each in self if each.role is role and each.key == key]
         return max(found, key=lambda each: each.layer, default=None)
 
     def first(self, keys: Sequence[tuple[Role, str]]) -> GivenSetting | None:
-        """The value in effect of the first of these keys that is given."""
+        """Return the setting in effect for the first of these keys that is given; None if no key is given."""
         return next((found for role, key in keys if (found := self.get(role, key))), None)
 
 
 def file_section(role: Role | None, path: Path) -> Section:
-    """A property file as a section."""
+    """Read a property file as a section. Raises PropertiesError."""
     return Section(role, str(path), tuple(read_properties(path)))
 
 
@@ -130,10 +130,10 @@ _ROLES_BY_PRECEDENCE = (Role.TOPIC, Role.BROKER, Role.PRODUCER, Role.CONSUMER)
 
 
 def role_of(properties: Sequence[Property], path: Path | str) -> Role:
-    """The role of a file: the role that has most of its keys.
+    """Return the role that has most of a file's keys.
 
-    If several roles have equally many, a key must decide: one that a single role has, or one that only topics and
-    brokers have (which makes it a topic's file, unless other keys are the broker's).
+    If several roles have equally many of the keys, one key must decide: a key that only one role has, or a key that
+    only topics and brokers have (the file is then a topic's). Raises PropertiesError if no key decides.
     """
     known_by = [roles_that_know(each.key) for each in properties]
     count = {role: sum(role in roles for roles in known_by) for role in _ROLES_BY_PRECEDENCE}
@@ -147,7 +147,7 @@ def role_of(properties: Sequence[Property], path: Path | str) -> Role:
 
 
 def _role_of_key(key: str, file_role: Role) -> Role:
-    """The role of the file, unless only other roles have the key."""
+    """Return the file's role if that role has the key, or if no role has it; otherwise a role that has the key."""
     roles = roles_that_know(key)
     if file_role in roles or not roles:
         return file_role

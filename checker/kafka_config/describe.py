@@ -1,7 +1,7 @@
 """Reads the unchanged output of `kafka-topics --describe` and `kafka-configs --describe`, of Kafka 0.10 to 3.9.
 
-In:  files with outputs, several of which may be in one file; - is standard input.
-Out: a `Description`: the settings of the topic and of the brokers, with their lines, and the partition from which the
+In:  files that contain one or more outputs; - is standard input.
+Out: a `Description`: the settings of the topic and of the brokers, with their places, and the partition from which the
      search starts, with its leader and its ISR.
 
 Of several partitions, the one with the smallest ISR is used; of several topics, the user selects one. Lines about other
@@ -27,12 +27,12 @@ STANDARD_INPUT = Path("standard input")
 NO_LEADER = ("none", "-1")
 
 NO_ELR = "N/A"
-"""The value of the field Elr for a cluster without eligible leader replicas, in newer tools."""
+"""The text that newer tools print in the field Elr for a cluster without eligible leader replicas."""
 
 
 @dataclass(frozen=True)
 class Partition:
-    """A described partition; `replicas` are broker ids, the preferred leader first."""
+    """A described partition. `replicas` are broker ids, the preferred leader first; `place` is FILE:LINE."""
 
     topic: str
     number: int
@@ -49,12 +49,12 @@ class Partition:
 
     @property
     def brokers(self) -> tuple[int, ...]:
-        """Broker ids in the order of the model's brokers: the leader, then the others in the order of assignment."""
+        """Broker ids in the order of the model's brokers: the leader, then the other replicas in assignment order."""
         return tuple(sorted(self.replicas, key=lambda broker: broker != self.leader))
 
     @property
     def isr_number(self) -> int:
-        """The ISR as a bit set: bit r is set if the model's broker r is in it."""
+        """The ISR as a bit set: bit r is set if the model's broker r is in the ISR."""
         return sum(1 << place for place, broker in enumerate(self.brokers) if broker in self.isr)
 
 
@@ -62,8 +62,8 @@ class Partition:
 class Description:
     """The described topic and brokers.
 
-    `evidence` are Kafka versions that follow from the output itself; `not_modelled` is a mechanism that appears in the
-    output, but is not modelled.
+    `why_unavailable` is the reason why no search can start, or None. `evidence` are Kafka versions that follow from the
+    output itself. `not_modelled` names a mechanism that the output shows but the model lacks.
     """
 
     sections: tuple[Section, ...] = ()
@@ -76,7 +76,7 @@ class Description:
 
 
 def read_described(names: Sequence[str], topic: str | None = None) -> Description:
-    """Read the outputs in these files. Raises PropertiesError."""
+    """Read the files `names` (- is standard input) and describe the topic `topic`. Raises PropertiesError."""
     if names.count("-") > 1:
         raise PropertiesError("--describe -: standard input can be read only once; give - once")
     found = _Found()
@@ -99,7 +99,7 @@ def _standard_input() -> str:
 
 @dataclass
 class _Found:
-    """The contents of all outputs, for every topic."""
+    """The contents of all outputs, before one topic is selected."""
 
     topics: dict[str, list[Property]] = field(default_factory=dict)
     headers: dict[str, tuple[int, str]] = field(default_factory=dict)
@@ -172,7 +172,7 @@ def _why_unavailable(partitions: Sequence[Partition], chosen: Partition | None) 
     first = partitions[0]
     return (
         f"{first.name} has no leader ({first.place}), so nothing can be written or read now; "
-        "describe it again once a broker of its ISR is up"
+        "describe the partition again when a broker of its ISR is up"
     )
 
 
@@ -180,13 +180,13 @@ def _understood(chosen: Partition, partitions: Sequence[Partition]) -> Iterator[
     value = f"leader {chosen.leader}, replicas {_ids(chosen.replicas)}, ISR {_ids(chosen.isr)}"
     among = f" (the one with the smallest ISR of {len(partitions)} partitions)" if len(partitions) > 1 else ""
     mapping = ", ".join(f"{number} is {broker}" for number, broker in enumerate(chosen.brokers))
-    meaning = f"the search starts from it{among}; in traces, broker {mapping}"
+    meaning = f"the search starts from this partition{among}; in traces, broker {mapping}"
     yield UnderstoodSetting(f"partition {printable(chosen.name)}", value, meaning, chosen.place)
     for one in partitions:
         if one.leader is None:
             value = f"leader none, replicas {_ids(one.replicas)}, ISR {_ids(one.isr)}"
             yield UnderstoodSetting(
-                f"partition {printable(one.name)}", value, "unavailable now: it has no leader", one.place
+                f"partition {printable(one.name)}", value, "unavailable now: the partition has no leader", one.place
             )
 
 
@@ -219,7 +219,7 @@ _NOISE = re.compile(
 
 
 class _Reader:
-    """Reads one file, line by line; lines below a heading of kafka-configs belong to it."""
+    """Reads one file line by line; configurations belong to the last heading of kafka-configs above them."""
 
     def __init__(self, path: Path, found: _Found) -> None:
         self.path = path
@@ -229,7 +229,7 @@ class _Reader:
         self.has_heading = False
 
     def read(self, lines: Sequence[str]) -> None:
-        """Read every line. Raises PropertiesError for an unknown line, and if nothing is described."""
+        """Read every line. Raises PropertiesError for an unknown line, and if the file describes nothing."""
         is_empty = True
         for self.line, line in enumerate(lines, start=1):
             labels = _fields(line)
@@ -242,11 +242,11 @@ class _Reader:
             elif _NOISE.match(line):
                 continue
             else:
-                raise self._error(f"{quoted(line.strip())} is not a line of these tools")
+                raise self._error(f"{quoted(line.strip())} is not a line of kafka-topics or kafka-configs")
             is_empty = False
         if is_empty:
             raise PropertiesError(
-                f"{self.path}: it describes nothing; give the output of kafka-topics --describe or kafka-configs "
+                f"{self.path}: the file describes nothing; give the output of kafka-topics --describe or kafka-configs "
                 "--describe"
             )
 
@@ -365,7 +365,7 @@ class _Reader:
         return True
 
     def _pairs(self, text: str) -> list[Property]:
-        """KEY=VALUE,KEY=VALUE; a piece without = continues the value before, as in cleanup.policy=compact,delete."""
+        """Parse KEY=VALUE,KEY=VALUE. A piece without = belongs to the previous value: cleanup.policy=compact,delete."""
         pairs: list[tuple[str, str]] = []
         for piece in text.split(",") if text.strip() else []:
             key, equals, value = piece.partition("=")
@@ -379,7 +379,7 @@ class _Reader:
 
 
 def _fields(line: str) -> dict[str, str]:
-    """The labelled fields of a line of kafka-topics, by label; tabs may have been replaced by spaces."""
+    """Return the fields of a line of kafka-topics by label; the line may have spaces in place of tabs."""
     found = list(_LABEL.finditer(line))
     starts = [label.start() for label in found]
     return {

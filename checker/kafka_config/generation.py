@@ -1,15 +1,15 @@
-"""Determines the generation of a cluster's replication protocol, and how the cluster differs from it.
+"""Determines the modelled generation of a cluster's replication protocol, and how the cluster differs from it.
 
 In:  `Settings`, and the version of the brokers if it is given.
 Out: a `Generation`: the modelled generation, the switches in which the cluster differs from it, and, if the cluster is
-     not modelled, why the answer can only be that of the nearest generation.
+     not modelled, the reason why only the nearest generation can be searched.
 
-If no version is given, it is the first release that has all given settings, or the newest modelled one if that is
-newer.
+If no version is given, the newest modelled release is assumed, or the first release that has all given settings if that
+release is newer.
 
 Two versions matter: that of the binaries (`--kafka-version`) decides the defaults and most of the brokers' behaviour;
-`inter.broker.protocol.version` and the record format decide how followers truncate. If one is not given, the other is
-used for it. A release without a patch number is its first one: 2.0 is 2.0.0.
+`inter.broker.protocol.version` and the record format decide how followers truncate. If only one of the two versions is
+given, it is used for both. A release without a patch number means its first patch: 2.0 is 2.0.0.
 """
 
 from __future__ import annotations
@@ -78,10 +78,10 @@ class Versions:
 
 @dataclass(frozen=True)
 class Generation:
-    """A modelled generation with switches, NAME -> value as on the command line.
+    """A modelled generation, with switches (name -> value, as on the command line).
 
-    If `why_undecided` is not None, the cluster is not modelled, for that reason, and this is the nearest generation.
-    """
+    If `why_undecided` is not None, it is the reason why the cluster is not modelled; `protocol` is then the nearest
+    generation."""
 
     protocol: str
     switches: Mapping[str, str]
@@ -89,7 +89,7 @@ class Generation:
 
 
 def read_versions(settings: Settings, kafka_version: str | None, evidence: Iterable[Setting[str]] = ()) -> Versions:
-    """The versions, as far as they are given. `evidence` are versions that follow from the `--describe` output."""
+    """Determine the versions; `evidence` are versions that the `--describe` output shows. Raises PropertiesError."""
     binaries = protocol = None
     if kafka_version is not None:
         try:
@@ -117,7 +117,7 @@ def read_versions(settings: Settings, kafka_version: str | None, evidence: Itera
 
 
 def _shown_by_keys(settings: Settings) -> Iterator[Setting[str]]:
-    """The versions that follow from settings of brokers and topics: the first release that has each of them."""
+    """Yield, for each setting of brokers and topics, the first release that has the setting."""
     for each in settings:
         since = first_release(each.role, each.key)
         if each.role in (Role.BROKER, Role.TOPIC) and since is not None:
@@ -127,9 +127,9 @@ def _shown_by_keys(settings: Settings) -> Iterator[Setting[str]]:
 def read_generation(
     settings: Settings, versions: Versions, not_modelled: str | None = None
 ) -> tuple[Generation, list[UnderstoodSetting]]:
-    """The generation, and the meaning of the settings that determine it. Raises PropertiesError.
+    """Return the generation, and the settings that determine it. Raises PropertiesError.
 
-    `not_modelled` is a mechanism of the cluster that is not modelled, if the `--describe` output shows one.
+    `not_modelled` names a mechanism that the `--describe` output shows but the model lacks, if any.
     """
     release = versions.release
     protocol, why = _nearest(release)
@@ -165,8 +165,8 @@ def read_generation(
 
 
 def _nearest(release: Version) -> tuple[str, str | None]:
-    """The modelled generation of a release; if it has none, the nearest one and the reason."""
-    why = f"the replication protocol of Kafka {release} is not modelled yet; those of 0.10 to {NEWEST_MODELLED} are"
+    """Return the generation of a release and None; if it is not modelled, the nearest generation and the reason."""
+    why = f"the replication protocol of Kafka {release} is not modelled yet; only 0.10 to {NEWEST_MODELLED} are"
     if release.release[:2] < (0, 10):
         return NEAREST_TO_OLDER, why
     if release.is_newer_than(version_of_binaries(NEWEST_MODELLED)):
@@ -178,7 +178,7 @@ def _nearest(release: Version) -> tuple[str, str | None]:
 
 
 def _why_kraft(settings: Settings) -> str | None:
-    """Why the answer is only that of the nearest generation, if the cluster has no ZooKeeper."""
+    """Return why a KRaft cluster is not modelled; None if the cluster uses ZooKeeper."""
     given = next((found for key in _KRAFT if (found := settings.get(*key)) and found.text), None)
     if given is None:
         return None
@@ -199,7 +199,8 @@ def _decides(release: Version) -> str:
 def format_keys(
     settings: Settings, versions: Versions
 ) -> tuple[Sequence[tuple[Role, str]], Mapping[tuple[Role, str], str]]:
-    """The keys that determine the format, the first given one first, and why other keys do not."""
+    """Return the keys that determine the record format, and why other keys do not; the first given key decides.
+    Raises PropertiesError for a format with which a broker would not start."""
     agreed = versions.protocol.value
     if agreed.release >= version_of_binaries("3.0").release:
         return (), dict.fromkeys(
@@ -235,7 +236,7 @@ def _version(given: GivenSetting) -> Version:
 
 
 def _record_version(version: Version) -> int:
-    """Kafka's RecordVersion; 2 is the first one with leader epochs."""
+    """Return Kafka's RecordVersion; 2 is the first one with leader epochs."""
     return int(version.has("0.10.0")) + int(version.has("0.11.0-IV0"))
 
 
@@ -253,7 +254,7 @@ def _format_line(given: GivenSetting, is_old: bool) -> UnderstoodSetting:
 
 
 def _why_inexact(given: GivenSetting, release: Version) -> str | None:
-    """Why the model is not exact for records without leader epochs: some releases use the epochs in other ways."""
+    """Return why the model is not exact for records without leader epochs in this release; None if it is exact."""
     if not release.has("1.0"):
         is_fixed = release.has_patch("0.11.0.3")
     elif not release.has("2.0"):

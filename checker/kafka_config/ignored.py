@@ -1,7 +1,7 @@
 """The settings that the answer ignores, with the reasons: no given setting is ignored silently.
 
 In:  `Settings`, and the keys that the answer uses.
-Out: an `Ignored` for each other setting.
+Out: an `Ignored` for each setting that the answer does not use.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from isrcheck.checker.kafka_config.values import printable, shown
 
 
 class WhyIgnored(Enum):
-    """Why the verdict does not depend on a setting."""
+    """The reason why the verdict does not depend on a setting."""
 
     NO_BEARING = "no bearing on replication"
     ASSUMED = "what the model assumes"
@@ -30,7 +30,7 @@ class WhyIgnored(Enum):
 
 @dataclass(frozen=True)
 class Ignored:
-    """A setting on which the verdict does not depend. Its value is safe to print: one line, and no secret."""
+    """A setting on which the verdict does not depend. `value` is safe to print: one line, and no secret."""
 
     key: str
     value: str
@@ -40,15 +40,15 @@ class Ignored:
 
 
 Keys = Sequence[tuple[Role, str]]
-"""Keys of which the first given one takes effect."""
+"""Several keys for one setting; the first key that is given takes effect."""
 
 # Settings that could change the answer, but whose mechanism is not modelled yet.
 _COMPACTION = "compaction is not modelled: the answer is for a log that keeps every record"
 _FLUSH = "forced flushes are not modelled: a power loss can lose everything appended since the start"
 _TIERED = "tiered storage is not modelled: the answer is for a log on the brokers' own disks"
-_RETENTION = "retention is not modelled: the answer is for records that it has not deleted yet"
+_RETENTION = "retention is not modelled: the answer is for records that are not deleted yet"
 _KRAFT = "KRaft is not modelled"
-_PREFERRED = "preferred elections are a side search, whatever the value of this setting"
+_PREFERRED = "preferred elections are a side search for every value of this setting"
 _SHUTDOWN = "a controlled shutdown is not modelled as a separate step"
 _OFFSETS_TOPIC = "the topic of consumer offsets, which has its own replicas, is not modelled"
 _TRANSACTIONS_TOPIC = "the topic of transaction states, which has its own replicas, is not modelled"
@@ -159,8 +159,8 @@ _INTERNAL_TOPICS = ("offsets.", "transaction.state.log.")
 def read_ignored(
     settings: Settings, versions: Versions, decisive: Sequence[Keys], reasons: Mapping[tuple[Role, str], str]
 ) -> Iterator[Ignored]:
-    """The given settings on which the answer does not depend. `decisive` are the keys that it uses, if Kafka knows
-    them; `reasons` explains other keys."""
+    """Yield the given settings on which the answer does not depend. `decisive` are the keys that the answer uses, if
+    this version of Kafka has them; `reasons` gives the reasons why certain keys are ignored."""
     winners = [settings.first(keys) for keys in decisive]
     for each in settings:
         overridden = None
@@ -199,7 +199,7 @@ def _why_unknown(each: GivenSetting, versions: Versions) -> str:
     if since:
         return f"Kafka {release} does not know this {each.role.value} setting, which is new in {since}"
     if release.is_newer_than(newest):
-        return f"not a {each.role.value} setting of Kafka up to {newest}; newer settings are not known here"
+        return f"not a {each.role.value} setting of Kafka up to {newest}; isrcheck does not know newer settings"
     alike = difflib.get_close_matches(each.key, sorted({key for role in Role for key in keys_of(role)}), 1, cutoff=0.9)
     hint = f"; did you mean {alike[0]}?" if alike else ""
     return f"Kafka {release if versions.is_given else f'up to {newest}'} has no such {each.role.value} setting{hint}"

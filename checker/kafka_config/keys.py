@@ -1,10 +1,10 @@
 """The configuration keys of each release of Kafka, and the defaults that have changed.
 
-In:  nothing; taken from the configuration definitions of the releases (0.10.0 to 3.9, with the old Scala clients).
-Out: facts for the other files of this folder, which define what a key means for replication.
+In:  nothing. The tables follow the configuration definitions of Kafka 0.10.0 to 3.9, with the old Scala clients.
+Out: the roles, first release and default of each key.
 
-`replication.factor` is not a setting of an existing topic: it is given when the topic is created. It is listed with the
-topic's settings because users write it there. Keys that a later release has removed are still listed.
+`replication.factor` is a parameter of topic creation, not a topic setting. It is listed with the topic settings because
+users write it there. Keys that a later release removed are still listed.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ _DEFAULTS: dict[str, tuple[tuple[str, str], ...]] = {
     "linger.ms": (("0.8.0", "0"),),
     "request.timeout.ms": (("0.8.0", "30000"),),
 }
-"""A release that does not know a key behaves as with the default given here."""
+"""The defaults by key and first release. A release without a key behaves as if the key had the listed default."""
 
 
 def default(key: str, version: Version) -> str:
-    """The default of a key in a version."""
+    """Return the default of a key in a version of Kafka."""
     return next(value for release, value in _DEFAULTS[key] if version.has(release))
 
 
 class Role(Enum):
-    """The kind of process or object that a configuration is for."""
+    """The kind of process or object that a setting configures."""
 
     BROKER = "broker"
     TOPIC = "topic"
@@ -371,23 +371,23 @@ OF_ONE_MEMBER = frozenset(
 
 
 def keys_of(role: Role) -> frozenset[str]:
-    """Every key of a role, in any of the listed releases."""
+    """Return every key of a role, in any of the listed releases."""
     return frozenset(_FIRST_RELEASE[role])
 
 
 def first_release(role: Role, key: str) -> str | None:
-    """The first release in which a role has a key; None if no release has it."""
+    """Return the first release in which a role has a key; None if no release has the key."""
     if role is Role.BROKER and key.startswith("listener.name."):
         return "0.11.0"  # another key for one listener only
     return _FIRST_RELEASE[role].get(key)
 
 
 def roles_that_know(key: str) -> frozenset[Role]:
-    """The roles that have this key."""
+    """Return the roles that have this key in some release."""
     return frozenset(role for role in Role if first_release(role, key))
 
 
 def knows(version: Version, role: Role, key: str) -> bool:
-    """Whether this version has a key of a role. Keys of the oldest listed release are assumed to be older still."""
+    """Whether this version has a key of a role. Every version is assumed to have the keys of the oldest release."""
     since = first_release(role, key)
     return since is not None and (since == OLDEST_LISTED_RELEASE or version.has(since))

@@ -1,7 +1,7 @@
 """The settings in effect for a producer: defaults that depend on other settings, and combinations that Kafka refuses.
 
 In:  `Settings`, and the version of Kafka.
-Out: a `Producer`, or a PropertiesError if the client does not start (KafkaProducer, ProducerConfig of each release).
+Out: a `Producer`, or a PropertiesError if Kafka refuses the settings (as KafkaProducer and ProducerConfig do).
 
 A producer that is idempotent, or that has a transactional.id, needs acks=all, retries, and few requests in flight. If
 idempotence is only the default (since 3.0.1, 3.1.1 and 3.2), a conflicting setting disables it; if it was requested,
@@ -22,7 +22,7 @@ from isrcheck.checker.kafka_config.releases import Version
 from isrcheck.checker.kafka_config.values import MOST, READERS
 
 MOST_IN_FLIGHT = 5
-"""The limit for an idempotent producer since 1.0; in 0.11 it is 1."""
+"""The most requests in flight of an idempotent producer since Kafka 1.0; in 0.11 the limit is 1."""
 
 ACKS = "acks"
 RETRIES = "retries"
@@ -46,7 +46,7 @@ class Producer:
 
 
 def read_producer(settings: Settings, versions: Versions) -> Producer:
-    """The producer with these settings. Raises PropertiesError if Kafka refuses them."""
+    """Return the producer with these settings. Raises PropertiesError if Kafka refuses the settings."""
     rules = _Rules(settings, versions)
     idempotence, wants = rules.idempotence()
     acks = rules.setting(ACKS, "all" if wants else None, wants)
@@ -78,7 +78,7 @@ def read_producer(settings: Settings, versions: Versions) -> Producer:
 
 
 def read_isolation_level(settings: Settings, versions: Versions) -> tuple[Setting[str], list[UnderstoodSetting]]:
-    """The isolation level of consumers, and its meaning; before 0.11 there is no such setting."""
+    """Return the isolation level of consumers, and its meaning for the report (empty before 0.11)."""
     level = _Rules(settings, versions, Role.CONSUMER).setting(ISOLATION_LEVEL, None, None)
     if not knows(versions.release, Role.CONSUMER, ISOLATION_LEVEL):
         return level, []
@@ -91,7 +91,7 @@ def read_isolation_level(settings: Settings, versions: Versions) -> tuple[Settin
 
 @dataclass(frozen=True)
 class _Obstacle:
-    """A setting that an idempotent producer cannot have, the value that it needs, and the cure."""
+    """A given setting that conflicts with idempotence, the value that idempotence needs, and the cure."""
 
     given: GivenSetting
     need: str
@@ -99,7 +99,7 @@ class _Obstacle:
 
 
 class _Rules:
-    """The rules of one release, for one set of settings."""
+    """The rules of one Kafka release, applied to the given settings of one role."""
 
     def __init__(self, settings: Settings, versions: Versions, role: Role = Role.PRODUCER) -> None:
         self.settings = settings
@@ -111,15 +111,15 @@ class _Rules:
         return self.release.has("3.1") and not self.release.has_patch("3.1.1")
 
     def knows(self, key: str) -> bool:
-        """Whether this release has the key at all."""
+        """Whether this release has the key."""
         return knows(self.release, self.role, key)
 
     def given(self, key: str) -> GivenSetting | None:
-        """The given setting of a key, if this release knows the key."""
+        """Return the given setting of a key; None if it is not given, or if this release does not have the key."""
         return self.settings.get(self.role, key) if self.knows(key) else None
 
     def setting(self, key: str, becomes: Any, wants: GivenSetting | None) -> Setting[Any]:
-        """The value of a key. If it is not given, it `becomes` another value than its default because of `wants`."""
+        """Return the value of a key: the given value, else `becomes` if `wants` is not None, else the default."""
         if found := self.given(key):
             return Setting(found.value, found.source)
         usual = READERS[key](default(key, self.release))
@@ -128,7 +128,7 @@ class _Rules:
         return Setting(usual, f"Kafka {self.release}'s default")
 
     def idempotence(self) -> tuple[Setting[bool], GivenSetting | None]:
-        """Whether the producer is idempotent, and the setting that requests it, if any."""
+        """Return whether the producer is idempotent, and the setting that requests idempotence, if any."""
         explicit, identified = self.given(IDEMPOTENCE), self.given(TRANSACTIONAL_ID)
         if explicit and not explicit.value:
             if identified:
@@ -158,7 +158,7 @@ class _Rules:
         return Setting(True, f"becomes true because of {wants.spelled} in {wants.source}"), wants
 
     def _idempotence_by_default(self, identified: GivenSetting | None) -> Setting[bool]:
-        """Idempotence by default: a conflicting setting disables it, unless a transactional.id needs it."""
+        """Return the default idempotence: a conflicting setting disables it, or is refused with a transactional.id."""
         obstacle = next(iter(self._obstacles()), None)
         if obstacle is None:
             return Setting(True, f"Kafka {self.release}'s default")
@@ -171,7 +171,7 @@ class _Rules:
         return Setting(False, f"disabled because of {obstacle.given.spelled} in {obstacle.given.source}")
 
     def _obstacles(self) -> Iterator[_Obstacle]:
-        """The given settings that an idempotent producer cannot have."""
+        """Yield the given settings that conflict with idempotence."""
         retries, acks, in_flight = (self.given(key) for key in (RETRIES, ACKS, IN_FLIGHT))
         if retries and retries.value == 0:
             yield _Obstacle(retries, "retries above 0", "leave retries out")
@@ -190,7 +190,7 @@ class _Rules:
         )
 
     def delivery_timeout(self) -> Sequence[UnderstoodSetting]:
-        """The delivery timeout, since 2.1; Kafka requires that it is long enough for one request."""
+        """Return the delivery timeout (since 2.1), if given. Raises PropertiesError if it is shorter than a request."""
         given = self.given(DELIVERY_TIMEOUT)
         if given is None:
             return []
@@ -208,7 +208,7 @@ class _Rules:
 
 _ACKS_MEAN = {
     "0": "the producer waits for no acknowledgement",
-    "1": "the leader acknowledges a record alone",
+    "1": "the leader acknowledges a record without waiting for followers",
     "all": "a record is acknowledged once the whole ISR has it",
 }
 
@@ -224,7 +224,7 @@ def _in_flight_means(count: int) -> str:
 
 
 def _line(key: str, setting: Setting[Any], given: GivenSetting | None, meaning: str) -> UnderstoodSetting:
-    """A setting with its meaning; a given value is shown as it was written."""
+    """Return a setting with its meaning for the report; a given value is shown as it was written."""
     is_as_written = given is not None and setting.source == given.source
     text = given.text if given and is_as_written else str(setting.value)
     if isinstance(setting.value, bool) and not is_as_written:

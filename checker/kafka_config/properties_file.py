@@ -1,13 +1,13 @@
 """Reads a Java `.properties` file exactly as Kafka does, with java.util.Properties.load(InputStream).
 
 In:  the path of a file.
-Out: its properties in file order, each with its place, for checker/kafka_config/cluster.py.
+Out: the properties in file order, each with its place.
 
-There are three deliberate differences. A byte order mark at the beginning is dropped: Java would read it as a part of
-the first key, but editors insert it without asking. All values of a repeated key are kept: Java silently uses the last
-one, but the caller should judge that. Valid UTF-8 is read as UTF-8, while Java reads each byte as a latin-1 character:
-Kafka's keys and the values used here are ASCII, which is the same in both, and a client.id or a path is shown as its
-author wrote it. Other bytes are read as latin-1.
+There are three deliberate differences. A byte order mark at the beginning is dropped: some editors insert it, and Java
+would read it as a part of the first key. All values of a repeated key are returned: Java silently uses the last one,
+but the caller should decide. Valid UTF-8 is read as UTF-8, while Java reads each byte as a latin-1 character: Kafka's
+keys and the values that matter are ASCII, which both encodings share, and a client.id or a path appears as its author
+wrote it. Text that is not valid UTF-8 is read as latin-1.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pathlib import Path
 
 from isrcheck.models.messages.errors import UsageError
 
-# Java's line ends and white space; str.splitlines and str.strip know more of both.
+# Java's line ends and white space; str.splitlines and str.strip accept more characters.
 LINE_END = re.compile(r"\r\n|\r|\n")
 WHITE_SPACE = " \t\f"
 
@@ -30,7 +30,7 @@ NAMED_ESCAPES = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 
 
 class PropertiesError(UsageError, ValueError):
-    """A property file is unreadable or contradictory; the message is one line with what, where and the cure."""
+    """A property file cannot be read or is contradictory; the message says in one line what, where, and the cure."""
 
 
 @dataclass(frozen=True)
@@ -44,17 +44,17 @@ class Property:
 
     @property
     def place(self) -> str:
-        """FILE:LINE."""
+        """The place of the property, as FILE:LINE."""
         return f"{self.path}:{self.line}"
 
 
 def read_properties(path: Path) -> list[Property]:
-    """The properties of a file, in file order."""
+    """Return the properties of a file, in file order. Raises PropertiesError."""
     return [_property(logical_line, path, line_number) for line_number, logical_line in _logical_lines(read_text(path))]
 
 
 def read_text(path: Path) -> str:
-    """The text of a file. Raises PropertiesError if it cannot be read."""
+    """Return the text of a file. Raises PropertiesError if the file cannot be read."""
     return decode(_read(path), path)
 
 
@@ -71,7 +71,7 @@ def _read(path: Path) -> bytes:
 
 
 def decode(content: bytes, path: Path) -> str:
-    """Decode the bytes of `path` as UTF-8, or else as latin-1."""
+    """Decode bytes as UTF-8, or else as latin-1. Raises PropertiesError, which names `path`, if there are NUL bytes."""
     content = content.removeprefix(codecs.BOM_UTF8)
     if b"\0" in content:
         line = len(LINE_END.findall(content[: content.index(b"\0")].decode("latin-1"))) + 1
@@ -83,7 +83,7 @@ def decode(content: bytes, path: Path) -> str:
 
 
 def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
-    """The logical lines, each with the number of its first physical line; blank lines and comments are left out."""
+    """Yield the logical lines except blank lines and comments, each with the number of its first physical line."""
     numbered = enumerate(LINE_END.split(text), start=1)
     for line_number, line in numbered:
         logical_line = line.lstrip(WHITE_SPACE)

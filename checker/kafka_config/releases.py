@@ -1,8 +1,7 @@
 """Versions of Kafka's binaries and of its inter-broker protocol.
 
 In:  a version as text: 0.10.2.1, 0.10.1-IV2, 3.9.
-Out: a `Version`, for checker/kafka_config/generation.py and checker/kafka_config/keys.py, which define what each
-release does.
+Out: a `Version`. checker/kafka_config/generation.py and keys.py define what each release does.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ _NEWEST_RELEASE = max(_LAST_INTERNAL_VERSION)
 
 @dataclass(frozen=True)
 class Version:
-    """A version of Kafka's binaries or of its inter-broker protocol: 0.10.2.1, 0.10.1-IV2, 3.9."""
+    """A version of Kafka's binaries or of its inter-broker protocol, such as 0.10.2.1, 0.10.1-IV2 or 3.9."""
 
     text: str = field(compare=False)
     numbers: tuple[int, ...]
@@ -34,7 +33,7 @@ class Version:
 
     @property
     def release(self) -> tuple[int, ...]:
-        """The release, which decides the protocol and the defaults: 0.10.2 for 0.10.2.1, 3.9 for 3.9.1."""
+        """The version without its patch number: (0, 10, 2) for 0.10.2.1, (3, 9) for 3.9.1."""
         return self.numbers[: 3 if self.numbers[0] == 0 else 2]
 
     @property
@@ -44,28 +43,28 @@ class Version:
 
     @property
     def patch(self) -> int | None:
-        """The patch number: 1 for 2.0.1; None if it is not given."""
+        """The patch number, such as 1 for 2.0.1; None if the version has none."""
         return self.numbers[len(self.release)] if len(self.numbers) > len(self.release) else None
 
     def is_newer_than(self, other: Version) -> bool:
-        """Compare as many numbers as both have: neither 0.10.2 nor 0.10.2-IV0 is newer than 0.10."""
+        """Whether this version is newer, by the numbers that both have: 0.10.2 is not newer than 0.10."""
         length = min(len(self.release), len(other.release))
         if self.release[:length] == other.release[:length] and self.internal is not None and other.internal is not None:
             return self.internal > other.internal
         return self.release[:length] > other.release[:length]
 
     def has(self, release: str) -> bool:
-        """Whether this version includes a release, or an internal version such as 2.0-IV0."""
+        """Whether this version is at least a release such as 2.0, or an internal version such as 2.0-IV0."""
         return not version_of_binaries(release).is_newer_than(self)
 
     def has_patch(self, patch: str) -> bool:
-        """Whether this version includes a patch such as 2.0.1; a release without a patch number is its first one."""
+        """Whether this version is at least a patch such as 2.0.1; a missing patch number counts as 0."""
         other = version_of_binaries(patch)
         return (self.release, self.patch or 0) >= (other.release, other.patch or 0)
 
 
 def version_of_binaries(text: str) -> Version:
-    """Read a version; 0.10 stands for any release 0.10.x. Raises ValueError with the reason and the cure."""
+    """Parse a version; 0.10 means any release 0.10.x. Raises ValueError with the reason and the cure."""
     form = re.fullmatch(r"(\d{1,4}(?:\.\d{1,4}){1,3})(?:-IV(\d{1,4}))?", text, re.ASCII)
     if form is None:
         raise ValueError(f"{text!r} is not a version of Kafka; write for example 0.10.2, 0.10.1-IV2 or 3.9")
@@ -83,7 +82,8 @@ def version_of_binaries(text: str) -> Version:
 
 
 def version_of_inter_broker_protocol(text: str) -> Version:
-    """Read a version as a broker does: it ignores what follows the release, and needs the whole release."""
+    """Parse inter.broker.protocol.version as a broker does: the release must be complete, and the rest of the text is
+    ignored. Raises ValueError with the reason and the cure."""
     version = version_of_binaries(text)
     if version.release > _NEWEST_RELEASE:
         return version

@@ -1,4 +1,4 @@
-"""Values of Kafka's settings: reads and validates them as Kafka does, and prints them without secrets.
+"""Reads and validates values of settings as Kafka does, and prints them without secrets.
 
 In:  the text of a value.
 Out: the value in Python, or a ValueError with the reason and the cure; text that is safe to print.
@@ -15,7 +15,7 @@ WHAT_JAVA_TRIMS = "".join(map(chr, range(33)))
 """The characters that Java's String.trim removes; Kafka trims every value."""
 
 MOST = 2**31 - 1
-"""Integer.MAX_VALUE."""
+"""The largest value of a Java int."""
 
 
 # --- Reading ----------------------------------------------------------------------------------------------------------
@@ -31,7 +31,7 @@ def read_acks(text: str) -> str:
 def read_true_or_false(text: str) -> bool:
     """Read a boolean setting, in upper or lower case."""
     if text.lower() not in ("true", "false"):
-        raise ValueError(f"{quoted(text)} is neither true nor false; write one of these")
+        raise ValueError(f"{quoted(text)} is neither true nor false; write true or false")
     return text.lower() == "true"
 
 
@@ -88,7 +88,7 @@ READERS: Mapping[str, Callable[[str], object]] = {
     "log.message.format.version": version_of_inter_broker_protocol,
     "message.format.version": version_of_inter_broker_protocol,
 }
-"""How to read the values of the keys that affect the answer; other values are not interpreted."""
+"""The reader of each key that affects the answer; the values of other keys are not interpreted."""
 
 
 # --- Showing ----------------------------------------------------------------------------------------------------------
@@ -98,15 +98,15 @@ _SECRET = re.compile(r"pas+w|pass|pwd|secret|jaas|credential|token|\.key$", re.I
 
 
 def shown(key: str, value: str) -> str:
-    """A value on one line; a secret is printed as [hidden], as Kafka does."""
+    """Return a value on one line; a secret becomes [hidden], as in Kafka's logs."""
     return "[hidden]" if _SECRET.search(key) else printable(value)
 
 
 def printable(text: str) -> str:
-    """Text on one line, without control characters."""
+    """Return text on one line, with control characters escaped."""
     return "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in text)
 
 
 def quoted(text: str) -> str:
-    """Text for a message: printable, in quotes, not too long."""
+    """Return text for a message: printable, in quotes, at most 60 characters."""
     return f"'{printable(text if len(text) <= 60 else text[:60] + '...')}'"

@@ -1,7 +1,7 @@
 """`--engine all`: whether the explorer and Z3 agree on one instance.
 
 In:  an `Exploration` and a `BmcResult` of the same instance.
-Out: one line for each difference. A search that was cut short is compared as far as it went.
+Out: one line for each difference. A search that was cut short is compared up to the depth that it has judged.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from isrcheck.checker.outcome.exploration import Exploration, Finding, Findings
 
 
 def differences(exploration: Exploration, bmc_result: BmcResult) -> list[str]:
-    """The differences in verdicts or shortest lengths, with both sides named."""
+    """One line for each difference in verdicts or shortest lengths, with the results of both engines."""
     # An exhaustive result counts for every depth.
     judged = [one.judged for one in (exploration, bmc_result) if not one.exhausted]
-    # A step from the last states may still leave the declaration.
+    # A step from the last states may still leave a declared range.
     depth = min(judged, default=max(exploration.judged, bmc_result.judged) + 1)
     found = []
     for name in dict.fromkeys([*exploration.findings, *bmc_result.findings]):

@@ -1,6 +1,6 @@
 """The result of bounded model checking, as plain values.
 
-In:  nothing; the engine fills them.
+In:  nothing; the engine fills the fields.
 Out: a `BmcResult`.
 """
 
@@ -15,9 +15,9 @@ from isrcheck.models.language.model import Instance
 
 @dataclass
 class BmcResult:
-    """What Z3 found. Fields that an `Exploration` has too mean the same.
+    """The result of bounded model checking. Fields that `Exploration` has, too, have the same meaning.
 
-    `nodes` is the size of the formula, `times` how long each depth took. `refusal` says why Z3 could not check
+    `nodes` is the size of the formula, `times` the seconds for each depth. `refusal` says why Z3 could not check
     anything.
     """
 

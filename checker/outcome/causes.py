@@ -1,6 +1,6 @@
 """Several counterexamples of one property with distinct causes, as plain values.
 
-In:  nothing; the search for causes fills them.
+In:  nothing; the search for causes fills the fields.
 Out: `DistinctCauses`.
 """
 
@@ -18,7 +18,7 @@ from isrcheck.traces.format.trace import Trace
 
 @dataclass(frozen=True)
 class Counterexample:
-    """A counterexample, its cause, and the file that it was written to, if it was."""
+    """A counterexample, its cause, and the file to which it was written (None: not written)."""
 
     trace: Trace
     cause: Cause
@@ -29,7 +29,7 @@ class Counterexample:
 class DistinctCauses:
     """The distinct causes of the violations of one property, or of its permitted failures.
 
-    There were `candidates` paths to examine; `looked_at` of them were examined. `stopped` says what ended this early.
+    Of `candidates` paths, `looked_at` were examined to find `asked` causes; `stopped` says why that ended early.
     """
 
     prop: Property
@@ -43,7 +43,7 @@ class DistinctCauses:
 
     @property
     def reach(self) -> str:
-        """What is known about further causes."""
+        """What is known about further causes, as a line of a report."""
         if self.stopped is not None:
             return f"UNDECIDED whether there are more: {WHY_STOPPED[self.stopped]}"
         if len(self.found) == self.asked:

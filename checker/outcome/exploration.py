@@ -1,6 +1,6 @@
 """The result of a breadth-first search, as plain values.
 
-In:  nothing; the engines fill them.
+In:  nothing; the engines fill the fields.
 Out: an `Exploration`: the number of states in each level, how often each action fired, and for each property the path
      to the first state (or transition) that decides it.
 """
@@ -47,9 +47,9 @@ class Findings:
     """What a search found about one property.
 
     For `always`, `found` counts violations and `permitted` counts permitted failures; for `sometimes`, `found` counts
-    the states that reach it. `erred` counts evaluations that leave the declaration and therefore do not judge the
-    property; for `in_range` it counts steps that do so. With `count_all` the counts cover the whole search, otherwise
-    the levels up to the one that decided the property.
+    the states that reach it. `erred` counts evaluations that leave a declared range and therefore do not judge the
+    property; for `in_range` it counts steps that leave a declared range. With `count_all` the counts cover the whole
+    search, otherwise the levels up to the one that decided the property.
     """
 
     found: Finding = field(default_factory=Finding)
@@ -58,26 +58,26 @@ class Findings:
 
 
 class ReachedStates(Protocol):
-    """The states that a search has visited, for queries."""
+    """Answers queries about the states that a search has visited."""
 
     def sample(self, most: int) -> list[Cells]:
-        """At most `most` of the states, spread evenly over the search."""
+        """About `most` of the states, spread evenly over the search."""
 
     def first_of_levels(self, most: int) -> Iterator[list[Cells]]:
         """The first states of each level, at most `most` each."""
 
     def find(self, cells: Sequence[int | None]) -> StepPath | None:
-        """The path to the first state that has these cells; None stands for any value."""
+        """The path to the first state that has these cells (None: any value); None if there is no such state."""
 
 
 @dataclass
 class Exploration:
-    """What a search did and found.
+    """The result of a breadth-first search.
 
-    `stopped` says why it ended early: memory, seconds, interrupt, decided (no property is open), lost (Spark), or None.
-    `judged` is the depth to which every state was reached and judged; `frontier` counts the states that were not
-    expanded. `findings` has an entry for the implicit property `in_range` only if it is violated; it counts steps that
-    leave the declaration, and states and transitions where the evaluation of a property does.
+    `stopped` says why the search ended early: memory, seconds, interrupt, decided (no property is open), lost (Spark),
+    or None. `judged` is the depth to which every state was reached and judged; `frontier` counts the states that were
+    not expanded. `findings` has an entry for the implicit property `in_range` only if it is violated; the entry counts
+    steps, and evaluations of properties, that leave a declared range.
     """
 
     instance: Instance
@@ -104,7 +104,7 @@ class Exploration:
     def without_beginning(
         cls, instance: Instance, limits: Limits, stopped: str, only: Sequence[str] = ()
     ) -> Exploration:
-        """A search that a limit ended before the initial states were known."""
+        """The result of a search that a limit ended before the initial states were known."""
         none = [0] * len(instance.model.actions)
         findings = {prop.name: Findings() for prop in instance.properties if not only or prop.name in only}
         return cls(instance, limits, judged=-1, stopped=stopped, fired=none, new=none, findings=findings)

@@ -1,11 +1,11 @@
 """The array of 64-bit words in which a kernel counts: the one place that knows its layout.
 
-In:  how many properties the model has.
-Out: `KernelResults`, for those who run a kernel; byte offsets, for those who generate its text.
+In:  the number of properties of the model.
+Out: `KernelResults`, for running a kernel; byte offsets, for generating its text.
 
-The array is a table with three columns. Each property has one row per `EntryKind`. Below them stand one row for steps
-that leave the declaration, and one row for the status: the state at which the kernel stopped, the number of successors
-that it made, and whether the model left its declaration there.
+The array is a table with three columns. Each property has one row per `EntryKind`. Below them are one row for steps
+that leave a declared range, and one row for the status: the state at which the kernel stopped, the number of successors
+that it made, and whether the model left a declared range there.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from numpy.typing import NDArray
 WORD_BYTES = 8
 COLUMNS = 3
 STATE_OFFSET, STEP_OFFSET = WORD_BYTES, 2 * WORD_BYTES
-"""Where, behind its count, an entry names the first state and the step."""
+"""The byte offsets of the first state and of its step within an entry, which begins with its count."""
 
 SUCCESSORS_OFFSET, FAILED_OFFSET = WORD_BYTES, 2 * WORD_BYTES
-"""Where, behind the state at which the kernel stopped, the status holds its other words."""
+"""The byte offsets of the successor count and of the failure flag within the status, which begins with the state."""
 
 
 class EntryKind(IntEnum):
-    """What a property's entries count: it is broken or reached; its failure is permitted; it leaves the declaration."""
+    """What an entry of a property counts: violations (or states that reach it), permitted failures, range errors."""
 
     FOUND = 0
     PERMITTED = 1
@@ -39,7 +39,7 @@ KINDS = len(EntryKind)
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """How often something happened, and the first state and step of it; `step` is -1 where no step is involved."""
+    """A count, and the first state and step that were counted; `step` is -1 where no step is involved."""
 
     count: int
     state: int
@@ -60,7 +60,7 @@ def offset(number: int, kind: EntryKind) -> int:
 
 
 def offset_of_steps(properties: int) -> int:
-    """The byte at which the entry of steps that leave the declaration begins."""
+    """The byte at which the entry of steps that leave a declared range begins."""
     return COLUMNS * WORD_BYTES * _row_of_steps(properties)
 
 
@@ -70,7 +70,7 @@ def offset_of_status(properties: int) -> int:
 
 
 class KernelResults:
-    """What a kernel has counted for a model with so many properties; at first nothing."""
+    """The counts of a kernel, for a model with this many properties; all 0 at first."""
 
     def __init__(self, properties: int) -> None:
         self._table: NDArray[np.int64] = np.zeros((_row_of_steps(properties) + 2, COLUMNS), np.int64)
@@ -80,14 +80,14 @@ class KernelResults:
 
     @classmethod
     def of(cls, properties: int, words: Sequence[int]) -> KernelResults:
-        """The results that `words` has given, here or on another machine."""
+        """Results rebuilt from their `words`, which may come from another machine."""
         results = cls(properties)
         results._table[:] = np.reshape(words, results._table.shape)
         return results
 
     @property
     def words(self) -> tuple[int, ...]:
-        """All words, to be sent or stored."""
+        """All words of the array, to be sent to another machine or stored."""
         return tuple(self._table.ravel().tolist())
 
     @property
@@ -102,7 +102,7 @@ class KernelResults:
 
     @property
     def has_failed(self) -> bool:
-        """Whether the kernel stopped because the model left its declaration."""
+        """Whether the kernel stopped because the model left a declared range."""
         return bool(self._status[2])
 
     def copy(self) -> NDArray[np.int64]:
@@ -110,11 +110,11 @@ class KernelResults:
         return self._table.copy()
 
     def restore(self, copy: NDArray[np.int64]) -> None:
-        """Go back to what a copy holds."""
+        """Restore the counts of a copy."""
         self._table[:] = copy
 
     def clear(self) -> None:
-        """Forget everything."""
+        """Set all counts to 0."""
         self._table[:] = 0
 
     def count(self, number: int, kind: EntryKind = EntryKind.FOUND) -> int:
@@ -122,22 +122,22 @@ class KernelResults:
         return int(self._table[_row(number, kind), 0])
 
     def entry(self, number: int, kind: EntryKind) -> Entry:
-        """An entry of a property."""
+        """The entry of a property for one kind of result."""
         return self._entry(_row(number, kind))
 
     @property
     def erring_steps(self) -> Entry:
-        """The steps that leave the declaration."""
+        """The entry of steps that leave a declared range."""
         return self._entry(self._of_steps)
 
     @property
     def errors(self) -> list[Entry]:
-        """Everything that leaves the declaration: evaluations of each property, and steps."""
+        """The entries of all range errors: of each property, and of steps."""
         return [*map(self._entry, range(EntryKind.ERRED, self._of_steps, KINDS)), self.erring_steps]
 
     @property
     def error_count(self) -> int:
-        """How often the model has left its declaration."""
+        """How often the model has left a declared range."""
         of_properties = self._table[EntryKind.ERRED : self._of_steps : KINDS, 0]
         return int(of_properties.sum() + self._table[self._of_steps, 0])
 

@@ -1,6 +1,6 @@
 """The results of the prover, as plain values.
 
-In:  nothing; the engine fills them.
+In:  nothing; the prover fills the fields.
 Out: for each property a `Proof`, or an `Attempt` with the counterexample to induction that prevents it.
 """
 
@@ -29,12 +29,12 @@ class CounterexampleToInduction:
 
 @dataclass(frozen=True)
 class Proof:
-    """A property holds at every depth; the fields say what this rests on.
+    """A proof that a property holds at every depth.
 
     `lemmas` are the other claims that were used, including properties of the model. `every_length`: the proof covers
     all values of open bounds, as in checker/proofs/unbounded_abstraction.py. `steps` is the k of a k-induction, over
-    simple paths if k > 1. That every step stays in range is a premise, which checker/proofs/premises.py establishes:
-    `premise` is its proof, or None if an exhaustive search has shown it.
+    simple paths if k > 1. A premise is that every step stays in range (checker/proofs/premises.py): `premise` is the
+    proof of that, or None if an exhaustive search has shown it.
     """
 
     prop: Property
@@ -58,8 +58,8 @@ class Attempt:
 
 @dataclass
 class Proofs:
-    """All proofs and failed attempts. `lost` are lemmas that do not hold where they are claimed; `is_kept` says that
-    all of it comes from the proof cache."""
+    """All proofs and failed attempts. `lost` has the failed attempts at lemmas, by name; `is_kept` says that all
+    results come from the proof cache."""
 
     proofs: dict[str, Proof] = field(default_factory=dict)
     attempts: list[Attempt] = field(default_factory=list)
@@ -69,7 +69,7 @@ class Proofs:
     is_kept: bool = False
 
     def attempt(self, name: str) -> Attempt | None:
-        """The last attempt at a property."""
+        """The last failed attempt at a property; None if there is none."""
         return next((one for one in reversed(self.attempts) if one.prop.name == name), None)
 
     def joined(self, other: Proofs) -> Proofs:
@@ -88,7 +88,7 @@ class Proofs:
 
 
 class Phase(Enum):
-    """Which proofs to look for."""
+    """A phase of proving, by the kind of proofs that it looks for."""
 
     EVERY_LENGTH = "every length"
     WITHIN_BOUNDS = "within bounds"

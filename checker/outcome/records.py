@@ -1,7 +1,7 @@
 """An exploration as plain data, to be stored in a file or sent to another machine, and back.
 
 In:  an `Exploration`, or a JSON object.
-Out: the other one.
+Out: the JSON object, or the `Exploration`.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ digest of the `instance` that was searched."""
 
 
 def record_of(exploration: Exploration) -> Record:
-    """What a search did and found, as plain data, with its verdicts in words."""
+    """The result of a search as plain data, with its verdicts in words."""
     words = {verdict.prop.name: verdict.bare for verdict in verdicts(exploration)}
     return {"verdicts": words, **unjudged_record_of(exploration)}
 
 
 def unjudged_record_of(exploration: Exploration) -> Record:
-    """The same without verdicts: for a part of a search, whose paths do not start in an initial state."""
+    """The result of a search as plain data, without verdicts: for searches that do not start in initial states."""
     return {
         "levels": [int(count) for count in exploration.levels],
         "generated": int(exploration.generated),

@@ -1,4 +1,4 @@
-"""Verdicts: what a search says about a property, and the exit code that follows.
+"""Verdicts: the conclusion of a search about a property, and the exit code that follows.
 
 In:  an `Exploration` or a `BmcResult`, and the proofs that were found.
 Out: a `Verdict` for each property of the model, and one overall.
@@ -49,7 +49,7 @@ WHY_STOPPED = {
 class Verdict:
     """What is known about one property: the verdict, its depth, and the paths that show it.
 
-    `permitted` is the failure that the configuration permits; it is kept beside a graver verdict. A verdict PROVED
+    `permitted` is a failure that the configuration permits, reported beside a graver verdict, too. A verdict PROVED
     rests on `proof`; `is_unproved` says that no proof was found, `is_unattempted` that there was no time to look for
     one.
     """
@@ -102,8 +102,8 @@ class Verdict:
 def verdicts(exploration: Exploration | BmcResult) -> list[Verdict]:
     """A verdict for every property that the model declares, in the order of the declaration.
 
-    If the implicit property `in_range` is violated, its verdict comes last, with a note that says what went wrong.
-    Raises AssertionError if the reference does not confirm this.
+    If the implicit property `in_range` is violated, its verdict comes last, with a note about the error. Raises
+    AssertionError if the reference does not confirm the error.
     """
     found = [_judge(exploration, prop) for prop in exploration.instance.model.properties]
     return [*found, range_verdict(exploration)] if IN_RANGE.name in exploration.findings else found
@@ -124,7 +124,7 @@ PROVABLE = (Word.HOLDS, Word.NO_VIOLATION, Word.UNDECIDED)
 
 
 def refuse_contradictions(found: Sequence[Verdict], proofs: Proofs) -> None:
-    """Raises AssertionError if a proof, whatever it rests on, contradicts the result of the search."""
+    """Raise AssertionError if a proof contradicts the result of the search."""
     for verdict in found:
         assert verdict.prop.name not in proofs.proofs or verdict.word in PROVABLE, (
             f"{verdict.prop.name} is proved, and the search found it {verdict.text}; this is an error in isrcheck"

@@ -22,7 +22,7 @@ from isrcheck.models.messages.errors import UsageError
 
 
 def independent_budgets(instance: Instance, claims: Sequence[Property]) -> list[str]:
-    """The budgets above 0 that the proof does not depend on."""
+    """The names of the budgets above 0 on which a proof of these claims does not depend."""
     actions = [instance.function(slot) for slot in range(len(instance.model.actions))]
     functions = list(with_callees([function for function in actions if function is not None]))
     asked = frozenset(name for claim in claims for name in claim.function.reads)
@@ -52,12 +52,12 @@ def _attributes(function: Function) -> frozenset[str]:
 
 @cache
 def _started_by(instance: Instance, name: str) -> frozenset[str] | None:
-    """The fields whose initial value or range depends on a budget; None if it changes more than that."""
+    """The fields whose initial value or range depends on a budget; None if the budget changes anything else."""
     values = dict(instance.configuration.items())
     sizes = {one: place.sizes for one, place in instance.layouts.items()}
     found: set[str] = set()
     entry = instance.model.entries[name]
-    assert entry.most is not None, "a budget that shapes nothing ends somewhere"
+    assert entry.most is not None, "a budget that is no bound has a greatest value"
     # The widest ranges first, so that the analysis of narrower ones is reused (models/language/intervals.py).
     for budget in reversed(range(entry.least, entry.most + 1)):
         try:
@@ -78,7 +78,7 @@ def _started_by(instance: Instance, name: str) -> frozenset[str] | None:
 
 
 def _only_counts_down(function: Function, field: str) -> bool:
-    """Whether a function only has `require(... s.field > 0 ...)`, and `s.field -= 1` at most once, for a field.
+    """Whether a function uses a field only in `require(... s.field > 0 ...)` and in at most one `s.field -= 1`.
 
     Guards precede writes. Therefore a step has the same effect wherever the counter is above 0.
     """

@@ -1,11 +1,11 @@
-"""Proposes lemmas that nobody wrote: regularities of the reachable states, over the declared fields.
+"""Proposes lemmas: relations between fields that hold in all sampled reachable states.
 
 In:  a `BoundedSystem`, and states that the explorer has reached.
 Out: candidate lemmas, each with its literal, that hold in all these states. checker/proofs/prove.py finds out which of
      them are inductive.
 
-A candidate relates two fields with the same indices, or a field and a single cell: one having some value implies that
-the other has some value, or does not have it; or one number is at most the other.
+A candidate relates two fields with the same indices, or a field and a single cell: `a == x implies b == y`, `not both a
+== x and b == y`, or `a <= b`. Further candidates are `always a == x` and `never a == x`.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from isrcheck.models.language.model import FieldLayout
 from isrcheck.models.run import Cells
 
 MOST_VALUES = 5
-"""A field with more values is only compared as a number."""
+"""Fields with more values than this are compared only by `<=`."""
 
 MOST_CANDIDATES = 6000
-"""With more candidates than this, none is proposed: a model of that size needs lemmas of its own."""
+"""With more candidates than this, none is proposed: such a large model needs declared lemmas."""
 
 Truths = NDArray[np.bool_]
-"""For each sampled state and each index, whether an atom is true."""
+"""For each sampled state and each index, whether an atom (`_Atom`) is true."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +52,7 @@ class _Atom:
 
 
 def candidates(system: BoundedSystem, sample: Sequence[Cells]) -> list[Candidate]:
-    """All candidates of these forms that are true in the whole sample."""
+    """All candidates that are true in every state of the sample; none if there are more than MOST_CANDIDATES."""
     if not sample:
         return []
     states = np.array(sample, np.int16)

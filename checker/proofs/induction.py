@@ -25,7 +25,7 @@ from isrcheck.models.language.in_range import IN_RANGE
 from isrcheck.models.language.model import Instance, Property
 
 MOST_NODES = 20_000
-"""Up to this many nodes, Z3 is asked again for the hypotheses that an answer needs."""
+"""For formulas of at most this many nodes, a second query finds the hypotheses that an answer needs."""
 
 
 FEW = 12
@@ -34,7 +34,7 @@ FEW = 12
 
 @dataclass(frozen=True)
 class InductionQuery:
-    """Can a claim be violated? It cannot if all demanded literals together with `broken` are unsatisfiable."""
+    """Whether a step can violate a claim: it cannot if `demanded` and `broken` are unsatisfiable together."""
 
     claim: str
     demanded: tuple[int, ...]
@@ -44,7 +44,7 @@ class InductionQuery:
 
 @dataclass(frozen=True)
 class Decision:
-    """The answer to a question: for NO the hypotheses that it needs, for YES the counterexample to induction."""
+    """The answer to a query: for NO the hypotheses that it needs, for YES the counterexample to induction."""
 
     answer: Answer
     used: frozenset[int] = frozenset()
@@ -52,7 +52,7 @@ class Decision:
 
 
 class InductionSystem(Protocol):
-    """The interface of a system."""
+    """The interface of the two systems on which induction works."""
 
     instance: Instance
     circuit: AndInverterGraph
@@ -61,10 +61,10 @@ class InductionSystem(Protocol):
         """The literal that assumes a claim before a step."""
 
     def questions(self, claim: str) -> Iterator[InductionQuery]:
-        """The questions that must all be answered NO for every step to preserve a claim."""
+        """The queries that must all be answered NO for every step to preserve a claim."""
 
     def decide(self, question: InductionQuery, hypotheses: Sequence[int], deadline: float) -> Decision:
-        """Answer a question under hypotheses."""
+        """Answer a query under hypotheses, until the deadline (in the time of time.monotonic)."""
 
 
 def holds_initially(instance: Instance, prop: Property, budget: FormulaBudget) -> bool:
@@ -77,8 +77,8 @@ def holds_initially(instance: Instance, prop: Property, budget: FormulaBudget) -
 
 
 class BoundedSystem:
-    """The transition system within its bounds. A step that leaves the declaration leads nowhere; that there is no
-    such step is a claim of its own (`in_range`)."""
+    """The transition system within its bounds. A step that leaves a declared range has no successor; that there is no
+    such step is a separate claim (`in_range`)."""
 
     def __init__(self, instance: Instance, claims: Sequence[Property], budget: FormulaBudget | None = None) -> None:
         self.instance = instance
@@ -91,7 +91,7 @@ class BoundedSystem:
         self._solver.add(self.relation.one_value)
 
     def hypothesis(self, claim: str) -> int:
-        """The claim before the step, evaluated within the declaration."""
+        """The literal of a claim before the step: the claim holds and its evaluation stays in range."""
         if claim in self.extra:
             return self.extra[claim]
         asked = self.relation.properties[claim]
@@ -103,8 +103,8 @@ class BoundedSystem:
         return found[literal] if literal > 0 else -found[-literal]
 
     def questions(self, claim: str) -> Iterator[InductionQuery]:
-        """One question about all steps at once. `in_range` is asked about the state before a step, where every claim
-        is true."""
+        """One query about all steps at once. For `in_range`, the query is about the state before a step, where every
+        claim is true."""
         holds = self.hypothesis(claim)
         if claim == IN_RANGE.name:
             yield InductionQuery(claim, (), -holds)
@@ -114,7 +114,7 @@ class BoundedSystem:
         yield InductionQuery(claim, (self.relation.one_step, self.relation.stays), -holds)
 
     def decide(self, question: InductionQuery, hypotheses: Sequence[int], deadline: float) -> Decision:
-        """All hypotheses go to Z3 at once; which of them the answer needs is asked afterwards."""
+        """Pass all hypotheses to Z3 at once; a second query finds those that the answer needs."""
         demanded = [self.relation.one_value, *question.demanded, question.broken]
         answer, values = once(self.circuit, [*demanded, *hypotheses], deadline)
         if values is not None:
@@ -130,7 +130,7 @@ class BoundedSystem:
         return frozenset(self._solver.core()) if answer is Answer.NO else frozenset(hypotheses)
 
     def _counterexample(self, question: InductionQuery, values: Values) -> CounterexampleToInduction:
-        """A state, a step, and the state after it."""
+        """The counterexample in an assignment: a state, a step, and the state after it."""
         before = self._cells(self.relation.before, values)
         if question.claim == IN_RANGE.name:  # no step is required, so there may be no state after it
             return self._out_of_range(before, values)
@@ -142,13 +142,13 @@ class BoundedSystem:
         return tuple(_number(value, values.holds) for value in state)
 
     def _out_of_range(self, before: tuple[int, ...], values: Values) -> CounterexampleToInduction:
-        """A state, and the step that leaves the declaration there, or the property that cannot be evaluated."""
+        """The counterexample to `in_range`: a state, and the step or property that leaves a declared range there."""
         for one in self.relation.transitions:
             if values.holds(one.error):
                 says = self.instance.spell_step(one.step)
                 return CounterexampleToInduction(IN_RANGE.name, before, one.step, says, before)
         prop = next(asked.prop for asked in self.relation.asking if values.holds(asked.error))
-        return CounterexampleToInduction(IN_RANGE.name, before, None, f"asking {prop.name}", before)
+        return CounterexampleToInduction(IN_RANGE.name, before, None, f"evaluating {prop.name}", before)
 
 
 def _number(value: Value, holds: object) -> int:
@@ -161,7 +161,7 @@ def _number(value: Value, holds: object) -> int:
 
 
 class AbstractSystem:
-    """The unbounded abstraction. Each step is a question of its own; steps that change nothing are skipped."""
+    """The unbounded abstraction. Each step has a query of its own; steps that change nothing relevant are skipped."""
 
     def __init__(self, instance: Instance, claims: Sequence[Property], budget: FormulaBudget | None = None) -> None:
         self.instance = instance
@@ -173,7 +173,7 @@ class AbstractSystem:
         self._solvers: dict[int, Solver] = {}
 
     def hypothesis(self, claim: str) -> int:
-        """The claim before the step."""
+        """The literal of a claim before the step."""
         if claim not in self._hypotheses:
             self._hypotheses[claim] = self.circuit.both(
                 *self.abstraction.ask(self.claims[claim], [self.abstraction.before])
@@ -181,13 +181,13 @@ class AbstractSystem:
         return self._hypotheses[claim]
 
     def read(self, claim: str) -> None:
-        """Evaluate a claim before and after every step. Raises UnsupportedError if the abstraction cannot."""
+        """Evaluate a claim before and after every step. Raises UnsupportedError if that cannot be done."""
         if not self.claims[claim].of_steps and claim != IN_RANGE.name:
             self.hypothesis(claim)
         self.questions(claim)
 
     def questions(self, claim: str) -> Iterator[InductionQuery]:
-        """One for each step that writes what the claim asks about."""
+        """One query for each step that may write what the claim reads."""
         if claim not in self._questions:
             self._questions[claim] = list(self._asked(self.claims[claim]))
         return iter(self._questions[claim])
@@ -227,7 +227,7 @@ class AbstractSystem:
         return any(OPEN in self.abstraction.layouts[name].sizes for name in written & claim.function.reads)
 
     def decide(self, question: InductionQuery, hypotheses: Sequence[int], deadline: float) -> Decision:
-        """Each step has a solver of its own, which need not know the others."""
+        """Answer a query with the solver of its step, which does not know the other steps."""
         solver = self._solvers.setdefault(id(question.step), self.abstraction.solver())
         solver.deadline = deadline
         answer = solver.check(*question.demanded, *hypotheses, question.broken)
@@ -272,7 +272,7 @@ class AbstractSystem:
         return CounterexampleToInduction(question.claim, cells(self.abstraction.before), None, says, cells(step.after))
 
     def _prefer_small(self, solver: Solver) -> None:
-        """Ask again for numbers within the bounds, in case there is such an answer."""
+        """Look for an answer with numbers within the bounds; if there is none, restore the first answer."""
         arithmetic = self.abstraction.arithmetic
         small = [
             arithmetic.compare("<=", cell, self.instance.layouts[name].high)

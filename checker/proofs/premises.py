@@ -3,8 +3,8 @@
 In:  `Proofs`, and the result of the explorer.
 Out: the proofs whose premises are established, the others as failed attempts; a description of every premise.
 
-The premise that can be false is `in_range`: no step, and no property, leaves the declaration in a reachable state. It
-is proved like any property, or shown by an exhaustive search. All other premises are checked where they are used, and
+Only the premise `in_range` can be false: no step and no property leaves its declared range in a reachable state. It is
+proved like any property, or shown by an exhaustive search. All other premises are checked where they are used, and
 reported with the proof.
 """
 
@@ -42,7 +42,7 @@ class Premise:
 
 
 def how_in_range(proofs: Proofs, exploration: Exploration | BmcResult) -> Established:
-    """How it was established that nothing leaves the declaration within these bounds."""
+    """How the premise `in_range` was established for these bounds."""
     if IN_RANGE.name in proofs.proofs:
         return Established.PROVED
     return Established.SEARCHED if exploration.exhausted and not _has_erred(exploration) else Established.OPEN
@@ -54,7 +54,7 @@ def _has_erred(exploration: Exploration | BmcResult) -> bool:
 
 
 def with_established_premise(proofs: Proofs, exploration: Exploration | BmcResult) -> Proofs:
-    """The same proofs if their premise is established; otherwise only those that do not need it."""
+    """All proofs, if `in_range` is established; otherwise only the proofs that do not need it."""
     if how_in_range(proofs, exploration) is Established.OPEN:
         return without_premise(proofs)
     premise = proofs.proofs.get(IN_RANGE.name)
@@ -62,8 +62,8 @@ def with_established_premise(proofs: Proofs, exploration: Exploration | BmcResul
 
 
 def without_premise(proofs: Proofs) -> Proofs:
-    """The proofs that remain if the premise is open. Proofs for every length prove a premise of their own; all
-    others become failed attempts."""
+    """The proofs that remain if `in_range` is not established: those for every length, which prove a range premise of
+    their own. All other proofs become failed attempts."""
     why = f"it rests on {IN_RANGE.name}, which is not proved"
     kept = {name: one for name, one in proofs.proofs.items() if one.every_length}
     fallen = [Attempt(one.prop, False, why) for name, one in proofs.proofs.items() if name not in kept]
@@ -71,7 +71,7 @@ def without_premise(proofs: Proofs) -> Proofs:
 
 
 def with_open_premise(found: Sequence[Verdict], proofs: Proofs, exploration: Exploration) -> Sequence[Verdict]:
-    """The verdicts, with one on the premise if it is open: it is then a goal of its own, which must not pass."""
+    """The verdicts; if proofs were tried and `in_range` is open, also a verdict on it, which must not pass."""
     is_asked = any(one.proof is not None or one.is_unproved or one.is_unattempted for one in found)
     is_given = any(one.prop is IN_RANGE for one in found)
     if not is_asked or is_given or how_in_range(proofs, exploration) is not Established.OPEN:
@@ -85,7 +85,7 @@ def with_open_premise(found: Sequence[Verdict], proofs: Proofs, exploration: Exp
 
 
 def premises(instance: Instance, proofs: Proofs, exploration: Exploration | BmcResult) -> Sequence[Premise]:
-    """Every premise of these proofs."""
+    """The premises of these proofs, for a report."""
     found = [one for one in proofs.proofs.values() if one.prop is not IN_RANGE]
     if not found:
         return []
@@ -102,7 +102,7 @@ def premises(instance: Instance, proofs: Proofs, exploration: Exploration | BmcR
         rows.append(Premise("simple paths", Established.CHECKED, says))
     if any(one.every_length for one in found):
         says = (
-            "for all open bounds, no step leaves a range or an index of fixed size; nothing is assumed about open ones"
+            "for all values of open bounds, no step leaves a range of fixed size; ranges of open size are not assumed"
         )
         rows.append(Premise("every length", Established.PROVED, says))
     return rows
@@ -118,16 +118,16 @@ def _says_in_range(proofs: Proofs, exploration: Exploration | BmcResult) -> str:
         searched = f"an exhaustive search visited all {found:,} of them"
         # A search judges `sometimes` properties only until they are reached; nothing rests on later states.
         is_asked_on = any(prop.kind is Kind.SOMETIMES for prop in exploration.instance.properties)
-        return f"{nothing}: {searched}" + (", judging what has to be reached until it was" if is_asked_on else "")
+        return f"{nothing}: {searched}" + (", each `sometimes` property judged until reached" if is_asked_on else "")
     how = "by induction" if proof.steps == 1 else f"by {proof.steps}-induction"
     return f"{nothing}: proved {how}{where(proof)}{using(proof)}"
 
 
 def where(proof: Proof) -> str:
-    """For which bounds a premise is proved."""
+    """The bounds for which a premise is proved, as the end of a sentence."""
     return " for every length" if proof.every_length else ""
 
 
 def using(proof: Proof) -> str:
-    """The claims that a proof uses."""
+    """The claims that a proof uses, as the end of a sentence."""
     return f", with {', '.join(proof.lemmas)}" if proof.lemmas else ", without a lemma"

@@ -1,7 +1,7 @@
-"""The proof cache: results of the prover, named by everything that they depend on.
+"""The proof cache: results of the prover, stored under a digest of everything that they depend on.
 
-In:  the arguments of checker/proofs/prove.py.
-Out: its result, from an earlier run if one came to an end.
+In:  the arguments of `prove` (checker/proofs/prove.py).
+Out: the result of `prove`, from the cache if an earlier run completed it.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ def proved(
     is_patient: bool = True,
     report: Report = lambda message: None,
 ) -> Proofs:
-    """The proofs of one phase, from the cache or computed now.
+    """Return the proofs of one phase, from the cache or from the prover (for the parameters, see `prove`).
 
-    A lack of time is cached, too, for callers that are not patient: they get the same answer again.
+    If `is_patient` is false, a result that ran out of time is stored and reused, too.
     """
     if phase is not Phase.WITH_MORE:
         known = None  # these phases do not use each other's proofs

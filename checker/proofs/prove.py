@@ -5,7 +5,7 @@ Out: for each property a `Proof`, or a failed `Attempt`: which claim a step viol
 
 A set of claims is inductive if all of them are true initially, and no step from a state in which all are true violates
 one. The greatest inductive subset of the claims is found by dropping violated claims until none is left (Houdini:
-Flanagan, Leino 2001). A query that Z3 does not answer in time is never taken for an answer.
+Flanagan, Leino 2001). A query that Z3 does not decide counts neither as a proof nor as a counterexample.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ MOST_STEPS = 3
 
 @dataclass
 class Induction:
-    """The result for a set of claims: the preserved ones, each with the claims that it needs; a counterexample to
-    induction for each violated one; and the goals that Z3 did not decide. Nothing rests on a goal."""
+    """The result for a set of claims and goals: `kept` has those that every step preserves, each with the claims that
+    its proof uses; `broken` those that a step violates; `unknown` the goals that Z3 did not decide."""
 
     kept: dict[str, frozenset[str]]
     broken: dict[str, CounterexampleToInduction]
@@ -59,9 +59,9 @@ def induct(
     report: Report,
     known: Sequence[str] = (),
 ) -> Induction:
-    """The greatest inductive subset of `claims`, and which of the `goals` it preserves; nothing rests on goals.
+    """Find the greatest inductive subset of `claims`, and the `goals` that it preserves; goals are never assumed.
 
-    Claims that are `known` to hold in every reachable state are assumed.
+    Claims that are `known` to hold in every reachable state are assumed. Raises UndecidedError.
     """
     found = Induction({}, {}, {})
     left = list(claims)
@@ -93,7 +93,7 @@ def _note(found: Induction, results: Mapping[str, frozenset[str] | Counterexampl
 def _kept(
     system: InductionSystem, claim: str, assumed: Sequence[str], deadline: float, report: Report
 ) -> frozenset[str] | CounterexampleToInduction | Answer:
-    """The claims that are needed to preserve this one; or a counterexample to induction; or why Z3 did not decide."""
+    """The assumed claims with which every step preserves `claim`; or a counterexample; or why Z3 did not decide."""
     report(f"proving {claim}")
     hypotheses = {system.hypothesis(one): one for one in assumed}
     used: set[str] = set()
@@ -117,9 +117,9 @@ def _kept(
 def _inductive(
     system: BoundedSystem, proposed: Sequence[Candidate], kept: Sequence[str], deadline: float
 ) -> list[Candidate]:
-    """The greatest inductive subset of the proposed lemmas, together with the claims that are kept anyway.
+    """The greatest subset of the proposed lemmas that is inductive together with the proved claims `kept`.
 
-    Every answer YES is a step that violates some of them; these are dropped at once.
+    Every answer YES is a step that violates some lemmas; all of these are dropped at once.
     """
     left = list(proposed)
     hypotheses = [system.hypothesis(name) for name in kept]
@@ -139,7 +139,7 @@ def _inductive(
 
 
 def _rests_on(kept: Mapping[str, frozenset[str]], name: str) -> tuple[str, ...]:
-    """All claims that this one needs, directly or indirectly, in the order of `kept`."""
+    """All claims that the claim `name` needs, directly or indirectly, in the order of `kept`."""
     found: set[str] = set()
     new = {name}
     while new:
@@ -159,11 +159,11 @@ def prove(
     seconds: float | None = None,
     report: Report = lambda message: None,
 ) -> Proofs:
-    """Prove as many of these properties as possible, given what is `known` from earlier phases.
+    """Prove as many of these properties as possible in one phase, given the proofs `known` from earlier phases.
 
-    Properties that are known to be `failing` are tried for every length only, where a proof would contradict what is
-    known. If the declared lemmas are not enough, further lemmas are proposed that are true in a `sample` of reachable
-    states.
+    Properties that are known to be `failing` are tried only for every length, as a check: a proof would contradict the
+    search. The last phase also proposes lemmas, which are true in a `sample` of reachable states. `seconds` limits the
+    time (None: no limit).
     """
     started = time.monotonic()
     deadline = float("inf") if seconds is None else started + seconds
@@ -189,7 +189,7 @@ def prove(
 
 
 class _Proving:
-    """One run of the prover over the properties of an instance."""
+    """One run of the prover: its input, and the proofs and failed attempts so far."""
 
     def __init__(
         self,
@@ -220,11 +220,11 @@ class _Proving:
 
     @property
     def premises(self) -> list[Property]:
-        """The premise of every proof, if it is still open: nothing leaves the declaration."""
+        """The premise of every proof, `in_range`, if it is still open."""
         return [one for one in (IN_RANGE,) if one.name not in self.found.proofs and one.name not in self.settled]
 
     def _claims(self, candidates: Iterable[Property], *, every_length: bool) -> list[Property]:
-        """The candidates that are true initially; the others are lost."""
+        """The candidates that are true in every initial state; the other candidates are noted as failed."""
         found = []
         for claim in candidates:
             if claim.name not in self.initially:
@@ -251,7 +251,7 @@ class _Proving:
             self.found.attempts.append(attempt)
 
     def every_length(self) -> None:
-        """Induction on the unbounded abstraction."""
+        """Prove by induction on the unbounded abstraction."""
         asked = [prop for prop in self.properties if prop.every_length]
         if not asked:
             return
@@ -283,7 +283,7 @@ class _Proving:
                 self._lose(prop, Attempt(prop, True, why))
 
     def _asked_of(self, system: AbstractSystem, claims: Sequence[Property]) -> list[Property]:
-        """The claims that the abstraction can evaluate; the others are lost."""
+        """The claims that the abstraction can evaluate; the other claims are noted as failed."""
         found = []
         for claim in claims:
             try:
@@ -294,13 +294,13 @@ class _Proving:
         return found
 
     def refuse(self, error: UsageError, *, every_length: bool) -> None:
-        """Z3 cannot be used: note the reason for every open property."""
+        """Note for every open property why Z3 cannot check the model."""
         for prop in self.open:
             if prop.every_length or not every_length:
                 self._lose(prop, Attempt(prop, every_length, f"Z3 cannot check this model: {error}"))
 
     def within_bounds(self) -> None:
-        """Induction on the bounded transition system."""
+        """Prove by induction on the bounded transition system."""
         if not self.open:
             return
         started = time.monotonic()
@@ -358,11 +358,11 @@ class _Proving:
                 self.found.stopped = answer.value
 
     def _is_anything_asked(self, asked: Sequence[Property]) -> bool:
-        """Whether there is a property to prove, or one that is proved if its premise is."""
+        """Whether a property is left to prove, or the premise of an earlier proof."""
         return any(prop is not IN_RANGE for prop in asked) or bool(asked and self.settled - self.failing)
 
     def with_candidates(self, sample: Sequence[Cells]) -> None:
-        """Induction with everything that is proved, and with those proposed lemmas that are inductive."""
+        """Prove by induction with all proved claims, and with those proposed lemmas that are inductive."""
         promises = self._claims(self.open, every_length=False)
         asked = [*promises, *self.premises]
         if not self._is_anything_asked(asked) or not sample:
@@ -372,7 +372,7 @@ class _Proving:
         system = BoundedSystem(self.instance, [*self.invariants, *asked], self.budget)
         kept = [claim.name for claim in self.invariants]
         if len(system.circuit.left) > MOST_NODES:
-            return  # a model of that size needs lemmas of its own
+            return  # such a large model needs declared lemmas
         states = [*self.instance.initial_states, *sample]
         left = _inductive(system, candidates(system, states), kept, self.deadline)
         system.extra = {one.name: one.literal for one in left}
@@ -386,7 +386,7 @@ class _Proving:
                 self.found.proofs[prop.name] = Proof(prop, lemmas, False, 1, time.monotonic() - started)
 
     def with_more_steps(self) -> None:
-        """k-induction over simple paths, assuming everything that is proved."""
+        """Prove by k-induction over simple paths (which visit no state twice), assuming all proved claims."""
         asked = [*self.open, *self.premises]
         if not self._is_anything_asked(asked):
             return
@@ -424,7 +424,7 @@ class _Proving:
         return depth >= prop.of_steps and self._can(solver, -self._stands(prop, start, depth))
 
     def _stands(self, prop: Property, unrolling: Unrolling, depth: int) -> int:
-        """The property at a depth, evaluated within the declaration."""
+        """The literal of a property at a depth: the property holds and its evaluation stays in range."""
         holds, _, error = unrolling.at(prop, depth)
         return unrolling.circuit.both(holds, -error)
 

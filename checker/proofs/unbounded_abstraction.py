@@ -1,14 +1,14 @@
-"""The unbounded abstraction: the part of a model whose fields have a fixed shape, with open bounds left open.
+"""The unbounded abstraction: a model reduced to its fields of fixed size, with any values for its open bounds.
 
 In:  an `Instance`.
 Out: an `UnboundedAbstraction`: its steps as formulas over unbounded integers. Every step of the model, for all values
-     of open bounds, is one of them, once the other fields are removed.
+     of open bounds, becomes one of these steps when the other fields are removed.
 
-Open are: bounds that are declared open (log length, number of records), budgets (elections, faults) and client
+Open entries are bounds that are declared open (log length, number of records), budgets (elections, faults) and client
 settings; they become integer variables. An array over an open domain has no cells: reads return any value of its range,
 writes are ignored. Loops over open domains are havocked: each cell and local that the loop writes keeps its value, or
-takes one that an iteration from an arbitrary state writes; first it is determined which cells never decrease, or never
-increase, in an iteration. Steps that leave the declaration are excluded.
+takes one that an iteration from an arbitrary state writes; cells that never decrease, or never increase, in an
+iteration are found first. Steps that leave a declared range are excluded.
 
 The abstraction over-approximates the model. What holds in it holds in the model; what does not hold in it may still
 hold in the model.
@@ -85,15 +85,15 @@ class UnboundedAbstraction:
 
     @property
     def kept(self) -> list[str]:
-        """The fields of fixed shape: those that the abstraction has."""
+        """The names of the fields of fixed size, which the abstraction keeps."""
         return [name for name, place in self.layouts.items() if OPEN not in place.sizes]
 
     def new_state(self) -> list[Value]:
-        """A state about which only the ranges of its cells are known."""
+        """A symbolic state whose cells may have any value of their ranges."""
         return [self.any_value(self.layouts[name]) for name in self.kept for _ in range(self.layouts[name].count)]
 
     def any_value(self, place: FieldLayout) -> Value:
-        """An arbitrary value of a field."""
+        """A new symbolic value, which may be any value of a field."""
         if place.field.values.is_flag:
             return Truth(self.circuit.variable())
         return self.arithmetic.number(*ends(place))
@@ -128,7 +128,7 @@ class UnboundedAbstraction:
     def ask(
         self, prop: Property, states: Sequence[Sequence[Value]], taken: Mapping[int, int] | None = None
     ) -> tuple[int, int]:
-        """The truth of a property, and the condition that its evaluation stays within the declaration."""
+        """The literal of a property, and the literal that its evaluation stays in range."""
         holds, _ = self.evaluator.ask(prop.function, states, taken)
         return holds, self.evaluator.alive
 
@@ -159,7 +159,7 @@ class _Watched:
 
 @dataclass(frozen=True)
 class Round:
-    """One iteration of a loop: what it writes under which condition, with the values before and after it."""
+    """One iteration of a loop: the condition under which it writes each target, and the values before and after it."""
 
     written: Mapping[Target, int]
     begun: Mapping[Target, Value]
@@ -167,7 +167,7 @@ class Round:
 
 
 Before = tuple[list[list[Value]], dict[str, Value], int, int]
-"""The state before a loop: the cells, the locals, the guards so far, and where it has left the declaration."""
+"""The state before a loop: the cells, the locals, the guards so far, and where a declared range was left."""
 
 
 class AbstractEvaluator(Evaluator):
@@ -185,19 +185,19 @@ class AbstractEvaluator(Evaluator):
     def act(
         self, before: Sequence[Value], function: Function | None, arguments: Sequence[Value]
     ) -> tuple[int, int, list[Value]]:
-        """A step. Within it, repeated reads of one element of an array without cells return the same value."""
+        """Evaluate a step, in which repeated reads of one element of an array without cells return the same value."""
         self.read = {}
         return super().act(before, function, arguments)
 
     def ask(
         self, function: Function, states: Sequence[Sequence[Value]], taken: Mapping[int, int] | None = None
     ) -> tuple[int, int]:
-        """The truth of a property."""
+        """Evaluate a property, as in Evaluator."""
         self.read = {}
         return super().ask(function, states, taken)
 
     def entry(self, name: str) -> Value:
-        """The value of a configuration entry; an open entry has an arbitrary value, always the same one."""
+        """The value of a configuration entry; an open entry has an arbitrary value, the same at every reading."""
         if name not in self.abstraction.open:
             return super().entry(name)
         if name not in self.entries:
@@ -206,7 +206,7 @@ class AbstractEvaluator(Evaluator):
         return self.entries[name]
 
     def _demand(self, literal: int) -> None:
-        """Exclude what leaves the declaration, and note it."""
+        """Note where a requirement is violated, and exclude the step there."""
         super()._demand(literal)
         if literal != TRUE:
             entry = self.circuit.both(self.frame.entry, self.frame.branch)
@@ -215,7 +215,7 @@ class AbstractEvaluator(Evaluator):
     # --------------------------------------------------------------------------------------------------------- cells
 
     def load(self, state: SymbolicState, place: FieldLayout, indices: Sequence[Value]) -> Value:
-        """The value of a cell; without cells an arbitrary value, the same one until the array is written."""
+        """The value of a cell; in an array without cells any value, which stays the same until the array is written."""
         if OPEN not in place.sizes:
             return super().load(state, place, indices)
         self._note_indices(place, indices)
@@ -259,7 +259,7 @@ class AbstractEvaluator(Evaluator):
         super()._assign(target, value)
 
     def _note(self, target: Target, condition: int) -> None:
-        """Within a loop: note what was written, and when. Only locals of the loop's own frame belong to the loop."""
+        """Within a loop, note what is written, and when. Only locals of the loop's own frame belong to the loop."""
         if self.written is not None and (target[0] == "cell" or self.frame is self.looping):
             here = self.circuit.all([self.frame.entry, self.frame.branch, condition])
             self.written[target] = self.circuit.either(self.written.get(target, FALSE), here)
@@ -277,7 +277,7 @@ class AbstractEvaluator(Evaluator):
         return OPEN in [self.size(argument) for argument in call.args]
 
     def fold(self, call: ast.Call) -> Value:
-        """all, any or sum; over an open domain the result is arbitrary."""
+        """Evaluate all, any or sum; over an open domain, all and any are arbitrary, and sum is unsupported."""
         assert isinstance(call.func, ast.Name)
         generator = call.args[0]
         assert isinstance(generator, ast.GeneratorExp)
@@ -291,7 +291,7 @@ class AbstractEvaluator(Evaluator):
         return Truth(self.circuit.variable())
 
     def _look_into(self, generator: ast.GeneratorExp) -> None:
-        """Note where a generator leaves the declaration; an element of an open domain may be any one."""
+        """Note where a generator leaves a declared range; a variable over an open domain may have any value."""
         frame = self.frame
         known, branch, alive, read = frame.locals, frame.branch, self.alive, self.read
         frame.locals, self.read = dict(known), {}
@@ -330,7 +330,7 @@ class AbstractEvaluator(Evaluator):
         return element, self.circuit.both(compare("<=", low, element), compare("<", element, high))
 
     def _statement_For(self, statement: ast.For) -> None:
-        """A loop: unrolled, or, over an open domain, havocked."""
+        """Execute a loop: unroll it, or havoc it if its domain is open."""
         if not self._is_open(statement.iter):
             self._loop_of_fixed_length(statement)
             return
@@ -338,7 +338,7 @@ class AbstractEvaluator(Evaluator):
         before = [list(state.cells) for state in states], dict(frame.locals), self.alive, self.error
         if self._leaves_everything(statement):
             read = self.read
-            self._round(statement, before, {}, {})  # to note where it leaves the declaration
+            self._round(statement, before, {}, {})  # to note its range errors
             self.read = read
             return
         targets: dict[Target, bool] = {}
@@ -379,7 +379,7 @@ class AbstractEvaluator(Evaluator):
             self.frame.locals.pop(name, None)
 
     def _leaves_everything(self, statement: ast.For) -> bool:
-        """Whether a loop neither returns nor writes anything that the abstraction has."""
+        """Whether a loop neither returns nor writes any local or field that the abstraction has."""
         functions = self.frame.function.functions
         forgotten: set[str] = set()
         for node in ast.walk(statement):
@@ -420,8 +420,8 @@ class AbstractEvaluator(Evaluator):
         *,
         keep: bool = False,
     ) -> Round:
-        """One iteration, starting from arbitrary values of what the loop writes. With `keep`, what it returns is
-        kept; everything else is restored, except where it leaves the declaration: the last iteration decides that."""
+        """Execute one iteration from arbitrary values of the loop's targets, then restore the state before the loop.
+        With `keep`, a return from the iteration is kept. Range errors of the last iteration are always kept."""
         frame = self.frame
         self.read = {}
         self.error = before[-1]
@@ -478,8 +478,8 @@ class AbstractEvaluator(Evaluator):
         return [self.layouts[name] for name in self.abstraction.kept]
 
     def _bounds(self, found: Round, target: Target) -> Sequence[str]:
-        """ ">=" if no iteration decreases a cell, "<=" if none increases it: how it compares with its value before
-        the loop."""
+        """How a cell compares with its value before the loop: `>=` if no iteration decreases it, `<=` if none increases
+        it."""
         begun, after = found.begun[target], found.after[target]
         if target[0] == "local" or not isinstance(begun, LinearInteger):
             return ()
@@ -489,5 +489,5 @@ class AbstractEvaluator(Evaluator):
 
 
 def _is_truth(value: Value) -> bool:
-    """Whether this is a truth value, or not set yet."""
+    """Whether a value is a truth value, or not set yet."""
     return value is None or isinstance(value, bool | Truth)

@@ -1,6 +1,6 @@
-"""What a command found, whatever its form, as what a report tells.
+"""Builds the content of a report from the result of any form of `check`.
 
-In:  what was found, and the text that was printed.
+In:  the result of a form, and the text that was printed.
 Out: a `ReportContent` (content.py).
 """
 
@@ -14,8 +14,8 @@ from isrcheck.checker.reports.content import ReportContent
 from isrcheck.checker.session.text import Run
 
 
-def told_of(found: object, printed: gather.PrintedAnswer, *, strict: bool) -> ReportContent:
-    """What a report tells of what was found. Raises UsageError where a trace cannot be read any more."""
+def content_of(found: object, printed: gather.PrintedAnswer, *, strict: bool) -> ReportContent:
+    """Return the content of the report on a result. Raises UsageError if a trace file cannot be read any more."""
     if isinstance(found, Run):
         return gather.of_run(printed, found, strict=strict)
     if isinstance(found, MatrixFound):
@@ -24,6 +24,6 @@ def told_of(found: object, printed: gather.PrintedAnswer, *, strict: bool) -> Re
         return gather.of_answer(printed, found, strict=strict)
     if isinstance(found, ClusterPlan):
         return gather.of_refusal(printed, found)
-    from isrcheck.checker.reports.gather_sweep import of_sweep  # here, for `check` works without sweeps as well
+    from isrcheck.checker.reports.gather_sweep import of_sweep  # imported here because sweeps are optional
 
     return of_sweep(printed, found, strict=strict)

@@ -1,7 +1,7 @@
-"""`check --report DIR`: the option, and when the folder is written. Importing it needs nothing of the search.
+"""`check --report DIR`: declares the option, and writes the report. This module does not import the search.
 
 In:  `Options`, and the result of a command.
-Out: the files of the report, and an exit code.
+Out: the files of the report, or the reason why they could not be written.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 OPTION = Option(
     name="--report",
     metavar="DIR",
-    help="a page in DIR, with its traces, JUnit, SARIF and tests for pytest",
+    help="write a report to DIR: an HTML page with traces, JUnit, SARIF and pytest files",
     read=path,
     forms=frozenset({MATRIX, MODEL, SWEEP, CONFIG, DESCRIBE}),
     refusal=NO_REPORT,
@@ -32,7 +32,7 @@ OPTION = Option(
 
 
 def begin(options: Options) -> None:
-    """Take the folder of the report, if there is to be one. Raises UsageError."""
+    """Claim the folder of the report if a report was requested. Raises UsageError."""
     folder: Path | None = options.own[OPTION.field]
     if folder is not None:
         from isrcheck.checker.reports import folder as reports
@@ -41,18 +41,19 @@ def begin(options: Options) -> None:
 
 
 def finish(options: Options, result: CommandResult, code: int) -> str:
-    """Write the report of a command that ends with this exit code; returns what kept it from being written, or
-    nothing. Raises KeyboardInterrupt."""
+    """Write the report of a command that ends with exit code `code`. Returns the reason if writing fails, else an empty
+    text. Raises KeyboardInterrupt if the user interrupts the writing."""
     folder: Path | None = options.own[OPTION.field]
     if folder is None or result.found is None:
         return ""
     from isrcheck.checker.reports import folder as reports
-    from isrcheck.checker.reports.choose import told_of
+    from isrcheck.checker.reports.choose import content_of
     from isrcheck.checker.reports.gather import PrintedAnswer
 
     def make() -> ReportContent:
-        told = told_of(result.found, PrintedAnswer(shlex.join(options.words), result.text), strict=options.strict)
-        return replace(told, code=code, is_cut=result.is_interrupted, failure=result.failure)
+        printed = PrintedAnswer(shlex.join(options.words), result.text)
+        content = content_of(result.found, printed, strict=options.strict)
+        return replace(content, code=code, is_cut=result.is_interrupted, failure=result.failure)
 
     try:
         return reports.write(folder, make)

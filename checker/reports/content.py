@@ -1,9 +1,9 @@
 """The content of a report, for every form of `check`.
 
-In:  built by gather.py. Out: read by page.py, junit.py, sarif.py and regressions.py.
+In:  verdicts and traces, from gather.py. Out: a `ReportContent`, for page.py, junit.py, sarif.py and regressions.py.
 
-This file alone defines how a build server counts a verdict. It agrees with the exit code: nothing fails if `check`
-exits with 0, and something fails if it does not.
+Only this module defines how a build server counts a verdict. The counts agree with the exit code: if `check` exits with
+0, no result fails; otherwise at least one result fails.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from isrcheck.traces.format.trace import Trace
 
 
 class Outcome(Enum):
-    """How a build server counts a result, gravest first."""
+    """The outcome of a test as a build server counts it, gravest first."""
 
     FAILED = "failed"
     ERROR = "error"
@@ -30,7 +30,7 @@ class Outcome(Enum):
 
 
 def outcome_of(verdict: Verdict, *, strict: bool) -> Outcome:
-    """How a verdict counts: an unknown result is an error; one that says nothing about the promise is skipped."""
+    """Return how a build server counts a verdict; with `strict`, PERMITTED is a failure."""
     if verdict.is_unproved or verdict.is_unattempted:
         return Outcome.ERROR
     match verdict.word:
@@ -55,15 +55,15 @@ class TraceFile:
 
     @property
     def name(self) -> str:
-        """The name of the file, and of its page, without the suffix."""
+        """The name of the trace file without its suffix; the HTML page of the trace has the same name."""
         return self.path.name.removesuffix(".itf.json")
 
 
 @dataclass(frozen=True)
 class PropertyResult:
-    """One property of one search: its verdict, the text of its cell in the table, how it counts, and its traces.
+    """One property of one search: its verdict, the text of its table cell, its outcome, and its traces.
 
-    `is_recorded` marks a failure that models/verdicts.toml expects; `mark` says what differs from that record.
+    `is_recorded` marks a failure that models/verdicts.toml expects; `mark` is the difference from that file, if any.
     """
 
     verdict: Verdict
@@ -75,16 +75,17 @@ class PropertyResult:
 
     @property
     def shown(self) -> tuple[TraceFile, ...]:
-        """The traces that show this verdict, and not another failure of the same property."""
+        """The traces that show this verdict; `traces` can also show a permitted failure besides a violation."""
         return tuple(one for one in self.traces if one.trace.verdict == self.verdict.word.value)
 
 
 @dataclass(frozen=True)
 class SearchReport:
-    """One search: its instance, its run (None if it did not take place), the results of its properties, and how the
-    search itself counts, with the reason in `says`. `others` are traces of failed proofs, which show no verdict.
+    """One search: its instance, its run (None if the search did not take place), the results of its properties, and the
+    outcome of the search itself, with the reason in `says`.
 
-    A side search does not decide the verdict: it has no properties here.
+    `others` are traces that show no verdict, as of failed proofs; `lines` is the text about proofs. A side search does
+    not decide the verdict, so its `judged` is empty.
     """
 
     title: str
@@ -103,12 +104,12 @@ class SearchReport:
 
     @property
     def traces(self) -> tuple[TraceFile, ...]:
-        """Every trace of the search."""
+        """All traces of the search."""
         return (*(trace_file for one in self.judged for trace_file in one.traces), *self.others)
 
 
 Cell = PropertyResult | str
-"""A cell of the table: a verdict with its traces, or text."""
+"""A cell of the table: a verdict with its traces, or a text."""
 
 
 @dataclass(frozen=True)
@@ -121,7 +122,7 @@ class GridRow:
 
 @dataclass(frozen=True)
 class Grid:
-    """The table at the top of a report: the titles of the row headings, the titles of the columns, and the rows."""
+    """The table of a report: the titles above the row headings (`corner`), the column titles, and the rows."""
 
     corner: tuple[str, ...]
     columns: tuple[str, ...]
@@ -143,11 +144,9 @@ UNFINISHED = "check has not finished: there are no results yet"
 
 @dataclass(frozen=True)
 class ReportContent:
-    """The content of a report. `command` is the command as it was typed, `text` what it printed, ending with the
-    verdict.
-
-    `is_cut` says that the user interrupted it, `failure` which file could not be written.
-    """
+    """The content of a report. `command` is the command as typed, `text` its printed output, whose last line is the
+    verdict. `is_cut` is True if the user interrupted the command; `failure` is the message if a file could not be
+    written."""
 
     heading: str
     command: str
@@ -173,29 +172,29 @@ class ReportContent:
 
     @property
     def gravest(self) -> Word | None:
-        """The gravest verdict among those that the record does not expect."""
+        """The gravest verdict that models/verdicts.toml does not expect; None if there is none."""
         words = {one.verdict.word for search in self.searches for one in search.judged if not one.is_recorded}
         return next((word for word in Word if word in words), None)
 
     @property
     def outcomes(self) -> set[Outcome]:
-        """Every way in which a search or a property of this report counts."""
+        """The outcomes of all searches and properties."""
         searched = {search.outcome for search in self.searches}
         return searched | {one.outcome for search in self.searches for one in search.judged}
 
     @property
     def other_reason(self) -> str:
-        """Why the exit code is not 0 although no search and no property failed; otherwise empty."""
+        """The reason for an exit code other than 0 if no search and no property failed; otherwise empty."""
         if self.code == SAFE or self.outcomes & {Outcome.FAILED, Outcome.ERROR}:
             return ""
         return self.failure or f"exit code {self.code}: {self.means}: {self.summary}"
 
 
 def unfinished(command: str, code: int) -> ReportContent:
-    """The report that lies in the folder until `check` has finished."""
+    """Return the report that is in the folder until `check` has finished."""
     return ReportContent("check", command, "", Grid((), (), ()), (), code)
 
 
 def by_property(traces: Sequence[TraceFile], name: str) -> tuple[TraceFile, ...]:
-    """The traces of one property."""
+    """Return the traces of the property with this name."""
     return tuple(one for one in traces if one.trace.property_name == name)

@@ -1,10 +1,10 @@
-"""The folder of a report: who owns it, and how a report is written into it.
+"""The folder of a report: checks that the folder may be used, and writes the report into it.
 
 In:  a folder, a `ReportContent` (content.py). Out: files.
 
-A new report replaces the earlier one: all files are written beside it first; then each file is moved into place, and
-the remaining files of the earlier report are deleted. No other file in the folder is touched. While a search runs, and
-after a crash, the folder says that `check` has not finished, so that an old report is not mistaken for a new one.
+A new report replaces the earlier one: all new files are first written to a temporary folder, then moved into place, and
+the remaining files of the earlier report are deleted. Other files in the folder are not touched. While a search runs,
+and after a crash, the page says that `check` has not finished, so that nobody mistakes an old report for a new one.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ TRACES = "traces"
 OURS = re.compile(
     rf"index\.html|junit\.xml|results\.sarif|test_regressions\.py|{TRACES}/[\w.-]+({re.escape(SUFFIX)}|\.html)"
 )
-"""The files of a report. Other names in a marker are ignored, so that they are never deleted."""
+"""The file names of a report. Other names in a marker file are ignored, so that such files are never deleted."""
 
 CURE = "move it away, or give another folder with --report DIR"
 
 
 def begin(folder: Path, command: str) -> None:
-    """Claim a folder for the report of a command. Raises UsageError if it holds other files or is not writable."""
+    """Claim a folder for the report of a command. Raises UsageError if it has other files or is not writable."""
     try:
         _refuse_strangers(folder)
         folder.mkdir(parents=True, exist_ok=True)
@@ -53,7 +53,7 @@ def begin(folder: Path, command: str) -> None:
 
 
 def write(folder: Path, make: Callable[[], ReportContent]) -> str:
-    """Write a report into its folder. Returns the reason if that fails, else an empty text."""
+    """Write the report that `make` returns into its folder. Returns the reason if writing fails, else an empty text."""
     try:
         _put(folder, make())
     except OSError as error:
@@ -87,7 +87,7 @@ def _put(folder: Path, report: ReportContent) -> None:
 
 
 def _files(folder: Path, report: ReportContent) -> Mapping[str, bytes]:
-    """The content of every file of a report, by name."""
+    """Return the content of every file of a report, by name. Raises OSError."""
     found: dict[str, bytes] = {}
     for trace_file in (one for search in report.searches for one in search.traces):
         found[f"{TRACES}/{trace_file.path.name}"] = trace_file.path.read_bytes()
@@ -117,11 +117,11 @@ def _write(path: Path, content: bytes) -> None:
 
 
 def _named(folder: Path) -> list[str]:
-    """The files that the marker of a folder names; empty without a marker. Raises UsageError, OSError."""
+    """Return the files that the marker file of a folder lists, empty if there is none. Raises UsageError, OSError."""
     marker = folder / MARKER
     try:
         if marker.stat().st_size > MOST_MARKER:
-            raise UsageError(f"{marker}: too large for a marker of isrcheck; {CURE}")
+            raise UsageError(f"{marker}: too large to be a file of isrcheck; {CURE}")
         content = json.loads(marker.read_bytes())
         version, files = content["version"], content["files"]
         is_ours = content["isrcheck"] == "report" and isinstance(files, list)
@@ -147,4 +147,4 @@ def _refuse_strangers(folder: Path) -> None:
     with contextlib.closing(os.scandir(folder)) as entries:
         is_empty = all(entry.name.startswith(DRAFT) for entry in entries)
     if not is_empty and not (folder / MARKER).is_file():
-        raise UsageError(f"{folder}: holds other files, and no report of isrcheck; {CURE}")
+        raise UsageError(f"{folder}: contains other files, and no report of isrcheck; {CURE}")

@@ -1,7 +1,7 @@
 """Builds the content of a report from the results of each form of `check`.
 
-In:  a `Run`, the pairs of the matrix, the `Answer` for a cluster; the text that was printed.
-Out: a `ReportContent` (content.py). Traces are read from their files again, which certifies them.
+In:  a `Run`, the pairs of the matrix, or the `Answer` for a cluster; the text that was printed.
+Out: a `ReportContent` (content.py). Traces are read again from their files, which certifies the traces once more.
 """
 
 from __future__ import annotations
@@ -50,13 +50,13 @@ class PrintedAnswer:
 
 
 def traces_of(run: Run, files: Mapping[str, Path]) -> tuple[TraceFile, ...]:
-    """The traces of a run, each once. Raises UsageError where one of them cannot be read any more."""
+    """Return the traces of a run, each once. Raises UsageError if a trace file cannot be read any more."""
     model = run.exploration.instance.model
     return tuple(TraceFile(path, read(path, model)) for path in dict.fromkeys(files.values()))
 
 
 def search_of(name: str, run: Run, judged: Sequence[PropertyResult]) -> SearchReport:
-    """A search whose properties are judged; it is an error by itself where it leaves open what was asked."""
+    """Return the report on a search; the search counts as an error if it was cut short or is undecided."""
     is_open = run.word is Word.UNDECIDED or run.exploration.stopped == "interrupt"
     others = traces_of(run, run.proving.files) if run.proving is not None else ()
     lines = tuple(proof_lines(run.proving)) if run.proving is not None else ()
@@ -65,7 +65,7 @@ def search_of(name: str, run: Run, judged: Sequence[PropertyResult]) -> SearchRe
 
 
 def _why(run: Run) -> str:
-    """What cut a search short, if anything did."""
+    """Return why a search, its check with Z3 or its proofs were cut short; empty if they were not."""
     stopped = [run.exploration.stopped, run.second.stopped if run.second is not None else None]
     stopped.append(run.proving.proofs.stopped if run.proving is not None else None)
     return "; ".join(WHY_STOPPED[why] for why in dict.fromkeys(stopped) if why in WHY_STOPPED)
@@ -74,7 +74,7 @@ def _why(run: Run) -> str:
 def judged_of(
     run: Run, *, strict: bool, spell: Callable[[Verdict], str] = lambda one: one.text
 ) -> list[PropertyResult]:
-    """What a run says of each property."""
+    """Return the result of each property of a run; `spell` returns the text of its table cell."""
     known = traces_of(run, run.traces)
     return [
         PropertyResult(one, spell(one), outcome_of(one, strict=strict), by_property(known, one.prop.name))
@@ -83,12 +83,12 @@ def judged_of(
 
 
 def name_of(prop: Property) -> str:
-    """A property as a report names it."""
+    """Return the name of a property in a report."""
     return f"sometimes {prop.name}" if prop.kind is Kind.SOMETIMES else prop.name
 
 
 def of_run(printed: PrintedAnswer, run: Run, *, strict: bool) -> ReportContent:
-    """One model in detail."""
+    """Return the content of the report on one model."""
     judged = judged_of(run, strict=strict)
     is_counted = run.engine != "z3" and run.counts_once
     rows = [
@@ -117,16 +117,16 @@ COUNTS = {
     Match.OPEN: Outcome.ERROR,
     Match.SAME: Outcome.PASSED,
 }
-"""In the matrix it is the record that decides."""
+"""The outcome of a cell of the matrix, by the comparison with its record."""
 
 AS_PROMISED = (Word.HOLDS, Word.PROVED, Word.NO_VIOLATION, Word.REACHED)
-"""What passes where it is as recorded. A failure that is as recorded was expected, and is no pass: it is skipped."""
+"""The verdicts that pass if they are as recorded. A failure that is as recorded is skipped, as it is no pass."""
 
 
 def of_matrix(
     printed: PrintedAnswer, records: Sequence[RecordedRun], pairs: Sequence[Pair], *, strict: bool
 ) -> ReportContent:
-    """Every generation against every property, held against the record."""
+    """Return the content of the report on the matrix."""
     cells: dict[tuple[str, str], PropertyResult | str] = {}
     searches = []
     for position, record in enumerate(records):
@@ -173,11 +173,11 @@ def _not_searched(record: RecordedRun) -> SearchReport:
 
 
 def of_answer(printed: PrintedAnswer, answer: Answer, *, strict: bool) -> ReportContent:
-    """A cluster's own settings: the searches that decide, and those on the side, which count for nothing."""
+    """Return the content of the report on a cluster: the deciding searches, and the side searches."""
     deciding = [_deciding(answer, part_and_run, strict=strict) for part_and_run in answer.deciding]
     sides = [
         SearchReport(
-            *(f"beside the verdict: {part.says}", part.instance, run, ()),
+            *(f"side search: {part.says}", part.instance, run, ()),
             says=side_search_line(part, run, answer),
             others=traces_of(run, run.traces),
         )
@@ -202,18 +202,18 @@ def _deciding(answer: Answer, asked: FinishedSearch, *, strict: bool) -> SearchR
         name = found.prop.name
         if found.prop.kind is Kind.SOMETIMES:
             continue
-        # What hangs on a mechanism that is not modelled was not looked at: its verdict is never that of the search.
+        # A property that depends on a mechanism that is not modelled is undecided, whatever the search found.
         verdict = Verdict(found.prop, Word.UNDECIDED, note=undecided[name]) if name in undecided else found
         judged.append(
             PropertyResult(verdict, verdict.text, outcome_of(verdict, strict=strict), by_property(known, name))
         )
-    # What must be reachable does not decide here, so that what a search leaves open is told by its promises alone.
+    # `sometimes` properties do not count for a cluster: only its promises are undecided if the search was cut short.
     outcome = Outcome.ERROR if run.exploration.stopped == "interrupt" else Outcome.PASSED
     return replace(search_of(part.says, run, judged), outcome=outcome)
 
 
 def of_refusal(printed: PrintedAnswer, question: ClusterPlan) -> ReportContent:
-    """A cluster of which nothing can be searched."""
+    """Return the content of the report on a cluster that cannot be searched."""
     says = f"UNDECIDED: {question.why_undecided}"
     return ReportContent(
         CLUSTER, printed.command, printed.text, NOTHING, (SearchReport("cluster", None, None, (), Outcome.ERROR, says),)

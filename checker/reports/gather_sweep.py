@@ -1,6 +1,6 @@
 """Builds the content of a report from the table of a sweep.
 
-In:  the `SweepTable` of a sweep; the text that was printed.
+In:  a `SweepTable`, and the text that was printed.
 Out: a `ReportContent` (content.py).
 """
 
@@ -16,7 +16,7 @@ from isrcheck.models.language.model import Property
 
 
 def of_sweep(printed: PrintedAnswer, found: object, *, strict: bool) -> ReportContent:
-    """A safety table over configurations."""
+    """Return the content of the report on a sweep; `found` is its `SweepTable`."""
     assert isinstance(found, SweepTable)
     searches = []
     for row in found.rows:
@@ -52,10 +52,10 @@ def of_sweep(printed: PrintedAnswer, found: object, *, strict: bool) -> ReportCo
 
 
 def _judged_at(search: SearchReport, position: int) -> PropertyResult | str:
-    """Behind the declared properties stands `in_range`, where a search has found it broken."""
+    """Return the result at a position; empty for `in_range`, the last column, if the search did not violate it."""
     return search.judged[position] if position < len(search.judged) else ""
 
 
 def _unremarkable(prop: Property) -> set[Word]:
-    """What makes no column of a sweep where every row says it."""
+    """Return the verdicts that need no column: a property has no column if every row has such a verdict."""
     return {Word.NOT_APPLICABLE, Word.REACHED} if prop.kind is Kind.SOMETIMES else {Word.NOT_APPLICABLE}

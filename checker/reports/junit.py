@@ -1,12 +1,12 @@
 """junit.xml: a suite for each search, with a test for each of its properties and one for the search itself.
 
 In:  a `ReportContent` (content.py).
-Out: the text of the file, in the form that Ant's schema describes and that Jenkins and GitLab read.
+Out: the text of the file, in the format of Ant's schema, which Jenkins and GitLab read.
 
-A VIOLATED property fails, with its trace as the text. An UNDECIDED property, or one that should have been proved and
-was not, is an error. A property that is PERMITTED, not applicable or not reached, or that fails as recorded in the
-matrix, is skipped with its verdict as the message: it does not break a build, and does not look as if it had passed.
-Nothing fails if `check` exits with 0, and something fails if it does not.
+A VIOLATED property is a failure, with its trace as the text. An UNDECIDED property, or a property whose requested proof
+failed, is an error. A property that is PERMITTED, not applicable or not reached, or that fails as recorded in the
+matrix, is skipped with its verdict as the message: it neither breaks a build nor looks as if it had passed. If `check`
+exits with 0, no test fails; otherwise at least one test fails.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class _Test:
 
 
 def junit(report: ReportContent, when: str) -> str:
-    """The text of the file; `when` is the time of writing, without a time zone."""
+    """Return the text of junit.xml; `when` is the time of writing (UTC) in ISO 8601, without a time zone."""
     suites: list[tuple[str, list[_Test], SearchReport | None]] = [
         (search.title, _tests(search), search) for search in report.searches
     ]

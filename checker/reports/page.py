@@ -24,16 +24,16 @@ from isrcheck.models.version import product
 from isrcheck.traces.drawing.markup import Content, Element, append, as_html, element, page_head
 
 MOST_PLOTTED = 40
-"""Searches with plots; a sweep can have thousands."""
+"""At most this many searches have plots; a sweep can have thousands of searches."""
 
 MOST_OPEN = 3
 """Up to this many searches are shown expanded; with more, all are collapsed."""
 
 LOOKS = {
     Word.VIOLATED: ("\u2717", "bad", "a promise that the configuration makes is broken"),
-    Word.UNREACHABLE: ("\u2717", "bad", "the model cannot reach a state that it has to reach"),
+    Word.UNREACHABLE: ("\u2717", "bad", "the model must be able to reach such a state, but cannot"),
     Word.UNDECIDED: ("?", "open", "no answer: a limit or the user ended the search, or the mechanism is not modelled"),
-    Word.PERMITTED: ("\u25b2", "permitted", "it fails, but only where this configuration makes no promise"),
+    Word.PERMITTED: ("\u25b2", "permitted", "the property fails, but only where this configuration makes no promise"),
     Word.NO_VIOLATION: (
         "\u25cb",
         "bounded",
@@ -41,15 +41,15 @@ LOOKS = {
     ),
     Word.NOT_REACHED: ("\u25cb", "bounded", "not reached within this number of steps"),
     Word.HOLDS: ("\u2713", "good", "the whole state space within these bounds was searched"),
-    Word.PROVED: ("\u2713\u2713", "good", "at any depth, by induction"),
+    Word.PROVED: ("\u2713\u2713", "good", "true at any depth, proved by induction"),
     Word.REACHED: ("\u2713", "good", "the model reaches such a state"),
     Word.NOT_APPLICABLE: ("\u2013", "none", "the property does not apply: its mechanism is off"),
 }
-"""For each verdict its sign, the CSS class that colours it, and its meaning."""
+"""For each verdict: its symbol, its CSS class, and its meaning."""
 
 
 def page(report: ReportContent, when: str) -> str:
-    """The whole page; `when` is the time of writing."""
+    """Return the text of the page; `when` is the time of writing, as shown on the page."""
     head = page_head(report.heading, STYLE)
     body = element("body", element("h1", report.heading), element("p", element("code", report.command), class_="quiet"))
     append(body, *_banners(report))
@@ -74,7 +74,7 @@ def _banners(report: ReportContent) -> Iterator[Element]:
     yield element(
         "p",
         report.summary,
-        element("small", code if report.text else "its exit code is not known"),
+        element("small", code if report.text else "the exit code is not known yet"),
         class_=f"banner {kind}",
     )
     if report.is_cut:
@@ -211,7 +211,7 @@ def _asked(run: Run) -> Element:
 
 
 def _found(search: SearchReport, run: Run) -> Iterator[Element]:
-    """The totals of the search, as in the printed text, and the states that it had to reach and did not."""
+    """Yield the totals of a search, as in the printed text, and the `sometimes` properties that were not reached."""
     if isinstance(run.exploration, BmcResult):
         lines = unrolled_lines(run.exploration)
     else:
@@ -237,9 +237,9 @@ def _plots(run: Run) -> Iterator[Element]:
     levels = run.exploration.levels
     if len(levels) > 1:
         top = max(levels)
-        says = f"{counted(len(levels), 'level')}, the largest of {top:,} new states at depth {levels.index(top)}"
+        says = f"{counted(len(levels), 'level')}, the largest with {top:,} new states at depth {levels.index(top)}"
         linear = _figure(line(says, levels, across="depth"), "new states in each level")
-        log = _figure(line(says, levels, across="depth", is_log=True), "the same, logarithmic")
+        log = _figure(line(says, levels, across="depth", is_log=True), "new states in each level, logarithmic")
         yield element("div", linear, log, class_="plots")
     if any(run.exploration.fired):
         yield _figure(bars("how often each action fired", _actions(run.exploration)), _coverage(run.exploration))
@@ -266,7 +266,7 @@ def _coverage(exploration: Exploration) -> str:
     says = "how often each action fired, and (darker) how many new states it reached"
     if silent and exploration.stopped == "decided":
         return (
-            f"{says}; the search ended once every property was decided, before {counted(len(silent), 'action')} fired"
+            f"{says}; the search ended when every property was decided, before {counted(len(silent), 'action')} fired"
         )
     return f"{says}; {counted(len(silent), 'action')} never fired" if silent else says
 

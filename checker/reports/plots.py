@@ -23,12 +23,12 @@ BARS, BAR, LABELS = 860, 18, 330
 """The width of a bar plot, the height of a bar with its gap, and the maximum width of the names."""
 
 LETTER = 7.3
-"""The width of a letter in a plot, with a margin. A name that does not fit is cut; its tooltip shows all of it."""
+"""The width of a letter in a plot, with a margin. A name that does not fit is cut; its tooltip is the whole name."""
 
 
 @dataclass(frozen=True)
 class Bar:
-    """A bar: its name, its length, the part of it that is drawn darker, the text behind it, and its CSS class."""
+    """A bar: its name, its value, the part of the value that is drawn darker, the text after the bar, its CSS class."""
 
     name: str
     value: float
@@ -38,7 +38,7 @@ class Bar:
 
 
 def ticks(most: float) -> list[float]:
-    """Round numbers from 0 up to the first one that is at least `most`."""
+    """Return round numbers from 0 to the first one that is at least `most`."""
     if most <= 0:
         return [0.0, 1.0]
     rough = most / TICKS
@@ -49,12 +49,12 @@ def ticks(most: float) -> list[float]:
 
 
 def log_ticks(most: float) -> list[float]:
-    """Powers of ten from 1 up to the first one that is at least `most`."""
+    """Return powers of ten from 1 to the first one that is at least `most`."""
     return [10.0**power for power in range(max(1, math.ceil(math.log10(max(most, 1)) * (1 - 1e-9))) + 1)]
 
 
 def short(value: float) -> str:
-    """A number in few characters: 950, 1.5k, 20M."""
+    """Return a number in few characters, such as 950, 1.5k or 20M."""
     for size, unit in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
         if abs(value) >= size:
             return f"{value / size:.3g}{unit}"
@@ -62,7 +62,7 @@ def short(value: float) -> str:
 
 
 def line(says: str, values: Sequence[float], *, across: str, first: int = 0, is_log: bool = False) -> Element:
-    """Values over levels numbered from `first`; a logarithmic scale leaves out values of 0."""
+    """Draw values over levels numbered from `first`; a logarithmic plot omits 0. `across` names the horizontal axis."""
     marks = log_ticks(max(values, default=1)) if is_log else ticks(max(values, default=1))
     width, height = WIDTH - LEFT - RIGHT, HEIGHT - TOP - BOTTOM
     last = max(len(values) - 1, 1)
@@ -94,7 +94,7 @@ def line(says: str, values: Sequence[float], *, across: str, first: int = 0, is_
 
 
 def bars(says: str, rows: Sequence[Bar]) -> Element:
-    """Horizontal bars, each with its name before it and its text behind it."""
+    """Draw horizontal bars, each with its name on the left and its text on the right; `says` describes the plot."""
     most = max((row.value for row in rows), default=0) or 1
     left = min(LABELS, max((len(row.name) for row in rows), default=1) * LETTER + 12)
     room = max(BARS - left - max((len(row.says) for row in rows), default=1) * LETTER - 12, BAR)

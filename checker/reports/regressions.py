@@ -2,9 +2,8 @@
 
 In:  a `ReportContent` (content.py), and the folder of the report. Out: the text of the file.
 
-A test fails while the model allows its counterexample, and passes once the model does not: it is kept after the model
-is repaired. For the matrix, a recorded failure has to stay possible. Names from models appear in the file only as
-string literals.
+A test fails while the model allows its counterexample, and passes when the repaired model excludes the counterexample.
+For the matrix, a recorded failure must stay possible. Names from models appear in the file only as string literals.
 """
 
 from __future__ import annotations
@@ -20,8 +19,8 @@ from isrcheck.traces.format.itf import is_built_in
 HEAD = '''\
 """A test for each counterexample that isrcheck has found.
 
-A test fails while the model allows its counterexample, and passes once the model does not. Repair the model, see the
-test pass, and keep it: it fails again if the counterexample becomes possible again.
+A test fails while the model allows its counterexample, and passes when the model excludes the counterexample. Repair
+the model, see the test pass, and keep the test: it fails again if the counterexample becomes possible again.
 """
 
 from pathlib import Path
@@ -34,13 +33,13 @@ FOLDER = Path(__file__).resolve().parent
 IMPOSSIBLE, POSSIBLE = "impossible", "possible"
 
 WANTED = IMPOSSIBLE
-# or: WANTED = POSSIBLE, for known failures that are intended. A test then fails once its counterexample is impossible.
+# For known failures that are intended: WANTED = POSSIBLE. A test then fails when its counterexample is impossible.
 
 COMMAND = {command}
-# The command that found them.
+# The command that found the counterexamples.
 
 COUNTEREXAMPLES = [
-    # the trace file, your own model file if there is one (the test loads and so runs it), and the wanted outcome
+    # The trace file, your own model file (None for a built-in model; the test executes the file), the wanted outcome.
 '''
 
 TAIL = """\
@@ -55,7 +54,7 @@ def test_counterexample(trace, model, wanted):
 
 
 def regressions(report: ReportContent, folder: Path) -> str:
-    """The text of the file."""
+    """Return the text of test_regressions.py; `folder` is the folder of the report."""
     lines = []
     for search, judged, trace_file in _violations(report):
         wanted = "POSSIBLE" if judged.is_recorded else "WANTED"
@@ -64,7 +63,7 @@ def regressions(report: ReportContent, folder: Path) -> str:
 
 
 def _violations(report: ReportContent) -> Iterator[tuple[SearchReport, PropertyResult, TraceFile]]:
-    """Every trace that breaks a promise; with --strict also the permitted failures."""
+    """Yield every trace of a violation, and with --strict every trace of a permitted failure."""
     for search in report.searches:
         for judged in search.judged:
             for trace_file in judged.traces:
@@ -74,12 +73,12 @@ def _violations(report: ReportContent) -> Iterator[tuple[SearchReport, PropertyR
 
 
 def _model(search: SearchReport, folder: Path) -> str | None:
-    """The path of a user's own model file, relative to the folder of the report; None for a built-in model."""
+    """Return the path of a user's own model file, relative to the report's folder; None for a built-in model."""
     assert search.model is not None
     if is_built_in(search.model):
         return None
     path = Path(search.model.path).resolve()
     try:
         return Path(os.path.relpath(path, folder.resolve())).as_posix()
-    except ValueError:  # another drive
+    except ValueError:  # the file is on another drive
         return str(path)

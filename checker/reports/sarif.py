@@ -2,9 +2,9 @@
 
 In:  a `ReportContent` (content.py). Out: the text of the file.
 
-A result points at the property's function; its code flow goes through the functions of the actions that lead to the
+The location of a result is the property's function; its code flow visits the functions of the actions that lead to the
 failure. VIOLATED has the level error, PERMITTED the level note, and UNDECIDED the kind open. A failure that is recorded
-in the matrix is suppressed with that justification. A property that holds has no result.
+in models/verdicts.toml is suppressed, with the record as justification. A property that holds has no result.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ from isrcheck.traces.terminal.show import erring_row, view
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 OURS, HERE = "ISRCHECK", "SRCROOT"
-"""The base folders of paths: the installation of isrcheck, and the current folder of the command."""
+"""The names of the base folders of paths: isrcheck's installation, and the current folder of the command."""
 
 ANSWERED = (SAFE, UNEXPECTED, VIOLATED)
-"""Exit codes of a check that finished, whatever it found."""
+"""The exit codes of a command that finished, with or without failures."""
 
 FOUND = (Word.VIOLATED, Word.UNREACHABLE, Word.PERMITTED, Word.UNDECIDED)
-"""Verdicts that are always reported as results."""
+"""The verdicts that are always reported as results."""
 
 
 def sarif(report: ReportContent) -> str:
-    """The text of the file."""
+    """Return the text of results.sarif."""
     ids: dict[str, int] = {}
     rules: list[dict[str, Any]] = []
     results = []
@@ -154,7 +154,7 @@ def _result(
 
 
 def _function_of(prop: Property, instance: Instance, traces: Sequence[TraceFile]) -> Function | None:
-    """The function that a result points at; for `in_range`, the function that leaves a declared range."""
+    """Return the function that is the location of a result; for `in_range`, the function that leaves a range."""
     error = traces[0].trace.error if traces else None
     if error is None:
         return prop.function
@@ -164,7 +164,7 @@ def _function_of(prop: Property, instance: Instance, traces: Sequence[TraceFile]
 
 
 def _grade(judged: PropertyResult) -> tuple[str, str]:
-    """The kind and the level of a result; only a failure has a level."""
+    """Return the SARIF kind and level of a result; only a failure has a level."""
     if judged.verdict.word in (Word.VIOLATED, Word.UNREACHABLE) or judged.outcome is Outcome.FAILED:
         return "fail", "error"
     if judged.verdict.word is Word.PERMITTED:
@@ -173,13 +173,13 @@ def _grade(judged: PropertyResult) -> tuple[str, str]:
 
 
 def _fingerprint(instance: Instance, prop: Property, word: Word) -> str:
-    """A fingerprint that does not depend on line numbers and depths."""
+    """Return a fingerprint of a result that does not depend on line numbers and depths."""
     content = [label(instance), configuration_digest(instance), prop.name, word.value]
     return hashlib.sha256(json.dumps(content).encode()).hexdigest()[:32]
 
 
 def _flow(trace_file: TraceFile) -> dict[str, Any]:
-    """The steps of a trace, each at the function of its action, with the cells that it changed."""
+    """Return the code flow of a trace: each step at the function of its action, with the cells that it changed."""
     trace = trace_file.trace
     instance, columns = trace.instance, titles(trace.instance)
     locations = []
@@ -200,7 +200,7 @@ def _flow(trace_file: TraceFile) -> dict[str, Any]:
 
 
 def _location(model: Model, function: Function | Callable[..., Any] | None, text: str = "") -> dict[str, Any]:
-    """The location of a function, or of the model's first line if there is no function."""
+    """Return the location of a function, or the first line of the model if there is no function."""
     name, path, number = "", model.path, 1
     if isinstance(function, Function):
         name, path, number = function.name, function.path, function.line
@@ -215,7 +215,7 @@ def _location(model: Model, function: Function | Callable[..., Any] | None, text
 
 
 def _artifact(path: Path) -> dict[str, str]:
-    """A file as a path relative to the current folder or to isrcheck's folder; otherwise as an absolute path."""
+    """Return a file as a path relative to the current folder or to isrcheck's folder; otherwise as an absolute path."""
     whole = path.resolve()
     for base, folder in ((HERE, Path.cwd()), (OURS, Path(models.__file__).resolve().parents[1])):
         if whole.is_relative_to(folder):

@@ -1,4 +1,4 @@
-"""The style sheet of the page: light and dark, for screen and paper. No information is given by colour alone.
+"""The style sheet of the page: light and dark, for screen and paper. Colour never carries information alone.
 
 In:  nothing. Out: `STYLE`, which page.py puts into the page.
 """

@@ -1,4 +1,4 @@
-"""The resources that a command may use, and what is stored between runs: time, memory, the cache.
+"""Limits on the time and memory of a command, and the cache: files that are kept between runs.
 
 In:  the limits that the user gave; the machine.
 Out: budgets that say when to stop; cache files, and the digest that names them.

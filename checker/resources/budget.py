@@ -1,7 +1,7 @@
 """The budget of a whole command: its time runs from the start of the command, through all of its stages.
 
 In:  the limits that the user gave.
-Out: for each stage the limits that are left; `Spent`, if a stage without a clock of its own exceeds them.
+Out: the limits that are left for each stage; `Spent`, if a stage that does not look at the clock exceeds them.
 
 Stages that process states or queries look at the clock themselves. Python code that does not, such as the enumeration
 of a model's initial states, runs under `kept`: a system timer interrupts it periodically and checks the budget.
@@ -24,7 +24,7 @@ from isrcheck.checker.resources.machine_memory import resident
 SECONDS_BETWEEN_LOOKS = 0.1
 
 GRACE = 0.5
-"""So long after its time a command still begins what may be over at once."""
+"""Seconds after the deadline during which a command still starts a stage, because the stage may be very short."""
 
 
 class Spent(BaseException):
@@ -39,7 +39,7 @@ class Budget:
     """The time that a command has left, and the memory that each of its stages may use."""
 
     def __init__(self, seconds: float | None, memory: int, began: float | None = None) -> None:
-        """`began` is when the command was started, in the time of time.monotonic (default: now)."""
+        """`seconds` (None: no limit) count from `began`, a value of time.monotonic (default: now)."""
         self.memory = memory
         self.deadline = float("inf")
         if seconds is not None:
@@ -51,12 +51,12 @@ class Budget:
         return None if self.deadline == float("inf") else max(0.0, self.deadline - time.monotonic())
 
     def limits(self, asked: Limits) -> Limits:
-        """These limits, reduced to what is left."""
+        """The limits for a stage: those given, with the seconds reduced to what the command has left."""
         seconds = min((one for one in (asked.seconds, self.left) if one is not None), default=None)
         return replace(asked, seconds=seconds)
 
     def look(self, memory: int) -> None:
-        """Raise Spent if the time is over, or if this many bytes exceed the limit."""
+        """Raise Spent if the time is over, or if `memory` bytes exceed the memory limit."""
         if time.monotonic() > self.deadline:
             raise Spent("seconds")
         if memory > self.memory:
@@ -64,9 +64,9 @@ class Budget:
 
     @contextmanager
     def kept(self) -> Iterator[None]:
-        """Run Python code that does not look at the clock; raises Spent from inside it.
+        """Run a block of Python code that does not look at the clock; Spent is raised inside the block.
 
-        Its memory is the growth of the process.
+        The memory of the block is the growth of the process.
         """
         if time.monotonic() > self.deadline + GRACE:
             raise Spent("seconds")
@@ -80,12 +80,12 @@ class Budget:
 
 
 UNLIMITED = Budget(None, sys.maxsize)
-"""Where nobody said how much there is."""
+"""A budget without a limit."""
 
 
 @contextmanager
 def _timer(look: Any) -> Iterator[None]:
-    """Call `look` periodically, if this is the main thread: only that one receives signals."""
+    """Call `look` every 0.1 s during the block; only in the main thread, because other threads receive no signals."""
     try:
         handler = signal.signal(signal.SIGALRM, look)
     except ValueError:

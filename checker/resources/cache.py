@@ -1,7 +1,7 @@
-"""The cache: compiled kernels and proofs, in files that are named by everything they depend on.
+"""The cache: compiled kernels and proofs, in files whose names contain a digest of everything they depend on.
 
 In:  a path, `cache_folder() / KIND / NAME`, and content.
-Out: the content, if it is complete and was written under this name; otherwise nothing.
+Out: the content, if it is complete and was written under this name; otherwise None.
 
 Compiled kernels are run as native code. Therefore a file is read only if it and its folders belong to this user and
 nobody else can write to them. Each is opened before its owner is checked, so that what was checked is what is read.
@@ -33,11 +33,11 @@ OTHERS_CAN_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
 
 class NotPrivateError(Exception):
-    """A folder or file that somebody else owns or can write to: which one, why, and the cure."""
+    """Somebody else owns or can write to a file or folder of the cache; the message gives the path, reason and cure."""
 
 
 def cache_folder() -> Path:
-    """The cache: ISRCHECK_CACHE, else `isrcheck` in the user's cache folder, else a temporary folder."""
+    """The folder of the cache: ISRCHECK_CACHE, else `isrcheck` in the user's cache folder, else a temporary folder."""
     own = os.environ.get("ISRCHECK_CACHE")
     if own:
         return Path(own)
@@ -51,15 +51,16 @@ def cache_folder() -> Path:
 @cache
 def own_folder() -> Path:
     """A private folder for the lifetime of this process, for users without a home folder, as in containers."""
-    print("isrcheck: this user has no home folder, so nothing is kept; set ISRCHECK_CACHE to a folder", file=sys.stderr)
+    print(
+        "isrcheck: this user has no home folder, so nothing is cached; set ISRCHECK_CACHE to a folder", file=sys.stderr
+    )
     folder = tempfile.mkdtemp(prefix="isrcheck-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return Path(folder)
 
 
 def kept(path: Path) -> bytes | None:
-    """The content of a file that begins with its digest; None if there is no such file, or it is not what was
-    written."""
+    """The content of a cache file; None if there is no such file, if it is damaged, or if it is not private."""
     try:
         with _folder_of(path) as folder:
             number = os.open(path.name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=folder)
@@ -73,7 +74,7 @@ def kept(path: Path) -> bytes | None:
 
 
 def why_not_kept(path: Path) -> str:
-    """Why a file cannot be stored there, with the cure if there is one; empty if it can."""
+    """Why the cache file cannot be written, with the cure if there is one; empty if it can be written."""
     try:
         path.parent.parent.mkdir(PRIVATE, parents=True, exist_ok=True)
         with _folder_of(path, is_made=True):
@@ -86,12 +87,12 @@ def why_not_kept(path: Path) -> str:
 
 
 def can_keep(path: Path) -> bool:
-    """Whether the file has a private folder that can be written to."""
+    """Whether the cache file can be written, in a folder that is private."""
     return not why_not_kept(path)
 
 
 def keep(path: Path, content: bytes) -> None:
-    """Store content for later runs, if there is a private folder with room for it."""
+    """Write a cache file for later runs; do nothing if its folder is not private or has no room."""
     with contextlib.suppress(OSError, NotPrivateError), _folder_of(path) as folder:
         draft = f"{secrets.token_hex(8)}.draft"
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
@@ -106,15 +107,15 @@ def keep(path: Path, content: bytes) -> None:
 
 
 def _digest(path: Path, content: bytes) -> bytes:
-    """Covers the name as well: the content of one file is not taken for that of another."""
+    """The digest of a file's name and content: the content of one file is never accepted for another file."""
     return hashlib.sha256(os.fsencode(f"{path.parent.name}/{path.name}") + b"\0" + content).digest()
 
 
 @contextlib.contextmanager
 def _folder_of(path: Path, *, is_made: bool = False) -> Iterator[int]:
-    """The folder of a file, open. Raises NotPrivateError, OSError.
+    """Open the folder of a file; with `is_made`, create the folder first. Raises NotPrivateError, OSError.
 
-    The cache itself may be a link of the user's; what lies in it may not.
+    The cache itself may be a symbolic link; the folders in it may not.
     """
     with contextlib.ExitStack() as stack:
         cache = os.open(path.parent.parent, FOLDER)
@@ -135,7 +136,7 @@ def _folder_of(path: Path, *, is_made: bool = False) -> Iterator[int]:
 
 
 def _require_private(number: int, path: Path) -> None:
-    """Raises NotPrivateError."""
+    """Raise NotPrivateError if another user owns an open file or can write to it."""
     status = os.fstat(number)
     if status.st_uid != os.geteuid():
         raise NotPrivateError(f"{escaped(str(path))} belongs to another user; {CURE}")

@@ -1,10 +1,10 @@
-"""The digest of the engines. Everything that is cached is named by it, together with the digest of the model.
+"""The digest of the engines' source, on which the names of all cached files depend.
 
 In:  nothing.
-Out: SHA-256 over the source of every module that a result can depend on, and the version of the results' meaning.
+Out: SHA-256 over the source of every module that a result can depend on, and over the version SEMANTICS.
 
 All modules of the checker and of the modelling language are included, so that none can be forgotten. The models that
-come with isrcheck are not, since each of them has a digest of its own.
+come with isrcheck are not included, since each of them has a digest of its own.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ FOLDERS = {
     "isrcheck.models.messages": True,
     "isrcheck.checker": True,
 }
-"""The packages that are included, and whether their subpackages are."""
+"""The packages that are included; True: with their subpackages."""
 
 
 @cache

@@ -1,7 +1,7 @@
-"""The budget of the symbolic engine: checked while formulas are built, and by Z3.
+"""The time and memory limits of the symbolic engine, checked while formulas are built and while Z3 runs.
 
 In:  a deadline, and a number of bytes.
-Out: `UndecidedError`, wherever the engine is when one of them is used up.
+Out: `UndecidedError`, when the time or the memory is used up.
 
 Python builds formulas and translates them for Z3. Either can take more time and memory than the solver, so every loop
 over many nodes checks the budget.
@@ -18,7 +18,7 @@ from isrcheck.checker.resources.machine_memory import resident
 
 
 class Answer(Enum):
-    """What Z3 answered: yes, no, or why it does not know."""
+    """The answer of Z3: yes (satisfiable), no (unsatisfiable), or why there is no answer."""
 
     YES = "yes"
     NO = "no"
@@ -28,12 +28,12 @@ class Answer(Enum):
 
     @property
     def is_known(self) -> bool:
-        """Whether this is yes or no."""
+        """Whether the answer is yes or no."""
         return self in (Answer.YES, Answer.NO)
 
 
 class UndecidedError(Exception):
-    """A query was not answered, and the engine cannot go on without the answer."""
+    """A query was not answered, for the reason `why`, and the engine cannot go on without the answer."""
 
     def __init__(self, why: Answer) -> None:
         super().__init__(why.value)
@@ -41,10 +41,10 @@ class UndecidedError(Exception):
 
 
 class Memory:
-    """How many bytes may be used, counted from the moment at which the limit is set.
+    """The memory limit of the symbolic engine, in bytes above the memory in use when the limit is set.
 
-    Z3's own hard limit can end the process, and its soft limit looks like an interrupt. Therefore memory is watched
-    from outside. It includes the memory of Python.
+    Z3's own hard limit can end the process, and its soft limit looks like an interrupt. Therefore the memory of the
+    process is measured instead, which includes Python's.
     """
 
     most = float("inf")
@@ -70,7 +70,7 @@ class Memory:
 
 
 STEPS_BETWEEN_LOOKS = 4096
-"""This many Python steps take a few milliseconds."""
+"""The number of small Python steps between two checks of the budget: a few milliseconds."""
 
 
 class FormulaBudget:

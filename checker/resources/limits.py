@@ -14,7 +14,7 @@ MOST_THREADS = 64
 
 @dataclass(frozen=True)
 class Limits:
-    """Limits of a search: transitions from an initial state, bytes, seconds (None: no limit); threads.
+    """Limits of a search: `depth` in transitions, `memory` in bytes, `seconds` (None: no limit), and `threads`.
 
     Results do not depend on `threads` unless a limit stops the search.
     """

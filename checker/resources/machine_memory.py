@@ -1,11 +1,11 @@
 """The memory of the machine, or of the containers around this process, and the memory that this process uses.
 
-In:  the files in which Linux reports it.
+In:  the files in which Linux reports memory and its limits.
 Out: a number of bytes.
 
-A process belongs to a control group (cgroup), which may be nested in others. Each can have a limit; the smallest one
-applies. In version 1 of cgroups, memory has a tree of its own. In a container, the tree may be mounted from that
-container's group downwards.
+A process belongs to a control group (cgroup), which may be nested in others. Each can have a limit; the smallest limit
+applies. In version 1 of cgroups, memory has a tree of its own. A container may see only the part of the tree from its
+own group downwards.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ LIMITS = {"cgroup2": "memory.max", "cgroup": "memory.limit_in_bytes"}
 """For each kind of cgroup file system, the file with a group's limit."""
 
 STATM = Path("/proc/self/statm")
-"""The size of this process in pages: the second number."""
+"""The file whose second number is the resident memory of this process, in pages."""
 
 
 def machine_memory(root: Path = Path("/")) -> int:
@@ -28,7 +28,7 @@ def machine_memory(root: Path = Path("/")) -> int:
 
 
 def _limits(root: Path) -> Iterator[int]:
-    """The limit of each group that contains this process."""
+    """The memory limit, in bytes, of each group that contains this process and has a limit."""
     groups = dict(_groups(root))
     for kind, top, mounted in _mounts(root):
         if kind not in groups:
@@ -78,7 +78,7 @@ def _read(path: Path) -> str:
 
 
 def resident() -> int:
-    """How many bytes of memory this process uses; 0 if the system does not say."""
+    """How many bytes of memory this process uses; 0 if the system does not report it."""
     try:
         return int(STATM.read_bytes().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except OSError:

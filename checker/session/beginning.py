@@ -1,7 +1,7 @@
-"""Prepares a search within the limits of the command: enumerates the initial states, and gets the kernel.
+"""Prepares a search within the limits of the command: enumerates the initial states, and gets the compiled kernel.
 
 In:  an `Instance`, and the `Budget` of the command.
-Out: a `Beginning`; Spent is raised if the time or the memory does not suffice.
+Out: a `Beginning`; raises Spent if the time or the memory is exhausted.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ from isrcheck.checker.session.progress import ProgressLine
 from isrcheck.models.language.model import Instance
 
 QUIET = 1.0
-"""Progress is reported only after this number of seconds."""
+"""Progress is reported only after this many seconds."""
 
 Compile = Callable[[Instance, Callable[[str], None]], Kernel]
-"""Returns the kernel of an instance; calls the second argument with a message if it has to compile the kernel."""
+"""Returns the kernel of an instance; before compiling a kernel, calls the second argument with a message."""
 
 
 @dataclass(frozen=True)
 class Beginning:
-    """The kernel, and the seconds that the initial states took."""
+    """The kernel of an instance, and the time of enumerating the initial states, in seconds."""
 
     kernel: Kernel
     seconds: float
 
 
 def begin(instance: Instance, budget: Budget, compiled: Compile, progress: ProgressLine | None = None) -> Beginning:
-    """Enumerate the initial states and get the kernel. Raises Spent, and ModelError for a wrong initial state."""
+    """Enumerate the initial states and get the kernel. Raises Spent, and ModelError for an invalid initial state."""
     seconds = enumerate_initial_states(instance, budget, progress)
     try:
         with budget.kept(), compiling_within(budget.left):
@@ -44,7 +44,7 @@ def begin(instance: Instance, budget: Budget, compiled: Compile, progress: Progr
 
 
 def enumerate_initial_states(instance: Instance, budget: Budget, progress: ProgressLine | None = None) -> float:
-    """Enumerate the initial states, and return the seconds that this took. Raises Spent, ModelError."""
+    """Enumerate the initial states; returns the time taken, in seconds. Raises Spent, ModelError."""
     began = time.monotonic()
     announced = False
 
@@ -55,7 +55,7 @@ def enumerate_initial_states(instance: Instance, budget: Budget, progress: Progr
         if progress is None or seconds < QUIET:
             return
         if not announced:
-            progress.announce(f"{progress.subject}: reading initial states")
+            progress.announce(f"{progress.subject}: enumerating the initial states")
             announced = True
         progress.tell(f"{count:,} initial states, {human_bytes(size)}", seconds)
 

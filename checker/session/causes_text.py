@@ -1,6 +1,6 @@
 """Counterexamples with different causes, as text and as objects.
 
-In:  the counterexamples of one property.
+In:  the `DistinctCauses` of properties: their counterexamples with different causes.
 Out: lines of text, an object for `--json`.
 """
 
@@ -15,7 +15,7 @@ from isrcheck.traces.explaining.cause import Cause
 
 
 def different_lines(different: Sequence[DistinctCauses], show: Callable[[Path], str]) -> list[str]:
-    """The counterexamples as lines of text."""
+    """Return the counterexamples as lines of text; `show` returns the command that shows a trace file."""
     lines = []
     for one in different:
         lines += ["", f"{one.prop.name}, {one.word.value}: {_counted(len(one.found))}, {one.reach}"]
@@ -37,7 +37,7 @@ def _faults(cause: Cause) -> str:
 
 
 def different_object(one: DistinctCauses, show: Callable[[Path], str]) -> dict[str, Any]:
-    """The counterexamples of one property as an object for `--json`."""
+    """Return the counterexamples of one property as an object for `--json`."""
     return {
         "property": one.prop.name,
         "verdict": one.word.value,

@@ -1,4 +1,4 @@
-"""What a form of `check` has to say at its end, whatever the form.
+"""The result of a form of `check`.
 
 In:  nothing.
 Out: `CommandResult`, which the command prints and turns into a report.
@@ -18,10 +18,10 @@ from isrcheck.checker.outcome.verdict import Word
 
 @dataclass(frozen=True)
 class CommandResult:
-    """The text and the JSON object of an answer, and its exit code.
+    """The result of a command as text and as a JSON object (`content`), and its exit code.
 
-    `failure` says which file could not be written. `is_interrupted` tells that Ctrl-C cut the command short. `found` is
-    what a report is made of (checker/reports/gather.py); None where there is no report of this form.
+    `failure` is the message if a file could not be written. `is_interrupted` is True if Ctrl-C ended the command early.
+    `found` is the input of the report (checker/reports/gather.py); None if this form has no report.
     """
 
     text: str
@@ -33,7 +33,7 @@ class CommandResult:
 
     @classmethod
     def without_answer(cls, why: str) -> CommandResult:
-        """A limit was reached before there was anything to show."""
+        """Return the result of a command that reached a limit before it found anything; `why` names the limit."""
         content = {"runs": [], "verdict": Word.UNDECIDED.value, "why": why}
         return cls(f"{Word.UNDECIDED.value}: {why}", content, UNDECIDED)
 

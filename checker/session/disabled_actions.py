@@ -1,10 +1,10 @@
 """Finds the actions that a configuration disables in every state, without a search.
 
 In:  an `Instance`.
-Out: the positions of these actions.
+Out: the positions of the disabled actions.
 
 An action is disabled if one of its parameters has no values, or if one of its guards is false in every initial state
-and reads only fields that no enabled action writes: a budget of 0, a setting, a switch.
+and reads only fields that no enabled action writes, such as a fault budget of 0, a setting or a switch.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from isrcheck.models.messages.errors import ModelError
 
 
 def disabled_actions(instance: Instance) -> frozenset[int]:
-    """The positions of the disabled actions, among those of the protocol."""
+    """Return the positions in the model of the protocol's disabled actions."""
     chosen = {slot: instance.function(slot) for slot in range(len(instance.model.actions))}
     actions = {slot: function for slot, function in chosen.items() if function is not None}
     never = {slot for slot in actions if any(choice.count == 0 for choice in instance.argument_ranges[slot])}
@@ -34,7 +34,7 @@ def disabled_actions(instance: Instance) -> frozenset[int]:
 
 
 def _false_from_the_start(instance: Instance, function: Function) -> Iterator[ast.expr]:
-    """The guards that read only the state and are false in every initial state."""
+    """Yield the guards that read only the state and are false in every initial state."""
     own = {parameter.name for parameter in function.arguments} | {one for line in function.body for one in stored(line)}
     for statement in function.body:
         call = statement.value if isinstance(statement, ast.Expr) else None
@@ -53,7 +53,7 @@ def _false_from_the_start(instance: Instance, function: Function) -> Iterator[as
 
 
 def _starts(instance: Instance, fields: frozenset[str]) -> Iterator[run.State]:
-    """The first initial state, then one initial state for each combination of values of these fields."""
+    """Yield the first initial state, then one initial state for each combination of values of these fields."""
     states = instance.initial_states
     yield run.State(instance, states[0])
     columns = [
@@ -70,7 +70,7 @@ def _starts(instance: Instance, fields: frozenset[str]) -> Iterator[run.State]:
 
 
 def _reads(function: Function, guard: ast.expr) -> frozenset[str]:
-    """The fields that a guard reads, directly or through helper functions."""
+    """Return the fields that a guard reads, directly or through helper functions."""
     names: set[str] = set()
     for node in ast.walk(guard):
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in STATE_NAMES:

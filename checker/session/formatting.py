@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 
 def table(rows: Sequence[Sequence[str]], indent: str = "", right: frozenset[int] = frozenset()) -> list[str]:
-    """Rows as aligned lines; the columns in `right` are aligned to the right."""
+    """Return rows as lines with aligned columns; the columns in `right` are aligned to the right."""
     if not rows:
         return []
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
@@ -25,12 +25,12 @@ def table(rows: Sequence[Sequence[str]], indent: str = "", right: frozenset[int]
 
 
 def counted(count: int, noun: str) -> str:
-    """A count with its noun: 1 level, 2 levels."""
+    """Return a count with its noun: 1 level, 2 levels."""
     return f"{count:,} {noun}{'s' * (count != 1)}"
 
 
 def human_bytes(count: float) -> str:
-    """A number of bytes with its unit."""
+    """Return a number of bytes with a unit, such as 1.5 MiB."""
     for unit in ("bytes", "KiB", "MiB", "GiB"):
         if count < 1024 or unit == "GiB":
             return f"{count:,.0f} {unit}" if unit == "bytes" else f"{count:,.1f} {unit}"

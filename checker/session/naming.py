@@ -1,7 +1,7 @@
-"""Describes an instance in results: its title, its configuration, its fault budgets.
+"""Describes an instance for reports: its title, its configuration, its fault budgets.
 
 In:  instances of models.
-Out: lines, and objects for `--json`.
+Out: lines of text, and objects for `--json`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from isrcheck.models.language.model import Instance, spell
 
 
 def title(instance: Instance) -> str:
-    """The model, the protocol and the swapped actions, as one line."""
+    """Return the model, the protocol and the swapped actions as one line."""
     words = [instance.model.name]
     if instance.protocol.name:
         words.append(f"protocol {instance.protocol.name}")
@@ -19,19 +19,19 @@ def title(instance: Instance) -> str:
 
 
 def configuration_of(instance: Instance) -> dict[str, str]:
-    """Every configuration entry as it is written on the command line."""
+    """Return every configuration entry with its value as written on the command line."""
     entries = instance.model.entries
     return {name: spell(entries[name], value) for name, value in instance.configuration.items()}
 
 
 def faults_of(instance: Instance) -> dict[str, int]:
-    """The budgets of faults and rare events, by name."""
+    """Return the budgets of faults and rare events, by name."""
     values = dict(instance.configuration.items())
     return {name: values[name] for name, entry in instance.model.entries.items() if entry.is_budget}
 
 
 def faults_line(*instances: Instance) -> str:
-    """The faults that some instances of a model consider, with their budgets, and the faults that they do not."""
+    """Return the faults that instances of one model consider, with their budgets, and the faults with budget 0."""
     budgets = [faults_of(instance) for instance in instances]
     if not budgets[0]:
         return "the model declares none"

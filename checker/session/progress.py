@@ -1,7 +1,7 @@
 """Reports progress on stderr.
 
-In:  the task, and how far it has come.
-Out: on a terminal one line that is overwritten, elsewhere a line every ten seconds.
+In:  the name of a task, and its progress.
+Out: on a terminal one line that is overwritten; otherwise a line every ten seconds.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ SECONDS_BETWEEN_LINES = 10
 
 
 class ProgressLine:
-    """Progress on stderr: on a terminal one line that is overwritten, elsewhere a line every ten seconds."""
+    """The progress of `subject` on stderr: one overwritten line on a terminal, otherwise a line every ten seconds."""
 
     def __init__(self, subject: str) -> None:
         self.subject = subject
@@ -30,7 +30,7 @@ class ProgressLine:
         print(f"{escaped(message)} ...", file=sys.stderr, flush=True)
 
     def report(self, progress: Progress) -> None:
-        """Report how far a search has come."""
+        """Report the progress of a search."""
         rate = progress.generated / max(progress.seconds, 1e-9)
         self.tell(
             f"depth {progress.depth}, {progress.distinct:,} distinct,"
@@ -40,7 +40,7 @@ class ProgressLine:
         )
 
     def tell(self, what: str, seconds: float) -> None:
-        """Report the current task and the seconds since its start."""
+        """Report the progress `what` of a task that has run for `seconds`."""
         now = time.monotonic()
         if not self.is_terminal and min(seconds, now - self.said) < SECONDS_BETWEEN_LINES:
             return
@@ -54,6 +54,6 @@ class ProgressLine:
             print(line, file=sys.stderr, flush=True)
 
     def clear(self) -> None:
-        """Erase the line on a terminal before other output."""
+        """Erase the progress line on a terminal, before other output."""
         if self.is_terminal:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)

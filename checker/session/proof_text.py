@@ -1,7 +1,7 @@
-"""Proofs and the work of Z3 as text and as objects.
+"""Proofs and results of bounded model checking as text and as objects.
 
-In:  a `BmcResult`; `Proofs`, with what the explorer says about their counterexamples to induction (CTIs).
-Out: lines of text, objects for `--json`; no judgement.
+In:  a `BmcResult`; `Proofs`, with the paths by which the explorer reaches their counterexamples to induction (CTIs).
+Out: lines of text, objects for `--json`.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from isrcheck.models.language.in_range import IN_RANGE
 from isrcheck.models.language.model import Instance, spell
 
 WIDTH = 120
-"""The width of the section on proofs, in characters."""
+"""The width of the text about proofs, in characters."""
 
 
 @dataclass(frozen=True)
 class Proving:
-    """Proofs and failed attempts, with what is known about the counterexample to induction (CTI) of each attempt.
+    """Proofs and failed attempts, with facts about the counterexample to induction (CTI) of each failed attempt.
 
-    The attempts are named as by `key_of`: `reached` has the paths by which the explorer reaches the state of a CTI,
-    `files` and `commands` the traces of CTIs, and `outside` how a step leaves a declared range. `false` has paths to
-    states in which a lemma is false, and `failing` the verdicts of properties that the explorer violates.
+    By key of an attempt (`key_of`): `reached` has the explorer's path to the state of the CTI, `files` its trace file,
+    `commands` the command that shows the trace, and `outside` how the step leaves a declared range. `false` maps a
+    lemma to a path to a state in which it is false, `failing` a property to its verdict if the explorer violates it.
     """
 
     proofs: Proofs
@@ -50,12 +50,12 @@ class Proving:
 
 
 def counted_names(names: list[str]) -> str:
-    """The names of configuration entries, as words."""
+    """Return the names of configuration entries as words, separated by commas."""
     return ", ".join(name.replace("_", " ") for name in names)
 
 
 def scope(instance: Instance, proof: Proof) -> str:
-    """The configurations for which a proof holds."""
+    """Return, in words, the configurations for which a proof holds."""
     entries = instance.model.entries
     values = dict(instance.configuration.items())
     if proof.every_length:
@@ -68,9 +68,9 @@ def scope(instance: Instance, proof: Proof) -> str:
         open_sizes = f"any {counted_names(open_bounds)}, " if open_bounds else ""
         text = f"{open_sizes}any faults and settings, from the initial states of this configuration"
         text += f"; with {', '.join(kept)}" if kept else ""
-        return f"{text}; as long as no index leaves a size that is open" if open_bounds else text
+        return f"{text}; as long as every index into an unbounded array stays within it" if open_bounds else text
     by_name = {claim.name: claim for claim in (*instance.properties, *instance.lemmas)}
-    # A proposed lemma has no declaration that says what it reads, and an exhaustive search depends on its budgets.
+    # The fields that a proposed lemma reads are unknown, and an exhaustive search depends on its budgets.
     premise = proof.premise
     names = dict.fromkeys([*proof.lemmas, *([] if premise is None else premise.lemmas)])
     declared = [by_name[name] for name in names if name in by_name]
@@ -81,7 +81,7 @@ def scope(instance: Instance, proof: Proof) -> str:
         for name, entry in entries.items()
         if entry.is_bound or (entry.is_budget and values[name] and name not in free)
     ]
-    text = f"at any depth, with {', '.join(fixed) or 'nothing to bound'}"
+    text = f"at any depth, with {', '.join(fixed) or 'no bounds'}"
     text += f"; any number of {counted_names(free)}" if free else ""
     # A budget of 0 is an assumption as well: with one such fault, the same property may fail.
     none = [name for name, entry in entries.items() if entry.is_budget and not entry.is_bound and not values[name]]
@@ -89,7 +89,7 @@ def scope(instance: Instance, proof: Proof) -> str:
 
 
 def rests_on(proof: Proof) -> str:
-    """The kind of a proof and its lemmas; the premises of all proofs are listed once."""
+    """Return, in words, the kind of a proof and its lemmas, without its premises."""
     how = "induction" if proof.steps == 1 else f"{proof.steps}-induction over simple paths"
     base = "true in every initial state, preserved by every step"
     if proof.steps > 1:
@@ -98,7 +98,7 @@ def rests_on(proof: Proof) -> str:
 
 
 def lines(proving: Proving) -> list[str]:
-    """The section on proofs."""
+    """Return the section of the results about proofs, as lines of text."""
     instance, proofs = proving.instance, proving.proofs
     when = ", found by an earlier run" if proofs.is_kept else ""
     found = [f"proofs (Z3 {VERSION}, {proofs.seconds:.2f} s{when})"]
@@ -127,12 +127,12 @@ def lines(proving: Proving) -> list[str]:
 
 
 def promised(proofs: Proofs) -> dict[str, Proof]:
-    """The proofs of the properties of a model, by name; the proof of the premise is left out."""
+    """Return the proofs of a model's properties, by name, without the proof of the premise `in_range`."""
     return {name: proof for name, proof in proofs.proofs.items() if proof.prop is not IN_RANGE}
 
 
 def _together(instance: Instance, proofs: Proofs) -> dict[tuple[str, str], list[str]]:
-    """The names of proved properties, grouped by scope and basis; properties of one induction are in one group."""
+    """Return the names of proved properties, grouped by scope and basis; one joint induction makes one group."""
     found: dict[tuple[str, str], list[str]] = {}
     promises = promised(proofs)
     names = {name: {name, *proof.lemmas} for name, proof in promises.items()}
@@ -157,9 +157,9 @@ def _wrapped(text: str, indent: str) -> list[str]:
 
 def _cut(stopped: str) -> str:
     return {
-        "seconds": "the time that they were given is used up",
-        "memory": "the memory that Z3 was given is used up",
-        "interrupt": "they were interrupted",
+        "seconds": "the time limit was reached",
+        "memory": "Z3 reached the memory limit",
+        "interrupt": "interrupted",
     }.get(stopped, "Z3 found no answer")
 
 
@@ -180,11 +180,11 @@ def _shown(proving: Proving, attempt: Attempt) -> str:
         text += f", from a state that the explorer reaches at depth {depth}"
         text += ", with these sizes and settings" if attempt.every_length else f": a real failure at step {depth + 1}"
     elif exploration.exhausted:
-        text += ", from a state that the explorer does not reach (these bounds exhausted)"
+        text += ", from a state that the explorer does not reach (an exhaustive search within these bounds)"
         text += "" if attempt.every_length else "; a lemma has to exclude that state"
     else:
         text += f", from a state that the explorer does not reach (these bounds searched to depth {exploration.judged})"
-        text += "" if attempt.every_length else "; it is reached later, or a lemma has to exclude it"
+        text += "" if attempt.every_length else "; the state is reached later, or a lemma has to exclude it"
     if attempt.every_length:
         text += "; the unbounded abstraction cannot decide it"
     if key in proving.commands:
@@ -193,12 +193,12 @@ def _shown(proving: Proving, attempt: Attempt) -> str:
 
 
 def key_of(attempt: Attempt) -> str:
-    """The name of an attempt: its property, and whether it was for every length."""
+    """Return the key of an attempt: its property, and whether the attempt was for every length."""
     return f"{attempt.prop.name} for every length" if attempt.every_length else attempt.prop.name
 
 
 def _table(proving: Proving, attempt: Attempt) -> list[str]:
-    """The state before the step of a CTI, and its changes, if the state is partial; a full state has a trace file."""
+    """Return the state before the step of a CTI and its changes, if there is no trace of the CTI."""
     counterexample = attempt.counterexample
     if counterexample is None or key_of(attempt) in proving.commands:
         return []
@@ -218,10 +218,10 @@ def _row(values: list[int | None]) -> str:
 
 
 def unrolled_lines(unrolled: BmcResult) -> list[str]:
-    """The depth that Z3 has checked, and its times."""
+    """Return lines with the depth that Z3 has checked, and with its times."""
     if unrolled.judged < 0:
         return [f"Z3 {VERSION}: no depth was checked" + (f": {unrolled.refusal}" if unrolled.refusal else "")]
-    far = "no behaviour is longer" if unrolled.exhausted else "behaviours go on"
+    far = "no behaviour is longer" if unrolled.exhausted else "there are longer behaviours"
     times = " ".join(f"{seconds:.2f}" for seconds in unrolled.times)
     return [
         f"Z3 {VERSION}: checked every depth to {unrolled.judged} ({far}); {unrolled.nodes:,} nodes",
@@ -230,7 +230,7 @@ def unrolled_lines(unrolled: BmcResult) -> list[str]:
 
 
 def as_object(proving: Proving) -> dict[str, Any]:
-    """The object under `proofs` in the `--json` output."""
+    """Return the object under `proofs` in the `--json` output."""
     proofs = proving.proofs
     return {
         "solver": f"Z3 {VERSION}",

@@ -14,7 +14,7 @@ from isrcheck.models.messages.printable import escaped
 
 
 def command_of(target: str, instance: Instance, bound: int | None) -> str:
-    """The command that repeats a search, with only the options that differ from the defaults."""
+    """Return the command that repeats a search to `bound`, with only the options that differ from the defaults."""
     words = ["check", *settings.words_of_name(target, instance)]
     if bound is not None:
         words += ["--bound", str(bound)]

@@ -1,7 +1,7 @@
 """Runs one engine on one instance, judges the result and writes its traces; every form of `check` uses it.
 
 In:  limits and a budget; instances of models.
-Out: a `Run` for each (checker/session/text.py); trace files.
+Out: a `Run` for each instance (checker/session/text.py); trace files.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ from isrcheck.models.language.in_range import IN_RANGE
 from isrcheck.models.language.model import Instance
 
 BROKEN = (Word.VIOLATED, Word.PERMITTED)
-"""Verdicts of a search that exclude a proof of the property."""
+"""The verdicts of failing properties, for which no proof is attempted."""
 
 
 class SearchSession:
     """Runs searches and proofs one after the other, within the remaining budget of the command.
 
-    `count_all` counts all violating states; `spark` describes how a search on Spark is divided; `progress_line`
-    makes the line that shows the progress of a subject. `seen` is not empty once Ctrl-C was pressed.
+    With `count_all`, a search counts all violating states. `spark` describes how a search on Spark is divided;
+    `progress_line` makes the progress line of a subject. `seen` is not empty after Ctrl-C was pressed.
     """
 
     def __init__(
@@ -84,7 +84,7 @@ class SearchSession:
         keep_states: bool = False,
         patience: Mapping[str, float] = MappingProxyType({}),
     ) -> Run:
-        """Search an instance, judge the result, and write its traces."""
+        """Search the instance of the model `target`, judge its properties (all, or `only` some), and write traces."""
         count_all = count_all or self.count_all
         exploration = self.explore(
             instance,
@@ -102,7 +102,7 @@ class SearchSession:
     def explore(
         self, instance: Instance, limits: Limits, *, only: Sequence[str] = (), subject: str = "", **more: Any
     ) -> Exploration:
-        """Search an instance, if the time and the memory suffice for its initial states."""
+        """Search an instance; return an empty result if a limit is reached while its initial states are enumerated."""
         progress = self.progress_line(subject or title(instance))
         try:
             beginning = self.begin(instance, progress)
@@ -148,7 +148,7 @@ class SearchSession:
 
     def run_on_spark(self, session: Session, instance: Instance, target: str, traces: TraceWriter) -> Run:
         """Search an instance on Spark, judge the result, and write its traces."""
-        from isrcheck.checker.spark.engine import explore_on_spark  # here, for it needs Spark's packages
+        from isrcheck.checker.spark.engine import explore_on_spark  # imported here because it needs Spark's packages
 
         assert self.spark is not None, "the command asks for Spark"
         progress = self.progress_line(title(instance))
@@ -175,7 +175,7 @@ class SearchSession:
         return Run(exploration, found, command, self.count_all, files, spread=spread)
 
     def _ask_z3(self, instance: Instance) -> BmcResult:
-        """Bounded model checking of an instance."""
+        """Check an instance by bounded model checking."""
         progress = self.progress_line(title(instance))
         Memory.limit(self.limits.memory)
         try:
@@ -200,7 +200,7 @@ class SearchSession:
         return Run(bmc_result, found, command, traces=traces.write(target, instance, found))
 
     def compare_with_z3(self, run: Run) -> Run:
-        """Check the same instance with Z3. Raises AssertionError if the engines disagree."""
+        """Check the instance of a run with Z3 as well. Raises AssertionError if the engines disagree."""
         assert isinstance(run.exploration, Exploration)
         if run.exploration.stopped == "interrupt" or not run.exploration.has_begun:
             return run
@@ -217,7 +217,7 @@ class SearchSession:
         return replace(run, second=bmc_result, command=command, verdicts=found)
 
     def prove(self, run: Run, traces: TraceWriter) -> Run:
-        """Try to prove the properties that the search did not violate, and check whether it reaches the CTIs."""
+        """Try to prove properties, and find the counterexamples to induction whose state the search has reached."""
         exploration = run.exploration
         assert isinstance(exploration, Exploration)
         if exploration.stopped == "interrupt" or not exploration.has_begun:
@@ -248,7 +248,7 @@ class SearchSession:
         *,
         is_patient: bool = True,
     ) -> Proofs:
-        """The proofs of one phase; none if the phase before was cut short."""
+        """Return the proofs of one phase, within `seconds`; no proofs if the phase `before` was cut short."""
         began = time.monotonic()
         if before.stopped is not None:
             return Proofs(stopped=before.stopped)
@@ -266,7 +266,7 @@ class SearchSession:
         )
 
     def from_one(self, instance: Instance, only: Sequence[str], initial: int, seconds: float) -> Exploration:
-        """Search from one initial state, to find out whether a property is reachable."""
+        """Search from the initial state with number `initial`, for at most `seconds`. Raises KeyboardInterrupt."""
         limits = replace(self.limits, depth=None, seconds=seconds)
         exploration = self.explore(instance, limits, only=only, initial=initial)
         if exploration.stopped == "interrupt":

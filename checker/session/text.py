@@ -1,4 +1,4 @@
-"""One search as text and as an object.
+"""The results of one search as text and as an object.
 
 In:  an `Exploration` with its verdicts and trace files.
 Out: text for a terminal, and the object that `--json` prints for one run (documented in docs/json.md).
@@ -29,10 +29,10 @@ from isrcheck.models.language.in_range import IN_RANGE
 
 @dataclass(frozen=True)
 class Run:
-    """One search with its results; `traces` maps properties to files.
+    """One search with its results; `traces` maps properties to trace files, `command` repeats the search.
 
-    `second` is the result of Z3 if both engines ran; `different` are the counterexamples with different causes, if
-    several were requested.
+    `counted_all` is True if all violating states were counted. If requested, `proving` are the proofs, `second` is the
+    result of Z3, `spread` the summary of Spark, and `different` the counterexamples with different causes.
     """
 
     exploration: Exploration | BmcResult
@@ -47,42 +47,42 @@ class Run:
 
     @property
     def explored(self) -> Exploration:
-        """The result of the explorer; it must have run."""
+        """The result of the explorer. Raises AssertionError if only Z3 ran."""
         assert isinstance(self.exploration, Exploration), "only Z3 ran"
         return self.exploration
 
     @property
     def engine(self) -> str:
-        """The engine of the search."""
+        """The engine of the search: local, z3, all or spark."""
         if self.spread is not None:
             return "spark"
         return "z3" if isinstance(self.exploration, BmcResult) else "local" if self.second is None else "all"
 
     @property
     def counts_once(self) -> bool:
-        """Whether the counts are exact: parts of a search on Spark can count the same step several times."""
+        """Whether every step was counted once; parts of a search on Spark can count the same step several times."""
         return self.spread is None or not self.spread.parts_overlap
 
     def show(self, path: Path) -> str:
-        """The command that shows a trace."""
+        """Return the command that shows a trace file."""
         own = ["--model", self.command_words[1]] if self.command_words[1].endswith(".py") else []
         return shlex.join(["trace", "show", str(path), *own])
 
     @property
     def command_words(self) -> list[str]:
-        """The command that repeats the search, word by word."""
+        """The command that repeats the search, as a list of words."""
         return shlex.split(self.command)
 
     @property
     def word(self) -> Word:
-        """The gravest verdict of the run; it is at best undecided if requested proofs were cut short."""
+        """The gravest verdict of the run; UNDECIDED if nothing fails but the requested proofs were cut short."""
         word = overall(self.verdicts, is_complete=self.exploration.is_complete)
         is_cut = self.proving is not None and self.proving.proofs.stopped is not None
         return Word.UNDECIDED if is_cut and word in (Word.NO_VIOLATION, Word.HOLDS) else word
 
 
 def totals(exploration: Exploration, *, counts_once: bool = True) -> list[str]:
-    """The size, the depth, the speed and the memory of the search."""
+    """Return lines with the size, the depth, the speed and the memory of a search."""
     if not exploration.has_begun:
         return [f"the search did not begin: {WHY_STOPPED[exploration.stopped or 'interrupt']}"]
     seconds = max(exploration.seconds, 1e-9)
@@ -106,7 +106,7 @@ def totals(exploration: Exploration, *, counts_once: bool = True) -> list[str]:
 
 
 def property_lines(run: Run) -> list[str]:
-    """A line for each property: its verdict, and the number of failing states or transitions."""
+    """Return a line for each property: its verdict, and the number of failing states or transitions."""
     rows = []
     for verdict in run.verdicts:
         is_counted = verdict.violating and run.engine != "z3" and run.counts_once
@@ -123,12 +123,12 @@ def property_lines(run: Run) -> list[str]:
 
 
 def range_lines(found: Sequence[Verdict]) -> list[str]:
-    """How a value left its declared range, if one did: the message of the reference semantics."""
+    """Return the message of the reference semantics if a value left its declared range."""
     return [f"  {one.note} (step {one.depth})" for one in found if one.prop is IN_RANGE]
 
 
 def action_lines(exploration: Exploration) -> list[str]:
-    """A line for each action: how often it fired, and how many new states it reached."""
+    """Return a line for each action: how often the action fired, and how many new states it reached."""
     rows = [["action", "fired", "new states"]]
     for slot, model_slot in enumerate(exploration.instance.model.actions):
         if exploration.instance.alternatives[slot] is not None:
@@ -137,7 +137,7 @@ def action_lines(exploration: Exploration) -> list[str]:
 
 
 def never_fired(exploration: Exploration) -> list[str]:
-    """The actions that no explored state enables, without those that the configuration disables."""
+    """Return the actions that no explored state enables, except those that the configuration disables."""
     off = disabled_actions(exploration.instance)
     return [
         slot.name
@@ -147,13 +147,13 @@ def never_fired(exploration: Exploration) -> list[str]:
 
 
 def trace_lines(run: Run) -> list[str]:
-    """The trace files, each with the command that shows it."""
+    """Return a line for each trace: its property, and the command that shows the trace."""
     rows = [[name, run.show(path)] for name, path in run.traces.items()]
     return table(rows)
 
 
 def search_summary(run: Run) -> tuple[str, str, str]:
-    """The configuration, the considered faults, and the kind and the bound of the search."""
+    """Return the configuration, the considered faults, and the kind and bound of a search, each as text."""
     instance, limits = run.exploration.instance, run.exploration.limits
     how = {
         "local": "breadth first",
@@ -171,7 +171,7 @@ def search_summary(run: Run) -> tuple[str, str, str]:
 
 
 def text(run: Run) -> str:
-    """The detailed results of one model; the verdict is the last line."""
+    """Return the detailed results of one search as text; the verdict is the last line."""
     exploration = run.exploration
     instance = exploration.instance
     documentation = instance.model.documentation.splitlines()
@@ -206,7 +206,7 @@ def text(run: Run) -> str:
 
 
 def _explored(run: Run) -> list[str]:
-    """The results of the explorer: actions, totals and warnings."""
+    """Return the results of the explorer as lines: actions, totals and warnings."""
     exploration, instance = run.explored, run.exploration.instance
     if not exploration.has_begun:
         return totals(exploration)
@@ -221,7 +221,7 @@ def _explored(run: Run) -> list[str]:
 
 
 def verdict_line(run: Run) -> str:
-    """The overall verdict as one line."""
+    """Return the overall verdict as one line."""
     exploration = run.exploration
     failing = [v for v in run.verdicts if v.word is run.word and v.prop.kind is not Kind.SOMETIMES]
     names = ", ".join(f"{v.prop.name} at step {v.depth}" for v in failing if v.depth is not None)
@@ -229,10 +229,10 @@ def verdict_line(run: Run) -> str:
         case Word.VIOLATED:
             return f"VIOLATED: {names}"
         case Word.PERMITTED:
-            return f"PERMITTED: {names}: this configuration makes no promise in these behaviours{_unproved(run)}"
+            return f"PERMITTED: {names}: this configuration makes no promise for these behaviours{_unproved(run)}"
         case Word.UNREACHABLE:
             missing = ", ".join(v.prop.name for v in run.verdicts if v.word is Word.UNREACHABLE)
-            return f"UNREACHABLE: {missing}: the model cannot reach a state that it has to reach"
+            return f"UNREACHABLE: {missing}: the model must be able to reach such a state, but cannot"
         case Word.UNDECIDED:
             return _undecided(run)
         case Word.PROVED:
@@ -251,7 +251,7 @@ def verdict_line(run: Run) -> str:
             missing = ", ".join(v.prop.name for v in run.verdicts if v.word is Word.NOT_REACHED)
             if missing:
                 return f"NOT REACHED TO DEPTH {exploration.judged}: {missing}: {_left(exploration)}"
-            return f"REACHED: every state that has to be reachable is reached; {_left(exploration)}"
+            return f"REACHED: every `sometimes` property was reached; {_left(exploration)}"
 
 
 EXHAUSTED = "the whole state space within these bounds was searched"
@@ -264,7 +264,7 @@ def _left(exploration: Exploration | BmcResult) -> str:
 
 
 def _undecided(run: Run) -> str:
-    """Which of the search, the check with Z3 and the proofs was cut short first."""
+    """Return the verdict line if the search, the check with Z3 or the proofs were cut short."""
     exploration = run.exploration
     if not exploration.is_complete:
         why = WHY_STOPPED.get(exploration.stopped or "", "")
@@ -274,7 +274,7 @@ def _undecided(run: Run) -> str:
         return f"UNDECIDED: {why}; {far}"
     if run.second is not None and not run.second.is_complete:
         why = WHY_STOPPED.get(run.second.stopped or "", "")
-        far = f"the engines agree to depth {run.second.judged}" if run.second.judged >= 0 else "it checked no depth"
+        far = f"the engines agree to depth {run.second.judged}" if run.second.judged >= 0 else "no depth was checked"
         return f"UNDECIDED: Z3: {why}; {far}"
     stopped = run.proving.proofs.stopped if run.proving is not None else None
     why = WHY_STOPPED.get(stopped or "", "")
@@ -287,7 +287,7 @@ def _unproved(run: Run) -> str:
 
 
 def as_object(run: Run) -> dict[str, Any]:
-    """The object of one run, under `runs` in the `--json` output."""
+    """Return the object of one run, as listed under `runs` in the `--json` output."""
     exploration = run.exploration
     instance = exploration.instance
     return {

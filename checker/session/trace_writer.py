@@ -1,7 +1,7 @@
 """Writes the trace files of a search or a proof.
 
 In:  verdicts with their paths, and counterexamples to induction (CTIs).
-Out: certified trace files, or the reason why one could not be written.
+Out: certified trace files, or the reason why a file could not be written.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from isrcheck.traces.format.folder import write as write_trace
 from isrcheck.traces.format.trace import Trace
 
 SAMPLE = 2000
-"""The number of reached states from which lemmas are proposed, and against which they are checked."""
+"""The number of reached states that serve to propose lemmas and to refute them."""
 
 
 class TraceWriter:
-    """Writes certified traces; `failure` is the first write error, which is kept so that results are still printed.
+    """Writes certified traces to a folder; if `folder` is None, no files are written.
 
-
-    Without a folder no files are written. `shortest` holds the traces in either case.
+    `failure` is the message of the first write error, which does not end the command. `shortest` maps each failing
+    property to its shortest trace, written or not.
     """
 
     def __init__(self, folder: Path | None) -> None:
@@ -42,7 +42,7 @@ class TraceWriter:
         self.shortest: dict[str, Trace] = {}
 
     def write(self, target: str, instance: Instance, found: Sequence[Verdict]) -> Mapping[str, Path]:
-        """Write a trace for every failure of a property, violation or permitted."""
+        """Write a trace for every violation and permitted failure; returns the files by property."""
         files: dict[str, Path] = {}
         for verdict in found:
             name = verdict.prop.name
@@ -56,7 +56,7 @@ class TraceWriter:
         return files
 
     def _put(self, trace: Trace) -> Path | None:
-        """Write a trace; None if that fails, failed before, or no files are asked for."""
+        """Write a trace and return its path; None if no folder was given, or if this or an earlier write failed."""
         try:
             return None if self.failure or self.folder is None else write_trace(trace, self.folder)
         except UsageError as error:
@@ -64,7 +64,7 @@ class TraceWriter:
             return None
 
     def write_different(self, different: DistinctCauses, files: Mapping[str, Path]) -> DistinctCauses:
-        """Write a trace for every cause, unless it is already written."""
+        """Write a trace for every cause, unless `files` already has that trace; returns the causes with their files."""
         there = {_identity(self.shortest[key]): (self.shortest[key], path) for key, path in files.items()}
         found = []
         for one in different.found:
@@ -75,7 +75,7 @@ class TraceWriter:
     def write_counterexamples(
         self, exploration: Exploration, proofs: Proofs, command: str, show: Callable[[Path], str]
     ) -> Proving:
-        """Write a trace for every CTI with a full state, and check which CTIs and false lemmas the explorer reaches."""
+        """Write a trace for every CTI with a complete state; find the CTIs and false lemmas that were reached."""
         instance = exploration.instance
         reached, files, commands, outside = {}, {}, {}, {}
         sample = exploration.reached.sample(SAMPLE) if exploration.reached and proofs.lost else []
@@ -116,7 +116,7 @@ def _known(cells: Sequence[int | None]) -> Cells:
 
 
 def _how_it_errs(instance: Instance, counterexample: CounterexampleToInduction) -> str:
-    """The message of the reference semantics for a step or a property that leaves a declared range."""
+    """Return the message of the reference semantics for a step or property that leaves a declared range."""
     before = _known(counterexample.before)
     found = None if counterexample.step is None else error_in_step(instance, before, counterexample.step)
     if found is not None:
@@ -130,7 +130,7 @@ def _how_it_errs(instance: Instance, counterexample: CounterexampleToInduction) 
 
 
 def _identity(trace: Trace) -> tuple[object, ...]:
-    """The identity of a trace, which does not depend on the command that found it."""
+    """Return the identity of a trace, which does not depend on the command that found the trace."""
     return trace.property_name, trace.verdict, trace.states[0], trace.steps
 
 

@@ -1,1 +1,1 @@
-"""The explorer on Spark: the same search, with the work done by executors."""
+"""Breadth-first search on Spark: the search of checker/explicit, with its work done by executors."""

@@ -1,7 +1,7 @@
-"""Packed states on their way between machines: an Arrow record batch, as one blob of bytes.
+"""Blobs: packed states as bytes that can be sent to another machine, in the form of an Arrow record batch.
 
-In:  arrays, one per column: states as 64-bit words, and integers that belong to them.
-Out: bytes in Arrow's streaming format, and the arrays again. No Python object is created per state.
+In:  arrays, one per column: packed states, and integers that belong to each state.
+Out: bytes in Arrow's streaming format, and from these the arrays; no Python object is created per state.
 
 A blob can carry metadata (`about`): named integers, stored in its schema.
 """
@@ -22,7 +22,7 @@ STATE = "state"
 
 @dataclass(frozen=True)
 class Blob:
-    """Columns of equal length, and metadata; `states` is a flat array of words."""
+    """A decoded blob: a flat array of states, `words` words each; columns with one number per state; metadata."""
 
     words: int
     states: NDArray[np.uint64]
@@ -36,7 +36,7 @@ class Blob:
 
 
 def pack(words: int, states: NDArray[np.uint64], columns: Mapping[str, NDArray[Any]], **about: int) -> bytes:
-    """States, as a flat array of words, with their other columns, as bytes."""
+    """Encode a flat array of states, `words` words each, and other columns as bytes; `about` becomes the metadata."""
     count = len(states) // words
     flat = np.ascontiguousarray(states).view(np.uint8)
     fields = [pa.field(STATE, pa.binary(8 * words))]
@@ -54,7 +54,7 @@ def pack(words: int, states: NDArray[np.uint64], columns: Mapping[str, NDArray[A
 
 
 def unpack(blob: bytes) -> Blob:
-    """The columns of a blob, read-only."""
+    """Decode a blob; its arrays are read-only."""
     with pa.ipc.open_stream(pa.py_buffer(blob)) as reader:
         batch = reader.read_next_batch()
     about = {name.decode(): int(value) for name, value in (batch.schema.metadata or {}).items()}

@@ -1,10 +1,10 @@
-"""The carrier that shares the work of one search among executors: same counts and same paths as in one process.
+"""The Spark carrier: does the work of a search on Spark's executors, with the counts and paths of one process.
 
 In:  a `SearchContext`, a Spark session.
 Out: states in Spark's partitions, level by level; counts in the context.
 
-Tasks do the work of a level (checker/spark/level.py), and the states stay in Spark's partitions. The driver gets
-statistics, and at the end the paths that it asks for.
+Tasks do the work of a level (checker/spark/level.py), and the states stay in Spark's partitions. The driver gets only
+statistics, and the paths to the states that decide a property.
 """
 
 from __future__ import annotations
@@ -40,18 +40,18 @@ from isrcheck.models.language.declare import Kind
 
 KEPT = StorageLevel.MEMORY_AND_DISK
 MOST_OF_LEVEL = (1 << 32) - 1
-"""Predecessors are stored as 32-bit numbers within their level."""
+"""The most states in a level: predecessors are stored as 32-bit numbers within their level."""
 
 LEVELS_BETWEEN_CHECKPOINTS = 8
 SECONDS_BETWEEN_CHECKPOINTS = 60.0
 
 
 class OutOfTime(Exception):
-    """The seconds of the search are used up, in the middle of a job."""
+    """The time limit of the search was reached during a job."""
 
 
 class SparkCarrier(Carrier):
-    """Shares the work among all executors."""
+    """Shares the work of one search among all executors."""
 
     visited: PartitionedStates
 
@@ -86,7 +86,7 @@ class SparkCarrier(Carrier):
         )
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> bool:
-        """If Spark loses states, the search ends, and what was found so far is reported."""
+        """If Spark has failed, end the search without an error; its result holds what was found so far."""
         if isinstance(error, SparkLostError):
             self.context.result.stopped, self.lost = "lost", str(error)
             return True
@@ -95,7 +95,7 @@ class SparkCarrier(Carrier):
     # ------------------------------------------------------------------------------------------------------ levels
 
     def finish(self) -> None:
-        """Ask for the paths to everything that was found."""
+        """Fetch the paths to everything that was found."""
         results = self.context.results
         try:
             if not self.lost:
@@ -109,7 +109,7 @@ class SparkCarrier(Carrier):
             results.forget(lambda state: state not in self.visited.paths)
 
     def _find_paths(self) -> None:
-        """Ask for the paths to violations while Spark still has the states."""
+        """Fetch the paths to violations now, in case Spark fails later."""
         reached = [number for number, prop in self.context.properties if prop.kind is Kind.SOMETIMES]
         self.visited.find_paths(self.context.results.first_states(without_found=reached))
 
@@ -118,9 +118,9 @@ class SparkCarrier(Carrier):
         return LevelTask(self.subject, self.shards, self.task_memory, depth, tuple(offsets), active)
 
     def start(self) -> int:
-        """The states that the search starts from are a level of their own, each its own predecessor.
+        """Store the states that the search starts from as the first level, each as its own predecessor.
 
-        If an earlier run has left a checkpoint at a greater depth, the search continues from there.
+        If an earlier run has left checkpoints within the depth limit, continue from the newest one.
         """
         if self.checkpoint is not None:
             self.checkpoints = Checkpoints(self.session, self.checkpoint, self._question())
@@ -141,7 +141,7 @@ class SparkCarrier(Carrier):
         return 0
 
     def expand(self, first: int, last: int) -> None:
-        """Take every step from the states of a level: one job."""
+        """Expand the states of a level in one job. Raises Full."""
         context = self.context
         known = self.visited.levels
         level = self._level(len(known) - 1, known[-1].offsets)
@@ -166,7 +166,7 @@ class SparkCarrier(Carrier):
         self._find_paths()
 
     def _finish(self, level: LevelTask, by_shard: Pairs) -> bool:
-        """Put the new states in order and persist them; False if time is over before that is done."""
+        """Sort and store the new states as a level; return False if the time limit is reached first. Raises Full."""
         statistics = task_statistics(self.spark)
         scattered = partitioned(by_shard.mapPartitions(partial(scatter, level)), self.shards)
         ordered = scattered.mapPartitionsWithIndex(partial(order, level, statistics), preservesPartitioning=True)
@@ -189,7 +189,7 @@ class SparkCarrier(Carrier):
             raise OutOfTime
 
     def check(self, first: int, last: int) -> None:
-        """Add what the tasks that ordered the level found in its states."""
+        """Add the results of the tasks that ordered the level: they have judged its states."""
         if not self.visited.levels:  # time was over before the first level was complete
             return
         offsets = self.visited.levels[-1].offsets
@@ -204,7 +204,7 @@ class SparkCarrier(Carrier):
     # ------------------------------------------------------------------------------------------------- checkpoints
 
     def _question(self) -> dict[str, Any]:
-        """What identifies the search: another run can continue it only if all of this is the same."""
+        """The data that identifies the search: a run can continue a checkpoint only if all of it is equal."""
         request = self.context.request
         return {
             "isrcheck": source_digest(),  # the packing of states and the numbering of steps
@@ -217,7 +217,7 @@ class SparkCarrier(Carrier):
         }
 
     def close_level(self) -> None:
-        """Write a checkpoint from time to time, and continue from what was written."""
+        """Write a checkpoint after some levels or seconds, and continue from the stored copy."""
         levels = self.visited.levels
         since = len(levels) - self.kept
         is_late = time.monotonic() - self.kept_at > SECONDS_BETWEEN_CHECKPOINTS
@@ -245,17 +245,17 @@ class SparkCarrier(Carrier):
             levels[depth].ordered = checkpoints.ordered(depth, self.shards)
 
     def _require_whole(self, checkpoints: Checkpoints, last: int) -> None:
-        """Raise UsageError unless the levels that are read next are what was written."""
+        """Raise UsageError unless the stored levels, up to `last`, are complete and unchanged."""
         chunks = {depth: self.visited.levels[depth].chunks for depth in range(self.kept, last + 1)}
         run_job(self.session, lambda: checkpoints.require_whole(last, chunks), self.is_out_of_time)
 
     def _take_up(self, checkpoints: Checkpoints, last: int) -> None:
-        """Continue with levels as they were written, from the first one that is not loaded yet."""
+        """Load by shard the levels that were stored together, up to `last`."""
         self.visited.by_shard.append(checkpoints.by_shard(last, self.shards).persist(KEPT))
         self.portions, self.kept, self.kept_at = len(self.visited.by_shard), last + 1, time.monotonic()
 
     def _restore(self, checkpoints: Checkpoints, statistics: Mapping[str, Any]) -> None:
-        """Restore the state that an earlier run saved; the newest level is not judged yet."""
+        """Restore the levels and results of an earlier run; its newest level is not judged yet."""
         self.shards, self.taken_up = statistics["shards"], checkpoints.written[-1]
         for depth, (chunks, by_steps) in enumerate(statistics["levels"]):
             stored = StoredLevel(checkpoints.ordered(depth, self.shards), tuple(chunks), dict(by_steps))

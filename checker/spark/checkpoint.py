@@ -3,12 +3,12 @@
 In:  the levels of a search, as they are found; the statistics of the driver.
 Out: a folder with the levels as Parquet and the statistics as JSON; from it, the levels and statistics again.
 
-What was written is read back and replaces the data that it was computed from. Therefore the loss of an executor costs
-only the levels since the last checkpoint, not the whole search. Files in the folder are never overwritten.
+After a checkpoint, the search continues from the stored levels. Therefore the loss of an executor costs only the levels
+since the last checkpoint, not the whole search. Files in the folder are never overwritten.
 
-Each statistics file carries one digest over everything that the checkpoint consists of: the question, its own name and
-content, and for each folder of levels its name and the checksum of each row. A file that was changed, exchanged or
-taken from another checkpoint is reported as damaged.
+Each statistics file carries one digest over the whole checkpoint: the data that identifies the search, the file's own
+name and content, and for each folder of levels its name and the checksum of each row. A file that was changed,
+exchanged or taken from another checkpoint is reported as damaged.
 """
 
 from __future__ import annotations
@@ -36,12 +36,11 @@ LevelRow = tuple[int, int, int, int, bytearray, int]
 VERSION = 3
 SEARCH = "search.json"
 SCHEMA = "depth int, chunk int, first long, size long, blob binary, sum long"
-"""A row is a blob of a level: its depth, its chunk and position, states with predecessors and steps in Arrow, and a
-checksum."""
+"""A row is a blob of a level: depth, chunk, position, size, states with predecessors and steps in Arrow, checksum."""
 
 
 class Checkpoints:
-    """The checkpoints of one search. Raises UsageError if the folder holds something else."""
+    """The checkpoints of one search. Raises UsageError if the folder holds anything else."""
 
     def __init__(self, session: Session, name: str, question: Mapping[str, Any]) -> None:
         self.session = session
@@ -49,12 +48,12 @@ class Checkpoints:
         self.question = {"kind": "checkpoint", "version": VERSION, **question}
         self.written: list[int] = []
         self.digests: list[str] = []
-        # Ignore what an interrupted run has left incomplete.
+        # Ignore incomplete files of an interrupted run.
         names = [name for name in self.folder.names() if not name.endswith(".partial")]
         if SEARCH in names:
             self._require_same()
         elif names:
-            raise UsageError(f"--checkpoint {name}: it holds something else ({names[0]}); name a new folder")
+            raise UsageError(f"--checkpoint {name}: it holds other files ({names[0]}); name a new folder")
         else:
             self.folder.write(SEARCH, json.dumps(self.question))
 
@@ -62,12 +61,12 @@ class Checkpoints:
         there = self._json(SEARCH)
         if there.get("kind") != "checkpoint" or there.get("version") != VERSION:
             raise UsageError(
-                f"--checkpoint {self.folder.name}: {SEARCH} is of another version of isrcheck; name a new folder"
+                f"--checkpoint {self.folder.name}: another version of isrcheck wrote {SEARCH}; name a new folder"
             )
         for what, ours in self.question.items():
             if there.get(what) != json.loads(json.dumps(ours)):
                 raise UsageError(
-                    f"--checkpoint {self.folder.name}: it belongs to another search (another {what}); name a new folder"
+                    f"--checkpoint {self.folder.name}: it belongs to another search ({what} differs); name a new folder"
                 )
 
     def _json(self, name: str) -> dict[str, Any]:
@@ -80,7 +79,7 @@ class Checkpoints:
         return there
 
     def found(self, most: int | None) -> dict[str, Any] | None:
-        """The statistics of an earlier run at its newest checkpoint of at most this depth."""
+        """The statistics in the newest checkpoint of at most this depth, if any. Raises UsageError if damaged."""
         names = self.folder.names()
         depths = [int(name[6:-5]) for name in names if re.fullmatch(r"depth-[0-9]{4}\.json", name)]
         depths = [depth for depth in depths if most is None or depth <= most]
@@ -103,12 +102,12 @@ class Checkpoints:
     def write(
         self, levels: Mapping[int, Pairs], chunks: Mapping[int, Sequence[int]], statistics: Mapping[str, Any]
     ) -> None:
-        """Write the levels after those already written, with the number of states in each chunk, and the statistics."""
+        """Write a checkpoint: new levels by depth, the number of states in each of their chunks, and the statistics."""
         last = max(levels)
         name = _statistics(last)
         if name in self.folder.names():
             raise UsageError(f"--checkpoint {self.folder.name}: another run has written {name}; name a new folder")
-        # Remove what an interrupted run has left incomplete.
+        # Remove incomplete files of an interrupted run.
         self.folder.remove(_levels(last))
         rows = self.session.context.union([pairs.map(partial(_row, depth)) for depth, pairs in levels.items()])
         self.session.spark.createDataFrame(rows, SCHEMA, verifySchema=False).write.parquet(
@@ -120,15 +119,15 @@ class Checkpoints:
         self.folder.write(name, json.dumps({**written, "digest": self._digest(name, written)}))
 
     def require_whole(self, last: int, chunks: Mapping[int, Sequence[int]]) -> None:
-        """Raise UsageError unless these levels, with these numbers of states per chunk, are what was written.
+        """Raise UsageError unless the levels of the checkpoint at depth `last` are complete and unchanged.
 
-        Otherwise a missing file would mean missing states, and the search would still end normally.
+        `chunks` has the number of states in each chunk, by depth. A missing file would otherwise mean missing states.
         """
         if self._listed(last, chunks) != self.digests[self.written.index(last)]:
             raise self._damaged(_levels(last))
 
     def _listed(self, last: int, chunks: Mapping[int, Sequence[int]]) -> str:
-        """The digest of the rows that were written with this last level; all of them must be there."""
+        """The digest of the rows of the checkpoint at depth `last`. Raises UsageError if rows are missing."""
         wanted = [
             (depth, chunk, first, min(BLOB_STATES, size - first))
             for depth, sizes in chunks.items()
@@ -141,13 +140,13 @@ class Checkpoints:
         return hashlib.sha256(json.dumps([_levels(last), there]).encode()).hexdigest()
 
     def ordered(self, depth: int, shards: int) -> Pairs:
-        """A level from the checkpoint, chunk by chunk, in order."""
+        """A level from its checkpoint, by chunk, in breadth-first order."""
         last = min(last for last in self.written if last >= depth)
         rows: RDD[Any] = self._rows(last).where(f"depth = {depth}").select("chunk", "blob", "sum").rdd
         return partitioned(rows.map(_pair), shards).mapPartitions(_in_order, preservesPartitioning=True)
 
     def by_shard(self, last: int, shards: int) -> Pairs:
-        """All levels that were written with this last level, by shard."""
+        """The states of all levels in the checkpoint at depth `last`, by shard."""
         rows: RDD[Any] = self._rows(last).select("depth", "blob", "sum").rdd
         return partitioned(rows.mapPartitions(partial(_by_hash, shards)), shards)
 
@@ -170,10 +169,10 @@ def _row(depth: int, pair: tuple[int, bytes]) -> LevelRow:
 
 
 def _pair(row: Any) -> tuple[int, bytes]:
-    """The first column of a row, and its blob."""
+    """The first column of a row, and its blob. Raises UsageError if the blob is damaged."""
     number, packed, checksum = row
     if zlib.crc32(packed) != checksum:
-        raise UsageError("--checkpoint: a state in it is damaged; name a new folder")
+        raise UsageError("--checkpoint: a stored state is damaged; name a new folder")
     return number, bytes(packed)
 
 
@@ -182,7 +181,7 @@ def _in_order(pairs: Iterable[tuple[int, bytes]]) -> Iterator[tuple[int, bytes]]
 
 
 def _by_hash(shards: int, rows: Iterable[Any]) -> Iterator[tuple[int, bytes]]:
-    """The states of blobs to their shards."""
+    """Send the states of blobs to the shards that their hashes select."""
     for depth, packed in map(_pair, rows):
         blob = unpack(packed)
         outbox = ShuffleWriter(blob.words, shards, depth=depth)

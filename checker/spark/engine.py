@@ -1,4 +1,4 @@
-"""The explorer on Spark, in the mode that was requested.
+"""Runs a search on Spark in the requested mode: by parts, or as one search by all executors.
 
 In:  a running session, the request, an instance, limits.
 Out: an `Exploration` and its `SparkSummary`.
@@ -33,9 +33,9 @@ def explore_on_spark(
     count_all: bool,
     report: Callable[[Progress], None],
 ) -> tuple[Exploration, SparkSummary]:
-    """Search an instance within limits; the time to start Spark does not count.
+    """Search an instance within limits, which do not include the time to start Spark.
 
-    Raises LeavesDeclaration, UsageError; if Spark loses something, what was found so far is returned.
+    Raises UsageError. If Spark fails during the search, the result holds what was found until then.
     """
     require_same(session)
     request = SearchRequest(count_all=count_all)

@@ -1,12 +1,12 @@
-"""One level of a search on Spark: the work of a task on its share.
+"""The tasks of one level of a search on Spark: expand, merge, scatter and order.
 
-In:  blobs of states.
-Out: blobs of states, and statistics for the driver.
+In:  blobs of packed states, by chunk or by shard.
+Out: blobs of packed states, and statistics for the driver.
 
-A level is divided into as many chunks as there are shards, in order: the states of a chunk come before those of the
-next. The states of a chunk are expanded, and their successors are sent to the shard that their hash selects. A shard
-removes visited states, and sends the new ones to the chunk of the next level that the predecessor's number selects;
-there they are put in order. So each state is reached by the least of the shortest paths, as in a search in one process.
+A level is divided into as many chunks of consecutive states as there are shards. Tasks expand each chunk, and send each
+successor to the shard that its hash selects. A shard removes visited states, and sends each new state to a chunk of the
+next level, which the number of its predecessor selects. That chunk is then sorted by predecessor and step. So each
+state is reached by the same path as in a search in one process.
 """
 
 from __future__ import annotations
@@ -29,25 +29,25 @@ from isrcheck.checker.spark.shuffle import ShuffleWriter
 from isrcheck.models.language.model import Instance
 
 EXPANDED = 1 << 12
-"""How many states are expanded at a time."""
+"""The most states that one call of the kernel expands."""
 
 LANE_BYTES = 1 << 22
 BLOB_STATES = 1 << 16
 """The most states in a blob of an ordered chunk."""
 
 Blobs = Iterable[tuple[int, bytes]]
-"""Pairs of the number of a chunk or shard and a blob for it."""
+"""Pairs: the number of a chunk or shard, and a blob of its states."""
 
 Link = tuple[int, int, bytes]
-"""For a state: its predecessor's number in its level, the step to it, and its words."""
+"""How a state was reached: the number of its predecessor in the previous level, the step, and the packed state."""
 
 
 @dataclass(frozen=True)
 class LevelTask:
-    """What the tasks of a level need: the instance, how the states are divided, and which properties are judged.
+    """The input of the tasks of a level: the instance, its division into shards and chunks, and the open properties.
 
-    `depth` is that of the states that are expanded. `offsets` are the numbers at which its chunks begin, and the end of
-    the last one. `active` says which properties are open.
+    `memory` limits each task, in bytes. `depth` is the depth of the states to expand. `offsets` are the numbers of the
+    first state of each chunk, then the size of the level. `active` has a 1 for each property that is not decided yet.
     """
 
     subject: InstanceSpecification
@@ -60,7 +60,7 @@ class LevelTask:
 
 @dataclass(frozen=True)
 class Expanded:
-    """The result of expanding a chunk; `results` as in KernelResults, with states numbered within the level."""
+    """The statistics of expanding a chunk; `results` are KernelResults.words, with states numbered within the level."""
 
     generated: int
     fired: tuple[int, ...]
@@ -69,7 +69,7 @@ class Expanded:
 
 @dataclass(frozen=True)
 class Merged:
-    """The result of a shard: the bytes of successors received, and whether its memory was exhausted."""
+    """The statistics of a shard: the bytes of successors received, and whether the task ran out of memory."""
 
     bytes: int
     is_full: bool
@@ -77,7 +77,7 @@ class Merged:
 
 @dataclass(frozen=True)
 class Ordered:
-    """A chunk of the next level: its states, how many each step discovered, and the kernel's results, by position."""
+    """A chunk of the next level: number of states, states discovered by each step, and KernelResults.words."""
 
     states: int
     by_steps: Mapping[int, int]
@@ -85,7 +85,7 @@ class Ordered:
 
 
 class _Buffers:
-    """The working memory of the kernel."""
+    """The buffers and counters that a task passes to the kernel."""
 
     def __init__(self, instance: Instance, kernel: Kernel, active: Sequence[int]) -> None:
         self.before = kernel.layout.buffer(instance)
@@ -97,7 +97,7 @@ class _Buffers:
 
 
 def expand(level: LevelTask, statistics: TaskStatistics, chunk: int, ordered: Blobs) -> Iterator[tuple[int, bytes]]:
-    """Take every step from every state of a chunk; yields successors by shard, with predecessor and step."""
+    """Expand every state of a chunk; yield blobs of successors by shard, with predecessor and step."""
     instance, kernel = level.subject.instance(), level.subject.kernel()
     words, steps = kernel.layout.words, instance.first_steps[-1]
     room = max(4 * steps, LANE_BYTES // (8 * words + 16))
@@ -123,8 +123,8 @@ def expand(level: LevelTask, statistics: TaskStatistics, chunk: int, ordered: Bl
 
 
 def merge(level: LevelTask, statistics: TaskStatistics, shard: int, arriving: Blobs) -> Iterator[tuple[int, bytes]]:
-    """Remove the states that a shard has visited; yields the new ones, in order. Successors come first in the input,
-    then visited states."""
+    """Yield the successors that a shard has not visited before, in the order of their predecessors. In `arriving`, all
+    successors come before the visited states."""
     instance, kernel = level.subject.instance(), level.subject.kernel()
     words = kernel.layout.words
     visited = VisitedSet(words, instance.first_steps[-1], level.memory)
@@ -158,7 +158,7 @@ def merge(level: LevelTask, statistics: TaskStatistics, shard: int, arriving: Bl
 
 
 def _take_in_order(visited: VisitedSet, waiting: list[Blob]) -> NDArray[np.bool_]:
-    """Insert successors in the order of their predecessors, whatever the order of arrival; all count as unseen."""
+    """Insert successors in the order of their predecessors; return a flag for each, False: not visited before."""
     arrivals = ShardIntake(visited)
     for blob in sorted(waiting, key=lambda blob: (blob.about["origin"], blob.about["number"])):
         arrivals.take(blob)
@@ -167,7 +167,7 @@ def _take_in_order(visited: VisitedSet, waiting: list[Blob]) -> NDArray[np.bool_
 
 
 def scatter(level: LevelTask, new: Blobs) -> Iterator[tuple[int, bytes]]:
-    """Send new states to the chunk of the next level that the predecessor's number selects."""
+    """Yield new states by chunk of the next level, which the number of the predecessor selects."""
     total = level.offsets[-1]
     cuts = np.array([-(-chunk * total // level.shards) for chunk in range(level.shards + 1)])
     for _, packed in new:
@@ -182,7 +182,7 @@ def scatter(level: LevelTask, new: Blobs) -> Iterator[tuple[int, bytes]]:
 
 
 def order(level: LevelTask, statistics: TaskStatistics, chunk: int, arriving: Blobs) -> Iterator[tuple[int, bytes]]:
-    """Put a chunk of the next level in order, and judge the properties of its states."""
+    """Sort a chunk of the next level by predecessor and step, and judge the properties of its states."""
     instance, kernel = level.subject.instance(), level.subject.kernel()
     words = kernel.layout.words
     blobs = [unpack(packed) for _, packed in arriving]
@@ -213,9 +213,9 @@ def order(level: LevelTask, statistics: TaskStatistics, chunk: int, arriving: Bl
 
 
 def predecessors(wanted: Mapping[int, Sequence[int]], chunk: int, ordered: Blobs) -> Iterator[tuple[int, Link]]:
-    """For the states at the wanted positions of a chunk: position, and link.
+    """Yield the position and the `Link` of each wanted state of a chunk; `wanted` holds positions by chunk.
 
-    Reads to the end, because Spark does not reuse a Python process that has left input unread.
+    Reads all input, because Spark does not reuse a Python process that has left input unread.
     """
     for _, packed in ordered:
         blob = unpack(packed)

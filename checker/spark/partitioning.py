@@ -12,7 +12,7 @@ Pairs = RDD[tuple[int, bytes]]
 
 
 def partitioned(pairs: Pairs, shards: int) -> Pairs:
-    """Each blob in its partition. RDDs that are partitioned alike can be combined without a further shuffle."""
+    """Move each blob to its partition. RDDs that are partitioned alike can be combined without a further shuffle."""
     return pairs.partitionBy(shards, _itself)
 
 

@@ -1,11 +1,11 @@
-"""Searches by parts: the states that the search starts from are divided, and each part is searched on its own.
+"""Search by parts: the initial states are divided into parts, and each part is searched on its own.
 
 In:  an instance, limits, a Spark session.
 Out: an `Exploration`, and the `SparkSummary` with the overlap of the parts.
 
-If there are few initial states, the states at some depth are divided instead. Every shortest path goes through one of
-them, so verdicts, depths and the least counterexample are those of a single search. Finally the visited states of all
-parts are merged, shard by shard, to count the distinct ones.
+If there are few initial states, the states at some depth are divided instead. Every longer shortest path goes through
+one of these states, so verdicts, depths and the least counterexample are those of a single search. Finally the visited
+states of all parts are merged, shard by shard, to count the distinct ones.
 """
 
 from __future__ import annotations
@@ -39,27 +39,27 @@ from isrcheck.checker.spark.summary import Mode, Overlap, SparkSummary
 from isrcheck.models.language.in_range import IN_RANGE
 
 Prepared = Callable[[Limits, int | None], SearchContext]
-"""Gives the context of the wanted search, under limits; the search may end at a level with enough states."""
+"""Makes a search context from limits, and from a number of states: a level of that size ends the search."""
 
 ENOUGH_STARTS = 64
 """With fewer initial states than this, the states at some depth are divided instead."""
 
 MOST_PARTS = 64
-"""The set of parts that found a state is stored in 64 bits."""
+"""The greatest number of parts: the set of parts that found a state is stored in 64 bits."""
 
 PARTS_A_CORE = 2
 WORST_FIRST = ("interrupt", "lost", "memory", "seconds", "decided")
-"""Why a search ends early; of several reasons, the first one counts."""
+"""Why a search ended early, worst reason first; a merged result gets the worst reason of its parts."""
 
 DEPTH = "depth"
 FAR = np.iinfo(np.uint32).max
 BEFORE = -1
-"""The origin of states that were found before the parts started."""
+"""The `origin` of blobs with the states that were found before the parts started."""
 
 
 @dataclass(frozen=True)
 class PartTask:
-    """The task of each part; `deadline` is a time of day, because executors share no other clock."""
+    """The input of the search of each part; `deadline` is a time of day, because executors share no other clock."""
 
     subject: InstanceSpecification
     first_depth: int
@@ -73,14 +73,14 @@ class PartTask:
 
 @dataclass(frozen=True)
 class PartResult:
-    """The result of the search of one part."""
+    """The statistics of one part: the result of its search."""
 
     record: Record
 
 
 @dataclass(frozen=True)
 class ShardCount:
-    """The content of a shard: distinct states by depth, and by the set of parts that found them."""
+    """How many distinct states a shard has, by depth, and by the set of parts that found them (as bits)."""
 
     levels: tuple[int, ...]
     states_by_parts: dict[int, int]
@@ -93,7 +93,7 @@ class ShardCount:
 def search_part(
     question: PartTask, statistics: TaskStatistics, number: int, starts: Sequence[Start]
 ) -> Iterator[tuple[int, bytes]]:
-    """Search from some starts; reports the result to the driver, and yields the states, by shard, with their depths."""
+    """Search a part from its start states; report the result to the driver; yield the states by shard, with depths."""
     seconds = None if question.deadline is None else max(0.0, question.deadline - time.time())
     depth = None if question.depth is None else question.depth - question.first_depth
     limits = Limits(depth, question.memory, seconds)
@@ -120,7 +120,7 @@ def _seen(search: Search, first_depth: int, shards: int, number: int) -> Iterato
 
 
 def count_shard(words: int, memory: int, arrived: Iterable[tuple[int, bytes]]) -> Iterator[ShardCount]:
-    """The content of a shard, each state once: how many at which depth, and how many per set of parts."""
+    """Count the distinct states of a shard, by depth and by the set of parts that found them."""
     visited = VisitedSet(words, 1, memory)
     arrivals = ShardIntake(visited)
     parts: NDArray[np.uint64] = np.zeros(0, np.uint64)
@@ -151,7 +151,7 @@ def count_shard(words: int, memory: int, arrived: Iterable[tuple[int, bytes]]) -
 
 @dataclass(frozen=True)
 class SplitSearch:
-    """The search before the parts start: its result, and the states that are divided, with their paths."""
+    """The search before the parts start, the states to be divided among the parts, and the paths to these states."""
 
     search: Search
     starts: Sequence[Start]
@@ -159,18 +159,18 @@ class SplitSearch:
 
     @property
     def depth(self) -> int:
-        """The depth of the starts."""
+        """The depth of the states to be divided."""
         return self.search.result.depth
 
     @property
     def is_all(self) -> bool:
-        """Whether nothing is left to search."""
+        """Whether the search is complete without any part."""
         result = self.search.result
         return result.stopped is not None or not result.frontier or result.depth == result.limits.depth
 
 
 def begin(prepared: Prepared, limits: Limits, split_depth: int | None) -> SplitSearch:
-    """Find the initial states, or those at the split depth (None: the first depth with enough states)."""
+    """Search for the states to be divided: those at the split depth (None: the first depth with enough states)."""
     depths = [depth for depth in (limits.depth, split_depth) if depth is not None]
     enough = ENOUGH_STARTS if split_depth is None else None
     search = Search(prepared(replace(limits, depth=min(depths, default=None)), enough))
@@ -192,7 +192,7 @@ def explore_parts(
     split_depth: int | None,
     report: Callable[[Progress], None],
 ) -> tuple[Exploration, SparkSummary]:
-    """Search by parts."""
+    """Search by parts; return the merged result, and how the search was divided. Raises UsageError."""
     began, clock = time.monotonic(), time.time()
     beginning = begin(prepared, limits, split_depth)
     search, result = beginning.search, beginning.search.result
@@ -280,14 +280,14 @@ def _overlap(parts: int, counted: Sequence[ShardCount]) -> Overlap:
 
 
 class Merge:
-    """Merges the result before the parts started with that of each part."""
+    """Merges the result of the search before the parts with the results of the parts."""
 
     def __init__(self, beginning: SplitSearch, count_all: bool) -> None:
         self.beginning = beginning
         self.count_all = count_all
 
     def merged(self, answers: Mapping[int, PartResult], stopped: str | None) -> Exploration:
-        """One exploration; counts are sums over the parts."""
+        """The merged exploration; counts are sums. `stopped` says why parts without a result ended, if any did."""
         result, instance = self.beginning.search.result, self.beginning.search.context.instance
         parts = [exploration_of(answer.record, instance, result.limits) for _, answer in sorted(answers.items())]
         first = self.beginning.depth
@@ -327,7 +327,7 @@ class Merge:
         return Findings(found, permitted, erred)
 
     def _errors(self, declared: Mapping[str, Findings], found: Findings) -> Findings | None:
-        """What leaves the declaration, as a single search would have found it."""
+        """The findings of `in_range`, as a single search would report them; None if there are none."""
         steps = found.erred
         decided = [one.found.path.depth for one in declared.values() if one.found.path]
         if not self.count_all and declared and len(decided) == len(declared):
@@ -349,11 +349,11 @@ class Merge:
         return Finding(before.count + sum(one.count for one in found), least)
 
     def _whole(self, witness: StepPath) -> StepPath:
-        """A path of a part, extended to start in the initial state."""
+        """Extend a path of a part backwards to an initial state."""
         path = self.beginning.paths[witness.initial]
         return StepPath(path.initial, path.steps + witness.steps)
 
 
 def _until(finding: Finding, depth: int) -> Finding:
-    """The finding, if its first occurrence is at most at this depth."""
+    """The finding, if its path has at most this length; otherwise an empty finding."""
     return finding if finding.path is None or finding.path.depth <= depth else Finding()

@@ -16,7 +16,7 @@ ENGINE = "spark"
 
 @dataclass(frozen=True)
 class SparkRequest:
-    """How a search is divided (and at which depth, if given), on which Spark, and where its checkpoints are."""
+    """The options of a search on Spark: mode, split depth (None: chosen by the search), session, checkpoint folder."""
 
     mode: Mode
     split_depth: int | None
@@ -25,6 +25,6 @@ class SparkRequest:
 
     @property
     def words(self) -> str:
-        """The end of a command that asks the same question of any Spark."""
+        """The options with which a printed command repeats this search on any Spark."""
         split = "" if self.split_depth is None else f" --split-depth {self.split_depth}"
         return f" --engine {ENGINE}{split}{' --spark-mode search' if self.mode is Mode.SEARCH else ''}"

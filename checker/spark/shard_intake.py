@@ -1,7 +1,7 @@
 """Decodes Arrow batches into a shard's visited set.
 
 In:  blobs, from any machine.
-Out: a visited set with their states, each once.
+Out: a visited set that contains each of their states once.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from isrcheck.checker.spark.blobs import Blob
 
 ROOM = 1 << 15
 PARENT, STEP = "parent", "step"
-"""Columns: the number of the predecessor in its level, and the number of the step from it."""
+"""Columns of a blob: the number of a state's predecessor in its level, and the number of the step from there."""
 
 
 class ShardIntake:
@@ -26,7 +26,7 @@ class ShardIntake:
         self.batch.steps[:] = 0
 
     def take(self, blob: Blob) -> None:
-        """Insert the states of a blob, in order. Raises Full."""
+        """Insert the states of a blob, in order. Raises Full if the memory limit is reached."""
         words, batch = self.visited.words, self.batch
         for low in range(0, blob.size, ROOM):
             size = min(ROOM, blob.size - low)

@@ -1,6 +1,6 @@
-"""The sending side of the shuffle: states by shard, in blobs of moderate size.
+"""The sending side of the shuffle: sorts states by shard, and packs them into blobs of moderate size.
 
-In:  states, with columns that belong to them.
+In:  packed states, and columns with one number per state.
 Out: (shard, blob) pairs, for Spark to move.
 """
 
@@ -28,10 +28,10 @@ Columns = Mapping[str, NDArray[Any]]
 
 
 class ShuffleWriter:
-    """Sorts states by shard. Within the blobs of a shard they keep their order."""
+    """Sorts states by shard. Within a shard, states keep their order."""
 
     def __init__(self, words: int, shards: int, room: int = ROOM, **about: int) -> None:
-        """Each blob carries the metadata `about`, and the number of earlier blobs for its shard."""
+        """Each blob carries `about` and its number within its shard as metadata; `room` is the size of the batch."""
         self.words = words
         self.shards = shards
         self.about = about
@@ -47,7 +47,7 @@ class ShuffleWriter:
         return self.lane.batch
 
     def send(self, count: int, columns: Columns) -> Iterator[tuple[int, bytes]]:
-        """Send the first states of the batch, except recent repetitions; yields full blobs."""
+        """Sort the first `count` states of the batch by shard, without recent duplicates; yield full blobs."""
         self.lane.sort(self.words, count, self.shards)
         rows = self.batch.states[: count * self.words].reshape(-1, self.words)
         for shard in range(self.shards):
@@ -59,7 +59,7 @@ class ShuffleWriter:
                     yield self._blob(shard)
 
     def send_all(self, states: NDArray[np.uint64], columns: Columns) -> Iterator[tuple[int, bytes]]:
-        """Send distinct, concatenated states; yields full blobs."""
+        """Sort any number of distinct, concatenated states by shard; yield full blobs."""
         room = len(self.batch.parents)
         for low in range(0, len(states) // self.words, room):
             part = states[low * self.words : (low + room) * self.words]
@@ -68,7 +68,7 @@ class ShuffleWriter:
             yield from self.send(size, {name: column[low : low + size] for name, column in columns.items()})
 
     def rest(self) -> Iterator[tuple[int, bytes]]:
-        """The blobs that are not full."""
+        """Yield the blobs that are not full; called last."""
         for shard, waiting in enumerate(self.waiting):
             if waiting:
                 yield self._blob(shard)

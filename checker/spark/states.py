@@ -1,7 +1,7 @@
-"""The visited states of a search on Spark: where its levels are, and queries about them.
+"""The visited states of a search on Spark, stored in Spark's partitions, and queries about them.
 
 In:  levels, in order.
-Out: counts, and the paths to states, which only Spark has.
+Out: the number of states, and the paths to states, which are fetched from Spark.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from isrcheck.checker.spark.runtime.task_statistics import run_job
 
 @dataclass
 class StoredLevel:
-    """A level: its states in order, chunk by chunk, the size of each chunk, and how many states each step
+    """A level: its states in order, by chunk; the size of each chunk; the number of states that each step
     discovered."""
 
     ordered: Pairs
@@ -32,7 +32,7 @@ class StoredLevel:
 
     @property
     def offsets(self) -> tuple[int, ...]:
-        """The number at which each chunk begins, and the end of the last one."""
+        """The number of the first state of each chunk, then the size of the level."""
         return (0, *accumulate(self.chunks))
 
     @property
@@ -42,9 +42,9 @@ class StoredLevel:
 
 
 class PartitionedStates:
-    """The states of a search in Spark's partitions: by level, in order; and by shard, in no particular order.
+    """The visited states in Spark's partitions, stored twice: by level, in order; and by shard, in no order.
 
-    The number of a state is its place in breadth-first order.
+    The number of a state is its position in breadth-first order.
     """
 
     def __init__(self, session: Session, words: int) -> None:
@@ -56,7 +56,7 @@ class PartitionedStates:
         self.firsts = [0]
 
     def append(self, level: StoredLevel, by_shard: Iterable[Pairs]) -> None:
-        """Add a level; and by shard, the states that are not there by shard yet."""
+        """Add a level, and RDDs with the states, by shard, that are not in `by_shard` yet."""
         self.levels.append(level)
         self.by_shard += by_shard
         self.firsts.append(self.firsts[-1] + level.size)
@@ -68,11 +68,11 @@ class PartitionedStates:
 
     @property
     def bytes_used(self) -> int:
-        """The memory in use: each state is stored in order and by shard, with predecessor and step."""
+        """The memory in use, in bytes: each state is stored twice, each time with predecessor and step."""
         return self.count * (16 * self.words + 16)
 
     def found_by(self, first: int, steps: int) -> NDArray[np.int64]:
-        """How many states each step has discovered; the `first` ones are the starts."""
+        """The number of states that each step discovered; the `first` start states do not count."""
         assert not self.levels or first == self.levels[0].size, "the search starts from a level"
         found = np.zeros(steps, np.int64)
         for level in self.levels[1:]:
@@ -81,7 +81,7 @@ class PartitionedStates:
         return found
 
     def find_paths(self, numbers: Iterable[int]) -> None:
-        """Fetch the paths to these states together: when they are needed, Spark may be lost.
+        """Fetch the paths to these states and keep them, in case Spark is lost later.
 
         Raises SparkLostError.
         """
@@ -102,12 +102,12 @@ class PartitionedStates:
         self.paths |= {number: (start, steps[number][::-1]) for number, start in at.items()}
 
     def path(self, number: int) -> tuple[int, list[int]]:
-        """The initial state (its number) and the numbers of the steps from it to a state."""
+        """The position of the initial state, and the numbers of the steps, of the path to a state."""
         self.find_paths([number])
         return self.paths[number]
 
     def state(self, number: int) -> NDArray[np.uint64]:
-        """The words of a state."""
+        """The packed 64-bit words of a state. Raises SparkLostError."""
         depth = self._depth(number)
         place = number - self.firsts[depth]
         return np.frombuffer(self._links(depth, [place])[place][2], np.uint64)

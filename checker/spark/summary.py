@@ -1,7 +1,7 @@
-"""How a search was divided among Spark's executors: what a report says beside the result.
+"""How a search was divided among Spark's executors, for reports.
 
-In:  figures of checker/spark.
-Out: a `SparkSummary`. Nothing here needs Spark.
+In:  settings and counts of a search on Spark.
+Out: a `SparkSummary`, its lines in a report, and its JSON object. Nothing here needs Spark.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class Mode(StrEnum):
 
 @dataclass(frozen=True)
 class Overlap:
-    """How many states several parts found: for each set of parts, as bits, the states that exactly these found.
+    """Which parts found the same states: for each set of parts, as bits, how many states exactly this set found.
 
     States that were found before the parts started, and by no part, belong to the empty set.
     """
@@ -31,21 +31,21 @@ class Overlap:
 
     @property
     def by_one(self) -> int:
-        """States that exactly one part found."""
+        """The number of states that exactly one part found."""
         return sum(count for parts, count in self.states_by_parts.items() if parts.bit_count() == 1)
 
     @property
     def by_several(self) -> int:
-        """States that more than one part found."""
+        """The number of states that more than one part found."""
         return sum(count for parts, count in self.states_by_parts.items() if parts.bit_count() > 1)
 
     @property
     def found(self) -> int:
-        """States, counted once for each part that found them."""
+        """The number of states, counted once for each part that found them."""
         return sum(count * parts.bit_count() for parts, count in self.states_by_parts.items())
 
     def between(self, one: int, other: int) -> int:
-        """States that both of two parts found."""
+        """The number of states that the two parts `one` and `other` both found."""
         both = 1 << one | 1 << other
         return sum(count for parts, count in self.states_by_parts.items() if parts & both == both)
 
@@ -54,10 +54,10 @@ class Overlap:
 class SparkSummary:
     """One search on Spark: how it was divided, on how many cores, and how long Spark took to start.
 
-    In mode PARTS: the number of starts, their depth, the number of parts, and how many of these came to their end; the
-    overlap is known if all did. In mode SEARCH, `parts` counts the shards, `shuffled` the bytes of successors that
-    moved between them, and `taken_up` is the depth of the checkpoint that the search continued from. `lost` says what
-    Spark lost, if anything.
+    In mode PARTS, the `starts` states at `split_depth` were divided into `parts` parts, of which `ended` were searched
+    to their end; `overlap` is known if all were. In mode SEARCH, `parts` counts the shards, `shuffled` the bytes of
+    successors that moved between them, and `taken_up` is the depth of the checkpoint from which the search continued.
+    `lost` is the message about a failure of Spark, if there was one.
     """
 
     mode: Mode
@@ -75,7 +75,7 @@ class SparkSummary:
 
     @property
     def parts_overlap(self) -> bool:
-        """Whether counts may include states of several parts."""
+        """Whether counts may include a state several times, once for each part."""
         return self.mode is Mode.PARTS and self.parts > 1
 
 
@@ -84,8 +84,8 @@ FEW_STATES = 100_000_000
 
 
 def spread_lines(spread: SparkSummary, states: int) -> list[str]:
-    """The lines of a report, for a search with this many distinct states."""
-    small = ["one process is faster with so few states, or as long as its memory holds them: README.md, On Spark"]
+    """The lines about Spark in the report of a search that found `states` distinct states."""
+    small = ["with so few states, one process is faster if its memory is sufficient: README.md, On Spark"]
     return _spread_lines(spread) + (small if states < FEW_STATES else [])
 
 
@@ -101,16 +101,16 @@ def _spread_lines(spread: SparkSummary) -> list[str]:
     what = "initial states" if spread.split_depth == 0 else f"states at depth {spread.split_depth}"
     lines = [f"{where}; {spread.starts:,} {what} in {spread.parts} parts, {spread.ended} of them searched to their end"]
     if spread.ended < spread.parts:
-        lines.append("in the parts that were cut short there may be a shorter counterexample than one that was found")
+        lines.append("a part that was cut short may contain a shorter counterexample than those that were found")
     overlap = spread.overlap
     if overlap is None:
-        return [*lines, "overlap unknown: states, successors and actions are counted as often as parts found them"]
+        return [*lines, "overlap unknown: states, successors and actions are counted once per part that found them"]
     distinct = overlap.by_one + overlap.by_several
     share = overlap.by_several / max(1, distinct)
     return [
         *lines,
         f"overlap {share:.0%}: the parts found {overlap.found:,} states, {distinct:,} different ones,"
-        f" {overlap.by_several:,} of them more than once; successors and actions count as often as parts took them",
+        f" {overlap.by_several:,} of them more than once; successors and actions are counted once per part",
     ]
 
 

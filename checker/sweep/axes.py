@@ -1,11 +1,11 @@
 """The configurations of a sweep: from `--vary KEY=V1,V2` to every combination of the values.
 
 In:  `Options` (checker/command/options.py).
-Out: a `Sweep`: each combination with its instance of the model, or with the reason why there is none.
+Out: a `Sweep`: each combination with its instance of the model, or with the reason why the model refuses it.
 
 A key is an entry or a switch of the model, in the model's spelling or in Kafka's; a Kafka key that the model represents
-by another entry (checker/kafka_config/cluster_plan.py); or `protocol`. A value that is impossible by itself is bad
-input; a combination of values that contradict each other is a row of the table that says so.
+by another entry (checker/kafka_config/cluster_plan.py); or `protocol`. A value that is invalid by itself is bad input;
+a combination of contradictory values becomes a row of the table with the reason.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ from isrcheck.models.messages.errors import UsageError
 from isrcheck.models.settings import entry_of, model_of, protocol_of, swaps_of
 
 MOST_ROWS = 10_000
-"""More combinations are refused: nobody reads such a table."""
+"""The most combinations of a sweep, because nobody reads a longer table."""
 
 PROTOCOL = "protocol"
 
 
 @dataclass(frozen=True)
 class Axis:
-    """A varied key as it was written, and the entry of the model that it sets (None: the protocol).
+    """A varied key as typed, and the entry of the model that the key sets (None: the protocol).
 
-    `values` maps each value as it is shown to its number, or to the name of the protocol.
+    `values` maps the text of each value to its number in the model, or to the name of the protocol.
     """
 
     key: str
@@ -45,7 +45,7 @@ class Axis:
 
 @dataclass(frozen=True)
 class Combination:
-    """One combination of values as they are shown, with its instance, or with the reason why the model refuses it."""
+    """One combination of values (their texts by key), with its instance, or with the reason for its refusal."""
 
     varied: Mapping[str, str]
     instance: Instance | None
@@ -59,7 +59,7 @@ class Combination:
 
 @dataclass(frozen=True)
 class Sweep:
-    """Every combination of the values; the last key changes fastest."""
+    """A model, its varied keys, and every combination of their values; the last key changes fastest."""
 
     target: str
     model: Model
@@ -68,12 +68,12 @@ class Sweep:
 
     @property
     def instances(self) -> list[Instance]:
-        """The instances of all combinations that have one."""
+        """The instances of the combinations that the model accepts."""
         return [row.instance for row in self.rows if row.instance is not None]
 
 
 def read_sweep(options: Options) -> Sweep:
-    """Read the keys and values of `--vary` and build every combination. Raises UsageError."""
+    """Read the keys and values of `--vary`, and build every combination. Raises UsageError."""
     assert options.target is not None
     model, named = model_of(options)
     given, swaps = values_of(model, options), swaps_of(options)
@@ -82,7 +82,7 @@ def read_sweep(options: Options) -> Sweep:
     _refuse_twice(axes, given, protocol)
     count = prod(len(axis.values) for axis in axes)
     if count > MOST_ROWS:
-        raise UsageError(f"--vary asks for {count:,} combinations, more than {MOST_ROWS:,}; leave values out")
+        raise UsageError(f"--vary gives {count:,} combinations, more than {MOST_ROWS:,}; give fewer values")
     if protocol is None and model.name == SWEPT:
         protocol = NEWEST_MODELLED
     rows = []
@@ -102,7 +102,7 @@ def read_sweep(options: Options) -> Sweep:
 
 
 def refused_throughout(why: str) -> str:
-    """The message if no combination can be searched; `why` is the reason for the first one."""
+    """Return the message if no combination can be searched; `why` is the reason for the first combination."""
     return f"no combination of a sweep can be searched: {why}"
 
 
@@ -124,7 +124,7 @@ def _axis(model: Model, text: str) -> Axis:
 
 
 def _entry(model: Model, key: str) -> str | None:
-    """The entry that a key sets; None for the protocol."""
+    """Return the model's entry that a key sets; None for the protocol. Raises UsageError."""
     if key == PROTOCOL:
         return None
     if _is_of_kafka(model, key):
@@ -141,7 +141,7 @@ def _is_of_kafka(model: Model, key: str) -> bool:
 
 
 def _value(model: Model, key: str, entry: str | None, text: str) -> tuple[str, int | str]:
-    """A value as it is shown, and as the model represents it. Raises UsageError."""
+    """Return the text of a value for the table, and the value in the model. Raises UsageError."""
     if entry is None:
         return text, model.protocol(text).name
     declared = model.entries[entry]
@@ -162,8 +162,8 @@ def _refuse_twice(axes: tuple[Axis, ...], given: Mapping[str, int], protocol: st
     for axis in axes:
         if axis.entry in seen:
             other = seen[axis.entry]
-            twice = f"{axis.key} twice" if other == axis.key else f"{other} and {axis.key}, which are the same"
-            raise UsageError(f"--vary is given {twice}; write all values behind one of them")
+            twice = f"{axis.key} twice" if other == axis.key else f"{other} and {axis.key}, which mean the same"
+            raise UsageError(f"--vary is given for {twice}; write all values in one --vary")
         seen[axis.entry] = axis.key
         if axis.entry in given or (axis.entry is None and protocol is not None):
-            raise UsageError(f"{axis.key} is varied and also set; leave one of them out")
+            raise UsageError(f"{axis.key} is varied and also set; remove the --vary or the setting")

@@ -1,7 +1,7 @@
-"""A search of a sweep as plain data, which another process can carry out.
+"""A search of a sweep as plain data that can be sent to another process.
 
 In:  a combination of a sweep.
-Out: a `Case`, which consists of numbers and texts only.
+Out: a `Case`, which consists only of numbers and texts.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from isrcheck.checker.resources.limits import Limits
 
 @dataclass(frozen=True)
 class Case:
-    """One search: `position` is the number of its row, `target` the model's name on the command line."""
+    """One search: `position` is its row (from 0), `name` lists its varied values, `target` names the model."""
 
     position: int
     name: str

@@ -1,9 +1,9 @@
-"""The searches of a sweep: which ones are needed, and how one is carried out, in this process or in another.
+"""The searches of a sweep: determines which searches are needed, and runs a search in this or another process.
 
 In:  a `Sweep`; a `Case`.
-Out: the cases of a sweep; a `Record` of a search as an object of JSON, from which its `Exploration` can be rebuilt.
+Out: the cases of a sweep; the `Record` of a search, a JSON object from which its `Exploration` can be rebuilt.
 
-`run_cases_here` runs the cases one after the other in this process; checker/sweep/on_spark.py runs them on executors.
+`run_cases_here` runs the cases one after another in this process; checker/sweep/on_spark.py runs them on executors.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ BAR = 20
 """The length of the progress bar in characters."""
 
 RunCases = Callable[[Sequence[Case]], Iterator[tuple[int, Record]]]
-"""Runs cases and yields the position and the record of each, in any order. It may raise KeyboardInterrupt, and its last
-record may be of an interrupted search."""
+"""A function that runs cases and yields the position and record of each, in any order. It may raise KeyboardInterrupt;
+the search of its last record may have been interrupted."""
 
 
 def cases_of(sweep: Sweep, options: Options) -> tuple[list[Case], dict[int, int]]:
-    """The cases to search, and for each row with an instance the position of the case that covers it.
+    """Return the cases to search, and for each row with an instance the position of its case.
 
     Rows with the same transition system share one case.
     """
@@ -70,13 +70,13 @@ def _case(position: int, name: str, sweep: Sweep, instance: Instance, options: O
 # ------------------------------------------------------------------------------------------------------------ search
 
 _KERNELS = Kernels()
-"""The kernels that a process keeps from one case to the next."""
+"""The compiled kernels, which a process reuses for later cases."""
 
 
 def search_case(case: Case, progress: ProgressLine | None = None, interrupts: Sequence[int] = ()) -> Record:
-    """Search one case. `interrupts` is not empty once Ctrl-C was pressed.
+    """Search one case and return its record. `interrupts` is not empty after Ctrl-C was pressed.
 
-    Raises UsageError if the model differs in this process.
+    Raises KeyboardInterrupt; UsageError if the model differs in this process.
     """
     instance = case.subject.instance()
     budget = Budget(case.seconds, case.memory)
@@ -98,7 +98,7 @@ def search_case(case: Case, progress: ProgressLine | None = None, interrupts: Se
 
 
 def is_current(record: Record, case: Case, budget: Budget) -> bool:
-    """Whether a record still belongs to the case: initial states may come from files that have changed since.
+    """Whether a record still belongs to the case: a file with initial states may have changed since the search.
 
     Raises Spent.
     """
@@ -110,7 +110,7 @@ def is_current(record: Record, case: Case, budget: Budget) -> bool:
 
 
 def bar(done: int, total: int) -> str:
-    """The progress of a sweep: a bar, and the number of the next case."""
+    """Return the progress of a sweep as text: a bar, and the number of the next case."""
     full = BAR * done // total
     return f"[{'#' * full}{'.' * (BAR - full)}] {min(done + 1, total)} of {total}"
 
@@ -118,8 +118,8 @@ def bar(done: int, total: int) -> str:
 def run_cases_here(
     progress: ProgressLine, interrupts: Sequence[int], total: int, budget: Budget = UNLIMITED
 ) -> RunCases:
-    """Runs the cases one after the other in this process, each with the remaining time; `total` includes the cases that
-    an earlier run has finished."""
+    """Return a function that runs cases one after another in this process, each with the remaining time. `total`
+    includes the cases that an earlier run has finished."""
 
     def run_cases(cases: Sequence[Case]) -> Iterator[tuple[int, Record]]:
         began = time.monotonic()

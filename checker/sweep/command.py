@@ -1,6 +1,6 @@
-"""`check sweep`: its options, and what runs it. Importing it needs nothing of the search.
+"""`check sweep`: declares the form and its options. This module does not import the search.
 
-In:  `Options`, and a session.
+In:  `Options`.
 Out: `FORM`.
 """
 
@@ -12,15 +12,15 @@ from isrcheck.checker.command.option import Option
 from isrcheck.models.messages.errors import UsageError
 
 SWEPT = "kafka"
-"""The model of a sweep that names none."""
+"""The model of a sweep if the command names no model."""
 
-NOT_SWEPT = f"{{typed}} does not go with {SWEEP}: the explorer searches a model there; leave it out"
+NOT_SWEPT = f"{{typed}} does not go with {SWEEP}, which searches one model explicitly; leave the option out"
 
 
 def _refuse(options: Options) -> None:
     if not options.own["vary"]:
         raise UsageError(
-            f"{SWEEP} varies nothing; say what, as in: check {SWEEP} --vary acks=0,1,all --vary min.insync.replicas=1,2"
+            f"{SWEEP} needs --vary, as in: check {SWEEP} --vary acks=0,1,all --vary min.insync.replicas=1,2"
         )
     if options.engine not in ("local", "spark"):
         raise UsageError(NOT_SWEPT.format(typed=f"--engine {options.engine}"))
@@ -46,13 +46,13 @@ FORM = Form(
         Option(
             name="--vary",
             metavar="KEY=V1,V2",
-            help="sweep: an entry, a switch, a key of Kafka's or `protocol`, and its values; give it once for each key",
+            help="sweep: an entry, a switch, a Kafka key or `protocol`, and its values; one --vary for each key",
             is_repeated=True,
         ),
     ),
     goes_with=f"--vary goes with {SWEEP}, as in: check {SWEEP} kafka --vary {{value}}",
     refusals=dict.fromkeys(
-        (*FILES, DESCRIBE), f"{{option}} does not go with {SWEEP}: the explorer searches a model there; leave it out"
+        (*FILES, DESCRIBE), f"{{option}} does not go with {SWEEP}, which searches one model; leave the option out"
     )
     | {"--prove": NOT_SWEPT},
     refuse=_refuse,

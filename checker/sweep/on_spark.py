@@ -1,6 +1,6 @@
 """Runs a sweep on Spark: each case is a task.
 
-In:  a session, the cases of a sweep. Out: the position and the record of each case, as its task ends.
+In:  a Spark session, the cases of a sweep. Out: the position and the record of each case, when its task ends.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from isrcheck.checker.sweep.cases import RunCases, bar, search_case
 
 
 def run_cases_on_spark(session: Session, progress: ProgressLine, total: int, budget: Budget) -> RunCases:
-    """Runs the cases on executors, each with the time that remains when it begins; `total` includes the cases that an
-    earlier run has finished. Raises SparkLostError."""
+    """Return a function that runs cases on executors, each with the time that remains when it begins. `total` includes
+    the cases that an earlier run has finished. The function raises SparkLostError."""
 
     def run_cases(cases: Sequence[Case]) -> Iterator[tuple[int, Record]]:
         require_same(session)

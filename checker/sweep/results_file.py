@@ -1,12 +1,12 @@
-"""The file in which a sweep keeps its results, so that the same command resumes an interrupted sweep.
+"""The file of a sweep's results, from which the same command resumes an interrupted sweep.
 
-In:  the description of a sweep as plain data; records, as searches end.
+In:  the description of a sweep as plain data; the record of each search when it ends.
 Out: the records of an earlier run of exactly this sweep; a line of JSON for each new record.
 
-The first line describes the sweep, and the name of the file is a digest of it: another model, other values or other
-limits have another file. Every line carries a digest of itself and the first line, so that a line of another sweep is
-never used. A file that is damaged, or that isrcheck did not write, is refused and left unchanged; only an incomplete
-last line is removed.
+The first line describes the sweep, and a digest of this line names the file: a sweep with another model, other values
+or other limits has another file. Every other line has a digest of itself and the first line, so that a line of another
+sweep is never used. A file that is damaged, or that isrcheck did not write, is refused and left unchanged; only an
+incomplete last line is removed.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ CURE = "move it away, or give another folder with --out DIR"
 
 
 def described(sweep: Sweep, cases: Sequence[Case]) -> dict[str, Any]:
-    """The description of a sweep: everything that its records depend on."""
+    """Return the description of a sweep: everything on which its records depend."""
     return {
         "isrcheck": "sweep",
         "model": sweep.target,
@@ -46,8 +46,8 @@ def described(sweep: Sweep, cases: Sequence[Case]) -> dict[str, Any]:
 
 
 class ResultsFile:
-    """The file of one sweep. `done` are the records that it held at the start, by position; `failure` is the first
-    write error, which is kept so that the results are still printed."""
+    """The results file of one sweep. `done` has the records of an earlier run, by position; `failure` is the message of
+    the first write error, which does not end the command. Raises UsageError if the file cannot be used."""
 
     def __init__(self, folder: Path, sweep: dict[str, Any], positions: Collection[int]) -> None:
         header = json.dumps(sweep).encode() + b"\n"
@@ -67,8 +67,8 @@ class ResultsFile:
             folder.mkdir(parents=True, exist_ok=True)
             number = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK, 0o666)
         except OSError as error:
-            why = "it is a symbolic link" if error.errno == errno.ELOOP else error.strerror
-            raise UsageError(f"{self.path}: results cannot be written there: {why}; {CURE}") from None
+            why = "the file is a symbolic link" if error.errno == errno.ELOOP else error.strerror
+            raise UsageError(f"{self.path}: results cannot be written to this file: {why}; {CURE}") from None
         file = os.fdopen(number, "r+b", buffering=0)
         if not stat.S_ISREG(os.fstat(number).st_mode):
             file.close()
@@ -78,7 +78,7 @@ class ResultsFile:
         except BlockingIOError:
             file.close()
             raise UsageError(
-                f"{self.path}: the same sweep is running; wait for it, or give another folder with --out DIR"
+                f"{self.path}: the same sweep is running; wait until it ends, or give another folder with --out DIR"
             ) from None
         except OSError:
             pass  # a file system without locks
@@ -94,7 +94,7 @@ class ResultsFile:
             return
         lines = content[:whole].splitlines(keepends=True)
         if not lines or lines[0] != header:
-            raise UsageError(f"{self.path}:1: these are not the results of this sweep; {CURE}")
+            raise UsageError(f"{self.path}:1: the file does not contain results of this sweep; {CURE}")
         for number, line in enumerate(lines[1:], 2):
             position, record = self._checked(number, line)
             if position not in positions or position in self.done:
@@ -121,7 +121,7 @@ class ResultsFile:
         return UsageError(f"{self.path}:{number}: damaged; delete the file to search again, or {CURE}")
 
     def keep(self, position: int, name: str, record: Record) -> None:
-        """Append a record."""
+        """Append the record of the case at `position`; a write error sets `failure`."""
         written = {"position": position, "configuration": name, "record": record}
         self._write(json.dumps({**written, "digest": self._digest(written)}).encode() + b"\n")
 

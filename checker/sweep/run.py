@@ -1,7 +1,7 @@
-"""`check sweep`: searches every configuration of a sweep, here or on Spark, and takes up what an earlier run has done.
+"""`check sweep`: searches every configuration of a sweep, here or on Spark, except those that an earlier run finished.
 
 In:  `Options`, and a session.
-Out: a `CommandResult`; what was found is a `Table`.
+Out: a `CommandResult` whose `found` is a `SweepTable`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def run(options: Options, session: SearchSession) -> CommandResult:
     results = ResultsFile(options.out, described(sweep, cases), frozenset(case.position for case in cases))
     if results.done:
         print(
-            f"taking up {escaped(str(results.path))}: {len(results.done)} of {len(cases)} searches are done",
+            f"resuming from {escaped(str(results.path))}: {len(results.done)} of {len(cases)} searches are done",
             file=sys.stderr,
         )
     progress = ProgressLine(naming.title(sweep.instances[0]))
@@ -39,7 +39,7 @@ def run(options: Options, session: SearchSession) -> CommandResult:
     try:
         if options.engine == "spark":
             from isrcheck.checker.spark.runtime.session import spark_session
-            from isrcheck.checker.sweep.on_spark import run_cases_on_spark  # here, for it needs Spark's packages
+            from isrcheck.checker.sweep.on_spark import run_cases_on_spark  # needs Spark's packages
 
             with spark_session(options.spark.session, progress.announce) as spark:
                 carry = run_cases_on_spark(spark, progress, len(cases), session.budget)

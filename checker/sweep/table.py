@@ -1,7 +1,7 @@
 """`check sweep`: a safety table over configurations, and the smallest configuration that fails.
 
 In:  a `Sweep` (checker/sweep/axes.py), a way to run its cases (checker/sweep/cases.py), and the file of results.
-Out: a `SweepTable`; text for a terminal, and the object that `--json` prints (documented in README.md).
+Out: a `SweepTable`; text for a terminal, and the object that `--json` prints (docs/json.md).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from isrcheck.models.language.model import Instance, Property
 from isrcheck.models.messages.errors import UsageError
 
 WIDTH = 120
-"""A wider table is printed in several parts, each of which begins with the varied values."""
+"""The greatest width of a table, in characters. A wider table is split; each part begins with the varied values."""
 
 NOT_SEARCHED = "not searched"
 NEVER_FAILS = (Word.HOLDS, Word.NO_VIOLATION, Word.NOT_APPLICABLE)
@@ -39,7 +39,7 @@ REST = "the rest"
 
 @dataclass
 class SweepRow:
-    """A row of the table: its combination and its run, or the reason why there is none and the verdict that follows."""
+    """A row of the table: its combination of values, its run (None: not searched, because of `why`), its verdict."""
 
     combination: Combination
     run: Run | None = None
@@ -49,7 +49,7 @@ class SweepRow:
 
 @dataclass(frozen=True)
 class FailingRow:
-    """A row with a failing property, and the verdict on the one that fails after the fewest steps."""
+    """A row with failing properties, and the verdict on the property that fails after the fewest steps."""
 
     found: SweepRow
     run: Run
@@ -57,7 +57,7 @@ class FailingRow:
 
     @property
     def size(self) -> tuple[int, int, int]:
-        """The order of size: the sum of the bounds, then the sum of the budgets, then the steps to the failure."""
+        """The size of the row: the sum of the bounds, the sum of the fault budgets, and the steps to the failure."""
         instance = self.run.exploration.instance
         values = dict(instance.configuration.items())
         entries = instance.model.entries.items()
@@ -67,13 +67,13 @@ class FailingRow:
 
     @property
     def command(self) -> str:
-        """The command that finds this failure alone."""
+        """The command that searches only this configuration, to the depth of the failure."""
         return command_of(self.run.command_words[1], self.run.exploration.instance, self.verdict.depth)
 
 
 @dataclass
 class SweepTable:
-    """All rows, in the order of the values; `resumed` counts the searches that an earlier run had finished."""
+    """All rows of a sweep, the path of its results file, and the number of searches that an earlier run finished."""
 
     sweep: Sweep
     rows: list[SweepRow]
@@ -83,12 +83,12 @@ class SweepTable:
 
     @property
     def runs(self) -> list[Run]:
-        """The runs of all rows that have one."""
+        """The runs of the rows that were searched."""
         return [found.run for found in self.rows if found.run is not None]
 
     @property
     def properties(self) -> list[Property]:
-        """The properties of the model, and `in_range` if a run breaks it."""
+        """The properties of the model, and `in_range` if a run violates it."""
         broken = [IN_RANGE] * any(verdict.prop is IN_RANGE for verdict in self.verdicts)
         return [*self.sweep.model.properties, *broken]
 
@@ -105,8 +105,7 @@ class SweepTable:
 
     @property
     def smallest(self) -> FailingRow | None:
-        """The smallest failing configuration; a violation counts before a permitted failure, and of several equally
-        small ones the first row."""
+        """The smallest configuration with a violation, or else with a permitted failure; None if none fails."""
         for word in (Word.VIOLATED, Word.PERMITTED):
             failing = [one for found in self.rows if (one := _failing(found, word)) is not None]
             if failing:
@@ -135,9 +134,9 @@ def search(
     traces: TraceWriter,
     budget: Budget = UNLIMITED,
 ) -> SweepTable:
-    """Run the cases that no earlier run has finished, and build the table; `answers` maps rows to their cases.
+    """Run the cases that no earlier run has finished, and build the table. `answers` maps rows to their cases.
 
-    Raises KeyboardInterrupt if no case was finished, and UsageError if the model refuses every case.
+    Raises KeyboardInterrupt if interrupted before the first result, and UsageError if the model refuses every case.
     """
     rows = [
         SweepRow(row, None, row.refusal, Word.NOT_APPLICABLE) if row.refusal else SweepRow(row) for row in sweep.rows
@@ -174,7 +173,8 @@ def search(
 
 
 def _current_records(results: ResultsFile, cases: Mapping[int, Case], budget: Budget) -> dict[int, Record]:
-    """The records of an earlier run that still belong to the cases, as far as there is time to check that."""
+    """Return the records of an earlier run that were checked before the time ran out. Raises UsageError if one of the
+    records does not belong to its case any more."""
     done: dict[int, Record] = {}
     for position, record in results.done.items():
         case = cases[position]
@@ -213,7 +213,7 @@ def _fill(found: SweepRow, case: Case, record: Record, traces: TraceWriter) -> N
 
 
 def cell(verdict: Verdict) -> str:
-    """A verdict as a cell of the table: short, and never more favourable than the verdict."""
+    """Return a verdict as the short text of a table cell."""
     text = verdict.word.value.removesuffix(" DEPTH")
     if verdict.depth is not None:
         text += f" {verdict.depth}"
@@ -227,8 +227,8 @@ def cell(verdict: Verdict) -> str:
 
 @dataclass
 class _Columns:
-    """The properties that have a column, that are the same in every row, that share the last column, and that only have
-    to be reached."""
+    """The properties with a column of their own, the names of those with the same cell in every row (by cell), those
+    that share the last column, and the reachable `sometimes` properties."""
 
     own: list[Property] = field(default_factory=list)
     same: dict[str, list[str]] = field(default_factory=dict)
@@ -258,7 +258,7 @@ def _columns(found: SweepTable) -> _Columns:
 
 
 def text(found: SweepTable) -> str:
-    """The text: the common settings, the table, the verdicts that all rows share, the smallest failure, the totals."""
+    """Return the results as text: common settings, table, verdicts that all rows share, smallest failure, totals."""
     columns = _columns(found)
     lines = [*_heading(found), "", *_table(found, columns), ""]
     lines += [f"in every row   {cell_text}: {', '.join(names)}" for cell_text, names in columns.same.items()]
@@ -293,7 +293,7 @@ def _swaps(instance: Instance) -> list[str]:
 
 
 def _table(found: SweepTable, columns: _Columns) -> list[str]:
-    """The lines of the table; a row without a run shows the reason instead of verdicts."""
+    """Return the lines of the table; a row without a run shows the reason instead of verdicts."""
     keys = [axis.key for axis in found.sweep.axes]
     varied = [[key, *(row.combination.varied[key] for row in found.rows)] for key in keys]
     every = _verdict_columns(found, columns)
@@ -317,7 +317,7 @@ def _table(found: SweepTable, columns: _Columns) -> list[str]:
 
 
 def _verdict_columns(found: SweepTable, columns: _Columns) -> list[list[str]]:
-    """The columns of verdicts: a heading, and a cell for each run."""
+    """Return the columns of verdicts: a heading, and a cell for each run."""
     every = [[_heading_of(prop), *(cell(verdict_on(run, prop)) for run in found.runs)] for prop in columns.own]
     if columns.rest:
         every.append([REST, *(_shared(run, columns.rest) for run in found.runs)])
@@ -329,7 +329,7 @@ def _heading_of(prop: Property) -> str:
 
 
 def _parts(columns: Sequence[list[str]], room: int) -> list[list[list[str]]]:
-    """The columns in groups that fit into the width."""
+    """Return the columns in groups that are at most `room` wide."""
     parts: list[list[list[str]]] = []
     left = 0
     for column in columns:
@@ -343,14 +343,14 @@ def _parts(columns: Sequence[list[str]], room: int) -> list[list[list[str]]]:
 
 
 def _headed(columns: Sequence[list[str]], count: int) -> tuple[list[str], int]:
-    """Columns as aligned lines, and how many of the lines are headings; `count` is the number of cells in a column."""
+    """Return columns as aligned lines, and the number of heading lines; `count` is the number of cells in a column."""
     height = max(map(len, columns)) - count
     filled = [[""] * (height + count - len(column)) + column for column in columns]
     return table(list(zip(*filled, strict=True))), height
 
 
 def _folded(column: list[str]) -> list[str]:
-    """A column whose heading is broken into lines no wider than the cells, or than the heading's longest word."""
+    """Return a column with its heading broken into lines that are as narrow as its cells and longest word allow."""
     words = re.findall(r"[^ ._]*[ ._]|[^ ._]+", column[0])
     width = max(map(len, [*words, *column[1:]]))
     lines = [""]
@@ -362,7 +362,7 @@ def _folded(column: list[str]) -> list[str]:
 
 
 def verdict_on(run: Run, prop: Property) -> Verdict:
-    """The verdict of a run on a property; a run that satisfies `in_range` has no explicit verdict on it."""
+    """Return the verdict of a run on a property, which may be `in_range`."""
     found = (verdict for verdict in run.verdicts if verdict.prop.name == prop.name)
     return next(found, None) or range_verdict(run.exploration)
 
@@ -375,7 +375,7 @@ def _shared(run: Run, rest: Sequence[Property]) -> str:
 
 
 def _sought(found: SweepTable, sought: Sequence[Property]) -> list[str]:
-    """How many `sometimes` properties were reached in every row, and which were not."""
+    """Return a line with the number of `sometimes` properties reached in every row, and the names of the others."""
     if not sought:
         return []
     missing = []
@@ -413,7 +413,7 @@ def _totals(found: SweepTable) -> list[str]:
     for word in (Word.NOT_APPLICABLE, Word.UNDECIDED):
         missing = [row for row in found.rows if row.run is None and row.word is word and row.why != NOT_SEARCHED]
         if missing:
-            parts.append(f"{len(missing):,} {word.value} (the model says why)")
+            parts.append(f"{len(missing):,} {word.value} (reasons in the table)")
     left = sum(row.why == NOT_SEARCHED for row in found.rows)
     if left:
         parts.append(f"{left:,} {NOT_SEARCHED}")
@@ -430,7 +430,7 @@ def _totals(found: SweepTable) -> list[str]:
 
 
 def verdict_line(found: SweepTable) -> str:
-    """The gravest verdict as one line, with the number of its configurations and the properties that caused it."""
+    """Return the gravest verdict as one line, with the number of configurations and the properties that have it."""
     word = found.word
     rows = [row for row in found.rows if row.word is word]
     every = [row for row in found.rows if row.word is not Word.NOT_APPLICABLE]
@@ -454,7 +454,7 @@ def verdict_line(found: SweepTable) -> str:
 
 
 def as_objects(found: SweepTable) -> dict[str, Any]:
-    """The object of `--json`."""
+    """Return the object for `--json`."""
     positions = {id(run): number for number, run in enumerate(found.runs)}
     smallest = found.smallest
     return {

@@ -200,7 +200,7 @@ class AndInverterGraph:
         return found
 
     def truths(self, literals: Iterable[int], truth: dict[int, bool], of_variable: Callable[[int], bool]) -> None:
-        """Evaluate the nodes in the cone of the literals, and add them to `truth`."""
+        """Evaluate all nodes in the literals' cone into `truth`; `of_variable` gives the value of a variable."""
         left, right = self.left, self.right
         for node in self.cone(literals, truth):
             a, b = left[node], right[node]

@@ -4,12 +4,11 @@ In:  an `Instance`, and limits.
 Out: a `BmcResult`: for each property the least of the shortest paths, and the depth to which everything was checked.
 
 The transition relation and the meaning of depth are those of checker/explicit/search.py: a property of states is judged
-in every state, a property of transitions on the last step. Two adjacent steps that do not touch what the other one
-reads or writes can be taken in either order; only the order of the model is considered, which is that of the least
-path.
+in every state, a property of transitions on the last step. Adjacent steps are independent if neither writes what the
+other reads or writes; of their two orders only the order of the model is considered, which is that of the least path.
 
-Leaving the declaration violates `in_range`, and no path continues after it. This constraint is added only from the
-depth on at which the first step leaves the declaration, so that it costs nothing for other models.
+A step that leaves a declared range violates `in_range`, and no path continues after it. This constraint is added only
+from the depth of the first such step on, so that it costs nothing for other models.
 """
 
 from __future__ import annotations
@@ -35,12 +34,12 @@ from isrcheck.models.language.model import Instance, Property
 from isrcheck.traces.format.erring import error_in_step, path_of, possible_steps
 
 WALKS = 5
-"""How many random walks try to show that there are paths of the next length."""
+"""How many random walks look for a path of the next length, before Z3 does."""
 
 
 @dataclass(frozen=True)
 class Errors:
-    """Where properties cannot be evaluated at a depth: as a literal, with the path that first showed one."""
+    """Range errors of properties at a depth: the literal that one occurs, and an assignment that shows one."""
 
     literal: int
     example: Values | None
@@ -48,13 +47,13 @@ class Errors:
 
 @dataclass(frozen=True)
 class Goal:
-    """Something to find: a violation, a permitted failure, or a state that is to be reached."""
+    """What the search looks for: a violation, a permitted failure, or a state that has to be reached."""
 
     prop: Property
     is_permitted: bool
 
     def literal(self, circuit: AndInverterGraph, said: tuple[int, int, int]) -> int:
-        """Whether the goal is found, given what the property says; never where it cannot be evaluated."""
+        """The literal of the goal, from the literals of its property; false where the property leaves a range."""
         holds, permitted, error = said
         if self.prop.kind is Kind.SOMETIMES:
             return circuit.both(holds, -error)
@@ -68,8 +67,8 @@ def ask_to_depth(
     only: Sequence[str] = (),
     report: Callable[[int, float, int], None] = lambda depth, seconds, nodes: None,
 ) -> BmcResult:
-    """Ask Z3 about every depth up to `limits.depth`."""
-    assert limits.depth is not None, "Z3 goes depth by depth: the caller says how far"
+    """Check every depth up to `limits.depth`, which must be given; `only` names the properties to check (none: all)."""
+    assert limits.depth is not None, "bounded model checking needs a depth limit"
     asking = _BoundedModelChecker(instance, limits, only, report)
     try:
         with telling_interrupts():
@@ -85,7 +84,7 @@ def ask_to_depth(
 
 
 class _BoundedModelChecker:
-    """One run through the depths."""
+    """One run of bounded model checking, depth by depth."""
 
     def __init__(
         self,
@@ -173,7 +172,7 @@ class _BoundedModelChecker:
         return bool(self.open) or not self.watched
 
     def _ask(self, depth: int, *, expands: bool) -> None:
-        """Find every open goal that can be found at this depth, and what leaves the declaration there or after it."""
+        """Find every open goal at this depth, and what leaves a declared range there or in the next step."""
         is_asked = expands and not self.errs
         error = self.circuit.both(self.unrolling.levels[depth].error, self.circuit.all(self.last_order))
         promises = [goal for goal in self.open if goal.prop.kind is not Kind.SOMETIMES]
@@ -193,10 +192,10 @@ class _BoundedModelChecker:
     def _find(
         self, depth: int, goals: list[Goal], solve: Callable[[int], Values | None], leaving: int = FALSE
     ) -> tuple[Errors, Values | None]:
-        """Find every goal that can be found at this depth, and the properties that cannot be evaluated there.
+        """Find every goal at this depth, and the properties whose evaluation leaves a declared range.
 
-        Returns where the latter are, with a path to one of them if there is one; and a path on which `leaving` is true,
-        if there is one. A separate query for that would take as long as all the others.
+        Returns these errors; and an assignment for a path on which `leaving` is true, if there is one: a separate query
+        for that path would take as long as all the others.
         """
         said = {goal: self._said(goal.prop, depth) for goal in goals}
         errors = {goal.prop: said[goal][2] for goal in goals if said[goal][2] != FALSE}
@@ -217,9 +216,7 @@ class _BoundedModelChecker:
                 return Errors(erring, example), path
             reached = [goal for goal, literal in sought.items() if found.holds(literal)]
             erred = [prop for prop, literal in errors.items() if found.holds(literal)]
-            assert reached or erred or found.holds(leaving), (
-                "Z3 answers with values for which nothing is true that was asked for"
-            )
+            assert reached or erred or found.holds(leaving), "the values that Z3 found satisfy no part of the query"
             if found.holds(leaving):
                 path, leaving = found, FALSE
             for prop in erred:
@@ -232,7 +229,7 @@ class _BoundedModelChecker:
                 least = self._least(goal, sought.pop(goal), depth, found)
                 self._finding(goal.prop, goal.is_permitted).path = least
 
-    # ------------------------------------------------------------------------------------- what leaves the declaration
+    # -------------------------------------------------------------------------------------------------- declared ranges
 
     def _erred(self, prop: Property) -> Finding:
         return self.result.findings[prop.name].erred
@@ -243,20 +240,20 @@ class _BoundedModelChecker:
         self._note_broken_range(path)
 
     def _note_broken_range(self, path: StepPath) -> None:
-        """Keep the least of several paths."""
+        """Note a path that leaves a declared range, if it is the least so far."""
         found = self.result.findings.setdefault(IN_RANGE.name, Findings()).found
         if found.path is None or path.order < found.path.order:
             found.count, found.path = 1, path
 
     def _find_least_error(self, depth: int, found: Sequence[Errors]) -> None:
-        """Find the least path to where a property cannot be evaluated, if the first one is at this depth."""
+        """Find the least path to a property that leaves a declared range, if the first such path has this depth."""
         for errors in found:
             broken = self.result.findings[IN_RANGE.name].found.path if errors.example is not None else None
             if errors.example is not None and broken is not None and broken.depth == depth:
                 self._note_broken_range(self._least_path([errors.literal], depth, errors.example))
 
     def _find_least_step(self, depth: int, error: int, found: Values) -> None:
-        """Find the least path to a step that leaves the declaration; from here on, paths exclude such steps."""
+        """Find the least path to a step that leaves a declared range; from here on, paths exclude such steps."""
         self.errs = True
         self.order = Order(self.relation, with_errors=True)
         if IN_RANGE.name in self.result.findings:
@@ -267,11 +264,11 @@ class _BoundedModelChecker:
             self._note_broken_range(StepPath(path.initial, (*path.steps, self._erring_step(path))))
 
     def _erring_step(self, path: StepPath) -> int:
-        """The first step that leaves the declaration at the end of a path."""
+        """The first step that leaves a declared range at the end of a path."""
         cells = path_of(self.instance, path.initial, path.steps).states[-1]
         found = (step.number for step in self.instance.steps if error_in_step(self.instance, cells, step) is not None)
         number = next(found, None)
-        assert number is not None, "Z3 says that a step leaves the declaration, and the reference does not see it"
+        assert number is not None, "Z3 found a step that leaves a declared range, and the reference found none"
         return number
 
     # ------------------------------------------------------------------------------------------------------------ paths
@@ -292,14 +289,14 @@ class _BoundedModelChecker:
         self.open.remove(goal)
 
     def _hard(self, demanded: int) -> Values | None:
-        """A path on which a literal is true, or None; for queries that need much search."""
+        """An assignment in which the literal is true, or None; for hard queries. Raises UndecidedError."""
         answer, values = once(self.circuit, [*self.behaviour, demanded], self.deadline)
         if not answer.is_known:
             raise UndecidedError(answer)
         return values
 
     def _easy(self, *demanded: int) -> Values | None:
-        """The same, for queries that leave little to search."""
+        """An assignment in which all literals are true, or None; for easy queries. Raises UndecidedError."""
         self.solver.add(*self.behaviour[self.added :])
         self.added = len(self.behaviour)
         answer = self.solver.check(*demanded)
@@ -317,7 +314,7 @@ class _BoundedModelChecker:
         return self._least_path([literal, *([] if goal.prop.of_steps else self.last_order)], depth, found)
 
     def _least_path(self, demanded: list[int], depth: int, found: Values) -> StepPath:
-        """The least path on which all these literals are true; `found` is one such path."""
+        """The least path on which all these literals are true; `found` is the assignment for one such path."""
         places = [self.unrolling.initial, *(level.taken for level in self.unrolling.levels[:depth])]
         # Usually this path is the least one already; one query confirms it.
         less = FALSE
@@ -344,7 +341,7 @@ class _BoundedModelChecker:
 class Order:
     """Which adjacent steps are independent: neither writes what the other one reads or writes.
 
-    With `with_errors`, what decides whether a step leaves the declaration counts as read, too.
+    With `with_errors`, cells that decide whether a step leaves a declared range count as read, too.
     """
 
     def __init__(self, relation: TransitionRelation, *, with_errors: bool) -> None:
@@ -376,7 +373,7 @@ class Order:
 def _touched(
     relation: TransitionRelation, decisive: Sequence[int], after: Sequence[Value], owner: dict[int, int]
 ) -> tuple[int, int]:
-    """The cells that a step reads and writes, as bits. A cell that it may leave unchanged counts as read."""
+    """The cells that a step reads and writes, as bits. A cell that the step may leave unchanged counts as read."""
     relation.circuit.budget.look()
     reads, writes, roots = 0, 0, [*decisive]
     for cell, (old, new) in enumerate(zip(relation.before, after, strict=True)):

@@ -1,8 +1,8 @@
 """Symbolic evaluation of the modelling language: the result of a function in all states at once.
 
 In:  an `Instance`, a state whose cells are variables or formulas, and a step or a property.
-Out: for a step, whether it is enabled, whether it leaves the declaration, and the state after it; for a property, its
-     truth.
+Out: for a step, whether it is enabled, whether it leaves a declared range, and the state after it; for a property,
+     its truth.
 
 There is one method per syntax node, for the closed list of models/language/syntax.py, with the meaning of
 models/run.py. The parameters of a step are plain values. If a branch condition is unknown, both sides are evaluated and
@@ -28,16 +28,16 @@ SIGN = {ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", 
 
 
 class UnsupportedError(UsageError):
-    """The symbolic engine does not support a construct; the message says which one, and where."""
+    """The symbolic engine does not support a construct; the message says which construct, and where it is."""
 
 
 class Evaluator(SymbolicExecution):
-    """Evaluates functions of one instance. `error` collects where the model leaves its declaration."""
+    """Evaluates functions of one instance. `error` is the condition under which an index or value leaves its range."""
 
     # ------------------------------------------------------------------------------------------- steps and properties
 
     def take(self, before: Sequence[Value], step: Step) -> tuple[int, int, list[Value]]:
-        """Whether a step is enabled, whether it leaves the declaration, and the cells after it."""
+        """Whether a step is enabled, whether it leaves a declared range, and the cells after it."""
         choices = self.instance.argument_ranges[step.action_index]
         arguments = [choice.argument(ordinal) for choice, ordinal in zip(choices, step.ordinals, strict=True)]
         return self.act(before, self.instance.function(step.action_index), arguments)
@@ -45,7 +45,7 @@ class Evaluator(SymbolicExecution):
     def act(
         self, before: Sequence[Value], function: Function | None, arguments: Sequence[Value]
     ) -> tuple[int, int, list[Value]]:
-        """The same for one alternative of an action, with arguments that may be symbolic."""
+        """Evaluate one alternative of an action, with arguments that may be symbolic; the result is that of `take`."""
         state = SymbolicState(list(before))
         self.alive = TRUE if function is not None else FALSE
         self.error = FALSE
@@ -56,7 +56,7 @@ class Evaluator(SymbolicExecution):
     def ask(
         self, function: Function, states: Sequence[Sequence[Value]], taken: Mapping[int, int] | None = None
     ) -> tuple[int, int]:
-        """The truth of a property of one state or two, and whether its evaluation leaves the declaration.
+        """The truth of a property of one state or two, and whether its evaluation leaves a declared range.
 
         `taken` gives for each action, by position, whether it was taken.
         """
@@ -70,7 +70,7 @@ class Evaluator(SymbolicExecution):
     def property(
         self, prop: Property, states: Sequence[Sequence[Value]], taken: Mapping[int, int] | None = None
     ) -> tuple[int, int, int]:
-        """Whether a property holds, whether its failure is permitted, whether its evaluation leaves the declaration."""
+        """Whether a property holds, whether its failure is permitted, whether evaluating it leaves a declared range."""
         holds, error = self.ask(prop.function, states, taken)
         if prop.permitted is None:
             return holds, FALSE, error
@@ -144,7 +144,7 @@ class Evaluator(SymbolicExecution):
             self.store(*self._cell(target), value)
 
     def _statement_If(self, statement: ast.If) -> None:
-        """Execute all branches, and merge their results, the last two first."""
+        """Execute all branches of an `if` statement, and merge their results, the last two first."""
         frame = self.frame
         branch, states = frame.branch, list(frame.states.values())
         tests, otherwise = branches(statement)
@@ -214,7 +214,7 @@ class Evaluator(SymbolicExecution):
         self.give(self.value(statement.value))
 
     def give(self, value: Value) -> None:
-        """Return a value from here."""
+        """Return a value from the current function, under the current path condition."""
         frame = self.frame
         frame.result = value if frame.returned == FALSE else self.choose(frame.returned, frame.result, value)
         frame.returned = self.circuit.either(frame.returned, frame.branch)
@@ -232,7 +232,7 @@ class Evaluator(SymbolicExecution):
     # ---------------------------------------------------------------------------------------------------- expressions
 
     def value(self, expression: ast.expr) -> Value:
-        """The value of an expression at this point."""
+        """The value of an expression at the current point."""
         return self._method("value", expression)(expression)
 
     def _value_Constant(self, expression: ast.Constant) -> Value:
@@ -377,7 +377,7 @@ class Evaluator(SymbolicExecution):
     # ---------------------------------------------------------------------------------------- folds, ranges and cells
 
     def fold(self, call: ast.Call) -> Value:
-        """all, any or sum over a generator; elements after the one that decides are not evaluated."""
+        """Evaluate all, any or sum over a generator; elements after the deciding one are not evaluated."""
         assert isinstance(call.func, ast.Name)
         generator = call.args[0]
         assert isinstance(generator, ast.GeneratorExp)
@@ -423,7 +423,7 @@ class Evaluator(SymbolicExecution):
         undecided: int,
         go_on: Callable[[int], None],
     ) -> None:
-        """Evaluate the filters of a generator in order, and continue where they all hold."""
+        """Evaluate the filters of a generator in order; call `go_on` with the condition that all of them hold."""
         for one in filters:
             self.frame.branch = self.circuit.all([branch, undecided, condition])
             if self.frame.branch == FALSE:
@@ -433,7 +433,7 @@ class Evaluator(SymbolicExecution):
             go_on(condition)
 
     def range(self, call: ast.Call) -> Iterable[Value]:
-        """The elements of a loop."""
+        """The values of a loop variable."""
         return range(*(self.size(argument) for argument in call.args))
 
     def size(self, expression: ast.expr) -> int:

@@ -1,7 +1,7 @@
 """Linear arithmetic over unbounded integers, for logs of every length.
 
 In:  integers, and `LinearInteger`: sums of variables and a constant.
-Out: the same; comparisons are variables of the and-inverter graph, each of which stands for a formula over integers.
+Out: the same types; comparisons are variables of the and-inverter graph, each of which represents a formula.
 
 The interface is that of checker/symbolic/one_hot_integers.py, so that checker/symbolic/evaluator.py works with either.
 A choice between two numbers is a new variable with a definition; Z3 gets the definitions of the variables that occur in
@@ -147,7 +147,7 @@ class LinearArithmetic:
         return left == right if sign == "==" else left <= right
 
     def defining(self, node: int) -> list[int]:
-        """The definitions of the numbers in a variable of the graph."""
+        """The definitions of the numbers in the formula of a variable of the graph."""
         if node not in self._atoms:
             return []
         return [literal for variable, _ in self._atoms[node][1].terms for literal in self.definitions[variable]]

@@ -1,10 +1,10 @@
 """One-hot integers: numbers of finite ranges, as a map from each possible value to the literal that selects it.
 
 In:  integers, and `OneHotInteger`.
-Out: the same; sums, comparisons and choices become Boolean formulas over the possible values.
+Out: the same types; sums, comparisons and choices become Boolean formulas over the possible values.
 
-Exactly one literal of a number is true, wherever the number has a value. The other arithmetic, over unbounded integers,
-is checker/symbolic/linear_integers.py; checker/symbolic/evaluator.py works with either.
+Exactly one literal of a number is true, wherever the number has a value. The alternative, for unbounded integers, is
+checker/symbolic/linear_integers.py; checker/symbolic/evaluator.py works with either.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ COMPARE: Mapping[str, Callable[[Any, Any], Any]] = {
 
 
 class OneHotInteger:
-    """A number that depends on variables: for each possible value the literal that says it has this value."""
+    """A number that depends on variables: for each possible value, the literal that the number has this value."""
 
     __slots__ = ("of",)
 
@@ -53,7 +53,7 @@ class OneHotArithmetic:
         self.circuit = circuit
 
     def number(self, low: int, high: int) -> Number:
-        """A new number between low and high, inclusive; two values take one variable, more take one each."""
+        """A new number between low and high, inclusive; two values need one variable, more values one variable each."""
         if low == high:
             return low
         if high == low + 1:
@@ -86,7 +86,7 @@ class OneHotArithmetic:
         return self.known(cases)
 
     def known(self, cases: dict[int, int]) -> Number:
-        """The number with these values, without the impossible ones."""
+        """The number with these cases (value: literal), without the impossible ones."""
         for value, literal in cases.items():
             if literal == TRUE:
                 return value

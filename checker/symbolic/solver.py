@@ -29,7 +29,7 @@ VERSION = z3.get_version_string()
 
 
 class Values:
-    """The values of literals after an answer YES; a variable that Z3 has not seen is false."""
+    """A satisfying assignment: the values of literals after an answer YES. Variables that Z3 has not seen are false."""
 
     def __init__(self, circuit: AndInverterGraph, variables: Callable[[int], bool]) -> None:
         self.circuit = circuit
@@ -66,19 +66,19 @@ def telling_interrupts() -> Iterator[None]:
 
 
 def listen(interrupts: Sequence[int]) -> None:
-    """Use this list of interrupts, because Python can drop the exception for Ctrl-C."""
+    """Treat Ctrl-C as pressed once this list has an entry: Python can drop the exception while Z3 runs."""
     _Interrupts.seen = interrupts
 
 
 class _Interrupts:
-    """The list that `listen` was given."""
+    """The list of interrupts that `listen` was given."""
 
     seen: Sequence[int] = ()
 
 
 @contextmanager
 def _watched(solver: z3.Solver, deadline: float) -> Iterator[threading.Event]:
-    """Interrupt a solver that uses too much memory, which the event then says, or that misses the deadline."""
+    """During the block, interrupt a solver that misses the deadline or exceeds the memory limit (the event is set)."""
     is_over, is_full = threading.Event(), threading.Event()
 
     def watch() -> None:
@@ -106,7 +106,7 @@ def _watched(solver: z3.Solver, deadline: float) -> Iterator[threading.Event]:
 def ask(
     question: Callable[[], z3.CheckSatResult], solver: z3.Solver, deadline: float, *, is_quick: bool = False
 ) -> Answer:
-    """Ask a solver, until the deadline (in the time of time.monotonic).
+    """Run a query until the deadline (in the time of time.monotonic).
 
     Ctrl-C always raises KeyboardInterrupt. Z3 handles the signal itself, and can lose it just before it answers; during
     a quick query Python handles it instead, after the answer.
@@ -156,13 +156,13 @@ STRATEGY = {"phase": "always_false", "restart": "geometric"}
 
 
 CLAUSES_AT_ONCE = 50_000
-"""Z3 reads this many in about half a second."""
+"""The number of clauses that Z3 reads in one call, which takes about half a second."""
 
 
 def once(
     circuit: AndInverterGraph, demanded: Iterable[int], deadline: float = float("inf")
 ) -> tuple[Answer, Values | None]:
-    """Whether all demanded literals can be true together."""
+    """Whether all demanded literals can be true together; for YES also a satisfying assignment."""
     literals = [literal for literal in dict.fromkeys(demanded) if literal != TRUE]
     if FALSE in literals:
         return Answer.NO, None
@@ -212,7 +212,7 @@ def _named(node: int) -> tuple[z3.Ast, z3.Ast]:
 class Solver:
     """Incremental queries about one and-inverter graph.
 
-    `arithmetic` gives the variables that stand for formulas over integers; None: there are none.
+    `arithmetic` defines the variables that represent formulas over integers; None: there are none.
     """
 
     def __init__(
@@ -290,7 +290,7 @@ class Solver:
         return {names[side.get_id()] for side in self.solver.unsat_core()}
 
     def values(self) -> Values:
-        """The values of the last answer, which was YES."""
+        """The values of the last answer, which must have been YES."""
         model = self.solver.model()
 
         def of(node: int) -> bool:

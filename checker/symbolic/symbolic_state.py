@@ -2,7 +2,7 @@
 
 In:  an `Instance`, an and-inverter graph, and an arithmetic (checker/symbolic/one_hot_integers.py or
      checker/symbolic/linear_integers.py).
-Out: the operations that checker/symbolic/evaluator.py evaluates the language with.
+Out: the operations on values and cells that checker/symbolic/evaluator.py uses.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from isrcheck.models.language.model import FieldLayout, Instance
 from isrcheck.models.language.syntax import Function
 
 Value = Any
-"""A plain number or truth value, a `Truth`, or a number of the arithmetic."""
+"""A plain number or truth value, a `Truth`, or a number of the arithmetic in use."""
 
 
 @dataclass(slots=True)
@@ -28,7 +28,7 @@ class SymbolicState:
 
 @dataclass(slots=True, eq=False)
 class Frame:
-    """A stack frame: the function, its locals, and what it has returned so far, under which condition."""
+    """A stack frame: the function, its locals, its `result`, and the condition (`returned`) that it has returned."""
 
     function: Function
     entry: int
@@ -43,7 +43,7 @@ class Frame:
 class SymbolicExecution:
     """Values and cells, and the path condition at each point of a function.
 
-    `alive` is the conjunction of the guards so far; `error` collects where the model leaves its declaration.
+    `alive` is the conjunction of the guards so far; `error` is the condition under which a declared range was left.
     """
 
     def __init__(self, instance: Instance, circuit: AndInverterGraph, arithmetic: Any) -> None:
@@ -56,17 +56,17 @@ class SymbolicExecution:
         self.error = FALSE
 
     def _here(self) -> int:
-        """The path condition of this point."""
+        """The path condition of the current point."""
         frame = self.frame
         return self.circuit.both(self.alive, self.circuit.both(frame.entry, frame.branch))
 
     def _demand(self, literal: int) -> None:
-        """Note where a requirement of the declaration is violated."""
+        """Add to `error` that a required literal is false here."""
         if literal != TRUE:
             self.error = self.circuit.either(self.error, self.circuit.both(self._here(), -literal))
 
     def _under(self, condition: int, question: Callable[[], Value]) -> Value:
-        """Evaluate `question` under a further condition."""
+        """Call `question` under a further path condition."""
         branch = self.frame.branch
         self.frame.branch = self.circuit.both(branch, condition)
         value = question()
@@ -147,7 +147,7 @@ class SymbolicExecution:
         return value
 
     def store(self, state: SymbolicState, place: FieldLayout, indices: Sequence[Value], value: Value) -> None:
-        """Write to a cell; the declaration is held against what is written."""
+        """Write to a cell; a value outside the cell's range is added to `error`."""
         targets = self.targets(place, indices)
         if place.field.values.is_flag and isinstance(value, bool | Truth):
             written = value
@@ -161,5 +161,5 @@ class SymbolicExecution:
 
 
 def as_truth(literal: int) -> Value:
-    """The truth value of a literal: plain where it is known."""
+    """The truth value of a literal: True or False if it is constant."""
     return literal == TRUE if literal in (TRUE, FALSE) else Truth(literal)

@@ -24,7 +24,7 @@ from isrcheck.models.run import Cells
 
 @dataclass(frozen=True)
 class Transition:
-    """One step: the variable that selects it, when it is enabled, where it leaves the declaration, and the cells
+    """One step: the variable that selects it, when it is enabled, when it leaves a declared range, and the cells
     after it."""
 
     step: Step
@@ -36,7 +36,7 @@ class Transition:
 
 @dataclass(frozen=True)
 class PropertyLiterals:
-    """A property: whether it holds, whether its failure is permitted, whether its evaluation leaves the declaration."""
+    """The literals of a property: it holds; its failure is permitted; its evaluation leaves a declared range."""
 
     prop: Property
     holds: int
@@ -48,7 +48,7 @@ class TransitionRelation:
     """The transition relation. `before` are the cells of a state, `after` those after the step that is taken.
 
     `one_value` says that every cell of `before` has a value, `one_step` that exactly one step is taken and that it is
-    enabled, `error` that some step leaves the declaration, `stays` that the step that is taken does not. A property of
+    enabled, `error` that some step leaves a declared range, `stays` that the taken step does not. A property of
     states refers to `before`, a property of transitions to both.
     """
 
@@ -89,7 +89,7 @@ class TransitionRelation:
         return taken
 
     def _after(self, cell: int) -> Value:
-        """A cell after the step that is taken; steps that write the same value share a case."""
+        """The symbolic value of a cell after the taken step; steps that write the same value share a case."""
         writers: dict[Value, int] = {}
         unwritten = TRUE
         for one in self.transitions:
@@ -102,7 +102,7 @@ class TransitionRelation:
         return self.one_of(sides)
 
     def one_of(self, sides: Sequence[tuple[int, Value]]) -> Value:
-        """The value whose literal is true; exactly one is."""
+        """The value whose literal is true, for pairs of which exactly one literal is true."""
         if len(sides) == 1:
             return sides[0][1]
         both, either = self.circuit.both, self.circuit.either
@@ -119,10 +119,10 @@ class TransitionRelation:
         return PropertyLiterals(prop, *self.evaluator.property(prop, states, self.taken))
 
     def _in_range(self) -> PropertyLiterals:
-        """Nothing leaves the declaration here: no step from this state, no property of it, and no property of a step
-        that is taken.
+        """The literals of `in_range`: no step from this state, no property of the state, and no property of the taken
+        step leaves a declared range.
 
-        `asking` are the properties whose evaluation can leave it.
+        Sets `asking` to the properties whose evaluation can leave a declared range.
         """
         circuit, known = self.circuit, self.properties
         every = [known[prop.name] if prop.name in known else self._ask(prop) for prop in self.instance.properties]
@@ -138,7 +138,7 @@ def _is_number(cell: Value) -> bool:
 
 
 def new_state(instance: Instance, arithmetic: Any) -> list[Value]:
-    """A state about which only the ranges of its cells are known."""
+    """A symbolic state whose cells may have any value of their ranges."""
     cells: list[Value] = []
     for place in instance.layouts.values():
         for _ in range(place.count):
@@ -150,7 +150,7 @@ def new_state(instance: Instance, arithmetic: Any) -> list[Value]:
 
 
 def plain_state(instance: Instance, cells: Cells) -> list[Value]:
-    """A concrete state in the form that the evaluator takes: flags as truth values."""
+    """The cells of a concrete state as values for the evaluator: flags become truth values."""
     values: list[Value] = []
     for place in instance.layouts.values():
         own = cells[place.offset : place.offset + place.count]
@@ -159,7 +159,7 @@ def plain_state(instance: Instance, cells: Cells) -> list[Value]:
 
 
 def ports(before: Sequence[Value], values: Sequence[Value]) -> dict[int, int]:
-    """The substitution that maps the variables of `before` so that its cells become `values`."""
+    """The substitution of variables that turns the cells of `before` into `values`."""
     images: dict[int, int] = {}
     for old, new in zip(before, values, strict=True):
         if isinstance(old, Truth):
@@ -173,7 +173,7 @@ def ports(before: Sequence[Value], values: Sequence[Value]) -> dict[int, int]:
 
 
 def replaced(value: Value, image: Callable[[int], int], known: Callable[[dict[int, int]], Value]) -> Value:
-    """A value whose literals are replaced."""
+    """A value with each literal replaced by its image; `known` makes a number from its cases."""
     if isinstance(value, Truth):
         return as_truth(image(value.literal))
     if isinstance(value, OneHotInteger):

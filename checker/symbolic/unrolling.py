@@ -3,8 +3,8 @@
 In:  a `TransitionRelation`.
 Out: an `Unrolling`: for each depth the literals of the properties, and the path of a satisfying assignment.
 
-State d+1 is the symbolic image of state d; only the step selectors are variables. Therefore what is known about the
-initial states, and about steps that cannot be enabled yet, is propagated.
+State d+1 is the symbolic image of state d; only the step selectors are variables. Therefore the values of initial
+states, and steps that cannot be enabled yet, are propagated as constants.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from isrcheck.models.language.model import Property
 
 @dataclass(frozen=True)
 class UnrolledLevel:
-    """One depth: the state, the step selectors, and the constraints on the step that is taken."""
+    """One depth: the state, the step selectors, the constraints on the taken step, and the literals of properties."""
 
     state: Sequence[Value]
     taken: Sequence[int]
@@ -118,7 +118,7 @@ class Unrolling:
         )
 
     def at(self, prop: Property, depth: int) -> tuple[int, int, int]:
-        """A property at a depth: (holds, its failure is permitted, its evaluation leaves the declaration).
+        """A property at a depth: (holds, its failure is permitted, its evaluation leaves a declared range).
 
         A property of transitions is evaluated on the transition that ends at this depth.
         """
@@ -131,7 +131,7 @@ class Unrolling:
         return -self.circuit.all(same("==", a, b) for a, b in cells)
 
     def path(self, depth: int, holds: Callable[[int], bool]) -> StepPath:
-        """The path of a satisfying assignment."""
+        """The path of a satisfying assignment, in which `holds` gives the value of a literal."""
         initial = next((i for i, literal in enumerate(self.initial) if holds(literal)), 0)
         steps = []
         for level in self.levels[:depth]:

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 VERSION = 1
-"""The version of the columns, in the metadata of every file; it changes with every change of the columns."""
+"""The version of the tables, stored in the metadata of every file; every change of the columns increments it."""
 
 KEY = "isrcheck"
-"""The key of the version in the metadata."""
+"""The metadata key under which every file stores the version."""
 
 
 class Type(StrEnum):
@@ -31,7 +31,7 @@ class Type(StrEnum):
 
 @dataclass(frozen=True)
 class Column:
-    """One column with its description in `says`; `may_lack` marks a column that can be null."""
+    """One column; `says` is its description, and `may_lack` is True if its value can be null."""
 
     name: str
     type: Type
@@ -41,7 +41,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Table:
-    """One table: a description of its rows, and its columns."""
+    """One table; `says` describes its rows."""
 
     says: str
     columns: tuple[Column, ...]
@@ -51,18 +51,18 @@ RUN = Column("run", Type.TEXT, "The search: 12 hexadecimal digits, which are the
 PROPERTY = Column("property", Type.TEXT, "The name of the property.")
 
 RUNS = Table(
-    "A row is one search: its settings, and how far it came.",
+    "A row is one search: its settings, its size and its verdict.",
     (
         RUN,
         Column("command", Type.TEXT, "The command that repeats the search."),
         Column("model", Type.TEXT, "The name of the model."),
         Column("protocol", Type.TEXT, "The protocol, if the model has several.", may_lack=True),
-        Column("swaps", Type.MAP, "The actions that are taken from another protocol, each with that protocol."),
+        Column("swaps", Type.MAP, "The actions taken from other protocols, each with its protocol."),
         Column("digest", Type.TEXT, "The SHA-256 digest of the model's semantics."),
-        Column("configuration", Type.MAP, "Every entry, as it is written on the command line."),
+        Column("configuration", Type.MAP, "Every configuration entry, as written on the command line."),
         Column("bound", Type.WHOLE, "The maximum number of steps; null if the search was unbounded.", may_lack=True),
         Column("engine", Type.TEXT, "`local`, `spark`, or `all` (the explorer and Z3)."),
-        Column("mode", Type.TEXT, "How the work was divided on Spark: `parts` or `search`.", may_lack=True),
+        Column("mode", Type.TEXT, "The value of --spark-mode: `parts` or `search`.", may_lack=True),
         Column("verdict", Type.TEXT, "The gravest verdict, as in the verdict table of README.md."),
         Column("exhausted", Type.TRUTH, "Whether every reachable state was expanded."),
         Column(
@@ -79,8 +79,8 @@ RUNS = Table(
         Column(
             "parts_overlap",
             Type.TRUTH,
-            "Whether several parts on Spark counted the same steps, and so also the counts of actions and properties; "
-            "states were counted several times as well if `overlap` has no row for the run.",
+            "Whether several parts on Spark counted the same steps, also in `actions` and `verdicts`; states were"
+            " counted several times as well if `overlap` has no row for the run.",
         ),
         Column("bytes", Type.WHOLE, "The memory of the states, in bytes."),
         Column("seconds", Type.REAL, "Measured: the duration of the search, without the start of Spark."),
@@ -89,7 +89,7 @@ RUNS = Table(
         Column("parts", Type.WHOLE, "The number of parts, or of shards of one search, on Spark.", may_lack=True),
         Column("parts_ended", Type.WHOLE, "The number of parts that were searched completely.", may_lack=True),
         Column("starts", Type.WHOLE, "The number of states that were divided among the parts.", may_lack=True),
-        Column("split_depth", Type.WHOLE, "The depth of these states.", may_lack=True),
+        Column("split_depth", Type.WHOLE, "The depth of the states that were divided.", may_lack=True),
         Column("shuffled_bytes", Type.WHOLE, "The bytes of successors that were sent between shards.", may_lack=True),
     ),
 )
@@ -108,8 +108,8 @@ ACTIONS = Table(
     (
         RUN,
         Column("action", Type.TEXT, "The name of the action."),
-        Column("fired", Type.WHOLE, "The number of its steps."),
-        Column("new", Type.WHOLE, "The number of states that one of its steps reached first."),
+        Column("fired", Type.WHOLE, "The number of steps of the action."),
+        Column("new", Type.WHOLE, "The number of states that a step of the action reached first."),
     ),
 )
 
@@ -123,7 +123,7 @@ VERDICTS = Table(
         Column(
             "depth",
             Type.WHOLE,
-            "The step at which it fails or is reached; for `... TO DEPTH`, that depth.",
+            "The step at which the property fails or is reached; for `... TO DEPTH`, that depth.",
             may_lack=True,
         ),
         Column("permitted_depth", Type.WHOLE, "The step of the first permitted failure.", may_lack=True),
@@ -134,7 +134,7 @@ VERDICTS = Table(
         ),
         Column("trace", Type.TEXT, "The trace file of the failure.", may_lack=True),
         Column(
-            "permitted_trace", Type.TEXT, "The trace file of a permitted failure beside a violation.", may_lack=True
+            "permitted_trace", Type.TEXT, "The trace file of a permitted failure, besides a violation.", may_lack=True
         ),
     ),
 )
@@ -154,14 +154,14 @@ TRACES = Table(
 )
 
 EDGES = Table(
-    "A row is one step from one state: all steps of each level's first states. The sample is the same every time.",
+    "A row is one step of a sample, which has every step from the first states of each level and is reproducible.",
     (
         RUN,
         Column("depth", Type.WHOLE, "The level of the state."),
         Column("state", Type.TEXT, "The state: a digest of its cells, 16 hexadecimal digits."),
         Column("action", Type.TEXT, "The action."),
         Column("took", Type.TEXT, "The action with its arguments."),
-        Column("successor", Type.TEXT, "The next state, as a digest of the same kind."),
+        Column("successor", Type.TEXT, "The next state, as a digest like that of `state`."),
         Column("changed", Type.MAP, "The cells that the step changed, with their new values."),
     ),
 )
@@ -184,11 +184,11 @@ TABLES: Mapping[str, Table] = {
     "overlap": OVERLAP,
     "runs": RUNS,
 }
-"""The tables by the names of their folders. `runs` is written last: a search listed there has all its other rows."""
+"""The tables by the names of their folders. `runs` is written last, so a search in `runs` is complete in all tables."""
 
 
 def documentation() -> str:
-    """The text of checker/tables.md."""
+    """Return the text of checker/tables.md."""
     lines = [
         "# The tables of `check --tables DIR`",
         "",

@@ -3,7 +3,7 @@
 In:  the results of a search.
 Out: edges in the order of the search, which is the same for every engine.
 
-Most engines do not keep the levels, so the sampled ones are searched again; plain Python takes the steps.
+Most engines do not keep the states of the levels, so the sampled levels are searched again; plain Python takes steps.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from isrcheck.models.run import Cells
 from isrcheck.traces.format.erring import possible_steps
 
 MOST_STATES = 100_000
-"""Levels within this number of states are sampled."""
+"""Only the first levels, with at most this many states in total, are sampled."""
 
 MOST_OF_A_LEVEL = 20
-"""The number of states that are sampled from each level."""
+"""The most states that are sampled from a level."""
 
 
 @dataclass(frozen=True)
 class Edge:
-    """A step from a state of a level."""
+    """A step from a state at `depth`, with the cells before and after the step."""
 
     depth: int
     before: Cells
@@ -40,10 +40,10 @@ class Edge:
 
 
 def sampled_edges(exploration: Exploration, kernel: Kernel) -> Iterator[Edge]:
-    """Every step from the first states of each level that the search has expanded."""
+    """Yield every step from the first states of each expanded level. Raises KeyboardInterrupt."""
     totals = list(accumulate(exploration.levels))
     within = sum(total <= MOST_STATES for total in totals)
-    # All states of these levels were expanded; a step that leaves a declared range leads nowhere and is no edge.
+    # All states of these levels were expanded; a step that leaves a declared range has no next state, so is no edge.
     expanded = exploration.judged + exploration.exhausted
     levels = min(within, expanded)
     if levels <= 0:

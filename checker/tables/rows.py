@@ -1,4 +1,4 @@
-"""The rows of the tables: one search as plain data.
+"""The rows of the tables for one search.
 
 In:  a `Run` (checker/session/text.py), and its sampled edges (checker/tables/edges.py).
 Out: the rows for each table of checker/tables/columns.py.
@@ -21,18 +21,18 @@ from isrcheck.traces.format.spelling import spell_cell, spell_cell_value
 TableRow = dict[str, Any]
 
 IDENTITY = ("model", "digest", "protocol", "swaps", "configuration", "bound", "engine")
-"""The keys of the `--json` object that identify a search, together with its division on Spark."""
+"""The keys of the `--json` object that identify a search, together with the Spark options."""
 
 OF_RUN = (
     *(*IDENTITY, "command", "verdict", "exhausted", "stopped", "judged_to_depth"),
     *("distinct", "generated", "frontier", "bytes", "seconds"),
 )
 OF_SPARK = ("mode", "cores", "parts", "parts_ended", "starts", "split_depth", "shuffled_bytes", "start_seconds")
-"""The columns of the table `runs` that come from the `--json` object, and from its `spark` object."""
+"""The columns of the table `runs` that come from the `spark` object in the `--json` object."""
 
 
 def rows_of(run: Run, edges: Iterable[Edge]) -> dict[str, list[TableRow]]:
-    """The rows of a run, by table."""
+    """Return the rows of a run for each table; `edges` are its sampled edges."""
     answer = as_object(run)
     spark = answer["spark"] or {}
     overlap = spark.get("overlap") or {"states_by_parts": []}
@@ -51,7 +51,7 @@ def rows_of(run: Run, edges: Iterable[Edge]) -> dict[str, list[TableRow]]:
 
 
 def run_key(run: Run, answer: Mapping[str, Any]) -> str:
-    """A digest, twelve hexadecimal digits, of the settings of a search and of the limit that cut it short, if any."""
+    """Return a digest (twelve hexadecimal digits) of a search's settings, and of its limits if they cut it short."""
     spark = answer["spark"] or {}
     limits = run.exploration.limits
     stopped = [
@@ -78,7 +78,7 @@ def _run_row(run: Run, answer: Mapping[str, Any], spark: Mapping[str, Any]) -> T
 
 
 def _trace_rows(run: Run) -> Iterator[TableRow]:
-    """Every trace that shows how a property fails, even if its file could not be written."""
+    """Yield a row for each state of the traces of failing properties, even if no trace file could be written."""
     instance = run.explored.instance
     for verdict in run.verdicts:
         for _, witness, word in verdict.failing_paths:
@@ -110,15 +110,15 @@ def _edge_row(instance: Instance, edge: Edge) -> TableRow:
 
 
 def digest_of(cells: Cells) -> str:
-    """A digest of a state: sixteen hexadecimal digits."""
+    """Return a digest of a state: sixteen hexadecimal digits."""
     return hashlib.sha256(json.dumps(cells).encode()).hexdigest()[:16]
 
 
 def changed(instance: Instance, before: Cells, after: Cells) -> dict[str, str]:
-    """The cells that differ, with their new values."""
+    """Return the cells that differ between two states, by name, with their new values."""
     return spelled(instance, after, [at for at, value in enumerate(after) if value != before[at]])
 
 
 def spelled(instance: Instance, cells: Cells, positions: Sequence[int]) -> dict[str, str]:
-    """The values of these cells of a state, by name."""
+    """Return the values of the cells at these positions of a state, by name."""
     return {spell_cell(instance, at): spell_cell_value(instance, at, cells[at]) for at in positions}

@@ -1,8 +1,8 @@
 """Writes the tables as Parquet files, for Spark SQL, DuckDB, pandas and other readers.
 
-In:  a folder, and one `Run` after the other (checker/session/text.py).
+In:  a folder, and one or more `Run`s (checker/session/text.py).
 Out: files `DIR/TABLE/RUN.parquet` with the columns of checker/tables/columns.py. A file gets its name only when it is
-     complete; a search that is run again replaces its own files and no others.
+     complete; repeating a search replaces only the files of that search.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ CURE = "move it away, or give another folder with --tables DIR"
 
 
 class Tables:
-    """The tables in a folder (None: no tables were requested). `failure` is the first write error, which is kept so
-    that the results are still printed; `is_interrupted` says that it was an interruption.
+    """The tables in a folder; if the folder is None, nothing is written. `failure` is the message of the first write
+    error, which does not end the command; `is_interrupted` is True if the failure is an interruption.
 
-    Raises UsageError before any search if the folder holds other files, or is not writable.
+    Raises UsageError if the folder holds other files or is not writable, or if pyarrow is not installed.
     """
 
     def __init__(self, folder: Path | None) -> None:
@@ -44,7 +44,7 @@ class Tables:
             _refuse_strangers(folder)
 
     def write(self, run: Run) -> None:
-        """Add the rows of a run to all tables, or to none if that fails."""
+        """Write the rows of a run to all tables, or to no table if writing fails."""
         if self.folder is None or self.failure:
             return
         try:
@@ -104,7 +104,7 @@ def _parquet(table: Table, rows: list[TableRow]) -> bytes:
 
 
 def _refuse_strangers(folder: Path) -> None:
-    """Create the folders of the tables. Raises UsageError if they hold other files."""
+    """Create the folders of the tables. Raises UsageError if the folders hold other files."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for path in sorted(folder.iterdir()):
@@ -137,4 +137,4 @@ def _refuse_stranger(path: Path, table: Table) -> None:
     if not version or (version == str(VERSION) and schema.names != [column.name for column in table.columns]):
         raise UsageError(f"{path}: was not written by isrcheck; {CURE}")
     if version != str(VERSION):
-        raise UsageError(f"{path}: version {version[:20]} of the tables, but this isrcheck writes {VERSION}; {CURE}")
+        raise UsageError(f"{path}: has version {version[:20]} of the tables, but isrcheck writes {VERSION}; {CURE}")

@@ -1,10 +1,10 @@
-"""Composite operations for a driver: each does in one call what takes several calls of the cluster's own interface.
+"""Composite operations for a driver: each combines several calls of the cluster's interface.
 
 In:  a `Cluster`, used through its public methods only.
-Out: the same cluster, some messages later.
+Out: the changed cluster.
 
-They have the granularity of a formal model's steps: "the leader handles a fetch" is a timer of the follower and a
-delivery.
+Each operation has the granularity of one step of the formal model: "the leader handles a fetch" fires a timer of the
+follower and delivers its request.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ def response_in_flight(cluster: Cluster, follower: int, leader: int) -> Message 
 
 
 def ask(cluster: Cluster, follower: int, leader: int) -> Message | None:
-    """A follower's fetcher sends its next request and the leader handles it; the response in flight, or None if it is
-    parked.
+    """A follower's fetcher sends its next request and the leader handles it; the result is the response in flight, or
+    None if the leader parks the fetch.
 
     Errors: `ClusterError` if the fetcher sends nothing because it waits for a response, is in a back-off, or does not
     have the partition.
@@ -68,7 +68,7 @@ def fetch(cluster: Cluster, follower: int, leader: int) -> None:
 
 
 def complete_parked_fetch(cluster: Cluster, leader: int, follower: int) -> None:
-    """A parked fetch completes: at once if there are records, otherwise after its wait. The response is in flight."""
+    """Complete a parked fetch: at once if there are records, otherwise after its wait. Its response stays in flight."""
     if not cluster.fire(leader, TimerKind.DELAYED_FETCH, follower):
         parked = view_of(cluster, leader).leadership
         deadlines = [deadline for each, _, deadline in (parked.parked_fetches if parked else ()) if each == follower]
@@ -79,7 +79,7 @@ def complete_parked_fetch(cluster: Cluster, leader: int, follower: int) -> None:
 
 
 def reconcile(cluster: Cluster, follower: int) -> None:
-    """A truncating follower asks its leader until it can fetch; nothing happens if it fetches already.
+    """A truncating follower sends requests to its leader until it can fetch; a follower that fetches does nothing.
 
     Errors: `ClusterError` if the leader refuses, or if the reconciliation does not end (KAFKA-10706).
     """
@@ -97,7 +97,7 @@ def reconcile(cluster: Cluster, follower: int) -> None:
 
 
 def learn(cluster: Cluster, *brokers: int) -> None:
-    """Brokers receive the newest metadata in flight to them; older announcements are lost."""
+    """Deliver to these brokers the newest metadata in flight to them; drop older announcements."""
     for broker in brokers:
         told = [each for each in cluster.messages() if each.destination == broker and _is_metadata(each)]
         for each in told[:-1]:
@@ -140,7 +140,7 @@ def deliver_answers(cluster: Cluster) -> None:
 
 
 def acknowledged(cluster: Cluster) -> tuple[str, ...]:
-    """The payloads that a producer knows to be written, after all responses in flight have arrived."""
+    """Deliver all responses in flight to clients; return the payloads of the acknowledged records."""
     deliver_answers(cluster)
     return tuple(each.payload for each in cluster.observe().acknowledged)
 
@@ -148,7 +148,7 @@ def acknowledged(cluster: Cluster) -> tuple[str, ...]:
 def read(
     cluster: Cluster, broker: int, consumer: str = CONSUMER, isolation: Isolation = Isolation.READ_UNCOMMITTED
 ) -> tuple[str, ...]:
-    """A consumer fetches from a broker; returns everything that it has read so far."""
+    """Let a consumer fetch from a broker; return all payloads that it has read so far."""
     cluster.deliver(cluster.consume(broker, consumer, isolation))
     cluster.deliver(cluster.messages()[-1].number)
     (view,) = [each for each in cluster.observe_consumers() if each.name == consumer]

@@ -1,6 +1,6 @@
-"""A cluster with one partition, and everything that the outside world can do to it.
+"""A cluster with one partition, with all operations that are possible from outside.
 
-In:  operations of a test driver, a scheduler, or a person: deliver, drop, advance time, fire, crash, elect, produce,
+In:  operations of a test driver, a scheduler, or a user: deliver, drop, advance time, fire, crash, elect, produce,
      read.
 Out: `observe()`. All communication inside is by messages; the same operations give the same cluster.
 
@@ -20,8 +20,7 @@ from pathlib import Path
 from isrcheck.conformance.cluster import observe as views
 from isrcheck.conformance.cluster.broker.broker import Broker, TimerKind
 from isrcheck.conformance.cluster.clients.clients import Clients
-from isrcheck.conformance.cluster.configuration.bugs import bug_named
-from isrcheck.conformance.cluster.configuration.settings import ClusterError, Settings, Start
+from isrcheck.conformance.cluster.configuration.settings import ClusterError, Settings, Start, bug_named
 from isrcheck.conformance.cluster.configuration.switches import Switches, generation
 from isrcheck.conformance.cluster.controller.controller import Controller, Election
 from isrcheck.conformance.cluster.log.storage import MemoryStorage, Storage, StorageError, lay_out
@@ -46,7 +45,7 @@ class Cluster:
         bug: str | None = None,
         directory: Path | None = None,
     ) -> None:
-        """A protocol by the name of its generation, or by its switches. With a directory, logs are files in it.
+        """`protocol` is the name of a generation, or its switches. With a directory, logs are files in it.
 
         Errors: `SwitchError`, `ClusterError` for unknown names; `StorageError` for the directory.
         """
@@ -70,7 +69,7 @@ class Cluster:
             if number in dict(start.checkpointed):
                 broker.storage.checkpoint_high_watermark(dict(start.checkpointed)[number])
 
-    # What can be seen
+    # Observation
 
     @property
     def now(self) -> int:
@@ -89,11 +88,11 @@ class Cluster:
         return views.observe(self.now, *parts, clients.coordinator, clients.deletes)
 
     def observe_broker(self, broker: int) -> views.BrokerView:
-        """The state of one broker: the same as in `observe()`, without the work for the others."""
+        """The state of one broker: the same as in `observe()`, but no other broker is observed."""
         return views.observe_broker(broker, self._broker(broker))
 
     def observe_consumers(self) -> tuple[views.ConsumerView, ...]:
-        """What each consumer has read: the same as in `observe()`."""
+        """The views of all consumers: the same as in `observe()`."""
         return views.consumer_views(self._clients.consumers)
 
     def messages(self) -> tuple[Message, ...]:
@@ -107,9 +106,9 @@ class Cluster:
     # Network and time
 
     def deliver(self, number: int) -> None:
-        """A message reaches its destination and is handled in the same event.
+        """Deliver a message to its destination, which handles it in the same event.
 
-        Errors: `ClusterError` if it is not in flight, or its destination is frozen; `StorageError`: the broker halts.
+        Errors: `ClusterError` if it is not in flight, or its destination is frozen; `StorageError` if the disk fails.
         """
         message = self._network.look(number)
         destination = message.destination
@@ -132,7 +131,7 @@ class Cluster:
             self._break_connections_if_down(destination)
 
     def drop(self, number: int) -> None:
-        """A message is lost with its connection. Errors: `ClusterError` if it is not in flight."""
+        """Lose a message and its connection. Errors: `ClusterError` if it is not in flight."""
         message = self._network.take(number)
         if message.in_reply_to is None:
             self._disconnect(message.source, message.source_process, message.destination, number)
@@ -140,7 +139,7 @@ class Cluster:
             self._disconnect(message.destination, message.destination_process, message.source, message.in_reply_to)
 
     def advance(self, milliseconds: int) -> None:
-        """Advance the time. Nothing happens by itself: the driver fires timers that are due."""
+        """Advance the time. No timer fires by itself: the driver fires the timers that are due."""
         self._clock.advance(milliseconds)
 
     def fire(self, broker: int, timer: TimerKind, peer: int | None = None) -> bool:
@@ -148,7 +147,7 @@ class Cluster:
 
         `peer` is the source for `FETCHER_DO_WORK`, the follower for `DELAYED_FETCH`. Deadlines are respected: a fetch
         without new records completes only when its wait is over, and a follower is removed from the ISR only if it
-        lags. Errors: `ClusterError` if the broker is down or frozen, or has no such fetcher; `StorageError`: it halts.
+        lags. Errors: `ClusterError` if the broker is down or frozen, or has no such fetcher; `StorageError`.
         """
         try:
             return self._broker(broker).fire(timer, peer)
@@ -161,12 +160,12 @@ class Cluster:
     # Brokers
 
     def crash(self, broker: int) -> None:
-        """The process ends; what it wrote is kept. Errors: `ClusterError` if none runs."""
+        """End the process; what it wrote is kept. Errors: `ClusterError` if none runs."""
         self._broker(broker).crash()
         self._break_connections_if_down(broker)
 
     def lose_power(self, broker: int, written: int = 0) -> None:
-        """The machine loses power; only flushed records are kept (fire `LOG_FLUSH` before).
+        """End the process by a power loss; only flushed records are kept (fire `LOG_FLUSH` before).
 
         Records below `written` are kept as well: the operating system happened to write them to the disk.
         """
@@ -174,7 +173,7 @@ class Cluster:
         self._broker(broker).storage.lose_power(written)
 
     def lose_disk(self, broker: int) -> None:
-        """The machine comes back with an empty disk."""
+        """End the process, and replace its disk by an empty one."""
         self._end(broker)
         self._broker(broker).storage.lose_disk()
 
@@ -191,17 +190,17 @@ class Cluster:
         self._broker(broker).freeze()
 
     def thaw(self, broker: int) -> None:
-        """The process continues. Errors: `ClusterError` if it is not frozen."""
+        """Let a frozen process continue. Errors: `ClusterError` if it is not frozen."""
         self._broker(broker).thaw()
 
     # Controller
 
     def elect(self, kind: Election, candidate: int) -> None:
-        """The controller elects this candidate and announces it. Errors: `ClusterError`; see `Controller.elect`."""
+        """Make the controller elect this candidate and announce it. Errors: `ClusterError`; see `Controller.elect`."""
         self._controller.elect(kind, candidate)
 
     def notice_dead(self, broker: int) -> None:
-        """The controller removes a dead follower from the ISR. Errors: `ClusterError`."""
+        """Make the controller remove a dead follower from the ISR. Errors: `ClusterError`."""
         self._controller.notice_dead(broker)
 
     # Clients
@@ -217,7 +216,7 @@ class Cluster:
         return self._clients.producer(producer).resend(number, broker)
 
     def disconnect(self, number: int, producer: str = PRODUCER) -> None:
-        """The connection of a producer's request breaks, so the producer gets no response."""
+        """Break the connection of a producer's request, so that the producer gets no response."""
         self._clients.producer(producer).gives_up(number)
 
     def init_producer_id(self, producer: str = PRODUCER) -> None:
@@ -284,9 +283,7 @@ class Cluster:
             self._clients.producers[asker].disconnected(request)
 
     def _break_connections_if_down(self, broker: int) -> None:
-        """An ended process sends no further responses: every process that awaits one, and has none in flight,
-        notices.
-        """
+        """Notify every process that awaits a response of an ended process, unless the response is in flight."""
         if self._process_of(broker):
             return
         for number, other in self._brokers.items():

@@ -1,4 +1,4 @@
-"""The observable state of a cluster: frozen views of all its parts, for comparison.
+"""The observable state of a cluster: immutable views of brokers, network, controller and clients.
 
 In:  the parts of a cluster.
 Out: `ClusterView`. Observing changes nothing.
@@ -37,7 +37,7 @@ class FetcherView:
 
 @dataclass(frozen=True)
 class LeadershipView:
-    """What a broker that presumes leadership knows. Unknown offsets are None.
+    """The knowledge of a broker that presumes leadership. Unknown offsets are None.
 
     `delayed_produces` are (client, request number, offset that the high watermark has to reach, deadline in ms);
     `parked_fetches` are (follower, fetch offset, deadline in ms).
@@ -100,7 +100,7 @@ class ControllerView:
 
 @dataclass(frozen=True)
 class ConsumerView:
-    """One consumer."""
+    """One consumer: its position, the records that it has read, and the error in its last response."""
 
     name: str
     position: int
@@ -110,7 +110,7 @@ class ConsumerView:
 
 @dataclass(frozen=True)
 class ClusterView:
-    """Everything; times in ms. `decided` are producers, each with the outcome of its last ended transaction."""
+    """A whole cluster; times in ms. `decided` are producers, each with the outcome of its last ended transaction."""
 
     now: int
     brokers: tuple[BrokerView, ...]
@@ -181,7 +181,7 @@ def _leadership(partition: Partition, manager: ReplicaManager) -> LeadershipView
 
 
 def consumer_views(consumers: Mapping[str, Consumer]) -> tuple[ConsumerView, ...]:
-    """What each consumer has read."""
+    """The views of all consumers."""
     return tuple(ConsumerView(name, each.position, each.read, each.error) for name, each in consumers.items())
 
 
@@ -195,7 +195,7 @@ def observe(
     coordinator: TransactionCoordinator,
     deletes: Iterable[DeleteRecordsResponse | None],
 ) -> ClusterView:
-    """The view of everything."""
+    """The view of a whole cluster."""
     in_flight = network.in_flight
     told = tuple(each for each in in_flight if isinstance(each.payload, LeaderAndIsr))
     return ClusterView(

@@ -1,10 +1,10 @@
 """Runs a cluster at random: one seed determines every delay, fault and choice.
 
 In:  a `Cluster`, used through its public methods only; a seed; `Chances`; optionally an observer.
-Out: `Act`s; printed one per line, the same seed gives identical lines.
+Out: a sequence of `Act`; the same seed gives the same sequence.
 
 Time is virtual: a message arrives after a delay or is lost, a timer fires once per interval, faults occur at random.
-The act that is due first happens next, and the clock moves to its time.
+The act with the earliest time is performed next, and the clock moves to its time.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Act:
 
 
 class Scheduler:
-    """Drives one cluster; `run` may be called repeatedly. `watch` is called after every act."""
+    """Drives one cluster; `run` may be called repeatedly. `watch` is called with every act, after it."""
 
     def __init__(
         self,
@@ -116,7 +116,7 @@ class Scheduler:
         self._plan(1 + self._random.randrange(2 * INTERVALS[kind]), partial(self._fire, broker, kind))
 
     def _plan_deliveries(self) -> None:
-        """Decide for every new message when it arrives, or that it is lost."""
+        """Decide for every new message whether it is lost, and when it arrives."""
         chances, random = self._chances, self._random
         while new := [each for each in self._cluster.messages() if each.number > self._seen]:
             for message in new:
@@ -170,7 +170,7 @@ class Scheduler:
         self._done("delete records", self._cluster.delete_records(broker, offset), broker, offset)
 
     def _transact(self) -> None:
-        """Begin a transaction, or end it and send its marker, or send the marker again: whichever is possible."""
+        """Begin a transaction; or end it and send its marker; or send the marker of the last one again."""
         leaders = [each.number for each in self._cluster.observe().brokers if each.leadership is not None]
         if not leaders:
             return
@@ -238,6 +238,6 @@ class Scheduler:
 
 
 def _belongs_to_one_event(message: Message) -> bool:
-    """A message between two brokers, except for fetch responses."""
+    """Whether a message goes from broker to broker and is no fetch response."""
     between_brokers = isinstance(message.source, int) and isinstance(message.destination, int)
     return between_brokers and not isinstance(message.payload, FetchResponse)

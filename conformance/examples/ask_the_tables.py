@@ -1,12 +1,12 @@
 """Three example queries on the tables of `check --tables DIR`, with pandas or with Spark SQL.
 
-The tables that docs/sweeps_and_tables.md asks come from these commands:
+docs/sweeps_and_tables.md uses the tables that these commands write:
 
     check sweep --vary acks=0,1,all --vary min.insync.replicas=1,2 --vary unclean.leader.election.enable=false,true \
         --bound 8 --tables results
     check kafka --protocol 2.1 --bound 8 --engine spark --master 'local[2]' --split-depth 2 --tables results
 
-and the answers from either of these, which print the same:
+Each of these commands prints the same answers:
 
     python conformance/examples/ask_the_tables.py results
     python conformance/examples/ask_the_tables.py results --spark
@@ -55,7 +55,7 @@ ORDER BY new DESC, action LIMIT 5
 
 
 def widening(tables: Mapping[str, DataFrame]) -> DataFrame:
-    """Actions by the number of new states that they reached."""
+    """The five actions that reached the most new states."""
     runs = tables["runs"]
     once = runs[~runs["parts_overlap"]]["run"]
     actions = tables["actions"]
@@ -80,7 +80,7 @@ ORDER BY depth NULLS LAST, settings, verdict    -- what has no depth is undecide
 
 
 def losing(tables: Mapping[str, DataFrame]) -> DataFrame:
-    """The verdicts on acknowledged records, by the settings in which the searches differ."""
+    """The verdicts on `acked_not_lost`, by the settings in which the runs differ."""
     verdicts = tables["verdicts"]
     asked = verdicts[verdicts["property"] == "acked_not_lost"][["run", "verdict", "depth"]]
     entries = tables["runs"].merge(asked, on="run")[["run", "configuration"]].explode("configuration")
@@ -104,7 +104,7 @@ GROUP BY run, one, other ORDER BY run, states DESC, one, other
 
 
 def overlapping(tables: Mapping[str, DataFrame]) -> DataFrame:
-    """The number of states that each pair of parts both found."""
+    """For each pair of parts, the number of states that both found."""
     one = tables["overlap"].explode("parts").rename(columns={"parts": "one"})
     pairs = one.assign(other=tables["overlap"]["parts"]).explode("other")
     pairs = pairs[pairs["one"] < pairs["other"]]

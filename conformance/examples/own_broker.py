@@ -1,4 +1,4 @@
-"""A user's own broker: two replicas in memory, compared with the model by a driver of three methods.
+"""A user's own broker: two replicas in memory, and a driver of three methods that compares it with the model.
 
 conform replay --driver own_broker.py --walks 200 --set replicas=2 --set elections=0 --set bounces=0 --set crashes=0
 """
@@ -16,13 +16,13 @@ class Driver:
         self.response = None
 
     def take(self, step):
-        """Take one step of the model: its action is the name of my method, its arguments are numbers of brokers."""
+        """Take one step of the model: its action names a method of this class, its arguments are numbers of brokers."""
         if not hasattr(self, step.action):
             raise StepRefusedError(f"my broker has no action {step.action}")
         getattr(self, step.action)(*step.ordinals)
 
     def observe(self):
-        """What I can see, under the model's names; variables that I leave out or give as None are not compared."""
+        """Return the state by the model's names; missing variables and values that are None are not compared."""
         return {
             "log_end_offset": [len(self.leader.log), len(self.follower.log)],
             "high_watermark": [self.leader.high_watermark, self.follower.high_watermark],

@@ -1,7 +1,7 @@
 """Finds the logs to follow: files, and the logs in folders, each file once.
 
 In:  the paths that the user gave.
-Out: `Logs`: the files, in that order, and complaints about the paths that led to none.
+Out: `Logs`: the files, in that order, and complaints about paths without a readable log.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Follows many logs, one after the other in this process or on Spark; the report is the same.
 
-In:  the paths of the logs, the `FollowRequest` for all of them, and the options.
+In:  the paths of the logs, a `FollowRequest` for all of them, and `FollowOptions`.
 Out: text on stdout, errors on stderr, an exit code.
 """
 
@@ -31,8 +31,8 @@ MOST_REJECTIONS = 3
 
 @dataclass(frozen=True)
 class FollowOptions:
-    """How many logs are followed: the Spark to use, if any; the folder for traces; the options for following one log
-    alike.
+    """The options for many logs: Spark's, or None for this process; the folder for traces; the words of a
+    command that follows a single log alike.
     """
 
     spark: SparkOptions | None
@@ -54,12 +54,12 @@ class Report:
         self._told: set[int] = set()
 
     def begin(self, where: str = "") -> None:
-        """The work begins now, at this place."""
+        """Start the clock; `where` ends the closing line."""
         self.where = where
         self.began = self.ended = time.monotonic()
 
     def take(self, number: int, found: LogVerdict) -> None:
-        """The verdict on a log; it is printed as soon as the verdicts on all earlier logs are."""
+        """Add the verdict on a log, and print it once all earlier logs have theirs."""
         if number in self.found:
             return
         self.found[number] = found
@@ -86,12 +86,12 @@ class Report:
             if len(found.rejections) > MOST_REJECTIONS:
                 say("", f"  and {len(found.rejections) - MOST_REJECTIONS:,} more runs of this log")
             if found.rejections:
-                say(f"  the whole of it: {shlex.join(['conform', 'follow', str(self.paths[number]), *words])}")
+                say(f"  the full report: {shlex.join(['conform', 'follow', str(self.paths[number]), *words])}")
         counts = Counter(found.word for found in self.found.values())
         tally = ", ".join(f"{counts[word]:,} {word}" for word in Word if counts[word])
         many, known = len(self.paths), len(self.found)
         of = f"{many:,} log{'' if many == 1 else 's'}" if known == many else f"{known:,} of {many:,} logs"
-        said = [f"{of}: {tally or 'nothing is known of them'}", f"{self.ended - self.began:.1f} s{self.where}"]
+        said = [f"{of}: {tally or 'no verdict'}", f"{self.ended - self.began:.1f} s{self.where}"]
         say(*([""] if any(found.rejections for found in self.found.values()) else []), "; ".join(said))
 
     def _tell(self, number: int) -> None:
@@ -112,7 +112,7 @@ class Report:
 
 
 def follow_many(paths: Sequence[Path], request: FollowRequest, manner: FollowOptions) -> set[int]:
-    """Follow all logs; returns the exit codes of their verdicts. Raises UsageError if Spark is not available."""
+    """Follow all logs; return the exit codes of their verdicts. Raises UsageError if Spark is not available."""
     report = Report(paths, manner.out)
     why = ""
     try:

@@ -1,6 +1,6 @@
 """Follows logs on Spark: the contents of the logs are sent to the executors, and each returns a verdict.
 
-In:  a running session, the paths of the logs, the `FollowRequest` for all of them.
+In:  a running session, the paths of the logs, and a `FollowRequest` for all of them.
 Out: a `LogVerdict` for each log, as soon as it is known.
 
 Each log is one task. Executors cannot read the driver's disk, and thousands of logs do not fit into the driver's
@@ -37,7 +37,7 @@ def follow_on_spark(
     take: Callable[[int, LogVerdict], None],
     look: Callable[[], None],
 ) -> None:
-    """Follow all logs. Raises SparkLostError or UsageError if Spark fails; verdicts reported by then stay valid."""
+    """Follow all logs. Raises SparkLostError or UsageError if Spark fails; earlier verdicts stay valid."""
     require_same(session, look)
     for parcels in _loads(_parcels(paths, take)):
         statistics = task_statistics(session.context)
@@ -70,7 +70,7 @@ def _follow_load(
 
 
 def _parcels(paths: Sequence[Path], take: Callable[[int, LogVerdict], None]) -> Iterator[Parcel]:
-    """The readable logs; unreadable logs get their verdicts here."""
+    """The readable logs; `take` gets the verdicts on the unreadable ones."""
     for number, path in enumerate(paths):
         try:
             content = content_of(path, MOST_BYTES)
@@ -86,7 +86,7 @@ def _parcels(paths: Sequence[Path], take: Callable[[int, LogVerdict], None]) -> 
 
 
 def _loads(parcels: Iterator[Parcel]) -> Iterator[list[Parcel]]:
-    """Batches of logs that are sent together."""
+    """The logs in batches that are sent together."""
     load, weight = list[Parcel](), 0
     for parcel in parcels:
         if load and weight + len(parcel[2]) > MOST_AT_ONCE:
@@ -107,7 +107,7 @@ def _follow(parcel: Parcel, request: FollowRequest, statistics: TaskStatistics) 
 
 
 def _record_of(found: LogVerdict) -> dict[str, object]:
-    """A verdict in the form in which it is returned: texts, lists of texts, and a truth value."""
+    """A verdict as executors return it: a dict of texts, lists of texts, and a truth value."""
     return {**vars(found), "word": found.word.value, "rejections": [list(lines) for lines in found.rejections]}
 
 

@@ -1,6 +1,6 @@
-"""`conform run`: the cluster under random faults, recorded, and followed by the model.
+"""`conform run`: runs the cluster under random faults, and checks the recorded run against the model.
 
-In:  the words that were typed. Out: a log; text on stdout, errors on stderr, an exit code.
+In:  the command line. Out: a log; text on stdout, errors on stderr, an exit code.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TextIO
 
 from isrcheck.checker.session.progress import ProgressLine
 from isrcheck.conformance.console import BUGS, UNDECIDED, count, pair, say, seconds, share
-from isrcheck.conformance.follow.command import follow_events, seconds_left
+from isrcheck.conformance.follow.one_log import follow_events, seconds_left
 from isrcheck.conformance.follow.recorder.plan import Plan
 from isrcheck.conformance.follow.recorder.record import record
 from isrcheck.conformance.follow.runs.follow import MOST_STATES
@@ -33,7 +33,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--protocol", metavar="NAME", default=Plan.protocol, help="a generation of kafka (default: the newest)"
     )
-    parser.add_argument("--switch", metavar="NAME=VALUE", action="append", default=[], help="a protocol switch")
+    parser.add_argument("--switch", metavar="NAME=VALUE", action="append", default=[], help="set a protocol switch")
     parser.add_argument("--bug", choices=BUGS, metavar="NAME", help="seed a bug in the cluster (conform replay --help)")
     parser.add_argument(
         "--replicas", metavar="N", type=count, default=Plan.replicas, help="number of brokers (default: 3)"
@@ -42,16 +42,17 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--acks", choices=["0", "1", "all"], default=Plan.acks, help="acks of the producer (default: all)"
     )
     parser.add_argument(
-        "--min-insync-replicas", metavar="N", type=count, default=Plan.min_insync_replicas, help="(default: 2)"
+        "--min-insync-replicas", metavar="N", type=count, default=Plan.min_insync_replicas,
+        help="min.insync.replicas (default: 2)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--missing", metavar="SHARE", type=share, default=0.0, help="share, 0 to 1, of the events that the log omits"
     )
     parser.add_argument(
-        "--missing", metavar="SHARE", type=share, default=0.0, help="share of the events that the log leaves out"
+        "--unseen", metavar="SHARE", type=share, default=0.0, help="share, 0 to 1, of the variables that events omit"
     )
-    parser.add_argument(
-        "--unseen", metavar="SHARE", type=share, default=0.0, help="share of the variables that each event leaves out"
-    )
-    parser.add_argument("--most-states", metavar="N", type=count, default=MOST_STATES, help="possible states, at most")
-    parser.add_argument("--seconds", metavar="N", type=seconds, help="stop after this time; what is left is undecided")
+    parser.add_argument("--most-states", metavar="N", type=count, default=MOST_STATES, help="limit on possible states")
+    parser.add_argument("--seconds", metavar="N", type=seconds, help="time limit; after it, the run is undecided")
     parser.add_argument("--log", metavar="FILE", type=Path, help="the file of the log (default: a new file in runs/)")
     parser.add_argument("--logs", type=Path, metavar="DIR", help="keep the brokers' own logs as files, in a new folder")
     parser.set_defaults(run=_run)
@@ -83,7 +84,7 @@ def _run(arguments: argparse.Namespace) -> int:
             record(plan, stream, str(path), arguments.logs, report)
     except TimeOverError:
         line.clear()
-        say(f"{path}: UNDECIDED: the time ended before everything was recorded; give more with --seconds")
+        say(f"{path}: UNDECIDED: the time limit was reached before everything was recorded; give more with --seconds")
         return UNDECIDED
     line.clear()
     say(f"recorded: {escaped(str(path))}")
@@ -91,7 +92,7 @@ def _run(arguments: argparse.Namespace) -> int:
 
 
 def _new_log(arguments: argparse.Namespace) -> tuple[Path, TextIO]:
-    """A file that did not exist before. Raises UsageError."""
+    """Create and open a file that did not exist before. Raises UsageError."""
     stem = f"{arguments.protocol}-seed-{arguments.seed}{f'-{arguments.bug}' if arguments.bug else ''}"
     candidates = [arguments.log] if arguments.log else (Path("runs") / f"{stem}-{n}.ndjson" for n in itertools.count(1))
     for path in candidates:

@@ -1,7 +1,7 @@
 """The verdict on one log among many: events of runs, or observations of a Kafka.
 
 In:  the `FollowRequest` for all logs; the name of one log, and its content if it was sent along.
-Out: a `LogVerdict`: a word and a line. It consists of texts only, because it may come from another machine.
+Out: a `LogVerdict`: a word and a reason, as texts, because it may come from another machine.
 """
 
 from __future__ import annotations
@@ -52,14 +52,14 @@ WORDS = {
     events.Verdict.NOTHING: Word.NOTHING,
     events.Verdict.FOLLOWS: Word.FOLLOWED,
 }
-"""Of several runs in a log, the first of these that one of them has is the verdict on the log."""
+"""The verdict on a log of several runs is the first of these that one of its runs has."""
 
 
 @dataclass(frozen=True)
 class FollowRequest:
     """The request for all logs. `memory` is per log; `generation` applies to logs that name none.
 
-    `ends` is the time of day at which the time for all logs is over: executors share no other clock.
+    `ends` is the end of the time limit by time.time(), because executors share no other clock; None: no limit.
     """
 
     protocol: str | None
@@ -72,7 +72,7 @@ class FollowRequest:
 
     @property
     def seconds(self) -> float | None:
-        """The remaining time."""
+        """The remaining seconds; None: no limit."""
         return None if self.ends is None else max(0.0, self.ends - time.time())
 
 
@@ -80,7 +80,7 @@ class FollowRequest:
 class LogVerdict:
     """The verdict on a log, with its reason, in one line.
 
-    `rejections` has the lines about each rejected run, also if the log turns out to be damaged later; `trace` is the
+    `rejections` are the lines about each rejected run, even if a later line of the log is damaged; `trace` is the
     text of the trace that explains a recording, if requested; `is_violated` says that this trace violates a property.
     """
 
@@ -103,7 +103,7 @@ class LogVerdict:
 
 
 def unreadable(error: UsageError, rejections: Sequence[Sequence[str]] = ()) -> LogVerdict:
-    """The verdict on a log that cannot be read, from some line on or at all; the error says where."""
+    """The verdict on a log that cannot be read, completely or from some line on, which the error names."""
     return LogVerdict(Word.UNREADABLE, "", str(error), rejections)
 
 
@@ -115,7 +115,7 @@ def follow_one(
     tick: Callable[[], None] = lambda: None,
     announce: Callable[[str], None] = lambda message: None,
 ) -> LogVerdict:
-    """Follow a log, and call `tick` now and then; a defect of the log is a verdict, too.
+    """Follow a log; a defect of the log is a verdict, too. `tick` is called about twice a second.
 
     Raises KeyboardInterrupt, because a log whose following was interrupted has no verdict.
     """
@@ -180,7 +180,7 @@ def _follow_observations(
         content=content,
     )
     if isinstance(outcome, observations.NothingToFollow):
-        return LogVerdict(Word.NOTHING, str(path), "nothing to follow: no line claims anything")
+        return LogVerdict(Word.NOTHING, str(path), "nothing to follow: no line makes a claim")
     if isinstance(outcome, observations.Explained):
         why = f"a behaviour of {outcome.trace.instance.protocol.name}, in {outcome.trace.length} steps"
         if outcome.failures:

@@ -24,13 +24,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m isrcheck.conformance.fuzz", description=__doc__, allow_abbrev=False
     )
-    parser.add_argument("--seconds", type=float, help="stop after so many seconds (120, unless --programs is given)")
-    parser.add_argument("--programs", type=int, help="stop after so many programs")
-    parser.add_argument("--seed", type=int, default=1, help="which programs (1)")
-    parser.add_argument("--first", type=int, default=0, help="the number of the first program (0)")
-    parser.add_argument("--out", type=Path, default=Path("fuzz-failures"), help="where failures go (fuzz-failures)")
-    parser.add_argument("--again", type=Path, metavar="FILE", help="compare this program, and nothing else")
-    parser.add_argument("--as-found", action="store_true", help="end at the first failure, and do not make it small")
+    parser.add_argument("--seconds", type=float, help="time limit (default: 120, unless --programs is given)")
+    parser.add_argument("--programs", type=int, help="number of programs")
+    parser.add_argument("--seed", type=int, default=1, help="the seed of the programs (default: 1)")
+    parser.add_argument("--first", type=int, default=0, help="the number of the first program (default: 0)")
+    parser.add_argument(
+        "--out", type=Path, default=Path("fuzz-failures"), help="folder for failures (default: fuzz-failures)"
+    )
+    parser.add_argument("--again", type=Path, metavar="FILE", help="compare only this saved program")
+    parser.add_argument("--as-found", action="store_true", help="stop at the first failure, and do not shrink it")
     options = parser.parse_args(arguments)
     if options.again is not None:
         return compare_saved(options.again)
@@ -52,12 +54,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def compare_saved(path: Path) -> int:
-    """Compare the engines on one saved program."""
+    """Compare the engines on one saved program, print the result, and return the exit code."""
     try:
         program = read_program(path)
     except (OSError, SyntaxError, ValueError) as error:
         print(
-            f"{path}: not a program that can be read: {error}; name a file that a failure was written to",
+            f"{path}: not a program that can be read: {error}; name a saved failure",
             file=sys.stderr,
         )
         return USAGE

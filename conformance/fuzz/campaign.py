@@ -1,7 +1,7 @@
 """A run of the fuzzer: program after program, with every failure shrunk and saved.
 
 In:  a seed, a time limit or a number of programs, a folder for failures.
-Out: a `Campaign`: what was compared, and the files of the failures.
+Out: a `Campaign`: the numbers of compared programs, states and proofs, and the failures with their files.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from isrcheck.conformance.fuzz.shrink import shrink
 COMMAND = "python -m isrcheck.conformance.fuzz --again {path}"
 
 MOST_FAILURES = 5
-"""After so many a run ends."""
+"""The number of failures after which a run ends."""
 
 
 @dataclass(frozen=True)
@@ -37,12 +37,12 @@ class Failure:
     def line(self) -> str:
         """One line with the command that reproduces the failure."""
         command = COMMAND.format(path=self.path)
-        return f"{self.difference.kind}: {self.difference.details}; see it again with: {command}"
+        return f"{self.difference.kind}: {self.difference.details}; reproduce it with: {command}"
 
 
 @dataclass
 class Campaign:
-    """The result of a run."""
+    """The result of a run; `with_errors` counts the programs that leave a declared range."""
 
     seed: int
     programs: int = 0
@@ -58,7 +58,7 @@ class Campaign:
         count = len(self.failures)
         return (
             f"seed {self.seed}: {self.programs:,} programs, {self.states:,} states, {self.proofs:,} proofs,"
-            f" {self.with_errors:,} programs that leave their declaration; {self.seconds:.0f} s,"
+            f" {self.with_errors:,} programs that leave a declared range; {self.seconds:.0f} s,"
             f" {self.programs / max(self.seconds, 0.001):.1f} programs a second; "
             + ("no differences" if not count else f"{count} difference{'s' * (count > 1)}")
         )
@@ -75,8 +75,8 @@ def run(
     shrinks: bool = True,
     report: Callable[[str], None] = lambda line: None,
 ) -> Campaign:
-    """Compare programs of a seed, starting at `first`, until the time is over or enough programs were compared or
-    failed.
+    """Compare the programs of a seed from number `first` on, until the time, the number of programs or the number
+    of failures is reached.
     """
     campaign = Campaign(seed)
     began = time.monotonic()
@@ -102,7 +102,7 @@ def run(
 
 
 def written(program: Program, found: Comparison, folder: Path, *, shrinks: bool = True) -> Failure:
-    """A failure, shrunk and saved to the folder."""
+    """Shrink a failing program, and save it to the folder; return the failure."""
     difference = found.differences[0]
     folder.mkdir(parents=True, exist_ok=True)
     if not shrinks:
@@ -113,7 +113,7 @@ def written(program: Program, found: Comparison, folder: Path, *, shrinks: bool 
 
 @contextlib.contextmanager
 def fresh_cache() -> Iterator[None]:
-    """A temporary cache for compiled kernels."""
+    """Use a temporary cache for compiled kernels inside this context."""
     before = os.environ.get("ISRCHECK_CACHE")
     with tempfile.TemporaryDirectory() as cache:
         os.environ["ISRCHECK_CACHE"] = cache

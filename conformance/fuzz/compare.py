@@ -1,7 +1,7 @@
 """Compares all engines with the plain search on one program: explorer, reference, formulas, Z3, proofs.
 
 In:  a `Program`.
-Out: a `Difference` for each engine that disagrees, and how much was compared.
+Out: a `Comparison`: the first `Difference`, if any, and the numbers of compared states and proofs.
 """
 
 from __future__ import annotations
@@ -40,20 +40,20 @@ from isrcheck.models.messages.errors import LanguageError, ModelError, UsageErro
 
 MOST_DEPTH = 12
 MOST_STATES = 250
-"""A program is searched to the level at whose end there are so many states."""
+"""The search of a program ends with the first level after which it has this many states."""
 
 MOST_STEPS = 20_000
-"""Transitions that the plain search looks at, more or less: what takes it longer is searched less deep."""
+"""The approximate limit on transitions in a plain search: programs with many steps are searched less deep."""
 
 ASKED_DEPTH = 3
-"""How far Z3 is asked."""
+"""The depth of bounded model checking with Z3."""
 
 PRODUCT = File(isrcheck.__file__).parent
 SAMPLE = 12
-"""Reached states in which the formulas are held against the reference, and as many random ones."""
+"""The number of reached states, and of random states, in which formulas are compared with the reference."""
 
 MOST_VALUES = 60
-"""Values of all cells of a state together, up to which Z3 is asked."""
+"""The limit on the values of all cells of a state together, above which Z3 is not run."""
 
 MEMORY = 64 << 20
 
@@ -69,7 +69,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Difference:
-    """One disagreement: the engine and the subject (equal for the same bug in a smaller program), and the details."""
+    """One disagreement: `kind` names the engine and what differs, and is the same for a shrunk program."""
 
     kind: str
     details: str
@@ -77,7 +77,7 @@ class Difference:
 
 @dataclass
 class Comparison:
-    """The result for a program."""
+    """The result for a program; `has_errors`: the program leaves a declared range."""
 
     differences: list[Difference] = field(default_factory=list)
     states: int = 0
@@ -94,7 +94,7 @@ class Disagreement(Exception):
 
 
 def compare(program: Program) -> Comparison:
-    """Compare all engines with the plain search; the first difference of a program counts."""
+    """Compare all engines with the plain search, up to the first difference."""
     result = Comparison()
     with tempfile.TemporaryDirectory() as folder:
         try:
@@ -113,12 +113,12 @@ def compare(program: Program) -> Comparison:
 
 
 def _without_names(message: str) -> str:
-    """The message of a refusal, without its position."""
+    """The message of a refusal, without position and names."""
     return message.rpartition(": ")[2].partition(";")[0].split("`")[-1].strip()
 
 
 def _where(error: BaseException) -> str:
-    """The innermost file of the product that raised an error."""
+    """The innermost file and function of the product that raised an error."""
     place, trace = "?", error.__traceback__
     while trace is not None:
         path = File(trace.tb_frame.f_code.co_filename)
@@ -194,7 +194,7 @@ def _expect(kind: str, found: object, expected: object) -> None:
 
 
 def _explorers(instance: Instance, plain: PlainSearch, kernels: Kernels) -> None:
-    """The explorer on one thread and on two, counting everything; and in its usual mode, ending when all is decided."""
+    """Compare the explorer on one and two threads, counting everything; and once ending when decided."""
     depth = None if plain.is_all else len(plain.levels) - 1
     kernel = kernels.of(instance)
     for threads in (1, 2):
@@ -205,7 +205,7 @@ def _explorers(instance: Instance, plain: PlainSearch, kernels: Kernels) -> None
         _errors(who, found, plain, counts=True)
         for name in plain.found:
             _findings(f"{who}, {{}}", name, found, plain, counts=True)
-    who = "explorer, ending when all is decided"
+    who = "explorer, ending when decided"
     found = explore(instance, Limits(depth, MEMORY), kernel=kernel)
     _expect(f"{who}: levels", found.levels, plain.levels[: len(found.levels)])
     _errors(who, found, plain, counts=False)
@@ -233,8 +233,8 @@ def _counts(who: str, instance: Instance, plain: PlainSearch, found: Exploration
 
 
 def _errors(who: str, found: Exploration | BmcResult, plain: PlainSearch, *, counts: bool) -> None:
-    """Errors in which the model leaves its declaration. Decided properties are no longer evaluated, and a search that
-    ends need not reach every error.
+    """Compare the errors in which the model leaves a declared range. Without `counts`, the search may have ended before
+    an error, and evaluates no property that is decided.
     """
     expected = plain.errors.path if counts else _first_error_asked(plain)
     ours = found.findings.get(ERROR)
@@ -251,11 +251,11 @@ def _errors(who: str, found: Exploration | BmcResult, plain: PlainSearch, *, cou
         path = None if erred.path is None else _path(erred.path)
         if (path, erred.count) != (unjudged.path, unjudged.count):
             told = f"{name}: {path}, {erred.count} times, instead of {unjudged.path}, {unjudged.count} times"
-            raise Disagreement(f"{who}: not judged", told)
+            raise Disagreement(f"{who}: not evaluated", told)
 
 
 def _first_error_asked(plain: PlainSearch) -> Path | None:
-    """The first error of a search that evaluates no property beyond the level that decides it."""
+    """The first error that a search meets if it evaluates no property beyond the level that decides the property."""
     met = [plain.erring.path]
     for name, unjudged in plain.unjudged.items():
         decided, error = plain.found[name].path, unjudged.path
@@ -265,7 +265,7 @@ def _first_error_asked(plain: PlainSearch) -> Path | None:
 
 
 def _findings(who: str, name: str, found: Exploration, plain: PlainSearch, *, counts: bool) -> None:
-    """The findings on a property, and which of them are permitted."""
+    """Compare the findings on a property, permitted ones included."""
     if name not in found.findings:
         raise Disagreement(who.format("findings"), f"{name} is missing")
     both = found.findings[name]
@@ -284,7 +284,7 @@ def _findings(who: str, name: str, found: Exploration, plain: PlainSearch, *, co
 
 
 def _reference(instance: Instance, system: PlainSystem, plain: PlainSearch) -> None:
-    """isrcheck.models.run, step by step and property by property, in reached states and in random ones."""
+    """Compare isrcheck.models.run in reached and in random states: every step and every property."""
     chance = random.Random(len(plain.paths))
     properties = {prop.name: prop for prop in (*instance.properties, *instance.lemmas)}
     asked = [one for one in (*system.properties, *system.lemmas) if one.applies]
@@ -314,7 +314,7 @@ def _same(said: object, expected: object, asked: PlainProperty, cells: object) -
 
 
 def _answer(question: Callable[..., object], *given: object) -> object:
-    """A result, or the fact that the declaration is left."""
+    """The result of a call, or ERROR if it leaves a declared range."""
     try:
         return question(*given)
     except (OutOfRange, ModelError):
@@ -327,7 +327,7 @@ def _random_state(instance: Instance, chance: random.Random) -> tuple[int, ...]:
 
 
 def _formulas(instance: Instance, plain: PlainSearch) -> None:
-    """The symbolic semantics against the reference, in reached states and in random ones."""
+    """Compare the symbolic semantics with the reference, in reached and in random states."""
     chance = random.Random(len(plain.paths))
     states = chance.sample(sorted(plain.paths), min(SAMPLE, len(plain.paths)))
     states += [_random_state(instance, chance) for _ in range(SAMPLE)]
@@ -339,7 +339,7 @@ def _formulas(instance: Instance, plain: PlainSearch) -> None:
 
 
 def _bounded(instance: Instance, plain: PlainSearch) -> None:
-    """Z3 on every depth up to a few steps."""
+    """Compare Z3's findings at every depth up to a few steps."""
     depth = min(ASKED_DEPTH, len(plain.levels) - (0 if plain.is_all else 1))
     does_err = plain.errors.path is not None and len(plain.errors.path[1]) <= depth
     found = ask_to_depth(instance, Limits(depth))

@@ -1,6 +1,6 @@
-"""Compares proofs with exhaustive searches: what is proved, and its premises, have to hold in every reachable state.
+"""Compares proofs with exhaustive searches: a proved property and its premises have to hold in every reachable state.
 
-In:  an instance whose reachable states the plain search has all found.
+In:  an instance of which the plain search has found all reachable states.
 Out: a difference, or None; and the number of proofs.
 """
 
@@ -18,13 +18,13 @@ from isrcheck.models.language.model import Instance, Model
 from isrcheck.models.messages.errors import UsageError
 
 SECONDS = 1.0
-"""How long each phase of the prover may take: a proof that takes longer is not looked at."""
+"""The time limit of each phase of the prover; proofs that take longer are not compared."""
 
 MOST_VALUES = 30
-"""Values of all cells of a state together, up to which proofs are also looked for by k-induction."""
+"""The limit on the values of all cells of a state together, above which k-induction is not tried."""
 
 OTHER_SIZES = 4
-"""How many other configurations a proof for every length is tried on."""
+"""The number of other configurations on which a proof for every length is tested."""
 
 MOST_STATES = 400
 
@@ -40,7 +40,7 @@ def proofs_differ(
     false = _failing(full)
     properties = [prop for prop in instance.properties if prop.kind is not Kind.SOMETIMES]
     sample = sorted(plain.paths)[:50]
-    # The prover does not get the failures: it has to find them.
+    # The prover is not given the failures: it has to find them.
     known = Proofs()
     count = 0
     is_small = sum(layout.count * (layout.high - layout.low + 1) for layout in instance.layouts.values()) <= MOST_VALUES
@@ -89,14 +89,14 @@ def _differs(
 
 
 def _leaves_declaration(instance: Instance, full: PlainSearch) -> tuple[str, str] | None:
-    """An error although the prover excludes errors. Lemmas are not promised: a lemma that errs is not a lemma."""
+    """A difference if the prover excludes errors, but the search found one. Errors of lemmas do not count."""
     erring = [full.erring, *(full.unjudged[prop.name] for prop in instance.properties if prop.name in full.unjudged)]
     found = [one.path for one in erring if one.count]
-    return ("proofs: nothing leaves the declaration", f"something does: {found[0]}") if found else None
+    return ("proofs: no declared range is left", f"it is, at {found[0]}") if found else None
 
 
 def _free(model: Model, instance: Instance, proof: Proof) -> list[str]:
-    """The entries of which a proof claims to be independent."""
+    """The configuration entries of which a proof claims to be independent."""
     if proof.every_length:
         return [name for name, entry in model.entries.items() if entry.is_open]
     by_name = {claim.name: claim for claim in (*instance.properties, *instance.lemmas)}
@@ -131,7 +131,7 @@ def _at_other_values(
     names: Sequence[str],
     how: str,
 ) -> tuple[str, str] | None:
-    """A proof claims: if all its premises are true at the start, they stay true."""
+    """A difference if the proof fails at other values: its premises are true at the start, and do not stay true."""
     try:
         other = model.instance(instance.protocol.name or None, values, instance.swaps)
         assert other.initial_states
@@ -150,5 +150,5 @@ def _at_other_values(
 
 
 def _always(asked: PlainProperty) -> PlainProperty:
-    """The same claim, made under every configuration."""
+    """The same claim, applied under every configuration."""
     return PlainProperty(asked.name, asked.kind, asked.python, None, True, asked.parameters)

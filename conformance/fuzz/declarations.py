@@ -24,13 +24,13 @@ class Entry:
 
     @property
     def shapes(self) -> bool:
-        """Whether a range may depend on it."""
+        """Whether the ranges of domains and fields may depend on the entry."""
         return self.kind == "bound"
 
 
 @dataclass(frozen=True)
 class Space:
-    """A domain: its number of elements, and the text of a range over them."""
+    """A domain: its number of elements, and the texts of its declared size and of its size in a range."""
 
     name: str
     size: int
@@ -41,7 +41,7 @@ class Space:
 
 @dataclass(frozen=True)
 class Cells:
-    """A field: its domains, the ends of its values and their notation."""
+    """A field: its domains, its smallest and largest value, and the texts of its declaration."""
 
     name: str
     over: tuple[Space, ...]
@@ -108,7 +108,7 @@ def random_world(chance: random.Random) -> World:
 
 
 def _entries(chance: random.Random, world: World) -> None:
-    """A few entries of each kind."""
+    """Add a few random entries of each kind."""
     more = ['option="--own-{name}"', "is_open=True", "least={least}", "most={most}"]
     for name in ("size", "most", "width")[: chance.choice((1, 1, 2, 3))]:
         default = chance.choice((1, 2, 2, 3))
@@ -141,7 +141,7 @@ def _entries(chance: random.Random, world: World) -> None:
 
 
 def _spaces(chance: random.Random, world: World) -> None:
-    """One to three domains, and sometimes the subsets of one."""
+    """Add one to three random domains, and sometimes the subsets of one."""
     sizes = [one for one in world.entries if one.shapes and one.default > 0]
     for name in ("Node", "Slot", "Item")[: chance.choice((1, 1, 2, 2, 3))]:
         letters = chance.random() < 0.3
@@ -165,7 +165,7 @@ def _spaces(chance: random.Random, world: World) -> None:
 
 
 def _cells(chance: random.Random, world: World, name: str) -> Cells:
-    """One field."""
+    """A random field."""
     spaces = [space for space in world.spaces if space.size > 0]
     over = tuple(chance.choice(spaces) for _ in range(chance.choice((0, 0, 0, 1, 1, 1, 2))))
     while _count(over) > 6:

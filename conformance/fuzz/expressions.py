@@ -1,10 +1,10 @@
-"""Random expressions of the modelling language, with their ranges if known.
+"""Random expressions of the modelling language, with their ranges.
 
 In:  a source of randomness, a `World`, and a `Scope`: the names available at a point of a function.
-Out: texts: numbers with their smallest and largest values, and truth values.
+Out: texts of numbers, with their smallest and largest values, and texts of truth values.
 
-The ranges keep most programs within their declaration. They only guide the choice: nothing relies on them, and a
-careless program uses indices and values that may be outside.
+With the ranges, most programs stay within their declared ranges. The ranges only guide the choice: nothing relies on
+them, and a careless program uses indices and values that may be outside.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from dataclasses import dataclass, field, replace
 from isrcheck.conformance.fuzz.declarations import Cells, Space, World
 
 NAMES = ("x", "y", "total", "count", "i", "j", "k", "p0", "at_1", "word", "low", "results", "state")
-"""Names of locals; some are those that the engines use in what they make of a program."""
+"""Names of locals; some of them also occur in the code that the engines generate."""
 
 COMPARISONS = ("==", "!=", "<", "<=", ">", ">=")
 
 
 @dataclass(frozen=True)
 class Number:
-    """A numeric expression."""
+    """A numeric expression, with bounds on its value."""
 
     text: str
     low: int
@@ -32,7 +32,7 @@ class Number:
 
 @dataclass(frozen=True)
 class Helper:
-    """A function that others can call: the kinds of its parameters, and of its result (None: it writes)."""
+    """A function that others can call: its parameters, and the range of its result (None: it writes to the state)."""
 
     name: str
     states: int
@@ -44,9 +44,9 @@ class Helper:
 
 @dataclass
 class Scope:
-    """The available names: states, numbers by the range of their values, subsets, helpers, and actions for `taken`.
+    """The names available at a point of a function: states, numbers with their ranges, subsets, helpers, actions.
 
-    `assigned` are the names of locals that an assignment writes.
+    `assigned` are the locals that an assignment writes; `actions` may be compared with `taken`.
     """
 
     states: tuple[str, ...]
@@ -59,7 +59,7 @@ class Scope:
     actions: tuple[str, ...] = ()
 
     def inner(self, **numbers: tuple[int, int]) -> Scope:
-        """The same scope with more numbers, which hide others of the same name."""
+        """This scope with more numbers, which hide other names."""
         kept = {name: one for name, one in self.constants.items() if name not in numbers}
         return replace(self, numbers={**self.numbers, **numbers}, constants=kept, assigned=self.assigned - set(numbers))
 
@@ -73,17 +73,17 @@ class Writer:
         self.scope = scope
 
     def at(self, scope: Scope) -> Writer:
-        """The same writer at another point."""
+        """A writer for another point of the function."""
         return Writer(self.chance, self.world, scope)
 
     def pick(self, options: Sequence[tuple[float, Callable[[], object]]]) -> object:
-        """One of several options, by weight."""
+        """Choose one of several (weight, function) by weight; return the result of the function."""
         return self.chance.choices([one for _, one in options], [weight for weight, _ in options])[0]()
 
     # ---------------------------------------------------------------------------------------------------------- numbers
 
     def number(self, depth: int) -> Number:
-        """A number."""
+        """A random number of at most this depth."""
         ends: list[tuple[float, Callable[[], Number]]] = [
             (2, self._constant),
             (4 if self.scope.states and self.world.fields else 0, lambda: self._cell(depth)),
@@ -130,12 +130,12 @@ class Writer:
         return Number(self.cell(one, depth=depth), one.low, one.high)
 
     def cell(self, one: Cells, state: str | None = None, depth: int = 1) -> str:
-        """A cell of a field, at any index."""
+        """A cell of a field, at a random index."""
         indices = "".join(f"[{self.index(space.size, depth)}]" for space in one.over)
         return f"{state or self.chance.choice(self.scope.states)}.{one.name}{indices}"
 
     def index(self, size: int, depth: int = 1) -> str:
-        """An index of a domain."""
+        """A random index of a domain of this size."""
         careless = self.scope.is_careless and self.chance.random() < 0.15
         inside = [name for name, (low, high) in self.scope.numbers.items() if careless or (low >= 0 and high < size)]
         if inside and self.chance.random() < 0.75:
@@ -146,7 +146,7 @@ class Writer:
         return self.fitted(self.number(depth - 1), 0, size - 1)
 
     def fitted(self, number: Number, low: int, high: int) -> str:
-        """A number within a range: unchanged if its range is known or does not matter, otherwise cut to fit."""
+        """A number as an expression within a range: unchanged if it fits (or carelessly), otherwise limited."""
         if number.low >= low and number.high <= high:
             return number.text
         if self.scope.is_careless and self.chance.random() < 0.3:
@@ -206,7 +206,7 @@ class Writer:
         return enough and (helper.subset is None or helper.subset in self.scope.subsets.values())
 
     def call(self, helper: Helper, depth: int) -> str:
-        """The call of a helper."""
+        """A call of a helper with random arguments."""
         if helper.states == 1:
             arguments = [self.chance.choice(self.scope.states)]
         else:
@@ -219,7 +219,7 @@ class Writer:
     # ------------------------------------------------------------------------------------------------- ranges and folds
 
     def range(self) -> tuple[str, int, int]:
-        """A range with its first and last number; the last may be below the first."""
+        """A random range, with its first and last number; the last may be below the first."""
         form = self.chance.random()
         spaces = [space for space in self.world.spaces if space.size]
         if form < 0.7 and spaces:
@@ -239,13 +239,13 @@ class Writer:
         return text, first, last - 1
 
     def size(self, space: Space) -> str:
-        """The number of elements of a domain, as a range takes it."""
+        """The size of a domain, as an argument of `range`."""
         if not self.scope.states:
             return str(space.size)
         return space.range.replace("s.", f"{self.scope.states[0]}.")
 
     def generator(self, depth: int) -> tuple[str, Writer, int]:
-        """`for ... in ... if ...`, once or twice; the writer for the element; the largest number of iterations."""
+        """One or two `for ... in ... if ...`, the writer for the element, and the largest number of iterations."""
         free = [one for one in NAMES if one not in self.scope.subsets]
         names = [self.chance.choice(free) for _ in range(self.chance.choice((1, 1, 1, 2)))]
         if self.scope.constants and self.chance.random() < 0.15:
@@ -267,7 +267,7 @@ class Writer:
     # ----------------------------------------------------------------------------------------------------- truth values
 
     def truth(self, depth: int) -> str:
-        """A truth value, or a number that is used as one."""
+        """A random truth value, or a number used as one, of at most this depth."""
         ends: list[tuple[float, Callable[[], str]]] = [
             (3 if self.scope.states else 0.1, self._comparison_with_constant),
             (2, self._flag),
@@ -287,8 +287,8 @@ class Writer:
         return str(self.pick(ends if depth <= 0 else ends + parts))
 
     def _comparison_with_constant(self) -> str:
-        """A cell compared with a value of its range, so that it is true in some states only; or an entry compared with
-        a value.
+        """A comparison of a cell with a value in its range, which is true in some states only; or of an entry with its
+        default.
         """
         if not self.scope.states:
             return self._flag()

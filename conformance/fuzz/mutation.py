@@ -1,9 +1,7 @@
-"""Tests the fuzzer: bugs are put into the engines, one at a time, and the fuzzer, or otherwise the tests, have to find
-them.
+"""Tests the fuzzer: plants bugs in the engines, one at a time; the fuzzer or else the tests have to find each bug.
 
 In:  `python -m isrcheck.conformance.fuzz.mutation [--seconds N] [NAME ...]`.
-Out: a row for each bug: what found it, and after how many programs. Exit code 0 if every bug that can show was found,
-     otherwise 1.
+Out: a row for each bug: what found it, and after how many programs. Exit code 1 if a bug was not found that can be.
 
 Each bug is a replacement in one file of a copy of the tree; the tree itself is not changed.
 """
@@ -27,13 +25,13 @@ ROOT = Path(checker.__file__).resolve().parents[1]
 SEED = 5
 SECONDS = 120
 GRACE = 60
-"""Seconds beyond the given ones after which a run hangs: that, too, is noticed."""
+"""The seconds beyond the time limit after which the fuzzer counts as hanging, which also detects the bug."""
 
 
 @dataclass(frozen=True)
 class Bug:
-    """A replacement in one file of the checker; `tests` run if the fuzzer does not find it. `hidden` says why a bug
-    cannot be found, if that is so.
+    """A replacement of text in one file of the checker; `tests` run if the fuzzer does not find the bug. `hidden` is
+    the reason why the bug cannot be found, if it cannot.
     """
 
     name: str
@@ -51,7 +49,7 @@ PROOFS = (
     "checker/proofs/test_not_proved",
     "checker/proofs/test_prove",
 )
-"""Tests of proofs, which are asked where the fuzzer does not notice."""
+"""Tests of proofs, for bugs that the fuzzer does not find."""
 
 BUGS = (
     Bug(
@@ -61,9 +59,7 @@ BUGS = (
         "{there}) {sign} ({value})), {place",
         "{there}) + ({value})), {place",
     ),
-    Bug(
-        "any_of_nothing", "checker/compile/lower", "`any` over nothing is true", "return {fold == 'all'}", "return True"
-    ),
+    Bug("any_of_nothing", "checker/compile/lower", "an empty `any` is true", "return {fold == 'all'}", "return True"),
     Bug(
         "index_unchecked",
         "checker/compile/lower",
@@ -74,7 +70,7 @@ BUGS = (
     Bug(
         "loop_variable_assigned",
         "checker/compile/lower",
-        "a loop variable is thought within its range although the loop assigns it",
+        "an assigned loop variable is taken to be within its range",
         "if low >= 0 and statement.target.id in self.assigned_once:",
         "if low >= 0:",
         tests=("checker/explicit/test_in_range",),
@@ -82,7 +78,7 @@ BUGS = (
     Bug(
         "constant_not_hidden",
         "checker/compile/lower",
-        "the variable of a generator does not hide a constant of its name",
+        "the variable of a generator does not hide a constant of the same name",
         "if expression.id in self.function.constants and expression.id not in self.renamed:",
         "if expression.id in self.function.constants:",
         tests=("models/language/test_language",),
@@ -90,14 +86,14 @@ BUGS = (
     Bug(
         "chain",
         "checker/compile/native",
-        "`a < b < c` asks `a < c`",
+        "`a < b < c` means `a < c`",
         "SIGNS[type(sign)], left, right)\n                left = right",
         "SIGNS[type(sign)], left, right)",
     ),
     Bug(
         "third_of_min",
         "checker/compile/native",
-        "min and max look at two arguments only",
+        "min and max use only their first two arguments",
         "for value in values[1:]:",
         "for value in values[1:2]:",
     ),
@@ -118,21 +114,21 @@ BUGS = (
     Bug(
         "state_not_restored",
         "checker/compile/instructions",
-        "the last cells are not put back after a step",
+        "the last cells are not restored after a step",
         "range(layout.first_cell, layout.size, 8)",
         "range(layout.first_cell, layout.size - 8, 8)",
     ),
     Bug(
         "wrong_parent",
         "checker/explicit/visited_set",
-        "a state remembers another predecessor",
+        "a state gets a wrong predecessor",
         "parents[count] = from_states[i]",
         "parents[count] = from_states[k]",
     ),
     Bug(
         "table_moved_wrongly",
         "checker/explicit/visited_set",
-        "entries get lost when the table grows",
+        "entries are lost when the table grows",
         "slot = np.int64((entry & ~LOW) >> shift)",
         "slot = np.int64((entry & ~LOW) >> (shift + ONE))",
         tests=("checker/explicit/test_search",),
@@ -140,7 +136,7 @@ BUGS = (
     Bug(
         "first_word_compared",
         "checker/explicit/visited_set",
-        "states of two words are compared by their first",
+        "states of two words are compared by their first word only",
         "if store[first + word] != states[other + word]:",
         "if word == 0 and store[first + word] != states[other + word]:",
         tests=("checker/explicit/test_search",),
@@ -164,14 +160,14 @@ BUGS = (
     Bug(
         "one_level_more",
         "checker/explicit/search",
-        "the search goes one level too deep",
+        "the search is one level too deep",
         "result.depth >= self.context.limits.depth:",
         "result.depth > self.context.limits.depth:",
     ),
     Bug(
         "last_of_threads",
         "checker/outcome/kernel_results",
-        "of what several threads find the last one counts",
+        "of the findings of several threads, the last one is kept",
         "number < known.state:",
         "number > known.state:",
     ),
@@ -192,14 +188,14 @@ BUGS = (
     Bug(
         "chain_symbolic",
         "checker/symbolic/evaluator",
-        "`a < b < c` asks `a < c`",
+        "`a < b < c` means `a < c`",
         "frame.branch, left = self.circuit.both(frame.branch, found), right",
         "frame.branch = self.circuit.both(frame.branch, found)",
     ),
     Bug(
         "asked_after_decided",
         "checker/symbolic/evaluator",
-        "all and any go on after the element that decides",
+        "all and any evaluate elements after the deciding one",
         "            frame.branch = self.circuit.all([branch, undecided, condition])",
         "            frame.branch = self.circuit.all([branch, condition])",
         tests=("checker/symbolic/test_bounded_model_checking",),
@@ -207,7 +203,7 @@ BUGS = (
     Bug(
         "or_is_a_truth_value",
         "checker/symbolic/evaluator",
-        "`x or y` of numbers is 0 or 1 where x is known",
+        "`x or y` of numbers is 0 or 1 if x is known",
         "            if condition == FALSE:\n                break\n            asked.append((condition, found))",
         "            if condition == FALSE:\n                found = not is_and\n                break\n"
         "            asked.append((condition, found))",
@@ -216,7 +212,7 @@ BUGS = (
     Bug(
         "index_not_demanded",
         "checker/symbolic/symbolic_state",
-        "an unknown index need not be inside",
+        "an unknown index is not checked",
         "        self._demand(inside)\n        found =",
         "        found =",
     ),
@@ -230,7 +226,7 @@ BUGS = (
     Bug(
         "sum_of_cases",
         "checker/symbolic/one_hot_integers",
-        "two ways to the same sum: one is lost",
+        "of two ways to the same sum, one is lost",
         "self.circuit.either(cases.get(one + other, FALSE), found)",
         "found",
     ),
@@ -244,7 +240,7 @@ BUGS = (
     Bug(
         "stale_read",
         "checker/proofs/unbounded_abstraction",
-        "what is read from an array without cells stays after a write",
+        "a value read from an array without cells survives a write",
         "            self.read.pop(place.name, None)\n            return",
         "            return",
         tests=PROOFS,
@@ -252,7 +248,7 @@ BUGS = (
     Bug(
         "any_over_open",
         "checker/proofs/unbounded_abstraction",
-        "`any` and `all` over what is open are true",
+        "`any` and `all` over open domains are true",
         "        return Truth(self.circuit.variable())\n\n    def _look_into",
         "        return True\n\n    def _look_into",
         tests=PROOFS,
@@ -260,7 +256,7 @@ BUGS = (
     Bug(
         "loop_changes_nothing",
         "checker/proofs/unbounded_abstraction",
-        "a loop over what is open is thought to change no number",
+        "a loop over an open domain is taken to change no number",
         "signs if solver.check(-self.arithmetic.compare(sign, after, begun)) is Answer.NO",
         "signs if solver is not None",
         tests=PROOFS,
@@ -268,7 +264,7 @@ BUGS = (
     Bug(
         "settings_fixed",
         "checker/proofs/unbounded_abstraction",
-        "a proof for every length takes settings as they are",
+        "a proof for every length uses the given settings",
         "if name not in self.abstraction.open:",
         "if name not in self.abstraction.open or not self.instance.model.entries[name].is_bound:",
         tests=PROOFS,
@@ -276,7 +272,7 @@ BUGS = (
     Bug(
         "order_of_readers",
         "checker/symbolic/bounded_model_checking",
-        "a step may change places with one that writes what it reads",
+        "a step is swapped with one that writes a cell that it reads",
         "and not own_reads & writes",
         "and True",
         tests=("checker/symbolic/test_bounded_model_checking", "checker/symbolic/test_evaluator"),
@@ -284,14 +280,14 @@ BUGS = (
     Bug(
         "step_before",
         "checker/symbolic/unrolling",
-        "a property of steps is asked of the step before",
+        "a property of steps is evaluated on the step before",
         "self.levels[depth - prop.of_steps].asked",
         "self.levels[max(0, depth - 2 * prop.of_steps)].asked",
     ),
     Bug(
         "start_not_asked",
         "checker/proofs/prove",
-        "a claim need not be true at the start",
+        "a claim need not be true in the initial states",
         'return None if holds_initially(self.instance, claim, self.budget) else "it is false in an initial state"',
         "return None",
         tests=PROOFS,
@@ -299,7 +295,7 @@ BUGS = (
     Bug(
         "base_not_asked",
         "checker/proofs/prove",
-        "a k-induction needs no base",
+        "a k-induction needs no base case",
         "if prop.name in self.found.proofs or prop.name in fails:",
         "if prop.name in self.found.proofs:",
         tests=PROOFS,
@@ -315,7 +311,7 @@ BUGS = (
     Bug(
         "lost_claims_assumed",
         "checker/proofs/prove",
-        "goals may rest on claims that are not kept",
+        "proofs of goals may assume claims that are not inductive",
         "_kept(system, goal, [*known, *left], deadline, report) for goal in goals",
         "_kept(system, goal, [*known, *claims], deadline, report) for goal in goals",
         tests=PROOFS,
@@ -323,7 +319,7 @@ BUGS = (
     Bug(
         "any_cell_left",
         "checker/proofs/induction",
-        "a step that leaves one cell alone keeps every claim",
+        "a step that changes not every cell preserves every claim",
         "return all(step.after[cell] is self.abstraction.before[cell] for cell in cells)",
         "return any(step.after[cell] is self.abstraction.before[cell] for cell in cells)",
         tests=PROOFS,
@@ -331,7 +327,7 @@ BUGS = (
     Bug(
         "budget_asked_about",
         "checker/proofs/budget_independence",
-        "a budget that a claim asks about may be without limit",
+        "a budget that a claim reads may be unlimited",
         "is_read or fields & asked:",
         "is_read:",
         tests=("checker/proofs/test_proof_cache", *PROOFS),
@@ -351,7 +347,7 @@ def spoiled(bug: Bug, root: Path) -> str:
 
 
 def detection(bug: Bug, root: Path, seconds: int) -> str:
-    """What finds a bug in a copy of the tree: a line, which begins with `not` if nothing does."""
+    """Plant a bug in a copy of the tree; return what finds it, as a line, which begins with `not` if nothing does."""
     path = root / f"{bug.file}.py"
     before, times = path.read_bytes(), path.stat()
     path.write_text(spoiled(bug, root), encoding="utf-8")
@@ -365,7 +361,7 @@ def detection(bug: Bug, root: Path, seconds: int) -> str:
 
 
 def _environment(bug: Bug, scratch: Path) -> dict[str, str]:
-    """Settings under which nothing that is compiled with a bug is kept."""
+    """Environment variables with which no code that is compiled with a bug stays in a cache."""
     caches = {"ISRCHECK_CACHE": str(scratch / "cache")}
     if bug.file.endswith(("visited_set", "shards")):
         caches["NUMBA_CACHE_DIR"] = str(scratch / "numba")
@@ -406,14 +402,14 @@ def _tested(bug: Bug, root: Path, scratch: Path) -> str:
         failed = re.search(r"^FAILED (\S+)", ended.stdout, re.MULTILINE)
         if failed is not None:
             return f"tests: {failed[1]}"
-    return f"not noticed: {bug.hidden or 'nobody knows why'}"
+    return f"not noticed: {bug.hidden or 'the reason is unknown'}"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the check and return its exit code."""
+    """Test the fuzzer with the chosen bugs, and return the exit code."""
     parser = argparse.ArgumentParser(prog="python -m isrcheck.conformance.fuzz.mutation", description=__doc__)
-    parser.add_argument("--seconds", type=int, default=SECONDS, help=f"how long the fuzzer looks for each ({SECONDS})")
-    parser.add_argument("names", nargs="*", metavar="NAME", help="bugs (all)")
+    parser.add_argument("--seconds", type=int, default=SECONDS, help=f"time limit for each bug (default: {SECONDS})")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="bugs (default: all)")
     options = parser.parse_args(arguments)
     chosen = [bug for bug in BUGS if not options.names or bug.name in options.names]
     is_well = True

@@ -1,9 +1,9 @@
-"""A breadth-first search that shares nothing with the engines: it defines the meaning of the language independently.
+"""A breadth-first search that is independent of the engines, with its own definition of the language's semantics.
 
 In:  a `Program`, values of its configuration, a protocol, swapped actions.
 Out: a `PlainSystem`: the functions of the program as CPython runs them; and a `PlainSearch`: the expected results.
 
-Nothing of models/ is used here, so that errors of the reference are found as well.
+This module uses nothing of models/, so that errors of the reference semantics are found as well.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ class OutOfRange(Exception):
     """An index or a written value is outside its range."""
 
 
-# ---------------------------------------------------------------------------------------------- the words of a program
+# ---------------------------------------------------------------------------------------------- names of the language
 
 
 class Domain:
-    """A class of elements; its size is a number, the name of an entry, or a function of the configuration."""
+    """The base class of domains; a size is a number, the name of an entry, or a function of the configuration."""
 
     size: Any
 
@@ -46,7 +46,7 @@ class Domain:
 
 
 class Subset:
-    """A class of sets of elements."""
+    """The base class of parameters that are subsets of a domain."""
 
     of: Any
 
@@ -55,13 +55,13 @@ class Subset:
 
 
 def require(condition: object) -> None:
-    """Guard an action."""
+    """Guard an action. Raises NotEnabled."""
     if not condition:
         raise NotEnabled
 
 
 def noted(kind: str) -> Callable[..., Any]:
-    """A decorator that only marks a function with its kind."""
+    """A decorator that marks a function with its kind and options, in the attribute `noted`."""
 
     def decorator(function: Any = None, **options: Any) -> Any:
         def note(function: Any) -> Any:
@@ -74,17 +74,17 @@ def noted(kind: str) -> Callable[..., Any]:
 
 
 def entry(default: Any, says: str, **options: Any) -> Any:
-    """An entry of the configuration is its default here; the actual values are given separately."""
+    """A declared entry of the configuration, of which only the default is used."""
     return SimpleNamespace(default=default, is_truth=isinstance(default, bool))
 
 
 def optional(values: Any) -> Any:
-    """These values, or NONE."""
+    """The range of these values and NONE."""
     return (NOTHING_HOLDS, ends_of(values)[1], False)
 
 
 def ends_of(values: Any) -> tuple[Any, Any, bool]:
-    """The smallest value, the largest, and whether they are truth values."""
+    """The smallest and the largest value, and whether the values are truth values."""
     if isinstance(values, tuple):
         return values
     if issubclass(values, Domain):
@@ -93,7 +93,7 @@ def ends_of(values: Any) -> tuple[Any, Any, bool]:
 
 
 def sized(size: Any, configuration: Any) -> int:
-    """A number that may depend on the configuration."""
+    """The number for a size that may depend on the configuration."""
     if isinstance(size, str):
         return int(getattr(configuration, size))
     return int(size(configuration)) if callable(size) else int(size)
@@ -115,7 +115,7 @@ WORDS: Mapping[str, Any] = {
 
 
 def executed(text: str, names: Mapping[str, Any]) -> dict[str, Any]:
-    """The names that a module defines, where its imports from the product or its base have the meanings in `names`."""
+    """The names that a module defines; its imports are replaced by `names`."""
     tree = ast.parse(text)
     tree.body = [node for node in tree.body if not isinstance(node, ast.ImportFrom) or node.module == "enum"]
     found = dict(names)
@@ -128,7 +128,7 @@ def executed(text: str, names: Mapping[str, Any]) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class PlainField:
-    """A field: the sizes of its indices, the ends of its values, the position of its first cell."""
+    """A field: the sizes of its indices, its smallest and largest value, and the position of its first cell."""
 
     sizes: tuple[int, ...]
     low: int
@@ -138,7 +138,7 @@ class PlainField:
 
 
 class State:
-    """The state that the functions see."""
+    """A state with fields as attributes, as the functions of a program use it."""
 
     def __init__(self, system: PlainSystem, cells: Cells) -> None:
         self.__dict__.update(_system=system, _cells=list(cells))
@@ -153,7 +153,7 @@ class State:
 
 
 class ArrayView:
-    """A field with some of its indices; `at` is the position that these indices give."""
+    """A field with its first `depth` indices applied; `at` is the position that these indices determine."""
 
     def __init__(self, state: State, place: PlainField, name: str, depth: int, at: int) -> None:
         self.state, self.place, self.name, self.depth, self.at = state, place, name, depth, at
@@ -171,14 +171,14 @@ class ArrayView:
         self._part(index).write(value)
 
     def value(self) -> Any:
-        """The value of a cell; or the view itself if an index is missing."""
+        """The value of the cell, or this view if indices are missing."""
         if self.depth < len(self.place.sizes):
             return self
         found = self.state._cells[self.place.first + self.at]
         return found == 1 if self.place.is_truth else found
 
     def write(self, value: int) -> None:
-        """Write to a cell."""
+        """Write to the cell. Raises OutOfRange."""
         if not self.place.low <= value <= self.place.high:
             raise OutOfRange(f"{int(value)} to {self.name}")
         self.state._cells[self.place.first + self.at] = int(value)
@@ -198,7 +198,7 @@ class Chosen:
 
 
 class Taken:
-    """The action of a step, equal to every version of it."""
+    """The action of a step, which equals the function of that name in every protocol."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -214,7 +214,7 @@ class Taken:
 
 @dataclass(frozen=True)
 class Step:
-    """A step: the function, the name of its action, the arguments; `number` is the engines' number of the step."""
+    """A step: the name and function of its action, and the arguments; the engines number steps in the same way."""
 
     number: int
     action: str
@@ -239,7 +239,7 @@ class PlainProperty:
         return self.python.__code__.co_varnames[0] == "before"
 
     def truth(self, states: list[State], taken: Taken | None) -> bool:
-        """Its value. Raises OutOfRange."""
+        """The value of the property. Raises OutOfRange."""
         arguments = [*states, taken][: self.parameters]
         return bool(self.python(*arguments))
 
@@ -327,7 +327,7 @@ class PlainSystem:
         return any(one(self.plain) for one in self.contradictions)
 
     def ask(self, asked: PlainProperty, states: list[Cells], action: str | None) -> bool:
-        """The value of a property in a state, or on a transition. Raises OutOfRange."""
+        """The value of a property in a state, or on a transition with its action. Raises OutOfRange."""
         return asked.truth([State(self, cells) for cells in states], None if action is None else Taken(action))
 
     def take(self, cells: Cells, step: Step) -> Cells | None:
@@ -360,21 +360,21 @@ def order(path: Path) -> tuple[int, Path]:
 
 @dataclass
 class PlainFinding:
-    """How often something was found, and the first path to it."""
+    """A number of findings, and the first path to one."""
 
     count: int = 0
     path: Path | None = None
 
     def note(self, path: Path) -> None:
-        """Count a path; the first path in order is kept."""
+        """Count a path; keep it if it is the first in order."""
         self.count += 1
         self.path = path if self.path is None else min(self.path, path, key=order)
 
 
 @dataclass
 class PlainSearch:
-    """The results of a search: the sizes of its levels, and for each property the violations, the reached and the
-    permitted.
+    """The results of a search: the sizes of its levels, and for each property the findings (violations, or reached
+    goals) and the permitted failures.
 
     `errors` are the errors of the program: the `erring` steps, and the positions where a property is `unjudged` because
     it errs. `is_all` says that every reachable state was expanded.
@@ -394,7 +394,7 @@ class PlainSearch:
 def search(
     system: PlainSystem, most_depth: int, most_states: int, claims: list[PlainProperty] | None = None
 ) -> PlainSearch:
-    """Search level by level, up to a depth, or to the first level with this many states at its end."""
+    """Search level by level, up to a depth, or to the first level after which there are this many states."""
     asked = [one for one in (system.properties if claims is None else claims) if one.applies]
     result = PlainSearch(fired=dict.fromkeys(system.actions, 0))
     result.found = {one.name: PlainFinding() for one in asked}
@@ -437,7 +437,7 @@ def search(
 
 
 def _judge(result: PlainSearch, asked: PlainProperty, states: list[State], taken: Taken | None, path: Path) -> None:
-    """Evaluate a property; if it errs, it is not judged."""
+    """Evaluate a property, and note the finding or the error."""
     try:
         truth = asked.truth(states, taken)
         is_found = truth == (asked.kind == "sometimes")

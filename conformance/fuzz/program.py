@@ -1,7 +1,7 @@
-"""A program: the text of a model file, and, if it has a second protocol, of the module with its swapped actions.
+"""A program: the text of a model file, and of the module with the actions of the second protocol, if it has one.
 
-In:  two texts, or the file of a saved program.
-Out: a `Program`: its files on disk, and the model that the product loads from them.
+In:  one or two texts, or the file of a saved program.
+Out: a `Program`, its files on disk, and the model that the product loads from them.
 
 The second protocol is called `second`; its switches are defined in its module as `SWITCHES`.
 """
@@ -39,7 +39,7 @@ class Program:
         return (None,) if self.second is None else (FIRST, SECOND)
 
     def save(self, folder: Path) -> Path:
-        """Write the files of this program; returns the path of the model file."""
+        """Write the files of this program; return the path of the model file."""
         path = folder / f"{self.name}.py"
         path.write_text(self.text, encoding="utf-8")
         if self.second is not None:
@@ -63,8 +63,8 @@ def read_program(path: Path) -> Program:
 
 @contextlib.contextmanager
 def loaded(program: Program, folder: Path) -> Iterator[Model]:
-    """The model that the product loads from a program, whose files are written to this folder. Raises the product's
-    errors.
+    """The model that the product loads from a program, whose files are written to this folder. Raises the errors of
+    the product.
     """
     path = program.save(folder)
     before = set(sys.modules)

@@ -1,4 +1,4 @@
-"""Makes random programs over the whole language, each determined by two numbers: the seed, and its number.
+"""Makes random programs that use the whole language; a seed and a number determine a program.
 
 In:  a seed and a number.
 Out: a `Program`.
@@ -24,7 +24,7 @@ FEW_STATES = 10
 
 
 def random_program(seed: int, number: int) -> Program:
-    """The program with this number for a seed: usually the first of several candidates with more than a few states."""
+    """The program with this number for a seed: usually the first candidate that has more than a few states."""
     for attempt in range(ATTEMPTS):
         chance = random.Random(f"{seed}/{number}/{attempt}")
         program = _Making(chance, f"fuzz_{seed}_{number}").program()
@@ -116,7 +116,7 @@ class _Making:
         return Scope(states, careless, helpers=helpers, constants=dict(self.world.constants))
 
     def _likely(self, scope: Scope) -> str:
-        """An expression that is often true: a field stays in a part of its range, or one expression implies another."""
+        """An expression that is often true: a field lies in a part of its range, or one expression implies another."""
         chance, writer = self.chance, Writer(self.chance, self.world, scope)
         one = chance.choice(self.world.fields)
         form = chance.random()
@@ -147,7 +147,7 @@ class _Making:
     # ---------------------------------------------------------------------------------------------- the other functions
 
     def _initial(self, left: dict[str, str]) -> None:
-        """One initial state, or several; the remaining budgets start with their full amounts."""
+        """Add one or several initial states; every remaining budget starts with its full amount."""
         chance = self.chance
         starts = [f'"{one}": min(configuration.{entry}, 3)' for one, entry in left.items()]
         if not starts and chance.random() < 0.5:
@@ -205,5 +205,5 @@ class _Making:
 
 
 def _pretty(text: str) -> str:
-    """The same program in Python's own formatting, so that shrinking changes nothing else."""
+    """The program as `ast.unparse` formats it, so that shrinking changes no formatting."""
     return ast.unparse(ast.parse(text)) + "\n"

@@ -1,10 +1,10 @@
-"""Shrinks a failing program, as long as it fails in the same way.
+"""Shrinks a failing program as far as it still fails in the same way.
 
-In:  a program, and a predicate that says whether a smaller program still fails.
-Out: a program from which nothing more can be removed, or the smallest one after the largest number of attempts.
+In:  a program, and a predicate: whether a smaller program still fails.
+Out: a program from which nothing more can be removed, or the smallest one found when the attempts are used up.
 
-Large pieces are tried first: the second protocol, whole functions and declarations, statements, parts in place of whole
-expressions, small numbers in place of large ones. Shrinking is deterministic.
+Large pieces are tried first: the second protocol, whole functions and declarations, statements, expressions
+(replaced by their operands), large numbers (replaced by smaller ones). Shrinking is deterministic.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from functools import partial
 from isrcheck.conformance.fuzz.program import Program
 
 ATTEMPTS = 400
-"""The most smaller programs that are tried."""
+"""The limit on the number of smaller programs that are tried."""
 
 Change = Callable[[], None]
 
@@ -97,7 +97,7 @@ def _changes(tree: ast.Module) -> Iterator[Change]:
 
 
 def _left_out(body: list[ast.stmt]) -> Iterator[Change]:
-    """Each statement of a body in turn."""
+    """The removal of each statement of a body, imports excepted."""
     for at, one in enumerate(body):
         if isinstance(one, ast.ImportFrom):
             continue
@@ -131,7 +131,7 @@ def _statements(holder: ast.AST) -> Iterator[Change]:
 
 
 def _expressions(node: ast.AST, name: str, at: int | None, value: ast.expr) -> Iterator[Change]:
-    """An expression replaced by one of its parts, or by a constant."""
+    """The replacements of an expression by its operands and by constants."""
 
     def put(new: ast.expr) -> Change:
         def change() -> None:

@@ -1,4 +1,4 @@
-"""Random function bodies: guards and writes of actions, helpers that return and helpers that write, properties.
+"""Random function bodies: of actions, of helpers that return a value or write to the state, and of properties.
 
 In:  a source of randomness, a `World`, and the existing helpers.
 Out: texts of functions, and the parameters and results of a new `Helper`.
@@ -14,7 +14,7 @@ from isrcheck.conformance.fuzz.expressions import NAMES, Helper, Number, Scope, 
 
 INDENT = "    "
 MOST_STATEMENTS = 8
-"""The most writes in one body, with loops and branches counted as one: larger bodies compile slowly."""
+"""The limit on writes in one body, a loop or branch counted as one: larger bodies compile slowly."""
 
 
 def indented(lines: Iterable[str]) -> list[str]:
@@ -41,20 +41,20 @@ class Body:
     # ----------------------------------------------------------------------------------------------------------- locals
 
     def free_name(self) -> str | None:
-        """A name that has no meaning in this function yet."""
+        """A name that is unused in this function so far; None if there is none."""
         used = {*self.scope.numbers, *self.scope.subsets, *self.scope.states, *self.scope.assigned, *self.variables}
         free = [name for name in (*self.hidden, *NAMES) if name not in used]
         return self.chance.choice(free[:2]) if self.hidden and free else self.chance.choice(free) if free else None
 
     def variable(self) -> str:
-        """A name for a loop variable that no assignment uses."""
+        """A name for a loop variable, which no assignment writes."""
         used = {*self.scope.numbers, *self.scope.subsets, *self.scope.assigned}
         name = self.chance.choice([one for one in NAMES if one not in used] or ["z"])
         self.variables.add(name)
         return name
 
     def local(self) -> list[str]:
-        """A new local, which is assigned on every path."""
+        """Statements that assign a new local on every path; [] inside loops."""
         name = self.free_name()
         if name is None or self.loops:
             return []
@@ -73,7 +73,7 @@ class Body:
         return [f"{name} = {one.text}"]
 
     def counted(self) -> list[str]:
-        """A local that a loop changes."""
+        """Statements of a loop that changes a new local; [] inside loops."""
         name = self.free_name()
         if name is None or self.loops:
             return []
@@ -166,7 +166,7 @@ class Body:
         return [f"{target} = {self.writer.fitted(self.writer.number(2), one.low, one.high)}"]
 
     def copied(self) -> list[str]:
-        """A cell is read, written, and then read again into another field."""
+        """Statements that read a cell, write it, and then read it again into another field."""
         one, other = self.chance.choice(self.world.fields), self.chance.choice(self.world.fields)
         cell, value = self.writer.cell(one, "s", 0), self.chance.randint(one.low, min(one.high, one.low + 4))
         read = self.writer.fitted(Number(cell, one.low, one.high), other.low, other.high)
@@ -178,7 +178,7 @@ class Body:
         return [self.writer.call(self.chance.choice(found), 1)] if found else self.write()
 
     def branches(self, depth: int) -> list[str]:
-        """if, elif, else; assignments in a branch are not relied upon after it."""
+        """if, elif, else; after a branch, the ranges of its assignments are forgotten."""
         lines = []
         words = ["if", *["elif"] * self.chance.choice((0, 0, 0, 1, 2))]
         known = dict(self.scope.numbers)
@@ -212,8 +212,8 @@ class Body:
         return [f"for {name} in {span}:", *lines]
 
     def assigned_variable(self, name: str) -> list[str]:
-        """The variable of a loop is assigned in it, and then used as an index; in a careless program it may be out of
-        range.
+        """Statements that assign the loop variable and then use it as an index, which may be out of range in a careless
+        program.
         """
         value = self.chance.randint(0, 3)
         rows = [one for one in self.world.fields if len(one.over) == 1]
@@ -226,7 +226,7 @@ class Body:
 
 
 def parameters_of(chance: random.Random, world: World, scope: Scope) -> list[tuple[str, str]]:
-    """Parameters of an action, (name, domain), which are added to the scope."""
+    """Random parameters of an action as (name, domain); adds them to the scope."""
     found: list[tuple[str, str]] = []
     for _ in range(chance.choice((0, 0, 1, 1, 1, 2))):
         name = chance.choice([one for one in ("node", "other", "x", "i", "p1", "k") if one not in dict(found)])
@@ -242,7 +242,7 @@ def parameters_of(chance: random.Random, world: World, scope: Scope) -> list[tup
 
 
 def action(chance: random.Random, world: World, helpers: list[Helper], name: str, like: str | None = None) -> str:
-    """An action. `like` is the text of another version, whose parameters it takes."""
+    """A random action. `like` is the text of another version of the action, with the same parameters."""
     scope = Scope(("s",), chance.random() < world.careless, helpers=helpers, constants=dict(world.constants))
     parameters = parameters_of(chance, world, scope) if like is None else _parameters_like(like, world, scope)
     body = Body(chance, world, scope)
@@ -252,7 +252,7 @@ def action(chance: random.Random, world: World, helpers: list[Helper], name: str
     decorator = "@action"
     if parameters and chance.random() < 0.3 and like is None:
         decorator = f'@action(shows="{" to ".join(f"{{{one}}}" for one, _ in parameters)}")'
-    documentation = [f'"""{name} as it was thrown."""'] if chance.random() < 0.2 else []
+    documentation = [f'"""{name}, a random action."""'] if chance.random() < 0.2 else []
     return "\n".join([decorator, f"def {name}(s{declared}):", *indented([*documentation, *writes])])
 
 
@@ -283,7 +283,7 @@ def _parameters_like(like: str, world: World, scope: Scope) -> list[tuple[str, s
 def helper(
     chance: random.Random, world: World, helpers: list[Helper], name: str, *, writes: bool
 ) -> tuple[Helper, str]:
-    """A helper, and its text."""
+    """A random helper, and its text."""
     states = 1 if writes else chance.choice((1, 1, 1, 1, 0, 2))
     names = ("node", "value", "x", "i")
     scope = Scope(

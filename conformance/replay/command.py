@@ -1,6 +1,6 @@
 """`conform replay`: replays traces, folders of traces, or random walks on the cluster or on a user's own system.
 
-In:  the words that were typed.
+In:  the command line.
 Out: text on stdout, errors on stderr, an exit code.
 """
 
@@ -88,7 +88,7 @@ def _replay(arguments: argparse.Namespace) -> int:
 
 
 def _replay_files(arguments: argparse.Namespace, system: System, coverage: Coverage | None) -> int:
-    """Replay every file; one that is not a trace does not stop the others."""
+    """Replay every file; a file that is not a trace does not stop the replay of the others."""
     paths = [path for given in arguments.files for path in (folder.files(given) if given.is_dir() else [given])]
     if not paths:
         print(
@@ -117,14 +117,14 @@ def _replay_file(path: Path, system: System, coverage: Coverage | None, options:
 
 
 def _behind(trace: Trace) -> list[str]:
-    """The line that is printed if the trace ends in a step that the model itself cannot take."""
+    """The note on a trace whose last step leaves a declared range; [] for other traces."""
     if trace.erring is None:
         return []
-    return [f"  {trace.spell_position(trace.length)} is not replayed: the model leaves its declaration in it"]
+    return [f"  {trace.spell_position(trace.length)} is not replayed: the model leaves a declared range in it"]
 
 
 def _replay_walks(arguments: argparse.Namespace, system: System, coverage: Coverage | None) -> int:
-    """Random walks, up to the first that diverges, which is saved as a trace."""
+    """Replay random walks, up to the first that diverges, which is saved as a trace."""
     instance = instance_of(arguments)
     progress, begun = ProgressLine("conform"), time.monotonic()
     for number in range(arguments.walks):

@@ -24,8 +24,8 @@ from isrcheck.traces.lanes.generic_lanes import full_state
 class Divergence:
     """The first difference: the state of the trace (0: at the start), and the first variable that differs.
 
-    `cells` is the state of the model with the observed values inserted. If the step could not be taken, `why` says so,
-    and `variable` is None.
+    `cells` is the state of the model with the observed values inserted. If the system refused the step, `why` is the
+    reason, and `variable` is None.
     """
 
     position: int
@@ -37,7 +37,7 @@ class Divergence:
         """The report: the step, the variable, and the difference between the two states."""
         at = f"diverges after {trace.spell_position(self.position)}" if self.position else "diverges in the first state"
         if self.variable is None:
-            return [f"{at}: the system does not take it: {self.why}"]
+            return [f"{at}: the system refuses the step: {self.why}"]
         expected, found = (full_state(trace.instance, cells) for cells in (trace.states[self.position], self.cells))
         return [
             f"{at}, first in {self.variable}:",
@@ -46,10 +46,10 @@ class Divergence:
 
 
 def replay(trace: Trace, system: System) -> Divergence | None:
-    """Take a system through a trace.
+    """Replay a trace on a system; return the first divergence, or None.
 
-    Raises UsageError if the driver shows something that is not a variable of the model or has another shape, and if it
-    shows nothing at all, because then nothing was compared.
+    Raises UsageError if the driver shows an unknown variable or a list of the wrong length, and if it shows nothing at
+    all, because then nothing was compared.
     """
     system.begin(trace)
     is_blind = True
@@ -70,7 +70,7 @@ def replay(trace: Trace, system: System) -> Divergence | None:
 
 
 def _is_unseen(value: Any) -> bool:
-    """None, or lists of nothing else."""
+    """Whether a value is None, or consists of nested lists of None."""
     return value is None or (isinstance(value, list | tuple) and all(map(_is_unseen, value)))
 
 
@@ -95,7 +95,7 @@ def compared(instance: Instance, cells: Cells, seen: Mapping[str, Any]) -> tuple
 
 
 def _flat(layout: FieldLayout, value: Any, sizes: Sequence[int]) -> Iterator[int | None]:
-    """The cells of a variable, or of a part of it; None for each cell that was not observed."""
+    """The cells in an observed value of a variable or of a row of it; None for each cell that was not observed."""
     if value is None:
         yield from [None] * prod(sizes)
     elif not sizes:
@@ -103,7 +103,7 @@ def _flat(layout: FieldLayout, value: Any, sizes: Sequence[int]) -> Iterator[int
             raise UsageError(f"the driver shows {value!r} in {layout.name}; its values are {layout.low}..{layout.high}")
         yield int(value)
     elif not isinstance(value, Sequence) or len(value) != sizes[0]:
-        raise UsageError(f"the driver shows {value!r} in {layout.name}; show a list of {sizes[0]}")
+        raise UsageError(f"the driver shows {value!r} in {layout.name}; show a list of {sizes[0]} values")
     else:
         for one in value:
             yield from _flat(layout, one, sizes[1:])

@@ -1,7 +1,7 @@
 """Records what replayed traces never exercised: actions of the model, and lines of the cluster.
 
 In:  traces as they are replayed, and code as it runs.
-Out: `Coverage`: what was not exercised.
+Out: `Coverage`: the actions and lines that were not exercised.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Coverage:
         return self._line
 
     def untouched_actions(self) -> dict[str, list[str]]:
-        """For each protocol, its actions that no trace took."""
+        """For each protocol, the actions that no trace contains."""
         return {
             protocol: [
                 action.name

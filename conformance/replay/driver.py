@@ -1,10 +1,10 @@
-"""Takes the steps of a model on a cluster, as the outside world would: by messages, timers, faults, elections, clients.
+"""Executes the model's steps on a cluster, only from outside: by messages, timers, faults, elections and clients.
 
-In:  a trace of `kafka`, whose steps are taken one by one.
-Out: a `Cluster`, step after step.
+In:  a trace of `kafka`, and its steps one by one.
+Out: a `Cluster` after each step.
 
-It knows the whole trace, and therefore when time has to pass and when a checkpoint has to be written (timing.py). It
-never writes a field of a broker.
+The driver reads the whole trace beforehand, to find out when time has to pass and when a checkpoint has to be written
+(timing.py). It never writes a field of a broker.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ from isrcheck.models.run import Cells
 from isrcheck.traces.format.trace import Trace
 
 LAG = 10
-"""The time after which a follower that has not caught up is slow, in milliseconds."""
+"""The time in ms after which a leader regards a follower that has not caught up as slow."""
 
 ACKS = {-1: Acks.ALL, 0: Acks.NONE, 1: Acks.LEADER}
 
 
 class Driver:
-    """Takes clusters through traces, one after the other; a `System` (system.py)."""
+    """Replays traces one after the other, each on a new cluster. Implements `System` (system.py)."""
 
     cluster: Cluster
     trace: Trace
@@ -52,7 +52,7 @@ class Driver:
 
     def begin(self, trace: Trace) -> None:
         """Create a cluster in the trace's initial state. Raises UntimelyError if no timing makes a cluster follow the
-        trace.
+        trace, and UsageError for a trace of another model.
         """
         if trace.instance.model.name != "kafka" or trace.instance.swaps:
             raise UsageError("the cluster replays only traces of kafka without swapped actions; give such a trace")
@@ -104,7 +104,7 @@ class Driver:
         return project(self.instance, view, self.seen)
 
     def _read(self, leader: BrokerView, isolation: Isolation) -> tuple[Record, ...]:
-        """What a consumer receives that reads everything from a leader's log start on."""
+        """The records that a consumer receives if it reads a leader's whole log."""
         self.cluster.seek(leader.log_start_offset, isolation.value)
         before = self._all_read(isolation)
         acts.read(self.cluster, leader.number, isolation.value, isolation)
@@ -116,7 +116,7 @@ class Driver:
     # ---------------------------------------------------------------------------------------------- between two steps
 
     def _between_steps(self) -> None:
-        """Deliver responses to clients, give up what the model has given up, and fire the timers that are due."""
+        """Deliver responses to clients, give up fetches as the model does, and fire the timers that are due."""
         acts.deliver_answers(self.cluster)
         self._give_up_fetches()
         for broker in self.cluster.brokers:
@@ -131,7 +131,7 @@ class Driver:
     def _give_up_fetches(self) -> None:
         """Break the connections of the fetches that this step of the model gives up.
 
-        A fetch that the model did not have before stays, and is observed.
+        A fetch that only the cluster has is kept, and shows as a difference.
         """
         before, after = (
             cells_of(self.instance, self.trace.states[at], "fetch") for at in (max(0, self.position - 1), self.position)
@@ -165,8 +165,8 @@ class Driver:
         acts.append(self.cluster, self._next_payload(), leader, ACKS[int(self.configuration.acks)], producer)
 
     def _producer_with_room(self, leader: int) -> str:
-        """A producer that can send without waiting for a response: the model's records may come from several
-        producers.
+        """The first producer that can send without waiting for a response: the model's records may come from
+        several producers.
         """
         most, sent = self.configuration.max_in_flight_requests, dict(self.cluster.observe().sent)
         names = (f"{PRODUCER} {number}" if number else PRODUCER for number in itertools.count())
@@ -187,7 +187,7 @@ class Driver:
         self.cluster.drop(self.cluster.messages()[-1].number)
 
     def _producer_retries(self, record: int, leader: int) -> None:
-        """Earlier requests that are still in flight are given up: their responses did not arrive in time."""
+        """Send a record again, after giving up its earlier requests: their responses did not arrive in time."""
         for producer, sent in self.cluster.observe().sent:
             attempts = [one for one in sent if one.payload == payload_of(record)]
             if attempts:
@@ -249,8 +249,8 @@ class Driver:
     _follower_starts_over = _follower_is_out_of_range
 
     def _exchange(self, follower: int, leader: int) -> bool:
-        """One request of a follower, if it has one to send, and the leader's response; returns whether another request
-        follows.
+        """Perform one request of a follower, if it has one to send, and the leader's response; return whether another
+        request follows.
         """
         self.cluster.fire(follower, TimerKind.FETCHER_DO_WORK, leader)
         for thread in acts.view_of(self.cluster, follower).fetchers:
@@ -278,7 +278,7 @@ class Driver:
             if message.destination == broker and isinstance(told, LeaderAndIsr) and told.leader_epoch == epoch:
                 self.cluster.deliver(message.number)
                 return
-        raise ClusterError(f"no announcement of epoch {epoch} is under way to broker {broker}")
+        raise ClusterError(f"no announcement of epoch {epoch} is in flight to broker {broker}")
 
     _broker_becomes_follower = _broker_becomes_leader
 
@@ -307,8 +307,7 @@ def switches_of(instance: Instance) -> Switches:
 
 
 def start_of(instance: Instance, state: Cells) -> Start:
-    """The cluster in the initial state of a trace."""
-
+    """The start of a cluster for the initial state of a trace."""
     (leader,) = cells_of(instance, state, "controller_leader")
     isr = frozenset(r for r, is_member in enumerate(cells_of(instance, state, "controller_isr")) if is_member)
     ends = cells_of(instance, state, "log_end_offset")

@@ -1,10 +1,10 @@
-"""Projects a cluster onto the model: computes each variable of the model from what can be observed from outside.
+"""Projects a cluster onto the model: computes each variable of the model from the observable state of the cluster.
 
 In:  a `ClusterView`, and the `Observations` made so far, because the cluster forgets some of what the model remembers.
 Out: a mapping from the names of variables to their cells, in the order of the model's declaration.
 
-State that the model clears because it is no longer read (metadata that every running broker has received, fetches that
-their follower has given up) is left out here as well. A cluster has no budgets; whoever replays a trace counts them.
+The model clears state that is no longer read (metadata that every running broker has received, fetches that their
+follower has given up), so that state is cleared here as well. A cluster has no budgets; they are left out.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ TRANSACTIONAL = "transaction "
 Projected = dict[str, tuple[int, ...]]
 
 Reads = Mapping[int, Mapping[Isolation, Iterable[Record]]]
-"""The records that a leader returned to a consumer of each isolation level that read everything."""
+"""For each leader: the records that it returned to a consumer of each isolation level that read its whole log."""
 
 
 def payload_of(record: int) -> str:
@@ -48,13 +48,13 @@ def producer_of(transaction: int) -> str:
 
 @dataclass
 class Observations:
-    """What was observed from outside while a cluster ran.
+    """The observations of a running cluster.
 
     `common` is the number of records that it started with, all of them acknowledged. `elections` are the leader and the
-    ISR of every announced epoch, of which the first `heard` were announced before the last moment at which a broker was
-    up. `exposed` and `committed` are the records that readers of the two isolation levels could read first at each
-    offset. `log_start_offset` is the offset up to which records were deleted. A broker that is down has the memory that
-    it had last. `number_of` gives the number of a record by its payload, or NONE.
+    ISR of every announced epoch, of which the first `heard` were announced while a broker was up. `exposed` and
+    `committed` are the records that readers of the two isolation levels could read first at each offset.
+    `log_start_offset` is the offset up to which records were deleted. `last_...` hold the last memory of each broker.
+    `number_of` gives the number of a record by its payload, or NONE.
     """
 
     common: int = 0
@@ -69,7 +69,7 @@ class Observations:
     number_of: Callable[[str], int] = record_of
 
     def note(self, view: ClusterView, reads: Reads | None = None) -> None:
-        """Observe the cluster. `reads` is what consumers received; without it, what they could receive is computed."""
+        """Add an observation. `reads` are the records that consumers received; without it they are computed."""
         aborted = {_producer_id(view, name) for name, control in view.decided if control is Control.ABORT}
         controller = view.controller
         if len(self.elections) <= controller.leader_epoch:
@@ -101,12 +101,12 @@ class Observations:
                 self._could_read(broker, aborted)
 
     def lose_memory(self, broker: int) -> None:
-        """The broker is down from the start: it has the epochs that it will load from its disk."""
+        """Forget the epochs of a broker that is down from the start: it will load them from its disk."""
         del self.last_epochs[broker]
 
     def _was_read(self, leader: BrokerView, reads: Mapping[Isolation, Iterable[Record]]) -> None:
-        """The records that consumers of this leader received; transaction markers between them are not given to
-        consumers.
+        """Note the records that consumers of this leader received, and the transaction markers between them, which
+        consumers never receive.
         """
         assert leader.high_watermark is not None
         markers = [one for one in leader.log if one.control is not None and one.offset < leader.high_watermark]
@@ -116,7 +116,7 @@ class Observations:
             self.committed.setdefault(record.offset, record)
 
     def _could_read(self, leader: BrokerView, aborted: set[int]) -> None:
-        """The records that readers of this leader would receive at each isolation level, computed from its log."""
+        """Note the records that consumers of this leader would receive at each isolation level, by its log."""
         assert leader.high_watermark is not None
         assert leader.last_stable_offset is not None
         for record in leader.log:
@@ -138,7 +138,7 @@ def project(instance: Instance, view: ClusterView, seen: Observations) -> Projec
 
 
 class _Projection:
-    """The model's view of one cluster at one moment."""
+    """The model's view of one observed state of a cluster."""
 
     def __init__(self, instance: Instance, view: ClusterView, seen: Observations) -> None:
         self.configuration = instance.configuration
@@ -166,8 +166,8 @@ class _Projection:
         }
 
     def _announced(self, epoch: int) -> tuple[int, frozenset[int]]:
-        """An election that a running broker has yet to hear of, or that was announced after the last running broker
-        stopped.
+        """The election of an epoch, if a running broker has not received it, or if no broker was up when it was
+        announced; otherwise no leader and no ISR.
         """
         is_awaited = epoch >= self.seen.heard or any(b.is_up and _epoch(b) < epoch for b in self.brokers)
         return self.seen.elections[epoch] if is_awaited and epoch < len(self.seen.elections) else (NONE, frozenset())
@@ -230,7 +230,7 @@ class _Projection:
         return {name: tuple(cells) for name, cells in found.items()}
 
     def _fetch(self, follower: BrokerView, leader: BrokerView) -> tuple[int, int, FetchResponse | None]:
-        """The state of the follower's fetch: its stage, its offset, and the response in flight."""
+        """The stage of the follower's fetch, its offset, and the response in flight, if any."""
         thread = next((one for one in follower.fetchers if one.source == leader.number), None)
         if thread is None or thread.outstanding is None or thread.mode is not Mode.FETCHING:
             return Fetch.NONE, 0, None
@@ -272,7 +272,7 @@ class _Projection:
         }
 
     def _pending(self) -> tuple[int, ...]:
-        """Where the last request with each record waits for the high watermark; earlier requests were given up."""
+        """For each record, the broker at which its last request waits for the high watermark."""
         pending = [NONE] * len(self.records)
         sent = dict(self.view.sent)
         for broker in self.brokers:
@@ -288,7 +288,7 @@ class _Projection:
         return tuple(meant.get(outcome, TransactionState.ABORTED) for outcome in outcomes)
 
     def _transaction(self, stamp: ProducerStamp | None) -> int:
-        """The transaction of a batch: its producer has only this one."""
+        """The number of the transaction to which a batch belongs: each producer has only one transaction."""
         if stamp is None:
             return NONE
         name = self.view.sent[stamp.producer_id - 1][0]

@@ -1,7 +1,7 @@
-"""The interface of a system that can be taken through a trace: a driver with three methods.
+"""The interface of a system on which traces can be replayed: a driver with three methods.
 
-In:  nothing; the driver of the cluster (driver.py) implements it, and so does the user's driver of their own broker.
-Out: `System`, and the loader of a driver from a user's file.
+In:  the path of a user's driver.
+Out: `System`, which the cluster's driver (driver.py) also implements, and the loader of a user's driver.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ class StepRefusedError(Exception):
 
 
 class System(Protocol):
-    """A driver does only what the outside world can do: send, deliver, drop, delay, crash, restart, ask for
-    elections.
+    """A driver of a system. It may only do what is possible from outside: send, deliver, drop, delay, crash,
+    restart, request elections.
     """
 
     def begin(self, trace: Trace) -> None:
@@ -34,16 +34,16 @@ class System(Protocol):
         """Take the next step: `step.action` with the ordinals of its arguments. Raises StepRefusedError."""
 
     def observe(self) -> Mapping[str, Any]:
-        """What can be observed: a mapping from variables of the model to their values: nested lists by index, NONE for
-        no broker.
+        """The observed state: maps names of the model's variables to values, as nested lists by index; NONE is no
+        broker.
 
-        A tuple gives all its cells in a row. Variables that are left out, and parts that are None, are not compared;
-        but something has to be observed in the course of a trace.
+        A tuple lists all cells of a variable in a row. Missing variables, and values or lists that are None, are not
+        compared; but at least one value has to be observed during a trace.
         """
 
 
 def load_driver(path: Path) -> Callable[[], System]:
-    """The class `Driver` in a user's file, which is executed. Raises UsageError."""
+    """Execute a user's file and return its class `Driver`. Raises UsageError."""
     try:
         found = run_path(str(path)).get("Driver")
     except OSError as error:
@@ -66,15 +66,15 @@ class Guarded:
         self.system: System = self._asked("__init__", driver)
 
     def begin(self, trace: Trace) -> None:
-        """Call the driver's method."""
+        """Call `begin` of the user's driver."""
         self._asked("begin", self.system.begin, trace)
 
     def take(self, step: Step) -> None:
-        """Call the driver's method."""
+        """Call `take` of the user's driver."""
         self._asked("take", self.system.take, step)
 
     def observe(self) -> Mapping[str, Any]:
-        """Call the driver's method."""
+        """Call `observe` of the user's driver."""
         found = self._asked("observe", self.system.observe)
         if not isinstance(found, Mapping):
             raise UsageError(

@@ -1,13 +1,13 @@
 """Computes when time has to pass, and which checkpoints brokers have to write, so that a cluster can follow a trace.
 
-In:  a trace of `kafka`. The model has no time: any follower may be slow, any older high watermark be checkpointed.
+In:  a trace of `kafka`. In the model, any follower may be slow, and any older high watermark may be checkpointed.
 Out: `Timing`: when followers have to become slow, and when checkpoints have to be written. Or UntimelyError: no timing
      makes a cluster follow the trace.
 
 A leader drops from its ISR the followers that did not catch up within replica.lag.time.max.ms (section 4.1 of the fact
 sheet; Partition.getOutOfSyncReplicas, Replica.updateFetchState). So a shrink that drops some followers and keeps others
-needs a pause after the last moment at which each dropped follower had caught up, and before the last such moment of
-each kept follower. A checkpoint is a high watermark that the broker had at some moment since it last started. The
+needs a pause after the last time at which each dropped follower had caught up, and before the last such time of each
+kept follower. A checkpoint is a high watermark that the broker had at some time since it last started. The
 producer of a transaction waits while too many of its requests are unanswered.
 """
 
@@ -29,14 +29,14 @@ TIMED = (*RESTARTS, SHRINK, SEND_IN_TRANSACTION)
 
 
 class UntimelyError(UsageError):
-    """The trace needs a clock, a timer or a producer that does not exist: the model allows more than a cluster can
+    """No timing makes a cluster follow the trace: the model allows more than clocks, timers and producers
     do.
     """
 
 
 @dataclass(frozen=True)
 class Timing:
-    """The states (0: the start) after which something has to happen.
+    """The positions of states in a trace (0: the first) after which the driver has to act.
 
     `pauses`: time passes until every follower is slow. `checkpoints`: a broker, by its number, writes its high
     watermark. `checkpointed`: the checkpoint on a broker's disk at the start, if it is older than its high watermark.
@@ -49,7 +49,7 @@ class Timing:
 
 @dataclass
 class _Known:
-    """What a leader knows of a follower's fetches: positions in the trace, and its own log end at the last fetch."""
+    """A leader's knowledge of a follower's fetches: positions in the trace, and the leader's log end at the last."""
 
     caught_up: int = 0
     fetched: int = 0
@@ -58,7 +58,7 @@ class _Known:
 
 @dataclass(frozen=True)
 class _Shrink:
-    """A pause has to come after a state in `slow`, and before every state in `kept`."""
+    """A shrink at `position`: it needs a pause after a state in `slow`, and none after the states in `kept`."""
 
     position: int
     slow: range
@@ -94,10 +94,10 @@ def timing_of(trace: Trace) -> Timing:
 
 
 def _must_not_have_to_wait(trace: Trace, states: Sequence[State]) -> None:
-    """A producer waits while max.in.flight.requests.per.connection of its requests to a leader are unanswered.
+    """Raise UntimelyError if a producer exceeds max.in.flight.requests.per.connection requests to a leader.
 
-    The model requires that only for requests that are sent again. Records without a transaction can come from several
-    producers; those of one transaction come from one. Kafka: NetworkClient.canSendRequest.
+    The model has this limit only for requests that are sent again. Records without a transaction can come from several
+    producers; those of one transaction come from one producer. Kafka: NetworkClient.canSendRequest.
     """
     most = trace.instance.configuration.max_in_flight_requests
     for position, step in enumerate(trace.steps, start=1):
@@ -115,7 +115,7 @@ def _must_not_have_to_wait(trace: Trace, states: Sequence[State]) -> None:
 
 
 def _shrinks(trace: Trace, states: Sequence[State]) -> Iterator[_Shrink]:
-    """Every shrink of the ISR, with the moments that it requires."""
+    """Every shrink of the ISR, with the states after which it needs a pause or forbids one."""
     replicas = range(trace.instance.configuration.replicas)
     known = {
         (leader, r): _Known(end_at_fetch=states[0].log_end_offset[leader]) for leader in replicas for r in replicas
@@ -136,8 +136,8 @@ def _shrinks(trace: Trace, states: Sequence[State]) -> Iterator[_Shrink]:
 
 
 def _note_fetch(known: _Known, position: int, offset: int, log_end_offset: int) -> None:
-    """Kafka: Replica.updateFetchState; a follower is caught up as of its last fetch if it has everything from that
-    time.
+    """Update what the leader knows. A follower counts as caught up at its last fetch once it has the log of that
+    time. Kafka: Replica.updateFetchState.
     """
     if offset >= log_end_offset:
         known.caught_up = position
@@ -186,9 +186,9 @@ def _shrink(
 
 
 def _checkpoints(trace: Trace, states: Sequence[State], broker: int) -> Iterator[tuple[int, int]]:
-    """The states after which a broker writes its high watermark: (position, value); at -1 before the first state.
+    """The checkpoints that a broker has to write: (position of a state, value); position -1: before the first state.
 
-    The last checkpoint written before a restart is the one that it loads, limited by its log end.
+    At a restart, the broker loads the last written checkpoint, limited by its log end.
     """
     had: dict[int, int] = {}
     in_file: int | None = None

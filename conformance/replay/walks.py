@@ -3,8 +3,8 @@
 In:  an `Instance` of kafka, a seed, a number of steps; optionally a function that gives the enabled steps.
 Out: a `Trace` without a property.
 
-Each next step is chosen uniformly among the enabled steps; steps that no timing allows at that position (timing.py) are
-left out.
+Each next step is chosen uniformly among the enabled steps; steps that no timing allows (timing.py) are left
+out.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Enabled = Callable[[Cells], Collection[int]]
 
 
 def walk(instance: Instance, seed: int, steps: int, enabled: Enabled | None = None) -> Trace:
-    """A random walk of at most this many steps, fewer only if no step is possible. The same seed gives the same walk.
+    """A random walk of this many steps, or fewer if no further step is possible. The same seed gives the same walk.
 
     `enabled` gives the numbers of the enabled steps of a state. The walk is the same with and without it; with it,
     CPython does not try the steps that are not enabled.

@@ -33,7 +33,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.fixture(autouse=True)
 def no_progress(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No progress on stderr: a slow machine would print some. Tests of progress set the seconds themselves."""
+    """Print no progress, which a slow machine would print on stderr. Tests of progress set the seconds themselves."""
     monkeypatch.setattr(progress, "SECONDS_BETWEEN_LINES", 3600)
 
 
@@ -44,7 +44,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(wrapper=True, optionalhook=True)
 def pytest_xdist_auto_num_workers() -> Generator[None, int, int]:
-    """One worker more than there are cores: tests of Spark, of limits of time and of Ctrl-C wait a good deal."""
+    """One worker more than there are cores, because the tests of Spark and of interrupts often wait."""
     return (yield) + 1
 
 
@@ -65,7 +65,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
-    """What a worker has left out, all workers have: each collects everything."""
+    """Take the number of deselected tests from a worker; all workers report the same number."""
     node.config.stash[LEFT] = getattr(node, "workeroutput", {}).get("left", 0)
 
 
@@ -77,7 +77,7 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
 
 @pytest.fixture
 def no_proofs(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A matrix that has no time for proofs, and nothing of an earlier run: quick, and always the same."""
+    """Run the matrix without time for proofs and with empty caches: quickly, and always with the same result."""
     monkeypatch.setattr(searches, "proved", lambda *given, **more: Proofs(stopped="seconds"))
 
 
@@ -85,7 +85,7 @@ def no_proofs(monkeypatch: pytest.MonkeyPatch) -> None:
 def check_record(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Callable[..., tuple[int, str, Any]]:
-    """Run the matrix against a record: gives the exit code, the text, and the object of --json."""
+    """Run the matrix against a record; return the exit code, the text, and the object of --json."""
     monkeypatch.chdir(tmp_path)
     record = tmp_path / "verdicts.toml"
     read = matrix.recorded
@@ -107,7 +107,7 @@ SHARED = pytest.StashKey[tuple[ExitStack, Any]]()
 
 @pytest.fixture
 def local_spark(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory) -> Session:
-    """A session on two threads, which consecutive tests share; there can be one at a time in a process."""
+    """A session on two threads, which consecutive tests share: a process can have only one at a time."""
     from conformance.tests.support.spark import local_session
 
     if SHARED not in pytestconfig.stash:
@@ -121,7 +121,7 @@ def local_spark(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFa
 
 @pytest.hookimpl(trylast=True)
 def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
-    """The shared session ends before the first test that may start one of its own."""
+    """End the shared session before the first test that may start its own."""
     if SHARED in item.config.stash and not uses_shared_session(nextitem):
         item.config.stash[SHARED][0].close()
         del item.config.stash[SHARED]
@@ -138,13 +138,13 @@ def standalone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 
 @pytest.fixture
 def cluster(standalone: Cluster) -> Cluster:
-    """The one cluster that all tests share; workers that an earlier test has killed are there again."""
+    """The cluster that all tests share; workers killed by an earlier test are restarted."""
     standalone.start_missing_workers()
     return standalone
 
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    """A real browser; where there is none, the test is skipped and says how to get one."""
+    """A real browser; without one the test is skipped, with the way to get one."""
     with chromium() as found:
         yield found

@@ -1,11 +1,11 @@
-"""Which tests stay together on one worker, and which groups begin first.
+"""Groups the tests that stay together on one worker, and orders the groups.
 
 In:  the tests that pytest has collected.
-Out: a group for each of them, and their order: the slowest groups first, so that no worker ends long after the others.
+Out: a group for each test, and their order: the slowest groups first, so that all workers end at about the same time.
 
-The tests of a file are a group: they share fixtures and compiled kernels, which two workers would make twice. The
-tests of Spark are two groups: those that share one session, and those that start sessions of their own, or share a
-cluster. Both wait for Spark most of the time, and so run side by side. A test that has a mark of its own keeps it.
+The tests of a file are a group: they share fixtures and compiled kernels, which two workers would build twice. The
+tests of Spark are two groups: tests that share one session, and tests that start their own sessions or share a cluster.
+Both groups wait for Spark most of the time, so they run side by side. A test with its own group mark keeps that group.
 """
 
 from __future__ import annotations
@@ -65,12 +65,12 @@ def group_of(item: pytest.Item) -> str:
 
 
 def uses_shared_session(item: pytest.Item | None) -> bool:
-    """Whether a test asks for the session that consecutive tests share."""
+    """Whether a test uses the session that consecutive tests share."""
     return "local_spark" in getattr(item, "fixturenames", ())
 
 
 def schedule(items: list[pytest.Item]) -> None:
-    """Mark every test with its group, and bring them into their order."""
+    """Mark every test with its group, and sort the tests."""
     groups = {item: group_of(item) for item in items}
     for item, group in groups.items():
         if not any(item.iter_markers("xdist_group")):

@@ -1,4 +1,4 @@
-"""The suite itself: what runs where, what is left to another target, and how the runs are summed."""
+"""Tests of the test suite: groups of tests, excluded tests, and the sum of several runs."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ def test_the_last_line_of_ci_sums_both_runs_of_the_tests(tmp_path: Path) -> None
     assert total(tmp_path / "a.xml", tmp_path / "b.xml") == (0, ["9 passed, 3 failed, 3 skipped"])
 
 
-def test_a_run_of_the_tests_that_came_to_no_end_is_not_passed_over(tmp_path: Path) -> None:
+def test_an_unfinished_test_run_is_reported(tmp_path: Path) -> None:
     (tmp_path / "a.xml").write_text(REPORT.format(10, 0, 0, 0), encoding="utf-8")
     missing = tmp_path / "b.xml"
     assert total(tmp_path / "a.xml", missing) == (
         1,
-        [f"{missing}: this run of the tests came to no end, see above", "10 passed, 0 failed, 0 skipped"],
+        [f"{missing}: this test run did not end; see above", "10 passed, 0 failed, 0 skipped"],
     )
 
 
-def test_who_leaves_tests_out_says_how_many() -> None:
+def test_the_number_of_deselected_tests_is_reported() -> None:
     words = (
         "-p",
         "no:cacheprovider",
@@ -60,26 +60,26 @@ def test_who_leaves_tests_out_says_how_many() -> None:
     assert "exhaustive tests left out: 1; they run with: make test-exhaustive" in done.stdout.splitlines()
 
 
-def test_every_slow_group_is_a_file_that_is_there() -> None:
+def test_every_slow_group_is_an_existing_file() -> None:
     tests = PROJECT / "conformance" / "tests"
     assert [
         group for group in SECONDS if group not in (SPARK, SPARK_PROCESSES) and not (tests / f"{group}.py").exists()
     ] == []
 
 
-def test_everything_that_is_recorded_can_be_computed_anew() -> None:
+def test_every_record_can_be_computed_anew() -> None:
     found = [record.what for record in verify.records()]
     assert len(found) == len(set(found)) == 15
-    assert {"the published models, counted by TLC", "golden histories and drawings"} <= set(found)
+    assert {"the state counts of the published models", "golden traces and drawings"} <= set(found)
     assert {f"the matrix, kafka {protocol}" for protocol in registry.load("kafka")[0].protocols} <= set(found)
 
 
-def test_a_sample_of_more_than_there_is_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_sample_of_too_many_records_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert verify.main(["--sample", "16"]) == 2
-    assert capsys.readouterr().err == "--sample 16: 15 things are recorded; give 1 to 15\n"
+    assert capsys.readouterr().err == "--sample 16: there are 15 records; give 1 to 15\n"
 
 
-def test_a_run_of_the_matrix_that_is_not_as_recorded_is_told() -> None:
+def test_a_run_of_the_matrix_that_differs_is_reported() -> None:
     run = next(run for run in recorded() if run.title == "kafka 2.1 retries")
     assert verify.of_run(run) == ""
     changed = replace(run, permitted={**run.permitted, "no_duplicates": 3}, states=1)

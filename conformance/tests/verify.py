@@ -1,7 +1,7 @@
-"""`python -m conformance.tests.verify`: everything that is recorded, computed anew; takes hours.
+"""`python -m conformance.tests.verify`: computes all recorded results anew, which takes hours.
 
-In:  --sample N --seed S: only so many of these, drawn at random, with half a minute of fuzzing instead of an hour.
-Out: a line for each, and where one differs what differs. Exit code 0, 1 where something differs, 2 for bad usage.
+In:  --sample N --seed S: only N records, drawn at random, with half a minute of fuzzing instead of an hour.
+Out: a line for each record, and the differences. Exit code 0, 1 if a record differs, 2 for bad usage.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ GOLDEN = (
 
 @dataclass(frozen=True)
 class Record:
-    """Something that is recorded, and what computes it anew: it gives what differs, nothing where all is the same."""
+    """A record, and the function that computes it anew and returns the differences, or an empty text."""
 
     what: str
     differences: Callable[[], str]
 
 
 def of_command(*words: str) -> str:
-    """A command that ends with 0 where everything is as recorded; its cache is new, so that proofs are made anew."""
+    """Run a command with a new cache; return its output if its exit code is not 0, otherwise an empty text."""
     with tempfile.TemporaryDirectory(prefix="isrcheck-verify-") as cache:
         environment = os.environ | {"XDG_CACHE_HOME": cache}
         done = subprocess.run(words, env=environment, capture_output=True, text=True, check=False)
@@ -48,7 +48,7 @@ def of_command(*words: str) -> str:
 
 
 def of_run(run: RecordedRun) -> str:
-    """A run of the matrix, as deep as it is recorded."""
+    """Repeat one recorded run of the matrix; return the differences, or an empty text."""
     found = explore(run.instance, run.limits(Limits(), 1), only=run.judges, count_all=True)
     lines = []
     promises = [
@@ -68,13 +68,13 @@ def of_run(run: RecordedRun) -> str:
 
 
 def records() -> list[Record]:
-    """Everything that is recorded, but for what random programs show."""
+    """All records; fuzzing is not among them."""
     prove = ("kafka", "--protocol", "2.1", "--bound", "2", "--prove")
     commands = {
         "the proofs of the matrix": (*CHECK, "--bound", "2"),
-        "every promise of 2.1, proved": (*CHECK, *prove),
-        "the published models, counted by TLC": (*CHECK, "published"),
-        "golden histories and drawings": (sys.executable, "-m", "pytest", "-q", *GOLDEN),
+        "the proofs of all properties of 2.1": (*CHECK, *prove),
+        "the state counts of the published models": (*CHECK, "published"),
+        "golden traces and drawings": (sys.executable, "-m", "pytest", "-q", *GOLDEN),
     }
     return [
         *(Record(f"the matrix, {run.title}", partial(of_run, run)) for run in recorded()),
@@ -83,16 +83,16 @@ def records() -> list[Record]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The command."""
+    """Compute the chosen records anew, and return the exit code."""
     parser = argparse.ArgumentParser(prog="python -m conformance.tests.verify", description=__doc__, allow_abbrev=False)
-    parser.add_argument("--sample", type=int, help="only so many, drawn by the seed (all)")
-    parser.add_argument("--seed", type=int, default=1, help="which ones, and which programs are fuzzed (1)")
+    parser.add_argument("--sample", type=int, help="the number of records, drawn by the seed (default: all)")
+    parser.add_argument("--seed", type=int, default=1, help="the seed of the sample and of the fuzzer (default: 1)")
     options = parser.parse_args(arguments)
     chosen, seconds = records(), 3600
     count = len(chosen)
     if options.sample is not None:
         if not 0 < options.sample <= count:
-            print(f"--sample {options.sample}: {count} things are recorded; give 1 to {count}", file=sys.stderr)
+            print(f"--sample {options.sample}: there are {count} records; give 1 to {count}", file=sys.stderr)
             return USAGE
         chosen, seconds = random.Random(options.seed).sample(chosen, options.sample), 30
     print(f"seed {options.seed}: {len(chosen)} of {count} records, and {seconds} s of fuzzing", flush=True)
@@ -103,7 +103,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _is_same(record: Record) -> bool:
-    """Compute one record anew, and print what came of it."""
+    """Compute one record anew, print the result, and return whether it is the same."""
     began = time.monotonic()
     found = record.differences()
     print(f"{record.what}: {'DIFFERS' if found else 'the same'}, {time.monotonic() - began:.0f} s", flush=True)

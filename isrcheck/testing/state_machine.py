@@ -1,8 +1,8 @@
-"""A rule-based state machine of Hypothesis: model and system side by side, each step chosen by Hypothesis.
+"""A rule-based state machine of Hypothesis: model and system run side by side, and Hypothesis chooses each step.
 
 In:  an `Instance`, and a function that makes a `System` (conformance/replay/system.py).
-Out: a `RuleBasedStateMachine` with one rule for each action. After each step, what can be seen of the system has to be
-     what the model says, and the properties that are watched have to hold. `find` runs a machine and gives the shrunk
+Out: a `RuleBasedStateMachine` with one rule for each action. After each step, the observed state of the system has to
+     equal that of the model, and the watched properties have to hold. `find` runs a machine and returns the shrunk
      failure; `must_agree` also saves it as a trace, as does the machine's `TestCase` in a test run.
 """
 
@@ -45,23 +45,23 @@ from isrcheck.traces.format.itf import is_built_in
 from isrcheck.traces.format.trace import property_of
 
 EXAMPLES = 100
-"""How many runs a machine has where the profile of Hypothesis does not say it."""
+"""The number of runs of a machine if the profile of Hypothesis does not set it."""
 
 STATES = 1 << 14
-"""Of how many states it is kept which steps are enabled there."""
+"""The number of states for which the enabled steps are cached."""
 
 
 @dataclass(frozen=True)
 class Failure:
-    """What a machine has found: the trace that leads there, and the property that is broken, or how the system differs
-    from the model."""
+    """A failure: the trace that leads to it, and either the broken property or the difference between system and
+    model."""
 
     trace: Trace
     broken: str | None
     divergence: Divergence | None
 
     def lines(self) -> list[str]:
-        """What a person reads: the model, the steps, and what is wrong after the last one."""
+        """The failure as text: the model, the steps, and what is wrong after the last step."""
         steps = [f"{number:3}  {step}" for number, step in enumerate(self.trace.steps, start=1)]
         wrong = self.divergence.lines(self.trace.certified) if self.divergence else [f"{self.broken} is broken"]
         return [self.trace.model, *steps, *wrong]
@@ -76,7 +76,7 @@ class FailureFoundError(AssertionError):
 
 
 class ModelAndSystem(RuleBasedStateMachine):
-    """What the rules of a machine work on: a trace of the model, and a system that has taken the same steps."""
+    """The state on which a machine's rules work: a trace of the model, and a system that has taken the same steps."""
 
     instance: Instance
     watched: Sequence[str]
@@ -85,7 +85,7 @@ class ModelAndSystem(RuleBasedStateMachine):
     steps_of: Mapping[int, Sequence[Step]]
 
     def begin(self, start: int) -> None:
-        """Model and system stand in the initial state of this number."""
+        """Put model and system into the initial state with the number `start`."""
         self.trace = certified.Trace(self.instance, (self.instance.initial_states[start],), (), None, None, "")
         self.system = type(self).new_system()
         self.system.begin(self.trace)
@@ -93,7 +93,7 @@ class ModelAndSystem(RuleBasedStateMachine):
         self.refused = ""
 
     def longer(self, slot: int) -> dict[Step, certified.Trace]:
-        """The steps of an action that can be taken now, each with the trace that it leads to."""
+        """The enabled steps of an action, each with the trace that is longer by this step."""
         if slot not in self.possible:
             numbers = self.enabled(self.trace.states[-1])
             steps = [step for step in self.steps_of.get(slot, ()) if step.number in numbers]
@@ -103,18 +103,18 @@ class ModelAndSystem(RuleBasedStateMachine):
 
     @property
     def has_ended(self) -> bool:
-        """Whether the model allows no step any more."""
+        """Whether the model has no enabled step left."""
         return not any(self.longer(slot) for slot in self.steps_of)
 
     def with_step(self, step: Step) -> certified.Trace | None:
-        """The trace with one more step, or None where the model does not allow it."""
+        """The trace with one more step, or None if the model does not allow the step."""
         after = run.take(self.instance, self.trace.states[-1], step)
         if after is None:
             return None
         return replace(self.trace, states=(*self.trace.states, after), steps=(*self.trace.steps, step))
 
     def take(self, step: Step) -> None:
-        """Take one step in the model and in the system. A system that refuses it, or fails in it, diverges."""
+        """Take one step in the model and in the system. The run fails if the system refuses the step or fails in it."""
         self.trace = self.longer(step.action_index)[step]
         self.possible = {}
         try:
@@ -129,7 +129,7 @@ class ModelAndSystem(RuleBasedStateMachine):
         self.system.take(step)
 
     def the_system_shows_what_the_model_says(self) -> None:
-        """Every variable that can be seen is equal."""
+        """Check that every observable variable is equal in model and system. Raises FailureFoundError."""
         cells = self.trace.states[-1]
         position = self.trace.length
         divergence = Divergence(position, None, cells, self.refused) if self.refused else None
@@ -149,7 +149,7 @@ class ModelAndSystem(RuleBasedStateMachine):
 
     @classmethod
     def what_next(cls, path: Path) -> str:
-        """What a person can do with the trace of a failure."""
+        """A line that tells the user how to show the trace of a failure."""
         model = cls.instance.model
         own = [] if is_built_in(model) else ["--model", model.path]
         return f"see it: {shlex.join(['trace', 'show', str(path), *own])}"
@@ -165,18 +165,18 @@ def state_machine(
     enabled: Enabled | None = None,
     base: type[ModelAndSystem] = ModelAndSystem,
 ) -> type[ModelAndSystem]:
-    """The machine that holds a system against an instance of a model; its `TestCase` is a test for pytest.
+    """Make a machine that compares a system with an instance of a model; its `TestCase` is a test for pytest.
 
-    `driver` makes a system for each run: usually it is a class with `begin`, `take` and `observe`. `properties` are
-    properties of states to watch in the model. `out` is the folder for the trace of a failure, `steps` the most that a
-    run takes. `enabled` gives the numbers of the steps that are enabled in a state, where something faster than plain
-    Python knows them. `base` is a class that prepares steps in another way. Raises UsageError where there is no such
-    property.
+    `driver` makes a system for each run: usually it is a class with `begin`, `take` and `observe`. `properties` names
+    properties of states to watch in the model. `out` is the folder for the trace of a failure, and `steps` the largest
+    number of steps of a run. `enabled` returns the numbers of the enabled steps in a state, if something faster than
+    plain Python can compute them. `base` is a class that prepares steps in another way. Raises UsageError for an
+    unknown property.
     """
     for name in properties:
         if property_of(instance, name).of_steps:
             raise UsageError(f"{name} is a property of steps; name properties of states")
-    # Shrinking comes to the same states again and again.
+    # Shrinking reaches the same states many times.
     known = lru_cache(maxsize=STATES)(enabled or partial(_enabled, instance))
     members: dict[str, Any] = {
         "instance": instance,
@@ -196,7 +196,7 @@ def state_machine(
 
     class ModelAndSystemTestCase(TestCase):
         def runTest(self) -> None:  # noqa: N802 - the name is unittest's
-            """What a test run of this machine does."""
+            """Run the machine as a test."""
             must_agree(made, settings.default.max_examples if settings.default else EXAMPLES, steps, out)
 
     made.TestCase = ModelAndSystemTestCase  # type: ignore[assignment]  # Hypothesis computes its own
@@ -204,19 +204,19 @@ def state_machine(
 
 
 def _enabled(instance: Instance, cells: Cells) -> frozenset[int]:
-    """The numbers of the steps that are enabled in a state, as plain Python finds them."""
+    """The numbers of the enabled steps in a state, computed in plain Python."""
     return frozenset(step.number for step, _ in run.successors(instance, cells))
 
 
 def zz_the_model_has_ended(self: ModelAndSystem, data: st.DataObject) -> None:
-    """The rule for states without a step: Hypothesis needs one there.
+    """The rule for states without an enabled step: Hypothesis needs a rule there.
 
-    Hypothesis orders rules by their arguments and names, and shrinks towards the first: this one has to be the last.
+    Hypothesis orders rules by their arguments and names, and shrinks towards the first: this rule has to be the last.
     """
 
 
 def _rule(slot: int) -> Callable[..., None]:
-    """One rule: a step of this action, whichever arguments Hypothesis draws."""
+    """Make the rule that takes a step of this action with arguments that Hypothesis draws."""
 
     def take_one(self: ModelAndSystem, data: st.DataObject) -> None:
         self.take(data.draw(st.sampled_from(list(self.longer(slot)))))
@@ -226,7 +226,7 @@ def _rule(slot: int) -> Callable[..., None]:
 
 
 def find(machine: type[ModelAndSystem], examples: int = EXAMPLES, steps: int = STEPS) -> Failure | None:
-    """Run a machine; the shrunk failure, or None. The same every time."""
+    """Run a machine and return the shrunk failure, or None. The outcome is the same in every run."""
     try:
         run_state_machine_as_test(
             machine,
@@ -249,7 +249,7 @@ def find(machine: type[ModelAndSystem], examples: int = EXAMPLES, steps: int = S
 def must_agree(
     machine: type[ModelAndSystem], examples: int = EXAMPLES, steps: int = STEPS, out: Path = DEFAULT
 ) -> None:
-    """Run a machine. Raises AssertionError with the shrunk steps, and the path under which they are saved."""
+    """Run a machine. If it fails, save the trace and raise AssertionError with the shrunk steps and the path."""
     failure = find(machine, examples, steps)
     if failure is None:
         return

@@ -23,14 +23,14 @@ from isrcheck.traces.format.certify import judgements
 from isrcheck.traces.format.trace import HOLDS, property_of
 
 STEPS = 30
-"""The steps of a walk, unless more or fewer are asked for."""
+"""The default for the largest number of steps of a walk."""
 
 
 def configurations(model: Model, protocol: str | None = None, **fixed: Value) -> st.SearchStrategy[Instance]:
-    """Instances of a model: every configuration entry that is not `fixed` is drawn, the default first.
+    """Instances of a model: every configuration entry that is not in `fixed` is drawn, and shrinks to its default.
 
-    The values of an entry end one above its default, so that state spaces stay small. Without `protocol` it is drawn.
-    What the model calls a contradiction is drawn again. Raises UsageError where there is no such entry or protocol.
+    Values are drawn up to one above the default, so that state spaces stay small. Without `protocol`, it is drawn too.
+    Contradictory configurations are drawn again. Raises UsageError for an unknown entry or protocol.
     """
     given = values_of(model, fixed)
     protocols = sorted(model.protocols) if protocol is None else [model.protocol(protocol).name]
@@ -60,7 +60,7 @@ def _values(entry: Entry) -> st.SearchStrategy[int]:
 
 
 def walks(instance: Instance, steps: int = STEPS) -> st.SearchStrategy[Trace]:
-    """TraceWriter without a property: at most so many steps, each of them one that the model allows there."""
+    """Traces without a property: walks of at most this many steps, each of which the model allows."""
     starts = instance.initial_states
 
     @st.composite
@@ -80,10 +80,10 @@ def walks(instance: Instance, steps: int = STEPS) -> st.SearchStrategy[Trace]:
 
 
 def traces(instance: Instance, property_name: str, steps: int = STEPS) -> st.SearchStrategy[Trace]:
-    """TraceWriter of a property: walks that end where it is VIOLATED, PERMITTED or REACHED for the first time.
+    """Traces of a property: walks that end when it is VIOLATED, PERMITTED or REACHED for the first time.
 
-    Other walks show that a property HOLDS ON THIS PATH; of what has to be reachable they show nothing, and are drawn
-    again. Raises UsageError where the model has no such property.
+    Other walks show that a property HOLDS ON THIS PATH; for a property that must be reachable they show nothing, and
+    are drawn again. Raises UsageError if the model has no such property.
     """
     prop = property_of(instance, property_name)
 

@@ -48,7 +48,7 @@ def manager_receives_prepared(s, rm: ResourceManager):
 
 @action
 def manager_commits(s):
-    """The transaction manager decides to commit, and sends the decision to all."""
+    """The transaction manager decides to commit, and sends the decision to all resource managers."""
     require(s.decision == Decision.OPEN)
     require(all(s.manager_knows_prepared[rm] for rm in range(s.resource_managers)))
     s.decision = Decision.COMMIT
@@ -56,14 +56,14 @@ def manager_commits(s):
 
 @action
 def manager_aborts(s):
-    """The transaction manager decides to abort, which it may do until it has decided."""
+    """The transaction manager decides to abort, which it may do as long as nothing is decided."""
     require(s.decision == Decision.OPEN)
     s.decision = Decision.ABORT
 
 
 @action
 def resource_manager_prepares(s, rm: ResourceManager):
-    """A resource manager becomes ready to commit, and says so."""
+    """A resource manager becomes ready to commit, and tells the transaction manager so."""
     require(s.phase[rm] == Phase.WORKING)
     s.phase[rm] = Phase.PREPARED
     s.prepared_was_sent[rm] = True
@@ -98,7 +98,7 @@ def consistent(s):
 
 @lemma
 def who_is_prepared_waits_for_the_decision(s):
-    """Commit is decided when all are prepared; who is prepared does what is decided, and nothing else."""
+    """A resource manager commits only after all were prepared; a prepared one never aborts by itself."""
     return all(
         (not s.manager_knows_prepared[rm] or s.prepared_was_sent[rm])
         and (s.decision != Decision.COMMIT or s.manager_knows_prepared[rm])

@@ -1,7 +1,7 @@
 """Kafka's replication of one partition, in several generations.
 
-A generation is data: values of switches, and the actions that it swaps. docs/kafka_model.md explains each switch. `2.0`
-is 2.0.0; `2.1` is 2.1.1, in which an answer of another epoch is dropped (KAFKA-7786).
+A generation is data: values of switches, and the actions that it replaces. docs/kafka_model.md explains each switch.
+`2.0` is 2.0.0; `2.1` is 2.1.1, in which a follower drops an answer from another epoch (KAFKA-7786).
 """
 
 from isrcheck.models.kafka.actions import controller, faults, follower, leader, metadata, producer, transactions

@@ -1,4 +1,4 @@
-"""The modelling language: all its words in one place; docs/language.md explains each."""
+"""The modelling language: exports all its names; docs/language.md explains each."""
 
 from isrcheck.models.language.declare import (
     NONE,

@@ -1,9 +1,9 @@
-"""The words of a model file: configuration, domains, state fields, actions, properties.
+"""The declarations of a model file: configuration, domains, state fields, actions, properties.
 
-In:  a model file that uses these words.
-Out: plain declarations, which `models/language/model.py` collects and every engine reads.
+In:  a model file that uses these declarations.
+Out: plain values, which `models/language/model.py` collects and every engine reads.
 
-Nothing here computes anything about a protocol: a declaration is data, and decorated functions stay plain Python
+Nothing here computes anything about a protocol: declarations are data, and decorated functions stay plain Python
 functions.
 """
 
@@ -21,10 +21,10 @@ CELL_LOW, CELL_HIGH = -128, 127
 """The range of one cell of a state, and of one run-time value, in every engine."""
 
 NONE = -1
-"""The value of an `optional(...)` field or entry that holds nothing."""
+"""The value of an empty `optional(...)` field or configuration entry."""
 
 Size = int | str | Callable[[Any], int]
-"""A number that depends on the configuration: a constant, the name of an entry, or a function of it."""
+"""A number that depends on the configuration: a constant, the name of an entry, or a function of the configuration."""
 
 
 class Disabled(Exception):
@@ -37,15 +37,15 @@ def require(condition: object) -> None:
         raise Disabled
 
 
-# ---------------------------------------------------------------------------------------------------- configuration
+# -------------------------------------------------------------------------------------------------------- configuration
 
 
 @dataclass(frozen=True)
 class Entry:
     """One entry of a configuration.
 
-    A `bound` shapes the state (array sizes, value ranges). A `setting` or `switch` is a run-time value, so one compiled
-    kernel serves all protocols and client settings of the same shape.
+    A `bound` determines the layout of the state (array sizes, value ranges). A `setting` or `switch` is a run-time
+    value, so one compiled kernel serves all protocols and client settings with the same layout.
     """
 
     default: int
@@ -77,18 +77,16 @@ def bound(
     option: str | None = None,
     is_open: bool = False,
 ) -> Any:
-    """A number that shapes the state, from `least` to `most`; `option` is its option on the command line.
-
-    Proofs for every length leave the value of an open bound unspecified, like those of budgets and settings
-    (checker/proofs/unbounded_abstraction.py).
-    """
+    """Declare a number, from `least` to `most`, that determines array sizes or value ranges. `says` is its help text,
+    and `option` its option on the command line. Proofs for every length leave the value of an open bound unspecified,
+    like those of budgets and settings (checker/proofs/unbounded_abstraction.py)."""
     return Entry(default, says, True, None, least, most, option, is_open=is_open)
 
 
 def budget(default: int, says: str, *, shapes: bool = False, option: str | None = None) -> Any:
-    """The largest number of faults (or rare events) of one kind on a path; every verdict lists them.
+    """Declare the largest number of faults (or rare events) of one kind on a path; every verdict lists the budgets.
 
-    A budget is a run-time value like a setting, unless it `shapes` the state like a bound.
+    A budget is a run-time value like a setting; with `shapes`, it determines the layout of the state like a bound.
     """
     return Entry(default, says, shapes, None, 0, None if shapes else 127, option, is_budget=True, is_open=True)
 
@@ -102,14 +100,14 @@ def setting(
     most: int = 127,
     option: str | None = None,
 ) -> Any:
-    """A run-time number, or a name from `values`."""
+    """Declare a run-time number from `least` to `most`, or a member of the enumeration `values`."""
     if values is not None:
         least, most = _ends(values)
     return Entry(default, says, False, values, least, most, option, is_open=True)
 
 
 def switch(default: bool | IntEnum, says: str) -> Any:
-    """A protocol switch: on/off, or a name from the enumeration of its default. Set by `--switch NAME=VALUE`."""
+    """Declare a protocol switch, set by `--switch NAME=VALUE`: on/off, or a member of the enumeration of `default`."""
     if isinstance(default, bool):
         return Entry(default, says, False, bool, 0, 1, None)
     kind = type(default)
@@ -125,7 +123,7 @@ def _ends(values: type[IntEnum]) -> tuple[int, int]:
     return low, high
 
 
-# ---------------------------------------------------------------------------------------------------------- domains
+# -------------------------------------------------------------------------------------------------------------- domains
 
 
 class Domain:
@@ -158,18 +156,18 @@ class Subset:
 
 @dataclass(frozen=True)
 class LastOf:
-    """The last element of a domain, which depends on the configuration."""
+    """The number of the last element of a domain, which depends on the configuration."""
 
     domain: type[Domain]
 
     def __call__(self, configuration: Any) -> int:
-        """Its number; -1 where the domain is empty."""
+        """Return the number of the last element; -1 if the domain is empty."""
         return size_of(self.domain.size, configuration) - 1
 
 
 @dataclass(frozen=True)
 class Values:
-    """The values that one cell of a field can take: low..high, or the members of an enumeration, or a truth value."""
+    """The values that one cell of a field can hold: low..high, the members of an enumeration, or truth values."""
 
     low: Size
     high: Size
@@ -184,7 +182,7 @@ Flag = Values(0, 1, is_flag=True)
 
 
 def between(low: Size, high: Size) -> Values:
-    """The numbers low..high, both included."""
+    """The numbers from `low` to `high`, both included."""
     return Values(low, high)
 
 
@@ -192,13 +190,13 @@ def optional(values: type[Domain] | Values) -> Values:
     """The given values, or NONE."""
     inner = as_values(values)
     if inner.names is not None:
-        raise TypeError(f"optional() takes no IntEnum: give {inner.names.__name__} a member that stands for nothing")
+        raise TypeError(f"optional() takes no IntEnum: give {inner.names.__name__} a member that means 'none'")
     if inner.is_flag:
-        raise TypeError("optional() takes no Flag: use an IntEnum with a member that stands for nothing")
+        raise TypeError("optional() takes no Flag: use an IntEnum with a member that means 'none'")
     if inner.none:
-        raise TypeError("optional() of what is optional already; write it once")
+        raise TypeError("optional() takes no optional values; write optional(...) once")
     if inner.low != 0:
-        raise TypeError(f"optional() takes a domain or numbers that start at 0, and these start at {inner.low}")
+        raise TypeError(f"optional() takes a domain or numbers from 0 on, but these start at {inner.low}")
     return Values(NONE, inner.high, letters=inner.letters, none=True)
 
 
@@ -212,20 +210,19 @@ def as_values(values: type[Domain] | type[IntEnum] | Values) -> Values:
 
 
 def size_of(size: Size, configuration: Any) -> int:
-    """The number that `size` stands for under `configuration`."""
+    """The value of `size` under `configuration`."""
     if isinstance(size, str):
         return int(getattr(configuration, size))
     return number(size) if isinstance(size, int) else int(size(configuration))
 
 
-# ------------------------------------------------------------------------------------------------------------ state
+# ---------------------------------------------------------------------------------------------------------------- state
 
 
 @dataclass(frozen=True)
 class Field:
-    """One declared field of the state: an array indexed by the domains `over` (none: a single cell) of cells with
-    `values`.
-    """
+    """A declared field of the state: an array indexed by the domains `over` (without domains: a single cell), whose
+    cells hold `values`."""
 
     over: tuple[type[Domain], ...]
     values: Values
@@ -233,14 +230,14 @@ class Field:
 
 
 def field(*over: type[Domain], values: type[Domain] | type[IntEnum] | Values, initially: int | bool = 0) -> Any:
-    """Declare a field of the state: the domains of its indices, its values, and the initial value of every cell."""
+    """Declare a field of the state: the domains of its indices, the values of its cells, and their initial value."""
     for domain in over:
         if not (isinstance(domain, type) and issubclass(domain, Domain)):
             raise TypeError(f"a field is indexed by domains, but {domain!r} is not a domain")
     return Field(over, as_values(values), int(initially))
 
 
-# -------------------------------------------------------------------------------------------- actions and properties
+# ----------------------------------------------------------------------------------------------- actions and properties
 
 
 class Kind(Enum):
@@ -276,14 +273,14 @@ def mark_of(function: Any) -> Mark | None:
 
 
 def is_marking(function: object) -> bool:
-    """Whether this is a decorator of the language, which attaches a mark to a function and returns the function."""
+    """Whether `decorator` is one of the language's: it attaches a mark to a function and returns the function."""
     return type(function) is FunctionType and function.__code__.co_filename == _marking.__code__.co_filename
 
 
 def _marking(mark: Mark) -> Callable[[Any], Any]:
     def mark_function(function: Any) -> Any:
         if mark_of(function) is not None:  # a property would silently become a lemma
-            raise TypeError(f"{function.__name__} has two decorators of the language; keep one")
+            raise TypeError(f"{function.__name__} has two of the language's decorators; keep one")
         function.isrcheck = mark
         return function
 
@@ -291,10 +288,10 @@ def _marking(mark: Mark) -> Callable[[Any], Any]:
 
 
 def action(function: Any = None, *, shows: str | None = None) -> Any:
-    """An action of the protocol: guards with `require(...)`, then writes in place. Its parameters give one step per
-    value.
+    """An action of the protocol: guards with `require(...)`, then writes in place. Each combination of values of its
+    parameters is one step.
 
-    `shows` is the format of its printed arguments, as in `@action(shows="{leader} from {follower}")`.
+    `shows` is the format of the printed arguments, as in `@action(shows="{leader} from {follower}")`.
     """
     mark = _marking(Mark(Kind.ACTION, shows=shows))
     return mark if function is None else mark(function)
@@ -318,10 +315,10 @@ def _property(kind: Kind) -> Callable[..., Any]:
 always = _property(Kind.ALWAYS)
 """A property of every reachable state.
 
-`permitted` is a predicate of the state: it is true if the path used something for which the configuration promises
-nothing, and a failure is then PERMITTED instead of VIOLATED. `applies` is a predicate of the configuration: if it is
-false, the mechanism is off and the verdict is n/a. With `every_length`, the prover looks for a proof in which all sizes
-that are declared with `is_open` are arbitrary, such as a proof for logs of every length.
+`permitted` is a predicate of the state: it is true if the path contains something for which the configuration promises
+nothing; a failure is then PERMITTED instead of VIOLATED. `applies` is a predicate of the configuration: if it is false,
+the property's mechanism is off and the verdict is n/a. With `every_length`, the prover looks for a proof in which all
+bounds declared with `is_open` are arbitrary, such as a proof for logs of every length.
 """
 
 always_step = _property(Kind.ALWAYS_STEP)
@@ -332,24 +329,24 @@ sometimes = _property(Kind.SOMETIMES)
 
 
 lemma = _property(Kind.LEMMA)
-"""A property of every reachable state that is not promised to anyone, but helps to prove the promised properties.
+"""A property of every reachable state that nobody is promised, but that helps to prove the promised properties.
 
 `applies` is a predicate of the configuration: if it is false, the lemma is not claimed.
 """
 
 
 def initial(function: Any) -> Any:
-    """The initial states: a function of the configuration that yields one dictionary {field: value} per state.
+    """Mark the function of the configuration that yields the initial states, each as a dictionary {field: value}.
 
-    This is plain Python outside the closed language: it is evaluated once, and its states are given to every engine as
-    data. Arrays are nested lists; a field that is left out keeps its declared initial value.
+    The function is plain Python outside the modelling language: it is evaluated once, and every engine receives its
+    states as data. Arrays are nested lists; a missing field keeps its declared initial value.
     """
     return _marking(Mark(Kind.INITIAL))(function)
 
 
 def contradiction(function: Any) -> Any:
-    """A predicate that is true for impossible configurations; its docstring is the error message.
+    """Mark a predicate that is true for impossible configurations; its docstring is the error message.
 
-    This is plain Python outside the closed language, evaluated before anything is explored.
+    The predicate is plain Python outside the modelling language, evaluated before the search starts.
     """
     return _marking(Mark(Kind.CONTRADICTION))(function)

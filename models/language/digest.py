@@ -1,12 +1,12 @@
-"""The digest of a model or an instance: the key of everything that is kept between runs.
+"""Digests of models and instances: the keys of everything that is cached or stored between runs.
 
 In:  a `Model` or an `Instance`.
 Out: SHA-256 over everything that its meaning depends on, as 64 hexadecimal digits.
 
-A function is represented by its syntax tree, by the values of the constants that it names, wherever they come from, and
-by the functions that it calls. Plain Python (`@initial`, `@contradiction`, `applies=`, sizes that are functions) may
-use anything; if a model has any, the syntax trees of all files of the model are included. Comments, docstrings and the
-layout of the text are not.
+A function is represented by its syntax tree, by the values of the constants that it names, wherever they are defined,
+and by the functions that it calls. Plain Python (`@initial`, `@contradiction`, `applies=`, sizes that are functions)
+may use anything; for a model with any plain Python, the syntax trees of all its files are included. Comments,
+docstrings and the layout of the text are not.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
     from isrcheck.models.language.model import Action, Instance, Model, Property
 
 SEMANTICS = 1
-"""The version of the language's meaning; it is increased when the same text gets another meaning."""
+"""The version of the language's semantics; it is increased when the same text changes its meaning."""
 
 NO_MEANING = ("kind", "type_comment")
-"""The parts of a syntax tree that describe only the notation."""
+"""The fields of syntax tree nodes that describe only the notation."""
 
 
 def of_model(model: Model) -> str:
-    """The digest of a model."""
+    """Return the digest of a model."""
     functions = _Functions()
     content = [
         ["language", SEMANTICS],
@@ -55,7 +55,7 @@ def of_model(model: Model) -> str:
 
 
 def of_instance(instance: Instance) -> str:
-    """The digest of an instance: the model's digest, and the values that the configuration gives to it."""
+    """Return the digest of an instance, from the model's digest, the configuration and the initial states."""
     content = [
         ["model", instance.model.digest],
         ["choices", instance.alternatives, sorted(instance.swaps.items())],
@@ -75,7 +75,7 @@ def _hashed(parts: Iterable[str]) -> str:
     return content.hexdigest()
 
 
-# ------------------------------------------------------------------------------------------------------- declarations
+# --------------------------------------------------------------------------------------------------------- declarations
 
 
 def _entry(entry: Entry) -> list[Any]:
@@ -107,7 +107,7 @@ def _domain(domain: type[Domain] | type[Subset] | None) -> list[Any] | None:
 
 
 def _size(size: object) -> Any:
-    """A number, the name of an entry, the last element of a domain; for a function, its text and its file."""
+    """A representation of a size: a number, the name of an entry, the last element of a domain, or any function."""
     if isinstance(size, LastOf):
         return ["last", _domain(size.domain)]
     return size if isinstance(size, int | str) else ["function"]
@@ -143,7 +143,7 @@ def _sizes(fields: Iterable[Field], actions: Iterable[Action]) -> Iterator[objec
                 yield (domain.of if issubclass(domain, Subset) else domain).size
 
 
-# ---------------------------------------------------------------------------------------------------------- functions
+# ------------------------------------------------------------------------------------------------------------ functions
 
 
 class _Functions:
@@ -153,7 +153,7 @@ class _Functions:
         self._known: dict[int, str] = {}
 
     def digest(self, function: Function) -> str:
-        """The digest of a function's text, of the meaning of its names, and of the functions that it calls."""
+        """Return the digest of a function's text, the meaning of its names, and the functions that it calls."""
         if id(function) not in self._known:
             callees = {name: self.digest(callee) for name, callee in sorted(function.functions.items())}
             meaning = [
@@ -174,9 +174,9 @@ def _file(file: str) -> str:
 
 
 def spelled(tree: ast.AST) -> str:
-    """A syntax tree as text, identical in all Python versions that parse it alike.
+    """Return a syntax tree as text, the same in all Python versions that parse the tree alike.
 
-    `ast.dump` omits different parts in different versions, and recurses as deep as the tree.
+    `ast.dump` omits different attributes in different versions, and recurses as deep as the tree.
     """
     parts: list[str] = []
     waiting: list[object] = [tree]
@@ -200,5 +200,5 @@ def spelled(tree: ast.AST) -> str:
 
 
 def _is_text(node: object) -> bool:
-    """Whether a statement is a docstring, or another string that stands alone."""
+    """Whether a statement is only a string: a docstring, or a string without effect."""
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)

@@ -1,8 +1,8 @@
 """An expression about one state that a user typed, checked as if a property of the model returned it.
 
 In:  an instance, and the text of the expression, in which `s` is the state.
-Out: a `Function` of `s`; or a LanguageError that says what is wrong and in which column. Its names are those defined in
-     the files of the model; nothing outside the language is ever executed.
+Out: a `Function` of `s`; or a LanguageError that names the fault and its column. The expression can use the names that
+     the files of the model define; nothing outside the language is ever executed.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ MOST_TEXT = 1000
 """The longest expression, in characters."""
 
 MOST_DEPTH = 60
-"""The deepest nesting of an expression, which is processed recursively."""
+"""The deepest nesting of an expression; a limit is needed because expressions are processed recursively."""
 
 NAME = "expression"
 
 
 def read_expression(instance: Instance, text: str) -> Function:
-    """The function of `s` that returns this expression. Raises LanguageError."""
+    """Return the function of `s` that returns the expression `text`. Raises LanguageError."""
     definition = _parsed(text)
     names, ambiguous = _names(instance)
     python = _compiled(definition, text, names)
@@ -37,11 +37,11 @@ def read_expression(instance: Instance, text: str) -> Function:
 
 
 def _parsed(text: str) -> ast.FunctionDef:
-    """The text as the body of a function."""
+    """Return a function definition whose body returns the expression."""
     if len(text) > MOST_TEXT:
-        raise LanguageError(f"an expression of {len(text)} characters: at most {MOST_TEXT}; write it into the model")
+        raise LanguageError(f"the expression has {len(text)} characters, more than {MOST_TEXT}; define it in the model")
     if not text.isprintable():
-        raise LanguageError(f"`{text!a}`: an expression is one line of text; leave the control characters out")
+        raise LanguageError(f"`{text!a}`: an expression is one line of text; remove the control characters")
     try:
         expression = ast.parse(text.strip(), mode="eval").body
     except SyntaxError as error:
@@ -70,7 +70,7 @@ def _depth(expression: ast.expr) -> int:
 
 
 def _compiled(definition: ast.FunctionDef, text: str, names: dict[str, Any]) -> FunctionType:
-    """The compiled function; nothing is executed."""
+    """Compile the function; nothing is executed."""
     try:
         module = compile(ast.Module([definition], []), f"<{NAME}>", "exec")
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
@@ -80,9 +80,9 @@ def _compiled(definition: ast.FunctionDef, text: str, names: dict[str, Any]) -> 
 
 
 def _names(instance: Instance) -> tuple[dict[str, Any], set[str]]:
-    """The helpers, whole numbers and enumerations that the files of the model name; and the ambiguous names.
+    """The helpers, whole numbers and enumerations named in the files of the model, and the names with several meanings.
 
-    A name used by the current protocol has the meaning it has there.
+    A name that the current protocol uses has its meaning in that protocol.
     """
     model = instance.model
     used = [function for index in range(len(model.actions)) if (function := instance.function(index)) is not None]
@@ -99,7 +99,7 @@ def _names(instance: Instance) -> tuple[dict[str, Any], set[str]]:
 
 
 def _globals(instance: Instance, functions: list[Function]) -> Iterator[tuple[str, Any]]:
-    """The names that an expression can use from the files of these functions and of their callees, each file once."""
+    """The global names and values in the files of these functions and of the functions that they call."""
     seen: set[int] = set()
     for function in with_callees(functions):
         names = function.names
@@ -117,7 +117,7 @@ def _is_offered(instance: Instance, value: object) -> bool:
 
 
 class _ExpressionReader(FunctionReader):
-    """Checks an expression. Errors give the column, and suggest names."""
+    """Checks an expression. Its errors give the column, and suggest names."""
 
     def __init__(
         self, reader: Reader, python: FunctionType, definition: ast.FunctionDef, text: str, ambiguous: set[str]
@@ -141,18 +141,20 @@ class _ExpressionReader(FunctionReader):
     def _global(self, expression: ast.Name) -> Any:
         name = expression.id
         if name in self.ambiguous:
-            self._refuse(expression, f"`{name}` has several meanings in the files of the model", "use its parts")
+            self._refuse(
+                expression, f"`{name}` has several meanings in the files of the model", "write out its definition"
+            )
         if name not in self.names and name not in self.own:
             self._refuse(expression, f"there is no name `{name}`", _proposed(name, ["s", *self.names]))
         return super()._global(expression)
 
 
 def column_of(text: str, node: ast.AST) -> int:
-    """The column in which a part of the text begins, from 1 on; Python counts bytes."""
+    """The column at which this node of the text begins, counted from 1 in characters; Python counts bytes."""
     return len(text.encode()[: getattr(node, "col_offset", 0)].decode(errors="ignore")) + 1
 
 
 def _proposed(name: str, known: list[str]) -> str:
-    """The most similar name; or all names if there are few."""
+    """Suggest the most similar name, or list all names if there are few."""
     proposal = nearest(name, known)
     return proposal if len(known) < 20 or proposal.startswith("did") else "list the fields with: trace show FILE --full"

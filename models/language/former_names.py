@@ -1,10 +1,10 @@
 """The names under which models used to import the modelling language: `models.language` and `models.log`.
 
 In:  the name of a module in a model file.
-Out: the name that the module has today; and, while a model file is loaded, imports that follow it.
+Out: the module's current name; and, while a model file is loaded, imports that accept the former name.
 
-The former names always mean the language of this program, also where a project has a package `models` of its own, and
-in a checkout of this project, where Python could load the language a second time.
+A former name always means the language of this program, even if a project has a package `models` of its own, or if
+Python could load the language a second time from a checkout of this project.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from types import ModuleType
 
 FORMER = ("models.language", "models.log")
 PACKAGE = "isrcheck."
-"""What stands before a former name today."""
+"""The prefix that turns a former name into the current one."""
 
 
 def name_today(name: str) -> str:
-    """The name of a module as it is today."""
+    """Return the current name of a module; a name that is not a former one is returned unchanged."""
     return PACKAGE + name if f"{name}.".startswith(tuple(f"{former}." for former in FORMER)) else name
 
 
 @contextmanager
 def former_names() -> Iterator[None]:
-    """While this is open, imports by the former names find the modules that are loaded; afterwards all is as before."""
+    """Within this context, imports by the former names find the current modules; later imports are as before."""
     kept = {name: module for name, module in sys.modules.items() if name_today(name) != name}
     named = {name.removeprefix(PACKAGE): module for name, module in _modules()}
     if not _has_package_of_its_own():
@@ -48,7 +48,7 @@ def former_names() -> Iterator[None]:
 
 
 def _modules() -> Iterator[tuple[str, ModuleType]]:
-    """The modules that have a former name, each with the name that it has today; parts of a package come along."""
+    """The modules that have a former name, and their submodules, each with its current name."""
     for former in FORMER:
         module = importlib.import_module(PACKAGE + former)
         yield module.__name__, module
@@ -57,7 +57,7 @@ def _modules() -> Iterator[tuple[str, ModuleType]]:
 
 
 def _has_package_of_its_own() -> bool:
-    """Whether `models` means something else than the folder of this name in a checkout of this project."""
+    """Whether `models` is another package than the folder of this name in a checkout of this project."""
     loaded = sys.modules.get("models")
     if loaded is not None:
         places = getattr(loaded, "__path__", [])
@@ -70,7 +70,7 @@ def _has_package_of_its_own() -> bool:
 
 
 def _package(named: dict[str, ModuleType]) -> ModuleType:
-    """A package `models` for `import models.language`, where there is no other one."""
+    """Return an empty package `models` that makes `import models.language` work if there is no such package."""
     package = ModuleType("models")
     package.__path__ = []
     for former in FORMER:

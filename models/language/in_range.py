@@ -1,10 +1,10 @@
-"""The implicit property of every model: nothing leaves its declared range.
+"""The implicit property of every model: no value leaves its declared range.
 
 In:  nothing.
 Out: `IN_RANGE`, a property like the declared ones, for reports, traces and proofs.
 
-Its function is never called. A step or a property that errs in a reachable state violates it; models/run.py defines
-what an error is.
+Its function is never called. An error of a step or a property in a reachable state violates the property; models/run.py
+defines what an error is.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from isrcheck.models.language.syntax import Reader, Vocabulary
 
 
 @always
-def in_range(s: Any) -> bool:  # noqa: ARG001 - nobody asks it
-    """Nothing leaves its declared range.
+def in_range(s: Any) -> bool:  # noqa: ARG001 - never called
+    """No value or index leaves its declared range.
 
-    No step writes a value outside the values of its field, or uses an index outside a field or a subset; and no
-    property, asked about a reachable state or transition, does so.
+    No step writes a value outside the range of its field, or uses an index outside a field or a subset; and no
+    property, evaluated in a reachable state or transition, uses such an index.
     """
     return True
 

@@ -3,10 +3,10 @@
 In:  functions of the modelling language, and the interval of every field, configuration entry and parameter.
 Out: nothing, or a LanguageError about the first expression whose value may leave LEAST..MOST.
 
-The compiled kernels calculate with 64 bits, which silently wrap around; CPython and Z3 do not. A model whose numbers
-stay within LEAST..MOST has the same meaning in all of them. The intervals are coarse: conditions do not narrow them,
-and the results of different paths are joined. So a model with small numbers may be refused, but a model with large
-numbers is never accepted.
+The compiled kernels compute with 64 bits, which silently wrap around; CPython and Z3 do not. A model whose numbers stay
+within LEAST..MOST has the same meaning in all of them. The intervals are coarse: conditions do not narrow them, and the
+intervals of different paths are joined. So a model with small numbers may be refused, but a model with numbers that are
+too large is never accepted.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from isrcheck.models.language.text.spelling import shown
 from isrcheck.models.messages.errors import LanguageError
 
 LEAST, MOST = -(1 << 62), (1 << 62) - 1
-"""The range of numbers: one bit less than the kernels' 64-bit arithmetic, so that nothing wraps around."""
+"""The range of computed numbers: less than that of the kernels' 64-bit arithmetic, so that nothing wraps around."""
 
 MOST_WORK = 200_000
-"""The most expressions evaluated before a model is refused because its loops are too long."""
+"""The number of evaluated expressions after which a model is refused because its loops are too long."""
 
 Interval = tuple[int, int]
 """The least and the greatest value, both included."""
@@ -61,8 +61,7 @@ class Intervals:
         }
 
     def of_call(self, function: Function, arguments: Sequence[Interval | None]) -> Interval | None:
-        """The interval of a function's result for arguments in these intervals; None for arguments and results without
-        a number.
+        """Return the interval of a function's result; arguments and results that are not numbers are None.
 
         Raises LanguageError if an intermediate number may leave LEAST..MOST.
         """
@@ -84,7 +83,7 @@ class Intervals:
         size = str(far) if abs(far) < 1 << 70 else f"{'-' if far < 0 else ''}2**{abs(far).bit_length() - 1}"
         return self._refuse(
             node,
-            f"`{shown(node)}` can reach {size}, and a number lies in -2**62..2**62-1",
+            f"`{shown(node)}` can reach {size}, outside -2**62..2**62-1",
             "add less to it, or bound it with min(...) and max(...)",
         )
 
@@ -92,10 +91,10 @@ class Intervals:
         line = getattr(node, "lineno", self.function.line)
         raise LanguageError(f"{self.function.path}:{line}: in {self.function.name}: {what}; {hint}")
 
-    # --------------------------------------------------------------------------------------------------- statements
+    # ------------------------------------------------------------------------------------------------------- statements
 
     def _block(self, statements: Sequence[ast.stmt], known: Locals) -> Locals | None:
-        """The locals after these statements; None if every path has returned."""
+        """The intervals of the locals after these statements; None if every path has returned."""
         after: Locals | None = known
         for statement in statements:
             if after is None:
@@ -124,7 +123,7 @@ class Intervals:
         return after
 
     def _statement(self, call: ast.Call, known: Locals) -> None:
-        """A guard, or the call of a helper that writes."""
+        """Evaluate a guard, or the call of a helper that writes."""
         if isinstance(call.func, ast.Name) and call.func.id in self.function.functions:
             self._helper(call, known)
         else:
@@ -140,7 +139,7 @@ class Intervals:
         return _met([end for end in ends if end is not None])
 
     def _loop(self, statement: ast.For, known: Locals) -> Locals | None:
-        """The iterations are followed one by one until another one changes nothing."""
+        """Follow the iterations one by one until an iteration changes no interval."""
         assert isinstance(statement.target, ast.Name)
         rounds, variable = self._range(statement.iter, known)
         for _ in range(rounds):
@@ -161,14 +160,14 @@ class Intervals:
         first, last = ends if len(ends) == 2 else (0, ends[0])
         return max(0, last - first), (first, max(first, last - 1))
 
-    # -------------------------------------------------------------------------------------------------- expressions
+    # ------------------------------------------------------------------------------------------------------ expressions
 
     def _value(self, expression: ast.expr, known: Locals) -> Interval:
         self.work += 1
         if self.work > MOST_WORK:
             self._refuse(
                 expression,
-                f"the size of its numbers takes more than {MOST_WORK} evaluations to bound",
+                f"bounding its numbers takes more than {MOST_WORK} evaluations",
                 "shorten the loops in which a local grows, or use smaller bounds",
             )
         return self._values[type(expression)](expression, known)
@@ -195,7 +194,7 @@ class Intervals:
         while isinstance(node, ast.Subscript):
             self._value(node.slice, known)
             node = node.value
-        # An element that is not of a field is of a subset.
+        # What is indexed is a field or a subset.
         return self.named[node.attr] if isinstance(node, ast.Attribute) else TRUTH
 
     def _sum(self, expression: ast.BinOp, known: Locals) -> Interval:
@@ -212,7 +211,7 @@ class Intervals:
         return TRUTH if isinstance(expression.op, ast.Not) else self._within(expression, (-high, -low))
 
     def _operands(self, expression: ast.BoolOp, known: Locals) -> Interval:
-        """As in Python, `and` and `or` return one of their operands."""
+        """The interval of `and` or `or`, which return one of their operands, as in Python."""
         return hull([self._value(value, known) for value in expression.values])
 
     def _comparison(self, expression: ast.Compare, known: Locals) -> Interval:
@@ -278,24 +277,24 @@ class Intervals:
 
 
 def added(operator: ast.operator, one: Interval, other: Interval) -> Interval:
-    """The interval of the sum of two numbers, or of their difference."""
+    """The interval of the sum of two numbers, or of their difference, as `operator` says."""
     if isinstance(operator, ast.Sub):
         return one[0] - other[1], one[1] - other[0]
     return one[0] + other[0], one[1] + other[1]
 
 
 def hull(found: Sequence[Interval]) -> Interval:
-    """The smallest interval that contains all of these."""
+    """The smallest interval that contains all the given intervals."""
     return min(low for low, _ in found), max(high for _, high in found)
 
 
 def joined(one: Interval | None, other: Interval) -> Interval:
-    """The hull of an interval that may be missing and another one."""
+    """The hull of both intervals; the first may be missing."""
     return other if one is None else hull([one, other])
 
 
 def _met(ends: Sequence[Locals]) -> Locals | None:
-    """The locals where several paths meet; a local that only some paths assign is read only after those."""
+    """The intervals of locals after several paths meet. Locals that some path leaves unassigned are not read later."""
     if not ends:
         return None
     met = dict(ends[0])

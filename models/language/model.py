@@ -1,8 +1,8 @@
-"""A model, assembled from the modules that declare it, and one instance of it under a configuration.
+"""Models, assembled from the modules that declare them, and instances: models with a configuration.
 
-In:  Python modules in the modelling language (one, or a base with variants that swap single actions).
-Out: a `Model` (what was declared, checked against the closed language) and an `Instance` (a model with a configuration
-     and a protocol), which is what every engine works on: cells, steps, properties.
+In:  Python modules in the modelling language (one, or a base with variants that replace single actions).
+Out: a `Model` (the declarations, checked against the closed language) and an `Instance` (a model with a configuration
+     and a protocol), on which every engine works: cells, steps, properties.
 """
 
 from __future__ import annotations
@@ -49,20 +49,20 @@ from isrcheck.models.messages.errors import LanguageError, ModelError, UsageErro
 from isrcheck.models.messages.printable import escaped, escaped_lines
 
 MOST_STEPS = 1 << 20
-"""How many different steps a model may have under one configuration."""
+"""The largest number of different steps of a model under one configuration."""
 
 RESERVED = ("cells", "items")
-"""Names that states and configurations use for themselves, besides those that start with an underscore."""
+"""Names that states and configurations themselves use, besides names that start with an underscore."""
 
 IMPLICIT_PROPERTY = "in_range"
-"""The name of the promise that every model makes without declaring it (models/language/in_range.py)."""
+"""The name of the property that every model has without declaring it (models/language/in_range.py)."""
 
 
 def nearest(name: str, names: Iterable[str]) -> str:
-    """Say which names there are, the likeliest first: the cure in a message about an unknown name."""
+    """Suggest the known name nearest to `name`, or list all known names: the cure for an unknown name."""
     names = list(names)
     close = difflib.get_close_matches(name, names, n=1)
-    # What differs in its digits alone is something else (2.0 and 3.0), and not misspelt.
+    # Names that differ only in their digits (2.0 and 3.0) are different names, not misspellings.
     if close and _without_digits(close[0]) != _without_digits(name):
         return f"did you mean {close[0]}?"
     return f"there are: {', '.join(names)}"
@@ -72,16 +72,16 @@ def _without_digits(name: str) -> str:
     return "".join(letter for letter in name if not letter.isdigit())
 
 
-# ---------------------------------------------------------------------------------------------------- configuration
+# -------------------------------------------------------------------------------------------------------- configuration
 
 
 class NoEntryError(ModelError, AttributeError):
-    """A model asks for a configuration entry that it does not declare."""
+    """Raised when a model reads a configuration entry that it does not declare."""
 
 
 @contextmanager
 def author_errors(path: str, what: str) -> Iterator[None]:
-    """Report any exception from a plain Python function of the model's author as bad input, in one line."""
+    """Within this context, report any exception from a model author's plain Python as bad input, in one line."""
     try:
         yield
     except MemoryError:
@@ -97,7 +97,7 @@ def author_errors(path: str, what: str) -> Iterator[None]:
 
 
 def run_plain_python(path: str, what: str, function: Callable[..., Any], *arguments: Any) -> Any:
-    """Run a plain Python function of the model's author. Raises ModelError."""
+    """Call a plain Python function of the model's author with these arguments. Raises ModelError."""
     with author_errors(path, what):
         return function(*arguments)
 
@@ -122,7 +122,7 @@ class Configuration:
         raise AttributeError("a configuration is immutable")
 
     def items(self) -> Iterator[tuple[str, int]]:
-        """The entries in the order of their declaration."""
+        """The entries and their values, in the order of their declaration."""
         return iter(self._values.items())
 
     def __eq__(self, other: object) -> bool:
@@ -136,7 +136,7 @@ class Configuration:
 
 
 def spell(entry: Entry, value: int) -> str:
-    """How a value of a configuration entry is written on the command line and in reports."""
+    """Return a value of a configuration entry as the command line and reports write it."""
     if entry.values is bool:
         return "on" if value else "off"
     if entry.values is not None:
@@ -145,17 +145,17 @@ def spell(entry: Entry, value: int) -> str:
 
 
 def _member(member: IntEnum) -> str:
-    """An enumeration's member as people write it: its `spelling` or its name, none of it a command to a terminal."""
+    """Return the spelling of an enumeration's member, or its name, without control characters."""
     return escaped(str(getattr(member, "spelling", member.name)))
 
 
 def parse(name: str, entry: Entry, text: str) -> int:
-    """Read a value of a configuration entry as a person writes it. Raises UsageError."""
+    """Return the value of a configuration entry that `text` spells. Raises UsageError."""
     text = text.strip()
     if entry.values is bool:
         truth = {"on": 1, "true": 1, "1": 1, "off": 0, "false": 0, "0": 0}
         if text.lower() not in truth:
-            raise UsageError(f"{name}={text}: a switch is on or off")
+            raise UsageError(f"{name}={text}: not a switch value; write on or off")
         return truth[text.lower()]
     if entry.values is not None and issubclass(entry.values, IntEnum):
         members = {_member(member).lower(): number(member) for member in entry.values}
@@ -170,18 +170,18 @@ def parse(name: str, entry: Entry, text: str) -> int:
 
 
 def refuse_out_of_range(name: str, entry: Entry, value: int) -> None:
-    """Whether an entry can have this value, whatever the others are. Raises UsageError."""
+    """Raise UsageError if this entry can never have this value."""
     if value < entry.least or (entry.most is not None and value > entry.most):
         most = "any size" if entry.most is None else str(entry.most)
         raise UsageError(f"{name}={value} is impossible: it ranges from {entry.least} to {most} ({entry.says})")
 
 
-# ------------------------------------------------------------------------------------------------------------ model
+# ---------------------------------------------------------------------------------------------------------------- model
 
 
 @dataclass(frozen=True)
 class Property:
-    """A property of a model: what it says, when a failure of it is permitted, and when it says anything at all."""
+    """A property of a model: its predicate, when a failure is permitted, and to which configurations it applies."""
 
     name: str
     kind: Kind
@@ -192,32 +192,32 @@ class Property:
 
     @property
     def of_steps(self) -> bool:
-        """Whether it speaks about transitions rather than states."""
+        """Whether the property is about transitions rather than states."""
         return self.function.states == ("before", "after")
 
 
 @dataclass(frozen=True)
 class Action:
-    """One action of a model by name, with the alternatives among which the protocols choose."""
+    """One action of a model, with its alternative functions, among which the protocols choose."""
 
     name: str
     alternatives: tuple[Function, ...]
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
-        """The choices that make one step out of the action."""
+        """The parameters of the action without the state; one value for each makes one step."""
         return self.alternatives[0].arguments
 
     @property
     def shows(self) -> str | None:
-        """How the arguments of a step are printed; None: one after the other."""
+        """The format of a step's printed arguments; None: one after the other."""
         mark = self.alternatives[0].mark
         return mark.shows if mark is not None else None
 
 
 @dataclass(frozen=True)
 class Protocol:
-    """A protocol version as data: values of switches, and for each action which alternative it uses (None: absent)."""
+    """One variant of a model as data: values of switches, and the alternative of each action (None: no action)."""
 
     name: str
     says: str
@@ -227,7 +227,7 @@ class Protocol:
 
 @dataclass(frozen=True)
 class Model:
-    """Everything that a model declares, checked."""
+    """All declarations of a model, checked."""
 
     name: str
     documentation: str
@@ -241,29 +241,29 @@ class Model:
     contradictions: tuple[Callable[[Configuration], bool], ...]
     protocols: Mapping[str, Protocol]
     sources: Mapping[str, str]
-    """The files that it is made of, each with the path by which an import finds it."""
+    """The model's files, each with the path by which an import finds it."""
     reader: Reader = field(repr=False)
-    """What has read its functions, and knows what the names of their modules meant."""
+    """The reader of the model's functions, which knows the meanings of the names in their modules."""
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 over all that the model's meaning depends on, as 64 hexadecimal digits."""
+        """SHA-256 over everything that the model's meaning depends on, as 64 hexadecimal digits."""
         return digest.of_model(self)
 
     @cached_property
     def small(self) -> list[tuple[Sequence[int], Sequence[Interval]]]:
-        """The sizes of domains, and the ranges of fields and entries, with which numbers are known to stay small."""
+        """Sizes of domains and ranges of fields and entries for which all numbers were found to stay in range."""
         return []
 
     def protocol(self, name: str | None) -> Protocol:
-        """The protocol of this name; without a name the only one there is. Raises UsageError."""
+        """Return the protocol with this name, or the only protocol if `name` is None. Raises UsageError."""
         if name is None:
             if len(self.protocols) != 1:
                 raise UsageError(f"{self.name} needs --protocol; there are: {', '.join(self.protocols)}")
             return next(iter(self.protocols.values()))
         if name not in self.protocols:
             if len(self.protocols) == 1:
-                raise UsageError(f"{self.name} has no protocol {name}: it is one protocol, leave --protocol out")
+                raise UsageError(f"{self.name} has no protocol {name}: it has only one; leave --protocol out")
             raise UsageError(f"{self.name} has no protocol {name}; {nearest(name, self.protocols)}")
         return self.protocols[name]
 
@@ -273,9 +273,9 @@ class Model:
         values: Mapping[str, int] | None = None,
         swaps: Mapping[str, str] | None = None,
     ) -> Instance:
-        """This model under a protocol, a configuration (what is not given keeps its default) and swapped actions.
+        """Return the model with a protocol, a configuration (missing values keep their defaults) and swapped actions.
 
-        `swaps` maps an action to the protocol whose version of it is used instead. Raises UsageError.
+        `swaps` maps an action to the protocol whose version of the action is used instead. Raises UsageError.
         """
         chosen = self.protocol(protocol)
         known = {name: entry.default for name, entry in self.entries.items()} | dict(chosen.switches)
@@ -303,13 +303,13 @@ def _declared(module: ModuleType, name: str, kind: type) -> dict[str, Any]:
         return {}
     if not isinstance(holder, type):
         path = inspect.getsourcefile(module) or module.__name__
-        raise LanguageError(f"{path}:1: `{name}` is no class; write it as `class {name}:`")
+        raise LanguageError(f"{path}:1: `{name}` is not a class; write it as `class {name}:`")
     return {key: value for key, value in vars(holder).items() if isinstance(value, kind)}
 
 
 def _marked(modules: Sequence[ModuleType], *kinds: Kind) -> dict[str, Any]:
-    """Decorated objects by name, in the order of the modules and of their lines; only what a module itself defines,
-    where there are several, since they import from each other."""
+    """Decorated objects by name, in the order of the modules and of their lines; if there are several modules, only
+    those that the module itself defines, since modules import from each other."""
     found = {}
     for module in modules:
         for name, value in vars(module).items():
@@ -322,7 +322,7 @@ def _marked(modules: Sequence[ModuleType], *kinds: Kind) -> dict[str, Any]:
 
 
 def _functions(modules: Sequence[ModuleType], *kinds: Kind) -> dict[str, FunctionType]:
-    """The same for what is read into the language. Raises LanguageError where it is no function."""
+    """Decorated functions by name, as in `_marked`. Raises LanguageError for an object that is not a function."""
     found = _marked(modules, *kinds)
     for name, value in found.items():
         if type(value) is not FunctionType:
@@ -333,12 +333,12 @@ def _functions(modules: Sequence[ModuleType], *kinds: Kind) -> dict[str, Functio
             )
         if name == IMPLICIT_PROPERTY:
             where = place_of(value, inspect.getsourcefile(modules[0]) or modules[0].__name__, name)
-            raise LanguageError(f"{where}: every model has the property `{name}` by itself; choose another name")
+            raise LanguageError(f"{where}: the property `{name}` is built into every model; choose another name")
     return found
 
 
 def _no_name_twice(modules: Iterable[ModuleType]) -> None:
-    """Python forgets the first of two functions of one name: a promise would be gone, and nobody told."""
+    """Raise LanguageError for two definitions with one name: Python would silently drop the first."""
     for module in modules:
         path = inspect.getsourcefile(module)
         if path is None:
@@ -347,12 +347,12 @@ def _no_name_twice(modules: Iterable[ModuleType]) -> None:
         for line in text_of(path).tree.body:
             if isinstance(line, ast.FunctionDef | ast.ClassDef):
                 if line.name in seen:
-                    raise LanguageError(f"{path}:{line.lineno}: {line.name} is defined twice; give one another name")
+                    raise LanguageError(f"{path}:{line.lineno}: {line.name} is defined twice; rename one")
                 seen.add(line.name)
 
 
 def _nothing_lost(modules: Iterable[ModuleType]) -> None:
-    """What a block has declared and another one has declared anew, or what stands in a class, is not in the module."""
+    """Raise LanguageError for a declared function that the module lacks, because it is in a class or was replaced."""
     for module in modules:
         path = inspect.getsourcefile(module)
         if path is None:
@@ -363,7 +363,7 @@ def _nothing_lost(modules: Iterable[ModuleType]) -> None:
             is_declared = any(is_of_the_language(one, vars(module)) for one in definition.decorator_list)
             if is_declared and place not in there:
                 raise LanguageError(
-                    f"{path}:{definition.lineno}: {definition.name} is declared, and is not in the module;"
+                    f"{path}:{definition.lineno}: {definition.name} is declared but not in the module;"
                     " declare it once, outside any block, class or function"
                 )
 
@@ -373,11 +373,11 @@ def assemble(
     base: ModuleType | Sequence[ModuleType],
     variants: Mapping[str, tuple[ModuleType | None, Mapping[str, Any]]] | None = None,
 ) -> Model:
-    """Read a model from its base and its variants: {protocol: (module that swaps actions or None, switch values)}.
+    """Read a model from its base and its variants: {protocol: (module with replacing actions or None, switch values)}.
 
-    The base is one module or several; the first declares `Configuration` and `State`, and their actions, properties and
-    initial states count in the order in which they stand. A variant's module may define an action of the base anew, or
-    add one. Raises LanguageError where a function leaves the language.
+    The base is one module or several; the first declares `Configuration` and `State`. Actions, properties and initial
+    states keep the order of the modules and of their lines. A variant's module may redefine an action of the base, or
+    add one. Raises LanguageError if a function is not in the language.
     """
     bases = [base] if isinstance(base, ModuleType) else list(base)
     path = inspect.getsourcefile(bases[0]) or bases[0].__name__
@@ -390,7 +390,7 @@ def assemble(
             raise LanguageError(f"{path}:1: `{field_name}` is both a field and a configuration entry; rename one")
     for declared_name in (*fields, *entries):
         if declared_name in (*RESERVED, IMPLICIT_PROPERTY) or declared_name.startswith("_"):
-            raise LanguageError(f"{path}:1: `{declared_name}` is a name of the language's own; choose another one")
+            raise LanguageError(f"{path}:1: `{declared_name}` is reserved by the language; choose another name")
     versions = variants or {"": (None, {})}
     modules = [module for module, _ in versions.values() if module is not None]
     _no_name_twice([*bases, *modules])
@@ -402,7 +402,7 @@ def assemble(
             if python not in alternatives:
                 alternatives.append(python)
     if not origins:
-        raise LanguageError(f"{path}:1: no @action; a model needs at least one step")
+        raise LanguageError(f"{path}:1: no @action; a model needs at least one")
     _one_name_each(origins)
     owners = {python: action_name for action_name, alternatives in origins.items() for python in alternatives}
     reader = Reader(
@@ -434,7 +434,7 @@ def assemble(
         chosen = tuple(_alternative(origins[one.name], own.get(one.name) or common.get(one.name)) for one in actions)
         unknown = set(switches) - set(entries)
         if unknown:
-            raise ModelError(f"{path}: protocol {protocol} sets {', '.join(sorted(unknown))}, which is not declared")
+            raise ModelError(f"{path}: protocol {protocol} sets {', '.join(sorted(unknown))}; declare it as a switch")
         values = {switch_name: number(value) for switch_name, value in switches.items()}
         protocols[protocol] = Protocol(
             protocol, escaped_lines(inspect.getdoc(module or bases[0]) or ""), values, chosen
@@ -466,7 +466,7 @@ def _one_name_each(origins: Mapping[str, Sequence[FunctionType]]) -> None:
             if other != name:
                 code = python.__code__
                 raise LanguageError(
-                    f"{code.co_filename}:{code.co_firstlineno}: one action has two names, {other} and {name}; keep one"
+                    f"{code.co_filename}:{code.co_firstlineno}: an action has two names, {other} and {name}; keep one"
                 )
 
 
@@ -479,7 +479,7 @@ def _same_parameters(action: Action) -> None:
     for other in action.alternatives[1:]:
         if [p.domain for p in other.arguments] != [p.domain for p in first.arguments]:
             raise LanguageError(
-                f"{other.path}:{other.line}: {action.name} takes other parameters than at {first.path}:{first.line};"
+                f"{other.path}:{other.line}: {action.name} has other parameters than at {first.path}:{first.line};"
                 " a swapped action keeps the parameters of the action that it replaces"
             )
 
@@ -496,7 +496,7 @@ def _shown_parameters(action: Action) -> None:
         first = action.alternatives[0]
         raise LanguageError(
             f"{first.path}:{first.line}: `shows` of {action.name} names {', '.join(shown) or 'nothing'};"
-            f" it has to name every parameter: {', '.join(names) or 'there are none, leave it out'}"
+            f" name every parameter: {', '.join(names) or 'there are none; remove `shows`'}"
         )
 
 
@@ -511,7 +511,7 @@ def _property(reader: Reader, name: str, python: FunctionType) -> Property:
         if permitted is None or not is_question or [p.name for p in permitted.parameters] != ["s"]:
             where = permitted or function
             raise LanguageError(
-                f"{where.path}:{where.line}: {name} is permitted by something else than a question about one state;"
+                f"{where.path}:{where.line}: {name} has a permitted= that is not a function of one state;"
                 " give permitted= a function of `s` that returns a truth value"
             )
     if mark.applies is not None and not callable(mark.applies):
@@ -519,12 +519,12 @@ def _property(reader: Reader, name: str, python: FunctionType) -> Property:
     return Property(name, mark.kind, function, permitted, mark.applies, mark.every_length)
 
 
-# --------------------------------------------------------------------------------------------------------- instance
+# ------------------------------------------------------------------------------------------------------------- instance
 
 
 @dataclass(frozen=True)
 class FieldLayout:
-    """Where a field lies in the cells of a state, and what its cells can hold."""
+    """The position of a field in the cells of a state, and the range of its cells."""
 
     name: str
     offset: int
@@ -535,15 +535,15 @@ class FieldLayout:
 
     @property
     def count(self) -> int:
-        """How many cells the field takes."""
+        """The number of cells of the field."""
         return prod(self.sizes)
 
     def indices(self) -> Iterator[tuple[int, ...]]:
-        """Every index of the field, in the order of its cells."""
+        """Every index of the field, in the order of the cells."""
         return itertools.product(*(range(size) for size in self.sizes))
 
     def spell(self, value: int) -> str:
-        """A cell's value as people read it."""
+        """Return a cell's value as text."""
         return spell_value(self.field.values, value)
 
 
@@ -552,7 +552,7 @@ def _lie_within(ranges: Iterable[Interval], wider: Iterable[Interval]) -> bool:
 
 
 def spell_value(values: Values, value: int) -> str:
-    """A value as people read it: true/false, a member's name, a letter, none, or digits."""
+    """Return a value as text: true/false, a member's name, a letter, none, or digits."""
     if values.is_flag:
         return "true" if value else "false"
     if values.names is not None:
@@ -563,12 +563,12 @@ def spell_value(values: Values, value: int) -> str:
 
 
 def spell_element(number: int) -> str:
-    """Element 0, 1, 2, ... of a lettered domain: a, b, c, ..., then r26, r27, ..."""
+    """Return element 0, 1, 2, ... of a lettered domain as a, b, c, ..., then r26, r27, ..."""
     return chr(ord("a") + number) if 0 <= number < 26 else f"r{number}"
 
 
 class Members(tuple[bool, ...]):
-    """A subset as a model's functions see it: indexed with an element, it says whether that is in."""
+    """A subset as a model's functions see it: indexed with an element, it is True if it contains the element."""
 
     __slots__ = ()
 
@@ -580,7 +580,7 @@ class Members(tuple[bool, ...]):
 
 @dataclass(frozen=True)
 class ArgumentRange:
-    """A parameter of an action under a configuration: how many values it has and how each is passed and printed."""
+    """A parameter of an action under a configuration: its number of values, and how each is passed and printed."""
 
     parameter: Parameter
     elements: int
@@ -592,17 +592,17 @@ class ArgumentRange:
 
     @property
     def count(self) -> int:
-        """How many values there are."""
+        """The number of values of the parameter."""
         return 1 << self.elements if self.is_subset else self.elements
 
     def argument(self, ordinal: int) -> int | tuple[bool, ...]:
-        """What the Python function is called with."""
+        """Return the value with this ordinal as the Python function receives it."""
         if self.is_subset:
             return Members(bool(ordinal >> element & 1) for element in range(self.elements))
         return ordinal
 
     def spell(self, ordinal: int) -> str:
-        """The value as people read it."""
+        """Return the value with this ordinal as text."""
         domain = self.parameter.domain
         assert domain is not None
         if issubclass(domain, Subset):
@@ -617,7 +617,7 @@ def _element(domain: type[Domain], number: int) -> str:
 
 @dataclass(frozen=True)
 class Step:
-    """One step: its number among all steps, the action's position and name, and the ordinals of its arguments."""
+    """One step: its number among all steps, the action's index and name, and the ordinals of its arguments."""
 
     number: int
     action_index: int
@@ -637,12 +637,12 @@ class Instance:
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 over the model's meaning and all that the configuration makes of it, as 64 hexadecimal digits."""
+        """SHA-256 over the model's meaning and the configuration's effect on it, as 64 hexadecimal digits."""
         return digest.of_instance(self)
 
     @cached_property
     def layouts(self) -> Mapping[str, FieldLayout]:
-        """Where each field lies. Raises ModelError where a size or a range is impossible."""
+        """The layout of each field by name. Raises ModelError or UsageError if a size or a range is impossible."""
         layouts = {}
         offset = 0
         for name, declared in self.model.fields.items():
@@ -663,9 +663,9 @@ class Instance:
         return layouts
 
     def _refuse_large_numbers(self, layouts: Mapping[str, FieldLayout]) -> None:
-        """No engine sees a number that a kernel could not hold. Raises LanguageError.
+        """Raise LanguageError if a computed number may be too large for a kernel.
 
-        A kernel serves every value of what is no bound, and every choice of actions: all of them are looked at.
+        A kernel serves all values of settings and switches, and all choices of actions: all of them are checked.
         """
         model = self.model
         named: dict[str, Interval] = {name: (layout.low, layout.high) for name, layout in layouts.items()}
@@ -673,7 +673,7 @@ class Instance:
             value = getattr(self.configuration, name)
             named[name] = (value, value) if entry.is_bound or entry.most is None else (entry.least, entry.most)
         sizes = tuple(one.elements for arguments in self.argument_ranges for one in arguments)
-        # What is small in wider ranges is small in these.
+        # Numbers that stay in range for wider intervals do so for these.
         if any(sizes == known and _lie_within(named.values(), wider) for known, wider in model.small):
             return
         intervals = Intervals(named)
@@ -690,19 +690,19 @@ class Instance:
 
     @cached_property
     def cells(self) -> int:
-        """How many cells a state has."""
+        """The number of cells of a state."""
         return sum(layout.count for layout in self.layouts.values())
 
     @cached_property
     def argument_ranges(self) -> tuple[tuple[ArgumentRange, ...], ...]:
-        """For each action its parameters with their sizes under this configuration."""
+        """For each action its parameters, with their numbers of values under this configuration."""
         return tuple(
             tuple(ArgumentRange(parameter, self.elements(parameter)) for parameter in action.parameters)
             for action in self.model.actions
         )
 
     def elements(self, parameter: Parameter) -> int:
-        """How many elements the domain of a parameter has."""
+        """Return the number of elements in the domain of a parameter."""
         domain = parameter.domain
         assert domain is not None
         size = (domain.of if issubclass(domain, Subset) else domain).size
@@ -714,19 +714,19 @@ class Instance:
 
     @cached_property
     def first_steps(self) -> tuple[int, ...]:
-        """For each action the number of its first step; one more entry holds the total."""
+        """For each action the number of its first step; a last entry holds the number of all steps."""
         counts = [prod(one.count for one in arguments) for arguments in self.argument_ranges]
         if sum(counts) > MOST_STEPS:
             raise UsageError(f"{self.model.name} has {sum(counts)} steps, more than {MOST_STEPS}; use smaller bounds")
         return tuple(itertools.accumulate(counts, initial=0))
 
     def function(self, action_index: int) -> Function | None:
-        """The alternative that is in force for an action, or None where the protocol lacks it."""
+        """Return the function of an action under this protocol, or None if the protocol lacks the action."""
         chosen = self.alternatives[action_index]
         return None if chosen is None else self.model.actions[action_index].alternatives[chosen]
 
     def step(self, number: int) -> Step:
-        """The step with this number: actions in order of declaration, arguments in lexicographic order."""
+        """Return the step with this number: actions in order of declaration, arguments in lexicographic order."""
         index = bisect_right(self.first_steps, number) - 1
         rest = number - self.first_steps[index]
         ordinals: list[int] = []
@@ -737,7 +737,7 @@ class Instance:
 
     @cached_property
     def steps(self) -> tuple[Step, ...]:
-        """Every step that the protocol has, in order."""
+        """Every step of the protocol, in order."""
         return tuple(
             step
             for step in map(self.step, range(self.first_steps[-1]))
@@ -745,7 +745,7 @@ class Instance:
         )
 
     def number(self, action: str, ordinals: Sequence[int]) -> int:
-        """The number of a step. Raises UsageError where there is no such action or argument."""
+        """Return the number of the step with this action and these arguments. Raises UsageError if there is none."""
         names = [one.name for one in self.model.actions]
         if action not in names:
             raise UsageError(f"{self.model.name} has no action {action}; {nearest(action, names)}")
@@ -761,7 +761,7 @@ class Instance:
         return self.first_steps[index] + number
 
     def spell_step(self, step: Step) -> str:
-        """A step as one line of a trace: the action's name and its arguments."""
+        """Return a step as one line of a trace: the action's name and its arguments."""
         ranges = self.argument_ranges[step.action_index]
         arguments = {c.parameter.name: c.spell(o) for c, o in zip(ranges, step.ordinals, strict=True)}
         shows = self.model.actions[step.action_index].shows
@@ -773,7 +773,7 @@ class Instance:
 
     @cached_property
     def properties(self) -> tuple[Property, ...]:
-        """The properties whose mechanism is on under this configuration."""
+        """The properties that apply under this configuration."""
         return tuple(prop for prop in self.model.properties if self._applies(prop))
 
     @cached_property
@@ -788,22 +788,22 @@ class Instance:
 
     @cached_property
     def initial_states(self) -> InitialStates:
-        """The cells of every initial state, in the order in which the model gives them, without repetition."""
+        """The cells of every initial state, in the order in which the model yields them, without repetition."""
         return self.enumerated(lambda count, size: None)
 
     @property
     def is_enumerated(self) -> bool:
-        """Whether the initial states are known by now."""
+        """Whether the initial states have been computed."""
         return "initial_states" in vars(self)
 
     def like(self, other: Instance) -> Instance:
-        """This instance, which starts as another one does: only actions differ."""
+        """Take over the initial states of `other`, which differs only in its actions, and return this instance."""
         if other.is_enumerated:
             vars(self)["initial_states"] = other.initial_states
         return self
 
     def enumerated(self, watch: Watch) -> InitialStates:
-        """The initial states; `watch` is told how far it is where they are not known yet. Raises ModelError."""
+        """Return the initial states, calling `watch` with the progress while they are computed. Raises ModelError."""
         if self.is_enumerated:
             return self.initial_states
         found = Enumeration(self.model.path, self.layouts).states(self._given(), watch)
@@ -813,7 +813,7 @@ class Instance:
         return found
 
     def _given(self) -> Iterator[Any]:
-        """What the model gives as its initial states."""
+        """The dictionaries that the model yields as its initial states."""
         if self.model.start is None:
             yield {}
             return

@@ -1,9 +1,9 @@
-"""The mutants of an action: the action with one guard removed, or with one conjunct of a guard removed.
+"""The mutants of an action: the action without one of its guards, or without one conjunct of a guard.
 
 In:  a `Function` that is an action.
 Out: its mutants, each a Function that every engine reads like the action itself.
 
-A mutant takes every step of the action, with the same effect, and possibly more steps. So a property that fails in the
+A mutant has every step of the action, with the same effect, and possibly more steps. So a property that fails in the
 model fails in the mutant at the same depth or earlier, and reachable states stay reachable.
 """
 
@@ -21,7 +21,7 @@ from isrcheck.models.language.syntax import Function
 
 @dataclass(frozen=True, eq=False)
 class Mutant:
-    """An action from which a guard, or one conjunct of a guard, is removed: `dropped`.
+    """An action without a guard, or without one conjunct of a guard; `dropped` is the removed condition.
 
     `within` names the helper functions that contain the conjunct, outermost first; other calls of them are unchanged.
     """
@@ -34,7 +34,7 @@ class Mutant:
 
 
 def mutants(action: Function) -> Iterator[Mutant]:
-    """Every mutant of an action, in the order of the text."""
+    """Every mutant of an action, in the order of the removed conditions in the text."""
     for statement, require, guard in _guards(action, action.body):
         for weaker in _weaker(action, guard):
             kept = []
@@ -47,7 +47,7 @@ def mutants(action: Function) -> Iterator[Mutant]:
 
 
 def _guards(action: Function, body: Sequence[ast.stmt]) -> Iterator[tuple[ast.stmt, ast.Name, ast.expr]]:
-    """Each `require(condition)`, at any depth, with the name that `require` has there."""
+    """Each call of `require` with one condition, at any depth: the statement, the name `require`, and the condition."""
     for statement in body:
         match statement:
             case ast.Expr(value=ast.Call(func=ast.Name() as name, args=[condition])) if name.id not in action.functions:
@@ -59,7 +59,7 @@ def _guards(action: Function, body: Sequence[ast.stmt]) -> Iterator[tuple[ast.st
 
 
 def _with(body: Sequence[ast.stmt], old: ast.stmt, new: Sequence[ast.stmt]) -> list[ast.stmt]:
-    """Statements with one of them, at any depth, replaced by others."""
+    """Return statements in which `old`, at any depth, is replaced by `new`."""
     statements: list[ast.stmt] = []
     for statement in body:
         if statement is old:
@@ -75,12 +75,12 @@ def _with(body: Sequence[ast.stmt], old: ast.stmt, new: Sequence[ast.stmt]) -> l
     return statements or ([ast.copy_location(ast.Pass(), old)] if body else [])
 
 
-# -------------------------------------------------------------------------------------------------------- conditions
+# ----------------------------------------------------------------------------------------------------------- conditions
 
 
 @dataclass(frozen=True)
 class _Weaker:
-    """A condition without one of its conjuncts (None: nothing is left), and the helpers that it calls."""
+    """A condition without one of its conjuncts (None: nothing remains), and the helpers that it calls."""
 
     rest: ast.expr | None
     dropped: ast.expr
@@ -89,7 +89,7 @@ class _Weaker:
 
 
 def _weaker(function: Function, condition: ast.expr) -> list[_Weaker]:
-    """A condition without each of its conjuncts in turn; a single condition is its own conjunct."""
+    """The weaker conditions that omit one conjunct each; a condition without `and` is its own only conjunct."""
     match condition:
         case ast.BoolOp(op=ast.And(), values=values):
             return _without_one(function, values)
@@ -115,7 +115,7 @@ def _without_one(function: Function, conjuncts: Sequence[ast.expr]) -> list[_Wea
 
 
 def _weaker_calls(helper: Function, name: str, arguments: Sequence[ast.expr]) -> list[_Weaker]:
-    """The calls of a helper that only returns a conjunction, without each of its conjuncts in turn."""
+    """The calls of weaker copies of a helper that only returns a conjunction; each copy omits one conjunct."""
     match helper.body:
         case [ast.Return(value=ast.expr() as condition)]:
             weaker_conditions = _weaker(helper, condition)
@@ -132,17 +132,17 @@ def _weaker_calls(helper: Function, name: str, arguments: Sequence[ast.expr]) ->
     return found
 
 
-# --------------------------------------------------------------------------------------------------------- functions
+# ------------------------------------------------------------------------------------------------------------ functions
 
 
 def _function(origin: Function, body: list[ast.stmt], functions: Mapping[str, Function]) -> Function:
-    """A function like `origin` with another body, which may call additional functions."""
+    """Return a function like `origin` with another body, which may call additional functions."""
     python = _python(origin, body, functions)
     return replace(origin, python=python, body=body, functions={**origin.functions, **functions})
 
 
 def _python(origin: Function, body: list[ast.stmt], functions: Mapping[str, Function]) -> Callable[..., Any]:
-    """The function that plain CPython calls. Nothing is executed to make it: text and names are the model's own."""
+    """Return the function that plain CPython calls; nothing is executed. Its text and names come from the model."""
     parameters = [ast.arg(parameter.name) for parameter in origin.parameters]
     signature = ast.arguments(posonlyargs=[], args=parameters, kwonlyargs=[], kw_defaults=[], defaults=[])
     definition = ast.FunctionDef(origin.name, signature, body, [], lineno=origin.line, end_lineno=origin.line)

@@ -35,7 +35,7 @@ OWN = (
 
 
 def sources_of(files: Iterable[str]) -> Mapping[str, str]:
-    """These files and the files that they import, sorted: each with its path below the folder in which it is found."""
+    """The given files and all files that they import, sorted, each with its path below the folder where it is found."""
     search = _ModuleFinder()
     waiting = sorted(set(files))
     found: dict[str, str] = {}
@@ -56,7 +56,7 @@ class _ModuleFinder:
         self._found: dict[str, importlib.machinery.ModuleSpec | None] = {}
 
     def relative(self, file: str) -> str:
-        """`lib/limits.py`, or the file's name if it was not found by the name of its module."""
+        """The path by which an import finds the file, as in `lib/limits.py`; its bare name if no import found it."""
         path = Path(file)
         parts = self.names.get(file, "").split(".")
         folders = parts if path.name == "__init__.py" else parts[:-1]
@@ -64,7 +64,7 @@ class _ModuleFinder:
         return "/".join([*folders, path.name]) if parts[-1] == named else path.name
 
     def imported_by(self, file: str) -> Iterator[str]:
-        """The files that a file imports and that also belong to the model."""
+        """The files that `file` imports and that belong to the model."""
         try:
             imports = text_of(file).imports
         except (OSError, SyntaxError, ValueError):  # an unreadable file imports nothing that can be found
@@ -96,7 +96,7 @@ class _ModuleFinder:
         return spec.origin
 
     def _spec(self, name: str) -> importlib.machinery.ModuleSpec | None:
-        """The specification of a module that is not loaded; nothing is executed to find it."""
+        """The import specification of a module that is not loaded; finding it executes nothing."""
         if name in self._found:
             return self._found[name]
         above, _, _ = name.rpartition(".")

@@ -4,8 +4,8 @@ In:  the fields of a model, and the dictionaries that its `@initial` function yi
 Out: `InitialStates`, a sequence of cells: each state once, in the order in which the model yields them.
 
 A dictionary of the usual form (numbers, and nested lists of numbers) is read by functions that are built once for the
-fields. Any other dictionary is read cell by cell, which also reports what is wrong with it. Each dictionary is read
-before the next one is requested, so a model may change a dictionary and yield it again.
+fields. Any other dictionary is read cell by cell, which also reports its faults. Each dictionary is read before the
+next one is requested, so a model may change a dictionary and yield it again.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 Cells = tuple[int, ...]
 
 Watch = Callable[[int, int], None]
-"""Is called now and then with the number of initial states so far and their size in bytes."""
+"""Called from time to time with the number of initial states so far and their size in bytes."""
 
 STATES_AT_ONCE = 4096
-"""The number of states that are checked against the ranges of their fields together."""
+"""The number of states whose cells are checked against their ranges at once."""
 
 BYTES_OF_KNOWN = 150
-"""The bytes per state for recognising duplicates, besides its cells: a bytes object and a set entry."""
+"""The memory in bytes per state, besides its cells, for recognising duplicates: a bytes object and a set entry."""
 
 LISTS = (list, tuple)
 
@@ -67,7 +67,7 @@ class InitialStates(Sequence[Cells]):
         return map(self.__getitem__, range(self.count_of_states))
 
     def index(self, cells: Any, start: int = 0, stop: int | None = None) -> int:
-        """The number of the state with these cells. Raises ValueError if there is none."""
+        """Return the number of the state with these cells. Raises ValueError if there is none."""
         numbers = range(self.count_of_states)[start:stop]
         try:
             row = array("b", cells).tobytes()
@@ -102,14 +102,14 @@ class InitialStates(Sequence[Cells]):
 
 
 class UnusualError(Exception):
-    """A dictionary that has to be read cell by cell."""
+    """Raised for a dictionary that has to be read cell by cell."""
 
 
 Reader = Callable[[Any], bytes]
 
 
 def _list_reader(sizes: Sequence[int]) -> Reader:
-    """Reads a nested list of numbers that has exactly these sizes."""
+    """Return a reader of nested lists of numbers that have exactly these sizes."""
     if len(sizes) == 1:
         pack = struct.Struct(f"{sizes[0]}b").pack
 
@@ -135,7 +135,7 @@ def _field_reader(layout: FieldLayout) -> Reader:
 
 
 def _numbers_reader(names: Sequence[str]) -> Reader:
-    """Reads adjacent fields of a single cell each."""
+    """Return a reader of adjacent fields that have a single cell each."""
     pack, values_of = struct.Struct(f"{len(names)}b").pack, itemgetter(*names)
     return (lambda given: pack(values_of(given))) if len(names) == 1 else (lambda given: pack(*values_of(given)))
 
@@ -145,7 +145,7 @@ def _nested(value: int, sizes: Sequence[int]) -> Any:
 
 
 class Enumeration:
-    """Reads initial states one after the other."""
+    """Reads the initial states one after the other."""
 
     def __init__(self, path: str, layouts: Mapping[str, FieldLayout]) -> None:
         self.path = path
@@ -163,7 +163,7 @@ class Enumeration:
         ]
 
     def states(self, given: Iterable[Any], watch: Watch) -> InitialStates:
-        """All states, each once. Raises ModelError for an invalid one."""
+        """Return all states, each once. Raises ModelError for an invalid state."""
         known: set[bytes] = set()
         packed, new = bytearray(), list[bytes]()
         for number, one in enumerate(given, 1):
@@ -182,14 +182,14 @@ class Enumeration:
         return InitialStates(bytes(packed), len(known), self.cells)
 
     def _quick(self, given: Any) -> bytes:
-        """The cells of a state in a dictionary of the usual form; the ranges are checked later."""
+        """Return the cells of a state in a dictionary of the usual form; the ranges are checked later."""
         whole = self.usual | given if type(given) is dict else ()
         if len(whole) != len(self.usual):
             raise UnusualError
         return b"".join([read(whole) for read in self.readers])
 
     def _in_range(self, states: Sequence[bytes]) -> bytes:
-        """These states, concatenated, with every cell in its range. Raises ModelError."""
+        """Return the states, concatenated, if every cell is in its range. Raises ModelError otherwise."""
         together = b"".join(states)
         if any(_has(together[cell :: self.cells], outside) for cell, outside in enumerate(self.outside)):
             for cells in InitialStates(together, len(states), self.cells):
@@ -197,10 +197,10 @@ class Enumeration:
                     self._ranged(layout, cells[layout.offset : layout.offset + layout.count])
         return together
 
-    # ----------------------------------------------------------------------------------------------- cell by cell
+    # ----------------------------------------------------------------------------------------------------- cell by cell
 
     def _slow(self, given: Any, before: Sequence[bytes]) -> bytes:
-        """The cells of any state. Raises ModelError for the first invalid state."""
+        """Return the cells of any state, read cell by cell. Raises ModelError for the first invalid state."""
         try:
             return self._read(given)
         except ModelError:
@@ -233,7 +233,7 @@ class Enumeration:
                 )
 
     def _flat(self, name: str, value: Any, sizes: Sequence[int]) -> list[Any]:
-        """The cells of a nested list that has exactly these sizes."""
+        """Return the cells of a nested list that has exactly these sizes."""
         if not sizes:
             return [value]
         if not isinstance(value, Sequence) or len(value) != sizes[0]:
@@ -244,5 +244,5 @@ class Enumeration:
 
 
 def _has(column: bytes, outside: bytes) -> bool:
-    """Whether a column contains one of the bytes `outside`."""
+    """Whether a column of cells contains one of the bytes in `outside`."""
     return len(column.translate(None, outside)) != len(column)

@@ -1,10 +1,10 @@
-"""The closed list of the modelling language, and the check that a function stays within it.
+"""The closed list of the modelling language's constructs, and the check that a function uses no others.
 
 In:  a Python function, and the vocabulary of its model (fields, configuration, actions).
-Out: a `Function`: its syntax tree with every global name resolved, or a LanguageError with FILE:LINE and a hint.
+Out: a `Function`: its syntax tree with every global name resolved; or a LanguageError with FILE:LINE and a hint.
 
-The engines read `Function`, never Python source. So what is refused here is refused for all of them, and each of them
-has to support exactly the STATEMENTS and EXPRESSIONS below.
+The engines read `Function`, never Python source. So a construct refused here is refused for all engines, and each
+engine has to support exactly the STATEMENTS and EXPRESSIONS below.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from isrcheck.models.messages.errors import LanguageError
 from isrcheck.models.messages.printable import escaped_lines
 
 STATEMENTS = (ast.Assign, ast.AugAssign, ast.If, ast.For, ast.Return, ast.Expr, ast.Pass)
-"""Statements: assignment, += and -= to a local or a cell, if/elif/else, for over a range, return, a call."""
+"""The statements: assignment, += and -= to a local or a cell, if/elif/else, for over a range, return, a call."""
 
 EXPRESSIONS = (
     ast.Constant,
@@ -42,22 +42,22 @@ EXPRESSIONS = (
     ast.IfExp,
     ast.Call,
 )
-"""Expressions: numbers and truth values, names, cells, + -, comparisons, and/or/not, if-else, calls."""
+"""The expressions: numbers and truth values, names, cells, + -, comparisons, and/or/not, if-else, calls."""
 
 OPERATORS = (ast.Add, ast.Sub)
 COMPARISONS = (ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 FOLDS = ("all", "any", "sum")
-"""Calls that take one generator over ranges."""
+"""The functions that take one generator over ranges."""
 
 EXTREMA = ("min", "max")
 STATE_NAMES = ("s", "before", "after")
-"""The names that a state can have; `s` is the state that an action writes."""
+"""The names that a state can have as a parameter; `s` is the state that an action writes."""
 
 LEAST, MOST = -(1 << 31), (1 << 31) - 1
-"""The range of constants; models/language/intervals.py checks the numbers that are computed from them."""
+"""The range of constants; models/language/intervals.py checks the numbers that are computed from constants."""
 
 TAKEN = "taken"
-"""In a property of transitions, the action that was taken; it can be compared with the name of an action."""
+"""The name of the taken action in a property of transitions; it can be compared with the name of an action."""
 
 
 @dataclass(frozen=True)
@@ -80,10 +80,10 @@ class Parameter:
 
 @dataclass(eq=False)
 class Function:
-    """A function of the modelling language, checked: this is what every engine reads."""
+    """A checked function of the modelling language: the form that every engine reads."""
 
     python: Callable[..., Any]
-    """The function that CPython calls: sealed (models/language/text/sealed.py), with the code of the text."""
+    """The function that CPython calls: compiled from the text, and sealed (models/language/text/sealed.py)."""
     name: str
     path: str
     line: int
@@ -98,7 +98,7 @@ class Function:
     returns_value: bool = False
     mark: Mark | None = None
     names: Mapping[str, Any] = field(default_factory=dict)
-    """The meanings of the names of its module when it was read."""
+    """The global names of the function's module and their values when the module's first function was read."""
     depth: int = 0
 
     @property
@@ -113,7 +113,7 @@ class Function:
 
 
 def with_callees(functions: Iterable[Function]) -> Iterator[Function]:
-    """These functions and all functions that they call, each once."""
+    """Return these functions and all functions that they call, each once."""
     seen: set[int] = set()
     waiting = list(functions)
     while waiting:
@@ -126,9 +126,8 @@ def with_callees(functions: Iterable[Function]) -> Iterator[Function]:
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """The meaning of names after `s.`: fields with their number of indices, and configuration entries (bounds or
-    not).
-    """
+    """The meanings of names after `s.`: fields with their number of indices, and configuration entries (bounds or
+    not)."""
 
     fields: Mapping[str, int]
     configuration: Mapping[str, bool]
@@ -146,13 +145,13 @@ class Reader:
         self.depth = 0  # of the calls that lead to the function being read
 
     def names_of(self, python: types.FunctionType) -> Mapping[str, Any]:
-        """The meanings of the names in a function's module, as of when the first function of the module was read."""
-        # The live dictionary is kept as well, so that no other dictionary gets its id.
+        """The global names and values of the function's module when its first function was read."""
+        # The module's own dictionary is stored too, so that no other dictionary gets its id.
         live = python.__globals__
         return self._names.setdefault(id(live), (live, dict(live)))[1]
 
     def read(self, python: types.FunctionType) -> Function:
-        """The checked form of `python`. Raises LanguageError if it is not in the language."""
+        """Return the checked form of `python`. Raises LanguageError if the function is not in the language."""
         if python not in self._read:
             if python in self._reading:
                 code = python.__code__
@@ -166,14 +165,13 @@ class Reader:
         return self._read[python]
 
     def everything(self) -> tuple[Function, ...]:
-        """All functions that were read."""
+        """All functions that this reader has read."""
         return tuple(self._read.values())
 
 
 class FunctionReader:
-    """Checks one function, whose text is read from its file or given; it has one method per statement and
-    expression.
-    """
+    """Checks one function, whose text is read from its file or given as `definition`; it has one method per statement
+    and expression."""
 
     def __init__(self, reader: Reader, python: types.FunctionType, definition: ast.FunctionDef | None = None) -> None:
         self.reader = reader
@@ -218,7 +216,7 @@ class FunctionReader:
         self.own = {p.name for p in self.function.parameters} | {name for one in body for name in stored(one)}
         ended = self._block(body, written=False).ended
         if self.returns_value and not ended:
-            self._refuse(definition, "a path ends without `return`", "end every path of a helper with `return value`")
+            self._refuse(definition, "a path ends without `return`", "end each path of a helper with `return value`")
         if self.returns_value and self.writes:
             self._refuse(
                 definition,
@@ -234,13 +232,13 @@ class FunctionReader:
         self.function.python = self._sealed(code)
 
     def _sealed(self, code: types.CodeType) -> Callable[..., Any]:
-        """The function with only the globals that were read."""
+        """Return the function with no other globals than those that were read."""
         function = self.function
         callees = {name: callee.python for name, callee in function.functions.items()}
         others = {**dict.fromkeys(self.guards, require), **callees, **function.actions}
         return sealed(code, function.name, function.constants, others)
 
-    # ------------------------------------------------------------------------------------------------- declarations
+    # ----------------------------------------------------------------------------------------------------- declarations
 
     def _parameters(self, definition: ast.FunctionDef) -> tuple[Parameter, ...]:
         arguments = definition.args
@@ -268,12 +266,12 @@ class FunctionReader:
             self._refuse(definition, f"its parameters are ({', '.join(names)})", f"here they must be {allowed}")
         if self.kind is Kind.ACTION and (names[:1] != ("s",) or set(names[1:]) & {*STATE_NAMES, TAKEN}):
             self._refuse(
-                definition, "an action's first parameter is the state, and the only one", "call it `s`, the others not"
+                definition, "an action has one state parameter, the first one", "name it `s`, and no other one"
             )
         return tuple(parameters)
 
     def _decorator(self, decorator: ast.expr) -> None:
-        """Only decorators that attach a mark and return the function unchanged are allowed."""
+        """Check that a decorator only attaches a mark and returns the function unchanged."""
         if not is_of_the_language(decorator, self.names):
             self._refuse(decorator, f"`@{shown(decorator)}` is not in the language", "leave the decorator out")
 
@@ -293,10 +291,10 @@ class FunctionReader:
         line = getattr(node, "lineno", self.function.line)
         raise LanguageError(f"{self.function.path}:{line}: in {self.function.name}: {what}; {hint}")
 
-    # --------------------------------------------------------------------------------------------------- statements
+    # ------------------------------------------------------------------------------------------------------- statements
 
     def _block(self, statements: Iterable[ast.stmt], written: bool) -> _Flow:
-        """Check statements in order; `written` says whether the state may have been written before them."""
+        """Check statements in order; `written` says whether the state may already be written."""
         flow = _Flow(written, False)
         for statement in statements:
             if not isinstance(statement, STATEMENTS):
@@ -315,7 +313,7 @@ class FunctionReader:
 
     def _statement_Assign(self, statement: ast.Assign, written: bool) -> _Flow:
         if len(statement.targets) != 1:
-            self._refuse(statement, "chained assignment", "write one assignment a line")
+            self._refuse(statement, "chained assignment", "write one assignment per line")
         self._expression(statement.value)
         return self._target(statement.targets[0], fresh=True)
 
@@ -403,7 +401,7 @@ class FunctionReader:
         self.writes |= callee.writes
         return _Flow(True, False)
 
-    # -------------------------------------------------------------------------------------------------- expressions
+    # ------------------------------------------------------------------------------------------------------ expressions
 
     def _expression(self, expression: ast.expr) -> None:
         if not isinstance(expression, EXPRESSIONS):
@@ -564,7 +562,7 @@ class FunctionReader:
         self.locals.add(target.id)
 
     def _shape(self, expression: ast.expr) -> None:
-        """A range depends only on the configuration: numbers, bounds, + and -."""
+        """Check that the ends of a range depend only on the configuration: numbers, bounds, + and -."""
         if isinstance(expression, ast.BinOp) and isinstance(expression.op, OPERATORS):
             first, rest = summands(expression)
             for term in (first, *(term for _, term in rest)):
@@ -588,13 +586,13 @@ class FunctionReader:
         self._refuse(
             expression,
             f"a range that depends on `{shown(expression)}`",
-            "use numbers and bounds of the configuration, and `if` inside the loop",
+            "use numbers and bounds of the configuration, with `if` inside the loop",
         )
 
-    # --------------------------------------------------------------------------------------------------------- names
+    # ------------------------------------------------------------------------------------------------------------ names
 
     def _cell(self, expression: ast.expr) -> tuple[str, str]:
-        """Check `s.name[i][j]...` and return (state, name)."""
+        """Check `s.name[i][j]...` and return the names of the state and of the field or entry."""
         indices = []
         node = expression
         while isinstance(node, ast.Subscript):
@@ -634,24 +632,24 @@ class FunctionReader:
         if name not in self.names or name in self.own:
             if name in vars(builtins) and name not in self.own:
                 what = f"Python's own `{name}` is not in the language"
-                hint = f"of Python's functions it has {', '.join((*EXTREMA, *FOLDS))}, each as a call"
+                hint = f"Python's functions in the language are {', '.join((*EXTREMA, *FOLDS))}"
                 if name in (*FOLDS, *EXTREMA, "range"):
-                    what = f"`{name}` stands alone here"
+                    what = f"`{name}` is used without a call"
                     hint = "write it as in: for x in range(n)" if name == "range" else "call it"
                 self._refuse(expression, what, hint)
-            hint = "define it in the module, or assign it on every path before"
+            hint = "define it in the module, or assign it on every path to this line"
             self._refuse(expression, f"`{name}` has no value here", hint)
         return self.names[name]
 
     def _called(self, python: types.FunctionType, call: ast.Call) -> Function:
-        """A helper, within the limits on nested calls."""
+        """Return the checked form of a called helper. Refuses calls that are nested too deep."""
         depth = self.nesting.calls[id(call)]
         self.reader.depth += depth
         callee = self.reader.read(python) if self.reader.depth <= MOST_IN_ALL else None
         self.reader.depth -= depth
         if callee is None or depth + callee.depth > MOST_IN_ALL:
-            what = f"with what {python.__name__} calls it is nested more than {MOST_IN_ALL} deep"
-            self._refuse(call, what, "let fewer helpers call each other")
+            what = f"the calls in {python.__name__} are nested more than {MOST_IN_ALL} deep in all"
+            self._refuse(call, what, "use fewer nested helpers")
         self.function.depth = max(self.function.depth, depth + callee.depth)
         return callee
 
@@ -663,7 +661,7 @@ class FunctionReader:
         mark = mark_of(named)
         if mark is not None and mark.kind in (Kind.ACTION, Kind.INITIAL, Kind.CONTRADICTION):
             self._refuse(
-                call, f"{call.func.id} is an action or declaration of its own", "move what both need into a helper"
+                call, f"{call.func.id} is an action or another declaration", "move what both need into a helper"
             )
         callee = self._called(named, call)
         self.function.functions[call.func.id] = callee
@@ -697,7 +695,7 @@ class FunctionReader:
 
 
 def stored(node: ast.AST) -> list[str]:
-    """The names that a statement assigns, once per assignment; the variables of generators are local to them."""
+    """The names that a statement assigns, once per assignment; variables of generators are not included."""
     names = []
     waiting = [node]
     while waiting:
@@ -711,14 +709,14 @@ def stored(node: ast.AST) -> list[str]:
 
 @dataclass(frozen=True)
 class _Flow:
-    """What a statement may do: write to the state, or return on every path."""
+    """The effects of a statement: whether it may write to the state, and whether it returns on every path."""
 
     written: bool
     ended: bool
 
 
 def is_of_the_language(decorator: ast.expr, names: Mapping[str, Any]) -> bool:
-    """Whether a decorator is one of the language, given the meanings of names."""
+    """Whether a decorator is one of the language's, given the global names of its module."""
     match decorator.func if isinstance(decorator, ast.Call) else decorator:
         case ast.Name(id=name):
             return is_marking(names.get(name))

@@ -1,6 +1,6 @@
 """Messages to the user: errors of one line each, and text that is safe to print.
 
-In:  any text.
+In:  text from any source.
 Out: error classes, and text without control characters.
 May import: nothing.
 """

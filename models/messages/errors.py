@@ -1,4 +1,4 @@
-"""The errors that a user can cause. Each is one line that says what is wrong, where, and how to cure it."""
+"""The errors that a user can cause. Each message is one line: the fault, its place, and the cure."""
 
 
 class UsageError(Exception):
@@ -6,8 +6,8 @@ class UsageError(Exception):
 
 
 class LanguageError(UsageError):
-    """A model is not in the modelling language: the message starts with FILE:LINE and ends with a hint."""
+    """A function is not in the modelling language: the message starts with FILE:LINE and ends with a hint."""
 
 
 class ModelError(UsageError):
-    """A model violates its own declaration: a value or an index out of range, an invalid initial state."""
+    """A model breaks its own declarations: a value or an index is out of range, or an initial state is invalid."""

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 
 def escaped(text: str) -> str:
-    r"""The text, with control characters as `\x1b` and characters that change the writing direction as `\u202e`."""
+    r"""Return the text with control characters as `\x1b`, and marks that change the writing direction as `\u202e`."""
     if text.isprintable():
         return text
     return "".join(one if one.isprintable() else one.encode("unicode_escape", "replace").decode() for one in text)
 
 
 def escaped_lines(text: str) -> str:
-    """The same for text of several lines, whose line breaks stay."""
+    """Return the text with escaped characters as in `escaped`, but keep its line breaks."""
     return "\n".join(map(escaped, text.split("\n")))

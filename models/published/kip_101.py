@@ -21,9 +21,9 @@ def first_offset_above_epoch(s, leader, epoch, otherwise):
 
 
 def truncation_offset(s, leader, r):
-    """The leader's answer for the epoch of the follower's last entry; the high watermark if it has none.
+    """The leader's answer for the epoch of the follower's last entry; the high watermark if there is no answer.
 
-    The leader's current log is read, whatever role that replica believes to have.
+    The answer comes from the current log of the leader, even if that replica does not believe that it leads.
     """
     if s.log_end_offset[r] == 0:
         return 0

@@ -19,7 +19,7 @@ from isrcheck.models.published.replication import (
 
 
 def follows_epoch(s, follower, leader):
-    """The follower follows the leader in the leader's own epoch."""
+    """The follower follows this leader, in the leader's own epoch."""
     return (
         presumes_leadership(s, leader)
         and follows(s, follower, leader)

@@ -1,6 +1,6 @@
 """KIP-320, first attempt: every fetch compares the epoch of the last entry, but not the leader epoch itself.
 
-Kip320FirstTry.tla, a negative example: a fetch of an older epoch can still count.
+Kip320FirstTry.tla, a negative example: a fetch from an older epoch can still be accepted.
 """
 
 from isrcheck.models.language import action, require
@@ -21,7 +21,7 @@ from isrcheck.models.published.replication import (
 
 
 def is_caught_up_in_epoch(s, leader, follower, end_offset):
-    """The follower is caught up, and the last entries below `end_offset` are of one epoch."""
+    """The follower is caught up, and both logs have the same epoch at the last entry below `end_offset`."""
     return (
         presumes_leadership(s, leader)
         and follows(s, follower, leader)
@@ -46,7 +46,7 @@ def has_committed_in_own_epoch(s, leader):
 
 @action
 def become_follower(s, request: LeaderEpoch, r: Replica):
-    """Nothing is truncated here: truncation waits for the leader's answer."""
+    """The follower truncates nothing in this step: truncation waits for the leader's answer."""
     require(names_leader(s, request))
     require(may_become_follower(s, request, r))
     adopt_request(s, r, request)

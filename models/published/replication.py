@@ -1,9 +1,9 @@
 """The common part of the five published replication models: state, vocabulary, actions and properties.
 
-Restated from the public TLA+ specification `hachikuji/kafka-specification` (KafkaReplication.tla), written by Kafka
+A translation of the public TLA+ specification `hachikuji/kafka-specification` (KafkaReplication.tla), written by Kafka
 committers. One partition; a quorum (the controller) that never errs; LeaderAndIsr requests that are never lost, can
-reach each replica at any time, and can be skipped. Left out, as there: messages of a fetch (a follower copies one entry
-in one step), crashes, clients, acknowledgements. Each other module of this folder is one generation.
+reach each replica at any time, and can be skipped. As in the original, not modelled: messages of a fetch (a follower
+copies one entry in one step), crashes, clients, acknowledgements. The other modules here are one generation each.
 """
 
 from isrcheck.models.language import NONE, Domain, Flag, action, always, between, bound, field, optional, require
@@ -50,7 +50,7 @@ class State:
     request_isr = field(LeaderEpoch, Replica, values=Flag)
 
 
-# ------------------------------------------------------------------------------------------- vocabulary of roles
+# -------------------------------------------------------------------------------------------------- vocabulary of roles
 
 
 def presumes_leadership(s, r):
@@ -67,14 +67,14 @@ def is_true_leader(s, r):
 
 
 def is_caught_up_to(s, leader, follower, end_offset):
-    """The follower holds an entry wherever the leader does below `end_offset`; contents are not compared."""
+    """The follower holds an entry wherever the leader does below `end_offset`; the entries are not compared."""
     return follows(s, follower, leader) and (
         end_offset == 0 or (has_entry(s, leader, end_offset - 1) and has_entry(s, follower, end_offset - 1))
     )
 
 
 def quorum_writes_leader(s, leader):
-    """A new epoch with this leader and the quorum's ISR, announced to the replicas as a request."""
+    """The quorum starts a new epoch with this leader and its current ISR, announced to the replicas as a request."""
     s.quorum_leader = leader
     s.quorum_epoch = s.next_epoch
     s.request_leader[s.next_epoch] = leader
@@ -90,12 +90,12 @@ def adopt_request(s, r, epoch):
         s.isr[r][member] = s.request_isr[epoch][member]
 
 
-# ----------------------------------------------------------------------------------------------------- controller
+# ----------------------------------------------------------------------------------------------------------- controller
 
 
 @action
 def controller_shrinks_isr(s, r: Replica):
-    """The controller gives up on a replica; the last member of the ISR stays in it, without a leader."""
+    """The controller removes a replica from the ISR; the last member of the ISR stays in it, but there is no leader."""
     require(s.next_epoch <= s.max_epoch)
     require(s.quorum_leader == r or s.quorum_isr[r])
     if s.quorum_leader != r:
@@ -115,12 +115,12 @@ def controller_elects_leader(s, r: Replica):
     quorum_writes_leader(s, r)
 
 
-# --------------------------------------------------------------------------------------------------------- leader
+# --------------------------------------------------------------------------------------------------------------- leader
 
 
 @action
 def become_leader(s, request: LeaderEpoch):
-    """A replica learns that it leads; its log and its high watermark stay unchanged."""
+    """A replica learns that it is the leader; its log and its high watermark stay unchanged."""
     require(names_leader(s, request))
     require(request > s.leader_epoch[s.request_leader[request]])
     adopt_request(s, s.request_leader[request], request)
@@ -161,7 +161,7 @@ def leader_expands_isr(s, leader: Replica, r: Replica):
 
 @action
 def leader_raises_high_watermark(s, leader: Replica):
-    """One more entry is committed once every member of the leader's own view of the ISR holds an entry there."""
+    """One more entry is committed once each member of the leader's own view of the ISR holds an entry at its offset."""
     require(presumes_leadership(s, leader))
     require(s.high_watermark[leader] < s.log_size)
     require(
@@ -174,7 +174,7 @@ def leader_raises_high_watermark(s, leader: Replica):
     s.high_watermark[leader] += 1
 
 
-# ------------------------------------------------------------------------------------------------------- follower
+# ------------------------------------------------------------------------------------------------------------- follower
 
 
 def names_leader(s, request):
@@ -208,7 +208,7 @@ def follower_replicates(s, leader: Replica, follower: Replica):
     replicate_entry(s, leader, follower)
 
 
-# ----------------------------------------------------------------------------------------------------- properties
+# ----------------------------------------------------------------------------------------------------------- properties
 
 
 @always
@@ -241,13 +241,13 @@ def strong_isr(s):
 
 @always
 def leader_in_isr(s):
-    """The quorum's leader is in the quorum's ISR. False in the initial state, where there is no leader."""
+    """The quorum's leader is in the quorum's ISR. The property is false initially, when there is no leader."""
     return any(s.quorum_isr[r] for r in range(s.replicas) if s.quorum_leader == r)
 
 
 @always
 def log_matching(s):
-    """The same offset and epoch on two replicas means the same entries up to there."""
+    """Replicas with the same epoch at an offset have the same entries up to that offset."""
     return logs_match(s)
 
 

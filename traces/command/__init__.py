@@ -1,6 +1,6 @@
-"""The subcommands of `trace`, each in a module that is imported when it was asked for.
+"""The subcommands of `trace`, each in a module that is imported only when the subcommand is used.
 
-In:  what was typed.
+In:  the arguments of the command line.
 Out: text and files, and an exit code.
 May import: every other room of traces.
 """

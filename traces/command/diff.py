@@ -1,7 +1,7 @@
 """`trace diff`: where two traces of one model part.
 
-In:  what was typed; two trace files.
-Out: text, and an exit code: 1 where they differ.
+In:  the arguments; two trace files.
+Out: text, and an exit code: 1 if the traces differ.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from isrcheck.traces.terminal import diff
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Declare what it takes."""
+    """Declare the options of `trace diff`."""
     parser.add_argument("one", metavar="A", type=Path, help="a trace written by check")
     parser.add_argument(
         "other", metavar="B", type=Path, help="another trace of the model, perhaps of another protocol or configuration"

@@ -1,7 +1,7 @@
 """`trace explore`: a walk through the states of a model, on a screen.
 
-In:  what was typed.
-Out: a screen; the files that were saved, and an exit code.
+In:  the arguments of the command line.
+Out: a screen; the saved traces, and an exit code.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from isrcheck.traces.terminal import walk_options
 
 
 def add_options(parser: Parser) -> None:
-    """Declare what it takes; words that no option knows are left to the options of the model."""
+    """Declare the options of `trace explore`; unknown options are left to the model."""
     parser.description = (
         "Walk through the states of a model: choose a step, go back, see which properties become false."
     )

@@ -1,6 +1,6 @@
 """`trace list`: one line for each trace of a folder.
 
-In:  what was typed; a folder.
+In:  the arguments; a folder.
 Out: text, and an exit code.
 """
 
@@ -18,13 +18,13 @@ from isrcheck.traces.lanes.table import GAP
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Declare what it takes."""
+    """Declare the options of `trace list`."""
     parser.add_argument("folder", metavar="DIR", type=Path, nargs="?", default=folder.DEFAULT)
     parser.set_defaults(run=_list)
 
 
 def _list(arguments: argparse.Namespace) -> int:
-    """List every file that can be read; report every other file, and return 2 for it."""
+    """Print a line for every readable file; report every other file, and return 2 if there is one."""
     rows = [("file", "model", "protocol", "property", "verdict", "steps", "configuration")]
     code = 0
     paths = folder.files(arguments.folder)

@@ -1,7 +1,7 @@
-"""How `trace` complains, and how it ends where its output cannot be written.
+"""Prints errors of `trace`, and handles output that cannot be written.
 
 In:  a message.
-Out: one line on stderr. Importing it is quick.
+Out: one line on stderr. This module imports quickly.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ MOST_MESSAGE = 1000
 
 
 def complain(message: str) -> int:
-    """Print one line on stderr, whatever text from a file the message contains."""
+    """Print the message as one line on stderr, with unsafe characters escaped, and return the exit code 2."""
     print(f"trace: {escaped(message)[:MOST_MESSAGE]}", file=sys.stderr)
     return 2
 

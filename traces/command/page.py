@@ -1,6 +1,6 @@
 """`trace page`: a trace as a page, as graphics, or as a sequence diagram.
 
-In:  what was typed; a trace file.
+In:  the arguments; a trace file.
 Out: files, whose names are printed, and an exit code.
 """
 
@@ -18,7 +18,7 @@ from isrcheck.traces.other_tools import reading
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Declare what it takes."""
+    """Declare the options of `trace page`."""
     parser.add_argument("file", metavar="FILE", type=Path, help=FILE_HELP)
     add_model(parser)
     parser.add_argument("-o", "--html", metavar="OUT.html", type=Path, help="one self-contained page")

@@ -1,6 +1,6 @@
-"""What the subcommands of `trace` share: options that several of them have, and how they print.
+"""Options that several subcommands of `trace` have, and how the subcommands print.
 
-In:  what was typed; lines.
+In:  the arguments; lines.
 Out: models, looks; text on stdout.
 """
 
@@ -25,24 +25,24 @@ FILE_HELP = "a trace written by check, or the link `latest`; or a JSON trace of 
 
 
 def add_model(parser: argparse.ArgumentParser) -> None:
-    """The option that names a model of one's own."""
+    """Declare the option `--model`, which names the user's own model file."""
     what = "your own model file, which is executed"
     parser.add_argument("--model", metavar="FILE.py", type=Path, help=what)
 
 
 def model_of(arguments: argparse.Namespace) -> Model | None:
-    """The model that was named; None where the trace names one of ours. Raises UsageError."""
+    """Return the model that `--model` names; None without the option. Raises UsageError."""
     return None if arguments.model is None else load_file(arguments.model)
 
 
 def add_look(parser: argparse.ArgumentParser) -> None:
-    """The options that say how wide a view is, and whether it has colours."""
+    """Declare the options for the width and the colours of a view."""
     parser.add_argument("--width", metavar="N", type=int, help="columns (default: those of the terminal, or 120)")
     parser.add_argument("--color", choices=colour.WHEN, default=colour.AUTO, help="auto: on a terminal")
 
 
 def look_of(arguments: argparse.Namespace) -> Look:
-    """The width and the colours: as the options say, or as the terminal has them."""
+    """Return the width and the colours that the options name, or those of the terminal."""
     is_terminal = sys.stdout.isatty()
     if arguments.width is not None and arguments.width < 1:
         raise UsageError(f"--width {arguments.width}: give at least one column")
@@ -52,7 +52,7 @@ def look_of(arguments: argparse.Namespace) -> Look:
 
 
 def print_lines(lines: Sequence[str]) -> None:
-    """Print, even if the encoding of the terminal lacks the only non-ASCII character or the reader closes the pipe."""
+    """Print lines, even if the terminal cannot encode the only non-ASCII character, or the reader closes the pipe."""
     text = "\n".join(lines) + "\n"
     encoding = sys.stdout.encoding or "utf-8"
     try:

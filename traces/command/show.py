@@ -1,6 +1,6 @@
 """`trace show`: a trace as text, whole or in part.
 
-In:  what was typed; a trace file.
+In:  the arguments; a trace file.
 Out: text, and an exit code.
 """
 
@@ -21,7 +21,7 @@ from isrcheck.traces.terminal.show import view, why
 
 
 def add_options(show: argparse.ArgumentParser) -> None:
-    """Declare what it takes."""
+    """Declare the options of `trace show`."""
     show.formatter_class = argparse.RawDescriptionHelpFormatter
     show.epilog = "\n".join(["a broker of Kafka:", *spell_legend([*BASICS, *LEGEND.values()]), "", show.epilog or ""])
     show.add_argument("file", metavar="FILE", type=Path, help=FILE_HELP)
@@ -66,7 +66,7 @@ def _show(arguments: argparse.Namespace) -> int:
 
 
 def _show_foreign(found: reading.ForeignTrace, arguments: argparse.Namespace, look: Look) -> int:
-    """Show a trace of another tool; its model is not known."""
+    """Show a trace of another tool, whose model is unknown."""
     for option in ("model", "why", "eval"):
         if getattr(arguments, option):
             raise UsageError(

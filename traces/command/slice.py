@@ -1,6 +1,6 @@
-"""`trace slice`: the same failure without the steps that it does not need.
+"""`trace slice`: a trace of the same failure without the steps that the failure does not need.
 
-In:  what was typed; a trace file.
+In:  the arguments; a trace file.
 Out: text, a trace file, and an exit code.
 """
 
@@ -18,10 +18,10 @@ from isrcheck.traces.terminal import slice_text
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Declare what it takes."""
-    parser.add_argument("file", metavar="FILE", type=Path, help="a trace that ends where a property fails")
+    """Declare the options of `trace slice`."""
+    parser.add_argument("file", metavar="FILE", type=Path, help="a trace that ends in the failure of a property")
     add_model(parser)
-    parser.add_argument("--out", metavar="DIR", type=Path, default=folder.DEFAULT, help="where to write the slice")
+    parser.add_argument("--out", metavar="DIR", type=Path, default=folder.DEFAULT, help="folder for the sliced trace")
     parser.set_defaults(run=_slice)
 
 

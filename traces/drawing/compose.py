@@ -17,7 +17,7 @@ from isrcheck.traces.terminal.show import heading
 
 
 def scene_of(trace: Trace) -> Scene:
-    """The scene of a trace."""
+    """Return the scene of a trace."""
     instance = trace.instance
     teller = scene if is_kafka(instance) else generic_scene
     moments = tuple(
@@ -30,7 +30,7 @@ def scene_of(trace: Trace) -> Scene:
         for moment, cells in zip(teller.moments(trace), trace.states, strict=True)
     )
     if trace.erring is not None:
-        # An erring step has no successor: the state before it is shown again.
+        # An erring step has no successor: the state before the step is shown again.
         moments += (replace(moments[-1], step=trace.spell_row(trace.length), arrows=(), marks=()),)
     return Scene(_title(trace), heading(trace.instance), teller.lane_titles(trace), tuple(instance.layouts), moments)
 

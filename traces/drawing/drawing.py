@@ -1,7 +1,7 @@
 """Draws a scene as vector graphics: lanes side by side, time downwards.
 
 In:  a `Scene`.
-Out: SVG, as whole files (`step_svg`, `ladder_svg`) or as parts that page.py combines.
+Out: SVG, as whole files (`step_svg`, `ladder_svg`) or as elements that page.py combines; lengths in pixels.
 
 Identical lane contents are drawn once and reused, so that the graphics of a long trace stay small.
 """
@@ -37,12 +37,12 @@ class Column:
 
     @property
     def center(self) -> float:
-        """The horizontal position of its lifeline."""
+        """The horizontal position of the lane's lifeline."""
         return self.left + self.width / 2
 
 
 class Drawing:
-    """A scene with its layout: the fragments that occur, and the position of everything."""
+    """The layout of a scene: the fragments that occur in it, and the position of every element."""
 
     def __init__(self, scene: Scene) -> None:
         self.scene = scene
@@ -75,13 +75,13 @@ class Drawing:
         return self._fragments[self.scene.moments[position].lanes[lane]]
 
     def name(self, position: int, lane: int) -> str:
-        """The name under which that fragment is defined."""
+        """The name that defines the fragment which a lane shows after a step."""
         return self._names[self.scene.moments[position].lanes[lane]]
 
-    # ------------------------------------------------------------------------------------------------------ in parts
+    # -------------------------------------------------------------------------------------------- elements of a drawing
 
     def definitions(self, positions: Iterable[int] | None = None) -> Element:
-        """The fragments of these moments (None: of all), each once."""
+        """The definitions of the fragments at these positions (None: at all), each once."""
         chosen = range(len(self.scene.moments)) if positions is None else positions
         lanes = dict.fromkeys(lane for position in chosen for lane in self.scene.moments[position].lanes)
         return element("defs", *(self._fragments[lane].drawn(self._names[lane]) for lane in lanes))
@@ -94,7 +94,7 @@ class Drawing:
         )
 
     def events(self, position: int) -> Element:
-        """The arrows and marks of a step, below each other, starting at 0."""
+        """The arrows and marks of a step, one below the other; the first is at the top edge."""
         moment = self.scene.moments[position]
         lines: Sequence[Arrow | Mark] = (*moment.arrows, *moment.marks)
         return group(self._event(one, (line + 0.75) * EVENT_HEIGHT) for line, one in enumerate(lines))
@@ -105,7 +105,7 @@ class Drawing:
         return (len(moment.arrows) + len(moment.marks)) * EVENT_HEIGHT + (4 if moment.arrows or moment.marks else 0)
 
     def changes(self, position: int) -> Element:
-        """Outlines around everything that a step changed, in lanes that begin at 0."""
+        """Outlines around everything that a step changed; the lanes have their top edges at 0."""
         if position == 0:
             return group([])
         found = []
@@ -116,7 +116,7 @@ class Drawing:
         return group(found)
 
     def changed_lanes(self, position: int) -> list[int]:
-        """The lanes whose contents changed; for the first moment, all lanes."""
+        """The lanes whose contents a step changed; at position 0, all lanes."""
         now = self.scene.moments[position].lanes
         if position == 0:
             return list(range(len(now)))
@@ -124,7 +124,7 @@ class Drawing:
         return [lane for lane in range(len(now)) if now[lane] != before[lane]]
 
     def lanes(self, position: int, chosen: Iterable[int], top: float) -> Element:
-        """Some lanes of a moment, side by side."""
+        """The chosen lanes after a step, side by side."""
         return group(
             element("use", href=f"#{self.name(position, lane)}", x=self.left(position, lane), y=top) for lane in chosen
         )
@@ -152,14 +152,14 @@ class Drawing:
         return group([number, *rest])
 
     def label_height(self, position: int) -> float:
-        """The height of the label."""
+        """The height of a step's label."""
         return LINE_HEIGHT * (len(lines_of(self.scene.moments[position].step, LABEL_CHARACTERS)) or 1) + 6
 
     def lanes_height(self, position: int, chosen: Iterable[int]) -> float:
-        """The height of these lanes."""
+        """The height of the highest of the chosen lanes after a step."""
         return max((self.fragment(position, lane).height for lane in chosen), default=0.0)
 
-    # --------------------------------------------------------------------------------------------------- one event
+    # -------------------------------------------------------------------------------------------------------- one event
 
     def _event(self, one: Arrow | Mark, y: float) -> Element:
         return self._arrow(one, y) if isinstance(one, Arrow) else self._mark(one, y)
@@ -186,13 +186,13 @@ class Drawing:
         )
 
     def _within(self, middle: float, characters: int) -> float:
-        """The position of a text of this length around `middle`, moved so that the text stays inside the drawing."""
+        """The horizontal position of a text of this length near `middle` at which the text stays inside the drawing."""
         half = characters * GLYPH / 2 + 2
         return (
             max(LABEL_WIDTH + half, min(middle, self.width - half)) if self.width > LABEL_WIDTH + 2 * half else middle
         )
 
-    # --------------------------------------------------------------------------------------------------- the ladder
+    # ------------------------------------------------------------------------------------------------------- the ladder
 
     def rows(self) -> list[tuple[float, float]]:
         """The top and height of each step in the ladder."""
@@ -208,7 +208,7 @@ class Drawing:
         return found
 
     def ladder(self) -> Element:
-        """All steps below each other; each row is a group with a name of its own."""
+        """All steps, one below the other; each row is a group with its own identifier."""
         rows = self.rows()
         bottom = rows[-1][0] + rows[-1][1]
         parts = [self.titles(0.0), self.lifelines(TITLE_HEIGHT, bottom)]
@@ -240,15 +240,15 @@ class Drawing:
         top, height = self.rows()[-1]
         return top + height
 
-    # ---------------------------------------------------------------------------------------------------- one step
+    # --------------------------------------------------------------------------------------------------------- one step
 
     @property
     def stage_top(self) -> float:
-        """The top of the lanes in a drawing of one step, chosen so that every step fits above it."""
+        """The top of the lanes in the drawing of one step; the events of every step fit above it."""
         return TITLE_HEIGHT + max(self.events_height(position) for position in range(len(self.scene.moments))) + 4
 
     def stage(self) -> Element:
-        """A drawing of one step whose parts a script inserts from the ladder, as `use` elements without a target."""
+        """The drawing of one step; a script fills it by giving its `use` elements targets in the ladder."""
         height = self.stage_height
         lanes = (element("use", class_="stage-lane", y=self.stage_top) for _ in self.scene.lanes)
         return group(
@@ -263,7 +263,7 @@ class Drawing:
         )
 
     def frames(self) -> list[list[tuple[str, float]]]:
-        """For each moment and lane: the name of its fragment, and the distance from the left edge."""
+        """For each position and lane: the name of the lane's fragment, and its distance from the left edge."""
         return [
             [(self.name(position, lane), round(self.left(position, lane), 1)) for lane in range(len(self.scene.lanes))]
             for position in range(len(self.scene.moments))
@@ -300,14 +300,14 @@ def _document(drawing: Drawing, height: float, *parts: Element, title: str) -> s
 
 
 def ladder_svg(scene: Scene) -> str:
-    """The whole trace, with the steps below each other."""
+    """Return the whole trace as an SVG file, with the steps one below the other."""
     drawing = Drawing(scene)
     parts = (drawing.definitions(), drawing.ladder())
     return _document(drawing, drawing.ladder_height + PAD, *parts, title=scene.title)
 
 
 def step_svg(scene: Scene, position: int) -> str:
-    """One step, and all lanes after it."""
+    """Return an SVG file of one step, and of all lanes after it."""
     drawing = Drawing(scene)
     everything = range(len(scene.lanes))
     below = TITLE_HEIGHT + max(drawing.events_height(position), drawing.label_height(position)) + 4

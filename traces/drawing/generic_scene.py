@@ -1,7 +1,7 @@
 """A trace of any model, or of another tool, as a scene: lanes of text in which changes are marked.
 
 In:  a trace; or a file of Apalache, Quint or TLC, read by other_tools/reading.py.
-Out: lane titles and moments, as kafka/scene.py gives them for Kafka; for another tool's trace, the whole scene.
+Out: lane titles and moments, as in kafka/scene.py; for a trace of another tool, the whole scene.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from isrcheck.traces.lanes.scene import Lane, Moment, Scene
 from isrcheck.traces.other_tools.reading import ForeignTrace
 
 FOREIGN_CHARACTERS = 76
-"""The length of a line with the value of another tool's variable."""
+"""The maximum length in characters of a line with the value of another tool's variable."""
 
 
 def lane_titles(trace: Trace) -> tuple[str, ...]:
-    """One column per element of the most frequent index domain, and one for all other fields."""
+    """The titles: one lane per element of the most frequent index domain, and one lane for all other fields."""
     return tuple(generic_lanes.titles(trace.instance))
 
 
 def moments(trace: Trace) -> tuple[Moment, ...]:
-    """One moment per state, without its variables."""
+    """One moment per state, without the values of the variables."""
     contents = generic_lanes.whole_lanes(trace)
     return tuple(
         Moment(trace.spell_row(position), tuple(Lane(notes=notes) for notes in lanes))
@@ -58,7 +58,7 @@ def _foreign_lane(foreign: ForeignTrace, state: Mapping[str, str]) -> Lane:
 
 
 def variable_parts(instance: Instance, layout: FieldLayout, cells: Cells) -> tuple[str, ...]:
-    """A field as text: whole, or one part per element of its first index."""
+    """A field as text: one line for the whole field, or one per element of its first index."""
     if not layout.sizes or (len(layout.sizes) == 1 and layout.field.values.is_flag):
         return (spell_part(instance, layout, cells),)
     return tuple(spell_part(instance, layout, cells, (element,)) for element in range(layout.sizes[0]))

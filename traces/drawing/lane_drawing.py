@@ -1,7 +1,7 @@
 """Draws the content of one lane: role, log cells by offset, pointers into the log, notes.
 
 In:  a `Lane`.
-Out: a `Fragment`: its elements with the upper left corner at 0, its size, and the position of each item in it.
+Out: a `Fragment`: its elements, whose upper left corner is at 0, its size, and the position of each item.
 """
 
 from __future__ import annotations
@@ -49,12 +49,12 @@ class Fragment:
     things: Mapping[str, tuple[Box, object]]
 
     def drawn(self, name: str) -> Element:
-        """The whole fragment as an element with this name."""
+        """Return the whole fragment as an element with this name."""
         return element("g", *self.parts, id=name)
 
 
 def changed_boxes(before: Fragment, after: Fragment) -> list[Box]:
-    """The positions of the items that differ from an earlier fragment."""
+    """The positions of the items that an earlier fragment does not have in the same form."""
     old = {key: content for key, (_, content) in before.things.items()}
     return [box for key, (box, content) in after.things.items() if old.get(key) != content]
 
@@ -64,7 +64,7 @@ SHORT = 1000
 
 
 def draw_lane(lane: Lane) -> Fragment:
-    """Draw a lane."""
+    """Draw the content of a lane."""
     if lane == Lane(role=lane.role, characters=lane.characters):
         return Fragment((), LEAST_WIDTH, 0.0, {})
     notes = [
@@ -105,7 +105,7 @@ def draw_lane(lane: Lane) -> Fragment:
 
 
 def _mark(note: str) -> str:
-    """What distinguishes a note from the others; it is part of the name of each of its lines."""
+    """The note, or the hash of a long note; it is part of the names of the note's lines."""
     return note if len(note) <= SHORT else hashlib.sha256(note.encode(errors="surrogatepass")).hexdigest()[:16]
 
 
@@ -140,7 +140,7 @@ def _class(cell: Cell) -> str:
 def _pointers(
     lane: Lane, left: float, top: float, cell_width: float, things: dict[str, tuple[Box, object]]
 ) -> tuple[Element, int]:
-    """The names of offsets, below the cell boundary that each points at; and the number of lines that they take."""
+    """Draw the names of offsets below the cell boundaries at which they point; return also the number of lines used."""
     by_offset: dict[int, list[str]] = {}
     for name, offset in lane.pointers:
         by_offset.setdefault(offset, []).append(name)

@@ -1,4 +1,4 @@
-"""Builds the elements of a page or an XML file, and makes foreign text safe in them.
+"""Builds the elements of a page or an XML file, and makes text from any source safe in them.
 
 In:  text from any source, elements.
 Out: elements of xml.etree, which escapes their text.
@@ -21,14 +21,13 @@ FORBIDDEN = re.compile("[^\t\n -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]|[\x7f-
 
 
 def clean(text: str) -> str:
-    """The text, with each character that is unsafe in a file replaced by the replacement character."""
+    """Return the text with each unsafe character replaced by the replacement character."""
     return FORBIDDEN.sub("\ufffd", text)
 
 
 def element(tag: str, *content: Content, **attributes: str | float | None) -> Element:
-    """An element. In attribute names a trailing underscore is dropped and other underscores become hyphens. Attributes
-    with the value None are left out; numbers have two decimals, which is finer than a screen.
-    """
+    """Make an element. In attribute names a trailing underscore is dropped and other underscores become hyphens.
+    Attributes with the value None are omitted; numbers have two decimals, which is finer than a screen."""
     names = {
         name.rstrip("_").replace("_", "-"): clean(_spelled(value))
         for name, value in attributes.items()
@@ -39,7 +38,7 @@ def element(tag: str, *content: Content, **attributes: str | float | None) -> El
 
 
 def group(parts: Iterable[Element]) -> Element:
-    """Graphics as one element."""
+    """Group graphics into one element."""
     return element("g", *parts)
 
 
@@ -63,11 +62,11 @@ SECURITY = "default-src 'none'; style-src 'unsafe-inline'"
 """The content security policy of a page: the browser only shows the page itself."""
 
 SCRIPT_SECURITY = f"{SECURITY}; script-src 'unsafe-inline'"
-"""The same for a page that contains a script."""
+"""The content security policy of a page that contains a script."""
 
 
 def page_head(title: str, style: str, security: str = SECURITY) -> Element:
-    """The head of a page: its security policy, its title and its style."""
+    """Make the head of a page: its security policy, its title and its style."""
     return element(
         "head",
         element("meta", charset="utf-8"),
@@ -80,28 +79,28 @@ def page_head(title: str, style: str, security: str = SECURITY) -> Element:
 
 
 def data(identifier: str, content: object) -> Element:
-    """The data for the script of a page. `<` is escaped, so that nothing in the data can end the element."""
+    """Make the element with the data for a page's script. `<` is escaped, so that no data can end the element."""
     text = json.dumps(content, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
     return element("script", text, type="application/json", id=identifier)
 
 
 @lru_cache
 def beside(package: str, name: str) -> str:
-    """The text of a file in a package: a style sheet or a script."""
+    """Return the text of a file in a package: a style sheet or a script."""
     return (resources.files(package) / name).read_text(encoding="utf-8")
 
 
 def as_html(root: Element) -> str:
-    """A page as text."""
+    """Return a page as text."""
     return "<!DOCTYPE html>\n" + ET.tostring(root, encoding="unicode", method="html") + "\n"
 
 
 def as_svg(root: Element) -> str:
-    """An SVG file as text."""
+    """Return an SVG file as text."""
     return ET.tostring(root, encoding="unicode")
 
 
 def as_xml(root: Element) -> str:
-    """An XML file as text, one line per element."""
+    """Return an XML file as text, one line per element."""
     ET.indent(root, " ")
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(root, encoding="unicode") + "\n"

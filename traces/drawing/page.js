@@ -1,6 +1,6 @@
 "use strict";
-// Everything that is shown lies in the page already; this script only chooses which of it is seen.
-// Text of the trace is put into the page as text alone (textContent), never as markup.
+// The page already contains everything that can be shown; this script only chooses what is visible.
+// Text of the trace enters the page only as text (textContent), never as markup.
 (() => {
   const story = JSON.parse(document.getElementById("story").textContent);
   const last = story.frames.length - 1;
@@ -69,7 +69,7 @@
     });
   }
 
-  // Down and up alone: how far to the right somebody looks is left as it is.
+  // Scroll only up and down; the horizontal position stays.
   function bringIntoView(row) {
     const here = ladder.getBoundingClientRect(), there = row.getBoundingClientRect();
     if (there.top < here.top || there.height > here.height) ladder.scrollTop += there.top - here.top;

@@ -1,7 +1,7 @@
-"""A trace as one self-contained page: lanes, a slider, the fate of each record, why the property fails.
+"""A trace as one self-contained page: lanes, a slider, the fate of each record, and why the property fails.
 
 In:  a certified Trace, or a `Scene` of another tool's trace.
-Out: the text of an HTML file. It loads nothing, sends nothing, and runs only the script that lies beside this file.
+Out: the text of an HTML file. It loads nothing, sends nothing, and runs only the script page.js.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ STEP = re.compile(r"\bstep (\d+)\b")
 class PageText:
     """The text beside the lanes: the verdict, the reason, the command, and for each state the false properties.
 
-    A property is listed for a state if it is false there, or on the step to it. `indices` lists the labels of the
-    indices of each variable.
+    A property is listed for a state if it is false there, or on the step to that state. `indices` lists the labels of
+    the indices of each variable.
     """
 
     verdict: str = ""
@@ -45,12 +45,12 @@ class PageText:
 
 
 def page(trace: Trace) -> str:
-    """The page of a trace."""
+    """Return the page of a trace."""
     return page_of(scene_of(trace), page_text_of(trace))
 
 
 def page_text_of(trace: Trace) -> PageText:
-    """The text for the page of a trace."""
+    """Return the text for the page of a trace."""
     indices = [
         [spell_element(one) if place.field.over[0].letters else str(one) for one in range(place.sizes[0])]
         if place.sizes
@@ -61,7 +61,7 @@ def page_text_of(trace: Trace) -> PageText:
 
 
 def page_of(scene: Scene, text: PageText) -> str:
-    """The page of a scene with its text."""
+    """Return the page of a scene with this text."""
     drawing = Drawing(scene)
     kind = text.verdict.replace(" ", "-")
     style = adaptive_stylesheet() + beside("isrcheck.traces.drawing", "page.css")
@@ -89,11 +89,11 @@ def page_of(scene: Scene, text: PageText) -> str:
     return as_html(element("html", head, body, lang="en"))
 
 
-# ------------------------------------------------------------------------------------------------------------- drawing
+# -------------------------------------------------------------------------------------------------------------- drawing
 
 
 def _svg(drawing: Drawing, height: float, *parts: Element) -> Element:
-    """Graphics that shrink with the page, as long as the text stays readable."""
+    """Graphics that shrink with the page, but only as far as the text stays readable."""
     return element(
         "svg",
         *parts,
@@ -129,7 +129,7 @@ def _controls(last: int) -> Element:
     )
 
 
-# --------------------------------------------------------------------------------------------------- beside the lanes
+# ----------------------------------------------------------------------------------------------------- beside the lanes
 
 
 def _aside(scene: Scene, text: PageText) -> Element:
@@ -138,7 +138,7 @@ def _aside(scene: Scene, text: PageText) -> Element:
         parts += [element("h2", "Why"), *text.why]
     if any(moment.fates for moment in scene.moments):
         parts += [
-            element("h2", "Records, and the step since which each is true"),
+            element("h2", "Fates of records, with the step since which each is true"),
             element("table", element("tbody", id="fates")),
         ]
     if text.broken:
@@ -166,7 +166,7 @@ def _legend() -> Element:
         " another leader or a newer epoch; one with a red frame is down. The blue bar is the high watermark (HW); LEO"
         " is the log end offset, LSO the last stable offset if it is below HW. A red cell lacks an entry, or has one"
         " beyond the log end, in brackets. A dashed arrow is a response in flight, which arrives in a later step."
-        " Changes of a step have an orange outline. An arrow to readers with an exclamation mark: they get another"
+        " Changes of a step have an orange outline. An exclamation mark at an arrow to readers: they receive another"
         " record than the one that was read there first.",
         class_="hint",
     )
@@ -182,7 +182,7 @@ def _why(trace: Trace) -> list[Content]:
     if trace.verdict in (VIOLATED, PERMITTED, NOT_INDUCTIVE):
         parts.append(element("div", element("ul", _reason(why_broken(trace))), class_="why"))
     if trace.verdict == NOT_INDUCTIVE:
-        told = "The state that it starts from need not be reachable: it is one that the proof does not rule out."
+        told = "The first state may be unreachable: the proof does not exclude it."
         parts.append(element("p", told))
     lines = attribution.lines(trace)
     if lines:
@@ -194,7 +194,7 @@ def _why(trace: Trace) -> list[Content]:
 
 
 def _reason(reason: Reason) -> Element:
-    """The tree of expressions, down to the cells that decide it."""
+    """The tree of a reason's expressions, down to the cells that decide the property."""
     truth = "true" if reason.truth else "false"
     where = f" for {', '.join(binding.text for binding in reason.bindings)}" if reason.bindings else ""
     parts: list[Content] = [element("code", reason.source), " is ", element("span", truth, class_=truth), where]
@@ -208,7 +208,7 @@ def _reason(reason: Reason) -> Element:
 
 
 def _linked(line: str) -> list[Content]:
-    """A line in which every mention of a step is a link to it."""
+    """The pieces of a line, in which every mention of a step is a link to the step."""
     pieces: list[Content] = []
     at = 0
     for match in STEP.finditer(line):
@@ -219,7 +219,7 @@ def _linked(line: str) -> list[Content]:
 
 
 def _broken(trace: Trace) -> list[list[str]]:
-    """For each state, the properties that are false in it or on the step that led there."""
+    """For each state, the properties that are false in the state or on the step to it."""
     found: list[list[str]] = [[] for _ in trace.states]
     for prop in trace.instance.properties:
         if prop.kind is Kind.SOMETIMES:
@@ -235,7 +235,7 @@ def _broken(trace: Trace) -> list[list[str]]:
 
 
 def _story(scene: Scene, text: PageText, drawing: Drawing) -> dict[str, object]:
-    """The data that the script reads."""
+    """The data for the page's script."""
     return {
         "steps": [moment.step for moment in scene.moments],
         "frames": drawing.frames(),

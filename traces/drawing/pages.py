@@ -1,6 +1,6 @@
-"""Writes all forms of a trace that `trace page` offers: a page, graphics, sequence diagrams.
+"""Writes a trace in all forms of `trace page`: a page, graphics, sequence diagrams.
 
-In:  a trace, or one of another tool, and the file for each form that the user wants.
+In:  a trace of a model or of another tool, and the file for each form that the user wants.
 Out: the files.
 """
 
@@ -25,20 +25,20 @@ FORMS = ("html", "svg", "png", "mermaid", "plantuml")
 
 
 MOST_DRAWN = 10_000
-"""The most states drawn at once: the file then has about ten megabytes and takes seconds to make."""
+"""The most states drawn in one file, which then has about ten megabytes and takes seconds to make."""
 
 
 def write(
     history: Trace | ForeignTrace, forms: Mapping[str, Path], step: int | None = None, *, replace: bool = False
 ) -> list[Path]:
-    """Write these forms of a trace; with `step`, the graphics show only that step.
+    """Write a trace in these forms, and return the paths; with `step`, the graphics show only that step.
 
     Raises UsageError, before any file is written, if one of the forms cannot be made.
     """
     drawn = [form for form in ("html", "svg", "png") if form in forms and (step is None or form == "html")]
     if drawn and len(history.states) > MOST_DRAWN:
         raise UsageError(
-            f"{len(history.states):,} states are too many to draw, {MOST_DRAWN:,} are the most; draw one of them, with"
+            f"{len(history.states):,} states are more than the {MOST_DRAWN:,} that can be drawn; draw one of them with"
             " --svg OUT.svg --step I, or read them with trace show"
         )
     scene, told = _told(history)
@@ -53,7 +53,7 @@ def write(
         raise UsageError("--step chooses the step that --svg or --png draw; name one of them")
     contents = {path: makers[form]() for form, path in forms.items()}
     if len(contents) < len(forms):
-        raise UsageError("two forms have the same file; give each its own file")
+        raise UsageError("two forms name the same file; give each form its own")
     for path, content in contents.items():
         put(path, content, replace=replace)
     return list(contents)
@@ -71,5 +71,5 @@ def _graphics(scene: Scene, step: int | None) -> str:
     last = len(scene.moments) - 1
     position = step if step >= 0 else last + 1 + step
     if not 0 <= position <= last:
-        raise UsageError(f"there is no step {step}; they are 0..{last}, or -1 for the last")
+        raise UsageError(f"there is no step {step}; the steps are 0..{last}, or -1 for the last")
     return step_svg(scene, position)

@@ -15,7 +15,7 @@ ZOOM = 2
 
 
 def png(svg: str) -> bytes:
-    """The picture. Raises UsageError if the package or a font is missing."""
+    """Return the picture as PNG. Raises UsageError if the package or a font is missing."""
     try:
         import resvg_py
     except ImportError:
@@ -33,6 +33,6 @@ def png(svg: str) -> bytes:
 
 
 def _probe(text: str) -> str:
-    """A small drawing that contains only this text."""
+    """Return a small SVG that contains only this text."""
     written = element("text", text, x=2, y=15, style=FONT)
     return as_svg(element("svg", written, xmlns="http://www.w3.org/2000/svg", width=20, height=20))

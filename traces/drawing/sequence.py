@@ -1,7 +1,7 @@
-"""A scene as a sequence diagram in the language of Mermaid or PlantUML, for documents and tickets that render it.
+"""A scene as a sequence diagram in the language of Mermaid or PlantUML, for documents and tickets.
 
 In:  a `Scene`.
-Out: text. Names and values are data: anything that either language would take for a command is escaped.
+Out: text. Names and values are data: everything that the language would read as a command is escaped.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ PLANTUML_ARROWS = {RESPONSE: "-->>", LOST: "-->x"}
 
 
 def mermaid(scene: Scene) -> str:
-    """The trace as a `sequenceDiagram` of Mermaid."""
+    """Return the trace as a `sequenceDiagram` of Mermaid."""
     lines = ["sequenceDiagram", f"  title {_for_mermaid(scene.title)}"]
     lines += [f"  participant p{number} as {_for_mermaid(name)}" for number, name in enumerate(scene.lanes)]
     last = len(scene.lanes) - 1
@@ -31,7 +31,7 @@ def mermaid(scene: Scene) -> str:
 
 
 def plantuml(scene: Scene) -> str:
-    """The trace as a sequence diagram of PlantUML."""
+    """Return the trace as a sequence diagram of PlantUML."""
     lines = ["@startuml", "skinparam sequenceMessageAlign center", f"title {_for_plantuml(scene.title)}"]
     lines += [f'participant "{_for_plantuml(name)}" as p{number}' for number, name in enumerate(scene.lanes)]
     for position, moment in enumerate(scene.moments):
@@ -56,7 +56,7 @@ def _told(scene: Scene, position: int) -> list[tuple[int, str]]:
 
 
 def _content(lane: Lane) -> str:
-    """A lane in one line: role, log with its high watermark, notes."""
+    """The content of a lane in one line: role, log with its high watermark, notes."""
     entries = [cell.text or {"deleted": ".", "missing": "-"}.get(cell.kind, "") for cell in lane.cells]
     high_watermark = dict(lane.pointers).get("HW")
     if high_watermark is not None:
@@ -66,12 +66,12 @@ def _content(lane: Lane) -> str:
 
 
 def _for_mermaid(told: str) -> str:
-    """Text for Mermaid: its special characters as entities, without line breaks, and none of its keywords alone."""
+    """Escape text for Mermaid: special characters become entities, unprintable characters become spaces."""
     return _written(told, lambda sign: f"#{ord(sign)};", '#;<>{}[]%\\"`$')
 
 
 def _for_plantuml(told: str) -> str:
-    """Text for PlantUML: its special characters as Unicode escapes, without line breaks."""
+    """Escape text for PlantUML: special characters become Unicode escapes, unprintable characters become spaces."""
     return _written(told, lambda sign: f"<U+{ord(sign):04X}>", "<>\\\"~!@%[]{}*/_-#'|=^$&")
 
 

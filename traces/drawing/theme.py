@@ -1,13 +1,13 @@
-"""The colours and fonts of everything that is drawn, light and dark.
+"""The colours and fonts of all drawings, light and dark.
 
-In:  the theme.
+In:  the name of a theme.
 Out: style sheets. A graphics file contains its colours; a page uses the theme of the reader's system.
 """
 
 from __future__ import annotations
 
 EPOCHS = 8
-"""The colours of leader epochs, repeated from the ninth on."""
+"""The number of colours of leader epochs; the ninth epoch has the first colour again."""
 
 COLOURS = {
     # name: (light, dark)
@@ -77,7 +77,7 @@ CELLS = "".join(f".cell.e{epoch}{{fill:var(--e{epoch})}}\n" for epoch in range(E
 
 
 def stylesheet(theme: str) -> str:
-    """The style of stand-alone graphics, `light` or `dark`: with colours in place of their names."""
+    """Return the style of stand-alone graphics, `light` or `dark`, with colours in place of their names."""
     style = DRAWING + CELLS
     for name, pair in COLOURS.items():
         style = style.replace(f"var(--{name})", pair[theme == "dark"])
@@ -85,7 +85,7 @@ def stylesheet(theme: str) -> str:
 
 
 def adaptive_colours() -> str:
-    """The named colours of a page: as the reader's system prefers, or as `data-theme` on the root element says.
+    """Return the colours of a page, as the reader's system prefers, or as `data-theme` on the root element says.
 
     Printed pages always use the light colours, because browsers do not print backgrounds.
     """
@@ -98,5 +98,5 @@ def adaptive_colours() -> str:
 
 
 def adaptive_stylesheet() -> str:
-    """The style of a page that contains drawings."""
+    """Return the style of a page that contains drawings."""
     return adaptive_colours() + DRAWING + CELLS

@@ -1,9 +1,9 @@
-"""Attributes a failure to steps: which step promised the record, which step took it away, and what permits the failure.
+"""Attributes a failure to steps: which step promised the record, which removed it, and what permits the failure.
 
-In:  a trace of a model of Kafka's replication that ends where a promise about records is broken.
+In:  a trace of a model of Kafka's replication that breaks a promise about records at its end.
 Out: the `Loss`, and the lines that describe it; nothing for any other trace.
 
-The step that removes the last copy that mattered and the step that makes the property false can differ: a follower
+The step that removes the last relevant copy and the step that makes the property false can differ: a follower
 truncates, and only its later election makes the record unavailable.
 """
 
@@ -28,22 +28,22 @@ GIVEN_UP = {
     "power_losses": "a loss of power",
     "disk_losses": "a loss of a disk",
 }
-"""Budgets whose use may lose data, and the name of one such fault."""
+"""Budgets that pay for faults with data loss, and the name of one such fault."""
 
 SENT_AGAIN = {"retries": "a request sent again without idempotence"}
-"""The budget whose use permits failures of the properties SENT_ONCE."""
+"""The budget that pays for permitted failures of the properties SENT_ONCE."""
 
 SENT_ONCE = ("no_duplicates", "order_preserved")
 
 
 @dataclass(frozen=True)
 class Loss:
-    """An entry, and the numbers of the steps that promised it, removed the copy that mattered, and broke the promise.
+    """An entry, and the numbers of the steps that promised it, removed the relevant copy, and broke the promise.
 
-    `broker` is the broker whose copy matters: the leader, or the member of the ISR that lacks the entry. It lost its
-    copy in step `removed`. If it never had a copy, `removed` is None and `admitted` is the step in which it joined the
-    ISR (None: it was a member from the start, or never). `promise` and `outcome` say in words what was promised and
-    what became of the entry.
+    `broker` is the broker with the relevant copy: the leader, or the member of the ISR that lacks the entry. It lost
+    its copy in step `removed`. If it never had a copy, `removed` is None and `admitted` is the step in which it joined
+    the ISR (None: it was a member from the start, or never). `promise` and `outcome` describe the promise and the fate
+    of the entry in words.
     """
 
     record: int
@@ -57,14 +57,14 @@ class Loss:
 
 
 def find_loss(trace: Trace) -> Loss | None:
-    """The loss that a trace ends with, or None if its property is not about losses."""
+    """Return the loss at the end of a trace, or None if its property is not about losses."""
     if trace.verdict not in (VIOLATED, PERMITTED) or not is_kafka(trace.instance):
         return None
     return _find(Timeline(trace), why_broken(trace).numbers())
 
 
 def _find(timeline: Timeline, numbers: dict[str, int]) -> Loss | None:
-    """The loss, given the values of the property's variables for which it is false."""
+    """Return the loss; `numbers` are the values of the property's variables for which it is false."""
     name = timeline.trace.property_name
     if name == "acked_not_lost" and "record" in numbers:
         return _lost_by_leader(timeline, numbers["record"])
@@ -94,7 +94,7 @@ def _admitted(timeline: Timeline, broker: int) -> int | None:
 
 
 def lines(trace: Trace) -> list[str]:
-    """The lines that describe the failure and what permits it; if it cannot be described, only what permits it."""
+    """Return lines that describe the failure, if it is of a known kind, and what permits it."""
     if trace.verdict not in (VIOLATED, PERMITTED):
         return []
     found: list[str] = []
@@ -123,7 +123,7 @@ def _tell(timeline: Timeline, loss: Loss) -> list[str]:
 
 
 def _counted_on(timeline: Timeline, loss: Loss) -> list[str]:
-    """The followers that the leader knew to hold the entry when it made the promise."""
+    """Lines about the followers that the leader knew to hold the entry when it made the promise."""
     before, s = timeline.states[max(0, loss.promised - 1)], timeline.states[loss.promised]
     found = []
     for leader in range(s.replicas):
@@ -139,23 +139,23 @@ def _counted_on(timeline: Timeline, loss: Loss) -> list[str]:
 
 
 def _is_known(leader: int, follower: int, record: int, s: State) -> bool:
-    """Whether the leader has received a fetch of the follower from beyond this entry."""
+    """Whether the leader has received a fetch of the follower from an offset above this entry."""
     beyond = s.remote_log_end_offset[leader][follower]
     return any(s.log_record[leader][offset] == record for offset in range(max(0, beyond)))
 
 
 def _membership(timeline: Timeline, loss: Loss) -> str:
     if loss.admitted is not None:
-        return f"which came into the ISR {timeline.when(loss.admitted)}"
+        return f"which joined the ISR {timeline.when(loss.admitted)}"
     was_member = timeline.states[0].controller_isr[loss.broker]
     return "which was in the ISR from the start" if was_member else "which was never in the ISR"
 
 
-# ---------------------------------------------------------------------------------------------------- what permits it
+# ------------------------------------------------------------------------------------------------------ what permits it
 
 
 def _permission(trace: Trace) -> str:
-    """What in the trace or in the configuration permits the failure."""
+    """A line about what in the trace or in the configuration permits the failure, or that nothing does."""
     acks = _acks(trace) if trace.property_name == "acked_not_lost" else None
     reasons = []
     if acks is not None and acks != ALL:
@@ -180,7 +180,7 @@ def _spelled_acks(trace: Trace) -> str:
 
 
 def _given_up(trace: Trace) -> list[str]:
-    """The steps of this trace that spent a budget which permits failures of the property."""
+    """The steps of this trace that spent a budget for faults that permit a failure of the property."""
     found = []
     timeline = Timeline(trace)
     budgets = SENT_AGAIN | GIVEN_UP if trace.property_name in SENT_ONCE else GIVEN_UP

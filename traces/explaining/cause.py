@@ -1,11 +1,11 @@
-"""The cause of a failure, independent of the brokers and records involved; it tells different failures apart.
+"""The cause of a failure, independent of the brokers and records involved; it distinguishes failures.
 
-In:  a certified trace that ends where a property fails.
-Out: a `Cause`: which part of the property is false, which faults were needed, and what happened.
+In:  a certified trace that ends in a failure of a property.
+Out: a `Cause`: the expressions that make the property false, the faults that were needed, and what happened.
 
 A cause names no brokers, records or other elements of domains, so a trace and the same trace with renamed brokers have
-the same cause. For a loss in Kafka's model, "what happened" is the action that removed the copy that mattered and the
-action that made the record unavailable; for any other failure, it is the set of actions that took part.
+the same cause. For a loss in Kafka's model, "what happened" is the action that removed the relevant copy and the action
+that made the record unavailable; for any other failure, it is the set of actions in the trace.
 """
 
 from __future__ import annotations
@@ -22,18 +22,16 @@ from isrcheck.traces.format.why_false import Reason, why_broken
 
 @dataclass(frozen=True)
 class Cause:
-    """`broken` are the expressions that make the property false, from the outermost to the innermost; `faults` are the
-    budgets that were spent, each with its amount; `happened` describes what happened.
-    """
+    """The cause of a failure. `broken` are the expressions that make the property false, from the outermost to the
+    innermost; `faults` are the spent budgets with their amounts; `happened` describes what happened."""
 
     broken: tuple[str, ...]
     faults: tuple[tuple[str, int], ...]
     happened: tuple[str, ...]
 
     def is_part_of(self, other: Cause) -> bool:
-        """Whether the other cause contains this one: the same part of the property fails, after at least the same
-        faults and actions.
-        """
+        """Whether the other cause contains this one: the same expressions are false, after at least the same faults and
+        actions."""
         faults = dict(other.faults)
         return (
             self.broken == other.broken
@@ -43,19 +41,19 @@ class Cause:
 
     @property
     def fault_count(self) -> int:
-        """How many faults occurred."""
+        """The number of faults that occurred."""
         return sum(count for _, count in self.faults)
 
 
 def cause_of(trace: Trace) -> Cause:
-    """The cause of the failure that a trace ends with."""
+    """Return the cause of the failure at the end of a trace."""
     loss = find_loss(trace)
     happened = _took_part(trace) if loss is None else _lost(trace, loss)
     return Cause(broken_part(trace), tuple(faults_in(trace.instance, trace.states[-1]).items()), happened)
 
 
 def broken_part(trace: Trace) -> tuple[str, ...]:
-    """The expressions that make the property false, without the values of their variables."""
+    """Return the expressions that make the property false, without the values of their variables."""
     return tuple(_sources(why_broken(trace)))[1:]
 
 
@@ -83,7 +81,7 @@ def _lost(trace: Trace, loss: Loss) -> tuple[str, ...]:
 
 
 def budget_fields(instance: Instance) -> Mapping[str, FieldLayout]:
-    """For each budget of the configuration, the field that holds the remaining amount: `crashes_left` for `crashes`."""
+    """Return the field that holds the remaining amount of each budget: `crashes_left` for `crashes`."""
     found = {}
     for name, entry in instance.model.entries.items():
         layout = instance.layouts.get(f"{name}_left")
@@ -93,7 +91,7 @@ def budget_fields(instance: Instance) -> Mapping[str, FieldLayout]:
 
 
 def faults_in(instance: Instance, cells: Cells) -> dict[str, int]:
-    """The budgets that were spent on the way to a state, each with its amount."""
+    """Return the budgets that were spent on the path to a state, each with its amount."""
     values = dict(instance.configuration.items())
     spent = {name: values[name] - cells[layout.offset] for name, layout in budget_fields(instance).items()}
     return {name: count for name, count in spent.items() if count}

@@ -1,7 +1,7 @@
 """Explains which entries differ, are duplicated or are out of order, and which steps wrote each of them.
 
 In:  the timeline of a trace of Kafka's model, and the values of the property's variables for which it is false.
-Out: lines of any length, for table.fitted.
+Out: lines of any length, which table.fitted breaks.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from isrcheck.traces.kafka.model import first_read, last_stable_offset
 
 
 def committed_entries(timeline: Timeline, a: int, b: int, offset: int) -> list[str]:
-    """Two replicas differ below both their high watermarks."""
+    """Explain that two replicas differ at an offset below both their high watermarks."""
     found = [f"offset {offset}: brokers {a} and {b} differ, below both their high watermarks"]
     for r in (a, b):
         committed = timeline.last_change(lambda s, r=r: bool(s.high_watermark[r] > offset))  # type: ignore[misc]
@@ -27,7 +27,7 @@ def committed_entries(timeline: Timeline, a: int, b: int, offset: int) -> list[s
 
 
 def matching_entries(timeline: Timeline, a: int, b: int, offset: int, below: int) -> list[str]:
-    """Two replicas differ at an offset up to which they should have the same entries."""
+    """Explain that two replicas differ at an offset up to which they should have the same entries."""
     epoch = timeline.last.log_epoch[a][offset]
     found = [f"offset {below}: brokers {a} and {b} have different entries of epoch {epoch}"]
     if offset != below:
@@ -40,7 +40,7 @@ def matching_entries(timeline: Timeline, a: int, b: int, offset: int, below: int
 
 
 def readable_entries(timeline: Timeline, leader: int, offset: int) -> list[str]:
-    """A leader exposes another record than the one that was read first."""
+    """Explain that a leader exposes another record than the one that was read first."""
     s = timeline.last
     record, shown = first_read(s, offset), s.log_record[leader][offset]
     held = f"  {timeline.entry(leader, offset)}: {timeline.origin(leader, offset)}"
@@ -57,19 +57,19 @@ def readable_entries(timeline: Timeline, leader: int, offset: int) -> list[str]:
 
 
 def _exposed_epoch(s: State, offset: int, record: int) -> int:
-    """The epoch of a record in the log of a broker that exposes it."""
+    """The epoch of an exposed record, in the log of a broker that exposes it."""
     holders = [r for r in range(s.replicas) if s.log_record[r][offset] == record and offset < s.high_watermark[r]]
     return int(s.log_epoch[holders[0]][offset])
 
 
 def repeated_entries(timeline: Timeline, r: int, offset: int, later: int) -> list[str]:
-    """A log holds an entry twice."""
+    """Explain that a log holds an entry twice."""
     name = name_entry(timeline.last, timeline.last.log_record[r][offset])
     return [f"broker {r}, the controller's leader, holds {name} twice", *_standing(timeline, r, offset, later)]
 
 
 def disordered_entries(timeline: Timeline, r: int, offset: int, later: int) -> list[str]:
-    """A log holds a record after one that was sent later."""
+    """Explain that a log holds a record after one that was sent later."""
     before, behind = (name_entry(timeline.last, timeline.last.log_record[r][o]) for o in (offset, later))
     return [
         f"broker {r}, the controller's leader, holds {behind} behind {before}, which was sent later",
@@ -82,7 +82,7 @@ def _standing(timeline: Timeline, r: int, *offsets: int) -> list[str]:
 
 
 def crossed_offsets(timeline: Timeline, r: int) -> list[str]:
-    """Two offsets of a replica are in the wrong order."""
+    """Explain that two offsets of a replica are in the wrong order."""
     offsets: dict[str, Callable[[State], int]] = {
         "log start offset": lambda s: s.log_start_offset[r],
         "last stable offset": lambda s: last_stable_offset(s, r),
@@ -112,11 +112,11 @@ TELLERS: Mapping[str, tuple[Callable[..., list[str]], tuple[str, ...]]] = {
     "no_duplicates": (repeated_entries, ("r", "offset", "later")),
     "order_preserved": (disordered_entries, ("r", "offset", "later")),
 }
-"""For each property, the function that explains its failure, and the variables of the property that it needs."""
+"""For each property, the function that explains its failure, and the property's variables that it needs."""
 
 
 def lines(timeline: Timeline, property_name: str, numbers: Mapping[str, int]) -> list[str]:
-    """The lines that explain the failure of this property for these values of its variables."""
+    """Return the lines that explain the failure of this property; `numbers` are the values of its variables."""
     teller, names = TELLERS.get(property_name, (None, ()))
     if teller is None or not numbers.keys() >= set(names):
         return []

@@ -23,9 +23,8 @@ from isrcheck.traces.format.why_false import spell_expression
 
 @dataclass(frozen=True)
 class StateExpression:
-    """An expression that can be evaluated in states of an instance; `layout` is the field whose values it has, if
-    known.
-    """
+    """An expression that can be evaluated in the states of an instance; if all its values come from one field, `layout`
+    is that field."""
 
     instance: Instance
     text: str
@@ -34,9 +33,8 @@ class StateExpression:
     layout: FieldLayout | None
 
     def value_in(self, cells: Cells, where: str) -> str:
-        """The value in a state, as text. Raises UsageError if it has none, for example for an index that is out of
-        range.
-        """
+        """Return the value in a state, as text. Raises UsageError if there is none, for example if an index is out of
+        range."""
         try:
             value: Any = self.function.python(State(self.instance, cells))
         except ModelError as error:
@@ -50,7 +48,7 @@ class StateExpression:
 
 
 def parse_expression(instance: Instance, text: str) -> StateExpression:
-    """Parse the expression that a person typed. Raises UsageError."""
+    """Parse an expression that a user typed. Raises UsageError."""
     try:
         function = read_expression(instance, text)
     except UsageError as error:
@@ -62,7 +60,7 @@ def parse_expression(instance: Instance, text: str) -> StateExpression:
 
 
 def _column(expression: StateExpression, trace: TracebackType | None) -> int:
-    """The column of the expression at which the evaluation failed."""
+    """The column of the expression at which its evaluation failed."""
     column = 1
     while trace is not None:
         code = trace.tb_frame.f_code
@@ -74,7 +72,7 @@ def _column(expression: StateExpression, trace: TracebackType | None) -> int:
 
 
 def _layout(instance: Instance, function: Function, expression: ast.expr) -> FieldLayout | None:
-    """The field whose values an expression has, if it is the same field in every state."""
+    """The field from which all values of the expression come; None if there are several fields."""
     match expression:
         case ast.Subscript(value=value):
             return _layout(instance, function, value)
@@ -93,7 +91,7 @@ def _layout(instance: Instance, function: Function, expression: ast.expr) -> Fie
 
 
 def _common(instance: Instance, function: Function, expressions: list[ast.expr]) -> FieldLayout | None:
-    """The field whose values all these expressions have; expressions that are NONE are ignored."""
+    """The field from which the values of all these expressions come; expressions that are NONE are ignored."""
     layouts = [
         _layout(instance, function, expression)
         for expression in expressions
@@ -106,6 +104,6 @@ def _common(instance: Instance, function: Function, expressions: list[ast.expr])
 
 
 def _kind(layout: FieldLayout) -> tuple[object, ...]:
-    """How the values of a field are printed."""
+    """The form in which the values of a field are printed."""
     values = layout.field.values
     return values.names, values.is_flag, values.letters, values.none

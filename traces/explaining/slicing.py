@@ -1,13 +1,13 @@
 """Slices a trace: finds a shorter trace with the same failure and the same cause.
 
-In:  a certified trace that ends where a property fails or is reached.
+In:  a certified trace that ends when a property fails or is reached.
 Out: a `Slice`: the certified trace of the remaining steps, and which of the removed steps lie outside the causal cone.
 
 First the causal cone is computed backwards from the cells that the property reads: a step belongs to the cone if it
-changed a cell that is read by the property, or by a guard or an effect of a later step in the cone. All steps outside
-the cone are removed at once. Then the remaining steps are removed one by one and in pairs as long as the failure stays,
-because a step's effect may be read without mattering. Every candidate is checked: it counts only if the reference
-confirms each step, and if it ends with the same verdict for the same cause and has no earlier failure.
+changed a cell that the property reads, or that a later step in the cone reads. All steps outside the cone are removed
+at once. Then the remaining steps are removed one by one and in pairs as long as the failure stays, because a step's
+effect may be read without mattering. Every candidate is checked: the reference has to confirm each step, and the
+candidate has to end with the same verdict for the same cause, without an earlier failure.
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ from isrcheck.traces.format.trace import PERMITTED, REACHED, VIOLATED, Trace
 from isrcheck.traces.format.why_false import Reason, why_broken
 
 SLICED = (VIOLATED, PERMITTED, REACHED)
-"""The verdicts that the steps of a trace lead to; the others do not result from steps."""
+"""The verdicts that result from the steps of a trace."""
 
 MOST_TAKEN = 200_000
-"""The most steps taken while searching, in plain Python: about half a minute; a trace of check needs hundreds."""
+"""The most steps that the search takes, in plain Python: about half a minute; a trace of check needs hundreds."""
 
 
 @dataclass(frozen=True)
 class Slice:
     """The sliced trace, the removed steps, and those of them that lie outside the causal cone.
 
-    Steps are counted from 1, as in the trace. `is_minimal`: every single step and every pair of steps was tried, and
-    none can be removed.
+    Steps are counted from 1, as in the trace. `is_minimal` says that every single step and every pair of steps was
+    tried, and none can be removed.
     """
 
     trace: Trace
@@ -52,7 +52,7 @@ class Slice:
 
 
 def slice_of(trace: Trace, command: str) -> Slice:
-    """The slice of a trace, which `command` reproduces. Raises UsageError if the trace cannot be sliced."""
+    """Return the slice of a trace; `command` reproduces the slice. Raises UsageError if the trace cannot be sliced."""
     prop = trace.prop
     if prop is None or prop is IN_RANGE or trace.verdict not in SLICED:
         raise UsageError(_not_sliced(trace))
@@ -70,21 +70,21 @@ def slice_of(trace: Trace, command: str) -> Slice:
 
 
 def command_of(trace: Trace, path: Path, model: Path | None) -> str:
-    """The commands that reproduce the slice: the search that found the trace, and the slicing of its file."""
+    """Return the shell command for the slice: the search that found the trace, then the slicing of its file."""
     words = ["trace", "slice", str(path), *(["--model", str(model)] if model is not None else [])]
     command = " && ".join([trace.command, shlex.join(words)] if trace.command else [shlex.join(words)])
     if len(command) > MOST_TEXT or not command.isprintable():
-        raise UsageError(f"{str(path)!a} cannot stand in a command that reproduces the slice; rename the file")
+        raise UsageError(f"{str(path)!a} cannot be part of the command that reproduces the slice; rename the file")
     return command
 
 
 def _not_sliced(trace: Trace) -> str:
     if trace.property_name == IN_RANGE.name:
-        return f"{IN_RANGE.name} has no expression, so no cause can be kept; give a trace of a declared property"
+        return f"{IN_RANGE.name} has no expression, so its cause is unknown; give a trace of a declared property"
     if trace.prop is None or trace.verdict is None:
-        return "a behaviour, of which no property is said to fail; give a trace that is VIOLATED, PERMITTED or REACHED"
+        return "a behaviour without a failing property; give a trace that is VIOLATED, PERMITTED or REACHED"
     return (
-        f"{trace.prop.name} {trace.verdict}: that is no failure that a history leads to;"
+        f"{trace.prop.name} {trace.verdict}: this verdict does not result from the steps;"
         " give a trace that is VIOLATED, PERMITTED or REACHED"
     )
 
@@ -123,7 +123,7 @@ class _RecordedState(State):
 
 
 def causal_cone(trace: Trace) -> tuple[int, ...]:
-    """The positions of the steps in the causal cone of the outcome."""
+    """Return the positions of the steps in the causal cone of the outcome."""
     needed = _cells_of_outcome(trace)
     found = []
     for position in reversed(range(trace.length)):
@@ -138,7 +138,7 @@ def causal_cone(trace: Trace) -> tuple[int, ...]:
 
 
 def _cells_of_outcome(trace: Trace) -> set[int]:
-    """The cells of the last state that the property reads, also to decide whether a failure is permitted."""
+    """The cells of the last state that decide the property, and whether its failure is permitted."""
     prop, instance = trace.prop, trace.instance
     assert prop is not None
     after = _RecordedState(instance, trace.states[-1])
@@ -158,7 +158,7 @@ def _cells_of_outcome(trace: Trace) -> set[int]:
 
 
 def _effects(trace: Trace, position: int) -> tuple[set[int], set[int]]:
-    """The cells that a step reads before it writes them, guards included, and the cells that it writes."""
+    """The cells that a step, or one of its guards, reads before writing them, and the cells that the step writes."""
     instance, step = trace.instance, trace.steps[position]
     function = instance.function(step.action_index)
     assert function is not None
@@ -168,11 +168,11 @@ def _effects(trace: Trace, position: int) -> tuple[set[int], set[int]]:
     return state.noted.read, state.noted.written
 
 
-# ------------------------------------------------------------------------------------------------------------ attempts
+# ------------------------------------------------------------------------------------------------------------- attempts
 
 
 class _StepRemoval:
-    """Tries traces that consist of some of the steps of a trace, in their order."""
+    """Tries shorter traces that consist of some of the steps of a trace, in their order."""
 
     def __init__(self, trace: Trace, prop: Property) -> None:
         self.trace = trace
@@ -217,7 +217,7 @@ class _StepRemoval:
         return kept
 
     def attempt(self, kept: Sequence[int]) -> tuple[int, ...] | None:
-        """These steps up to the failure if they are possible and end as the trace does; otherwise None."""
+        """Return these steps up to the failure if they are possible and end as the trace does; None otherwise."""
         instance = self.trace.instance
         states = [self.trace.states[0]]
         steps: list[Step] = []
@@ -228,7 +228,7 @@ class _StepRemoval:
             self.taken += 1
             try:
                 after = run.take(instance, states[-1], step)
-            except ModelError:  # a path on which the model leaves its declaration shows nothing
+            except ModelError:  # a path with an error does not show the failure
                 return None
             if after is None:
                 return None
@@ -239,8 +239,8 @@ class _StepRemoval:
 
 
 def _cause(trace: Trace) -> object:
-    """Why a trace fails, without numbers and names of brokers or records: the deciding expressions, and the actions
-    that lost the record.
+    """The cause of a failure, without numbers and names of brokers or records: the deciding expressions, and the
+    actions that lost the record.
 
     Traces with the same cause can be about different records, because records are numbered by the order of sending.
     """

@@ -1,4 +1,4 @@
-"""Answers questions about a trace of Kafka's model: when did something become true, and where does an entry come from?
+"""Dates and origins in a trace of Kafka's model: when a predicate became true, and where an entry comes from.
 
 In:  a trace.
 Out: step numbers, and text about them.
@@ -15,14 +15,14 @@ from isrcheck.traces.format.trace import Trace
 
 
 class Timeline:
-    """A trace, and its states under the names of the model."""
+    """A trace whose states give access to the fields of the model by name."""
 
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
 
     @cached_property
     def states(self) -> list[State]:
-        """State 0 is the initial state; state n is the state after step n."""
+        """The states: number 0 is the initial state, and number n is the state after step n."""
         return [State(self.trace.instance, cells) for cells in self.trace.states]
 
     @property
@@ -31,29 +31,29 @@ class Timeline:
         return self.states[-1]
 
     def first(self, is_true: Callable[[State], bool]) -> int:
-        """The number of the first state that satisfies a predicate; one has to exist."""
+        """Return the number of the first state that satisfies a predicate; there has to be one."""
         return next(position for position, s in enumerate(self.states) if is_true(s))
 
     def last_change(self, is_true: Callable[[State], bool], to: bool = True, until: int | None = None) -> int | None:
-        """The last step, up to `until` if given, after which the predicate became `to`; None if no step changed it."""
+        """Return the last step, up to `until`, after which the predicate became `to`; None if there is none."""
         truths = [is_true(s) for s in self.states[: None if until is None else until + 1]]
         changes = [i for i in range(1, len(truths)) if truths[i] is to and truths[i - 1] is not to]
         return changes[-1] if changes else None
 
     def when(self, position: int | None, word: str = "at") -> str:
-        """A step as part of a sentence; 0 and None mean that it was so from the start."""
+        """Return a step as part of a sentence; 0 and None mean `from the start`."""
         if not position:
             return "from the start"
         return f"{word} step {position} by {self.trace.instance.spell_step(self.trace.steps[position - 1])}"
 
-    # ----------------------------------------------------------------------------------------------------- entries
+    # ---------------------------------------------------------------------------------------------------------- entries
 
     def entry(self, r: int, offset: int) -> str:
-        """An entry of a log in the last state, printed as in the lanes."""
+        """Return an entry of a log in the last state, in the notation of the lanes."""
         return spell_entry(self.last, self.last.log_record[r][offset], self.last.log_epoch[r][offset])
 
     def origin(self, r: int, offset: int) -> str:
-        """Where an entry of the final log comes from: when it was sent, appended by a leader, and copied."""
+        """Return the origin of an entry in the last state: when it was sent, appended by a leader, and copied."""
         record, epoch = self.last.log_record[r][offset], self.last.log_epoch[r][offset]
         appended = self.appended(offset, record, epoch)
         copied = self.last_change(lambda s: (s.log_record[r][offset], s.log_epoch[r][offset]) == (record, epoch))
@@ -63,7 +63,7 @@ class Timeline:
         return told
 
     def sending(self, record: int, appended: int | None) -> str:
-        """When an entry was appended, and when it was first sent if that was earlier."""
+        """Return when an entry was appended, and when it was first sent if that was earlier."""
         told = "there from the start" if appended is None else f"appended {self.when(appended)}"
         if record < self.last.records:
             sent = self.first(lambda s: bool(s.next_record > record))
@@ -72,7 +72,7 @@ class Timeline:
         return told
 
     def appended(self, offset: int, record: int, epoch: int) -> int | None:
-        """The last step in which a leader appended this entry at this offset, or None."""
+        """Return the last step in which a leader appended this entry at this offset, or None."""
         entry = (record, epoch)
         for position in range(len(self.states) - 1, 0, -1):
             before, after = self.states[position - 1], self.states[position]

@@ -1,4 +1,4 @@
-"""The trace format and the certification of traces: every step is run again in plain Python before a trace is trusted.
+"""The trace format and the certification of traces: plain Python takes every step again before a trace is trusted.
 
 In:  an instance of a model and steps, or a file.
 Out: a certified `Trace`, its file, and the reason why its property is false.

@@ -1,7 +1,7 @@
-"""Certifies a trace: runs every step again in plain Python, with models/run.py alone.
+"""Certifies a trace: takes every step again in plain Python, with models/run.py alone.
 
-In:  a Trace from anywhere; or the path that an engine found.
-Out: nothing, or a UsageError that says which step is wrong and how; `from_steps`: a certified Trace.
+In:  a Trace from any source; or the path that an engine found.
+Out: nothing, or a UsageError that names the wrong step and the difference; `from_steps`: a certified Trace.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ CURE = "the file was edited or damaged; write it again with the command that it 
 
 
 class NotCertifiedError(AssertionError):
-    """An engine found a path that the reference does not confirm. This is an internal error, never the user's."""
+    """The reference semantics does not confirm a path that an engine found: an internal error, never the user's."""
 
 
 def certify(trace: Trace) -> None:
@@ -57,18 +57,18 @@ def certify(trace: Trace) -> None:
 
 
 def _certify_error(trace: Trace) -> None:
-    """The model has to leave its declaration at the end of the trace, and with the same error nowhere earlier."""
+    """Check that the error occurs at the end of the trace, and at no earlier position. Raises UsageError."""
     if trace.prop is not IN_RANGE or trace.verdict != VIOLATED:
         raise UsageError(
-            f"a step or a property errs at its end, but the trace does not say {IN_RANGE.name} {VIOLATED}; {CURE}"
+            f"a step or a property errs at its end, but its verdict is not {IN_RANGE.name} {VIOLATED}; {CURE}"
         )
     if trace.error is None:
         where = trace.spell_position(trace.length)
-        raise UsageError(f"{IN_RANGE.name} is not broken at {where}, the trace says {VIOLATED}; {CURE}")
+        raise UsageError(f"{IN_RANGE.name} is not broken at {where}, but the trace says {VIOLATED}; {CURE}")
 
 
 def _certify_values(trace: Trace) -> None:
-    """Every cell of state 0 has to lie in its range; the steps keep all later states in range."""
+    """Raise UsageError if a cell of state 0 is outside its range; the steps keep all later states in range."""
     for place in trace.instance.layouts.values():
         for cell in range(place.offset, place.offset + place.count):
             value = trace.states[0][cell]
@@ -84,24 +84,26 @@ def _certify_step(instance: Instance, position: int, before: Cells, step: Step, 
     if found is None:
         raise UsageError(f"{label} is not enabled: {false_guard(instance, before, step)}; {CURE}")
     if found != after:
-        raise UsageError(f"{label} leads elsewhere: {_difference(instance, found, after)}; {CURE}")
+        raise UsageError(f"{label} leads to another state: {_difference(instance, found, after)}; {CURE}")
 
 
 def _certify_number(instance: Instance, position: int, step: Step) -> None:
     if not 0 <= step.number < instance.first_steps[-1] or instance.step(step.number) != step:
-        raise UsageError(f"step {position}: {step.action} with {list(step.ordinals)} is no step of the model; {CURE}")
+        raise UsageError(
+            f"step {position}: {step.action} with {list(step.ordinals)} is not a step of the model; {CURE}"
+        )
 
 
 def _difference(instance: Instance, expected: Cells, found: Cells) -> str:
-    """The first cell in which two states differ."""
+    """The first cell in which two states differ, with both values."""
     position = next(i for i, (one, other) in enumerate(zip(expected, found, strict=True)) if one != other)
     name = spell_cell(instance, position)
     should, does = (spell_cell_value(instance, position, cells[position]) for cells in (expected, found))
-    return f"{name} is {should}, the trace says {does}"
+    return f"{name} is {should}, but the trace says {does}"
 
 
 def _nearest_difference(instance: Instance, found: Cells) -> str:
-    """Why a state is not initial: the first difference from the most similar initial state."""
+    """The reason why a state is not initial: its first difference from the most similar initial state."""
 
     def differences(initial: Cells) -> int:
         return sum(one != other for one, other in zip(initial, found, strict=True))
@@ -122,33 +124,32 @@ def _certify_verdict(trace: Trace) -> None:
     if trace.verdict == NOT_INDUCTIVE:
         judge(trace.instance, prop, trace.states, trace.steps, trace.length)
         if prop.kind is Kind.SOMETIMES or trace.length == 0 or found[-1] is None or any(found[:-1]):
-            raise UsageError(f"{prop.name} is not what the last step, and only that one, breaks; {CURE}")
+            raise UsageError(f"{prop.name} is not broken by the last step alone; {CURE}")
         return
     if trace.verdict == HOLDS:
         if prop.kind is Kind.SOMETIMES:
-            raise UsageError(f"{prop.name} speaks of what is reached, the trace says {HOLDS}; {CURE}")
+            raise UsageError(f"{prop.name} is about what is reached, but the trace says {HOLDS}; {CURE}")
         for position, verdict in enumerate(found):
             if verdict is not None:
                 where = trace.spell_position(position)
-                raise UsageError(f"{prop.name} is {verdict} at {where}, the trace says {HOLDS}; {CURE}")
+                raise UsageError(f"{prop.name} is {verdict} at {where}, but the trace says {HOLDS}; {CURE}")
         return
     if found[-1] != trace.verdict:
         says = found[-1] or ("not reached" if prop.kind is Kind.SOMETIMES else "not broken")
         where = trace.spell_position(trace.length)
-        raise UsageError(f"{prop.name} is {says} at {where}, the trace says {trace.verdict}; {CURE}")
+        raise UsageError(f"{prop.name} is {says} at {where}, but the trace says {trace.verdict}; {CURE}")
     first = found.index(trace.verdict)
     if first != trace.length:
         raise UsageError(
             f"{prop.name} is {trace.verdict} already at {trace.spell_position(first)},"
-            f" the trace goes on to step {trace.length}; {CURE}"
+            f" but the trace goes on to step {trace.length}; {CURE}"
         )
 
 
 def judgements(instance: Instance, prop: Property, states: Sequence[Cells], steps: Sequence[Step]) -> list[str | None]:
-    """The verdict on the property at each position: VIOLATED, PERMITTED, REACHED, or None.
+    """Return the verdict on the property at each position: VIOLATED, PERMITTED, REACHED, or None.
 
-    A property of transitions is judged at the end of each transition. Where it cannot be evaluated, the verdict is
-    None.
+    A property of transitions is judged at the end of each transition. If it cannot be evaluated, the verdict is None.
     """
     found: list[str | None] = []
     for position in range(len(states)):
@@ -162,7 +163,7 @@ def judgements(instance: Instance, prop: Property, states: Sequence[Cells], step
 def judge(
     instance: Instance, prop: Property, states: Sequence[Cells], steps: Sequence[Step], position: int
 ) -> str | None:
-    """The verdict on the property at one position. Raises ModelError if it cannot be evaluated there."""
+    """Return the verdict on the property at one position. Raises ModelError if it cannot be evaluated there."""
     if not prop.of_steps:
         is_true = run.holds(instance, prop, states[position])
     elif position == 0:
@@ -184,9 +185,9 @@ def from_steps(
     command: str,
     verdict: str | None = None,
 ) -> Trace:
-    """The certified trace of a path that an engine found. Raises NotCertifiedError if the reference disagrees.
+    """Return the certified trace of a path that an engine found. Raises NotCertifiedError if the reference disagrees.
 
-    Without `verdict` the trace has to end where the property is VIOLATED, PERMITTED or REACHED for the first time; with
+    Without `verdict` the trace has to end when the property is VIOLATED, PERMITTED or REACHED for the first time; with
     `verdict` it has to end with exactly that verdict. A path that violates `in_range` may end in a step that errs.
     """
     if property_name == IN_RANGE.name:
@@ -200,7 +201,7 @@ def from_steps(
         raise
     except (UsageError, IndexError) as error:
         raise NotCertifiedError(
-            f"the reference does not confirm what was found: {error} (reproduce: {command})"
+            f"the reference does not confirm the path that was found: {error} (reproduce: {command})"
         ) from error
 
 
@@ -209,16 +210,16 @@ def _certified(trace: Trace) -> Trace:
         certify(trace)
     except UsageError as error:
         raise NotCertifiedError(
-            f"the reference does not confirm what was found: {error} (reproduce: {trace.command})"
+            f"the reference does not confirm the path that was found: {error} (reproduce: {trace.command})"
         ) from error
     return trace
 
 
 def from_any_state(instance: Instance, before: Cells, step: Step, property_name: str, command: str) -> Trace:
-    """The certified trace of one step that violates a property, from a state that need not be reachable.
+    """Return the certified trace of one step that violates a property, from a state that need not be reachable.
 
-    Raises ModelError if the step, or the evaluation of the property after it, leaves the declaration; NotCertifiedError
-    if the reference disagrees with the engine.
+    Raises ModelError if the step, or the evaluation of the property after it, errs, and NotCertifiedError if the
+    reference semantics disagrees with the engine.
     """
     try:
         after = run.take(instance, before, step)
@@ -230,7 +231,7 @@ def from_any_state(instance: Instance, before: Cells, step: Step, property_name:
         raise
     except (UsageError, IndexError) as error:
         raise NotCertifiedError(
-            f"the reference does not confirm what was found: {error} (reproduce: {command})"
+            f"the reference does not confirm the path that was found: {error} (reproduce: {command})"
         ) from error
     return trace
 
@@ -243,10 +244,10 @@ def behaviour(
     command: str,
     verdict: str | None = None,
 ) -> Trace:
-    """The certified trace of steps that a person wrote. Raises UsageError if they are not possible."""
+    """Return the certified trace of steps that a user chose. Raises UsageError if the steps are not possible."""
     starts = instance.initial_states
     if not 0 <= initial_index < len(starts):
-        raise UsageError(f"there is no initial state {initial_index}; they are 0..{len(starts) - 1}")
+        raise UsageError(f"there is no initial state {initial_index}; the initial states are 0..{len(starts) - 1}")
     states = [starts[initial_index]]
     for position, step in enumerate(steps, 1):
         after = run.take(instance, states[-1], step)

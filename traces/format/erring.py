@@ -1,7 +1,7 @@
 """Explains violations of the implicit property `in_range`, by the reference semantics.
 
-In:  a path: an initial state and steps. Its last step may be one that the model cannot take because it leaves the
-     declaration, or a property may not be evaluable in its last state or transition.
+In:  a path: an initial state and steps. The path may end in an error: a step that writes a value or uses an index out
+     of range, or a property whose evaluation in the last state or transition does so.
 Out: an `Error`: the step or the property that errs, and the message of models/run.py.
 """
 
@@ -20,12 +20,12 @@ from isrcheck.models.run import Cells
 
 
 class NoErrorError(AssertionError):
-    """An engine reports that the model leaves its declaration, and the reference finds no error."""
+    """An engine reports an error of the model, but the reference semantics finds none."""
 
 
 @dataclass(frozen=True)
 class Error:
-    """What leaves the declaration: the step after the last state, or otherwise a property that is evaluated there."""
+    """The source of an error: the step after the last state, or otherwise the property that cannot be evaluated."""
 
     step: Step | None
     property_name: str | None
@@ -42,7 +42,7 @@ class Path:
 
 
 def path_of(instance: Instance, initial: int, numbers: Sequence[int]) -> Path:
-    """A path, run by the reference. Raises NoErrorError if a step before the last is not possible."""
+    """Return a path, computed by the reference. Raises NoErrorError if a step before the last is not possible."""
     states, steps = [instance.initial_states[initial]], [instance.step(number) for number in numbers]
     for position, step in enumerate(steps, 1):
         try:
@@ -58,18 +58,18 @@ def path_of(instance: Instance, initial: int, numbers: Sequence[int]) -> Path:
 
 
 def error_of(instance: Instance, initial: int, numbers: Sequence[int]) -> Error:
-    """The error at the end of a path. Raises NoErrorError if there is none."""
+    """Return the error at the end of a path. Raises NoErrorError if there is none."""
     path = path_of(instance, initial, numbers)
     found = error_at_end(instance, path.states, path.steps, path.erring)
     if found is None:
-        raise NoErrorError("the engine reports that the model leaves its declaration, but the reference finds no error")
+        raise NoErrorError("the engine reports a value or an index out of range, but the reference finds no error")
     return found
 
 
 def error_at_end(
     instance: Instance, states: Sequence[Cells], steps: Sequence[Step], erring: Step | None
 ) -> Error | None:
-    """The error that occurs at the end of a path and nowhere before: in the erring step, or otherwise in a property."""
+    """Return the error at the end of a path, in the erring step or otherwise in a property, if it occurs only there."""
     if erring is None:
         return next(errors_in_properties(instance, states, steps), None)
     message = error_in_step(instance, states[-1], erring)
@@ -77,7 +77,7 @@ def error_at_end(
 
 
 def without_folders(instance: Instance, message: str) -> str:
-    """An error message of the reference with file names in place of paths."""
+    """Return an error message of the reference with file names in place of paths."""
     for source in map(escaped, instance.model.sources):
         if message.startswith(f"{source}:"):
             return f"{PurePath(source).name}{message[len(source) :]}"
@@ -85,7 +85,7 @@ def without_folders(instance: Instance, message: str) -> str:
 
 
 def error_in_step(instance: Instance, cells: Cells, step: Step) -> str | None:
-    """The error that occurs when a step is taken, or None."""
+    """Return the error that occurs when a step is taken, or None."""
     try:
         run.take(instance, cells, step)
     except ModelError as error:
@@ -94,7 +94,7 @@ def error_in_step(instance: Instance, cells: Cells, step: Step) -> str | None:
 
 
 def possible_steps(instance: Instance, cells: Cells) -> Iterator[tuple[Step, Cells]]:
-    """Every enabled step with its successor state, in order; steps that err have no successor."""
+    """Return every enabled step with its successor state, in order; steps that err have no successor."""
     for step in instance.steps:
         try:
             after = run.take(instance, cells, step)
@@ -105,7 +105,7 @@ def possible_steps(instance: Instance, cells: Cells) -> Iterator[tuple[Step, Cel
 
 
 def errors_in_properties(instance: Instance, states: Sequence[Cells], steps: Sequence[Step]) -> Iterator[Error]:
-    """The properties that cannot be evaluated at the end of a path, but can be evaluated at every earlier position.
+    """Return the properties that cannot be evaluated at the end of a path, but could at every earlier position.
 
     Properties of transitions come first, as in a search.
     """
@@ -119,7 +119,7 @@ def errors_in_properties(instance: Instance, states: Sequence[Cells], steps: Seq
 def error_in(
     instance: Instance, prop: Property, states: Sequence[Cells], steps: Sequence[Step], position: int
 ) -> str | None:
-    """The error that occurs when a property is evaluated in a state or on the step that led there; or None."""
+    """Return the error that occurs when a property is evaluated in a state or on the step to the state; or None."""
     try:
         if not prop.of_steps:
             truth = run.holds(instance, prop, states[position])

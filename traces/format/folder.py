@@ -1,4 +1,4 @@
-"""Trace files: their names, how they are written without overwriting anything, and how they are read.
+"""Trace files: their names, writing them without overwriting anything, and reading them.
 
 In:  a Trace and a folder; or the path of a file.
 Out: the path of the trace file; or a certified Trace. Every failure is one UsageError.
@@ -28,7 +28,7 @@ MOST_BYTES = 16 << 20
 
 
 def write(trace: Trace, folder: Path = DEFAULT) -> Path:
-    """Write a trace into a folder. Identical content is written once, and no file is ever overwritten.
+    """Write a trace into a folder, and return its path. Identical content is written once; no file is ever overwritten.
 
     Raises UsageError if the folder cannot be written to, and NotCertifiedError if the trace cannot be certified.
     """
@@ -77,7 +77,7 @@ def _publish(draft: Path, stem: Path, content: bytes) -> Path:
 
 
 def _point_latest_to(path: Path) -> None:
-    """Point the link `latest` at this trace, if the file system supports links and no other file has that name."""
+    """Point the link `latest` at this trace, unless the file system has no links or another file has that name."""
     link = path.parent / LATEST
     draft = draft_in(path.parent)
     if link.exists() and not link.is_symlink():
@@ -88,7 +88,7 @@ def _point_latest_to(path: Path) -> None:
 
 
 def read(path: Path, model: Model | None = None) -> Trace:
-    """The certified trace in a file. `model` is the model that the user gave for it. Raises UsageError."""
+    """Read and certify the trace in a file; `model` is the user's own model, if given. Raises UsageError."""
     try:
         document = itf.parse_document(read_text(path))
         trace = itf.read_trace(document, model)
@@ -100,7 +100,7 @@ def read(path: Path, model: Model | None = None) -> Trace:
 
 
 def read_header(path: Path) -> tuple[itf.Header, int]:
-    """The header of a file, unchecked, and its number of steps. Raises UsageError."""
+    """Read the header of a file, unchecked, and its number of steps. Raises UsageError."""
     try:
         document = itf.parse_document(read_text(path))
         header = itf.read_header(document)
@@ -110,9 +110,8 @@ def read_header(path: Path) -> tuple[itf.Header, int]:
 
 
 def changed(header: itf.Header) -> list[str]:
-    """The entries of the configuration that differ from the model's defaults; all entries for a user's own model, which
-    is not loaded for this.
-    """
+    """The configuration entries that differ from the model's defaults; all entries for a user's own model, which is not
+    loaded here."""
     usual: dict[str, str] = {}
     if header.file is None:
         with contextlib.suppress(UsageError):
@@ -122,7 +121,7 @@ def changed(header: itf.Header) -> list[str]:
 
 
 def read_text(path: Path) -> str:
-    """The text of a file with any content. Raises UsageError whose message does not contain the path."""
+    """Return the text of a file with any content. Raises UsageError, whose message does not contain the path."""
     try:
         status = path.stat()
         if stat.S_ISDIR(status.st_mode):
@@ -139,7 +138,7 @@ def read_text(path: Path) -> str:
 
 
 def files(folder: Path) -> list[Path]:
-    """The trace files of a folder, sorted by name. Raises UsageError."""
+    """Return the trace files of a folder, sorted by name. Raises UsageError."""
     if not folder.is_dir():
         raise UsageError(f"{folder}: no such folder; check writes traces to ./{DEFAULT}, or to --out DIR")
     try:

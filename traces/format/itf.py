@@ -63,15 +63,15 @@ class Header:
 
     @property
     def has_erring_step(self) -> bool:
-        """Whether the trace ends with a step in which the model leaves its declaration."""
+        """Whether the trace ends with a step that errs and so has no successor."""
         return self.error is not None and self.error.get("step") is not None
 
 
-# ---------------------------------------------------------------------------------------------------------- writing
+# -------------------------------------------------------------------------------------------------------------- writing
 
 
 def to_text(trace: Trace) -> str:
-    """The text of a trace file, one state per line."""
+    """Return the text of a trace file, one state per line."""
     head = json.dumps(_head(trace), indent=1, ensure_ascii=False).removesuffix("\n}")
     states = (json.dumps(_state(trace, position), ensure_ascii=False) for position in range(len(trace.states)))
     return head + ',\n "states": [\n  ' + ",\n  ".join(states) + "\n ]\n}\n"
@@ -110,7 +110,7 @@ def _head(trace: Trace) -> dict[str, Any]:
 
 
 def _error(trace: Trace) -> dict[str, Any]:
-    """The error at the end of the trace. It is not a state, so other viewers can ignore it."""
+    """The error at the end of the trace, in a form that is not a state, so that other viewers can ignore it."""
     if trace.error is None:
         return {}
     step = None if trace.erring is None else _step(trace.instance, trace.erring)
@@ -135,7 +135,7 @@ def _number(value: int) -> dict[str, str]:
 
 
 def _value(instance: Instance, layout: FieldLayout, cells: Cells, index: tuple[int, ...] = ()) -> Any:
-    """A field, or its part at `index`, as ITF."""
+    """A field, or its element at `index`, as ITF."""
     if len(index) < len(layout.sizes):
         return [_value(instance, layout, cells, (*index, one)) for one in range(layout.sizes[len(index)])]
     offset = 0
@@ -152,7 +152,7 @@ def _cell(instance: Instance, layout: FieldLayout, value: int) -> Any:
 
 
 def _pick(argument: ArgumentRange, ordinal: int) -> Any:
-    """An argument of a step: an element, or a set of them."""
+    """An argument of a step as ITF: an element, or a set of elements."""
     if not argument.is_subset:
         return _element(argument, ordinal)
     return {"#set": [_element(argument, element) for element in range(argument.elements) if ordinal >> element & 1]}
@@ -165,23 +165,23 @@ def _element(argument: ArgumentRange, element: int) -> Any:
 
 
 def spell_configuration(instance: Instance) -> dict[str, str]:
-    """The configuration as it is typed, in the order of its declaration."""
+    """Return the configuration as the command line spells it, in the order of its declaration."""
     return {name: spell(instance.model.entries[name], value) for name, value in instance.configuration.items()}
 
 
 def configuration_digest(instance: Instance) -> str:
-    """Eight hexadecimal digits that identify a configuration together with its swapped actions."""
+    """Return eight hexadecimal digits that identify a configuration together with its swapped actions."""
     content = json.dumps([spell_configuration(instance), sorted(instance.swaps.items())])
     return hashlib.sha256(content.encode()).hexdigest()[:8]
 
 
 def label(instance: Instance) -> str:
-    """The name of a model and its protocol, as it is typed."""
+    """Return the name of a model and its protocol, as the command line spells it."""
     return "/".join(part for part in (instance.model.name, instance.protocol.name) if part)
 
 
 def is_built_in(model: Model) -> bool:
-    """Whether a model belongs to the project and can be found by its name."""
+    """Whether a model is built in, so that it can be found by its name."""
     try:
         return registry.load(model.name)[0].path == model.path
     except UsageError:
@@ -189,19 +189,18 @@ def is_built_in(model: Model) -> bool:
 
 
 def spell_path(model: Model) -> str:
-    """The path of a model: relative to the project for its own models, relative to the current folder for files inside
-    it.
-    """
+    """Return the path of a model: relative to the project for built-in models, relative to the current folder for files
+    inside it."""
     path = Path(model.path).resolve()
     root = Path(models.__file__).resolve().parent.parent if is_built_in(model) else Path.cwd()
     return path.relative_to(root).as_posix() if path.is_relative_to(root) else str(path)
 
 
-# ---------------------------------------------------------------------------------------------------------- reading
+# -------------------------------------------------------------------------------------------------------------- reading
 
 
 def parse_document(text: str) -> dict[str, Any]:
-    """The JSON document of a trace file. Raises UsageError if it is not one of ours."""
+    """Parse the JSON document of a trace file. Raises UsageError if isrcheck did not write it."""
     try:
         document = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -215,7 +214,7 @@ def parse_document(text: str) -> dict[str, Any]:
 
 
 def read_header(document: Mapping[str, Any]) -> Header:
-    """The header of a document. Raises UsageError."""
+    """Read the header of a document. Raises UsageError."""
     meta = document["#meta"]["isrcheck"]
     property_name, verdict, file = (_text(meta, key, optional=True) for key in ("property", "verdict", "model-file"))
     if verdict is not None and verdict not in VERDICTS:
@@ -236,7 +235,7 @@ def read_header(document: Mapping[str, Any]) -> Header:
 
 
 def _read_error(error: object) -> Mapping[str, Any] | None:
-    """The error that a file ends with: a message, and the erring step unless a property errs."""
+    """Read the error at the end of a file: a message, and the erring step unless a property errs."""
     if error is None:
         return None
     if not isinstance(error, dict) or set(error) != {"step", "message"}:
@@ -255,7 +254,7 @@ def _text(meta: Mapping[str, Any], key: str, optional: bool = False) -> str | No
 
 
 def _checked(value: object, what: str) -> str:
-    """Text that is safe to print: a file must not control the terminal."""
+    """Return text that is safe to print, so that no file controls the terminal. Raises UsageError for other text."""
     if not isinstance(value, str) or len(value) > MOST_TEXT or not value.isprintable():
         raise UsageError(f"its {what} is missing or not a line of text; write the trace again")
     return value
@@ -269,7 +268,7 @@ def _texts(meta: Mapping[str, Any], key: str) -> dict[str, str]:
 
 
 def model_of(header: Header, given: Model | None) -> Model:
-    """The model of a file: the one that the user gave, or a built-in one. Raises UsageError."""
+    """Return the model of a file: the one that the user gave, or a built-in one. Raises UsageError."""
     if given is None and header.file is not None:
         raise UsageError(
             f"its model is the file {header.file}, which is not loaded automatically;"
@@ -278,7 +277,7 @@ def model_of(header: Header, given: Model | None) -> Model:
     model = given or registry.load(header.model)[0]
     if model.name != header.model:
         cure = "leave --model out" if header.file is None else f"give it: --model {shlex.quote(header.file)}"
-        raise UsageError(f"a trace of the model {header.model}, and --model names {model.name}; {cure}")
+        raise UsageError(f"a trace of the model {header.model}, but --model names {model.name}; {cure}")
     if model.digest != header.digest:
         raise UsageError(
             f"written with another version of model {header.model} (digest {header.digest[:8]},"
@@ -288,7 +287,7 @@ def model_of(header: Header, given: Model | None) -> Model:
 
 
 def read_trace(document: Mapping[str, Any], given: Model | None = None) -> Trace:
-    """The trace in a document. Raises UsageError."""
+    """Read the trace in a document. Raises UsageError."""
     header = read_header(document)
     instance = _instance(header, model_of(header, given))
     names = document.get("vars")
@@ -312,7 +311,7 @@ def read_trace(document: Mapping[str, Any], given: Model | None = None) -> Trace
     command = reproduction(header.command, instance, header.file, *about, length)
     trace = Trace(instance, tuple(states), tuple(steps), *about, command, erring)
     if header.error is None and trace.property_name == IN_RANGE.name:
-        raise UsageError("it does not say what leaves the declaration; write the trace again")
+        raise UsageError("it does not name the step or the property that errs; write the trace again")
     return trace
 
 
@@ -332,7 +331,7 @@ def require_same_error(document: Mapping[str, Any], trace: Trace) -> None:
     told = document["#meta"]["isrcheck"].get("error")
     found = _error(trace).get("error")
     if told != found:
-        raise UsageError(f"its error is {_shown(told)}, the model says {_shown(found)}; write the trace again")
+        raise UsageError(f"its error is {_shown(told)}, but the model's is {_shown(found)}; write the trace again")
 
 
 def _require_initial(state: Mapping[str, Any]) -> None:
@@ -341,7 +340,7 @@ def _require_initial(state: Mapping[str, Any]) -> None:
 
 
 def _instance(header: Header, model: Model) -> Instance:
-    """The model under the configuration of the file, which has to name every entry."""
+    """The model under the configuration of the file, which has to name every entry. Raises UsageError."""
     differing = set(model.entries) ^ set(header.configuration)
     if differing:
         raise UsageError(f"its configuration and its model differ in {', '.join(sorted(differing))}; write it again")
@@ -362,7 +361,7 @@ def _read_state(instance: Instance, state: object, position: int) -> Cells:
         raise UsageError(f'its "#meta" is not {{"index": {position}}}: states are missing, or out of order')
     unknown = set(state) - set(instance.layouts) - {"#meta", ACTION, PICKS}
     if unknown:
-        raise UsageError(f"{_shown(min(unknown))} is no field of the model")
+        raise UsageError(f"{_shown(min(unknown))} is not a field of the model")
     cells: list[int] = []
     for layout in instance.layouts.values():
         if layout.name not in state:
@@ -378,7 +377,7 @@ def _read_value(
         cells.append(_read_cell(instance, layout, value))
         return
     if not isinstance(value, list) or len(value) != sizes[0]:
-        raise UsageError(f"{layout.name} has to hold {sizes[0]} values where it says {_shown(value)}")
+        raise UsageError(f"{layout.name} has to hold {sizes[0]} values, not {_shown(value)}")
     for one in value:
         _read_value(instance, layout, one, sizes[1:], cells)
 
@@ -392,7 +391,7 @@ def _read_cell(instance: Instance, layout: FieldLayout, value: object) -> int:
 
 
 def _is_same(value: object, expected: object) -> bool:
-    """Equality of JSON values, in which true is not 1."""
+    """Whether two JSON values are equal; true is not equal to 1."""
     return type(value) is type(expected) and value == expected
 
 
@@ -400,13 +399,13 @@ def _read_step(instance: Instance, state: Mapping[str, Any]) -> Step:
     action = _checked(state.get(ACTION), ACTION)
     index = next((index for index, one in enumerate(instance.model.actions) if one.name == action), None)
     if index is None:
-        # The model words the message, and proposes the nearest name.
+        # The model raises the error, which proposes the nearest name.
         return instance.step(instance.number(action[:80], ()))
     picks = state.get(PICKS)
     ranges = instance.argument_ranges[index]
     if not isinstance(picks, dict) or set(picks) != {one.parameter.name for one in ranges}:
         names = ", ".join(one.parameter.name for one in ranges) or "no arguments"
-        raise UsageError(f"{action} takes {names}, the trace says {_shown(picks)}")
+        raise UsageError(f"{action} takes {names}, but the trace says {_shown(picks)}")
     return instance.step(instance.number(action, [_read_pick(c, picks[c.parameter.name]) for c in ranges]))
 
 
@@ -415,7 +414,7 @@ def _read_pick(argument: ArgumentRange, value: object) -> int:
         return _read_element(argument, value)
     members = value.get("#set") if isinstance(value, dict) and len(value) == 1 else None
     if not isinstance(members, list):
-        raise UsageError(f"{argument.parameter.name} is a set, the trace says {_shown(value)}")
+        raise UsageError(f"{argument.parameter.name} is a set, but the trace says {_shown(value)}")
     return sum(1 << element for element in {_read_element(argument, member) for member in members})
 
 
@@ -427,5 +426,5 @@ def _read_element(argument: ArgumentRange, value: object) -> int:
 
 
 def _shown(value: object) -> str:
-    """A foreign value in a message: short, on one line."""
+    """Return a value from a file in a form for messages: short, on one line."""
     return textwrap.shorten(json.dumps(value), 60, placeholder="...")

@@ -16,13 +16,12 @@ from isrcheck.models.messages.errors import ModelError
 from isrcheck.models.run import Cells
 
 Judge = Callable[[list[Cells], list[Step]], bool]
-"""Whether states and the steps between them end in the same failure."""
+"""Decides whether states and the steps between them end in the same failure."""
 
 
 def needed_steps(instance: Instance, initial: Cells, steps: Sequence[Step], is_it: Judge) -> list[Step]:
-    """The steps that the failure needs. Steps are tried from last to first, so a step's consequences are tried before
-    it.
-    """
+    """Return the steps that the failure needs. Steps are tried from last to first, so a step's consequences are tried
+    before the step itself."""
     kept = list(steps)
     position = len(kept) - 1
     while position >= 0:
@@ -35,12 +34,12 @@ def needed_steps(instance: Instance, initial: Cells, steps: Sequence[Step], is_i
 
 
 def take_steps(instance: Instance, initial: Cells, steps: Sequence[Step]) -> tuple[list[Cells], list[Step]]:
-    """The states along a path, starting with the initial state, and the steps that could be taken."""
+    """Take the steps that are possible; return the states along the path, the initial one first, and these steps."""
     states, taken = [initial], []
     for step in steps:
         try:
             after = run.take(instance, states[-1], step)
-        except ModelError:  # a step that leaves the declaration has no successor
+        except ModelError:  # a step that errs has no successor
             after = None
         if after is not None:
             states.append(after)

@@ -1,7 +1,7 @@
-"""Writes files that the user names: completely or not at all, and never over an existing file unless asked to.
+"""Writes files that the user names: completely or not at all, and over an existing file only with `replace`.
 
 In:  a path, and content.
-Out: the file. Raises UsageError.
+Out: the file, or a UsageError.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from isrcheck.models.messages.errors import UsageError
 
 
 def put(path: Path, content: bytes, *, replace: bool = False) -> None:
-    """Write a file; with `replace`, overwrite an existing one."""
+    """Write a file; with `replace`, overwrite an existing file. Raises UsageError."""
     if path.is_dir():
         raise UsageError(f"{path}: a folder; name a file in it")
     if path.is_symlink() or (path.exists() and not path.is_file()):
@@ -37,20 +37,18 @@ def put(path: Path, content: bytes, *, replace: bool = False) -> None:
 
 
 DRAFT = ".draft-"
-"""The prefix of the name of a draft, which is renamed when it is complete."""
+"""The prefix of the names of drafts; a draft gets the file's own name when it is complete."""
 
 
 def draft_in(folder: Path) -> Path:
-    """A name for a draft that nobody else can have used for a file or a link, even in a folder that others can write
-    to.
-    """
+    """Return a path for a draft at which nobody else can have put a file or a link, even in a folder that others can
+    write to."""
     return folder / f"{DRAFT}{secrets.token_hex(8)}"
 
 
 def write_through(path: Path, content: bytes) -> None:
-    """Write a draft and flush it to the disk, so that it is complete before it is renamed. Existing files are not
-    overwritten and links are not followed: raises FileExistsError.
-    """
+    """Write a draft and flush it to the disk, so that it is complete before it is renamed. Links are not followed.
+    Raises FileExistsError instead of overwriting a file."""
     with path.open("xb") as file:
         file.write(content)
         file.flush()
@@ -58,7 +56,7 @@ def write_through(path: Path, content: bytes) -> None:
 
 
 def give_name(draft: Path, path: Path) -> None:
-    """Rename a file in one step. Raises FileExistsError if the name is taken."""
+    """Rename a file atomically. Raises FileExistsError if the name is taken."""
     try:
         os.link(draft, path)
     except FileExistsError:

@@ -1,8 +1,8 @@
 """Rechecks a recorded trace: is it still possible under the current version of its model?
 
-In:  a trace file, and the user's own model file if the trace is of one.
-Out: whether the model still allows the steps of the trace to end as the file says, and why. A UsageError if that cannot
-     be decided.
+In:  a trace file, and the user's own model file if the trace is not of a built-in model.
+Out: whether the steps of the trace are still possible and end in the recorded verdict, and why. A UsageError if that
+     cannot be decided.
 
 A file written with exactly the same model is certified. With any other version of the model, only the initial state and
 the steps of the file are used; its other states are ignored.
@@ -36,16 +36,13 @@ class Recheck:
 
 
 def recheck(path: Path, model_file: Path | None = None) -> Recheck:
-    """Take the steps of a trace again. The user's own model is loaded from `model_file`, which executes it. Raises
-    UsageError.
-    """
+    """Take the steps of a trace again, and return whether it is still possible. The user's own model is loaded from
+    `model_file`, which executes that file. Raises UsageError."""
     try:
         document = itf.parse_document(read_text(path))
         header = itf.read_header(document)
         if model_file is None and header.file is not None:
-            raise UsageError(
-                f"its model is the file {header.file}, which is not loaded because a file names it; give it"
-            )
+            raise UsageError(f"its model is the file {header.file}, which is not loaded automatically; give its path")
         model = registry.load(header.model)[0] if model_file is None else registry.load_file(model_file)
         is_same = header.digest == model.digest
         document["#meta"]["isrcheck"]["model-digest"] = model.digest
@@ -83,8 +80,8 @@ def _replayed(trace: Trace) -> Recheck:
 
 
 def _recheck_error(trace: Trace, states: Sequence[Cells]) -> Recheck:
-    """Whether the model still leaves its declaration at the end of the steps."""
+    """Whether the error still occurs at the end of the steps."""
     error = error_at_end(trace.instance, states, trace.steps, trace.erring)
     if error is None:
-        return Recheck(False, "its steps are possible, but the model no longer leaves its declaration after them")
+        return Recheck(False, "its steps are possible, but the error no longer occurs after them")
     return Recheck(True, f"the model allows it: {IN_RANGE.name} is {trace.verdict} after {trace.length} steps")

@@ -1,10 +1,10 @@
-"""Chooses the command that reproduces a trace and that is safe to show to a person who may copy it.
+"""Chooses a command that reproduces a trace and is safe to show to a user who may copy it.
 
-In:  the command in a trace file, which may come from anybody, and the configuration of the trace.
-Out: that command if it is one of ours, quoted for the shell; otherwise a search command built from the configuration.
+In:  the command in a trace file, which anybody may have written, and the configuration of the trace.
+Out: that command, quoted for the shell, if it is one of isrcheck's; otherwise a command made from the configuration.
 
-A command is one of ours if each of its programs is one of ours, its options only read, search or show, and it names no
-model file except that of the trace. The shell interprets nothing in it.
+A command is one of isrcheck's if all of its programs are, its options only read, search or show, and it names no model
+file except that of the trace. The shell interprets nothing in it.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ OPTIONS = frozenset(
     {"--bound", "--protocol", "--set", "--switch", "--swap", "--engine", "--prove", "--counterexamples", "--model"}
     | {"--walks", "--seed", "--steps", "--bug"}
 )
-"""Our options that affect which trace is found; none of them writes or executes a file that it names."""
+"""The options that affect which trace is found; none of them writes or executes a file."""
 
 
 def reproduction(
     command: str, instance: Instance, file: str | None, property_name: str | None, verdict: str | None, length: int
 ) -> str:
-    """The command of a trace file, or a safe replacement. `file` is the user's own model, if there is one."""
+    """Return the command of a trace file, or a safe replacement. `file` is the user's own model, if there is one."""
     options = OPTIONS | {entry.option for entry in instance.model.entries.values() if entry.option is not None}
     if not command or is_ours(command, options, file):
         return command
@@ -40,7 +40,7 @@ def reproduction(
 
 
 def is_ours(command: str, options: Collection[str], file: str | None) -> bool:
-    """Whether a command consists only of our programs with these options, and nothing else that a shell interprets."""
+    """Whether a command consists only of isrcheck's programs with these options, and the shell interprets nothing."""
     try:
         words = shlex.split(command)
     except ValueError:
@@ -66,6 +66,6 @@ def _is_ours(words: Sequence[str], options: Collection[str], file: str | None) -
 
 
 def _name_of(instance: Instance) -> str:
-    """How a built-in model is named on the command line."""
+    """The name of a built-in model on the command line."""
     name, protocol = instance.model.name, instance.protocol.name
     return f"{name}/{protocol}" if name == "published" else name

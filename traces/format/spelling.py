@@ -1,4 +1,4 @@
-"""Prints what a state holds: cells as the model declares them, and entries of Kafka's logs.
+"""Prints the contents of states: cells as the model declares them, and entries of Kafka's logs.
 
 In:  an instance, and a cell or an entry.
 Out: text. A cell of one of Kafka's logs holds a record or the marker that ends a transaction; markers are numbered
@@ -16,7 +16,7 @@ ENTRIES = ("exposed_record", "log_record", "response_record")
 
 
 def spell_cell(instance: Instance, position: int) -> str:
-    """The name of a cell with its indices, such as log_record[1][0]."""
+    """Return the name of a cell with its indices, such as log_record[1][0]."""
     layout = _layout_at(instance, position)
     index = list(layout.indices())[position - layout.offset]
     domains = zip(layout.field.over, index, strict=True)
@@ -24,13 +24,13 @@ def spell_cell(instance: Instance, position: int) -> str:
 
 
 def spell_cell_value(instance: Instance, position: int, value: int) -> str:
-    """The value of a cell as text; a number outside the cell's range is printed as a number."""
+    """Return the value of a cell as text; a number outside the cell's range is printed as a number."""
     layout = _layout_at(instance, position)
     return spell_value(instance, layout, value) if layout.low <= value <= layout.high else str(value)
 
 
 def changed_cells(instance: Instance, before: Cells, after: Cells) -> list[tuple[str, str, str]]:
-    """The cells that differ between two states: name, old value, new value."""
+    """Return the cells that differ between two states: name, old value, new value."""
     return [
         (spell_cell(instance, cell), spell_cell_value(instance, cell, old), spell_cell_value(instance, cell, new))
         for cell, (old, new) in enumerate(zip(before, after, strict=True))
@@ -46,7 +46,7 @@ def _layout_at(instance: Instance, position: int) -> FieldLayout:
 
 
 def spell_value(instance: Instance, layout: FieldLayout, value: int) -> str:
-    """The value of a cell of this field, as text."""
+    """Return the value of a cell of this field as text."""
     if layout.name in ENTRIES and "transactions" in instance.model.entries:
         transaction = value - instance.configuration.records
         if transaction >= 0:
@@ -54,14 +54,14 @@ def spell_value(instance: Instance, layout: FieldLayout, value: int) -> str:
     return layout.spell(value)
 
 
-# ----------------------------------------------------------------------------------------------------- Kafka's entries
+# ------------------------------------------------------------------------------------------------------ Kafka's entries
 
 
 def spell_entry(s: State, entry: int, epoch: int) -> str:
-    """An entry of a log: `a0` for record a of epoch 0, `C0` for a commit marker, `1A0` for the abort marker of
+    """Return an entry of a log: `a0` for record a of epoch 0, `C0` for a commit marker, `1A0` for the abort marker of
     transaction 1.
 
-    A `?` stands for a missing entry or epoch within the ends of a log, which occurs only in unreachable states.
+    A `?` replaces a missing entry or epoch below the log end, which occurs only in unreachable states.
     """
     written = "?" if epoch == NONE else str(epoch)
     if entry == NONE:
@@ -73,7 +73,7 @@ def spell_entry(s: State, entry: int, epoch: int) -> str:
 
 
 def name_entry(s: State, entry: int) -> str:
-    """An entry as part of a sentence: `record a`, `the commit marker of transaction 1`."""
+    """Return an entry as part of a sentence: `record a`, `the commit marker of transaction 1`."""
     if entry < s.records:
         return f"record {spell_element(entry)}"
     transaction = entry - s.records
@@ -82,7 +82,7 @@ def name_entry(s: State, entry: int) -> str:
 
 
 def name_transaction(s: State, transaction: int) -> str:
-    """A transaction as part of a sentence; numbered if there are several."""
+    """Return a transaction as part of a sentence, with its number if there are several."""
     return f"transaction {transaction}" if s.transactions > 1 else "transaction"
 
 

@@ -1,4 +1,4 @@
-"""A trace: one path of a model, and what it shows about a property.
+"""A trace: one path of a model, and the verdict on a property at its end.
 
 In:  built by certify.py (from the path that an engine found) or by itf.py (from a file).
 Out: the value that all other modules of this package read.
@@ -27,11 +27,11 @@ VERDICTS = (VIOLATED, PERMITTED, REACHED, HOLDS, NOT_INDUCTIVE)
 
 @dataclass(frozen=True, eq=False)
 class Trace:
-    """States and the steps between them; the verdict is that of the property in the last state or on the last step.
+    """States and the steps between them; the verdict is on the property in the last state or on the last step.
 
     State 0 is an initial state of the instance, unless the verdict is NOT_INDUCTIVE. A plain behaviour has neither
-    property nor verdict. `command` reproduces the trace. `erring` is a step from the last state in which the model
-    leaves its declaration, so it has no successor; the property is then `in_range`.
+    property nor verdict. `command` reproduces the trace. `erring` is a step from the last state that writes a value or
+    uses an index out of range, so it has no successor; the property is then `in_range`.
     """
 
     instance: Instance
@@ -60,7 +60,7 @@ class Trace:
         return error_at_end(self.instance, self.states, self.steps, self.erring)
 
     def state_at(self, position: int) -> Cells:
-        """The state after a step; an erring step leaves the state unchanged."""
+        """Return the state after a step; an erring step leaves the state unchanged."""
         return self.states[min(position, len(self.states) - 1)]
 
     @property
@@ -69,20 +69,20 @@ class Trace:
         return None if self.property_name is None else property_of(self.instance, self.property_name)
 
     def spell_row(self, position: int) -> str:
-        """The step that led to a state; for state 0, a description of the initial state."""
+        """Return the text of the step that led to a state; for state 0, a description of the initial state."""
         if position:
             return self.instance.spell_step(self.every_step[position - 1])
         return "from this state" if self.verdict == NOT_INDUCTIVE else "initially"
 
     def spell_position(self, position: int) -> str:
-        """The name of a state in messages: the step that led to it."""
+        """Return the name of a state in messages: the step that led to it."""
         if position == 0:
             return "the initial state"
         return f"step {position} ({self.instance.spell_step(self.every_step[position - 1])})"
 
 
 def property_of(instance: Instance, name: str) -> Property:
-    """The property or lemma of this name, which has to apply under this configuration; or `in_range`.
+    """Return the property or lemma of this name, which has to apply under this configuration; or `in_range`.
 
     Raises UsageError.
     """
@@ -91,7 +91,9 @@ def property_of(instance: Instance, name: str) -> Property:
     for prop in (*instance.model.properties, *instance.model.lemmas):
         if prop.name == name:
             if prop not in (*instance.properties, *instance.lemmas):
-                raise UsageError(f"{name} does not apply under this configuration: its mechanism is switched off")
+                raise UsageError(
+                    f"{name} does not apply under this configuration; give a configuration in which its mechanism is on"
+                )
             return prop
     known = [prop.name for prop in (*instance.model.properties, *instance.model.lemmas)]
     raise UsageError(f"{instance.model.name} has no property {name}; {nearest(name, known)}")

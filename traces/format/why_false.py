@@ -1,10 +1,10 @@
-"""Explains why an expression is false: which operand, for which binding, and which cell values it reads.
+"""Explains why an expression is false: the deciding operand, for which binding, and the cell values that it reads.
 
 In:  a property or an action of a model, and the states in which it is evaluated.
 Out: a `Reason`: a tree of expressions of the model, down to expressions that only read cells; and its lines.
 
-The checked syntax tree (models/language/syntax.py) determines what is examined. CPython computes every value with the
-model's own functions, so this module does not define a second meaning of the language.
+The checked syntax tree (models/language/syntax.py) determines which expressions are examined. CPython computes every
+value with the model's own functions, so this module does not define a second semantics of the language.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ class Binding:
 
 @dataclass(frozen=True)
 class Reason:
-    """An expression with its truth value, the bindings and conditions under which it has it, and the reasons for it.
+    """An expression with its truth value, the bindings and conditions under which it has that value, and the reasons.
 
-    `readings` are the cells that the expression itself reads; `deeper` are the subexpressions that decide it.
+    `readings` are the cells that the expression itself reads; `deeper` are the reasons of the deciding subexpressions.
     """
 
     source: str
@@ -53,17 +53,15 @@ class Reason:
 
     @staticmethod
     def over(source: str, truth: bool, readings: tuple[str, ...], inner: Reason) -> Reason:
-        """The reason for an expression that `inner` decides; if `inner` is constant, the readings on the way to it
-        remain.
-        """
+        """Return the reason for an expression that `inner` decides; if `inner` is constant, `readings` remain as the
+        reason."""
         if inner.source in ("True", "False"):
             return Reason(source, truth, readings=readings + inner.readings)
         return Reason(source, truth, readings=readings, deeper=(inner,))
 
     def numbers(self) -> dict[str, int]:
-        """The values of the names, here and in deeper reasons; for a name that is bound several times, the outermost
-        value.
-        """
+        """Return the values of the names, here and in deeper reasons; for a name that is bound several times, the
+        outermost."""
         found = {binding.name: binding.value for binding in reversed(self.bindings)}
         for reason in self.deeper:
             found = reason.numbers() | found
@@ -71,12 +69,12 @@ class Reason:
 
     @property
     def shown_readings(self) -> list[str]:
-        """The cells that are read, cut to a length that a person wants to read."""
+        """The cells that are read, with their number limited for the reader."""
         more = len(self.readings) - MOST_READINGS
         return [*self.readings[:MOST_READINGS], *([f"and {more} more cells"] if more > 0 else [])]
 
     def lines(self, indent: str = "") -> list[str]:
-        """The tree as text, with the deciding cells last; lines of any length, for table.fitted."""
+        """Return the tree as lines of any length, for table.fitted, with the deciding cells last."""
         where = f" for {', '.join(binding.text for binding in self.bindings)}" if self.bindings else ""
         found = [f"{indent}{self.source} is {'true' if self.truth else 'false'}{where}"]
         if self.conditions:
@@ -89,7 +87,7 @@ class Reason:
 
 
 def why_false(instance: Instance, prop: Property, before: Cells | None, step: Step | None, after: Cells) -> Reason:
-    """Why a property is false in the state `after`, or, for a property of transitions, on the step that led there."""
+    """Return why a property is false in the state `after`, or, for a property of transitions, on the step to it."""
     explainer = _Explainer(instance)
     names: dict[str, Any]
     if prop.of_steps:
@@ -103,7 +101,7 @@ def why_false(instance: Instance, prop: Property, before: Cells | None, step: St
 
 
 def why_broken(trace: Trace) -> Reason:
-    """Why the property of a trace is false at its end."""
+    """Return why the property of a trace is false at its end."""
     assert trace.prop is not None
     before, step = (trace.states[-2], trace.steps[-1]) if trace.length else (None, None)
     return why_false(trace.instance, trace.prop, before, step, trace.states[-1])
@@ -111,7 +109,7 @@ def why_broken(trace: Trace) -> Reason:
 
 @dataclass(frozen=True)
 class FalseGuard:
-    """A guard that is false: its text, its position, and the cells and locals that it reads, with their values."""
+    """A false guard: its text, its position, and the cells and locals that it reads, with their values."""
 
     source: str
     path: str
@@ -125,16 +123,13 @@ class FalseGuard:
 
 
 def false_guard(instance: Instance, cells: Cells, step: Step) -> str:
-    """Why a step is not enabled: its first false guard, with the cells that it reads."""
+    """Return why a step is not enabled: its first false guard, with the cells that it reads."""
     guard = first_false_guard(instance, cells, step)
     return f"protocol {instance.protocol.name} has no action {step.action}" if guard is None else str(guard)
 
 
 def first_false_guard(instance: Instance, cells: Cells, step: Step) -> FalseGuard | None:
-    """The first guard that disables a step; None if the protocol lacks the action.
-
-    The step has to be disabled.
-    """
+    """Return the first guard that disables a disabled step; None if the protocol lacks the action."""
     function = instance.function(step.action_index)
     if function is None:
         return None
@@ -165,7 +160,7 @@ def _guard_at(instance: Instance, function: Function, cells: Cells, line: int, n
 
 
 def spell_expression(expression: ast.expr) -> str:
-    """The text of an expression. `ast.unparse` adds brackets around a generator, which models do not write."""
+    """Return the text of an expression. `ast.unparse` adds brackets around a generator, which models do not write."""
     text = spelled(expression)
     for start in reversed([match.start() + 3 for match in re.finditer(r"\b(?:all|any|sum)\(\(", text)]):
         depth, end = 1, start + 2
@@ -179,7 +174,7 @@ def spell_expression(expression: ast.expr) -> str:
 
 @dataclass
 class _Scope:
-    """What the names mean at one point of a function: states, parameters, locals; and which of them print as letters.
+    """The meanings of names at one point of a function: states, parameters, locals; and which print as letters.
 
     `loops` are the variables of the enclosing loops, `tests` the enclosing conditions, innermost last.
     """
@@ -192,7 +187,7 @@ class _Scope:
     tests: list[ast.expr] = field(default_factory=list)
 
     def evaluate(self, expression: ast.expr) -> Any:
-        """The value of an expression. The names are passed as globals, so that generators inside can see them."""
+        """Return the value of an expression. The names are passed as globals, so that generators can see them."""
         code = compile(ast.Expression(expression), self.function.path, "eval")
         return eval(code, {**self.function.python.__globals__, **self.names})  # noqa: S307 - checked model text
 
@@ -211,7 +206,7 @@ class _Scope:
 
 
 class _Explainer:
-    """Follows the expressions that decide a value, and lets CPython compute every value on the way."""
+    """Follows the expressions that decide a value; CPython computes every value on the way."""
 
     def __init__(self, instance: Instance) -> None:
         self.instance = instance
@@ -223,16 +218,16 @@ class _Explainer:
         return _Watched(self.instance, run.State(self.instance, cells), name, self.log)
 
     def readings(self, expression: ast.expr, scope: _Scope) -> tuple[str, ...]:
-        """The cells that an expression reads, also through helpers, and the locals that it uses, with their values."""
+        """Return the cells that an expression reads, also through helpers, and the locals in it, with their values."""
         used = [n.id for n in ast.walk(expression) if isinstance(n, ast.Name) and n.id in scope.assigned]
         self.log.clear()
         scope.evaluate(expression)
         return tuple(dict.fromkeys([*map(scope.spell, used), *self.log]))
 
-    # -------------------------------------------------------------------------------------------------- statements
+    # ------------------------------------------------------------------------------------------------------- statements
 
     def why_returned(self, function: Function, names: dict[str, Any], lettered: Sequence[str] = ()) -> Reason:
-        """Why a function returns its value: the returned expression, or the `if` around a returned constant."""
+        """Return why a function returns its value: the returned expression, or the `if` around a returned constant."""
         arguments = [names[parameter.name] for parameter in function.parameters]
         found = self.returned(function.body, _Scope(function, dict(names), set(lettered)))
         assert found is not None, "every path of a property ends with a return"
@@ -247,7 +242,7 @@ class _Explainer:
         return replace(reason, bindings=tuple(map(scope.bound, scope.loops)) + reason.bindings)
 
     def returned(self, statements: Sequence[ast.stmt], scope: _Scope) -> tuple[ast.expr, _Scope] | None:
-        """The return statement that is reached, and the scope there."""
+        """Return the return statement that is reached, and the scope there."""
         for statement in statements:
             found = None
             match statement:
@@ -277,10 +272,10 @@ class _Explainer:
                 return found
         return None
 
-    # ------------------------------------------------------------------------------------------------- expressions
+    # ------------------------------------------------------------------------------------------------------ expressions
 
     def why(self, expression: ast.expr, scope: _Scope) -> Reason:
-        """Why an expression has the truth value that it has."""
+        """Return why an expression has its truth value."""
         match expression:
             case ast.BoolOp():
                 return self.why_operands(expression, scope)
@@ -298,7 +293,7 @@ class _Explainer:
         return Reason(spell_expression(expression), truth, readings=self.readings(expression, scope))
 
     def why_operands(self, expression: ast.BoolOp, scope: _Scope) -> Reason:
-        """A false `and` and a true `or` are decided by one operand; otherwise all operands decide together."""
+        """Explain `and` and `or`: one operand decides a false `and` and a true `or`; all operands decide the others."""
         decisive = isinstance(expression.op, ast.Or)
         for operand in expression.values:
             if bool(scope.evaluate(operand)) is decisive:
@@ -307,7 +302,7 @@ class _Explainer:
         return Reason(spell_expression(expression), not decisive, deeper=deeper)
 
     def why_helper(self, call: ast.Call, scope: _Scope) -> Reason:
-        """A call of a helper is explained by the value that the helper returns, with its parameters bound."""
+        """Explain a call of a helper by the value that the helper returns, with its parameters bound."""
         assert isinstance(call.func, ast.Name)
         callee = scope.function.functions[call.func.id]
         truth = bool(scope.evaluate(call))
@@ -328,7 +323,7 @@ class _Explainer:
         return Reason.over(spell_expression(call), truth, readings, inner)
 
     def why_binding(self, generator: ast.GeneratorExp, names: tuple[str, ...], scope: _Scope) -> Reason:
-        """`all` and `any` are explained by the first binding that decides them."""
+        """Explain `all` and `any` by the first binding that decides them."""
         inner = self.why(generator.elt, scope)
         conditions = tuple(spell_expression(test) for part in generator.generators for test in part.ifs)
         return replace(
@@ -340,14 +335,14 @@ class _Explainer:
     def binding(
         self, generator: ast.GeneratorExp, decisive: bool, scope: _Scope
     ) -> tuple[tuple[str, ...], _Scope] | None:
-        """The first binding for which the element has the deciding truth value, if there is one."""
+        """Return the first binding for which the element has the deciding truth value, if there is one."""
         for names, inner in self.bindings(generator.generators, scope.inner()):
             if bool(inner.evaluate(generator.elt)) is decisive:
                 return names, inner
         return None
 
     def bindings(self, parts: Sequence[ast.comprehension], scope: _Scope) -> Iterator[tuple[tuple[str, ...], _Scope]]:
-        """Every binding of the loop variables that passes the conditions, in order."""
+        """Return every binding of the loop variables that satisfies the conditions, in order."""
         if not parts:
             yield (), scope
             return
@@ -360,7 +355,7 @@ class _Explainer:
                     yield (part.target.id, *names), inner
 
     def bind(self, name: str, iterated: ast.expr, scope: _Scope) -> range:
-        """The range of a loop variable, which prints as letters if the range is that of a lettered domain."""
+        """Return the values of a loop variable, which print as letters if its range is that of a lettered domain."""
         scope.lettered.discard(name)
         end = iterated.args[-1] if isinstance(iterated, ast.Call) else iterated
         if isinstance(end, ast.Attribute) and end.attr in self.lettered_sizes:
@@ -392,7 +387,7 @@ class _Watched:
 
 
 class _WatchedArray:
-    """An array field, or a part of it, of a watched state."""
+    """An array field of a watched state, or one of its rows."""
 
     def __init__(
         self, row: Any, instance: Instance, layout: FieldLayout, label: str, depth: int, log: list[str]

@@ -1,7 +1,7 @@
-"""What Kafka's clients did and learned in one step: records sent, decided, read and acknowledged.
+"""What Kafka's clients did and learned in one step: records sent, read and acknowledged, and decided transactions.
 
-In:  the states before and after the step; no state before the initial one.
-Out: short phrases. A record that is only sent has none, because the leader's log shows it.
+In:  the states before and after the step; None as the state before the initial one.
+Out: short phrases. A record that is only sent has no phrase, because the leader's log shows it.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from isrcheck.traces.kafka.model import first_read, is_in_transaction, is_read, 
 
 
 def news(before: State | None, s: State) -> list[str]:
-    """What clients did and learned in this step; for the first state, what they know."""
+    """Return what clients did and learned in this step; for the first state, what they know."""
     found = [*_sent(before, s), *_decided(before, s), *_read(before, s), *_skipped(before, s)]
     return [*found, *_read_otherwise(before, s), *_acknowledged(before, s)]
 
 
 def _sent(before: State | None, s: State) -> list[str]:
-    """Records that were sent in a transaction or sent again."""
+    """Phrases for records that were sent in a transaction or sent again."""
     if before is None:
         return []
     found = [
@@ -44,7 +44,7 @@ def _decided(before: State | None, s: State) -> list[str]:
 
 
 def _read(before: State | None, s: State) -> list[str]:
-    """Records that can be read from now on, and by whom if readers of the two isolation levels differ."""
+    """Phrases for records that became readable, and by which readers if the two isolation levels differ."""
     found = []
     for offset in range(s.log_size):
         is_new = s.exposed_record[offset] != NONE and (before is None or before.exposed_record[offset] == NONE)
@@ -61,13 +61,13 @@ def _read(before: State | None, s: State) -> list[str]:
 
 
 def _skipped(before: State | None, s: State) -> list[str]:
-    """Aborted records that read_committed readers now skip."""
+    """Phrases for aborted records that read_committed readers now skip."""
     known = [] if before is None else _aborted(before)
     return [f"read_committed skips {spell_element(record)}" for record in _aborted(s) if record not in known]
 
 
 def _aborted(s: State) -> list[int]:
-    """The aborted records below the last stable offset of a broker, and therefore of a leader before it."""
+    """The aborted records below the last stable offset of a broker, which were so at an earlier leader, too."""
     return [
         s.log_record[r][offset]
         for r in range(s.replicas)
@@ -78,7 +78,7 @@ def _aborted(s: State) -> list[int]:
 
 
 def _read_otherwise(before: State | None, s: State) -> list[str]:
-    """Records that can be read from now on at an offset where another record was read first."""
+    """Phrases for records that became readable at an offset where another record was read first."""
     known = [] if before is None else _contradictions(before)
     return [news for news in _contradictions(s) if news not in known]
 

@@ -4,9 +4,9 @@ In:  the states of a trace of Kafka's model.
 Out: for every state, the fate of each record sent by then: words, each with the step since which it is true.
 
 A record is `committed` once a broker that presumes leadership has it below its high watermark, and `exposed` once a
-reader of the configured isolation level could read it; both words stay. A record is `lost` while it was acknowledged or
-exposed, was not deleted on request, and the controller's leader does not hold it. A later leader may restore it, so
-`lost`, `duplicated` and `on no broker` are listed only while they are true.
+reader of the configured isolation level could read it; both words remain. A record is `lost` as long as it is
+acknowledged or exposed, no client has deleted it, and the controller's leader does not hold it. A later leader may
+restore it, so `lost`, `duplicated` and `on no broker` are listed only as long as they are true.
 """
 
 from __future__ import annotations
@@ -66,21 +66,21 @@ PASSING: Mapping[str, RecordCondition] = {
     "on no broker": _is_nowhere,
 }
 PROMISES = ("acked", "exposed")
-"""The words that make a missing record a lost one."""
+"""The words for records whose absence is a loss."""
 
 BAD = ("duplicated", "lost")
 """The words that describe a failure."""
 
 
 def _is_known(s: State, record: int) -> bool:
-    """Whether the record was sent; an unreachable state can also mention records that were not."""
+    """Whether the record was sent or occurs in the state, as records that were not sent can in unreachable states."""
     return bool(
         record < s.next_record or s.acknowledged[record] or _is_exposed(s, record) or not _is_nowhere(s, record)
     )
 
 
 def fates(states: Sequence[State]) -> list[tuple[Fate, ...]]:
-    """For each state, the fates of the records that were sent or that the state mentions."""
+    """Return, for each state, the fates of the records that were sent or that occur in the state."""
     found = []
     since: dict[tuple[str, int], int] = {}
     for position, s in enumerate(states):

@@ -4,16 +4,16 @@ In:  a trace of Kafka's model.
 Out: titles and rows for table.py, and a legend of the signs that a reader may not know.
 
 A broker is printed as `L1 a0|b1`: it leads (f: follows, t: follows and is Truncating, x: is down) in leader epoch 1,
-and holds record a of epoch 0 below its high watermark and record b of epoch 1 above it. `:` is the last stable offset,
-if it is below the high watermark. `C0` and `A0` are the markers that commit or abort a transaction; `1C0` is the marker
-of transaction 1 if there are several. `.` stands for an offset below the log start, `-` for an offset below the high
-watermark at which the log has no entry. `{1@2}` is an entry of the leader epoch cache, epoch 1 starts at offset 2, that
-does not follow from the log or from being leader (`{1@-}`: the entry is missing). `(isr 01)` is the ISR that a leader
-believes in, if the controller's differs. `(e1 until 2)` is the leader's answer to a follower that reconciles its log:
-epoch 1 ends at offset 2. Messages in flight between brokers are shown only with --full.
+and holds record a of epoch 0 below its high watermark and record b of epoch 1 above it. `:` marks the last stable
+offset, if it is below the high watermark. `C0` and `A0` are the markers that commit or abort a transaction; `1C0` is
+the marker of transaction 1 if there are several. `.` is an offset below the log start, `-` an offset below the high
+watermark at which the log has no entry. `{1@2}` is an entry of the leader epoch cache (epoch 1 starts at offset 2) that
+does not follow from the log or from leadership (`{1@-}`: the entry is missing). `(isr 01)` is the ISR in a leader's
+view, if the controller's differs. `(e1 until 2)` is the leader's answer to a follower that reconciles its log: epoch 1
+ends at offset 2. Messages in flight between brokers are shown only with --full.
 
 The clients' column shows what the step changed for them (clients.py): records that are sent in a transaction or sent
-again, transactions that are decided, records that can be read from now on (and by whom, if not by all readers), and
+again, transactions that are decided, records that become readable (and for whom, if not for all readers), and
 acknowledgements.
 """
 
@@ -37,8 +37,8 @@ BASICS = (
     ("f1", "follows in epoch 1"),
     ("x", "does not run"),
     ("a0|b1", "record a of epoch 0 below the high watermark, record b of epoch 1 above it"),
-    ("(isr 01)", "the ISR that a leader believes in, where the controller's is another"),
-    ("(e1 until 2)", "what a leader answers to a follower that is Truncating: where an epoch ends"),
+    ("(isr 01)", "the ISR in a leader's view, if the controller's differs"),
+    ("(e1 until 2)", "the leader's answer to a Truncating follower: where an epoch ends"),
 )
 """The signs that every reader needs: an example and its meaning."""
 
@@ -48,32 +48,32 @@ LEGEND = {
     "C": ("C0", "commit marker (1C0: of transaction 1)"),
     "A": ("A0", "abort marker (1A0: of transaction 1)"),
     ".": (".", "deleted"),
-    "-": ("-", "below the high watermark, and not in the log"),
-    "?": ("?", "nothing, where the log has an entry or an epoch"),
-    "[": ("[a0]", "beyond the end of the log"),
-    "{": ("{1@2}", "leader epoch cache, where it differs from the log: epoch 1 starts at 2 (-: no entry)"),
+    "-": ("-", "an offset below the high watermark that is not in the log"),
+    "?": ("?", "a missing entry or epoch within the log"),
+    "[": ("[a0]", "an entry beyond the end of the log"),
+    "{": ("{1@2}", "leader epoch cache, if it differs from the log: epoch 1 starts at 2 (-: no entry)"),
 }
-"""The signs that are explained below a table that contains them."""
+"""The signs that are explained below a table only if it contains them."""
 
 
 NEWS = 16
-"""The width of the clients' column in a narrow table: as wide as `read_uncommitted`."""
+"""The width of the clients' column in a narrow table, which is that of `read_uncommitted`."""
 
 MOST_STACKED = 4
-"""The narrowest layout; see `rows`."""
+"""The largest value of `stacked` in `rows`, which gives the narrowest table."""
 
 
 def titles(instance: Instance) -> list[str]:
-    """The titles of the columns after the step."""
+    """Return the titles of the columns after the step."""
     return ["controller", *(f"broker {r}" for r in range(instance.configuration.replicas)), "clients"]
 
 
 def rows(trace: Trace, stacked: int = 0) -> list[StepRow]:
-    """One row per state; unchanged columns are empty.
+    """Return one row per state; unchanged columns are empty.
 
-    A higher `stacked` gives narrower columns with more lines: 1 puts what follows a broker's log on lines of its own, 2
-    also puts each client event on a line of its own, 3 also the controller's ISR, and 4 also breaks client events that
-    are longer than `NEWS` columns.
+    A higher `stacked` gives narrower columns with more lines: 1 puts the items after a broker's log on lines of their
+    own, 2 also each client event, 3 also the controller's ISR, and 4 also breaks client events that are longer than
+    `NEWS` columns.
     """
     found = []
     before: State | None = None
@@ -104,7 +104,7 @@ def _lines(lane: tuple[str, ...], stacked: bool) -> tuple[str, ...]:
 
 
 def legend(trace: Trace) -> list[str]:
-    """The meanings of the signs that occur in these lanes."""
+    """Return the meanings of the signs that occur in the lanes of this trace."""
     states = [State(trace.instance, cells) for cells in trace.states]
     lanes = [_broker(s, r) for s in states for r in range(s.replicas)]
     # Lower-case letters in a log are records.
@@ -115,7 +115,7 @@ def legend(trace: Trace) -> list[str]:
 
 
 def spell_legend(meanings: Sequence[tuple[str, str]]) -> list[str]:
-    """Signs and their meanings, one per line."""
+    """Return signs and their meanings, one per line."""
     width = max((len(example) for example, _ in meanings), default=0)
     return [f"  {example:<{width}}  {meaning}" for example, meaning in meanings]
 
@@ -129,11 +129,11 @@ def _members(flags: object, replicas: int) -> str:
     return "".join(str(r) for r in range(replicas) if flags[r]) or "-"  # type: ignore[index]
 
 
-# --------------------------------------------------------------------------------------------------------- one broker
+# ----------------------------------------------------------------------------------------------------------- one broker
 
 
 def _broker(s: State, r: int) -> tuple[str, ...]:
-    """Role and log, and anything else that is worth mentioning."""
+    """A broker's role and log, and its other items that are worth showing."""
     lane = [f"{_role(s, r):<2} {_log(s, r)}"]
     if s.TRUNC != Truncation.HW and (cache := epoch_cache_news(s, r)):
         lane.append("{" + " ".join(cache) + "}")
@@ -145,7 +145,7 @@ def _broker(s: State, r: int) -> tuple[str, ...]:
 
 
 def _told(before: State, s: State, r: int, lane: tuple[str, ...]) -> tuple[str, ...]:
-    """The lane of a follower that was Truncating, with its leader's answer in this step."""
+    """The lane of a follower that was Truncating, extended by its leader's answer in this step."""
     asked = before.is_truncating[r] and (s.leader[r], s.leader_epoch[r]) == (before.leader[r], before.leader_epoch[r])
     if not asked or (s.is_truncating[r] and s.log_end_offset[r] == before.log_end_offset[r]):
         return lane
@@ -154,7 +154,7 @@ def _told(before: State, s: State, r: int, lane: tuple[str, ...]) -> tuple[str, 
 
 
 def epoch_answer(s: State, r: int) -> str:
-    """The leader's answer to a follower that asks where its latest epoch ends; empty if the follower's log is empty."""
+    """Return the leader's answer to a follower that asks where its latest epoch ends; "" if its log is empty."""
     leader, epoch = s.leader[r], latest_epoch(s, r)
     if epoch == NONE:
         if s.log_end_offset[r] == s.log_start_offset[r]:
@@ -177,8 +177,7 @@ def _role(s: State, r: int) -> str:
 
 def _log(s: State, r: int) -> str:
     """The entries from the first offset on. A sign replaces the space before the first entry that is not stable, and
-    before the first entry that is not known to be committed.
-    """
+    before the first entry that is not known to be committed."""
     start, end, high_watermark = s.log_start_offset[r], s.log_end_offset[r], s.high_watermark[r]
     stable = last_stable_offset(s, r)
     entries = ["." if o < start else spell_entry(s, s.log_record[r][o], s.log_epoch[r][o]) for o in range(end)]
@@ -190,14 +189,14 @@ def _log(s: State, r: int) -> str:
 
 
 def stray_offsets(s: State, r: int) -> list[int]:
-    """Offsets at or beyond the log end that hold an entry, which occurs only in unreachable states."""
+    """Return the offsets at or beyond the log end that hold an entry, which occur only in unreachable states."""
     return [offset for offset in range(s.log_end_offset[r], s.log_size) if s.log_record[r][offset] != NONE]
 
 
 def epoch_cache_news(s: State, r: int) -> list[str]:
-    """The entries of the leader epoch cache that differ from the expected ones: the offset at which each epoch begins
-    in the log, and, if leaders enter their epochs at once, the offset at which the broker's own epoch will begin.
-    """
+    """Return the entries of the leader epoch cache that differ from the expected ones: the offset at which each epoch
+    begins in the log, and, if leaders enter their epochs at once, the offset at which the broker's own epoch will
+    begin."""
     found = []
     for epoch in range(s.elections + 1):
         enters = s.EPOCH_AT_BECOME_LEADER and s.leader[r] == r and s.leader_epoch[r] == epoch

@@ -1,11 +1,10 @@
-"""The messages between controller, brokers and clients in one step of Kafka's replication, and the events at each of
-them.
+"""The messages between controller, brokers and clients in one step of Kafka's replication, and the events at each lane.
 
 In:  a step of Kafka's model, and the states before and after it.
 Out: arrows and marks between lanes, in the order in which they occur.
 
-This module knows what each action sends by the action's name. It finds the effects (acknowledgements, reads,
-truncations, ISR changes) by comparing the two states, so they are also found for actions that it does not know.
+This module finds the messages of an action by the action's name. It finds the effects (acknowledgements, reads,
+truncations, ISR changes) by comparing the two states, so it finds them for unknown actions, too.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ Events = Iterator[Arrow | Mark]
 
 @dataclass(frozen=True)
 class LaneNumbers:
-    """The number of each lane: the controller's is first, then brokers, producers and readers."""
+    """The number of each lane: first the controller, then brokers, producers and readers."""
 
     replicas: int
     transactions: int
@@ -46,7 +45,7 @@ class LaneNumbers:
         return 1 + self.replicas
 
     def transaction(self, transaction: int) -> int:
-        """The lane of a transaction: of its producer and of the coordinator that ends it."""
+        """The lane of a transaction: of its producer, and of the coordinator that ends the transaction."""
         return self.producer + 1 + transaction
 
     def sender(self, s: State, record: int) -> int:
@@ -66,7 +65,7 @@ class LaneNumbers:
 
 
 class UnknownArgumentError(AttributeError):
-    """An action with a known name has other arguments than this module expects."""
+    """Raised if an action with a known name has other arguments than this module expects."""
 
 
 @dataclass(frozen=True)
@@ -85,19 +84,19 @@ class StepContext:
         return self.arguments[name]
 
     def to_broker(self, source: int, r: int, text: str, kind: str = "request") -> Arrow:
-        """A message to a broker."""
+        """Add a message from a lane to a broker."""
         return Arrow(source, self.lanes.broker(r), text, kind)
 
     def between(self, source: int, target: int, text: str, kind: str = "request") -> Arrow:
-        """A message from one broker to another."""
+        """Add a message from one broker to another."""
         return Arrow(self.lanes.broker(source), self.lanes.broker(target), text, kind)
 
     def befalls(self, r: int, text: str, kind: str = NOTE) -> Mark:
-        """An event at a broker."""
+        """Add an event at a broker."""
         return Mark(self.lanes.broker(r), text, kind)
 
 
-# ------------------------------------------------------------------------------------------------------ what is sent
+# ---------------------------------------------------------------------------------------- messages that an action sends
 
 
 def _produce(context: StepContext) -> Events:
@@ -265,14 +264,14 @@ SENT: Mapping[str, Callable[[StepContext], Events]] = {
     "broker_loses_disk": _befalls("loses its disk"),
     "broker_restarts": lambda context: iter([context.befalls(context.broker, "restarts", ELECTION)]),
 }
-"""What each action sends. `leader_shrinks_isr` only writes the ISR, which is found by comparing the states."""
+"""The messages of each action. `leader_shrinks_isr` only writes the ISR, which is found by comparing the states."""
 
 
-# ----------------------------------------------------------------------------------------------- what it brings about
+# ---------------------------------------------------------------------------------------------------- effects of a step
 
 
 def _isr_written(context: StepContext) -> Events:
-    """A leader writes the ISR."""
+    """Add the ISR write of a leader."""
     before, after = context.before, context.after
     if "leader" not in context.arguments or before.controller_epoch != after.controller_epoch:
         return
@@ -283,7 +282,7 @@ def _isr_written(context: StepContext) -> Events:
 
 
 def _truncated(context: StepContext) -> Events:
-    """Logs that were truncated."""
+    """Add an event for each log that was truncated."""
     for r in range(context.after.replicas):
         old, new = context.before.log_end_offset[r], context.after.log_end_offset[r]
         if new < old:
@@ -291,15 +290,14 @@ def _truncated(context: StepContext) -> Events:
 
 
 def _teller(context: StepContext) -> int | None:
-    """The broker that the clients hear from: the broker of the step, if there is one."""
+    """The broker that answers the clients in this step, if there is one."""
     brokers = [context.arguments[name] for name in ("leader", "broker") if name in context.arguments]
     return context.lanes.broker(brokers[0]) if brokers else None
 
 
 def _refused_after_append(context: StepContext) -> Events:
-    """Requests that a leader answers although too few replicas hold the record; a leader that is demoted may not
-    answer.
-    """
+    """Add the requests that a leader answers although too few replicas hold the record; a leader that is demoted need
+    not answer."""
     before, after = context.before, context.after
     for record in range(after.records):
         leader = before.pending[record]
@@ -321,7 +319,7 @@ def _acknowledged(context: StepContext) -> Events:
 
 
 def _read(context: StepContext) -> Events:
-    """Records that readers see for the first time at an offset."""
+    """Add the records that readers see for the first time at an offset."""
     before, after, teller = context.before, context.after, _teller(context)
     fields = [("exposed_record", context.lanes.readers)]
     if after.transactions:
@@ -335,7 +333,7 @@ def _read(context: StepContext) -> Events:
 
 
 def _read_otherwise(context: StepContext) -> Events:
-    """A leader exposes another record than the one that was read there first."""
+    """Add the records that a leader exposes at an offset where another record was read first."""
     s = context.after
     shown = [("exposed_record", is_exposed, context.lanes.readers)]
     if s.transactions:
@@ -363,7 +361,7 @@ BROUGHT_ABOUT = (_truncated, _isr_written, _refused_after_append, _acknowledged,
 
 
 def events(instance: Instance, lanes: LaneNumbers, before: State, step: Step, after: State) -> Events:
-    """All messages and events of a step."""
+    """Return all messages and events of a step."""
     ranges = instance.argument_ranges[step.action_index]
     arguments = {c.parameter.name: c.argument(o) for c, o in zip(ranges, step.ordinals, strict=True)}
     context = StepContext(lanes, before, after, arguments)

@@ -1,7 +1,7 @@
-"""Recognises Kafka's model in a trace, and gives typed access to the model's own functions.
+"""Recognises Kafka's model in a trace, and gives typed access to the functions of that model.
 
 In:  an instance; a state.
-Out: what the model's functions return, with types.
+Out: the results of the model's functions, with types.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ SETTINGS = (
     *("EPOCH_AT_BECOME_LEADER", "TRUNC", "acks", "elections", "isolation_level", "log_size", "records", "replicas"),
     "transactions",
 )
-"""A model that has all of these fields and configuration entries is treated as Kafka's."""
+"""The fields and configuration entries by which a model is recognised as Kafka's."""
 
 latest_epoch: Callable[[State, int], int] = epochs.latest_epoch
 is_answered: Callable[[State, int, int], bool] = epochs.is_answered
@@ -43,5 +43,5 @@ last_stable_offset: Callable[[State, int], int] = readers.last_stable_offset
 
 
 def is_kafka(instance: Instance) -> bool:
-    """Whether the model has all the fields that this package shows."""
+    """Whether the model has all the fields and entries that this package shows."""
     return instance.layouts.keys() >= set(FIELDS) and instance.model.entries.keys() >= set(SETTINGS)

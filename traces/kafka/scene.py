@@ -1,8 +1,8 @@
 """A trace of Kafka's replication as a scene: the controller, each broker with its log, the producers, the readers.
 
 In:  a trace of Kafka's model.
-Out: a `Scene`. Notes in a broker's lane show what is not in its log, role or pointers: the ISR that a leader believes
-     in, what it knows of its followers, and the leader epoch cache if it differs from the log.
+Out: a `Scene`. Notes in a broker's lane show items besides its log, role and pointers: the ISR in a leader's view, the
+     leader's knowledge of its followers, and the leader epoch cache if it differs from the log.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from isrcheck.traces.lanes.scene import Arrow, Cell, Fate, Lane, Mark, Moment
 
 
 def lane_titles(trace: Trace) -> tuple[str, ...]:
-    """The columns, in the order of messages.LaneNumbers."""
+    """Return the titles of the lanes, in the order of messages.LaneNumbers."""
     configuration = trace.instance.configuration
     producers = [f"transaction {t}" for t in range(configuration.transactions)]
     readers = ["read_uncommitted", "read_committed"] if configuration.transactions else ["readers"]
@@ -32,7 +32,7 @@ def lane_titles(trace: Trace) -> tuple[str, ...]:
 
 
 def moments(trace: Trace) -> tuple[Moment, ...]:
-    """One moment per state, without its variables."""
+    """Return one moment per state, without the values of the variables."""
     configuration = trace.instance.configuration
     lanes = LaneNumbers(configuration.replicas, configuration.transactions)
     states = [State(trace.instance, cells) for cells in trace.states]
@@ -59,7 +59,7 @@ def moments(trace: Trace) -> tuple[Moment, ...]:
 
 
 def _lanes(s: State, fate: tuple[Fate, ...], offsets: int) -> tuple[Lane, ...]:
-    """The content of all lanes; every log is drawn with as many offsets as the trace uses."""
+    """The content of all lanes; every log is drawn with the largest number of offsets that the trace uses."""
     lanes = [_controller(s), *(_broker(s, r, offsets) for r in range(s.replicas)), _producer(s, fate)]
     lanes += [_transaction(s, t, fate) for t in range(s.transactions)]
     lanes.append(_readers(s, "exposed_record", offsets))
@@ -79,7 +79,7 @@ def _controller(s: State) -> Lane:
     )
 
 
-# ------------------------------------------------------------------------------------------------------------- brokers
+# -------------------------------------------------------------------------------------------------------------- brokers
 
 
 def _broker(s: State, r: int, offsets: int) -> Lane:
@@ -149,16 +149,16 @@ def _notes(s: State, r: int) -> list[str]:
     return found
 
 
-# ------------------------------------------------------------------------------------------------------------- clients
+# -------------------------------------------------------------------------------------------------------------- clients
 
 
 def _producer(s: State, fate: tuple[Fate, ...]) -> Lane:
-    """The producer outside transactions: the fate of its records."""
+    """The lane of the producer outside transactions, with the fate of its records."""
     return _told(Lane("", "client"), s, fate, NONE)
 
 
 def _transaction(s: State, transaction: int, fate: tuple[Fate, ...]) -> Lane:
-    """The producer of a transaction, and the coordinator that ends it."""
+    """The lane of a transaction's producer, and of the coordinator that ends the transaction."""
     state = TransactionState(s.transaction_state[transaction])
     is_begun = any(s.transaction_of[record] == transaction for record in range(s.records))
     title = state.name.lower() if is_begun or state != TransactionState.OPEN else "not begun"
@@ -166,7 +166,7 @@ def _transaction(s: State, transaction: int, fate: tuple[Fate, ...]) -> Lane:
 
 
 def _told(lane: Lane, s: State, fate: tuple[Fate, ...], transaction: int) -> Lane:
-    """The lane with the fate of the records of one producer."""
+    """Return the lane with the fate of one producer's records added."""
     notes, alarms = [], []
     for record, one in enumerate(fate):
         if s.transaction_of[record] == transaction:
@@ -178,7 +178,7 @@ def _told(lane: Lane, s: State, fate: tuple[Fate, ...], transaction: int) -> Lan
 
 
 def _readers(s: State, name: str, offsets: int) -> Lane:
-    """The record that was read first at each offset."""
+    """The lane of readers: the record that was read first at each offset."""
     first = getattr(s, name)
     cells = []
     for offset in range(min(offsets, s.log_size)):

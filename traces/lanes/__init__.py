@@ -1,4 +1,4 @@
-"""Lays out a trace of any model: rows in columns, lanes, and scenes that can be drawn.
+"""Lays out a trace of any model: rows in columns, lanes, and scenes for drawing.
 
 In:  a trace.
 Out: tables of text, lanes, scenes.

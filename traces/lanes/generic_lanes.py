@@ -3,7 +3,7 @@
 In:  a trace.
 Out: titles and rows for table.py; for --full, every field of a state.
 
-The first row shows every field, the later rows only the fields that changed.
+The first row shows every field, each later row only the fields that changed.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from isrcheck.traces.lanes.table import StepRow
 
 
 def lane_domain(instance: Instance) -> type[Domain] | None:
-    """The domain whose elements get a column each: the first index of most fields; on a tie, the one declared first."""
+    """Return the domain whose elements get columns: the first index of most fields; on a tie, the first declared."""
     first = Counter(layout.field.over[0] for layout in instance.layouts.values() if layout.sizes)
     return first.most_common(1)[0][0] if first else None
 
 
 def titles(instance: Instance) -> list[str]:
-    """The titles of the columns after the step."""
+    """Return the titles of the columns after the step."""
     domain = lane_domain(instance)
     return ([] if domain is None else [f"{_words(domain)} {name}" for name in _elements(instance, domain)]) + (
         ["global"] if _shared(instance, domain) else []
@@ -34,7 +34,7 @@ def titles(instance: Instance) -> list[str]:
 
 
 def _words(domain: type[Domain]) -> str:
-    """ResourceManager as `resource manager`."""
+    """The words in the name of a domain: ResourceManager becomes `resource manager`."""
     return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", domain.__name__).lower()
 
 
@@ -55,7 +55,7 @@ def _shared(instance: Instance, domain: type[Domain] | None) -> list[FieldLayout
 
 
 def rows(trace: Trace) -> list[StepRow]:
-    """One row per state; unchanged columns are empty."""
+    """Return one row per state; unchanged columns are empty."""
     instance = trace.instance
     domain = lane_domain(instance)
     lanes, shared = _in_lanes(instance, domain), _shared(instance, domain)
@@ -80,7 +80,7 @@ def rows(trace: Trace) -> list[StepRow]:
 
 
 def whole_lanes(trace: Trace) -> list[tuple[tuple[str, ...], ...]]:
-    """For each state and each of its columns: one line of text for every field in that column."""
+    """Return, for each state and each of its columns, one line of text for every field in that column."""
     instance = trace.instance
     domain = lane_domain(instance)
     lanes, shared = _in_lanes(instance, domain), _shared(instance, domain)
@@ -100,15 +100,14 @@ def whole_lanes(trace: Trace) -> list[tuple[tuple[str, ...], ...]]:
 def _news(
     instance: Instance, layout: FieldLayout, before: Cells | None, cells: Cells, index: tuple[int, ...]
 ) -> str | None:
-    """A part of a field if it changed."""
+    """A field, or its element at `index`, as text if the step changed it."""
     part = spell_part(instance, layout, cells, index)
     return None if before is not None and spell_part(instance, layout, before, index) == part else part
 
 
 def _shared_news(instance: Instance, layout: FieldLayout, before: Cells | None, cells: Cells) -> list[str]:
-    """The changes of a field without a lane: the whole field in the first row or if it is small, otherwise its
-    elements.
-    """
+    """The changes of a field without a lane: the whole field in the first row or if the field is small, otherwise its
+    elements."""
     if before is None or not layout.sizes or (len(layout.sizes) == 1 and layout.field.values.is_flag):
         part = _news(instance, layout, before, cells, ())
         return [] if part is None else [f"{layout.name} {part}"]
@@ -121,7 +120,7 @@ def _shared_news(instance: Instance, layout: FieldLayout, before: Cells | None, 
 
 
 def spell_part(instance: Instance, layout: FieldLayout, cells: Cells, index: tuple[int, ...] = ()) -> str:
-    """A field, or its part at `index`: nested lists; truth values per element print as the set of true elements."""
+    """Return a field, or its element at `index`, as nested lists; a list of truth values as a set of elements."""
     if len(index) == len(layout.sizes):
         offset = 0
         for size, one in zip(layout.sizes, index, strict=True):
@@ -136,6 +135,6 @@ def spell_part(instance: Instance, layout: FieldLayout, cells: Cells, index: tup
 
 
 def full_state(instance: Instance, cells: Cells) -> list[str]:
-    """Every field of a state, one per line."""
+    """Return every field of a state, one per line."""
     width = max(len(name) for name in instance.layouts)
     return [f"{name:<{width}}  {spell_part(instance, layout, cells)}" for name, layout in instance.layouts.items()]

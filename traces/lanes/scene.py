@@ -9,10 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 REQUEST, RESPONSE, LOST = "request", "response", "lost"
-"""Kinds of arrows: a message that arrives in this step, one that arrives later, one that is lost."""
+"""The kinds of arrows: a message that arrives in this step, a message that arrives later, a lost message."""
 
 FAULT, ELECTION, NOTE = "fault", "election", "note"
-"""Kinds of marks."""
+"""The kinds of marks."""
 
 
 @dataclass(frozen=True)
@@ -66,14 +66,14 @@ class Mark:
 
 @dataclass(frozen=True)
 class Fate:
-    """The fate of a record so far: words, each with the step since which it is true (0: from the start)."""
+    """The fate of a record up to a state: words, each with the step since which it is true (0: from the start)."""
 
     record: str
     words: tuple[tuple[str, int], ...]
 
     @property
     def text(self) -> str:
-        """The words in one line."""
+        """The words of the fate in one line."""
         return ", ".join(word for word, _ in self.words)
 
 
@@ -81,7 +81,7 @@ class Fate:
 class Moment:
     """A step and the state after it; for state 0, `step` describes the initial state.
 
-    `variables` holds every field of the state, part by part, in the order of the scene's names.
+    `variables` holds the lines of every field of the state, in the order of the scene's names.
     """
 
     step: str
@@ -94,7 +94,7 @@ class Moment:
 
 @dataclass(frozen=True)
 class Scene:
-    """A whole trace."""
+    """A whole trace, ready for drawing."""
 
     title: str
     subtitle: str

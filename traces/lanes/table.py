@@ -25,12 +25,12 @@ LEAST_STEP = 12
 """The narrowest column of a step, in characters."""
 
 Cells = list[tuple[str, ...]]
-"""One row: the lines of each column."""
+"""One row: the lines of text in each column."""
 
 
 @dataclass(frozen=True)
 class StepRow:
-    """One step: its number, its action, and the lines of each column (none: unchanged)."""
+    """One step: its number, its action, and the lines of text in each column (empty: unchanged)."""
 
     number: int
     step: str
@@ -38,13 +38,13 @@ class StepRow:
 
 
 Paint = Callable[[str], str]
-"""Colours text that is laid out already."""
+"""Colours text that is already laid out."""
 
 
 def lay_out(titles: Sequence[str], rows: Sequence[StepRow], paint: Paint = str, narrower: int = 0) -> list[str]:
-    """The table, with the titles in its first line; `paint` colours the columns after the step.
+    """Return the table, with the titles in its first line; `paint` colours the columns after the step.
 
-    `narrower` is the number of characters to save, as far as breaking steps and titles into lines allows.
+    `narrower` is the number of characters to save by breaking steps and titles into lines, as far as possible.
     """
     numbers = max((len(str(row.number)) for row in rows), default=1)
     steps = max([LEAST_STEP, *(len(row.step) - narrower for row in rows)])
@@ -62,7 +62,7 @@ def _title(text: str, width: int) -> tuple[str, ...]:
 
 
 def _step(text: str, width: int) -> tuple[str, ...]:
-    """A step broken into lines between words, including the words of the action's name."""
+    """The lines of a step, broken between words, including the words of the action's name."""
     lines = [""]
     for word in re.split(r"(?<=[_ ])", text):
         if lines != [""] and len(f"{lines[-1]}{word}".rstrip()) > width:
@@ -72,7 +72,7 @@ def _step(text: str, width: int) -> tuple[str, ...]:
 
 
 def grid(rows: Sequence[Cells], paints: Sequence[Paint] = ()) -> list[str]:
-    """Rows in columns; the first row is the heading, which is not painted."""
+    """Return rows in columns; the first row is the heading, which is not painted."""
     widths = [max(len(line) for row in rows for line in row[column]) for column in range(len(rows[0]))]
     found = []
     for position, row in enumerate(rows):
@@ -93,15 +93,14 @@ def grid(rows: Sequence[Cells], paints: Sequence[Paint] = ()) -> list[str]:
 
 
 def blocks(titles: Sequence[str], rows: Sequence[StepRow], width: int, paint: Paint = str) -> list[str]:
-    """The content of `lay_out` for a terminal that is too narrow for a table: each step, then a line per changed
-    column.
-    """
+    """Return the content of `lay_out` for a terminal that is too narrow for a table: each step, then a line per changed
+    column."""
     found = []
     for row in rows:
         found += wrapped(f"{row.number}  {row.step}", GAP, width)
         for title, cell in zip(titles, row.cells, strict=True):
             for position, line in enumerate(cell):
-                # Lines after the first one follow their column's title without repeating it.
+                # Lines after the first follow the title of their column without repeating the title.
                 lead = f"{title}: " if position == 0 else GAP
                 first, *others = wrapped(f"{lead}{line.strip()}", GAP * 2, width) or [""]
                 start = min(len(first), len(first) - len(first.lstrip()) + len(lead))
@@ -111,12 +110,12 @@ def blocks(titles: Sequence[str], rows: Sequence[StepRow], width: int, paint: Pa
 
 
 def widest(lines: Sequence[str]) -> int:
-    """The width of the widest line."""
+    """Return the width of the widest line."""
     return max(map(len, lines), default=0)
 
 
 def wrapped(text: str, indent: str = "", width: int = WIDTH) -> list[str]:
-    """A long line as several lines, the later ones indented further; words break only if the width is too small."""
+    """Break a long line into several, the later ones indented further; words break only if the width is too small."""
     inner = max(width, 1) // 2
     lines = textwrap.wrap(
         text,
@@ -130,7 +129,7 @@ def wrapped(text: str, indent: str = "", width: int = WIDTH) -> list[str]:
 
 
 def fitted(lines: Iterable[str], width: int = WIDTH) -> list[str]:
-    """Lines of any length, broken to fit, each with its indentation."""
+    """Break lines of any length to fit the width, each with its own indentation."""
     found = []
     for line in lines:
         text = line.lstrip(" ")

@@ -3,8 +3,8 @@
 In:  a text, a width.
 Out: lines.
 
-`textwrap` copies the rest of a word for every line that it takes from it. A value of another tool can be one word of
-several megabytes, so a long text is wrapped in pieces.
+`textwrap` copies the rest of a word for every line that it takes from the word. A value of another tool can be one word
+of several megabytes, so a long text is wrapped in pieces.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ PIECE = 10_000
 
 
 def lines_of(text: str, width: int, indent: str = "", *, break_on_hyphens: bool = True) -> list[str]:
-    """The lines of a text, all but the first indented. There are none for white space."""
+    """Return the lines of a text, all but the first indented; an empty list for white space."""
     return [
         line
         for at in range(0, len(text), PIECE)

@@ -25,7 +25,7 @@ from isrcheck.traces.format.itf import ACTION, PICKS
 from isrcheck.traces.other_tools.values import QUINT, TLA, Spelling, spell_itf, spell_tlc
 
 EXPECTED = (
-    "no trace that is known here: expected is a file that check wrote, ITF as Apalache and Quint write it (an object"
+    "not a trace in a known format: give a file that check wrote, ITF as Apalache and Quint write it (an object"
     " with `vars` and `states`), or what TLC writes with -dumpTrace json (an object with `state` and `action`)"
 )
 
@@ -47,7 +47,7 @@ class ForeignTrace:
 
 
 def find(path: Path) -> ForeignTrace | None:
-    """The trace of another tool in this file; None if it is one of ours or not JSON. Raises UsageError."""
+    """Return the trace of another tool in this file; None if isrcheck wrote it or it is not JSON. Raises UsageError."""
     try:
         text = folder.read_text(path)
         try:
@@ -65,7 +65,7 @@ def _is_ours(document: Any) -> bool:
 
 
 def read(document: Any) -> ForeignTrace:
-    """The trace in a parsed JSON document. Raises UsageError."""
+    """Return the trace in a parsed JSON document. Raises UsageError."""
     match document:
         case {"states": list()}:
             return _read_itf(document)
@@ -78,11 +78,11 @@ def read(document: Any) -> ForeignTrace:
 
 
 def _variables(states: tuple[Mapping[str, str], ...]) -> tuple[str, ...]:
-    """Every name that has a value in some state, in order of appearance."""
+    """The names that have a value in some state, in order of appearance."""
     return tuple(dict.fromkeys(name for state in states for name in state))
 
 
-# --------------------------------------------------------------------------------------------------------------- ITF
+# ------------------------------------------------------------------------------------------------------------------ ITF
 
 
 def _read_itf(document: Mapping[str, Any]) -> ForeignTrace:
@@ -124,14 +124,14 @@ def _loop(document: Mapping[str, Any], states: int) -> int | None:
 
 
 def _itf_source(meta: Mapping[str, Any]) -> str:
-    """The tool and the file, if the trace names them."""
+    """The tool and the file that produced the trace, if it names them."""
     tool = re.match(r"Created by (\w{1,40})", str(meta.get("description", "")))
     parts = [tool[1] if tool else "ITF", *(str(meta[key])[:200] for key in ("source", "status") if meta.get(key))]
     return escaped(": ".join(parts[:2]) + (f" ({parts[2]})" if len(parts) > 2 else ""))
 
 
 def _itf_state(position: int, state: Any, spelling: Spelling) -> tuple[dict[str, str], str | None]:
-    """The values of one state, and the action that led there."""
+    """The values of one state, and the action that led to it."""
     if not isinstance(state, dict):
         raise UsageError(f"state {position} is not an object; the trace is damaged")
     values = {}
@@ -162,7 +162,7 @@ def _picks(picks: Any, spelling: Spelling) -> str:
     return f"({', '.join(found)})" if found else ""
 
 
-# --------------------------------------------------------------------------------------------------------------- TLC
+# ------------------------------------------------------------------------------------------------------------------ TLC
 
 
 def _read_tlc(found: Mapping[str, Any]) -> ForeignTrace:

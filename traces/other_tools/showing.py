@@ -18,11 +18,11 @@ NARROWEST = 10
 """The narrowest cell, in characters."""
 
 MOST_STEP = 40
-"""The width of the step's column; longer steps continue on the next line."""
+"""The width of the step's column; longer texts continue on the next line."""
 
 
 def view(foreign: ForeignTrace, full: bool = False, step: int | None = None, width: int = WIDTH) -> list[str]:
-    """The steps and their changes; with `full`, every variable of every state; with `step`, the variables of one state.
+    """Return the steps with their changes; `full`: every variable of every state; `step`: the variables of one state.
 
     Raises UsageError if there is no such step.
     """
@@ -40,7 +40,7 @@ def view(foreign: ForeignTrace, full: bool = False, step: int | None = None, wid
 
 
 def _table(foreign: ForeignTrace, width: int) -> list[str]:
-    """Numbers, steps and changes in three columns; every cell may continue on the next line."""
+    """The table: numbers, steps and changes in three columns; every cell may continue on the next line."""
     positions = range(len(foreign.states))
     digits = len(str(len(foreign.states) - 1))
     steps = [_lines(step_of(foreign, position), min(MOST_STEP, width // 3)) for position in positions]
@@ -60,12 +60,12 @@ def _table(foreign: ForeignTrace, width: int) -> list[str]:
 
 
 def step_of(foreign: ForeignTrace, position: int) -> str:
-    """The step that led to a state, as far as it is known."""
+    """Return the name of the step that led to a state, as far as it is known."""
     return foreign.actions[position] or ("a step" if position else "initially")
 
 
 def changed(foreign: ForeignTrace, position: int) -> list[str]:
-    """The variables that a step changed; all of them in the first state."""
+    """Return the variables that a step changed; all of them in the first state."""
     before = foreign.states[position - 1] if position else {}
     now = foreign.states[position]
     return [name for name in foreign.variables if now.get(name) != before.get(name)]
@@ -76,7 +76,7 @@ def _value(foreign: ForeignTrace, position: int, name: str) -> str:
 
 
 def _state(foreign: ForeignTrace, position: int, width: int) -> list[str]:
-    """One state: every variable, with its previous value if the step changed it."""
+    """The lines of one state: every variable, with its previous value if the step changed it."""
     found = _lines(f"{position}  {step_of(foreign, position)}", width - len(GAP))
     news = changed(foreign, position) if position else []
     for name in foreign.variables:

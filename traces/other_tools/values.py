@@ -23,7 +23,7 @@ NAME = re.compile(r"[\w:.-]+")
 
 @dataclass(frozen=True)
 class Spelling:
-    """The notation of a language: the text before, between and after the parts of a value."""
+    """The notation of a language: the text before, between and after the elements of a value."""
 
     truths: tuple[str, str]
     sequence: tuple[str, str]
@@ -55,7 +55,7 @@ QUINT = Spelling(
 
 
 def spell_itf(value: Any, spelling: Spelling, depth: int = 0) -> str:
-    """A value of an ITF trace; an unknown form is read as a record. Raises UsageError for a malformed value."""
+    """Return a value of an ITF trace as text; an unknown form is read as a record. Raises UsageError."""
     _require(depth < MOST_DEPTH, f"nested more than {MOST_DEPTH} deep")
 
     def inner(one: Any) -> str:
@@ -88,9 +88,8 @@ def spell_itf(value: Any, spelling: Spelling, depth: int = 0) -> str:
 
 
 def spell_tlc(value: Any, depth: int = 0) -> str:
-    """A value that TLC wrote as JSON, which does not distinguish sets from sequences: both are printed in square
-    brackets.
-    """
+    """Return a value of TLC's JSON as text. The JSON does not distinguish sets from sequences: both get square
+    brackets."""
     _require(depth < MOST_DEPTH, f"nested more than {MOST_DEPTH} deep")
     match value:
         case dict():
@@ -125,7 +124,7 @@ def _map(pairs: list[Any], spelling: Spelling, depth: int) -> str:
 
 
 def _variant(tag: str, value: Any, spelling: Spelling, depth: int) -> str:
-    """A variant; one without a value is printed as its tag alone if the language allows that."""
+    """A variant as text; a variant without a value is its tag alone if the language allows that."""
     before, between, behind = spelling.tagged
     is_bare = value in ({}, {"#tup": []}, {"tag": "UNIT"}, {"tag": "UNIT", "value": {"#tup": []}})
     if spelling is QUINT and is_bare:

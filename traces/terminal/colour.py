@@ -1,7 +1,7 @@
 """Colours for the terminal: leaders, the epochs of entries, unchanged cells, and verdicts.
 
 In:  text that is already laid out, so colours do not widen anything; the environment.
-Out: the same text with colours, or unchanged if no colours are wanted.
+Out: the same text with colours, or unchanged if colours are off.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ EPOCHS = (CYAN, MAGENTA, YELLOW, GREEN, BLUE, RED)
 VERDICTS = {VIOLATED: RED, PERMITTED: YELLOW, NOT_INDUCTIVE: YELLOW, REACHED: GREEN, HOLDS: GREEN}
 
 OF_AN_EPOCH = re.compile(r"(?<![\w.])([a-zL]|\d*[AC])(\d+)(?!\w)")
-"""The parts of a Kafka lane that have an epoch: an entry, a role, the controller."""
+"""The words of a Kafka lane that have an epoch: an entry, a role, the controller."""
 
 
 def is_wanted(when: str, is_terminal: bool, environment: Mapping[str, str]) -> bool:
@@ -45,17 +45,17 @@ class Ink:
     is_coloured: bool = False
 
     def paint(self, text: str, *codes: int) -> str:
-        """Text in the given colours."""
+        """Return text in the given colours."""
         if not self.is_coloured or not text:
             return text
         return f"\x1b[{';'.join(map(str, codes))}m{text}\x1b[0m"
 
     def changed(self, text: str) -> str:
-        """Text that a step changed; the sign for unchanged cells is dimmed."""
+        """Return text that a step changed; the sign for unchanged cells is dimmed."""
         return self.paint(text, FAINT) if text == UNCHANGED else self.paint(text, BOLD)
 
     def lane(self, text: str) -> str:
-        """A part of a Kafka lane: everything of an epoch in the colour of the epoch, with leaders in bold."""
+        """Return the text of a Kafka lane with each epoch in its colour, and leaders in bold."""
         return self.paint(text, FAINT) if text == UNCHANGED else OF_AN_EPOCH.sub(self._of_an_epoch, text)
 
     def _of_an_epoch(self, found: re.Match[str]) -> str:
@@ -63,16 +63,15 @@ class Ink:
         return self.paint(found[0], BOLD, colour) if found[1] == "L" else self.paint(found[0], colour)
 
     def verdict(self, verdict: str, text: str) -> str:
-        """Text in the colour of a verdict: a failure is red, a permitted one yellow."""
+        """Return text in the colour of a verdict: red for a failure, yellow for a permitted failure."""
         return self.paint(text, BOLD, VERDICTS[verdict])
 
 
 @dataclass(frozen=True)
 class Look:
-    """How a view is printed: its width, and whether it has colours.
+    """The width of a view, and whether it has colours.
 
-    `fits`: the width is that of a terminal, so nothing may be wider. Otherwise a wider table is still printed as a
-    table.
+    `fits` is true if the width is that of a terminal, so nothing may be wider. Otherwise a table may be wider.
     """
 
     width: int = WIDTH
@@ -81,4 +80,4 @@ class Look:
 
 
 PLAIN = Look()
-"""Output that does not go to a terminal."""
+"""The look of output that does not go to a terminal."""

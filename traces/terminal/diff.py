@@ -20,19 +20,19 @@ from isrcheck.traces.terminal.show import full_states, heading
 
 NAMES = ("A", "B")
 ABSENT = "-"
-"""Printed for a step that one of the traces lacks."""
+"""The text in place of a step that one of the traces lacks."""
 
 
 @dataclass(frozen=True)
 class Difference:
-    """Two traces; `position` is the first state at which they part (None: nowhere)."""
+    """The differences of two traces; `position` is the first state at which they part (None: nowhere)."""
 
     one: Trace
     other: Trace
 
     @cached_property
     def position(self) -> int | None:
-        """The first state that is reached by different steps, or that differs in a cell that both states have."""
+        """The number of the first state that different steps reach, or that differs in a cell of both; or None."""
         longest = max(self.one.length, self.other.length)
         return next((position for position in range(longest + 1) if not self._agree(position)), None)
 
@@ -45,13 +45,13 @@ class Difference:
         return not self.cells(position, position)
 
     def cells(self, position: int, other: int) -> list[tuple[str, str, str]]:
-        """The common cells in which two states differ: name, value in the first trace, value in the second."""
+        """Return the common cells in which two states differ: name, value in the first trace, value in the second."""
         one, two = _spelled(self.one, position), _spelled(self.other, other)
         return [(name, one[name], two[name]) for name in one if name in two and one[name] != two[name]]
 
     @cached_property
     def own_cells(self) -> tuple[int, int]:
-        """For each trace, the number of cells that the states of the other trace lack."""
+        """For each trace, the number of cells in its states that are missing from the other trace's states."""
         one, two = _spelled(self.one, 0).keys(), _spelled(self.other, 0).keys()
         return len(one - two), len(two - one)
 
@@ -87,13 +87,13 @@ def _spelled(trace: Trace, position: int) -> Mapping[str, str]:
 
 
 def refuse_different(one: str, other: str) -> None:
-    """Check that both traces are of one model. Raises UsageError."""
+    """Raise UsageError if the two traces are not of one model."""
     if one != other:
-        raise UsageError(f"one is a trace of {one}, the other of {other}; give two traces of one model")
+        raise UsageError(f"a trace of {one} and a trace of {other} cannot be compared; give two traces of one model")
 
 
 def tell(found: Difference, full: bool = False, look: Look = PLAIN) -> list[str]:
-    """The difference as lines; with `full`, every field of the common states."""
+    """Return the differences as lines; with `full`, every field of the common states."""
     traces = (found.one, found.other)
     if found.is_none:
         same = f"identical: {_steps(found.one.length)} of {heading(found.one.instance)}; {_outcome(found.one)}"
@@ -131,7 +131,7 @@ def _outcome(trace: Trace) -> str:
 
 
 def _common(found: Difference, position: int, full: bool, look: Look) -> list[str]:
-    """The common steps."""
+    """The lines of the common steps."""
     if position == 0:
         return wrapped("nothing in common: they start in different states", width=look.width)
     lines = wrapped(f"in common up to step {position - 1}:", width=look.width)
@@ -143,13 +143,17 @@ def _common(found: Difference, position: int, full: bool, look: Look) -> list[st
 
 
 def _parting(found: Difference, position: int, look: Look) -> list[str]:
-    """How each trace continues, and in which cells their states differ."""
+    """Lines about how each trace continues, and in which cells their states differ."""
     traces = (found.one, found.other)
     ended = [name for name, trace in zip(NAMES, traces, strict=True) if trace.length < position]
     if ended:
         lines = [f"{ended[0]} ends there, {NAMES[1 - NAMES.index(ended[0])]} continues:"]
     elif len({trace.spell_row(position) for trace in traces}) == 1:
-        lines = [f"they part at step {position}: the same step leads elsewhere" if position else "how they continue:"]
+        lines = [
+            f"they part at step {position}: the same step leads to different states"
+            if position
+            else "how they continue:"
+        ]
     else:
         lines = [f"they part at step {position}:"]
     longest = max(trace.length for trace in traces)
@@ -182,7 +186,7 @@ def _pairs(pairs: list[tuple[str, str, str]], look: Look) -> list[str]:
 
 
 def _columns(rows: list[Cells], look: Look) -> list[str]:
-    """Three columns; if they do not fit, the last two are printed below the first, each with its name."""
+    """Lines in three columns; if they do not fit, the last two columns are below the first, each with its name."""
     if not rows:
         return []
     if not look.fits or widest(grid(rows)) <= look.width:

@@ -1,6 +1,6 @@
 """The screen of `trace explore`: a walk through a model in the terminal, with textual.
 
-In:  a `Walk` (walk.py, which contains all of the logic) and the folder in which walks are saved.
+In:  a `Walk` (walk.py, which contains all of the logic) and the folder for saved walks.
 Out: the contents of the screen; the paths of the saved traces.
 
 Text from a model or a trace is never interpreted as markup: all of it passes through `plain`.
@@ -36,7 +36,7 @@ STYLES = {VIOLATED: "bold $error", PERMITTED: "bold $warning", REACHED: "$succes
 
 
 def plain(text: str, style: str = "") -> Content:
-    """Text shown literally: without markup, and without control characters."""
+    """Return text that is shown literally: without markup, and without control characters."""
     shown = escaped_lines(text)
     return Content.styled(shown, style) if style else Content(shown)
 
@@ -48,7 +48,7 @@ class Options(OptionList):
 
 
 class Explorer(App[None]):
-    """The walk so far, the possible next steps with their changes, and the verdicts on the properties."""
+    """The screen: the walk so far, the possible next steps with their changes, and the verdicts on the properties."""
 
     ENABLE_COMMAND_PALETTE = False
     HORIZONTAL_BREAKPOINTS: list[tuple[int, str]] | None = [(0, "-narrow"), (70, "-wide")]  # noqa: RUF012 - textual's
@@ -89,7 +89,7 @@ class Explorer(App[None]):
         self.shown: list[Option] = []
 
     def compose(self) -> ComposeResult:
-        """The panels, from the past to the next steps."""
+        """The panels, from the walk so far to the next steps."""
         yield Static(id="where", markup=False)
         with HorizontalScroll(id="past"), Vertical(id="lanes"):
             yield Static(id="titles", markup=False)
@@ -105,7 +105,7 @@ class Explorer(App[None]):
         yield Footer(compact=True, show_command_palette=False)
 
     def on_mount(self) -> None:
-        """Show where the walk begins."""
+        """Show the beginning of the walk."""
         self.title = "trace explore"
         self.query_one("#options").focus()
         self.show_state()
@@ -114,7 +114,7 @@ class Explorer(App[None]):
         """Lay out the table again."""
         self.call_after_refresh(self.show_history)
 
-    # ------------------------------------------------------------------------------------------------- what is shown
+    # ------------------------------------------------------------------------------------------- contents of the panels
 
     def show_state(self, taken: str | None = None) -> None:
         """Show everything about the current state; `taken` is the option under the cursor."""
@@ -134,7 +134,7 @@ class Explorer(App[None]):
         self.query_one("#steps", VerticalScroll).scroll_end(animate=False)
 
     def show_options(self, taken: str | None = None) -> None:
-        """Show the options that contain the words of the filter."""
+        """Show the options that contain all words of the filter."""
         words = self.query_one("#filter", Input).value.split()
         options = self.walk.options()
         self.shown = [option for option in options if all(word in option.text for word in words)]
@@ -151,7 +151,7 @@ class Explorer(App[None]):
         self.show_preview(self.shown[entries.highlighted])
 
     def prompt(self, option: Option) -> Content:
-        """One line for an option; an initial state is shown by the contents of its lanes, each with its title."""
+        """Return the line of an option; for an initial state, the contents of its lanes, each with its title."""
         if option.step is not None or option.after is None:
             return plain(option.text, "$error" if option.problem else "")
         trace = Trace(self.walk.instance, (option.after,), (), None, None, "")
@@ -160,25 +160,25 @@ class Explorer(App[None]):
         return plain(f"{option.text}: {'; '.join(told)}")
 
     def show_preview(self, option: Option) -> None:
-        """Show what an option would change; an initial state is shown in full."""
+        """Show the changes of an option; an initial state is shown in full."""
         if option.problem:
-            found = [plain(f"the model leaves its declaration: {option.problem}", "$error")]
+            found = [plain(f"the step errs: {option.problem}", "$error")]
         elif option.step is None and option.after is not None:
             found = [plain(line) for line in generic_lanes.full_state(self.walk.instance, option.after)]
         else:
-            found = [plain(line) for line in self.walk.changes(option) or ["it changes nothing"]]
+            found = [plain(line) for line in self.walk.changes(option) or ["the step changes nothing"]]
         self.query_one("#preview", Static).update(Content("\n").join(found))
         self.query_one("#coming", VerticalScroll).scroll_home(animate=False)
 
-    # ------------------------------------------------------------------------------------------------------- the keys
+    # ------------------------------------------------------------------------------------------------------------- keys
 
     def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
-        """The cursor moved to another option."""
+        """Show the option to which the cursor moved."""
         if event.option_list.id == "options" and event.option_index < len(self.shown):
             self.show_preview(self.shown[event.option_index])
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        """Enter: take the option."""
+        """Take the option that was selected with Enter."""
         if event.option_list.id != "options":
             return
         try:
@@ -191,7 +191,7 @@ class Explorer(App[None]):
         self.show_state()
 
     def action_go_back(self) -> None:
-        """Go back one step, with the cursor on the step that was taken."""
+        """Go back one step, with the cursor on the step that is undone."""
         last = self.walk.trace.steps[-1] if self.walk.position else None
         if self.walk.back():
             self.show_state(None if last is None else self.walk.instance.spell_step(last))
@@ -202,7 +202,7 @@ class Explorer(App[None]):
             self.show_state()
 
     def action_filter(self) -> None:
-        """Open the filter: words that a step has to contain."""
+        """Open the filter: the words that a step has to contain."""
         field = self.query_one("#filter", Input)
         field.display = True
         field.focus()
@@ -219,11 +219,11 @@ class Explorer(App[None]):
         self.query_one("#options").focus()
 
     def on_input_changed(self) -> None:
-        """The words of the filter changed."""
+        """Show the options that match the changed filter."""
         self.show_options()
 
     def on_input_submitted(self) -> None:
-        """Enter in the filter moves to the options that it found."""
+        """Move from the filter to the options that match it, after Enter."""
         self.hide_filter()
 
     def action_guards(self) -> None:
@@ -255,7 +255,7 @@ class Explorer(App[None]):
 
 
 def told(walk: Walk) -> Content:
-    """The verdicts on the properties, with the false ones first and explained."""
+    """Return the verdicts on the properties, with the false ones first and explained."""
     if not walk.has_begun:
         return plain("")
     lines: list[Content] = []
@@ -288,7 +288,7 @@ class Overlay(ModalScreen[None]):
 
 
 class Guards(Overlay):
-    """Every action, the number of its enabled steps, and for each disabled step its first false guard."""
+    """Lists every action, the number of its enabled steps, and for each disabled step its first false guard."""
 
     def __init__(self, walk: Walk, action: str | None) -> None:
         super().__init__()
@@ -296,7 +296,7 @@ class Guards(Overlay):
         self.first = walk.actions.index(action) if action in walk.actions else 0
 
     def compose(self) -> ComposeResult:
-        """The actions at the top, the steps of the selected action below."""
+        """The list of actions at the top, the steps of the selected action below."""
         enabled = [option.step.action for option in self.walk.options() if option.step is not None]
         steps = [step.action for step in self.walk.instance.steps]
         with Vertical(id="over"):
@@ -329,14 +329,14 @@ class Guards(Overlay):
 
 
 class WholeState(Overlay):
-    """Every field of the current state."""
+    """Shows every field of the current state."""
 
     def __init__(self, walk: Walk) -> None:
         super().__init__()
         self.walk = walk
 
     def compose(self) -> ComposeResult:
-        """One field per line."""
+        """The panel, with one field per line."""
         lines = generic_lanes.full_state(self.walk.instance, self.walk.cells)
         with VerticalScroll(id="over"):
             yield Static(plain("\n".join(lines)), markup=False)

@@ -1,4 +1,4 @@
-"""One state of a trace in full: the step that led to it, what it changed, and which properties are false there.
+"""One state of a trace in full: the step that led to it, the changes of that step, and the properties that are false.
 
 In:  a certified Trace, and the number of a state; a negative number counts from the end.
 Out: lines.
@@ -22,16 +22,16 @@ from isrcheck.traces.terminal.show import full_state, heading
 
 
 def view_step(trace: Trace, number: int, look: Look = PLAIN, expressions: Sequence[StateExpression] = ()) -> list[str]:
-    """The view of one state. Raises UsageError if the trace has no state of this number."""
+    """Return the lines of one state. Raises UsageError if the trace has no state of this number."""
     position = number if number >= 0 else number + trace.length + 1
     if not 0 <= position <= trace.length:
         raise UsageError(
-            f"--step {number}: the trace has the states 0..{trace.length}; -1 is the last of them, -2 the one before"
+            f"--step {number}: the trace has the states 0..{trace.length}; -1 is the last state, -2 the state before it"
         )
     step = f"step {position} of {trace.length}: {trace.spell_row(position)}"
     found = fitted([heading(trace.instance), "", step, ""], look.width)
     if position == trace.length and trace.erring is not None and trace.error is not None:
-        told = f"it has no successor, because the model leaves its declaration: {trace.error.message}"
+        told = f"the step errs, so it has no successor: {trace.error.message}"
         state = (f"  {line}" for line in full_state(trace, position - 1, expressions))
         return [*found, *wrapped(told, width=look.width), "", *fitted(["the state before:", *state], look.width)]
     if position:
@@ -55,7 +55,7 @@ def _changed(trace: Trace, position: int, look: Look) -> list[str]:
 
 
 def _judged(trace: Trace, position: int, look: Look) -> list[str]:
-    """The properties that are false here, each with the reason, and those that are reached."""
+    """Lines about the properties that are false here, each with the reason, and those that are reached."""
     instance = trace.instance
     properties = list(instance.properties)
     if trace.prop is not None and trace.prop not in (IN_RANGE, *properties):

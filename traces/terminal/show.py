@@ -25,7 +25,7 @@ from isrcheck.traces.terminal.colour import PLAIN, Look
 def view(
     trace: Trace, full: bool = False, look: Look = PLAIN, expressions: Sequence[StateExpression] = ()
 ) -> list[str]:
-    """The whole view; with `full`, every field of every state instead of the changes."""
+    """Return the whole view; with `full`, every field of every state instead of the changes."""
     shown = (
         full_states(trace, range(len(trace.states)), look, expressions)
         if full
@@ -38,7 +38,7 @@ def view(
 
 
 def heading(instance: Instance) -> str:
-    """The model, and the entries of its configuration that differ from the defaults."""
+    """Return the name of the model, and the entries of its configuration that differ from the defaults."""
     entries = instance.model.entries
     defaults = {name: entry.default for name, entry in entries.items()} | dict(instance.protocol.switches)
     changed = [
@@ -51,7 +51,7 @@ def heading(instance: Instance) -> str:
 
 
 def step_table(trace: Trace, look: Look = PLAIN, expressions: Sequence[StateExpression] = ()) -> list[str]:
-    """The lanes in the widest layout that fits; if none fits, each step with one line per changed column."""
+    """Return the lanes in the widest layout that fits; if none fits, each step with one line per changed column."""
     titles_of_values = [expression.title for expression in expressions]
     titles = [*lane_titles(trace.instance), *titles_of_values]
     paint = look.ink.lane if is_kafka(trace.instance) else look.ink.changed
@@ -70,30 +70,30 @@ def step_table(trace: Trace, look: Look = PLAIN, expressions: Sequence[StateExpr
 
 
 def erring_row(trace: Trace, titles: Sequence[str]) -> list[StepRow]:
-    """The row of an erring step, which changes nothing."""
+    """Return the row of an erring step, which changes nothing."""
     if trace.erring is None:
         return []
     return [StepRow(trace.length, trace.spell_row(trace.length), tuple(() for _ in titles))]
 
 
 def _legend(trace: Trace, look: Look) -> list[str]:
-    """The meanings of the signs in these lanes, after an empty line."""
+    """The meanings of the signs in the lanes of this trace, after an empty line."""
     signs = lanes.legend(trace) if is_kafka(trace.instance) else []
     return ["", *fitted(signs, look.width)] if signs else []
 
 
 def lane_titles(instance: Instance) -> list[str]:
-    """The titles of the columns after the step."""
+    """Return the titles of the columns after the step."""
     return lanes.titles(instance) if is_kafka(instance) else generic_lanes.titles(instance)
 
 
 def lane_rows(trace: Trace, stacked: int = 0) -> list[StepRow]:
-    """One row per state; unchanged columns are empty; `stacked` as in kafka/lanes.py."""
+    """Return one row per state; unchanged columns are empty; `stacked` as in kafka/lanes.py."""
     return lanes.rows(trace, stacked) if is_kafka(trace.instance) else generic_lanes.rows(trace)
 
 
 def _values(trace: Trace, expressions: Sequence[StateExpression]) -> list[tuple[tuple[str, ...], ...]]:
-    """For each state, the values of the expressions that differ from the previous state."""
+    """The values of the expressions in each state, if they differ from those in the previous state."""
     found: list[tuple[tuple[str, ...], ...]] = []
     before: list[str | None] = [None] * len(expressions)
     for position, cells in enumerate(trace.states):
@@ -110,7 +110,7 @@ def _with_values(row: StepRow, values: tuple[tuple[str, ...], ...]) -> StepRow:
 def full_states(
     trace: Trace, positions: Iterable[int], look: Look = PLAIN, expressions: Sequence[StateExpression] = ()
 ) -> list[str]:
-    """Steps, each with every field of the state that it leads to, and the values of the expressions there."""
+    """Return steps, each with every field of the state that it leads to, and the values of the expressions there."""
     found = []
     for position in positions:
         found += wrapped(f"{position}  {trace.spell_row(position)}", "  ", look.width)
@@ -119,14 +119,14 @@ def full_states(
 
 
 def full_state(trace: Trace, position: int, expressions: Sequence[StateExpression] = ()) -> list[str]:
-    """Every field of a state and the values of the expressions there, one per line."""
+    """Return every field of a state and the values of the expressions there, one per line."""
     cells = trace.states[position]
     values = [f"{one.title}  {one.value_in(cells, trace.spell_position(position))}" for one in expressions]
     return [*generic_lanes.full_state(trace.instance, cells), *values]
 
 
 def why(trace: Trace, look: Look = PLAIN) -> list[str]:
-    """How a trace ends and why: the deciding expressions, the responsible steps, and what permits the failure."""
+    """Return how a trace ends and why: deciding expressions, responsible steps, and what permits the failure."""
     prop = trace.prop
     if prop is None or trace.verdict is None:
         return ["a behaviour without a property"]
@@ -153,6 +153,6 @@ def _ending(trace: Trace, look: Look) -> list[str]:
 
 
 def says(documentation: str) -> str:
-    """The first paragraph of a docstring, after a colon."""
+    """Return the first paragraph of a docstring, after a colon."""
     first = documentation.strip().split("\n\n")[0].replace("\n", " ")
     return f": {' '.join(first.split())}" if first else ""

@@ -1,7 +1,7 @@
 """Prints the slice of a trace.
 
 In:  a trace, and its slice.
-Out: lines that say which steps were removed and why, and which remain.
+Out: lines about the removed steps, with the reasons, and the remaining steps.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from isrcheck.traces.terminal.show import heading
 
 
 def tell(trace: Trace, found: Slice) -> list[str]:
-    """The removed steps with the reasons, and the remaining steps."""
+    """Return lines with the removed steps and the reasons, and with the remaining steps."""
     why = f"{trace.property_name} {trace.verdict}"
     if not found.left_out:
         if found.is_minimal:

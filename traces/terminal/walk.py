@@ -1,6 +1,6 @@
-"""A walk through the states of a model: the possible next steps, what they would change, which properties are false.
+"""A walk through the states of a model: the possible next steps, their changes, and which properties are false.
 
-In:  an instance, or a trace to continue; the decisions of a person.
+In:  an instance, or a trace to continue; the decisions of a user.
 Out: the options in every state, the verdicts on the properties, and the walk as a certified trace.
 
 There is no screen here (see explore.py). Plain Python (models/run.py) computes every answer, one state at a time.
@@ -30,7 +30,7 @@ BROKEN = (VIOLATED, PERMITTED)
 class Option:
     """A possible next step with its successor state; before the walk begins, an initial state without a step.
 
-    A step in which the model leaves its declaration has no successor state, but a `problem`.
+    A step that errs has a `problem`, the message of the error, in place of a successor state.
     """
 
     text: str
@@ -63,9 +63,9 @@ class Visit:
 
 
 class Walk:
-    """The states that a person visited, including those after a step back.
+    """The states that a user has visited, including those after the current state that were undone.
 
-    It begins in the initial state if there is only one, and otherwise with the choice of an initial state.
+    The walk begins in the initial state if there is only one, and otherwise with the choice of an initial state.
     """
 
     def __init__(self, instance: Instance, command: str) -> None:
@@ -79,7 +79,7 @@ class Walk:
 
     @classmethod
     def along(cls, trace: Trace, step: int | None, command: str) -> Walk:
-        """A walk that has followed a trace up to this step (None: all of it); the rest of the trace lies ahead.
+        """Return a walk along a trace up to this step (None: all of it); the later steps can be redone.
 
         Raises UsageError if the trace has no such step, or starts in a state that may be unreachable.
         """
@@ -90,9 +90,7 @@ class Walk:
         if step is not None and not 0 <= step <= trace.length:
             raise UsageError(f"--step {step}: the trace has the steps 0..{trace.length}")
         if trace.erring is not None and step == trace.length:
-            raise UsageError(
-                f"--step {step}: the step has no successor, because the model leaves its declaration in it"
-            )
+            raise UsageError(f"--step {step}: the step errs, so it has no successor; give an earlier step")
         walk = cls(trace.instance, command)
         walk._visits.clear()
         for cells, taken in zip(trace.states, (None, *trace.steps), strict=True):
@@ -101,7 +99,7 @@ class Walk:
             walk.back()
         return walk
 
-    # ------------------------------------------------------------------------------------------------ where it is
+    # ---------------------------------------------------------------------------------------------------- current state
 
     @property
     def has_begun(self) -> bool:
@@ -120,7 +118,7 @@ class Walk:
 
     @property
     def trace(self) -> Trace:
-        """The walk so far as a plain behaviour."""
+        """The walk so far, as a trace without a property."""
         return self._trace(None, None)
 
     def _trace(self, property_name: str | None, verdict: str | None) -> Trace:
@@ -128,10 +126,10 @@ class Walk:
         steps = tuple(visit.step for visit in self._visits if visit.step is not None)
         return Trace(self.instance, states, steps, property_name, verdict, self.command)
 
-    # ------------------------------------------------------------------------------------------ what can be done
+    # ---------------------------------------------------------------------------------------------------------- options
 
     def options(self) -> tuple[Option, ...]:
-        """The enabled steps in order; before the walk begins, the initial states."""
+        """Return the enabled steps in order; before the walk begins, the initial states."""
         if not self._visits:
             starts = enumerate(self.instance.initial_states)
             return tuple(Option(f"initial state {number}", None, cells) for number, cells in starts)
@@ -149,7 +147,7 @@ class Walk:
         return None if after is None else Option(text, step, after)
 
     def changes(self, option: Option) -> list[str]:
-        """The cells in which two states differ, with both values."""
+        """Return the cells that an option changes, with both values."""
         return [] if option.after is None or option.step is None else changes(self.instance, self.cells, option.after)
 
     @cached_property
@@ -158,7 +156,7 @@ class Walk:
         return tuple(dict.fromkeys(step.action for step in self.instance.steps))
 
     def guards(self, action: str) -> list[tuple[str, str]]:
-        """Every step of an action with its first false guard; "" if the step is enabled."""
+        """Return every step of an action with its first false guard; "" if the step is enabled."""
         enabled = {option.step: option.problem for option in self.options()}
         return [
             (
@@ -169,10 +167,10 @@ class Walk:
             if step.action == action
         ]
 
-    # ---------------------------------------------------------------------------------------------------- going
+    # ----------------------------------------------------------------------------------------------------------- moving
 
     def take(self, option: Option) -> None:
-        """Take an option. Raises ModelError if the model leaves its declaration in it."""
+        """Take an option. Raises ModelError if the step errs."""
         if option.after is None:
             raise ModelError(option.problem)
         ahead = self._undone[-1] if self._undone else None
@@ -183,14 +181,14 @@ class Walk:
         self._go(option.after, option.step)
 
     def back(self) -> bool:
-        """Go back one step, or to the choice of the initial state if there was one; returns whether it was possible."""
+        """Go back one step, or to the choice of the initial state. Returns whether that was possible."""
         if len(self._visits) <= (1 if len(self.instance.initial_states) == 1 else 0):
             return False
         self._undone.append(self._visits.pop())
         return True
 
     def forward(self) -> bool:
-        """Redo the step that was undone last; returns whether there was one."""
+        """Redo the step that was undone last. Returns whether there was one."""
         if not self._undone:
             return False
         self._visits.append(self._undone.pop())
@@ -208,10 +206,10 @@ class Walk:
         except ModelError as error:
             return None, str(error)
 
-    # ------------------------------------------------------------------------------------------------ properties
+    # ------------------------------------------------------------------------------------------------------- properties
 
     def statuses(self) -> list[PropertyStatus]:
-        """The verdict on every property in the current state."""
+        """Return the verdict on every property in the current state."""
         if not self._visits:
             return []
         here = self._visits[-1]
@@ -225,22 +223,21 @@ class Walk:
         return verdicts.index(verdicts[-1])
 
     def turned(self) -> PropertyStatus | None:
-        """The property that became false in this step for the first time: VIOLATED before PERMITTED, then in order of
-        declaration.
-        """
+        """The property that the last step made false for the first time: VIOLATED before PERMITTED, then in order of
+        declaration."""
         now = [one for one in self.statuses() if one.verdict in BROKEN and one.first == self.position]
         return min(now, key=lambda one: BROKEN.index(one.verdict or ""), default=None)
 
     def why(self, status: PropertyStatus) -> list[str]:
-        """Why a property is false here."""
+        """Return why a property is false here."""
         here = self._visits[-1]
         before = self._visits[-2].cells if self.position else None
         return why_false(self.instance, status.prop, before, here.step, here.cells).lines()
 
-    # ---------------------------------------------------------------------------------------------------- saving
+    # ----------------------------------------------------------------------------------------------------------- saving
 
     def save(self, out: Path) -> Path:
-        """Write the walk as a certified trace, of the property that just became false if there is one.
+        """Write the walk as a certified trace, of the property that just became false if there is one; return its path.
 
         Raises UsageError.
         """
@@ -252,10 +249,10 @@ class Walk:
             return folder.write(trace, out)
         except NotCertifiedError as error:
             raise UsageError(
-                f"the walk is no trace of {turned.prop.name if turned else 'the model'}: {error}"
+                f"the walk is not a trace of {turned.prop.name if turned else 'the model'}: {error}"
             ) from None
 
 
 def changes(instance: Instance, before: Cells, after: Cells) -> list[str]:
-    """The cells in which two states differ, with both their values."""
+    """Return the cells in which two states differ, with both values."""
     return [f"{name}: {old} -> {new}" for name, old, new in changed_cells(instance, before, after)]

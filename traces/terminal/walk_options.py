@@ -1,4 +1,4 @@
-"""The command line of `trace explore`: where a walk begins.
+"""The options of `trace explore`, and the walk that they describe.
 
 In:  the arguments: a model and its configuration, or a trace to continue.
 Out: a `Walk`, with the command that repeats it.
@@ -31,7 +31,7 @@ class _ModelArguments:
 
 
 def add_options(parser: Parser) -> None:
-    """Add the options of this command to a parser; the remaining arguments are options of the model."""
+    """Declare the options of this command; the remaining arguments are options of the model."""
     parser.add_model()
     parser.add_argument("--protocol", metavar="P", help="the protocol, if the model has several")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a configuration entry")
@@ -40,7 +40,9 @@ def add_options(parser: Parser) -> None:
         "--swap", action="append", default=[], metavar="ACTION=P", help="use another protocol's version"
     )
     parser.add_argument("--from", dest="origin", metavar="FILE", type=Path, help="continue from the end of this trace")
-    parser.add_argument("--step", metavar="I", type=_whole, help="continue from this step; the later steps lie ahead")
+    parser.add_argument(
+        "--step", metavar="I", type=_whole, help="continue from this step; the later steps can be redone"
+    )
     parser.add_argument("--model", metavar="FILE.py", type=Path, help="the model of that trace, if it is your own file")
     parser.add_argument(
         "--out",
@@ -59,7 +61,7 @@ def _whole(text: str) -> int:
 
 
 def walk_of(arguments: argparse.Namespace, rest: tuple[str, ...]) -> Walk:
-    """The walk that the arguments describe; `rest` are arguments for options of the model. Raises UsageError."""
+    """Return the walk that the arguments describe; `rest` contains options of the model. Raises UsageError."""
     asked = _ModelArguments(
         arguments.target,
         arguments.protocol,

@@ -1,6 +1,6 @@
-"""Spark itself: Java, the session, the memory of tasks, and the meaning of faults.
+"""The Spark runtime: Java, the session, the memory of tasks, and one-line messages for Spark's errors.
 
-In:  which Spark the user asked for.
-Out: a session that runs the same code on all machines; faults as one line each.
+In:  the user's settings for Spark.
+Out: a session in which all machines run the same code; errors as one-line messages.
 May import: resources.
 """

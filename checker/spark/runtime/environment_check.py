@@ -1,7 +1,7 @@
 """Checks that every executor runs the same code as the driver; otherwise the result would be worthless.
 
 In:  a session, or its SparkContext.
-Out: the hosts that were asked; or a UsageError that names a host and the difference.
+Out: the hosts that were checked; or a UsageError that names a host and the difference.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ SOURCES = ("isrcheck.models", "isrcheck.traces", "isrcheck.checker", "isrcheck.c
 PACKAGES = ("numpy", "numba", "llvmlite", "pyarrow")
 TASKS_PER_CORE = 2
 SECONDS_OF_A_TASK = 0.1
-"""So long that no executor has done with them all before the others begin."""
+"""How long each check waits, so that no executor runs all checks before the others start."""
 
-CURE = "install the same there, or give the executors a packaged environment"
+CURE = "install the same version there, or give the executors a packaged environment"
 
 
 def require_same(session: Session, look: Callable[[], object] = lambda: None) -> None:
-    """Raise UsageError if executors on other machines run something else; called before a search."""
+    """Raise UsageError if an executor on another machine runs different code from the driver."""
     if not session.is_local:
         run_job(session, lambda: same_everywhere(session.context), look)
 
 
 def same_everywhere(context: SparkContext) -> list[str]:
-    """Ask every executor that takes a task what it runs; raises UsageError at the first difference."""
+    """Compare the code on the executors with the driver's, and return their hosts. Raises UsageError."""
 
     def tell(_: Iterable[int]) -> Iterator[tuple[str, Mapping[str, str]]]:
         # A nested function is sent by value; a function of a module would fail where isrcheck is missing.
@@ -63,7 +63,7 @@ def same_everywhere(context: SparkContext) -> list[str]:
 
 
 def facts() -> dict[str, str]:
-    """What must be the same, each item as it is reported."""
+    """The versions that must be the same on all machines, by name, as messages show them."""
     return {
         "isrcheck": f"of source {source_digest()[:12]}",  # more exact than a version
         "Python": f"{sys.version_info.major}.{sys.version_info.minor}",
@@ -73,17 +73,17 @@ def facts() -> dict[str, str]:
 
 
 def difference(host: str, here: Mapping[str, str], there: Mapping[str, str]) -> str | None:
-    """The first difference on a host, as a line; None if there is none."""
+    """The message about the first difference between a host and the driver; None if there is no difference."""
     for name, ours in here.items():
         theirs = there.get(name, "none")
         if theirs != ours:
-            cure = "leave this host out" if name == "processor" else CURE
-            return f"an executor on {host} has {name} {theirs}, and the driver has {ours}: {cure}"
+            cure = "exclude this host" if name == "processor" else CURE
+            return f"an executor on {host} has {name} {theirs}, and the driver has {name} {ours}: {cure}"
     return None
 
 
 def source_digest() -> str:
-    """The digest of all modules of the models and the checker, in a folder or an archive."""
+    """The digest of all modules in SOURCES, whether they lie in a folder or in an archive."""
     return hashed_modules(dict.fromkeys(SOURCES, True))
 
 
@@ -95,6 +95,6 @@ def _version(package: str) -> str:
 
 
 def _major(version: str) -> str:
-    """The compatible part of a version: 2 of 2.3.1, and 0.68 of 0.68.0."""
+    """The part of a version that decides about compatibility: 2 for 2.3.1, and 0.68 for 0.68.0."""
     first, _, rest = version.partition(".")
     return version if version == "none" else f"0.{rest.partition('.')[0]}" if first == "0" else first

@@ -1,8 +1,8 @@
-"""Explains the errors of Spark, Py4J and PySpark in one line: what, where, the cure.
+"""Turns the errors of Spark, Py4J and PySpark into one-line messages: what failed, where, and the cure.
 
 In:  an exception, and what is known about the session (`Evidence`).
-Out: a UsageError (the set-up is wrong and must be corrected first) or a SparkLostError (something was lost during the
-     search: what was found so far counts, the rest is undecided); the full Java text in a file that the line names.
+Out: a UsageError (the set-up must be corrected) or a SparkLostError (Spark failed during the search: the results so far
+     count, the rest is undecided). The message names a file with the full Java text.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from isrcheck.models.messages.errors import UsageError
 
 INTERPRETER = "PYSPARK_PYTHON"
 SECONDS_TO_END = 2.0
-"""Within which a Java that has closed its connections is gone."""
+"""How long to wait for the end of a Java process that has closed its connections."""
 
 LONGEST_CAUSE = 300
-"""Signs of the innermost cause that are shown; the file has all of it."""
+"""The most characters of a cause that a message shows; the file has the full text."""
 
 EMPTY_WORDS = ("WARNING:", "Picked up ", "Error: Could not create", "Error: A fatal exc", "Error occurred during init")
-"""How lines begin in which Java says nothing."""
+"""Lines of Java that begin with these words carry no information."""
 
 
 class SparkLostError(Exception):
-    """Spark lost something during a search: memory, a disk, executors, itself. Undecided: exit code 3."""
+    """Spark failed during a search: it lost memory, disk space, executors or its Java process. Exit code 3."""
 
 
 @dataclass
@@ -39,23 +39,23 @@ class Evidence:
     """What is known about a session when an error occurs."""
 
     log: Path
-    """What Java and the workers of a local master printed."""
+    """The file with the output of Java and of a local master's workers."""
 
     folder: Path | None = None
-    """Where the whole text of a fault is kept; None: the folder for temporary files."""
+    """The folder for files with the full text of errors; None: the folder for temporary files."""
 
     java: subprocess.Popen[bytes] | None = None
     is_up: bool = False
     lost: str | None = None
-    """Why the session itself gave the cluster up, if it did."""
+    """Why the session cancelled its jobs, if it did."""
 
 
 @dataclass(frozen=True)
 class Rule:
-    """A known fault: how its text is recognised, the message, and the kind of error."""
+    """A known error of Spark: a pattern for its text, the message, and the exception to raise."""
 
     pattern: str
-    """What its groups matched stands in the line as {0}, {1}, ..."""
+    """A regular expression; its groups replace {0}, {1}, ... in the message."""
 
     line: str
     kind: type[UsageError] | type[SparkLostError]
@@ -64,7 +64,7 @@ class Rule:
 RULES = (
     Rule(
         r"PYTHON_VERSION_MISMATCH\D*?version: ([\d.]+) than that in driver: ([\d.]+)",
-        "the executors run Python {0}, and this is Python {1}: give them the same, "
+        "the executors run Python {0}, and the driver runs Python {1}: give them the same one, "
         f"with {INTERPRETER} or a packaged environment",
         UsageError,
     ),
@@ -80,22 +80,22 @@ RULES = (
     ),
     Rule(
         r'Cannot run program "([^"]+)"',
-        f"the executors cannot start {{0}}: name a Python that is there, with {INTERPRETER}",
+        f"the executors cannot start {{0}}: name a Python that they have, with {INTERPRETER}",
         UsageError,
     ),
     Rule(
         r"All masters are unresponsive",
-        "no Spark master answers there: name the address and the port at which it accepts applications",
+        "the Spark master does not answer: name the address and the port at which it accepts applications",
         UsageError,
     ),
     Rule(
         r"Could not parse Master URL: '?([^\s']+)|Master must (?:either be|start with)",
-        "Spark knows no such master: write --master as local[N], spark://HOST:PORT, yarn or k8s://...",
+        "Spark does not know this master: write --master as local[N], spark://HOST:PORT, yarn or k8s://...",
         UsageError,
     ),
     Rule(
         r"HADOOP_CONF_DIR or YARN_CONF_DIR",
-        "--master yarn: the cluster is read from HADOOP_CONF_DIR or YARN_CONF_DIR; set one of them",
+        "--master yarn: Spark reads the settings of the cluster from HADOOP_CONF_DIR or YARN_CONF_DIR; set one",
         UsageError,
     ),
     Rule(
@@ -110,17 +110,17 @@ RULES = (
     ),
     Rule(
         r"Python worker exited unexpectedly|Python worker process terminated",
-        "a Python worker ended during its work, most likely killed for lack of memory: leave it more memory",
+        "a Python worker ended during a task, most likely killed for lack of memory: leave it more memory",
         SparkLostError,
     ),
     Rule(
         r"ExecutorLostFailure \(executor \S+ [^)]*\)(?: Reason: ([^\n]*))?",
-        "executors were lost in every attempt that Spark makes ({0})",
+        "a task was tried several times, and its executor was lost each time ({0})",
         SparkLostError,
     ),
     Rule(
         r"FetchFailed|MetadataFetchFailed|Shuffle block .* not found",
-        "executors were lost with their shuffle files, in every attempt that Spark makes",
+        "a stage was tried several times, and executors were lost with their shuffle files each time",
         SparkLostError,
     ),
     Rule(
@@ -129,16 +129,15 @@ RULES = (
         SparkLostError,
     ),
 )
-"""The first that fits says it."""
+"""The first rule whose pattern matches gives the message."""
 
 
 @contextlib.contextmanager
 def explained(evidence: Evidence) -> Iterator[None]:
-    """Turn the errors of Spark in the block into a UsageError or a SparkLostError.
+    """Turn errors of Spark in the block into a UsageError or a SparkLostError.
 
-    Errors of isrcheck on an executor are raised unchanged; errors unrelated to Spark pass through. An interrupt can
-    come while an answer is read, and leave an unusable connection. An error that follows while the interrupt ends the
-    session still counts as the interrupt.
+    Errors of isrcheck on an executor, and errors unrelated to Spark, are raised unchanged. Ctrl-C can make the
+    connection to Java unusable; errors that follow from Ctrl-C are raised as KeyboardInterrupt.
     """
     try:
         yield
@@ -160,7 +159,7 @@ def _came_of_an_interrupt(error: BaseException | None) -> bool:
 
 
 def explanation(error: Exception, evidence: Evidence) -> Exception:
-    """The error that replaces an error of Spark: one line."""
+    """The exception, with a one-line message, that replaces an error of Spark."""
     text, is_whole = _text_of(error)
     ours = _ours(text)
     if ours is not None:
@@ -187,17 +186,17 @@ def explanation(error: Exception, evidence: Evidence) -> Exception:
 
 
 def innermost(text: str) -> str:
-    """The line of a Java or Python text that names the first cause."""
+    """The line of a Java or Python error text that names the first cause, shortened."""
     raised = _last_raised(text)
     if raised is None:
         causes = re.findall(r"^(?:Caused by: |Exception in thread \S+ |: )([\w.$]+: \S.*)$", text, re.MULTILINE)
         complaints = (line for line in text.splitlines() if line.strip() and not line.startswith(EMPTY_WORDS))
-        raised = causes[-1] if causes else next(complaints, "it does not say why")
+        raised = causes[-1] if causes else next(complaints, "no reason given")
     return textwrap.shorten(re.sub(r"^(?:[\w$]+\.)+(?=[\w$]+: )", "", raised), LONGEST_CAUSE, placeholder=" ...")
 
 
 def _last_raised(text: str) -> str | None:
-    """The exception at the end of the last Python traceback."""
+    """The line of the exception at the end of the last Python traceback; None if there is no traceback."""
     _, mark, rest = text.rpartition("Traceback (most recent call last):\n")
     if not mark:
         return None
@@ -210,7 +209,7 @@ def _last_raised(text: str) -> str | None:
 
 
 def _ours(text: str) -> Exception | None:
-    """An error of isrcheck that was raised on an executor: bad input, or disagreeing engines."""
+    """The error that isrcheck raised on an executor (bad input, or disagreeing engines); None for any other error."""
     raised = _last_raised(text) or ""
     name, _, message = raised.partition(": ")
     if name == "AssertionError":
@@ -230,7 +229,7 @@ def _is_of_spark(error: Exception, evidence: Evidence) -> bool:
 
 
 def _text_of(error: Exception) -> tuple[str, bool]:
-    """The full text of an error, and whether Java could be asked for it."""
+    """The full text of an error, and whether the text is complete (False: Java did not answer)."""
     if isinstance(error, ConnectionError | EOFError):
         return f"{type(error).__name__}: {error}", False
     try:
@@ -266,7 +265,7 @@ def _read(log: Path) -> str:
 
 
 def _keep(text: str, folder: Path | None) -> str:
-    """Where the full text is stored, as the end of a line."""
+    """Store the full text of an error in a file; return the end of the message, which names the file."""
     for place in dict.fromkeys((folder, None)):
         try:
             if place is not None:
@@ -278,5 +277,5 @@ def _keep(text: str, folder: Path | None) -> str:
                 file.write(text)
         except OSError:
             continue
-        return f"all of it: {file.name}"
+        return f"full text: {file.name}"
     return "the full text could not be stored"

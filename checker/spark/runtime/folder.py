@@ -1,4 +1,4 @@
-"""A folder that driver and executors share, wherever Spark finds it: on a disk, in HDFS, in an object store.
+"""A folder that driver and executors share: on a disk, in HDFS, or in an object store.
 
 In:  its name in Hadoop's form (`/path`, `hdfs://...`, `s3a://...`).
 Out: small text files, written completely or not at all.
@@ -13,7 +13,7 @@ from isrcheck.checker.spark.runtime.session import Session
 
 
 class Folder:
-    """A folder by its name. Its errors are those of checker/spark/runtime/faults.py."""
+    """A shared folder. Methods raise UsageError or SparkLostError, as in checker/spark/runtime/faults.py."""
 
     def __init__(self, session: Session, name: str) -> None:
         self.name = name.rstrip("/") or "/"
@@ -30,11 +30,11 @@ class Folder:
         return self._java.fs.Path(self.at(name))
 
     def at(self, name: str) -> str:
-        """The full name of an entry."""
+        """The full name of an entry of the folder."""
         return f"{self.name}/{name}" if name else self.name
 
     def names(self) -> list[str]:
-        """The entries; none if the folder does not exist."""
+        """The names of the entries, sorted; none if the folder does not exist."""
         with explained(self._evidence):
             if not self._files.exists(self._path("")):
                 return []
@@ -55,7 +55,7 @@ class Folder:
                 stream.close()
 
     def write(self, name: str, text: str) -> None:
-        """Write a text file; it gets its name only when it is complete."""
+        """Write a text file under a temporary name, and rename it when it is complete."""
         with explained(self._evidence):
             stream = self._files.create(self._path(f"{name}.partial"), True)
             try:

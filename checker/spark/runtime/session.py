@@ -1,10 +1,10 @@
-"""A Spark session, from the start of Java to the end of its last process, without output in between.
+"""Starts and ends a Spark session: Java, the connection to the master, and all processes of the session.
 
 In:  `SparkOptions`: the master, the user's settings, the memory.
-Out: a `Session`, for the duration of the block. Settings of spark-submit take precedence over everything here.
+Out: a `Session`, for the duration of a block. Settings of spark-submit take precedence over all settings here.
 
 The output of Java and the workers goes to a file in the session's scratch folder, so that stdout and stderr belong to
-the command; checker/spark/runtime/faults.py reads it after an error.
+the command; checker/spark/runtime/faults.py reads that file after an error.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ SECONDS_TO_STOP = 10.0
 SECONDS_BETWEEN_LOOKS = 0.5
 
 QUICK_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-UsePerfData"
-"""A Java that starts fast, where the executors are threads of it and Python does the work."""
+"""Options for a fast start of Java with a local master, where executors are threads and Python does the work."""
 
 LOG_SETTINGS = """\
 status = error
@@ -67,7 +67,7 @@ logger.gateway.level = error
 """
 
 AT_THE_START = {"spark.app.name": "isrcheck", "spark.ui.showConsoleProgress": "false"}
-"""What the launcher of Spark would set itself, where nobody has."""
+"""Settings that Spark's launcher would otherwise choose itself; settings of the user take precedence."""
 
 DEFAULTS = {
     "spark.ui.enabled": "false",
@@ -81,12 +81,12 @@ DEFAULTS = {
     "spark.python.worker.faulthandler.enabled": "true",
     "spark.sql.execution.pyspark.udf.faulthandler.enabled": "true",
 }
-"""What is set where nobody has set it, spark-defaults.conf included."""
+"""Settings that apply unless the user or spark-defaults.conf sets them."""
 
 
 @dataclass
 class Session:
-    """A running Spark."""
+    """A running Spark session; `scratch` is its folder for temporary files."""
 
     context: SparkContext
     options: SparkOptions
@@ -97,7 +97,7 @@ class Session:
 
     @cached_property
     def spark(self) -> SparkSession:
-        """The same session for data frames, created on first use."""
+        """The SparkSession for data frames, created on first use."""
         from pyspark.sql import SparkSession
 
         return SparkSession.builder.getOrCreate()
@@ -108,22 +108,22 @@ class Session:
         return is_local(self.master)
 
     def executors(self) -> int:
-        """The number of executors at this moment; the driver of a local master counts as one."""
+        """The current number of executors; the driver of a local master counts as one."""
         known: int = _java(self.context).sc().getExecutorMemoryStatus().size()
         return known if self.is_local else known - 1
 
 
 def is_local(master: str) -> bool:
-    """Whether a master means threads of the driver itself."""
+    """Whether a master runs its tasks in threads of the driver."""
     return master == "local" or master.startswith("local[")
 
 
 @contextlib.contextmanager
 def spark_session(options: SparkOptions, announce: Callable[[str], None]) -> Iterator[Session]:
-    """Run Spark for the duration of the block. Raises UsageError within a bounded time if it cannot start.
+    """Run Spark for the duration of the block. Raises UsageError within a bounded time if Spark cannot start.
 
-    Errors of Spark that leave the block are one line: a UsageError, or a SparkLostError of
-    checker/spark/runtime/faults.py.
+    An error of Spark in the block becomes a UsageError or a SparkLostError with a one-line message
+    (checker/spark/runtime/faults.py). `announce` gets progress messages.
     """
     _require_packages()
     began = time.monotonic()
@@ -149,11 +149,11 @@ def spark_session(options: SparkOptions, announce: Callable[[str], None]) -> Ite
 
 
 def _java(context: SparkContext) -> Any:
-    """The Java SparkContext: PySpark has no public access to it, nor to some of its information."""
+    """The Java object behind a SparkContext, which PySpark does not make public."""
     return context._jsc  # noqa: SLF001
 
 
-# ------------------------------------------------------------------------------------------------ what has to be there
+# -------------------------------------------------------------------------------------------------------- requirements
 
 
 def _require_packages() -> None:
@@ -163,7 +163,7 @@ def _require_packages() -> None:
 
 
 def _require_master(master: str | None) -> None:
-    """Check that the master answers: Spark itself would try for a minute, and then print a page of Java text."""
+    """Raise UsageError unless the master answers: Spark itself would try for a minute and then print Java errors."""
     if master is None or not master.startswith("spark://"):
         return
     reasons = []
@@ -176,12 +176,12 @@ def _require_master(master: str | None) -> None:
                 return
         except OSError as error:
             reasons.append(error.strerror or str(error))
-    raise UsageError(f"--master {master}: nobody answers there ({reasons[0]}); start the master, or name another one")
+    raise UsageError(f"--master {master}: no answer ({reasons[0]}); start the master, or name another one")
 
 
 @contextlib.contextmanager
 def _scratch(options: SparkOptions) -> Iterator[Path]:
-    """A folder of the session for everything that Spark writes, removed at the end."""
+    """Create a folder for everything that the session writes; remove it at the end of the block."""
     if options.local_dir is not None and "," in str(options.local_dir):
         raise UsageError(
             f"{options.local_dir}: Spark treats a comma as the end of a folder's name; name another folder"
@@ -202,7 +202,7 @@ def _scratch(options: SparkOptions) -> Iterator[Path]:
 
 
 def _given(options: SparkOptions, submitted: bool) -> dict[str, str]:
-    """The user's settings: entries of Spark's configuration."""
+    """The user's settings, as entries of Spark's configuration."""
     given = dict(options.conf)
     if options.master is not None:
         given["spark.master"] = options.master
@@ -222,12 +222,12 @@ def _is_on_loopback(master: str) -> bool:
 
 
 def _is_packaged(given: Mapping[str, str]) -> bool:
-    """Whether executors get an environment of their own, with isrcheck and a Python."""
+    """Whether executors get a packaged environment, with isrcheck and a Python."""
     return any(given.get(name) for name in ("spark.archives", "spark.yarn.dist.archives", "spark.submit.pyFiles"))
 
 
 def _environment(given: Mapping[str, str], scratch: Path, submitted: bool) -> dict[str, str]:
-    """Environment variables that must be set before Java starts, and for the workers of a local master."""
+    """The environment variables for Java and for the workers of a local master, to be set before Java starts."""
     environment = {"PYTHONSAFEPATH": "1"}  # files of the current folder must not be imported as modules
     if given.get("spark.pyspark.python"):
         environment["PYSPARK_PYTHON"] = given["spark.pyspark.python"]
@@ -243,13 +243,13 @@ def _environment(given: Mapping[str, str], scratch: Path, submitted: bool) -> di
     settings.write_text(LOG_SETTINGS, encoding="utf-8")
     words = [QUICK_JAVA] if is_local(master) else []
     words += [_quoted(f"-Dlog4j2.configurationFile={settings.as_uri()}"), _quoted(f"-Djava.io.tmpdir={scratch}")]
-    # Before the user's settings, which take precedence because they come later.
+    # The user's settings come last, because later settings take precedence.
     environment["SPARK_SUBMIT_OPTS"] = " ".join([*words, os.environ.get("SPARK_SUBMIT_OPTS", "")]).strip()
     return environment
 
 
 def _quoted(word: str) -> str:
-    """A word for Spark's launcher, which understands double quotes and backslashes."""
+    """Quote a word for Spark's launcher, which understands double quotes and backslashes."""
     return '"' + word.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
@@ -275,7 +275,7 @@ def _defaults(master: str, given: Mapping[str, str], scratch: Path) -> dict[str,
 
 @contextlib.contextmanager
 def _gateway(given: Mapping[str, str], evidence: Evidence) -> Iterator[Any]:
-    """A Java that listens to Py4J: a process of our own, or that of spark-submit."""
+    """Start a Java with a Py4J gateway, and end it after the block; under spark-submit, use the running Java."""
     from pyspark import SparkConf, SparkContext
     from pyspark.java_gateway import launch_gateway
 
@@ -298,7 +298,7 @@ def _gateway(given: Mapping[str, str], evidence: Evidence) -> Iterator[Any]:
 
 @contextlib.contextmanager
 def _nothing_held() -> Iterator[None]:
-    """If a start fails, clear PySpark's variables: they alone hold Java's input open, and Java then ends."""
+    """If Java fails to start, clear PySpark's variables: nothing else holds Java's input open, so Java then ends."""
     try:
         yield
     except BaseException as error:
@@ -309,7 +309,7 @@ def _nothing_held() -> Iterator[None]:
 
 
 def _end(gateway: Any) -> None:
-    """End a Java of our own; kill it if that takes too long."""
+    """End the Java process of a gateway; kill it if that takes too long."""
     process: subprocess.Popen[bytes] = gateway.proc
     try:
         with contextlib.suppress(Exception):
@@ -332,7 +332,7 @@ def _context(gateway: Any, given: Mapping[str, str], options: SparkOptions, scra
     conf = SparkConf(_jvm=gateway.jvm)  # what spark-submit has configured
     master = conf.get("spark.master")
     if options.master is not None and master != options.master:
-        raise UsageError(f"--master {options.master}: spark-submit was given {master}; name the master there only")
+        raise UsageError(f"--master {options.master}: spark-submit was given {master}; name it only in spark-submit")
     for name, value in {**_defaults(str(master), given, scratch), **given}.items():
         conf.setIfMissing(name, value)
     before = signal.getsignal(signal.SIGINT)
@@ -340,7 +340,7 @@ def _context(gateway: Any, given: Mapping[str, str], options: SparkOptions, scra
     try:
         if threading.current_thread() is threading.main_thread():
             signal.signal(signal.SIGINT, before)  # PySpark has replaced it
-        # It would print a traceback when the connection to Java breaks; the caller of the job gets the error anyway.
+        # PySpark would print a traceback when the connection to Java breaks; the caller gets the error anyway.
         accumulators: Any = context._accumulatorServer  # noqa: SLF001 - PySpark has no public word for it
         accumulators.handle_error = lambda *_: None
         _require_same_version(context)
@@ -350,7 +350,7 @@ def _context(gateway: Any, given: Mapping[str, str], options: SparkOptions, scra
 
 
 def _stop(context: SparkContext) -> None:
-    """Stop the session, but do not wait long: a Java that is busy or gone may never answer."""
+    """Stop a SparkContext, but do not wait long: a Java that is busy or gone may never answer."""
 
     def stop() -> None:
         with warnings.catch_warnings():
@@ -378,7 +378,7 @@ def _require_same_version(context: SparkContext) -> None:
 
 @contextlib.contextmanager
 def _python_as_it_was() -> Iterator[None]:
-    """Restore what PySpark changes in this process: environment, module path, the handler of Ctrl-C."""
+    """After the block, restore what PySpark changes: environment, module path, the handler of Ctrl-C."""
     environment, path, handler = dict(os.environ), list(sys.path), signal.getsignal(signal.SIGINT)
     # Py4J logs each interrupt and broken connection, with a traceback, to the root: there is no handler by default.
     silent = logging.NullHandler()
@@ -397,7 +397,7 @@ def _python_as_it_was() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _interrupts_put_off() -> Iterator[None]:
-    """Delay a first Ctrl-C to the end of the block; a second one counts at once."""
+    """Delay the first Ctrl-C to the end of the block; a second Ctrl-C interrupts at once."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -417,18 +417,18 @@ def _interrupts_put_off() -> Iterator[None]:
             signal.raise_signal(signal.SIGINT)
 
 
-# ------------------------------------------------------------------------------------------- executors, while it runs
+# --------------------------------------------------------------------------------------- executors of a running session
 
 
 def _await_executors(session: Session) -> None:
-    """Wait for an executor: a cluster without room keeps an application waiting forever, without a message."""
+    """Wait for an executor, and raise UsageError after `seconds_to_start`: a full cluster would never answer."""
     if session.is_local or session.context.getConf().get("spark.dynamicAllocation.enabled") == "true":
         return
     end = time.monotonic() + session.options.seconds_to_start
     while session.executors() < 1:
         if time.monotonic() > end:
             raise UsageError(
-                f"--master {session.master}: it gave no executor within {session.options.seconds_to_start:.0f} s;"
+                f"--master {session.master}: no executor within {session.options.seconds_to_start:.0f} s;"
                 " start workers, or ask for less memory and fewer cores"
             )
         time.sleep(SECONDS_BETWEEN_LOOKS)
@@ -436,7 +436,7 @@ def _await_executors(session: Session) -> None:
 
 @contextlib.contextmanager
 def _watch(session: Session) -> Iterator[None]:
-    """Cancel running jobs if there has been no executor for too long; they would wait forever."""
+    """During the block, cancel the jobs if there is no executor for too long: they would wait forever."""
     if session.is_local:
         yield
         return

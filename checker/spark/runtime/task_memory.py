@@ -1,7 +1,7 @@
 """The memory that one task may use on its machine.
 
-In:  a session, the memory of a machine for states.
-Out: bytes for each task.
+In:  a session, and the bytes for states on each machine.
+Out: the bytes for each task.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from isrcheck.checker.spark.runtime.session import Session
 
 
 def task_memory(session: Session, memory: int) -> int:
-    """Bytes for each of the tasks that run concurrently on one machine; `memory` is the total of a machine."""
+    """The bytes for each of the concurrent tasks on one machine; `memory` is the total of the machine, in bytes."""
     if session.is_local:
         return memory // session.context.defaultParallelism
     conf = session.context.getConf()

@@ -1,9 +1,9 @@
-"""Task statistics: what tasks report to the driver while a job is still running; never states.
+"""Task statistics: counts, never states, that tasks report to the driver while a job runs.
 
 In:  on an executor, a key and a value.
 Out: on the driver, a dictionary that grows as tasks end.
 
-A task that runs twice reports the same values twice, under the same key, so that nothing counts twice.
+A task that runs twice reports the same values under the same key, so that nothing is counted twice.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ def task_statistics(context: SparkContext) -> TaskStatistics:
 
 
 def running(session: Session, work: Callable[[], object]) -> Iterator[None]:
-    """Run `work`, which runs jobs, and yield periodically until it is done.
+    """Run `work` (a function that runs Spark jobs) in a thread, and yield every 0.2 s until it is done.
 
-    Any exception in between, such as Ctrl-C, cancels the jobs. Raises SparkLostError or UsageError if Spark fails, and
-    whatever `work` raises.
+    An exception meanwhile, such as Ctrl-C, cancels the jobs. Raises SparkLostError or UsageError if Spark fails, and
+    every exception of `work`.
     """
     errors: list[BaseException] = []
     group = f"isrcheck {id(errors)}"
@@ -72,9 +72,9 @@ def running(session: Session, work: Callable[[], object]) -> Iterator[None]:
 
 
 def run_job(session: Session, work: Callable[[], T], look: Callable[[], object]) -> T:
-    """Run `work`, which runs jobs, and call `look` periodically; returns the result. Raises as `running`.
+    """Run `work` (a function that runs Spark jobs) and return its result; call `look` every 0.2 s meanwhile.
 
-    `look` may raise to end the job.
+    An exception of `look` cancels the jobs. Raises the same exceptions as `running`.
     """
     done: list[T] = []
     for _ in running(session, lambda: done.append(work())):
@@ -83,5 +83,5 @@ def run_job(session: Session, work: Callable[[], T], look: Callable[[], object])
 
 
 def values_of(told: TaskStatistics) -> Mapping[Any, Any]:
-    """The statistics so far."""
+    """The statistics that tasks have reported so far, by key."""
     return dict(told.value)

@@ -103,12 +103,12 @@ class Broker:
 
     @property
     def is_frozen(self) -> bool:
-        """Whether its process is frozen (SIGSTOP, a long garbage collection)."""
+        """Whether the broker's process is frozen (SIGSTOP, a long garbage collection)."""
         return self._is_frozen
 
     @property
     def storage(self) -> Storage:
-        """Its disk, for inspection."""
+        """The broker's disk, for inspection."""
         return self._storage
 
     def start_up(self) -> None:
@@ -152,7 +152,7 @@ class Broker:
         self._is_frozen = False
 
     def receive(self, message: Message) -> None:
-        """A message reaches the process. Errors: `ClusterError` if none runs, or it is frozen."""
+        """Handle a message that reaches the process. Errors: `ClusterError` if none runs, or it is frozen."""
         process, payload = self._must_move(), message.payload
         match payload:
             case LeaderAndIsr():
@@ -181,13 +181,13 @@ class Broker:
                 raise AssertionError(f"{message} is not for a broker: this is a defect of the cluster")
 
     def disconnected(self, source: int, request: int) -> None:
-        """The connection with an outstanding request to another broker broke; nothing happens if there was none."""
+        """Give up an outstanding request to another broker, because its connection broke; ignore any other request."""
         thread = self._running.fetchers.threads.get(source) if self._running else None
         if thread is not None and thread.outstanding == request:
             thread.disconnected()
 
     def timers(self) -> tuple[tuple[TimerKind, int | None], ...]:
-        """The timers that can be fired now, each with the other broker that it concerns, if any."""
+        """The timers that can be fired now, each with its peer: the other broker that it concerns, or None."""
         process = self._running
         if process is None or self._is_frozen:
             return ()

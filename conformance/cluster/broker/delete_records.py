@@ -1,6 +1,6 @@
-"""DeleteRecords: a client moves the log start up, and gets a response when every live replica has followed.
+"""DeleteRecords: a client moves the log start up, and gets a response when every live replica has moved its own.
 
-In:  requests, and fetches that were handled.
+In:  requests; notices that the log starts of followers may have changed.
 Out: responses in the network.
 
 Source: fact sheet, section 1.6; KIP-107; Kafka: Partition.deleteRecordsOnLeader, DelayedDeleteRecords.
@@ -34,7 +34,7 @@ class DeleteRecordsPurgatory:
         return tuple(message for message, _, _ in self._waiting)
 
     def handle(self, message: Message, request: DeleteRecordsRequest) -> None:
-        """Move this leader's log start up; 0 <= offset <= high watermark, and -1 stands for the high watermark."""
+        """Move the log start up to an offset between 0 and the high watermark; -1 means the high watermark."""
         log = self._partition.log
         offset = log.high_watermark if request.before_offset == TO_HIGH_WATERMARK else request.before_offset
         error = self._partition.error_for_epoch(None)

@@ -47,7 +47,7 @@ class Mode(Enum):
 
 @dataclass
 class PartitionFetchState:
-    """The partition in one fetcher. `initial_offset` is the high watermark at the start; `not_before` in ms."""
+    """The partition in one fetcher. `initial_offset` is the high watermark at its assignment; `not_before` in ms."""
 
     leader_epoch: int
     initial_offset: int
@@ -106,20 +106,20 @@ class FetcherThread:
         return 0 if self._state is None else self._state.not_before
 
     def add_partition(self, leader_epoch: int, mode: Mode) -> None:
-        """The partition is assigned to this fetcher, or again in a newer epoch. addFetcherForPartitions."""
+        """Assign the partition to this fetcher, or assign it again in a newer epoch. Kafka: addFetcherForPartitions."""
         self._state = PartitionFetchState(leader_epoch, self._log.high_watermark, mode)
 
     def adopt_epoch(self, leader_epoch: int) -> None:
-        """Requests carry this epoch from now on."""
+        """Use this leader epoch in all further requests."""
         if self._state is not None:
             self._state.leader_epoch = leader_epoch
 
     def remove_partition(self) -> None:
-        """The partition leaves this fetcher. removeFetcherForPartitions."""
+        """Remove the partition from this fetcher. Kafka: removeFetcherForPartitions."""
         self._state = None
 
     def do_work(self) -> bool:
-        """Send a request if none is outstanding; returns whether it did anything. ShutdownableThread's loop.
+        """Send a request if none is outstanding; return whether anything was done. Kafka: ShutdownableThread.
 
         Since KIP-279, a partition without any epoch truncates to its high watermark without a request. Section 3.4.
         """
@@ -145,7 +145,7 @@ class FetcherThread:
         self._back_off()
 
     def receive(self, request: int, response: BrokerResponse) -> None:
-        """A response to the request of that number arrives. AbstractFetcherThread.processFetchRequest."""
+        """Handle the response to the request with this number. Kafka: AbstractFetcherThread.processFetchRequest."""
         asked = self._outstanding
         if asked is None or asked.number != request:
             return  # the request was given up; its connection is closed
@@ -161,7 +161,7 @@ class FetcherThread:
             self._listed(state, asked, response)
 
     def _fetched(self, state: PartitionFetchState, asked: Outstanding, response: FetchResponse) -> None:
-        """Accepted by offset and mode, not by epoch: ReplicaFetcherThread.processPartitionData, section 2.5."""
+        """Append the records if offset and mode match; not the epoch. Kafka: processPartitionData; section 2.5."""
         if state.mode is not Mode.FETCHING or response.fetch_offset != self._log.log_end_offset:
             return
         if response.error is Errors.OFFSET_OUT_OF_RANGE:
@@ -176,7 +176,7 @@ class FetcherThread:
     def _reconciled(
         self, state: PartitionFetchState, asked: Outstanding, answer: OffsetsForLeaderEpochResponse
     ) -> None:
-        """Before 2.1.1 an answer of an earlier assignment counts, too (KAFKA-7786). maybeTruncate."""
+        """Truncate the log. Before 2.1.1 old answers count, too (KAFKA-7786). Kafka: maybeTruncate."""
         stale = state.leader_epoch != asked.state.leader_epoch and self._switches.fences_epochs
         if state.mode is not Mode.TRUNCATING or (stale and self._bug is not Bug.STALE_EPOCH_ANSWER_APPLIED):
             return
@@ -197,7 +197,7 @@ class FetcherThread:
                 self._truncate_and_fetch(state, min(own.end_offset, answer.end_offset, end))
 
     def _listed(self, state: PartitionFetchState, asked: Outstanding, answer: ListOffsetsResponse) -> None:
-        """The fetch was out of range: fetchOffsetAndTruncate, section 2.5. Epochs are not checked.
+        """Repair a fetch that was out of range; epochs are not checked. Kafka: fetchOffsetAndTruncate; section 2.5.
 
         Kafka waits for these answers under its lock, so there is no answer of an earlier assignment.
         """
@@ -216,7 +216,7 @@ class FetcherThread:
             self._log.truncate_fully_and_start_at(answer.offset)
 
     def _refused(self, state: PartitionFetchState, asked: Outstanding, error: Errors) -> None:
-        """FENCED in the current epoch: it waits for metadata; after any other error it retries. Section 2.5."""
+        """After FENCED_LEADER_EPOCH in the current epoch, wait for metadata; otherwise retry. Section 2.5."""
         if error is Errors.FENCED_LEADER_EPOCH and state.leader_epoch == asked.state.leader_epoch:
             state.mode = Mode.FAILED
         else:
@@ -265,9 +265,9 @@ class FetcherManager:
         return dict(self._threads)
 
     def start_over(self, leader: int, leader_epoch: int) -> None:
-        """The partition follows this leader from now on. ReplicaManager.makeFollowers; sections 3.3 and 3.4.
+        """Follow this leader from now on. Kafka: ReplicaManager.makeFollowers; sections 3.3 and 3.4.
 
-        In 0.10 it truncates to its high watermark at once, and fetches; later versions reconcile first.
+        In 0.10 the log is truncated to its high watermark at once; later versions reconcile it before they fetch.
         """
         if self._bug is not Bug.FETCHER_NOT_CLEARED:
             self.remove_fetcher()
@@ -278,9 +278,9 @@ class FetcherManager:
         self._thread(leader).add_partition(leader_epoch, mode)
 
     def go_on(self, leader_epoch: int) -> None:
-        """The leader is the same in a newer epoch, and the fetcher is left unchanged (FOLLOWER_SKIP).
+        """Keep the fetcher unchanged, because the leader is the same in a newer epoch (FOLLOWER_SKIP).
 
-        No release skips this and also fences epochs; if both are switched on, the fetcher continues in the newer epoch.
+        No release both skips and fences epochs; if both are switched on, the fetcher continues in the newer epoch.
         """
         for thread in self._threads.values():
             thread.adopt_epoch(leader_epoch)
@@ -290,7 +290,7 @@ class FetcherManager:
         self._thread(leader).add_partition(leader_epoch, Mode.FETCHING)
 
     def remove_fetcher(self) -> None:
-        """The partition follows no leader."""
+        """Stop following any leader."""
         for thread in self._threads.values():
             thread.remove_partition()
 

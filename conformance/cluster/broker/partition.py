@@ -33,7 +33,7 @@ class IsrStore(Protocol):
 
 
 class Role(Enum):
-    """The role that a broker believes to have."""
+    """The role that a broker presumes to have."""
 
     NONE = "none"
     LEADER = "leader"
@@ -42,7 +42,7 @@ class Role(Enum):
 
 @dataclass(frozen=True)
 class ReplicaState:
-    """What the leader knows of one follower; offsets are -1 while unknown, times in ms. Kafka: Replica; section 2.3."""
+    """The leader's knowledge of one follower; unknown offsets are -1, times in ms. Kafka: Replica; section 2.3."""
 
     log_end_offset: int = UNDEFINED_OFFSET
     log_start_offset: int = UNDEFINED_OFFSET
@@ -121,13 +121,13 @@ class Partition:
         return len(self._isr) < self._settings.min_insync_replicas and self._bug is not Bug.MIN_ISR_NOT_CHECKED
 
     def make_leader(self, announced: LeaderAndIsr) -> None:
-        """Accept leadership in a new epoch. Partition.makeLeader; section 3.1.
+        """Accept leadership in a new epoch. Kafka: Partition.makeLeader; section 3.1.
 
-        The followers' offsets are unknown, but a broker that already led keeps the known ones if the switch says so.
+        The followers' offsets are unknown, but REMOTE_OFFSETS_KEPT_BY_REELECTED_LEADER keeps those of a former leader.
         The leader does not truncate its log, and tries to advance its high watermark at once. A new leader whose high
         watermark lies outside its log starts from its log start: in the 2.1 tree Replica.convertHWToLocalOffsetMetadata
-        reads the log there. (Older releases then have -1, which is not distinguished here; later ones keep it inside
-        the log.)
+        reads the log there. (Older releases then have -1, which is not distinguished here; later releases keep the
+        high watermark inside the log.)
         """
         if self._bug is Bug.LEADER_TRUNCATES_ON_ELECTION and not self.is_leader:
             self._log.truncate_to(self._log.high_watermark)
@@ -153,7 +153,7 @@ class Partition:
         self.maybe_increment_leader_high_watermark()
 
     def make_follower(self, announced: LeaderAndIsr) -> bool:
-        """Accept a leader; returns whether the fetcher has to start over. Partition.makeFollower; FOLLOWER_SKIP."""
+        """Accept a leader; return whether the fetcher has to start over (FOLLOWER_SKIP). Kafka: makeFollower."""
         rule = self._switches.FOLLOWER_SKIP
         same_leader = self._leader == announced.leader
         further = announced.leader_epoch - self._leader_epoch
@@ -181,8 +181,8 @@ class Partition:
         self.maybe_increment_leader_high_watermark()
 
     def error_for_epoch(self, current_leader_epoch: int | None) -> Errors:
-        """Why a request of that leader epoch is refused, or NONE; None means without epoch. Section 2.2, steps 1
-        and 2.
+        """The error for a request with this leader epoch (None: without one); NONE if it is accepted. Section 2.2,
+        steps 1 and 2.
         """
         if current_leader_epoch is not None:
             if current_leader_epoch < self._leader_epoch and self._bug is not Bug.STALE_FETCHES_COUNTED:
@@ -194,16 +194,16 @@ class Partition:
     def append_as_leader(
         self, payload: str, stamp: ProducerStamp | None = None, control: Control | None = None
     ) -> Record:
-        """Append in this leader's epoch, and try to advance the high watermark. Partition.appendRecordsToLeader."""
+        """Append in this leader's epoch, and try to advance the high watermark. Kafka: appendRecordsToLeader."""
         record = self._log.append_as_leader(payload, self._leader_epoch, stamp, control)
         self.maybe_increment_leader_high_watermark()
         return record
 
     def update_follower_fetch_state(self, follower: int, fetch_offset: int, log_start_offset: int) -> None:
-        """A follower fetched at its log end: set its offset (not the maximum), expand the ISR, advance the high
+        """Record a follower's fetch: set its offset (even to a lower one), expand the ISR, advance the high
         watermark.
 
-        Partition.updateFollowerFetchState, Replica.updateFetchState; sections 2.3, 4.2, 2.4, in this order.
+        Kafka: Partition.updateFollowerFetchState, Replica.updateFetchState; sections 2.3, 4.2, 2.4, in this order.
         """
         old, now, end = self._remote[follower], self._clock.now, self._log.log_end_offset
         caught_up = old.last_caught_up_time
@@ -220,8 +220,8 @@ class Partition:
         self.maybe_increment_leader_high_watermark()
 
     def maybe_shrink_isr(self) -> frozenset[int]:
-        """Remove every out-of-sync follower from the ISR; returns the removed ones. Partition.maybeShrinkIsr; section
-        4.1.
+        """Remove every out-of-sync follower from the ISR; return the removed ones. Kafka: Partition.maybeShrinkIsr;
+        section 4.1.
         """
         if not self.is_leader:
             return frozenset()
@@ -247,13 +247,13 @@ class Partition:
         return self._log.increment_high_watermark(candidate)
 
     def low_watermark(self, live: frozenset[int]) -> int:
-        """The smallest log start of the leader and the live followers. Partition.lowWatermarkIfLeader; section 1.1."""
+        """The smallest log start of the leader and the live followers. Kafka: lowWatermarkIfLeader; section 1.1."""
         return min(
             [self._log.log_start_offset, *(self._remote[each].log_start_offset for each in live & {*self._remote})]
         )
 
     def _maybe_expand_isr(self, follower: int) -> None:
-        """Partition.maybeExpandIsr: only a fetch expands the ISR, and it need not reach the log end. Section 4.2."""
+        """Kafka: Partition.maybeExpandIsr. Only a fetch expands the ISR; it need not be at the log end. Section 4.2."""
         offset = self._remote[follower].log_end_offset
         if follower in self._isr:
             return
@@ -274,7 +274,7 @@ class Partition:
         return self._clock.now - state.last_caught_up_time <= self._settings.replica_lag_time_max_ms
 
     def _write_isr(self, isr: frozenset[int]) -> bool:
-        """The conditional write; a leader of another epoch than the epoch of record keeps its ISR. Section 4.4."""
+        """Write the ISR if this leader's epoch is the epoch of record; return whether it was written. Section 4.4."""
         if not self._isr_store.alter_isr(self._broker, self._leader_epoch, isr):
             return False
         self._isr = isr

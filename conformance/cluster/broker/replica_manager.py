@@ -1,9 +1,9 @@
 """Requests to one broker as leader, and its two purgatories: waiting produce requests and parked fetches.
 
-In:  requests, as `Message`s; the controller's announcements; timers.
+In:  requests (`Message`); the controller's announcements; timers.
 Out: responses in the network.
 
-A fetch that finds no new records is parked for replica.fetch.wait.max.ms. When records arrive, it does not complete in
+A fetch that finds no new records is parked for replica.fetch.wait.max.ms. When records arrive, it completes not in
 the same event but when its timer is fired: in Kafka another thread completes it, after the append has released its
 lock. Source: fact sheet, sections 2.2, 2.6, 3, 5.1, 1.6; Kafka: ReplicaManager, DelayedFetch, DelayedProduce.
 """
@@ -98,7 +98,7 @@ class ReplicaManager:
         return dict(self._fetches)
 
     def become_leader_or_follower(self, announced: LeaderAndIsr) -> None:
-        """Apply the controller's announcement if it is newer. ReplicaManager.becomeLeaderOrFollower."""
+        """Apply the controller's announcement if it is newer. Kafka: ReplicaManager.becomeLeaderOrFollower."""
         partition = self._partition
         if announced.leader_epoch <= partition.leader_epoch and self._bug is not Bug.STALE_METADATA_APPLIED:
             return
@@ -117,7 +117,7 @@ class ReplicaManager:
             self._fail_delayed_produces(Errors.NOT_LEADER_OR_FOLLOWER)
 
     def handle_produce(self, message: Message, request: ProduceRequest) -> None:
-        """Append, and answer according to acks. ReplicaManager.appendRecords; sections 5.1 and 5.3."""
+        """Append, and answer according to acks. Kafka: ReplicaManager.appendRecords; sections 5.1 and 5.3."""
         partition, producers = self._partition, self._partition.log.producers
         if not partition.is_leader:
             self._answer_produce(message, request, Errors.NOT_LEADER_OR_FOLLOWER)
@@ -139,7 +139,7 @@ class ReplicaManager:
         self._complete_delayed_produces()
 
     def handle_write_marker(self, message: Message, request: WriteTxnMarkersRequest) -> None:
-        """Append a transaction marker with acks=all. KafkaApis.handleWriteTxnMarkersRequest; section 6.2."""
+        """Append a transaction marker with acks=all. Kafka: handleWriteTxnMarkersRequest; section 6.2."""
         partition = self._partition
         error = Errors.NONE
         if not partition.is_leader:
@@ -156,11 +156,11 @@ class ReplicaManager:
         self._complete_delayed_produces()
 
     def handle_fetch(self, message: Message, request: FetchRequest) -> None:
-        """A follower's fetch: take a snapshot, apply the fetch's effect, then answer it or park it.
+        """Handle a follower's fetch: read the records, apply the effect of the fetch, then answer it or park it.
 
-        The response carries the high watermark from before the effect. KafkaApis.handleFetchRequest,
-        ReplicaManager.fetchMessages; section 2.2. A fetch that cannot be read has no effect (before 2.4 it set the
-        remote offset to unknown, KAFKA-8400: not implemented).
+        The response carries the high watermark from before the effect. Kafka: handleFetchRequest, fetchMessages;
+        section 2.2. A fetch out of range has no effect (before 2.4 it set the remote offset to unknown, KAFKA-8400: not
+        implemented).
         """
         follower = self._follower(message)
         response = self._read(request.fetch_offset, request.current_leader_epoch)
@@ -179,7 +179,7 @@ class ReplicaManager:
     def try_complete_fetch(self, follower: int) -> bool:
         """Complete a follower's parked fetch if there are records or its wait is over; returns whether it completed.
 
-        The log is read again; the follower's state is not updated again. DelayedFetch.tryComplete; section 2.6.
+        The log is read again; the follower's state is not updated again. Kafka: DelayedFetch; section 2.6.
         """
         if follower not in self._fetches:
             return False
@@ -191,7 +191,7 @@ class ReplicaManager:
         return True
 
     def handle_offsets_for_leader_epoch(self, message: Message, request: OffsetsForLeaderEpochRequest) -> None:
-        """Answer where the follower's epoch ends in this log. ReplicaManager.lastOffsetForLeaderEpoch; section 3.4."""
+        """Answer where the follower's epoch ends in this log. Kafka: lastOffsetForLeaderEpoch; section 3.4."""
         error = self._partition.error_for_epoch(request.current_leader_epoch)
         if error is not Errors.NONE:
             self._reply(message, OffsetsForLeaderEpochResponse(error))
@@ -222,7 +222,7 @@ class ReplicaManager:
         self._reply(message, ConsumerFetchResponse(error, position, records, aborted))
 
     def shrink_isr(self) -> frozenset[int]:
-        """The ISR shrink check; returns the removed followers. ReplicaManager.maybeShrinkIsr."""
+        """Run the ISR shrink check; return the removed followers. Kafka: ReplicaManager.maybeShrinkIsr."""
         removed = self._partition.maybe_shrink_isr()
         self._complete_delayed_produces()
         return removed
@@ -242,8 +242,8 @@ class ReplicaManager:
         self._produces.append(DelayedProduce(message, send, offset, offset + 1, deadline))
 
     def _complete_delayed_produces(self) -> None:
-        """Partition.checkEnoughReplicasReachOffset: completion depends on the offset only; then the ISR has to be large
-        enough.
+        """Complete requests whose offset is reached, with an error if the ISR is then too small. Kafka:
+        Partition.checkEnoughReplicasReachOffset.
         """
         high_watermark = self._partition.log.high_watermark
         error = Errors.NOT_ENOUGH_REPLICAS_AFTER_APPEND if self._partition.is_under_min_isr else Errors.NONE

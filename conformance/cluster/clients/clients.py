@@ -1,6 +1,6 @@
 """All clients of the brokers: producers, consumers, the transaction coordinator, an administrator.
 
-In:  what the driver asks of clients; responses, as messages.
+In:  the driver's calls; responses, as messages.
 Out: requests in the network.
 
 A client is created when it is first named, and lives as long as the cluster.
@@ -65,7 +65,7 @@ class Clients:
         return number
 
     def receive(self, message: Message) -> None:
-        """A response to a client was delivered."""
+        """Handle a response that was delivered to a client."""
         payload = message.payload
         if isinstance(payload, DeleteRecordsResponse):
             self._deletes[payload.send] = payload

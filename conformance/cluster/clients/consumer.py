@@ -32,18 +32,18 @@ class Consumer:
 
     @property
     def isolation(self) -> Isolation:
-        """Its `isolation.level`."""
+        """The consumer's `isolation.level`."""
         return self._isolation
 
     @property
     def position(self) -> int:
-        """The offset that it will read next."""
+        """The offset that the consumer will read next."""
         return self._position
 
     @property
     def read(self) -> tuple[Record, ...]:
-        """The records that it returned to its user, in order: no markers, and no aborted records with
-        read_committed.
+        """The records that the consumer returned, in order, without markers; with read_committed, also without
+        aborted records.
         """
         return tuple(self._read)
 
@@ -61,7 +61,7 @@ class Consumer:
         self._position = position
 
     def receive(self, response: ConsumerFetchResponse) -> None:
-        """A response was delivered; one for another position is dropped."""
+        """Handle a response; drop it if it is for another position."""
         if response.position != self._position:
             return
         self._error = response.error

@@ -1,4 +1,4 @@
-"""A producer: what it sent, and the outcomes that it knows. Its user decides when and where to send, and when to retry.
+"""A producer: its requests, and their known outcomes. Its user decides when and where to send, and when to retry.
 
 In:  `send`, `resend`; responses, as messages.
 Out: Produce requests in the network; `Sent`, one per request.
@@ -48,12 +48,12 @@ class Sent:
 
     @property
     def is_refused(self) -> bool:
-        """Whether it received an error; with NOT_ENOUGH_REPLICAS_AFTER_APPEND the record is in a log nevertheless."""
+        """Whether a broker refused it; with NOT_ENOUGH_REPLICAS_AFTER_APPEND the record is in a log nevertheless."""
         return not self.is_acknowledged and not self.is_unanswered
 
     @property
     def is_failed(self) -> bool:
-        """Whether it received anything but success, so that a producer would retry."""
+        """Whether the outcome is an error, after which a producer would retry."""
         return self.outcome not in (None, Errors.NONE)
 
     @property
@@ -89,16 +89,16 @@ class Producer:
 
     @property
     def in_transaction(self) -> bool:
-        """Whether its records belong to a transaction."""
+        """Whether the producer's records belong to a transaction."""
         return self._in_transaction
 
     @property
     def stamp(self) -> ProducerStamp:
-        """Its id and epoch, as in a transaction marker."""
+        """The producer's id and epoch, as in a transaction marker."""
         return ProducerStamp(self._producer_id, self._producer_epoch, -1, is_transactional=True)
 
     def begin_transaction(self) -> None:
-        """From now on its records are transactional, so it has to be idempotent from its first record on (KIP-98).
+        """Make all further records transactional; the producer has to be idempotent from its first record on (KIP-98).
 
         Errors: `ClusterError` if it has sent records without idempotence, or is in a transaction.
         """
@@ -109,13 +109,13 @@ class Producer:
         self._in_transaction = self._idempotent = True
 
     def end_transaction(self) -> None:
-        """The transaction ends for the producer. Errors: `ClusterError` if there is none."""
+        """End the transaction of this producer. Errors: `ClusterError` if there is none."""
         if not self._in_transaction:
             raise ClusterError(f"producer {self._name} is in no transaction; begin one first")
         self._in_transaction = False
 
     def bump_epoch(self) -> None:
-        """A new instance with the same id: sequences restart, and the old instance is fenced. InitProducerId."""
+        """Become a new instance with the same id: sequences restart, and the old instance is fenced. InitProducerId."""
         self._producer_epoch += 1
         self._sequence = 0
         self._in_transaction = False
@@ -148,16 +148,16 @@ class Producer:
         return self._send(earlier.payload, broker, earlier.acks, earlier.stamp, retry_of=first)
 
     def receive(self, response: ProduceResponse) -> None:
-        """A response was delivered; it is ignored if its connection was given up. Kafka: Sender.completeBatch."""
+        """Handle a response; ignore it if its connection was given up. Kafka: Sender.completeBatch."""
         if self._sent[response.send].is_in_flight:
             self._settle(response.send, response.error, response.offset)
 
     def gives_up(self, number: int) -> None:
-        """The connection of one of its requests broke. Errors: `ClusterError` for an unknown number."""
+        """Give up the request with this number: its connection broke. Errors: `ClusterError` for an unknown number."""
         self.disconnected(self._known(number).request)
 
     def disconnected(self, request: int) -> None:
-        """The connection with a request in flight broke; nothing happens if the request was answered."""
+        """Give up the request in this message, because its connection broke; do nothing if it was answered."""
         for each in self._sent:
             if each.request == request and each.is_in_flight:
                 self._settle(each.number, Errors.NETWORK_EXCEPTION, -1)

@@ -1,4 +1,4 @@
-"""The transaction coordinator as one partition sees it: decisions, and the markers that carry them.
+"""The transaction coordinator, for one partition: its decisions, and the markers that record them.
 
 In:  requests to end a producer's transaction or to write a marker; responses, as messages.
 Out: WriteTxnMarkers requests in the network.
@@ -49,7 +49,7 @@ class TransactionCoordinator:
         return tuple((producer, control) for producer, (_, control) in self._decided.items())
 
     def decide(self, producer: str, stamp: ProducerStamp, control: Control) -> None:
-        """Commit or abort the producer's transaction from now on. TransactionCoordinator.endTransaction."""
+        """Decide to commit or abort the producer's transaction. Kafka: TransactionCoordinator.endTransaction."""
         self._decided[producer] = (stamp, control)
 
     def write_marker(self, producer: str, broker: int) -> int:
@@ -66,5 +66,5 @@ class TransactionCoordinator:
         return number
 
     def receive(self, response: ProduceResponse) -> None:
-        """A response was delivered."""
+        """Note the outcome of an attempt to write a marker."""
         self._markers[response.send] = replace(self._markers[response.send], outcome=response.error)

@@ -1,6 +1,6 @@
 """Seeded bugs, switched on one at a time to test whether a checker of the cluster notices them.
 
-In:  a name, as in `Cluster(bug="hw_off_by_one")`.
+In:  nothing.
 Out: `Bug`, for the branch in the code that contains the mistake.
 """
 
@@ -8,43 +8,29 @@ from __future__ import annotations
 
 from enum import Enum
 
-from isrcheck.conformance.cluster.configuration.settings import ClusterError
-
 
 class Bug(Enum):
     """A seeded bug; its value describes the mistake and its location."""
 
-    HW_OFF_BY_ONE = "the leader's high watermark takes in one record more than its ISR has (Partition)"
+    HW_OFF_BY_ONE = "the leader's high watermark is one record above what its ISR has (Partition)"
     ACK_BEFORE_ISR = "acks=all is answered at append (ReplicaManager)"
     TRUNCATION_TO_WRONG_EPOCH_END = "the end of an epoch is looked up one epoch too late (LeaderEpochFileCache)"
-    REMOTE_OFFSET_IS_MAXIMUM = "a follower that has truncated still counts with its longer log (Partition)"
+    REMOTE_OFFSET_IS_MAXIMUM = "a follower that has truncated still counts with its former, longer log (Partition)"
     EXPANSION_WITHOUT_EPOCH_START = "a follower may join the ISR below the epoch's start (Partition)"
     EXPANSION_WITHOUT_HIGH_WATERMARK = "a follower may join the ISR below the high watermark (Partition)"
-    RESPONSE_HW_AFTER_FETCH = "a response carries the high watermark that its own fetch brought about (ReplicaManager)"
-    EPOCH_CACHE_NOT_TRUNCATED = "truncation leaves the epoch entries of what it removes (Log)"
+    RESPONSE_HW_AFTER_FETCH = "a response carries the high watermark that results from its own fetch (ReplicaManager)"
+    EPOCH_CACHE_NOT_TRUNCATED = "truncation keeps the epoch entries of the removed records (Log)"
     STALE_FETCHES_COUNTED = "a fetch of an older leader epoch is not refused (ReplicaManager)"
-    HW_NOT_RECOMPUTED_AFTER_SHRINK = "a shrink does not look at the high watermark again (Partition)"
+    HW_NOT_RECOMPUTED_AFTER_SHRINK = "the high watermark is not recomputed after a shrink of the ISR (Partition)"
     MIN_ISR_NOT_CHECKED = "acks=all ignores min.insync.replicas (Partition)"
-    FETCHER_NOT_CLEARED = "the fetcher of the former leader goes on (FetcherManager)"
+    FETCHER_NOT_CLEARED = "the fetcher for the former leader continues (FetcherManager)"
     CHECKPOINT_AHEAD = "the log end offset is checkpointed in place of the high watermark (Broker)"
     LEADER_TRUNCATES_ON_ELECTION = "an elected leader truncates to its high watermark (Partition)"
-    REMOTE_OFFSETS_NOT_RESET = "a new leader believes what an earlier leadership knew of followers (Partition)"
-    PARKED_FETCH_UPDATES = "a parked fetch that completes counts what it sends as fetched (ReplicaManager)"
-    DUPLICATE_APPENDED = "a retried batch of an idempotent producer is appended again (ProducerStateManager)"
+    REMOTE_OFFSETS_NOT_RESET = "a new leader keeps the follower offsets of its earlier leadership (Partition)"
+    PARKED_FETCH_UPDATES = "a parked fetch that completes counts the records that it sends as fetched (ReplicaManager)"
+    DUPLICATE_APPENDED = "the retried batch of an idempotent producer is appended twice (ProducerStateManager)"
     ISR_WRITE_UNCONDITIONAL = "the controller accepts an ISR from a leader of an older epoch (Controller)"
     STALE_METADATA_APPLIED = "a LeaderAndIsr of an older leader epoch is applied (ReplicaManager)"
     STALE_EPOCH_ANSWER_APPLIED = "an OffsetsForLeaderEpoch answer of an older epoch is applied (FetcherThread)"
     OPEN_TRANSACTION_READ = "the last stable offset ignores open transactions (Log)"
     ISR_KEEPS_DEAD_FOLLOWER = "a follower that lags is never removed from the ISR (Partition)"
-
-
-def bug_named(name: str | None) -> Bug | None:
-    """The bug of that name, written as `hw_off_by_one`; None for none.
-
-    Errors: `ClusterError` for an unknown name; the message lists the known ones.
-    """
-    if name is None:
-        return None
-    if name.upper() not in Bug.__members__:
-        raise ClusterError(f"no bug {name}; there are: {', '.join(each.lower() for each in Bug.__members__)}")
-    return Bug[name.upper()]

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from isrcheck.conformance.cluster.configuration.bugs import Bug
+
 
 class ClusterError(Exception):
-    """The outside world requested something impossible; one line: what, where, the cure."""
+    """An impossible operation was requested; the message is one line: what, where, the cure."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,7 @@ class Start:
     offsets.
 
     `log` are the payloads that every member of the ISR holds, all of them acknowledged and below every member's high
-    watermark; `held` is the number of them that a replica outside the ISR holds. An empty `isr` means every replica.
+    watermark; `held` gives the number of them on each replica outside the ISR. An empty `isr` means every replica.
     `checkpointed` is the high watermark in a broker's checkpoint file, if it is older than the broker's own.
     """
 
@@ -54,7 +56,7 @@ class Start:
     checkpointed: tuple[tuple[int, int], ...] = field(default=())
 
     def __post_init__(self) -> None:
-        """Errors: `ClusterError` for a start that is not a stable elected cluster."""
+        """Check the start. Errors: `ClusterError` if it is not a stable elected cluster."""
         if self.leader not in self.in_sync or not self.in_sync <= set(range(self.replicas)):
             raise ClusterError(
                 f"start: the ISR {sorted(self.in_sync)} has to hold the leader {self.leader} and only replicas"
@@ -72,3 +74,15 @@ class Start:
     def log_end_offset_of(self, broker: int) -> int:
         """The number of records that a broker holds at the start."""
         return len(self.log) if broker in self.in_sync else dict(self.held).get(broker, 0)
+
+
+def bug_named(name: str | None) -> Bug | None:
+    """The bug with this name, such as `hw_off_by_one`; None if the name is None.
+
+    Errors: `ClusterError` for an unknown name; the message lists the known ones.
+    """
+    if name is None:
+        return None
+    if name.upper() not in Bug.__members__:
+        raise ClusterError(f"no bug {name}; there are: {', '.join(each.lower() for each in Bug.__members__)}")
+    return Bug[name.upper()]

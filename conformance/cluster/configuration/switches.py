@@ -3,7 +3,7 @@
 In:  nothing.
 Out: `Switches` for every class that behaves differently from release to release; `GENERATIONS` by name.
 
-Names and values are those of section 0.2 of the fact sheet, which explains each. Not implemented: HW_WAIT,
+Section 0.2 of the fact sheet explains the names and values. Not implemented: HW_WAIT,
 ISR_CHANNEL=ALTER_PARTITION (pending and maximal ISR), HW_MINISR_GATE, ELR, TRUNC=ON_FETCH, BROKER_STATE_CHECK.
 """
 
@@ -47,7 +47,7 @@ class FollowerSkip(Enum):
 
 
 class ShrinkRule(Enum):
-    """Which followers are out of sync. Section 4.1, KAFKA-1546 and KAFKA-7152."""
+    """The rule by which followers are out of sync. Section 4.1, KAFKA-1546 and KAFKA-7152."""
 
     LAST_CAUGHT_UP = "LAST_CAUGHT_UP"
     EXEMPT_AT_LOG_END = "EXEMPT_AT_LOG_END"
@@ -74,7 +74,7 @@ class Switches:
     SHRINK_RULE: ShrinkRule = ShrinkRule.LAST_CAUGHT_UP
 
     def with_switch(self, name: str, value: str) -> Switches:
-        """The same protocol with one switch set as a person types it: `on`, `off`, or the value's own name.
+        """The same protocol with one switch set to `on`, `off`, or the name of a value.
 
         Errors: `SwitchError` for an unknown name or value; the message lists the known ones.
         """
@@ -90,7 +90,7 @@ class Switches:
 
     @property
     def fences_epochs(self) -> bool:
-        """Whether requests carry the follower's leader epoch and are refused in another epoch. KIP-320."""
+        """Whether requests carry the sender's leader epoch, and leaders of other epochs refuse them. KIP-320."""
         return self.TRUNC >= Truncation.KIP320
 
 

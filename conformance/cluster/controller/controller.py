@@ -22,7 +22,7 @@ ProcessOf = Callable[[int], int]
 
 
 class Election(Enum):
-    """PartitionLeaderElectionAlgorithms: offline, preferred, and unclean."""
+    """The kinds of elections. Kafka: PartitionLeaderElectionAlgorithms (offline, preferred, unclean)."""
 
     FAIL_OVER = "fail-over"
     PREFERRED = "preferred"
@@ -30,7 +30,7 @@ class Election(Enum):
 
 
 class Controller:
-    """The authority on who leads."""
+    """The controller, which decides who leads and records the ISR."""
 
     def __init__(
         self, start: Start, network: Network, process_of: ProcessOf, is_running: Callable[[int], bool], bug: Bug | None
@@ -75,7 +75,7 @@ class Controller:
         return frozenset(each for each in self._replicas if self._is_running(each))
 
     def alter_isr(self, writer: int, leader_epoch: int, isr: frozenset[int]) -> bool:
-        """A leader writes the ISR; returns whether its epoch was the epoch of record. Section 4.4."""
+        """Write a leader's ISR if its epoch is the epoch of record; return whether it was written. Section 4.4."""
         is_accepted = (writer, leader_epoch) == (self._leader, self._leader_epoch)
         is_accepted |= self._bug is Bug.ISR_WRITE_UNCONDITIONAL
         self._isr_writes.append(AlterIsr(writer, leader_epoch, isr, is_accepted))
@@ -122,7 +122,7 @@ class Controller:
         self._announce_new_epoch()
 
     def register(self, broker: int) -> None:
-        """A broker process started: send it the current metadata."""
+        """Send the current metadata to a broker process that has started."""
         self._send(broker)
 
     def _must_run(self, candidate: int) -> None:

@@ -1,4 +1,4 @@
-"""The leader epoch cache of one log: where each leader epoch begins. LeaderEpochFileCache.
+"""The leader epoch cache of one log: where each leader epoch begins. Kafka: LeaderEpochFileCache.
 
 In:  stored entries, the switches, and assignments by appends and elections.
 Out: the end of an epoch, for followers that reconcile; entries, for storage.
@@ -59,7 +59,7 @@ class LeaderEpochFileCache:
         return self._entries[-1].leader_epoch if self._entries else UNDEFINED_EPOCH
 
     def assign(self, leader_epoch: int, start_offset: int) -> bool:
-        """Record that an epoch begins at an offset; returns whether that changed anything.
+        """Record that an epoch begins at an offset; return whether that changed anything. Kafka:
         LeaderEpochFileCache.assign.
         """
         entry = EpochEntry(leader_epoch, start_offset)
@@ -78,9 +78,9 @@ class LeaderEpochFileCache:
         return True
 
     def end_offset_for(self, leader_epoch: int, log_end_offset: int) -> EpochEndOffset:
-        """Where an epoch ends, as a leader with this log end answers. LeaderEpochFileCache.endOffsetFor.
+        """The end of an epoch, in a log with this end. Kafka: LeaderEpochFileCache.endOffsetFor.
 
-        Since KIP-279 the answer names the largest epoch that is not above the requested one; before, the requested one.
+        Since KIP-279 the result names the largest epoch that is not above the requested one; before, the requested one.
         """
         kip101 = self._switches.TRUNC <= Truncation.KIP101
         if leader_epoch == self.latest_epoch and (leader_epoch != UNDEFINED_EPOCH or kip101):  # -1: an empty cache
@@ -101,7 +101,7 @@ class LeaderEpochFileCache:
         return EpochEndOffset(leader_epoch if kip101 else lower[-1].leader_epoch, end)
 
     def truncate_from_end(self, offset: int) -> None:
-        """Drop the entries that begin at or after an offset. LeaderEpochFileCache.truncateFromEnd."""
+        """Drop the entries that begin at or after an offset. Kafka: LeaderEpochFileCache.truncateFromEnd."""
         self._entries = [each for each in self._entries if each.start_offset < offset]
 
     def starts_below(self, offset: int) -> bool:
@@ -109,11 +109,11 @@ class LeaderEpochFileCache:
         return bool(self._entries) and self._entries[0].start_offset < offset
 
     def truncate_from_start(self, offset: int) -> None:
-        """Drop the entries that begin at or before an offset, except that the last of them then begins there."""
+        """Drop the entries that begin at or before an offset, but keep the last of them, beginning at the offset."""
         dropped = [each for each in self._entries if each.start_offset <= offset]
         if dropped:
             self._entries[: len(dropped)] = [EpochEntry(dropped[-1].leader_epoch, offset)]
 
     def clear(self) -> None:
-        """Drop every entry. LeaderEpochFileCache.clearAndFlush."""
+        """Drop every entry. Kafka: LeaderEpochFileCache.clearAndFlush."""
         self._entries.clear()

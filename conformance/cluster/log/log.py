@@ -1,6 +1,6 @@
 """The log of the partition on one broker: records, offsets, truncation, high watermark.
 
-In:  records from a client or a leader; a `Storage` that keeps what is written.
+In:  records from a client or a leader; a `Storage` that keeps them.
 Out: reads, offsets, epoch ends; everything is written to the storage first.
 
 log start offset <= last stable offset <= high watermark <= log end offset, except in two cases before 2.4, where
@@ -27,7 +27,7 @@ class Log:
     """One replica's log, loaded from its storage. Kafka: Log, with the offsets that were Replica's before 2.4."""
 
     def __init__(self, storage: Storage, switches: Switches, bug: Bug | None) -> None:
-        """Load the log; the high watermark is the checkpointed one, limited to the log. LogManager.loadLog."""
+        """Load the log; the high watermark is the checkpointed one, limited to the log. Kafka: loadLog."""
         stored = storage.load()
         self._storage = storage
         self._switches = switches
@@ -57,12 +57,12 @@ class Log:
 
     @property
     def high_watermark(self) -> int:
-        """Records below it are committed, as far as this replica knows."""
+        """The offset below which records are committed, as far as this replica knows."""
         return self._high_watermark
 
     @property
     def last_stable_offset(self) -> int:
-        """The end of what a read_committed consumer may read. Log.lastStableOffset."""
+        """The offset up to which a read_committed consumer may read. Kafka: Log.lastStableOffset."""
         unstable = self._producers.first_unstable_offset
         if unstable is None or self._bug is Bug.OPEN_TRANSACTION_READ:
             return self._high_watermark
@@ -94,23 +94,23 @@ class Log:
         return tuple(self._records[first : max(first, end - self._base_offset)])
 
     def aborted_transactions(self, start: int, end: int) -> tuple[AbortedTransaction, ...]:
-        """Aborted transactions that overlap this range of offsets. Section 6.4, TransactionIndex.collectAbortedTxns."""
+        """The aborted transactions that overlap a range of offsets. Section 6.4; Kafka: collectAbortedTxns."""
         return tuple(each for each in self._producers.aborted if each.last_offset >= start and each.first_offset < end)
 
     def end_offset_for(self, leader_epoch: int) -> EpochEndOffset:
-        """Where an epoch ends in this log. LeaderEpochFileCache.endOffsetFor."""
+        """The end of an epoch in this log. Kafka: LeaderEpochFileCache.endOffsetFor."""
         return self._epochs.end_offset_for(leader_epoch, self.log_end_offset)
 
     def append_as_leader(
         self, payload: str, leader_epoch: int, stamp: ProducerStamp | None = None, control: Control | None = None
     ) -> Record:
-        """Append what a client sent, stamped with the leader's epoch. Log.appendAsLeader."""
+        """Append a client's record in the leader's epoch; return the record. Kafka: Log.appendAsLeader."""
         record = Record(self.log_end_offset, leader_epoch, payload, stamp, control)
         self._append(record)
         return record
 
     def append_as_follower(self, records: Sequence[Record]) -> None:
-        """Append what the leader sent, unchanged; its first offset has to be this log's end. Log.appendAsFollower."""
+        """Append records from the leader unchanged; the first has to be at this log's end. Kafka: appendAsFollower."""
         for record in records:
             if record.offset != self.log_end_offset:
                 raise AssertionError(
@@ -119,12 +119,12 @@ class Log:
             self._append(record)
 
     def assign_epoch(self, leader_epoch: int) -> None:
-        """Record that an epoch begins at the log's end. Partition.makeLeader since KAFKA-7415."""
+        """Record that an epoch begins at the log's end. Kafka: Partition.makeLeader since KAFKA-7415."""
         if self._epochs.assign(leader_epoch, self.log_end_offset):
             self._storage.write_epochs(self._epochs.entries)
 
     def truncate_to(self, offset: int) -> None:
-        """Remove every record at or above an offset. Log.truncateTo; section 1.3."""
+        """Remove every record at or above an offset. Kafka: Log.truncateTo; section 1.3."""
         if offset >= self.log_end_offset:
             if self._switches.EPOCH_ENTRY_AT_END_DROPPED:
                 self._drop_epochs(self.log_end_offset)
@@ -142,7 +142,7 @@ class Log:
         self._producers.rebuild(self._records, self._log_start_offset, self._high_watermark)
 
     def truncate_fully_and_start_at(self, offset: int) -> None:
-        """Empty the log and let it begin at an offset. Log.truncateFullyAndStartAt; section 1.3."""
+        """Empty the log and let it begin at an offset. Kafka: Log.truncateFullyAndStartAt; section 1.3."""
         self._storage.start_anew(offset)
         self._records.clear()
         self._base_offset = self._log_start_offset = offset
@@ -154,7 +154,7 @@ class Log:
         self._producers.rebuild((), offset, self._high_watermark)
 
     def increment_high_watermark(self, offset: int) -> bool:
-        """The leader advances the high watermark to an offset; returns whether it moved.
+        """On the leader: advance the high watermark to an offset; return whether it moved. Kafka:
         maybeIncrementHighWatermark.
         """
         if offset <= self._high_watermark:
@@ -163,7 +163,7 @@ class Log:
         return True
 
     def update_high_watermark(self, offset: int) -> None:
-        """The follower adopts its leader's high watermark, up or down, limited by its own log end. Section 1.2.
+        """On a follower: adopt the leader's high watermark, up or down, limited by the log end. Section 1.2.
 
         In the 2.1 tree the result can lie below the log start (ReplicaFetcherThread.processPartitionData).
         """
@@ -176,7 +176,7 @@ class Log:
             self._set_high_watermark(self._log_start_offset)
 
     def increment_log_start(self, offset: int) -> bool:
-        """Move the log start up; returns whether it moved. Log.maybeIncrementLogStartOffset; section 1.2.
+        """Move the log start up; return whether it moved. Kafka: maybeIncrementLogStartOffset; section 1.2.
 
         The caller ensures that the offset is not above the high watermark.
         """
@@ -190,12 +190,12 @@ class Log:
         return True
 
     def checkpoint_high_watermark(self) -> None:
-        """Write the high watermark to replication-offset-checkpoint. ReplicaManager.checkpointHighWatermarks."""
+        """Write the high watermark to replication-offset-checkpoint. Kafka: checkpointHighWatermarks."""
         ahead = self._bug is Bug.CHECKPOINT_AHEAD
         self._storage.checkpoint_high_watermark(self.log_end_offset if ahead else self._high_watermark)
 
     def checkpoint_log_start(self) -> None:
-        """Write the log start to log-start-offset-checkpoint. LogManager.checkpointLogStartOffsets."""
+        """Write the log start to log-start-offset-checkpoint. Kafka: checkpointLogStartOffsets."""
         self._storage.checkpoint_log_start(self._log_start_offset)
 
     def flush(self) -> None:
@@ -214,7 +214,7 @@ class Log:
         self._storage.write_epochs(self._epochs.entries)
 
     def _keep_high_watermark_above_log_start(self) -> None:
-        """Since 2.4, where the high watermark is part of the log."""
+        """Since 2.4, raise a high watermark that is below the log start."""
         if self._switches.HW_CLAMPED_AT_TRUNCATION and self._high_watermark < self._log_start_offset:
             self._set_high_watermark(self._log_start_offset)
 

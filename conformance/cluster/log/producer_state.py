@@ -1,4 +1,4 @@
-"""The state of idempotent and transactional producers in one log: ProducerStateManager.
+"""The state of idempotent and transactional producers in one log. Kafka: ProducerStateManager.
 
 In:  every record that is appended to the log, and the high watermark.
 Out: whether a batch is a duplicate or out of sequence; the first unstable offset; the aborted transactions.
@@ -38,7 +38,7 @@ class CompletedTransaction:
 
 
 class ProducerStateManager:
-    """Sequences, ongoing and unreplicated transactions, and the index of aborted ones."""
+    """Sequence numbers, ongoing and unreplicated transactions, and the index of aborted transactions."""
 
     def __init__(self, bug: Bug | None) -> None:
         self._bug = bug
@@ -59,14 +59,14 @@ class ProducerStateManager:
         return min(firsts, default=None)
 
     def duplicate_of(self, stamp: ProducerStamp) -> int | None:
-        """The offset of the batch that this one repeats, or None. ProducerStateEntry.findDuplicateBatch."""
+        """The offset of the earlier batch with this stamp, or None. Kafka: findDuplicateBatch."""
         entry = self._entries.get(stamp.producer_id)
         if entry is None or entry.producer_epoch != stamp.producer_epoch:
             return None
         return dict(entry.batches).get(stamp.sequence)
 
     def refusal_of(self, stamp: ProducerStamp) -> Errors:
-        """Why a client's batch that is not a duplicate must not be appended, or NONE.
+        """The error for a client's batch that is not a duplicate; NONE if it may be appended. Kafka:
         ProducerAppendInfo.checkSequence.
         """
         entry = self._entries.get(stamp.producer_id)
@@ -85,14 +85,14 @@ class ProducerStateManager:
         return Errors.NONE
 
     def refusal_of_marker(self, stamp: ProducerStamp) -> Errors:
-        """Why a transaction marker must not be appended, or NONE. ProducerAppendInfo.appendEndTxnMarker."""
+        """The error for a transaction marker; NONE if it may be appended. Kafka: appendEndTxnMarker."""
         entry = self._entries.get(stamp.producer_id)
         if entry is not None and stamp.producer_epoch < entry.producer_epoch:
             return Errors.INVALID_PRODUCER_EPOCH
         return Errors.NONE
 
     def appended(self, record: Record) -> None:
-        """A record was appended to the log; nothing is refused here, as on a follower."""
+        """Update the state for a record that was appended to the log. No record is refused here."""
         stamp = record.stamp
         if stamp is None:
             return
@@ -118,11 +118,11 @@ class ProducerStateManager:
             self._aborted.append(AbortedTransaction(stamp.producer_id, first, marker.offset))
 
     def high_watermark_moved(self, high_watermark: int) -> None:
-        """Forget the transactions whose marker is below the high watermark. onHighWatermarkUpdated."""
+        """Forget the transactions whose marker is below the high watermark. Kafka: onHighWatermarkUpdated."""
         self._let_go_of_markers_below(high_watermark)
 
     def log_start_moved(self, log_start_offset: int) -> None:
-        """Forget everything below the log start, open transactions included. ProducerStateManager.truncateHead."""
+        """Forget everything below the log start, open transactions included. Kafka: truncateHead."""
         for producer_id, entry in list(self._entries.items()):
             entry.batches = [(sequence, offset) for sequence, offset in entry.batches if offset >= log_start_offset]
             if not entry.batches:
@@ -133,7 +133,7 @@ class ProducerStateManager:
         self._unreplicated = [each for each in self._unreplicated if each.marker_offset >= offset]
 
     def rebuild(self, records: Iterable[Record], log_start_offset: int, high_watermark: int) -> None:
-        """Rebuild the state from the log. ProducerStateManager.truncateAndReload."""
+        """Rebuild the state from the log. Kafka: ProducerStateManager.truncateAndReload."""
         self._entries, self._unreplicated, self._aborted = {}, [], []
         for record in records:
             self.appended(record)

@@ -1,6 +1,6 @@
-"""A broker's disk: what survives when its process or its machine ends; here in memory.
+"""A broker's disk, which survives the end of the process: its interface, and an implementation in memory.
 
-In:  what the log writes: records, truncations, checkpoints, flushes.
+In:  records, truncations, checkpoints and flushes of the log.
 Out: `Stored`, for the next process; its content depends on how the last process ended.
 
 A process crash keeps everything that was written (the page cache belongs to the operating system); a power loss keeps
@@ -21,7 +21,7 @@ from isrcheck.conformance.cluster.network.records import Record
 
 
 class StorageError(Exception):
-    """The disk cannot be written or read; one line: what, where, the cure."""
+    """The disk cannot be written or read; the message is one line: what, where, the cure."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Storage(Protocol):
 
     @property
     def recovery_point(self) -> int:
-        """Every record below this offset is flushed."""
+        """The offset below which every record is flushed."""
 
     def append(self, record: Record) -> None:
         """Write one record after the last one, into the page cache."""
@@ -73,10 +73,10 @@ class Storage(Protocol):
         """Lose every record that was not flushed, except those below `written`."""
 
     def lose_disk(self) -> None:
-        """Lose everything."""
+        """Empty the disk."""
 
     def load(self) -> Stored:
-        """The current content."""
+        """The current content of the disk."""
 
 
 class MemoryStorage:
@@ -97,7 +97,7 @@ class MemoryStorage:
 
     @property
     def recovery_point(self) -> int:
-        """Every record below this offset is flushed."""
+        """The offset below which every record is flushed."""
         return self._recovery_point
 
     def append(self, record: Record) -> None:
@@ -135,17 +135,17 @@ class MemoryStorage:
         del self._records[max(self._recovery_point, written) - self._base_offset :]
 
     def lose_disk(self) -> None:
-        """Lose everything."""
+        """Empty the disk."""
         self.__init__()  # type: ignore[misc]  # an empty disk is a new one
 
     def load(self) -> Stored:
-        """The current content."""
+        """The current content of the disk."""
         start = max(self._base_offset, self._log_start_offset)
         return Stored(self._base_offset, tuple(self._records), start, self._high_watermark, self._epochs)
 
 
 def lay_out(storage: Storage, start: Start, number: int) -> None:
-    """What a broker's disk holds at the start."""
+    """Write a broker's initial log and checkpoints to its disk."""
     end = start.log_end_offset_of(number)
     for offset, payload in enumerate(start.log[:end]):
         storage.append(Record(offset, 0, payload))

@@ -1,6 +1,6 @@
 """A broker's disk in real files: `Storage` in a directory.
 
-In:  what the log writes.
+In:  records, truncations, checkpoints and flushes of the log.
 Out: segments, each named after its first offset, with one record per line after its checksum; and Kafka's checkpoint
      files with their own names and formats: leader-epoch-checkpoint, replication-offset-checkpoint,
      recovery-point-offset-checkpoint, log-start-offset-checkpoint.
@@ -53,7 +53,7 @@ class FileStorage:
 
     @property
     def recovery_point(self) -> int:
-        """Every record below this offset is flushed."""
+        """The offset below which every record is flushed."""
         return self._read_offset(RECOVERY_POINTS)
 
     def append(self, record: Record) -> None:
@@ -120,7 +120,7 @@ class FileStorage:
         self.truncate(max(self.recovery_point, written))
 
     def lose_disk(self) -> None:
-        """Lose everything."""
+        """Delete all files, and begin with an empty log."""
         for path in self._directory.iterdir():
             with _said_clearly(path):
                 path.unlink()
@@ -128,7 +128,7 @@ class FileStorage:
         self.start_anew(0)
 
     def load(self) -> Stored:
-        """The current content of the files, which are not changed."""
+        """The content of the files, which stay unchanged."""
         paths = sorted(self._directory.glob("*.log"))
         if not paths:
             raise StorageError(f"{self._directory}: it has no segment; restore the files, or lose the disk")
@@ -163,7 +163,7 @@ class FileStorage:
         return found[0][0] if found else 0
 
     def _write(self, name: str, lines: Sequence[str]) -> None:
-        """CheckpointFile.write: a temporary file, forced to disk, then renamed."""
+        """Write a temporary file, force it to disk, and rename it. Kafka: CheckpointFile.write."""
         path = self._directory / name
         new = path.with_name(f"{name}.tmp")
         with _said_clearly(path):
@@ -174,7 +174,7 @@ class FileStorage:
             new.replace(path)
 
     def _read(self, name: str, prefix: str, columns: int) -> list[tuple[int, ...]]:
-        """CheckpointFile.read: a version, the number of lines, and the lines."""
+        """Read a file of a version, the number of lines, and the lines. Kafka: CheckpointFile.read."""
         path = self._directory / name
         with _said_clearly(path):
             lines = path.read_text(encoding="utf-8", errors="replace").splitlines() if path.exists() else [VERSION, "0"]
@@ -199,7 +199,7 @@ def _said_clearly(path: Path) -> Iterator[None]:
 
 def _base_of(path: Path) -> int:
     if not path.stem.isdecimal():
-        raise StorageError(f"{path}: a segment is named after its first offset; remove what is not a segment")
+        raise StorageError(f"{path}: the name of a segment has to be its first offset; remove this file")
     return int(path.stem)
 
 
@@ -215,7 +215,7 @@ def _line_of(record: Record) -> bytes:
 
 
 def _read_segment(path: Path, base: int, *, is_last: bool) -> tuple[list[Record], list[int]]:
-    """The records of one segment, and the lengths of their lines; a truncated last line is left out."""
+    """The records of one segment, and the lengths of their lines; a truncated last line is ignored."""
     with _said_clearly(path):
         lines = path.read_bytes().splitlines(keepends=True)
     if lines and is_last and not lines[-1].endswith(b"\n"):

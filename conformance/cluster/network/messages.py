@@ -3,7 +3,7 @@
 In:  nothing.
 Out: payloads for `Network.send`.
 
-Fields that only some generations have are None in the others. Source: fact sheet, sections 2.1, 3.4, 4.4, 5.1.
+A field that a generation lacks is None. Source: fact sheet, sections 2.1, 3.4, 4.4, 5.1.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class FetchRequest:
 
 @dataclass(frozen=True)
 class FetchResponse:
-    """Everything from the fetch offset to the leader's log end, and the leader's high watermark at that moment."""
+    """Everything from the fetch offset to the leader's log end, and the leader's high watermark at that time."""
 
     error: Errors
     fetch_offset: int
@@ -103,7 +103,7 @@ class OffsetsForLeaderEpochRequest:
 
 @dataclass(frozen=True)
 class OffsetsForLeaderEpochResponse:
-    """The end offset, and since KIP-279 the epoch that it is the end of; -1 for undefined."""
+    """The end offset of an epoch, and since KIP-279 that epoch; -1 for undefined."""
 
     error: Errors
     leader_epoch: int = -1
@@ -176,7 +176,7 @@ class DeleteRecordsResponse:
 
 @dataclass(frozen=True)
 class ConsumerFetchRequest:
-    """A consumer reads from its position; answered at once (fetch.max.wait.ms=0)."""
+    """A consumer reads from its position; the broker answers at once (fetch.max.wait.ms=0)."""
 
     position: int
     isolation: Isolation

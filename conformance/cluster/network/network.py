@@ -3,8 +3,8 @@
 In:  `send` from brokers, the controller and clients.
 Out: `Message`s, removed one at a time, in any order.
 
-A message to a broker is for one *process* of it if it belongs to an open connection: a response, or metadata, that
-reaches a later process of the same broker is lost with its connection, as with TCP.
+A response, or metadata, belongs to an open connection and is for one *process* of a broker: if it reaches a later
+process of that broker, it is lost, as with TCP.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ CONTROLLER = "controller"
 class Message:
     """One message in flight.
 
-    `number` counts all messages of a run from 0. `in_reply_to` is the number of the request that this answers.
+    `number` counts all messages of a run from 0. `in_reply_to` is the number of the request, in a response.
     `source_process` and `destination_process` count the processes of a broker from 1; 0: any process.
     """
 
@@ -76,8 +76,8 @@ class Network:
         return number
 
     def reply(self, request: Message, payload: Payload, process: int) -> int:
-        """Answer a request on its own connection, as the given process of the broker that received it; returns the
-        number.
+        """Answer a request on its own connection, as the given process of the broker that received it; return the
+        number of the response.
         """
         return self.send(
             request.destination,

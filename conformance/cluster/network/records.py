@@ -25,7 +25,7 @@ class Control(Enum):
 
 @dataclass(frozen=True)
 class ProducerStamp:
-    """What an idempotent or transactional producer attaches to a batch. KIP-98.
+    """The stamp of an idempotent or transactional producer on a batch. KIP-98.
 
     `sequence` counts the batches of one producer on this partition from 0; a marker has `NO_SEQUENCE`.
     """

@@ -1,4 +1,4 @@
-"""The log of a run: one JSON object per line (NDJSON), schema version 1. A run is a header and one line per event.
+"""The format of event logs, version 1: one JSON object per line (NDJSON); a run is a header and a line per event.
 
 In:  nothing.
 Out: `Header` and `Event`, and their lines (`line_of_header`, `line_of_event`); runs/reading.py reads them.
@@ -12,8 +12,8 @@ A header identifies the run and its model, so that a log can be followed without
 runs in one file have different names. - `seed`: the seed that reproduces the run; optional. - `protocol`: a generation
 of the model; `switches`: those that differ from it, spelled as on the command line. - `configuration`: the model's
 other entries by name, including bounds and budgets: numbers, or names such as "all". Absent entries have the model's
-default. The bounds have to suffice for the run: an event beyond them is refused. - `state`: what was observed of the
-run's initial state; optional. The initial state is an elected cluster.
+default. The bounds have to suffice for the run: an event beyond them is refused. - `state`: the observed part of the
+initial state; optional. The initial state is an elected cluster.
 
 An event says what happened, where, and what was observed afterwards:
 
@@ -21,8 +21,8 @@ An event says what happened, where, and what was observed afterwards:
      "arguments": {"leader": 0, "follower": 2}, "state": {"high_watermark[0]": 1, "fetch[2][0]": "PARKED"}}
 
 - `number`: 1, 2, 3, ... without gaps if nothing is missing. A gap means that this many events were lost. - `broker`:
-where it happened; null for events of the controller or a client, and if the broker is unknown. - `action`: the name of
-an action of the model; null if it is only known that something happened (at this broker, if one is given). -
+the acting broker; null for events of the controller or a client, and if the broker is unknown. - `action`: the name of
+an action of the model; null if the action is unknown (if `broker` is given, an action of that broker). -
 `arguments`: by the action's own names: numbers counted from 0 (brokers, offsets, epochs, records), or a list of numbers
 for a set. An argument that is absent or null is unknown; all its possible values are tried. - `state`: variables of the
 model as observed after the event. A key is a variable or a part of one: `controller_epoch`, `high_watermark[1]`,
@@ -30,8 +30,8 @@ model as observed after the event. A key is a variable or a part of one: `contro
 nested like the indices that the key leaves open. Offsets beyond a log's end hold null; records are numbered in the
 order in which they reached a broker. Absent variables were not observed.
 
-Every line may have a `note`, a text for people that no program reads. Any other key is refused, because its writer may
-have meant something by it. A log can hold several runs, one after the other; lines of different runs do not mix.
+Every line may have a `note`, a text for people that no program reads. Any other key is refused: it may be a
+mistyped one. A log can hold several runs, one after the other; lines of different runs do not mix.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ ACTORS = {
 
 @dataclass(frozen=True)
 class Header:
-    """The first line of a run; see the module."""
+    """The first line of a run; the module describes the fields."""
 
     run: str
     protocol: str
@@ -71,7 +71,7 @@ class Header:
 
 @dataclass(frozen=True)
 class Event:
-    """One event of a run; see the module."""
+    """One event of a run; the module describes the fields."""
 
     run: str
     number: int

@@ -3,9 +3,8 @@
 In:  a file; or one object of it.
 Out: the objects with their line numbers, from 1; the values of an object.
 
-If a file is not read from this machine's disk, its content is given, and the path is only its name. A defect of a line
-is an UnreadableError without a position; with file and line it becomes a UsageError (`bad_line`). Files of any length
-are read in the memory of a few lines.
+The content can also be given; then the path is only a name. The reason why a line is invalid is an UnreadableError;
+with file and line it becomes a UsageError (`bad_line`). Files of any length are read in the memory of a few lines.
 """
 
 from __future__ import annotations
@@ -68,7 +67,7 @@ def content_of(path: Path, most: int) -> bytes | None:
 
 @contextmanager
 def _opened(path: Path) -> Iterator[BinaryIO]:
-    """An opened regular file; any failure while it is read becomes a UsageError."""
+    """An opened regular file; an OSError while it is read becomes a UsageError."""
     try:
         if path.exists() and not path.is_file():  # a pipe can be read only once
             raise UsageError(f"{path}: not a regular file; give a log that can be read")
@@ -133,7 +132,7 @@ def kind_of(value: object) -> str:
 
 
 def only(said: Mapping[str, Any], keys: set[str]) -> None:
-    """Refuse any other key; a note has to be a text. Raises UnreadableError."""
+    """Check that an object has only these keys, and that its note is a text. Raises UnreadableError."""
     for key in said:
         if key not in keys:
             raise UnreadableError(f'"{key[:60]}" is not a key of this line; {nearest(key[:60], sorted(keys))}')

@@ -1,7 +1,7 @@
-"""The variables of a model as a log writes them: `high_watermark[1]` is 3, `fetch[2][0]` is "PARKED".
+"""The notation for variables of a model in a log: `high_watermark[1]` is 3, `fetch[2][0]` is "PARKED".
 
 In:  an instance of a model; a key and a value of a log, or the cells of a state.
-Out: the cells for them, or the key and the value.
+Out: the corresponding cells, or the corresponding key and value.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from isrcheck.models.language.model import FieldLayout, Instance, nearest
 from isrcheck.models.run import Cells
 
 Seen = tuple[tuple[int, Cells], ...]
-"""What was observed of a state: positions in its cells, and the values from there on."""
+"""An observation of a state: positions of cells, each with the values observed from that cell on."""
 
 KEY = re.compile(r"([a-z_]+)((?:\[[0-9]{1,4}\])*)", re.ASCII)
 
@@ -34,13 +34,13 @@ class Part:
 
     @cached_property
     def members(self) -> Mapping[str, int]:
-        """The names of its values, if they are members of an enumeration."""
+        """The values by name, if they are members of an enumeration; otherwise empty."""
         names = self.layout.field.values.names
         return {} if names is None else {member.name: int(member) for member in names}
 
     @cached_property
     def read_cell(self) -> Callable[[object], int | None]:
-        """A function that reads the value of one cell; built once, because logs are long."""
+        """A function from a value in a log to the value of a cell (None: invalid). Built once: logs are long."""
         values, low, high, members = self.layout.field.values, self.layout.low, self.layout.high, self.members
         if values.is_flag:
             return lambda value: int(value) if isinstance(value, bool) else None
@@ -48,7 +48,7 @@ class Part:
             return lambda value: members.get(value) if isinstance(value, str) else None
 
         def read(value: object) -> int | None:
-            """The cells for a value of a log. Raises UnreadableError."""
+            """The value of one cell; None if it is outside the range of the variable."""
             if type(value) is int:  # JSON's true is not the number 1
                 return value if max(0, low) <= value <= high else None
             return NONE if value is None and values.none else None
@@ -56,7 +56,7 @@ class Part:
         return read
 
     def spell_cell(self, value: int) -> Value:
-        """The value of one cell, as a log has it."""
+        """The form in a log of the value of one cell."""
         values = self.layout.field.values
         if values.is_flag:
             return bool(value)
@@ -65,7 +65,7 @@ class Part:
         return None if values.none and value == NONE else value
 
     def spell(self, cells: Sequence[int]) -> Value:
-        """The values of its cells, nested like its indices."""
+        """The form in a log of these cells: a value, or lists nested like the indices."""
         return self._nested(self.sizes, [self.spell_cell(cell) for cell in cells])
 
     def _nested(self, sizes: Sequence[int], values: list[Value]) -> Value:
@@ -75,7 +75,7 @@ class Part:
         return [self._nested(sizes[1:], values[i * each : (i + 1) * each]) for i in range(sizes[0])]
 
     def read(self, value: object) -> Cells:
-        """The cells that a value of a log stands for. Raises UnreadableError."""
+        """The cells for a value in a log. Raises UnreadableError."""
         flat = self._flat(value, self.sizes)
         read_cell = self.read_cell
         cells = tuple([read_cell(one) for one in flat])
@@ -101,14 +101,14 @@ class Part:
 
 
 class Variables:
-    """All variables of one instance, by the keys of a log."""
+    """All variables of one instance, by their keys in a log."""
 
     def __init__(self, instance: Instance) -> None:
         self._instance = instance
         self._parts: dict[str, Part] = {}
 
     def part(self, key: str) -> Part:
-        """The part that a key names. Raises UnreadableError."""
+        """The variable, or part of a variable, with this key. Raises UnreadableError."""
         if key not in self._parts:
             self._parts[key] = self._find(key)
         return self._parts[key]
@@ -130,7 +130,7 @@ class Variables:
         return Part(layout, start, sizes_left)
 
     def read(self, state: Mapping[str, object]) -> Seen:
-        """What a log says was observed. Raises UnreadableError."""
+        """The observation for a `state` object of a log. Raises UnreadableError."""
         seen = []
         for key, value in state.items():
             part = self.part(key)
@@ -141,7 +141,7 @@ class Variables:
         return tuple(seen)
 
     def key_at(self, position: int) -> str:
-        """The name of one cell: `log_record[1][0]`."""
+        """The key of the cell at a position of the state, such as `log_record[1][0]`."""
         for layout in self._instance.layouts.values():
             if layout.offset <= position < layout.offset + layout.count:
                 index = next(index for at, index in enumerate(layout.indices()) if at == position - layout.offset)
@@ -149,7 +149,7 @@ class Variables:
         raise IndexError(position)
 
     def differences(self, cells: Cells, seen: Seen) -> Iterator[tuple[str, Value, Value]]:
-        """The differences between a state and an observation: the cell, its value, the observed value."""
+        """The differences between a state and an observation: key of the cell, its value, and the observed value."""
         for start, told in seen:
             for position, value in enumerate(told, start):
                 if cells[position] != value:

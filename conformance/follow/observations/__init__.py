@@ -1,10 +1,10 @@
-"""Follows observations of a real Kafka: single moments, with any number of unrecorded steps between them.
+"""Follows observations of a real Kafka: single states, with any number of unrecorded steps between them.
 
 In:  a recording: one JSON object per line, an observation or a fault of a broker.
-Out: the shortest path of the model that explains the recording, or the line that no path explains.
+Out: a shortest path of the model that explains the recording, or the line that no path passes.
 
 reading.py reads one line (lines.py), recording.py a whole recording. script.py says which steps may occur before each
-line, rules.py which of them in a given state. claims.py says what a line requires of a state, sightings.py handles
-observed checkpoints, and monitor.py remembers what a state does not. search.py explores all possibilities, explain.py
-derives the answer, tell.py prints it.
+line, rules.py which of them in a given state. claims.py computes whether a line is true in a state, sightings.py
+handles observed checkpoints, and monitor.py holds the history that a state lacks. search.py explores all possibilities,
+explain.py derives the outcome, tell.py prints it.
 """

@@ -1,4 +1,4 @@
-"""Reads many packed states at a time: the values of one variable as a column.
+"""Reads a variable in many packed states at once, as a column of values.
 
 In:  states as words (checker/compile/layout.py), one row each.
 Out: columns of whole numbers.
@@ -38,7 +38,7 @@ class Cells:
         return self.layout.column(states, place.offset + position)
 
     def masks(self, *names: str) -> Words:
-        """The words of a state in which only the bits of these variables are set."""
+        """A packed state in which exactly the bits of these variables are set."""
         masks = [0] * self.layout.words
         for name in names:
             place = self.instance.layouts[name]
@@ -47,7 +47,7 @@ class Cells:
         return np.array(masks, np.uint64)
 
     def packed(self, values: Mapping[str, int]) -> Words:
-        """The words of a state in which each of these variables has this value in all its cells, and all other bits are
+        """A packed state in which each of these variables has this value in all its cells, and all other bits are
         0.
         """
         words = [0] * self.layout.words

@@ -1,7 +1,7 @@
-"""What a line of a recording claims about the moment at which it was written, one claim at a time.
+"""The claims of the lines of a recording: predicates on the state in which a line was recorded.
 
-In:  a stage of a script.
-Out: claims, each a predicate on many states at once; and, for the report, the values that states have in place.
+In:  a script.
+Out: for each line its claims, each evaluated on many states at once; and, for the report, the actual values.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ Told = Callable[[Sequence[int]], str]
 
 @dataclass(frozen=True)
 class Claim:
-    """One claim: its text, its truth in each state (with its monitor), and the values that the states have.
+    """One claim: its text, its truth in each state (with its monitor), and the actual values in the states.
 
-    `columns` gives the numbers that the claim is about; `told` prints one row of them.
+    `columns` gives the values that the claim is about, and `told` prints one row of them.
     """
 
     says: str
@@ -34,7 +34,7 @@ class Claim:
 
 
 class Claims:
-    """The claims of all lines."""
+    """The claims of all lines of a recording."""
 
     def __init__(self, script: Script, cells: Cells, monitor: Monitor) -> None:
         self.recording = script.recording
@@ -48,7 +48,7 @@ class Claims:
         self.of_line = [tuple(self._claims(position)) for position in range(len(script.stages))]
 
     def hold(self, position: int, states: Words, monitors: Words) -> Truths:
-        """Whether all claims of a line are true in these states."""
+        """For each of these states, whether all claims of a line are true."""
         truths: Truths = np.ones(len(states), bool)
         for claim in self.of_line[position]:
             truths &= claim.is_true(states, monitors)
@@ -89,7 +89,7 @@ class Claims:
         )
 
     def _started(self, line: Fault) -> Iterator[Claim]:
-        """A start is a step of the model. These claims are only evaluated if it was not possible, to explain why."""
+        """The claims of a start, which is a step of the model: evaluated only to explain why it was impossible."""
         replica = self.recording.replica(line.broker)
         yield self._equal(f"broker {line.broker} does not run", [("is_up", replica)], [0], lambda found: "it runs")
 
@@ -233,7 +233,7 @@ class Claims:
         )
 
     def _old_view(self, position: int, line: Metadata) -> Iterator[Claim]:
-        """A line about an earlier epoch can only contradict what was observed of that epoch: an epoch has one
+        """The claim of a line about an earlier epoch: its leader is the one observed before, as an epoch has one
         leader.
         """
         for earlier in self.recording.lines[:position]:
@@ -260,7 +260,7 @@ class Claims:
         )
 
     def _read(self, line: Read) -> Claim:
-        """The read is taken to happen at this moment, at a broker that presumes leadership and is not frozen."""
+        """The claim of a read: a broker that presumes leadership and is not frozen can serve it in this state."""
         recording = self.recording
         frozen = self.script.stages[recording.lines.index(line)].frozen
         wanted = [recording.record(value) for value in line.records]

@@ -1,6 +1,6 @@
-"""Decides whether the model explains a recording: the shortest path that does, or the line that no path explains.
+"""Decides whether the model explains a recording: finds a shortest path that does, or the line that no path passes.
 
-In:  the path of a recording, the protocol, and the given part of the configuration.
+In:  the path of a recording, the protocol, and configuration entries that the recording does not determine.
 Out: an `Outcome`: explained, rejected, undecided, or nothing to follow; each with its exit code.
 """
 
@@ -41,8 +41,8 @@ MOST_EXAMPLES = 5
 
 @dataclass(frozen=True)
 class Effort:
-    """The effort of a search: states before each line, in the order of `Recording.lines` (the last number is for the
-    end), successors, seconds, bytes.
+    """The effort of a search: the states before each of `Recording.lines` (and, last, after all of them), the
+    successors, the seconds, and the bytes.
     """
 
     states: tuple[int, ...]
@@ -63,7 +63,7 @@ class NothingToFollow:
 class Explained:
     """The shortest path that explains the recording; `passed[i]` is the number of lines passed after its state i.
 
-    `failures` are the properties that it violates: a behaviour of the model can be a failure.
+    `failures` are the properties that the path violates: a behaviour of the model can violate properties.
     """
 
     recording: Recording
@@ -80,8 +80,8 @@ class Explained:
 
 @dataclass(frozen=True)
 class UnmetClaim:
-    """A claim that the last states do not satisfy together: the number of states in which it is true, and the most
-    frequent other values with their numbers of states.
+    """A claim of the rejected line: the number of states in which it is true, and, for the others, the most frequent
+    actual values with their numbers of states.
     """
 
     claim: str
@@ -91,7 +91,7 @@ class UnmetClaim:
 
 @dataclass(frozen=True)
 class Rejected:
-    """All possibilities were explored, and none passes this line. `possible` is the number of states before it."""
+    """All paths were explored, and none passes this line. `possible` is the number of states before the line."""
 
     recording: Recording
     instance: Instance
@@ -104,7 +104,7 @@ class Rejected:
 
 @dataclass(frozen=True)
 class Undecided:
-    """A limit or the user (`interrupt`) ended the search; this line was the furthest that it reached."""
+    """A limit or the user (`why`: interrupt) ended the search; `line` is the furthest line that it reached."""
 
     recording: Recording
     instance: Instance
@@ -114,7 +114,7 @@ class Undecided:
 
     @property
     def exit_code(self) -> int:
-        """3, or 130 if the user ended it."""
+        """3, or 130 if the user ended the search."""
         return 130 if self.why == "interrupt" else 3
 
 
@@ -136,8 +136,8 @@ def follow_recording(
     """Follow a recording with a generation of the model, within limits of memory (in bytes) and time.
 
     `values` are configuration entries and switches, parsed (models/language/model.py, `parse`); `unclean_elections`
-    above 0 allows any number of them. Without `retries`, producers may send again any number of times what they have
-    sent, after what is in the log; with `retries`, at most that many times, and copies are possible. If `content` is
+    above 0 allows any number of them. Without `retries`, producers are idempotent and may send records again any number
+    of times; with `retries`, at most that many times, and a record may be in the log several times. If `content` is
     given, the recording is not read from the disk. Raises UsageError for bad input.
     """
     budget = Budget(seconds, memory)
@@ -178,10 +178,10 @@ def instance_for(
     swaps: Mapping[str, str],
     sent_again: int | None = None,
 ) -> Instance:
-    """The model in the size of a recording. Raises UsageError.
+    """The instance of the model with the bounds that a recording needs. Raises UsageError.
 
-    A log has each record once; `retries` of a producer that is not idempotent can add as many copies. Without
-    `retries`, `sent_again` is the number of times that an idempotent producer sends something again.
+    A log holds each record once, and up to `retries` copies if the producer is not idempotent. For an idempotent
+    producer, `sent_again` is the number of times that it sends a record again.
     """
     for name in values:
         if name in FROM_THE_RECORDING or (name == "acks" and recording.acks is not None):
@@ -219,7 +219,7 @@ def instance_for(
 
 
 def _given(instance: Instance, values: Mapping[str, int]) -> str:
-    """The given entries, as they are typed."""
+    """The given entries as options of the command line."""
     entries = instance.model.entries
     words = [
         f"--{'switch' if name.isupper() else 'set'} {name}={spell(entries[name], value)}"

@@ -14,7 +14,7 @@ from isrcheck.models.kafka.state.fields import Acks
 
 @dataclass(frozen=True)
 class Line:
-    """Common to all lines: the position in the file, and the line's own number `n`."""
+    """The fields of all lines: `number` is the position in the file, `n` the number that the line contains."""
 
     number: int
     n: int
@@ -22,12 +22,12 @@ class Line:
 
 @dataclass(frozen=True)
 class Remark(Line):
-    """A line without a claim."""
+    """A line that claims nothing."""
 
 
 @dataclass(frozen=True)
 class Acked(Line):
-    """A producer learned that its record was written, at this offset (None if it is not given)."""
+    """A producer learned that its record was written, at this offset (None: not recorded)."""
 
     value: str
     offset: int | None
@@ -90,7 +90,7 @@ class Fault(Line):
 
 @dataclass(frozen=True)
 class Header(Line):
-    """The configuration of the cluster; None: not given here."""
+    """The configuration of the cluster; None: not recorded."""
 
     min_insync_replicas: int | None
     unclean_election: bool | None

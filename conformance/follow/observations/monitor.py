@@ -1,11 +1,11 @@
-"""What has to be remembered beside a state of the model, as one number: the position in the recording, the observed
-checkpoints, and whether a record was acknowledged at another offset than the recording says.
+"""The monitor of a state: one number that holds the position in the recording, the checkpoints observed so far, and
+whether a record was acknowledged at another offset than the recorded one.
 
 In:  a script.
 Out: the fields of that number, and how each step changes them.
 
-The earliest moment is always the best for a checkpoint: a broker that had its high watermark earlier can show the next
-one earlier. So the monitor is deterministic, and no state is duplicated by guesses.
+An observed checkpoint is matched with the first state that has its high watermark: any later match would allow less. So
+the monitor is deterministic, and no state occurs with several monitors because of guesses.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from isrcheck.models.messages.errors import UsageError
 
 WORD_BITS = 64
 NEVER = -1
-"""A number that is not a high watermark."""
+"""The value for no further checkpoint; not a high watermark."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Bits:
 
 
 class Monitor:
-    """The fields, and the tables that change them."""
+    """The bit fields of a monitor, and the tables that change them."""
 
     def __init__(self, script: Script, cells: Cells) -> None:
         self.cells = cells
@@ -91,7 +91,7 @@ class Monitor:
         return bits
 
     def _next_values(self, replica: int, incarnations: list[tuple[int, ...]]) -> NDArray[np.int64]:
-        """By stage and number of observed checkpoints: the value that is observed next, NEVER if there is none."""
+        """By stage and number of checkpoints observed so far: the next observed value, NEVER if there is none."""
         table = np.full((len(incarnations), 1 << self.seen[replica].width), NEVER, np.int64)
         for stage, counts in enumerate(incarnations):
             values = self.sightings.processes[replica][counts[replica]].values
@@ -99,7 +99,7 @@ class Monitor:
         return table
 
     def see(self, monitors: Words, replica: int, values: Numbers) -> None:
-        """This replica has this value in memory, or has just read it from its checkpoint."""
+        """Record that this replica has these high watermarks in memory, or has just read them from its checkpoint."""
         stages = self.passed.read(monitors)
         seen = self.seen[replica].read(monitors)
         seen += self.next_value[replica][stages, seen] == values
@@ -110,12 +110,12 @@ class Monitor:
             since.write(monitors, since.read(monitors) | (collects.astype(np.int64) << values))
 
     def look(self, monitors: Words, states: Words) -> None:
-        """Record what the replicas have in memory in these states. Replicas that do not run keep their last value."""
+        """Record the high watermarks of all replicas in these states. A replica that is down keeps its last one."""
         for replica in range(len(self.seen)):
             self.see(monitors, replica, self.cells.column(states, "high_watermark", replica))
 
     def begin_process(self, monitors: Words, replica: int, checkpoints: Numbers) -> None:
-        """This replica was started with these checkpoints; the stage is the one after its start."""
+        """Record that this replica was started with these checkpoints; the monitors are past the start."""
         nothing = np.zeros(len(monitors), np.int64)
         self.seen[replica].write(monitors, nothing)
         since = self.since[replica]
@@ -143,9 +143,9 @@ class Monitor:
     def note_acknowledged(
         self, monitors: Words, before: Words, parents: Numbers, after: Words, actors: Numbers
     ) -> None:
-        """Records acknowledged in this step have to be at the recorded offset, in the log of the acting broker.
+        """Note whether records acknowledged by a step are elsewhere than at the recorded offset of the broker's log.
 
-        `after` are the successors, `parents` the rows of `before` that they come from.
+        `after` are the successors; `parents` gives their predecessors as rows of `before`.
         """
         for record, offset in self.offsets.items():
             was = self.cells.column(before, "acknowledged", record)[parents]

@@ -1,7 +1,7 @@
-"""Finds the properties that the path of a recording violates: a behaviour of the model can be a failure.
+"""Finds the properties that the path of a recording violates: a behaviour of the model can violate properties.
 
-In:  the trace that explains a recording, with the number of lines passed after each of its states.
-Out: for each violated property, where it fails first, and the lines that report it.
+In:  the trace that explains a recording, and the number of lines passed after each of its states.
+Out: for each violated property, its first failure, and the lines that report it.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Failure:
 
 
 def failures_of(trace: Trace) -> list[Failure]:
-    """All properties that the trace violates, in the order of the model; a violation counts before a permitted one."""
+    """All properties that fail in the trace, in the model's order; a violation outweighs a permitted failure."""
     promises = [prop for prop in trace.instance.properties if prop.kind is not Kind.SOMETIMES]
     return [failure for prop in promises if (failure := _failure(trace, prop)) is not None]
 
@@ -58,7 +58,7 @@ def _failure(trace: Trace, prop: Property) -> Failure | None:
 
 
 def summary(failures: Sequence[Failure], recording: Recording) -> str:
-    """The failures in one line: each with its step, and the lost record by its name in the recording."""
+    """The failures in one line: each with its step, and with the recording's name of the lost record."""
     return "; ".join(_summary(failure, recording) for failure in failures)
 
 
@@ -69,7 +69,7 @@ def _summary(failure: Failure, recording: Recording) -> str:
 
 
 def lines(failure: Failure, recording: Recording, passed: Sequence[int]) -> list[str]:
-    """A failure in full: the line of the recording after which it occurs, and the responsible steps."""
+    """The report on a failure: the line of the recording after which it occurs, and the responsible steps."""
     seen = passed[failure.step - 1] if failure.step else 0
     after = f", after line {recording.lines[seen - 1].number}" if seen else ""
     head = f"{_summary(failure, recording)}{after}"

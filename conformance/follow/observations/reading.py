@@ -3,7 +3,7 @@
 In:  the object of a line (ndjson.py).
 Out: a typed line (lines.py). Bad input is a UsageError with file and line.
 
-Each kind of line is one entry of `READERS`; other sorts of recordings, such as those of network traffic, add entries.
+Each kind of line is one entry of `READERS`; a new kind of line, such as captured network traffic, adds an entry.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class LineReader:
         raise bad_line(self.path, self.number, f"{what}; {cure}")
 
     def only(self, *known: str) -> None:
-        """Refuse keys that this kind of line does not have: a mistyped key would silently lose evidence."""
+        """Refuse keys that this kind of line does not have: a mistyped key would silently lose an observation."""
         for key in self.keys:
             if key not in ("n", "t", "kind", "label", *known):
                 self.refuse(f"unknown key {key!r}", f"this kind has: {', '.join(known)}")
@@ -72,7 +72,7 @@ class LineReader:
         return broker
 
     def records(self, key: str) -> tuple[str, ...]:
-        """A list of [offset, value], with offsets 0, 1, 2, ..."""
+        """The values of a list of [offset, value]; the offsets have to be 0, 1, 2, ..."""
         pairs = self.required(key, _is_list_of(_is_record), "a list of [offset, value]")
         for position, (offset, _) in enumerate(pairs):
             if offset != position:
@@ -80,7 +80,7 @@ class LineReader:
         return tuple(value for _, value in pairs)
 
     def acks(self) -> Acks | None:
-        """`acks` as Kafka spells it."""
+        """The value of `acks` (all, 1 or 0), or None."""
         acks = self.optional("acks", lambda value: str(value) in _ACKS, "all, 1 or 0")
         return None if acks is None else _ACKS[str(acks)]
 
@@ -198,7 +198,7 @@ READERS: Mapping[str, Callable[[LineReader, int], Line]] = {
 
 
 def read_line(path: Path, number: int, said: Mapping[str, Any]) -> Line:
-    """The line at this position of a file. Raises UsageError."""
+    """The typed line for the object on a line of a file. Raises UsageError."""
     line = LineReader(path, number, said)
     kind = line.required("kind", _is_text, f"one of {', '.join(READERS)}")
     if kind not in READERS:

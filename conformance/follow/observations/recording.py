@@ -1,4 +1,4 @@
-"""A whole recording, checked for consistency: each line can be true given the lines before it.
+"""A whole recording. Lines that contradict earlier lines are refused.
 
 In:  a file of lines.
 Out: a `Recording`. Every defect is one UsageError with file and line.
@@ -29,7 +29,7 @@ from isrcheck.models.kafka.state.fields import Acks
 from isrcheck.models.messages.errors import UsageError
 
 MOST_BYTES = 16 << 20
-"""The largest recording, in bytes; every line of it requires a search."""
+"""The largest recording, in bytes; each of its lines requires a search."""
 
 ALLOWED = {
     FaultKind.KILL: ("running", "frozen"),
@@ -54,7 +54,7 @@ class Recording:
     """The observations of one partition, in order.
 
     `lines` are the lines with claims. `brokers` are the replicas in ascending order, `values` the records in the order
-    in which they were sent, as far as it is known. `has_epochs`: every metadata line has a `leader_epoch`;
+    in which they were sent, as far as that order is known. `has_epochs`: every metadata line has a `leader_epoch`;
     `first_epoch` is the smallest of them.
     """
 
@@ -87,7 +87,7 @@ class Recording:
 
 
 def read_recording(path: Path, content: bytes | None = None) -> Recording:
-    """The recording in a file, or in its content if that is given. Raises UsageError."""
+    """The recording in a file, or in `content` if given. Raises UsageError."""
     lines = [read_line(path, number, said) for number, said in _objects(path, content)]
     _check_order(path, lines)
     header = next((line for line in lines if isinstance(line, Header)), None)
@@ -127,7 +127,7 @@ def _check_order(path: Path, lines: list[Line]) -> None:
 
 
 def _without_first_starts(claims: Iterator[Line]) -> list[Line]:
-    """Starts before any other event only record that the cluster was started."""
+    """The lines without those starts of brokers with which the recording begins: they start the whole cluster."""
     found: list[Line] = []
     for line in claims:
         if found or not (isinstance(line, Fault) and line.what is FaultKind.START):
@@ -136,7 +136,7 @@ def _without_first_starts(claims: Iterator[Line]) -> list[Line]:
 
 
 def _brokers(path: Path, claims: list[Line], replicas: set[int]) -> tuple[int, ...]:
-    """The replicas: the brokers on disk, in the metadata or in the header. Faults may also name other brokers."""
+    """The replicas: the brokers in disk lines, in the metadata or in the header. Faults may name other brokers."""
     known: set[int] = set()
     for line in claims:
         if isinstance(line, Disk):
@@ -146,7 +146,7 @@ def _brokers(path: Path, claims: list[Line], replicas: set[int]) -> tuple[int, .
             known |= line.brokers
     if claims and not replicas:
         cure = "replicas are the brokers that appear on disk or in the metadata, or as replicas of a header"
-        raise bad_line(path, claims[0].number, f"nothing says which brokers hold the partition; {cure}")
+        raise bad_line(path, claims[0].number, f"no line names the brokers that hold the partition; {cure}")
     conditions = dict.fromkeys(replicas, ("running", 0))
     for line in claims:
         if not isinstance(line, Fault):
@@ -165,7 +165,7 @@ def _brokers(path: Path, claims: list[Line], replicas: set[int]) -> tuple[int, .
 
 
 def _values(path: Path, claims: list[Line]) -> tuple[str, ...]:
-    """The records, in the order of their first appearance; a record that a log shows before known ones precedes them.
+    """The records in the order of their first appearance; a record that a log has before a known record precedes it.
 
     A response can be lost or arrive late; then the log is the evidence that the record was sent.
     """

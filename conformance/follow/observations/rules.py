@@ -1,4 +1,4 @@
-"""The rules of a recording that depend on the state and not only on the step and the stage.
+"""The rules of a recording for which step and stage do not suffice: they also depend on the state.
 
 In:  states, their monitors, and successors, many at a time.
 Out: a truth value for each successor.
@@ -17,7 +17,7 @@ Permissions = NDArray[np.uint8]
 
 
 class Rules:
-    """The rules of one script."""
+    """The rules of one recording."""
 
     def __init__(self, script: Script, cells: Cells, monitor: Monitor, is_idempotent: bool) -> None:
         self.script = script
@@ -37,7 +37,7 @@ class Rules:
         steps: Numbers,
         permissions: Permissions,
     ) -> Truths:
-        """Which of these successors the recording allows, given the state before."""
+        """For each of these successors, whether the recording allows it after its predecessor."""
         column = self.cells.column
         stages = self.monitor.passed.read(monitors_before)[parents]
         allowed: Truths = column(after, "next_record") <= self.most_sent[stages]
@@ -67,10 +67,10 @@ class Rules:
     def _are_required(
         self, states_before: Words, after: Words, parents: Numbers, permissions: Permissions, stages: Numbers
     ) -> Truths:
-        """Elections happen only if the recorded leaders require them.
+        """For each successor, whether it is no election, or one that the recorded leaders require.
 
-        If epochs are recorded, there are as many elections as the next epoch says, and the last is of its leader, if
-        recorded. Otherwise there is one election if the next leader differs.
+        If epochs are recorded, elections happen up to the next recorded epoch, and the last one elects its recorded
+        leader, if any. Otherwise there is one election if the next leader differs.
         """
         column = self.cells.column
         leader, required = column(after, "controller_leader"), self.leader[stages]
@@ -86,7 +86,7 @@ class Rules:
         return are
 
     def _keeps_order(self, states_before: Words, parents: Numbers, steps: Numbers) -> Truths:
-        """A record that is sent again comes after earlier records only: an idempotent producer makes no copies."""
+        """For each step, whether a record sent again follows only earlier ones: idempotent producers make no copies."""
         keeps: Truths = np.ones(len(steps), bool)
         again = np.flatnonzero(self.script.sent_again[steps] != NOBODY)
         for replica in range(len(self.monitor.seen)):
@@ -97,7 +97,7 @@ class Rules:
         return keeps
 
     def _may_stop(self, states: Words, replica: int) -> Truths:
-        """A broker that shuts down first hands over its leadership, unless no other broker can take it."""
+        """Whether a broker may shut down: it does not lead, or no other broker can take over its leadership."""
         column = self.cells.column
         has_heir: Truths = np.zeros(len(states), bool)
         for other in range(len(self.monitor.seen)):

@@ -1,10 +1,10 @@
-"""What a recording allows between its lines: which brokers run, which may be elected, which steps are free.
+"""The script of a recording: which steps of the model may occur between its lines.
 
 In:  a recording, and the instance of the model.
-Out: a `Script`: one stage before each line, with the steps that are possible there.
+Out: a `Script`: one stage before each line, with the steps that are possible in this stage.
 
-The recording of faults is complete; elections happen only if the recorded leaders require them; all other steps are
-free.
+Every fault is recorded; elections happen only if the recorded leaders require them; all other steps are always
+possible.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ FREE = (
     *("follower_is_out_of_range", "follower_starts_over"),
     *("broker_becomes_leader", "broker_becomes_follower", "controller_removes_dead_follower"),
 )
-"""Actions that are not recorded. A follower that is out of range and would halt is a fault (search.py)."""
+"""Actions that are not recorded, and always possible. (A follower that halts is a fault: rules.py.)"""
 
 ELECTIONS = ("controller_fails_over", "controller_elects_preferred", "controller_elects_unclean")
 CRASH, RESTART, SEND_AGAIN = "broker_crashes", "broker_restarts", "producer_retries"
@@ -39,7 +39,7 @@ NEVER = (
     *("leader_deletes_records", "producer_appends_in_transaction"),
     *("coordinator_commits", "coordinator_aborts", "leader_appends_marker"),
 )
-"""Faults that would have to be recorded, and requests that were not sent."""
+"""Actions that never happen: faults that recordings cannot contain, and requests that no client sends."""
 
 NOBODY = -1
 """No replica."""
@@ -73,9 +73,9 @@ class Passing(IntEnum):
 class Stage:
     """The situation before a line. Brokers are replica numbers.
 
-    `stopping`: brokers that were told to shut down and have not been restarted. `incarnations` counts the starts of
-    each broker. `leader` is the leader in the next metadata line (that is not older than what was observed), NOBODY if
-    there is none; `most_epoch` is its epoch, or the last epoch recorded without a leader. `most_sent` is the largest
+    `stopping`: brokers that are shut down or shutting down. `incarnations` counts the starts of
+    each broker. `leader` is the leader in the next metadata line that names one (lines about past epochs aside), or
+    NOBODY; `most_epoch` is its epoch, or the last epoch recorded without a leader. `most_sent` is the largest
     number of records that can have been sent.
     """
 
@@ -91,7 +91,7 @@ class Stage:
 
 
 class Script:
-    """The stages of a recording, and tables of the permission of each step at each stage."""
+    """The stages of a recording, and tables: whether and how each step is possible at each stage."""
 
     def __init__(self, recording: Recording, instance: Instance) -> None:
         self.recording = recording
@@ -113,15 +113,15 @@ class Script:
                 self.permissions[position, step.number] = permission(instance, stage, step)
 
     def column(self, name: str) -> NDArray[np.int64]:
-        """One number of every stage; 0 after the last line."""
+        """A field of every stage as a column, with 0 after the last line."""
         return np.array([*(getattr(stage, name) for stage in self.stages), 0], np.int64)
 
 
 def actors(instance: Instance, step: Step) -> list[int]:
     """The brokers that take part in a step, the acting one first.
 
-    The controller can elect a broker, or remove it from an ISR, without that broker's knowledge; a leader drops slow
-    followers.
+    A broker that the controller elects or drops, or that a leader drops from the ISR, does not take
+    part.
     """
     if step.action.startswith("controller_"):
         return []
@@ -132,8 +132,8 @@ def actors(instance: Instance, step: Step) -> list[int]:
 def permission(instance: Instance, stage: Stage, step: Step) -> Permission:
     """Whether and how this step can be taken at this stage.
 
-    A frozen broker takes part in no step; this is the definition for reading recordings. A response that it sent before
-    it froze does not arrive while it is frozen, either; the verdicts on the existing recordings do not depend on that.
+    A frozen broker takes part in no step. A response that it sent before it froze does not arrive while it is frozen,
+    either; the verdicts on the existing recordings do not depend on this.
     """
     if stage.frozen & set(actors(instance, step)) and step.action != CRASH:
         return Permission.NOT
@@ -205,10 +205,10 @@ def _befall(what: FaultKind, replica: int, down: set[int], frozen: set[int], sto
 
 
 def next_leader(recording: Recording, position: int, newest: int) -> tuple[Metadata | None, int]:
-    """The next metadata line from `position` on that names a leader and is not older than what was observed; and its
+    """The next metadata line from `position` on that names a leader and is about no epoch before `newest`; and its
     epoch.
 
-    Without such a line, the last epoch recorded without a leader.
+    If there is no such line: None, and the last epoch recorded without a leader.
     """
     for line in recording.lines[position:]:
         if isinstance(line, Metadata) and not is_old(recording, line, newest):
@@ -224,7 +224,7 @@ def is_old(recording: Recording, line: Metadata, newest: int) -> bool:
 
 
 def _most_sent(recording: Recording, position: int) -> int:
-    """A record of a later `send` line was not sent before that line."""
+    """The number of records that can have been sent at this position: those before the next `send` line."""
     for line in recording.lines[position:]:
         if isinstance(line, Sent):
             return recording.record(line.value)
@@ -232,9 +232,9 @@ def _most_sent(recording: Recording, position: int) -> int:
 
 
 def elections_required(recording: Recording) -> int:
-    """An upper bound on the number of leader epochs after the first on a path of the recording.
+    """An upper bound on the number of elections on a path that explains the recording.
 
-    Without epochs in the metadata: one per change of the leader, and one per death, because dead brokers leave the ISR.
+    Without recorded epochs: one per change of the leader, and one per death, because dead brokers leave the ISR.
     """
     told = [line for _, line in recording.claims(Metadata) if isinstance(line, Metadata)]
     if recording.has_epochs:

@@ -1,13 +1,13 @@
 """Explores all paths that a recording allows, breadth first, until the last line is passed or no path is left.
 
 In:  a script and the instance of the model.
-Out: the shortest path that passes the last line; or all states before the line that no path passes.
+Out: a shortest path that passes the last line; or all states before the line that no path passes.
 
-A node is a state of the model with its monitor, which holds the number of passed lines. A line that is true is passed
-at once if waiting gains nothing (script.py), in the same step. So only steps count, and the first path to the last line
+A node is a state of the model with its monitor, which holds the number of passed lines. A true line is passed at once,
+without a step, if waiting gains nothing (script.py). So only steps count, and the first path that passes the last line
 is a shortest one. No depth limits the search: free steps are tried until no new node appears. Budgets are restored
-after every step, because only the recording limits faults. The record that readers saw first at an offset is cleared,
-because no rule reads it.
+after every step, because only the recording limits faults. The variable `exposed_record` is
+cleared, because no rule reads it.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Path:
 
 @dataclass(frozen=True)
 class Progress:
-    """The progress of a search: `lines` of `of` lines are passed."""
+    """The progress of a search: at most `lines` of `of` lines are passed."""
 
     seconds: float
     depth: int
@@ -61,7 +61,7 @@ class Progress:
 
 
 class ObservationSearch:
-    """One search. `stopped` is the reason for an early end: memory, seconds, interrupt, or None."""
+    """One search. `stopped` is the reason for an early end (memory, seconds, interrupt), or None."""
 
     def __init__(
         self,
@@ -121,7 +121,7 @@ class ObservationSearch:
         self.seconds = time.monotonic() - self.started
 
     def _start(self) -> None:
-        """Start from the fresh topic: empty logs, and the leader of the first metadata line if it has this epoch."""
+        """Start with empty logs, and with the leader of the first metadata line if it is of the first epoch."""
         chosen = [
             position
             for position, cells in enumerate(self.instance.initial_states)
@@ -230,8 +230,8 @@ class ObservationSearch:
                 nodes.append((states[later], changed, parents[later], steps[later]))
 
     def _pass_lines(self, states: Words, monitors: Words) -> Numbers:
-        """Pass every line that can be passed at once; return which nodes are now before a line of another kind of
-        passing.
+        """Pass every line that can be passed at once; return the nodes that are then before a line that may be
+        passed at any time.
         """
         moving = np.arange(len(states))
         while len(moving):
@@ -272,7 +272,7 @@ class ObservationSearch:
         if len(done) and self.last is None:
             self.last = known + int(done[0])
 
-    # ------------------------------------------------------------------------------------------------- what was found
+    # ------------------------------------------------------------------------------------------------------- results
 
     def path(self) -> Path:
         """The path that passes the last line."""
@@ -288,7 +288,7 @@ class ObservationSearch:
         return Path(int(self.store.steps[index]) - self.steps, tuple(steps[::-1]), tuple(passed[::-1]))
 
     def waiting(self) -> tuple[Words, Words]:
-        """The states, and their monitors, before the furthest line that was reached."""
+        """The states, and their monitors, before the furthest line that the search reached."""
         nodes = self._nodes()
         rows = self.monitor.passed.read(nodes[:, self.words]) == self.furthest
         return nodes[rows, : self.words], nodes[rows, self.words]

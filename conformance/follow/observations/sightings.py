@@ -1,12 +1,12 @@
-"""The observed checkpoints of high watermarks: which were observed of which process, and what a restart can begin with.
+"""The observed checkpoints of high watermarks: their order for each process, and the checkpoints possible at a restart.
 
 In:  a script.
-Out: for each process of each broker, the observed values in order; for each line, which of them it needs; for each
-     start, the checkpoints that the broker can restart with.
+Out: for each process of each broker, the observed values in order; for each line with a checkpoint, how many of them it
+     needs; for each start, the checkpoints that the broker can restart with.
 
-A checkpoint is a high watermark that the broker had in memory at some moment, not after its observation and not before
-the moment of an earlier observed one; the same checkpoint may be observed repeatedly. A process that is down or frozen
-writes none.
+A checkpoint is a high watermark that the broker had in memory before the checkpoint was observed, and not before the
+high watermarks of earlier observed checkpoints. A checkpoint may be observed repeatedly. A broker that is down or
+frozen writes none.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from isrcheck.conformance.follow.observations.script import FaultStage, Script
 
 
 class Known(Enum):
-    """What is known of the checkpoint that a broker restarts with."""
+    """The knowledge about the checkpoint that a broker restarts with."""
 
     SEEN = "the one that was observed while it was down"
     AT_STOP = "the high watermark that it had when it was shut down"
-    SINCE_SEEN = "any high watermark that it had since the moment of the last observed one"
+    SINCE_SEEN = "any high watermark that it had since the last observed one"
 
 
 @dataclass
@@ -36,9 +36,9 @@ class Process:
 
 @dataclass(frozen=True)
 class Needed:
-    """The precondition of a line that observes a checkpoint: the process of the broker has written `count` of them.
+    """The precondition of a line with a checkpoint: the broker's process has had `count` of the observed values.
 
-    `is_possible` is False if the file differs from what was observed before, although no process could write it.
+    `is_possible` is False if the checkpoint differs from the last observed one although no process could write it.
     """
 
     replica: int
@@ -47,7 +47,7 @@ class Needed:
 
 
 class Sightings:
-    """The sightings of a script."""
+    """The observed checkpoints of a script."""
 
     def __init__(self, script: Script) -> None:
         recording = script.recording
@@ -76,7 +76,7 @@ class Sightings:
                         process.ends = Known.SINCE_SEEN
                     self.processes[stage.replica].append(Process())
                 if line.what is FaultKind.KILL and stage.replica in seen_still:
-                    # It was observed while the broker was frozen, and nothing has written it since.
+                    # The checkpoint was observed while the broker was frozen, and was not written since.
                     self.processes[stage.replica][-1].ends = Known.SEEN
                 if stage.replica not in stage.frozen or line.what is not FaultKind.KILL:
                     seen_still.pop(stage.replica, None)

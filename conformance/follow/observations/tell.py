@@ -1,8 +1,8 @@
 """Prints the outcome of following a recording.
 
 In:  an outcome (explain.py).
-Out: lines of text. Brokers and records have the recording's names in quotations from it, and the model's names in the
-     trace; the first lines map one to the other.
+Out: lines of text. Lines of the recording use its names of brokers and records, the trace uses the model's names; the
+     first lines map the model's names to the recording's.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ WHY = {
     "seconds": "the time limit was reached; give more with --seconds",
     "interrupt": "interrupted",
 }
-"""Why a search ended without a decision."""
+"""The reasons why a search ended without a decision."""
 
 RESTS_ON = (
-    "Rejected means: no path on which producers send the records of the recording with acks={acks}, in the order in"
-    " which they first appear, and nothing else (what they send again keeps that order, unless retries say otherwise);"
-    " brokers crash, freeze and start where the recording says so; and elections happen as its leaders require."
+    "The rejection assumes that producers send the records of the recording with acks={acks}, in the order in which"
+    " they first appear, and nothing else (records sent again keep that order, unless `retries` is set); that brokers"
+    " crash, freeze and start only where the recording says so; and that elections happen as its leaders require."
 )
 
 
@@ -78,20 +78,20 @@ def _rejected(outcome: Rejected) -> list[str]:
     found = wrapped(f"REJECTED at {place(recording, line)}: {says(line)}")
     found += wrapped(
         f"Every line before it has an explanation in {outcome.instance.protocol.name}. All {outcome.possible:,} states"
-        " that are possible there were found, and it is true of none of them:"
+        " that are possible before this line were found, and it is true in none of them:"
     )
     for unmet in outcome.unmet:
         found += wrapped(spell_unmet_claim(unmet, outcome.possible), "  ")
     if outcome.unmet and all(unmet.true_of for unmet in outcome.unmet):
-        found.append("  each part is true in some state, but never all at once")
+        found.append("  each claim is true in some state, but no state satisfies all of them")
     acks = Acks(outcome.instance.configuration.acks).spelling
     return [*found, *wrapped(RESTS_ON.format(acks=acks)), _effort(outcome.effort)]
 
 
 def spell_unmet_claim(unmet: UnmetClaim, possible: int) -> str:
-    """A claim that not all of the possible states satisfy, in one line."""
+    """A claim in one line: in how many states it is true, and the actual values in the others."""
     instead = "; ".join(f"{text} ({count:,})" for text, count in unmet.instead)
-    return f"{unmet.claim}: true of {unmet.true_of:,} of {possible:,}{', instead: ' if instead else ''}{instead}"
+    return f"{unmet.claim}: true in {unmet.true_of:,} of {possible:,} states{', instead: ' if instead else ''}{instead}"
 
 
 def _undecided(outcome: Undecided) -> list[str]:
@@ -110,19 +110,19 @@ def _effort(effort: Effort) -> str:
 
 
 def names(recording: Recording) -> list[str]:
-    """Which of the model's numbers and letters stands for which broker and record."""
+    """The broker and record for each of the model's numbers and letters in the trace."""
     brokers = ", ".join(f"{replica} is broker {broker}" for replica, broker in enumerate(recording.brokers))
     values = ", ".join(f"{spell_element(record)} is {value}" for record, value in enumerate(recording.values))
     return [*wrapped(f"In the trace {brokers}{'; ' if values else ''}{values}.")]
 
 
 def place(recording: Recording, line: Line) -> str:
-    """The position of a line."""
+    """The position of a line, as FILE:LINE."""
     return f"{recording.path}:{line.number}"
 
 
 def says(line: Line) -> str:
-    """A line in words."""
+    """A line of a recording in words."""
     if isinstance(line, Acked):
         at = "" if line.offset is None else f" at offset {line.offset}"
         return f"{line.value} is acknowledged{at}"

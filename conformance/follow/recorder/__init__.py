@@ -1,6 +1,6 @@
 """Records runs of the executable cluster under random faults.
 
-In:  a plan: protocol, bounds, the frequency of each fault.
-Out: the log of a run.
+In:  a plan: protocol, bounds, frequency of each event.
+Out: a log of runs.
 May import: cluster, replay, follow.format.
 """

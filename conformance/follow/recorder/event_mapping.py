@@ -3,7 +3,7 @@
 In:  an act of the scheduler, and the state of the cluster before and after it (`Moment`).
 Out: a `MappedEvent`: the model's action with its arguments; or None if the model does not represent the event.
 
-The model is never consulted: this module reports what the cluster did, whether or not the model allows it.
+The model is not consulted: an event is mapped whether or not the model allows it.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ ELECTIONS = {
 
 @dataclass(frozen=True)
 class Moment:
-    """The state of a cluster, and the model's view of it."""
+    """An observed state of a cluster, and its projection onto the model."""
 
     view: ClusterView
     projected: Projected
 
     def stage(self, follower: int, leader: int) -> int:
-        """The stage of a follower's fetch at a leader."""
+        """The stage of a follower's fetch from a leader."""
         return self.projected["fetch"][follower * len(self.view.brokers) + leader]
 
     def answer_to(self, request: int) -> Message | None:
@@ -65,7 +65,7 @@ class MappedEvent:
 
 
 def map_event(act: Act, before: Moment, after: Moment) -> MappedEvent | None:
-    """The model action of an act; the recorder itself maps restarts (recorded_run.py)."""
+    """The model action of an act, or None; restarts are mapped by the recorder (recorded_run.py)."""
     match act.name, act.arguments:
         case "deliver", (Message() as message,):
             return _delivered(message, before, after)
@@ -86,7 +86,7 @@ def map_event(act: Act, before: Moment, after: Moment) -> MappedEvent | None:
 
 
 def starts_to_fetch(act: Act, before: Moment, after: Moment) -> tuple[int, int] | None:
-    """The follower and its source, if a follower reconciled without a request because it has no epoch at all.
+    """The follower and its source, if this act made a follower without any epoch reconcile without a request; or None.
 
     Kafka: AbstractFetcherThread.maybeTruncate, since KIP-279.
     """

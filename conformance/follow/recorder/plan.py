@@ -1,7 +1,7 @@
 """The plan of a recording: the protocol, the bounds, the frequency of events, and what the log leaves out.
 
 In:  nothing.
-Out: `Plan`, for record.py; the model and the settings that belong to it.
+Out: `Plan`, for record.py, with the instance of the model and the settings of the cluster for it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ CHANCES = Chances(
     election_interval=4_000,
     retry_share=0,
 )
-"""A dozen records take half a minute, with a few elections and faults and few fetches without new records."""
+"""In virtual time, a dozen records take half a minute, with a few elections and faults."""
 
 SETTINGS = Settings(
     replica_lag_time_max_ms=3_000,
@@ -45,22 +45,20 @@ SETTINGS = Settings(
 
 
 class ModelGap(Enum):
-    """A behaviour that the cluster has, like Kafka, and the model leaves out; it is prevented unless the plan allows
+    """A behaviour of the cluster, and of Kafka, that the model lacks; recordings avoid it unless the plan allows
     it.
     """
 
     CHECKPOINT_ABOVE_HIGH_WATERMARK = (
-        "a follower takes over a lower high watermark, and restarts before the next checkpoint with the higher one"
+        "a follower adopts a lower high watermark, and before the next checkpoint restarts with the higher one"
     )
     PARKED_FETCH_OF_REELECTED_LEADER = (
-        "before 2.1, a leader that is elected again without learning of its demotion goes on with the fetches that are"
+        "before 2.1, a leader that is elected again without learning of its demotion keeps the fetches that are"
         " parked at it"
     )
-    FROZEN_BROKER_TAKEN_FOR_DEAD = (
-        "a follower that stands still loses its session, and the controller drops it from the ISR"
-    )
+    FROZEN_BROKER_TAKEN_FOR_DEAD = "a frozen follower loses its session, and the controller drops it from the ISR"
     FETCH_OF_AN_EARLIER_STAY = (
-        "in 0.10, a follower that comes back to a leader applies the answer to a fetch of its earlier stay there"
+        "in 0.10, a follower that follows a former leader again applies the response to a fetch from the first time"
     )
 
 
@@ -73,9 +71,9 @@ class Plan:
     """The plan of a recording. `events` is the number of events in all runs; the bounds are those of each run.
 
     `faults` is the budget of crashes and of bounces, each; `acks` is "all", "1" or "0". `missing` is the share of
-    events that the log leaves out, `unseen` the share of each event's variables, `untold` of its arguments. `bug` is a
-    name in conformance/cluster/configuration/bugs.py; `allowed` are behaviours that may occur although the model lacks
-    them.
+    events that the log leaves out; `unseen` and `untold` are the shares of variables and arguments left out. `bug` is a
+    name in conformance/cluster/configuration/bugs.py; `allowed` are the behaviours missing in the model that may
+    occur.
     """
 
     protocol: str = "2.1"
@@ -95,7 +93,7 @@ class Plan:
     untold: float = 0.0
 
     def __post_init__(self) -> None:
-        """Errors: UsageError for invalid shares, and for values that the model does not know."""
+        """Check the plan. Errors: UsageError for invalid shares, and for values that the model does not know."""
         for name in ("missing", "unseen", "untold"):
             if not 0 <= getattr(self, name) <= 1:
                 raise UsageError(f"{name}={getattr(self, name)}: a share is between 0 and 1")
@@ -103,7 +101,7 @@ class Plan:
 
     @property
     def budgets(self) -> Mapping[str, int]:
-        """The number of times that an action may be taken in one run."""
+        """By action, the number of times that it may occur in one run; other actions have no limit."""
         return {
             "broker_crashes": self.faults,
             "broker_bounces": self.faults,
@@ -127,7 +125,7 @@ class Plan:
         }
 
     def instance(self, start_isr: int, common_records: int) -> Instance:
-        """The model of a run. Raises UsageError."""
+        """The instance of the model for a run. Raises UsageError."""
         model = registry.load("kafka")[0]
         values: dict[str, int] = {}
         for name in self.switches:
@@ -138,7 +136,7 @@ class Plan:
         return model.instance(self.protocol, values)
 
     def protocol_switches(self) -> Switches:
-        """The protocol of the cluster. Raises SwitchError."""
+        """The protocol switches of the cluster. Raises SwitchError."""
         switches = generation(self.protocol)
         for name, value in self.switches.items():
             switches = switches.with_switch(name, value)
@@ -149,6 +147,6 @@ class Plan:
         return replace(SETTINGS, min_insync_replicas=self.min_insync_replicas)
 
     def chances(self) -> Chances:
-        """How often each random event happens in the recorded cluster."""
+        """The frequencies of random events in the recorded cluster."""
         freezes = ModelGap.FROZEN_BROKER_TAKEN_FOR_DEAD in self.allowed
         return replace(CHANCES, acks=(Acks(self.acks),), freeze_interval=FREEZE_INTERVAL if freezes else 0)

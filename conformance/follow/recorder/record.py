@@ -26,11 +26,11 @@ def record(
     directory: Path | None = None,
     report: Callable[[int], None] = lambda events: None,
 ) -> int:
-    """Write runs to a stream, which errors call `name`; returns the number of lines. With a directory, logs are files.
+    """Write runs to a stream, named `name` in errors; return the number of lines. With a directory, logs are files.
 
-    `report` is called after every run with the number of events so far. Raises UsageError for a plan that names unknown
-    things, and for a full disk. The lines written by then form a log that ends early, perhaps in the middle of a line;
-    such a line is refused when it is read.
+    `report` is called after every run with the number of events so far. Raises UsageError for unknown names
+    in the plan, and for a full disk. The lines written by then form a log that ends early; a cut last line is refused
+    when the log is read.
     """
     writer = Writer(plan, stream, name)
     try:

@@ -1,14 +1,13 @@
-"""One run of the executable cluster under random faults, and the recording of its events.
+"""Performs one run of the executable cluster under random faults, and records its events.
 
 In:  a `Plan`, and a `Writer`.
 Out: the header and the events of the run, written.
 
-The model is bounded, and so is each run: if an act does not fit the bounds, the run ends without it, and another
-cluster begins the next run. The acts are those of `Scheduler`, at the model's level of atomicity. Acts that the
-scheduler does not perform are added here: bounces, restarts of brokers that have halted, and elections in quick
-succession.
+The model is bounded, and so is each run: at the first act that exceeds the bounds, the run ends without this act, and
+the next run begins with another cluster. The acts are those of `Scheduler`, at the model's level of atomicity, and acts
+that the scheduler does not perform: bounces, restarts of brokers that have halted, and elections in quick succession.
 
-Behaviours that the model leaves out are prevented: a broker that starts receives the metadata at once, requests do not
+Behaviours that the model lacks are prevented: a broker that starts receives the metadata at once, requests do not
 time out, and every `ModelGap` that the plan does not allow is avoided.
 """
 
@@ -40,23 +39,23 @@ from isrcheck.models.kafka.state.fields import Replica
 from isrcheck.models.language import NONE
 
 LONGEST = 20_000
-"""The number of scheduler events after which a run ends, with or without effects."""
+"""The number of scheduler events after which a run ends; events without effect count."""
 
 INTERFERENCE_INTERVAL = 6_000
 """The mean interval between acts that the scheduler does not perform, in milliseconds."""
 
 PAIRS = ("fetch_offset", "response_record", "response_epoch", "response_high_watermark")
-"""The variables between a follower and a leader."""
+"""The variables of a follower's fetch from a leader."""
 
 EVERYBODYS = (
     *("controller_leader", "controller_epoch", "controller_isr", "metadata_leader", "metadata_isr"),
     *("next_record", "pending", "acknowledged", "exposed_record"),
 )
-"""The variables of no broker: the controller's and the clients', visible to an observer of the whole cluster."""
+"""The variables of the controller and the clients, which every event observes."""
 
 
 class RecordedRun:
-    """One cluster, from a random start until its bounds are used up."""
+    """One run of one cluster, from a random start until the bounds are exceeded."""
 
     def __init__(self, plan: Plan, writer: Writer, directory: Path | None) -> None:
         self.plan = plan
@@ -85,7 +84,7 @@ class RecordedRun:
         self.before = self.moment()
 
     def go(self) -> None:
-        """Perform the whole run, or as much of it as the plan requires."""
+        """Perform the run until it exceeds the bounds, or the plan's number of events is reached."""
         state = {key: value for key, value in self.state(None, {}).items() if not key.startswith("metadata")}
         note = f"bug: {self.plan.bug}" if self.plan.bug else ""
         configuration, seed = self.plan.configuration(**self.start), self.plan.seed
@@ -100,11 +99,11 @@ class RecordedRun:
                 self.interfere()
                 next_one = self.cluster.now + self.random.expovariate(1 / INTERFERENCE_INTERVAL)
 
-    # ------------------------------------------------------------------------------------------------ what is seen
+    # -------------------------------------------------------------------------------------------------- observation
 
     def moment(self) -> Moment:
-        """The state of the cluster. Records are numbered as they reach a broker, and are acknowledged when it says
-        so.
+        """The observed state. Records are numbered when they reach a broker, and are acknowledged when it sends
+        the response.
         """
         view = self.cluster.observe()
         self.note_answers(view)
@@ -123,11 +122,11 @@ class RecordedRun:
         self.last_message = max([self.last_message, *(message.number for message in view.network)])
 
     def state(self, broker: int | None, arguments: object) -> dict[str, Value]:
-        """The observed variables: those visible to everybody, and those of a broker and of its fetches."""
+        """The observation of an event: shared variables, and those of its broker and of the broker's fetches."""
         return {key: self.value(key) for key in self.keys(broker, arguments)}
 
     def keys(self, broker: int | None, arguments: object) -> Iterator[str]:
-        """The variables, and parts of variables, that an event observes."""
+        """The log keys of the variables, and parts of variables, that an event observes."""
         # No broker receives an announcement made while none runs; the model keeps it until a broker starts.
         is_heard = any(one.is_up for one in self.before.view.brokers)
         yield from (name for name in EVERYBODYS if is_heard or not name.startswith("metadata"))
@@ -152,10 +151,10 @@ class RecordedRun:
         first = part.start - part.layout.offset
         return part.spell(cells[first : first + prod(part.sizes)])
 
-    # --------------------------------------------------------------------------------------------- what has happened
+    # -------------------------------------------------------------------------------------------------------- events
 
     def watch(self, act: Act) -> None:
-        """The scheduler has performed an act."""
+        """Record the event of an act that the scheduler has performed."""
         if self.is_over or act.name in ("produce", "consume"):
             return
         if act.name == "restart":
@@ -186,7 +185,7 @@ class RecordedRun:
             self.write(found)
 
     def keep_from_differing(self) -> None:
-        """Perform at once the acts of the outside world that prevent behaviours missing in the model (ModelGap)."""
+        """Perform at once the acts that prevent behaviours missing in the model (ModelGap)."""
         allowed, before = self.plan.allowed, self.before.view.brokers
         for new in self.cluster.observe().brokers:
             old = before[new.number]
@@ -208,7 +207,7 @@ class RecordedRun:
                         self.break_connection(new.number, thread.source)
 
     def break_connection(self, follower: int, leader: int) -> None:
-        """A follower's request to a leader fails; a parked fetch completes first."""
+        """Make a follower's request to a leader fail; a parked fetch completes first."""
         leads = view_of(self.cluster, leader).leadership
         is_frozen = view_of(self.cluster, leader).is_frozen
         if leads is not None and not is_frozen and follower in [number for number, _, _ in leads.parked_fetches]:
@@ -218,7 +217,7 @@ class RecordedRun:
             self.cluster.drop(response.number)
 
     def number_a_record(self, act: Act) -> str | None:
-        """Number a record that reaches a broker or is lost for good; returns its payload if it now has a number."""
+        """Number the record of a produce request that is delivered or lost; return its payload (None: another act)."""
         message = act.arguments[0] if act.arguments else None
         if isinstance(message, Message) and isinstance(message.payload, ProduceRequest):
             request = message.payload
@@ -229,14 +228,14 @@ class RecordedRun:
         return None
 
     def say_that_it_has_reconciled(self, follower: int) -> None:
-        """A follower without any epoch reconciles by itself; its leader notices when it fetches."""
+        """Record that a follower without any epoch has reconciled by itself; called at its first fetch."""
         leader = self.silent.pop(follower, None)
         if leader is not None:
             self.write(MappedEvent("follower_reconciles", follower, {"follower": follower, "leader": leader}))
 
     def interfere(self) -> None:
-        """Perform an act that the scheduler does rarely or never: a dead broker is noticed or started, or a broker
-        bounces, or leadership moves to another broker and back before they are told.
+        """Perform an act that the scheduler performs rarely or never: notice or start a dead broker, bounce a broker,
+        or move leadership to another broker and back before either receives the metadata.
         """
         view = self.before.view
         down = [broker.number for broker in view.brokers if not broker.is_up]
@@ -274,7 +273,7 @@ class RecordedRun:
         self.restarted(broker)
 
     def restarted(self, broker: int, action: str = "broker_restarts") -> None:
-        """A process started from its disk, and receives the metadata at once."""
+        """Deliver the metadata to a broker that was started, and record the event."""
         checkpoint = self.before.view.brokers[broker].checkpointed_high_watermark
         process = self.cluster.observe().brokers[broker].process
         for message in self.cluster.messages():
@@ -287,7 +286,7 @@ class RecordedRun:
         self.write(MappedEvent(action, broker, {"broker": broker, "checkpoint": checkpoint}))
 
     def write(self, found: MappedEvent) -> None:
-        """Log an event, as long as it fits the bounds."""
+        """Write an event to the log, or end the run if the event exceeds the bounds."""
         if self.is_over:
             return
         self.taken[found.action] = self.taken.get(found.action, 0) + 1

@@ -1,4 +1,4 @@
-"""Writes the log of a run, without what the plan leaves out.
+"""Writes the log of a run, without the events and values that the plan leaves out.
 
 In:  headers and events; a `Plan`.
 Out: lines of NDJSON in a stream.
@@ -15,7 +15,7 @@ from isrcheck.models.messages.errors import UsageError
 
 
 class Writer:
-    """Writes the log line by line. `lines`, `runs` and `events` count what was written, and also the events left out.
+    """Writes the log line by line. `lines` and `runs` count the written ones, `events` also the events left out.
 
     `name` names the stream in errors.
     """
@@ -28,12 +28,12 @@ class Writer:
         self.lines = self.runs = self.events = 0
 
     def begin(self, header: Header) -> None:
-        """A run begins; its header is never left out. Raises UsageError if it cannot be written."""
+        """Write the header of a run, which is never left out. Raises UsageError if it cannot be written."""
         self.runs += 1
         self._write(line_of_header(header))
 
     def write(self, event: Event) -> None:
-        """An event occurred; it counts, written or not. Raises UsageError if it cannot be written."""
+        """Write an event, unless the plan leaves it out; count it. Raises UsageError if it cannot be written."""
         self.events += 1
         plan = self._plan
         if self._random.random() >= plan.missing:
@@ -42,7 +42,7 @@ class Writer:
             self._write(line_of_event(Event(event.run, event.number, event.broker, event.action, arguments, state)))
 
     def close(self) -> None:
-        """The log ends; write what is buffered. Raises UsageError if that fails."""
+        """Write the buffered lines, at the end of the log. Raises UsageError if that fails."""
         self._write("")
 
     def _write(self, line: str) -> None:

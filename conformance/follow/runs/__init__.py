@@ -1,4 +1,4 @@
-"""Follows the log of a run: is it a behaviour of the model?
+"""Follows the log of a run: checks whether the run is a behaviour of the model.
 
 In:  the events of a log.
 Out: a verdict, and the reason if the log is rejected.

@@ -1,4 +1,4 @@
-"""Follows the log of a run: is it a behaviour of the model?
+"""Follows the log of a run: checks whether the run is a behaviour of the model.
 
 In:  the path of a log (format/events.py).
 Out: an `Outcome` for each run in it.
@@ -18,12 +18,12 @@ from isrcheck.conformance.follow.runs.state_set import StateSet, TooManyError
 from isrcheck.conformance.follow.runs.watch import TimeOverError, Watch
 
 MOST_STATES = 10_000
-"""How many possible states are carried along, if nothing else is said."""
+"""The default limit on the number of possible states."""
 
 TIME_IS_OVER = "the time limit was reached; give more with --seconds"
 
 MOST_MISSING = 100
-"""The most events that may be missing in one place; each costs a round of all possible steps."""
+"""The limit on consecutive missing events, for each of which all steps of the model are tried."""
 
 
 def follow_log(
@@ -38,7 +38,7 @@ def follow_log(
 
     An empty log has one outcome, without a run.
 
-    A rejected or undecided run is still read to its end, so that damage is reported wherever it is. With `protocol` or
+    A rejected or undecided run is still read to its end, so that any damaged line is reported. With `protocol` or
     `values` (names and numbers of the configuration), a log of another configuration is refused. Raises UsageError
     (`FILE:LINE: what; cure`) for a damaged line; the run that contains it has no outcome. With a `watch`, a run that
     exceeds the time limit is undecided. If `content` is given, the log is not read from the disk.
@@ -71,10 +71,12 @@ class _Following:
         try:
             self._possible = StateSet(began.instance, began.seen, most_states, watch)
         except TooManyError:
-            self._end = self._undecided(began.line, f"more than {most_states} starts are possible; raise the limit")
+            self._end = self._undecided(
+                began.line, f"more than {most_states} initial states are possible; raise --most-states"
+            )
         else:
             if not self._possible.states:
-                why = "no start of this configuration is the one that was seen"
+                why = "no initial state of this configuration agrees with the observation"
                 candidates = why_not_at_the_start(began.instance, began.variables, began.seen)
                 self._end = self._ended(Verdict.REJECTED, line=began.line, why=why, candidates=candidates)
 
@@ -84,7 +86,7 @@ class _Following:
         return self._end or self._ended(Verdict.FOLLOWS if self._events else Verdict.NOTHING)
 
     def happened(self, line: RunEvent) -> None:
-        """The next event."""
+        """Follow the next event."""
         if self._end is not None:
             return
         assert self._possible is not None
@@ -96,7 +98,9 @@ class _Following:
                 states = self._possible.states
                 candidates, left_out = explain(instance, variables, states, line.steps, line.seen)
                 why = (
-                    "no step of the model leads to what was seen" if states else "so many steps cannot have been missed"
+                    "no step of the model leads to the observed state"
+                    if states
+                    else "the model has no path with so many missing steps"
                 )
                 self._end = self._ended(
                     Verdict.REJECTED,
@@ -107,7 +111,7 @@ class _Following:
                     left_out=left_out,
                 )
         except TooManyError:
-            why = f"more than {self._most} states are possible; raise the limit, or leave less out of the log"
+            why = f"more than {self._most} states are possible; raise --most-states, or log more"
             self._end = replace(self._undecided(line.line, why), event=line.event)
         except TimeOverError:
             self._end = replace(self._undecided(line.line, TIME_IS_OVER), event=line.event)
@@ -119,7 +123,7 @@ class _Following:
     def _skip(self, line: RunEvent) -> None:
         assert self._possible is not None
         if line.missing > MOST_MISSING:
-            why = f"{line.missing} events are missing before it, more than {MOST_MISSING}; leave less out of the log"
+            why = f"{line.missing} events are missing before it, more than {MOST_MISSING}; log more events"
             self._end = replace(self._undecided(line.line, why), event=line.event)
             return
         self._possible.skip(line.missing)

@@ -1,6 +1,6 @@
 """The outcome of following a run: the verdict, and the reason for a rejection.
 
-In:  the possible states before an event, the steps that the event can be, the observation after it.
+In:  the possible states before an event, the steps that the event may record, the observation after it.
 Out: an `Outcome`, with lines for the user.
 """
 
@@ -22,13 +22,13 @@ from isrcheck.models.run import Cells
 from isrcheck.traces.format.why_false import first_false_guard
 
 MOST_EXPLAINED = 24
-"""For how many pairs of a possible state and a candidate step a reason is worked out."""
+"""The number of pairs of a possible state and a candidate step for which a reason is computed."""
 
 ROOT = Path(models.__file__).parents[1]
 
 
 class Verdict(IntEnum):
-    """Whether a run is a behaviour of the model; the number is the exit code of a command."""
+    """Whether a run is a behaviour of the model; the value is the exit code of the command."""
 
     FOLLOWS = 0
     UNDECIDED = 3
@@ -38,7 +38,7 @@ class Verdict(IntEnum):
 
 @dataclass(frozen=True)
 class Candidate:
-    """A step that an event could be, and why it was not: a false guard, or a differing successor state."""
+    """A step that an event may record, and why it is impossible: a false guard, or a differing successor state."""
 
     step: str
     reason: str
@@ -50,11 +50,11 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Outcome:
-    """The outcome of one run: `line` and `event` where it ended, unless it was followed to the end.
+    """The outcome of one run; `line` and `event` are those at which following ended early, if it did.
 
     `events` were followed; `possible` states remain, or remained before the rejected event; `largest` was the largest
-    number of states. `missing` events were filled in. `candidates` say why each step is impossible; `left_out` counts
-    the pairs of a state and a step for which the reason is not given, or was given already.
+    number of states. `missing` events were bridged. `candidates` say why each step is impossible; `left_out` is the
+    number of further pairs of a state and a step, whose reasons are not listed.
     """
 
     verdict: Verdict
@@ -92,12 +92,12 @@ class Outcome:
             found.append(f"  after {so_far}, with {count(self.possible, 'possible state')}")
         found += [f"  {candidate}" for candidate in self.candidates]
         if self.left_out:
-            found.append(f"  and as many as {self.left_out} more pairs of a possible state and a step")
+            found.append(f"  and {self.left_out} more pairs of a possible state and a step")
         return found
 
 
 def count(number: int, what: str) -> str:
-    """A number of things in words."""
+    """A number with its noun, in the plural unless it is 1."""
     return f"{number} {what}{'' if number == 1 else 's'}"
 
 
@@ -145,4 +145,4 @@ def _difference(variables: Variables, cells: Cells, seen: Seen) -> tuple[str, in
     differences = list(variables.differences(cells, seen))
     key, here, there = differences[0]
     more = f", and {len(differences) - 1} more cells differ" if len(differences) > 1 else ""
-    return f"it leads to {key} = {json.dumps(here)}, and {json.dumps(there)} was seen{more}", len(differences)
+    return f"it leads to {key} = {json.dumps(here)}, but {json.dumps(there)} was observed{more}", len(differences)

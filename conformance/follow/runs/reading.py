@@ -1,9 +1,9 @@
-"""Reads the log of a run (format/events.py) and checks everything: a line that is not understood ends the reading.
+"""Reads the log of a run (format/events.py) and checks every line; the first invalid line ends the reading.
 
 In:  a file of NDJSON.
-Out: a `RunStart` for each header and a `RunEvent` for each event, line by line, with their meanings in the model.
+Out: a `RunStart` for each header and a `RunEvent` for each event, in terms of the model.
 
-Every bad line raises UsageError, `FILE:LINE: what; cure`.
+An invalid line raises UsageError, `FILE:LINE: what; cure`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ EVENT_KEYS = {"run", "number", "broker", "action", "arguments", "state", "note"}
 
 @dataclass(frozen=True)
 class RunStart:
-    """The start of a run: its header, its model, and the observation of the initial state."""
+    """The start of a run: its header, the instance of the model, and the observation of the initial state."""
 
     line: int
     header: Header
@@ -40,7 +40,7 @@ class RunStart:
 
 @dataclass(frozen=True)
 class RunEvent:
-    """An event: every step that it can be, the observation after it, the number of missing events before it."""
+    """An event: the steps that it may record, the observation after it, and the number of missing events before it."""
 
     line: int
     event: Event
@@ -55,7 +55,7 @@ def read_log(
     values: Mapping[str, int] | None = None,
     content: bytes | None = None,
 ) -> Iterator[RunStart | RunEvent]:
-    """Every line of a log, or of its content if that is given. With `protocol` or `values`, a log of another
+    """The lines of a log, or of `content` if given. With `protocol` or `values`, a log of another
     configuration is refused.
 
     Raises UsageError for a file that cannot be read, and for the first line that does not follow format/events.py.
@@ -67,7 +67,7 @@ def read_log(
             if "schema" in said or run is None:
                 began = _began(number, said)
                 if began.header.run in runs:
-                    raise UnreadableError(f"run {began.header.run} was there before; give every run its own name")
+                    raise UnreadableError(f"run {began.header.run} occurs twice; give every run its own name")
                 _expect(began, protocol, values or {})
                 runs.add(began.header.run)
                 run = _Run(began)
@@ -83,10 +83,10 @@ def read_log(
 
 def _began(line: int, said: Mapping[str, Any]) -> RunStart:
     if "schema" not in said:
-        raise UnreadableError('it is no header, which has "schema"; the first line of a run is its header')
+        raise UnreadableError('it is no header, because "schema" is missing; begin each run with its header')
     schema = get(said, "schema", int)
     if schema != SCHEMA:
-        raise UnreadableError(f"schema {_short(schema)} is not known; this reads schema {SCHEMA}")
+        raise UnreadableError(f"schema {_short(schema)} is unknown; only schema {SCHEMA} can be read")
     only(said, HEADER_KEYS)
     header = Header(
         run=get(said, "run", str),
@@ -105,7 +105,7 @@ def _began(line: int, said: Mapping[str, Any]) -> RunStart:
 
 
 def _instance_of(header: Header) -> Instance:
-    """The model of a run."""
+    """The instance of the model for a header. Raises UnreadableError."""
     model = registry.load("kafka")[0]
     values: dict[str, int] = {}
     try:
@@ -127,7 +127,7 @@ def _instance_of(header: Header) -> Instance:
 
 
 def _is_switch(entry: Entry) -> bool:
-    """Whether an entry is a protocol switch: it neither shapes the state nor is configured by users."""
+    """Whether an entry is a protocol switch, and neither a bound nor an entry that users set."""
     return not entry.is_bound and not entry.is_open
 
 
@@ -168,12 +168,12 @@ class _Run:
         self.last = 0
 
     def happened(self, line: int, said: Mapping[str, Any]) -> RunEvent:
-        """One line of the run."""
+        """Read an event of the run. Raises UnreadableError."""
         only(said, EVENT_KEYS)
         run, number = get(said, "run", str), get(said, "number", int)
         if run != self.name:
             raise UnreadableError(
-                f"it belongs to run {run[:60]}, and stands among the lines of run {self.name};"
+                f"it belongs to run {run[:60]}, but is among the lines of run {self.name};"
                 " put the lines of one run together, below their header"
             )
         if number <= self.last:
@@ -197,7 +197,7 @@ class _Run:
         return RunEvent(line, event, self._steps(event), self.variables.read(event.state), missing)
 
     def _steps(self, event: Event) -> Sequence[Step]:
-        """Every step of the model that the event can be."""
+        """The steps of the model that the event may record."""
         if event.action is None:
             if event.arguments:
                 raise UnreadableError("there are arguments, but no action; leave them out, or name the action")
@@ -219,7 +219,7 @@ class _Run:
         return [self._step(index, ordinals) for ordinals in itertools.product(*given)]
 
     def _steps_at(self, broker: int) -> Sequence[Step]:
-        """Every step that happens at a broker."""
+        """The steps in which this broker is the acting broker."""
         if broker not in self.steps_at:
             self.steps_at[broker] = [step for step in self.instance.steps if self._broker_of(step) == broker]
         return self.steps_at[broker]
@@ -231,7 +231,7 @@ class _Run:
         return None if actor is None else told[actor]
 
     def _note_actor(self, event: Event, arguments: dict[str, Any]) -> None:
-        """The acting broker is an argument of the action, and redundant if both are given."""
+        """Fill in the argument for the acting broker, or check it if `broker` and the argument are both given."""
         assert event.action is not None
         actor = actor_of(event.action)
         if actor is None and event.broker is not None:

@@ -1,10 +1,10 @@
 """The set of states that the model can be in, given the observations of a run so far.
 
 In:  an instance of a model; events in order (reading.py).
-Out: whether a state remains; or that there are too many, or too little time, to continue.
+Out: whether a state remains; or an exception, if there are too many states or the time is over.
 
-A state is kept if the recorded steps lead to it and no observation contradicts it. Conclusions from an empty set are
-certain because no possible state is ever dropped: if a limit is reached, an exception ends the following. Every step is
+A state is kept if the recorded steps lead to it and no observation contradicts it. An empty set proves that the run is
+no behaviour, because no possible state is ever dropped: an exception is raised if a limit is reached. Every step is
 taken by models/run.py, the reference semantics.
 """
 
@@ -38,7 +38,7 @@ class StateSet:
         self.states = self._collect(cells for cells in instance.initial_states if agrees(cells, seen))
 
     def skip(self, events: int) -> None:
-        """Events are missing: take this number of arbitrary steps."""
+        """Take this number of arbitrary steps, for missing events."""
         states = self.states
         for _ in range(events):
             if not states:
@@ -47,7 +47,7 @@ class StateSet:
         self.states = states
 
     def take(self, steps: Sequence[Step], seen: Seen) -> bool:
-        """One of these steps was taken, followed by this observation; returns whether that is possible.
+        """Take one of these steps, followed by this observation; return whether that is possible.
 
         If it is not possible, the states stay unchanged, so that the reason can be found.
         """

@@ -1,4 +1,4 @@
-"""The progress of following a log, and its end when the time is over.
+"""Reports the progress of following a log, and enforces the time limit.
 
 In:  the number of seconds, and a callback.
 Out: `Progress` for the user, twice a second; TimeOverError when the time is over.
@@ -14,7 +14,7 @@ SECONDS_BETWEEN_REPORTS = 0.5
 
 
 class TimeOverError(Exception):
-    """The time is over."""
+    """The time limit was reached."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Progress:
 
 
 class Watch:
-    """One clock for a whole log. `line` and `possible` are reported as `Progress`."""
+    """The clock for a whole log; `line` and `possible` are set by the follower, and reported as `Progress`."""
 
     def __init__(
         self, seconds: float | None = None, report: Callable[[Progress], None] = lambda progress: None

@@ -1,6 +1,6 @@
-"""The command `check`, as a person and as a script meet it: verdicts, exit codes, text and JSON, traces, bad input.
+"""The command `check`: verdicts, exit codes, text and JSON, traces, bad input.
 
-One model, compiled once, gives every verdict that there is: it counts, and what is promised of the count is a setting.
+One model, compiled once, gives every verdict: it counts, and a setting chooses the properties of the count.
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ WORDS = {word.value for word in Word}
 
 @pytest.fixture
 def check(tmp_path, monkeypatch, capsys):
-    """Run `check` in an empty folder that holds counter.py; gives the exit code, stdout and stderr."""
+    """Run `check` in an empty folder that holds counter.py; return the exit code, stdout and stderr."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "counter.py").write_text(COUNTER)
     return checking(cli.main, capsys)
@@ -131,7 +131,7 @@ def check(tmp_path, monkeypatch, capsys):
 
 @pytest.fixture
 def check_json(check):
-    """The same with --json: the exit code and the object, which is all that stdout holds; stderr has to be empty."""
+    """Run `check --json`; return the exit code and the object. Nothing else may be printed."""
 
     def run(*words):
         code, out, err = check(*words, "--json")
@@ -176,7 +176,7 @@ CASES = [
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: " ".join(case[0]) or "plain")
-def test_every_verdict_has_its_word_its_depth_and_its_exit_code(check, check_json, case):
+def test_every_verdict_has_a_word_a_depth_and_an_exit_code(check, check_json, case):
     words, code, word, stays, goes, gets = case
     given, content = check_json("counter.py", *words)
     assert given == code
@@ -193,13 +193,13 @@ def test_every_verdict_has_its_word_its_depth_and_its_exit_code(check, check_jso
     assert text.splitlines()[-1].startswith(word)
 
 
-def test_a_verdict_of_undecided_says_why_and_how_far_and_never_that_anything_holds(check):
+def test_undecided_states_reason_and_depth_and_never_that_a_property_holds(check):
     _, text, _ = check("counter.py", "--seconds", "1e-9")
     assert "HOLDS" not in text
     assert text.splitlines()[-1] == "UNDECIDED: its time limit is reached; every state to depth 0 was judged"
 
 
-def test_memory_that_is_used_up_ends_undecided_with_what_was_found(check_json, check):
+def test_reaching_the_memory_limit_is_undecided_and_keeps_findings(check_json, check):
     code, content = check_json("kafka", "--protocol", "0.10", "--memory", "16M")
     (run,) = content["runs"]
     assert (code, run["verdict"], run["stopped"], run["exhausted"]) == (12, "VIOLATED", "memory", False)
@@ -209,7 +209,7 @@ def test_memory_that_is_used_up_ends_undecided_with_what_was_found(check_json, c
     assert found["log_matching"] == ("UNDECIDED", None)
 
 
-def test_what_is_found_does_not_hang_on_the_number_of_threads(check_json):
+def test_findings_do_not_depend_on_the_number_of_threads(check_json):
     """Counts, depths, and the counterexamples themselves."""
 
     def told(threads):
@@ -222,7 +222,7 @@ def test_what_is_found_does_not_hang_on_the_number_of_threads(check_json):
     assert told("1") == told("2") == told("5")
 
 
-def test_what_is_permitted_counts_with_strict_only(check):
+def test_permitted_failures_count_only_with_strict(check):
     assert check("kafka", "--protocol", "0.10", "--acks", "1", "--bound", "3")[0] == 0
     assert check("kafka", "--protocol", "0.10", "--acks", "1", "--bound", "3", "--strict")[0] == 12
 
@@ -230,7 +230,7 @@ def test_what_is_permitted_counts_with_strict_only(check):
 # ------------------------------------------------------------------------------------------------- figures and texts
 
 
-def test_the_object_has_what_is_documented_and_nothing_else(check_json):
+def test_the_json_object_has_exactly_the_documented_keys(check_json):
     _, content = check_json("counter.py", "--limit", "2")
     assert set(content) == {"runs", "verdict"}
     (run,) = content["runs"]
@@ -268,7 +268,7 @@ def test_the_figures_of_a_small_model_are_exact(check_json):
     assert run["command"] == "check counter.py --leaps 1 --limit 2"
 
 
-def test_without_continue_a_property_is_counted_up_to_its_first_depth_with_it_everywhere(check_json, check):
+def test_failures_are_counted_beyond_the_first_depth_only_with_continue(check_json, check):
     def violating(*words):
         return check_json("counter.py", "--limit", "2", *words)[1]["runs"][0]["properties"][0]["violating"]
 
@@ -289,7 +289,7 @@ def test_two_phase_commit_has_the_states_that_every_checker_counts(check_json):
     }
 
 
-def test_text_and_json_tell_the_same_figures(check, check_json):
+def test_text_and_json_have_the_same_figures(check, check_json):
     words = ("kafka", "--protocol", "0.10", "--bound", "6")
     code, text, err = check(*words)
     again, content = check_json(*words)
@@ -308,15 +308,15 @@ def test_text_and_json_tell_the_same_figures(check, check_json):
     assert "faults         elections 2, bounces 1, crashes 1; not considered:" in text
 
 
-def test_two_runs_give_the_same_but_for_the_time(check_json):
+def test_two_runs_differ_only_in_their_times(check_json):
     one, other = (check_json("kafka", "--protocol", "0.10", "--bound", "7")[1]["runs"][0] for _ in range(2))
     assert {key: value for key, value in one.items() if key != "seconds"} == {
         key: value for key, value in other.items() if key != "seconds"
     }
 
 
-def test_a_bound_that_is_reached_when_everything_is_known_is_still_exhaustive(check_json):
-    """The last level finds nothing new at depth 6; at depth 5 that is not known yet."""
+def test_a_bound_reached_after_the_last_new_state_is_exhaustive(check_json):
+    """Depth 6 adds no state, which is not known yet at depth 5."""
     assert [check_json("counter.py", "--bound", n)[1]["runs"][0]["exhausted"] for n in ("4", "6")] == [False, True]
 
 
@@ -364,7 +364,7 @@ def test_the_command_of_a_run_repeats_it(check_json):
     assert again["runs"][0] | {"seconds": 0} == run | {"seconds": 0}
 
 
-def test_traces_go_where_out_says_once_and_nothing_is_overwritten(check, check_json, tmp_path):
+def test_traces_are_written_to_out_once_without_overwriting(check, check_json, tmp_path):
     (tmp_path / "counterexamples").mkdir()
     kept = tmp_path / "counterexamples" / "counter_stays_within_00000000_1.itf.json"
     kept.write_text("mine")
@@ -379,7 +379,7 @@ def test_traces_go_where_out_says_once_and_nothing_is_overwritten(check, check_j
     assert kept.read_text() == "mine"
 
 
-def test_what_holds_writes_no_trace(check, tmp_path):
+def test_a_property_that_holds_writes_no_trace(check, tmp_path):
     assert check("counter.py")[0] == 0
     assert sorted(path.name for path in tmp_path.iterdir()) == ["counter.py"]
 
@@ -387,7 +387,7 @@ def test_what_holds_writes_no_trace(check, tmp_path):
 # ---------------------------------------------------------------------------------------------------------- the forms
 
 
-def test_the_matrix_says_what_is_found_and_that_it_is_as_recorded(check, check_json, no_proofs):
+def test_the_matrix_shows_findings_and_agreement_with_the_record(check, check_json, no_proofs):
     code, text, err = check("--bound", "6")
     assert (code, err) == (0, "")
     columns = text.splitlines()
@@ -421,7 +421,7 @@ def five_rows(monkeypatch):
     return rows
 
 
-def test_the_published_table_stands_beside_tlcs(check, check_json, five_rows):
+def test_the_published_table_is_shown_beside_tlcs(check, check_json, five_rows):
     code, text, err = check("published")
     assert (code, err) == (0, "")
     assert len([line for line in text.splitlines() if re.match(r"(kip_|truncate_)", line)]) == 5
@@ -434,7 +434,7 @@ def test_the_published_table_stands_beside_tlcs(check, check_json, five_rows):
         has_keys({key: run[key] for key in RUN_KEYS}, RUN_KEYS)
 
 
-def test_a_published_figure_that_differs_exits_10_and_stands_out(check, check_json, five_rows):
+def test_a_differing_published_figure_exits_10_and_is_marked(check, check_json, five_rows):
     five_rows[4].figures["distinct"] = "94"
     code, text, _ = check("published")
     assert code == 10
@@ -445,7 +445,7 @@ def test_a_published_figure_that_differs_exits_10_and_stands_out(check, check_js
     assert content["verdict"] not in {"HOLDS", "as published"}
 
 
-def test_a_published_table_that_is_cut_short_is_undecided(check, five_rows):
+def test_an_interrupted_published_table_is_undecided(check, five_rows):
     code, text, _ = check("published", "--seconds", "1e-9")
     assert code == 3
     assert text.splitlines()[-1].startswith("UNDECIDED: 0 of ")
@@ -478,7 +478,9 @@ BAD = {
     ),
     "kafka --acks 2": "acks=2: no such value; there are: all, 0, 1",
     "kafka --acks ''": "acks=: no such value; there are: all, 0, 1",
-    "kafka --switch HW_CLAMPED_AT_TRUNCATION=maybe": "HW_CLAMPED_AT_TRUNCATION=maybe: a switch is on or off",
+    "kafka --switch HW_CLAMPED_AT_TRUNCATION=maybe": (
+        "HW_CLAMPED_AT_TRUNCATION=maybe: not a switch value; write on or off"
+    ),
     "kafka --switch HW_CLAMPED_AT_TRUNCATION": (
         "--switch HW_CLAMPED_AT_TRUNCATION: write it as --switch NAME=VALUE"
     ),
@@ -524,14 +526,14 @@ BAD = {
         " kip_320"
     ),
     "published/kip_101 --protocol kip_320": (
-        "published/kip_101 is protocol kip_101 already; leave --protocol kip_320 out"
+        "published/kip_101 is already protocol kip_101; leave --protocol kip_320 out"
     ),
     "published --bound 3": "check published compares whole state spaces: leave --bound out, or name one model",
     "--protocol 0.10": "--protocol does not go with the matrix; name a model, as in: check kafka --protocol ...",
     "--set replicas=3": "--set does not go with the matrix; name a model, as in: check kafka --set ...",
     "--switch A=on": "--switch does not go with the matrix; name a model, as in: check kafka --switch ...",
     "kafka --kafka-version 0.10.2": "--kafka-version goes with --config FILE; for a model use --protocol",
-    "kafka --config x.properties": "--config asks about a cluster, kafka names a model: give one of them",
+    "kafka --config x.properties": "--config is for a cluster, kafka is a model: give only one of them",
     "--config x.properties --set replicas=3": (
         "--set does not go with --config: the files say how the cluster is configured"
     ),
@@ -551,18 +553,18 @@ BAD = {
     "counter.py --switch EXCUSE=on": "counter has no switch EXCUSE; did you mean EXCUSED?",
     "counter.py --leaps 128": "leaps=128 is impossible: it ranges from 0 to 127 (steps of two)",
     "counter.py --most 128": "field count would hold 0..128: a cell holds -128..127; use smaller bounds",
-    "counte.py": "counte.py: not a Python file that exists; give the path of a model, such as my_protocol.py",
+    "counte.py": "counte.py: there is no such Python file; give the path of a model, such as my_protocol.py",
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("line", BAD)
-def test_bad_words_get_one_line_that_says_what_and_the_cure(check, line, tmp_path):
+def test_bad_arguments_get_one_line_with_problem_and_cure(check, line, tmp_path):
     assert check(*shlex.split(line)) == (2, "", f"check: {BAD[line]}\n")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["counter.py"]
 
 
 @pytest.mark.parametrize("engine", ["Z3", "Spark", "both", ""])
-def test_an_engine_that_is_not_there_is_refused(check, engine):
+def test_an_unavailable_engine_is_refused(check, engine):
     code, out, err = check("kafka", "--engine", engine)
     assert (code, out) == (2, "")
     assert err.count("\n") == 1
@@ -570,7 +572,7 @@ def test_an_engine_that_is_not_there_is_refused(check, engine):
     assert "local" in err
 
 
-def test_a_folder_for_traces_that_is_a_file_keeps_the_file_and_the_verdict(check, tmp_path):
+def test_a_file_in_place_of_the_trace_folder_is_kept_with_the_verdict(check, tmp_path):
     (tmp_path / "file").write_text("mine")
     for folder in ("file", "file/below"):
         code, _, err = check("counter.py", "--limit", "2", "--out", folder)
@@ -585,7 +587,7 @@ def test_a_folder_for_traces_that_is_a_file_keeps_the_file_and_the_verdict(check
 
 
 @pytest.mark.parametrize("form", [("kafka", "--protocol", "0.10"), ()], ids=["one model", "matrix"])
-def test_an_interrupted_search_tells_what_it_found(check, monkeypatch, form):
+def test_an_interrupted_search_reports_its_findings(check, monkeypatch, form):
     """The first report of progress comes half a second into a search of twenty seconds."""
 
     def interrupt(line, progress):
@@ -605,7 +607,7 @@ def test_an_interrupted_search_tells_what_it_found(check, monkeypatch, form):
     assert {one["name"]: one["verdict"] for one in run["properties"]}["log_matching"] == "UNDECIDED"
 
 
-def test_an_interrupt_before_the_search_has_nothing_to_tell(check, monkeypatch):
+def test_an_interrupt_before_the_search_reports_nothing(check, monkeypatch):
     def interrupt(options):
         raise KeyboardInterrupt
 
@@ -617,7 +619,7 @@ def test_an_interrupt_before_the_search_has_nothing_to_tell(check, monkeypatch):
 # ---------------------------------------------------------------------------------------------- verdicts by themselves
 
 
-def test_the_gravest_verdict_decides_and_a_search_cut_short_is_at_best_undecided():
+def test_the_gravest_verdict_decides_and_interrupted_searches_are_at_best_undecided():
     codes = {word: exit_code(word, strict=False) for word in Word}
     assert {word for word, code in codes.items() if code == 12} == {Word.VIOLATED}
     assert {word for word, code in codes.items() if code == 10} == {Word.UNREACHABLE}

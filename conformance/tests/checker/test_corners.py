@@ -1,4 +1,4 @@
-"""Corners of `check` that a first user ran into: interrupts, odd input, odd surroundings, words that said too much."""
+"""Corner cases of `check`: interrupts, unusual input and environments, and misleading messages."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ DURABLE = "replication.factor=3\nmin.insync.replicas=2\nunclean.leader.election.
 
 @pytest.fixture
 def check(tmp_path, monkeypatch, capsys):
-    """Run `check` in a folder with model.py and topic.properties: gives the exit code, stdout and stderr."""
+    """Run `check` in a folder with model.py and topic.properties; return the exit code, stdout and stderr."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "model.py").write_text(MODEL)
     (tmp_path / "topic.properties").write_text(DURABLE)
@@ -72,7 +72,7 @@ def check(tmp_path, monkeypatch, capsys):
 
 
 def refuses(check, line, *parts):
-    """Exit code 2, nothing on stdout, and one line on stderr that has all of the parts."""
+    """Assert exit code 2, no stdout, and one line on stderr with all of these texts."""
     code, out, err = check(*shlex.split(line))
     assert (code, out) == (2, "")
     assert err.startswith("check: ")
@@ -92,8 +92,8 @@ def process(folder, *words, redirect="", **changes):
 # --------------------------------------------------------------------------------------------------- untrue or missing
 
 
-def test_a_cluster_that_was_searched_to_a_bound_does_not_hold(check):
-    """562 states of 25 million, and the verdict of a cluster that loses records in six steps was HOLDS."""
+def test_a_cluster_searched_to_a_bound_is_not_reported_as_holding(check):
+    """With 562 of 25 million states searched, a cluster that loses records in six steps was reported as HOLDS."""
     words = ("--config", "topic.properties", "--kafka-version", "0.10.2", "--bound", "3")
     code, text, _ = check(*words)
     assert code == 0
@@ -103,7 +103,9 @@ def test_a_cluster_that_was_searched_to_a_bound_does_not_hold(check):
 
 def test_a_disagreement_of_the_engines_exits_70_in_one_line(check, monkeypatch):
     def disagree(*arguments):
-        raise NotCertifiedError("the reference does not confirm what was found (reproduce: check model.py --bound 2)")
+        raise NotCertifiedError(
+            "the reference does not confirm the path that was found (reproduce: check model.py --bound 2)"
+        )
 
     monkeypatch.setattr(trace_writer, "from_steps", disagree)
     code, _, err = check("model.py")
@@ -112,8 +114,8 @@ def test_a_disagreement_of_the_engines_exits_70_in_one_line(check, monkeypatch):
     assert "reproduce: check model.py --bound 2" in err
 
 
-def test_with_strict_what_is_permitted_is_violated_although_the_search_was_cut_short():
-    """Design, section 3: exit codes, the first that applies: 12 comes before 3."""
+def test_with_strict_a_permitted_failure_is_a_violation_even_if_interrupted():
+    """The first exit code that applies is returned: 12 comes before 3."""
     assert exit_code(Word.UNDECIDED, strict=True, found=[permitted()]) == 12
     assert exit_code(Word.UNDECIDED, strict=False, found=[permitted()]) == 3
 
@@ -125,7 +127,7 @@ def permitted():
     return Verdict(prop, Word.PERMITTED, 2)
 
 
-def test_the_history_that_is_told_is_the_one_that_the_verdict_rests_on(check, tmp_path):
+def test_the_shown_counterexample_is_the_one_of_the_verdict(check, tmp_path):
     (tmp_path / "topic.properties").write_text(DURABLE.replace("acks=all", "acks=0"))
     _, text, _ = check("--config", "topic.properties", "--kafka-version", "0.10.2", "--bound", "5")
     assert text.splitlines()[-1].startswith("VIOLATED: ")
@@ -133,7 +135,7 @@ def test_the_history_that_is_told_is_the_one_that_the_verdict_rests_on(check, tm
 
 
 def test_the_seconds_of_an_answer_are_shared_by_its_searches(check, monkeypatch):
-    """The cluster as it is configured comes last, and has what the others have left: a tenth at least."""
+    """The configured cluster is searched last, with the remaining time: at least a tenth."""
     limits, slept = [], [0.0]
     monotonic, search = time.monotonic, session.explore
 
@@ -149,20 +151,20 @@ def test_the_seconds_of_an_answer_are_shared_by_its_searches(check, monkeypatch)
     assert limits[-1] > 500 - 60
 
 
-def test_a_search_keeps_within_its_memory(check):
+def test_a_search_respects_its_memory_limit(check):
     code, out, _ = check("kafka", "--protocol", "0.10", "--memory", "16M", "--json")
     (run,) = json.loads(out)["runs"]
     assert (code, run["stopped"]) == (12, "memory")
     assert run["bytes"] <= 16 << 20
 
 
-def test_a_model_without_properties_does_not_just_hold(check, tmp_path):
+def test_a_model_without_properties_is_not_reported_as_holding(check, tmp_path):
     (tmp_path / "model.py").write_text(MODEL.replace("@always\n", ""))
     assert "no property" in check("model.py")[1].splitlines()[-1]
 
 
 @pytest.mark.parametrize("words", [(), ("--strict",), ("--bound", "1"), ("--engine", "z3", "--bound", "1")])
-def test_where_no_property_applies_nothing_is_said_to_hold(check, tmp_path, words):
+def test_if_no_property_applies_none_is_reported_as_holding(check, tmp_path, words):
     never = MODEL.replace("@always\n", "@always(applies=lambda configuration: False)\n")
     (tmp_path / "model.py").write_text(never)
     code, text, _ = check("model.py", *words)
@@ -175,7 +177,7 @@ def test_where_no_property_applies_nothing_is_said_to_hold(check, tmp_path, word
 # ---------------------------------------------------------------------------------------------------------- interrupts
 
 
-def test_an_interrupt_during_a_question_on_the_side_ends_it_all(check, monkeypatch):
+def test_an_interrupt_during_a_side_question_ends_the_command(check, monkeypatch):
     asked = []
     explore = session.explore
 
@@ -191,7 +193,7 @@ def test_an_interrupt_during_a_question_on_the_side_ends_it_all(check, monkeypat
     assert len(asked) == 1
 
 
-def test_an_interrupt_keeps_the_published_rows_that_are_done(check, monkeypatch):
+def test_an_interrupt_keeps_finished_published_rows(check, monkeypatch):
     compare, rows = published.compare, list(published.rows())[:3]
 
     def interrupted(row, *rest):
@@ -207,7 +209,7 @@ def test_an_interrupt_keeps_the_published_rows_that_are_done(check, monkeypatch)
     assert err == "check: interrupted; this is what was found so far\n"
 
 
-def test_an_interrupt_that_python_loses_while_it_compiles_is_not_lost(check, monkeypatch):
+def test_an_interrupt_during_compilation_is_not_lost(check, monkeypatch):
     kernel_of = kernels.kernel_of
 
     def compiling(*arguments):
@@ -229,7 +231,7 @@ def test_an_interrupt_that_python_loses_while_it_compiles_is_not_lost(check, mon
 # ------------------------------------------------------------------------------------------------------------ commands
 
 
-def test_the_printed_command_shows_the_trace_of_ones_own_model(check, capsys):
+def test_the_printed_command_shows_the_trace_of_a_users_model(check, capsys):
     _, text, _ = check("model.py")
     (line,) = [line for line in text.splitlines() if "trace show " in line]
     assert trace(shlex.split(line[line.index("trace show ") :])[1:]) == 0
@@ -272,7 +274,7 @@ def test_one_entry_with_two_values_is_refused(check, line):
 
 
 @pytest.mark.parametrize("line", ["--replicas 3", "--replicas 3 kafka", "--config topic.properties --replicas 3"])
-def test_an_option_before_its_model_says_so(check, line):
+def test_an_option_before_its_model_is_refused_with_a_hint(check, line):
     refuses(check, line, "--replicas 3", "name the model first")
 
 
@@ -295,7 +297,7 @@ def test_an_option_that_check_itself_has_is_refused(check, tmp_path):
     refuses(check, "model.py", "model.py", "limit", "--bound")
 
 
-def test_what_a_model_prints_is_not_part_of_the_object(check, tmp_path):
+def test_output_of_a_model_is_not_part_of_the_json_object(check, tmp_path):
     (tmp_path / "model.py").write_text(MODEL + "\nprint('hello')\n")
     code, out, err = check("model.py", "--json")
     assert code == 12
@@ -335,7 +337,7 @@ def test_a_closed_stdout_changes_nothing(check, tmp_path):
     assert (done.returncode, "Traceback" in done.stderr) == (12, False)
 
 
-def test_a_cluster_s_history_is_told_in_any_encoding(check, tmp_path):
+def test_a_clusters_counterexample_is_printed_in_any_encoding(check, tmp_path):
     done = process(
         tmp_path, "--config", "topic.properties", "--kafka-version", "0.10.2", "--bound", "6", PYTHONIOENCODING="ascii"
     )
@@ -343,7 +345,7 @@ def test_a_cluster_s_history_is_told_in_any_encoding(check, tmp_path):
     assert " .  " in done.stdout
 
 
-def test_a_helper_edited_within_a_second_is_read_anew(check, tmp_path):
+def test_a_helper_edited_within_a_second_is_reloaded(check, tmp_path):
     (tmp_path / "model.py").write_text(
         MODEL.replace("s.count < s.most", "s.count < s.most and s.count < MOST").replace(
             "class Configuration", "from helper import MOST\n\n\nclass Configuration"
@@ -366,13 +368,13 @@ def test_progress_fits_the_terminal(monkeypatch, capsys):
     assert len(shown) < 60
 
 
-def test_these_are_the_modules_that_the_tests_above_reach_into():
+def test_the_modules_patched_by_the_tests_above_exist():
     assert callable(answer.verdict_line)
     assert callable(report.verdict_line)
 
 
-def test_memory_that_the_machine_does_not_give_is_told_as_that(tmp_path, monkeypatch, capsys):
-    """As in a container, or under `ulimit -v`, where half of the machine's memory is more than there is."""
+def test_memory_refused_by_the_machine_is_reported_as_such(tmp_path, monkeypatch, capsys):
+    """As in a container, or under `ulimit -v`, with less than half of the machine's memory."""
 
     def refuse(*arguments, **keywords):
         raise OSError(errno.ENOMEM, "Cannot allocate memory")
@@ -382,10 +384,10 @@ def test_memory_that_the_machine_does_not_give_is_told_as_that(tmp_path, monkeyp
     assert cli.main(["kafka", "--protocol", "0.10", "--bound", "1"]) == 2
     out, err = capsys.readouterr()
     assert out == ""
-    assert err.splitlines()[-1] == ("check: this machine does not give that much memory; ask for less with --memory")
+    assert err.splitlines()[-1] == ("check: this machine does not have enough memory; give a smaller --memory")
 
 
-def test_a_question_on_the_side_is_not_answered_with_a_loss_that_needs_no_such_fault(tmp_path, monkeypatch, capsys):
+def test_a_side_question_ignores_losses_without_the_fault(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "topic.properties").write_text("replication.factor=3\nmin.insync.replicas=2\nacks=1\n")
     words = ["--config", "topic.properties", "--kafka-version", "0.10.2", "--bound", "4", "--json"]

@@ -1,4 +1,4 @@
-"""`check FILE.py`: a model that a person wrote outside the project gets an answer, or one clear line."""
+"""`check FILE.py`: a user's model file gets an answer or one clear line."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def both_wait(s):
 
 @pytest.fixture
 def check(tmp_path, monkeypatch, capsys):
-    """Write a model and check it, from the folder that it lies in: gives the exit code, stdout and stderr."""
+    """Write a model and check it in its folder; return the exit code, stdout and stderr."""
     monkeypatch.chdir(tmp_path)
     checked = checking(cli.main, capsys)
 
@@ -124,7 +124,7 @@ def line_of(text, part):
 # ------------------------------------------------------------------------------------------------------ a right model
 
 
-def test_a_model_of_ones_own_is_checked_like_any_other(check):
+def test_a_users_model_is_checked_like_any_other(check):
     code, text, err = check(GOOD)
     assert (code, err) == (12, "")
     assert re.search(r"^one_at_a_time +VIOLATED at step 5 +2 +states up to that depth$", text, re.MULTILINE)
@@ -135,7 +135,7 @@ def test_a_model_of_ones_own_is_checked_like_any_other(check):
     assert text.splitlines()[-1] == "VIOLATED: one_at_a_time at step 5"
 
 
-def test_its_configuration_entries_are_options(check):
+def test_configuration_entries_are_options(check):
     code, text, _ = check(GOOD, "--thefts", "0")
     assert (code, text.splitlines()[-1]) == (0, "HOLDS: the whole state space within these bounds was searched")
     assert "faults         none; not considered: thefts" in text
@@ -151,7 +151,7 @@ MAIN = "import sys; from isrcheck.checker.cli import main; sys.exit(main())"
 
 
 def check_anew(folder, *words):
-    """`check` as a process of its own, which keeps bytecode as a user's does; gives its exit code."""
+    """Run `check` in a separate process that keeps bytecode; return its exit code."""
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     environment["PYTHONPATH"] = str(PROJECT)
     command = [sys.executable, "-P", "-c", MAIN, *words]
@@ -175,7 +175,7 @@ def test_an_edited_helper_beside_the_model_gives_its_new_verdict_at_once(tmp_pat
         assert check_anew(tmp_path, "model.py") == code
 
 
-def test_the_trace_of_ones_own_model_is_shown_with_the_model_that_is_given(check, capsys, tmp_path):
+def test_the_trace_of_a_users_model_is_shown_with_the_given_model(check, capsys, tmp_path):
     _, out, _ = check(GOOD, "--json")
     file = json.loads(out)["runs"][0]["properties"][0]["trace"]
     assert trace(["show", file]) == 2
@@ -220,8 +220,8 @@ LANGUAGE = {
         "    s.place[p] = Place.WAITING\n",
         "    print(s.place[p])\n    s.place[p] = Place.WAITING\n",
         "print(",
-        "in process_asks: Python's own `print` is not in the language; of Python's functions it has min, max, all, any,"
-        " sum, each as a call",
+        "in process_asks: Python's own `print` is not in the language; Python's functions in the language are min, max,"
+        " all, any, sum",
     ),
     "unknown field": (
         "require(s.owner == NONE)",
@@ -252,13 +252,13 @@ LANGUAGE = {
 
 
 @pytest.mark.parametrize("case", LANGUAGE)
-def test_what_leaves_the_language_is_refused_with_file_line_and_hint(check, case, tmp_path):
+def test_code_outside_the_language_is_refused_with_file_line_and_hint(check, case, tmp_path):
     old, new, part, says = LANGUAGE[case]
     text = changed(old, new)
     assert check(text) == (2, "", f"check: {tmp_path / 'model.py'}:{line_of(text, part)}: {says}\n")
 
 
-def test_what_is_no_python_is_refused_with_file_and_line(check, tmp_path):
+def test_invalid_python_is_refused_with_file_and_line(check, tmp_path):
     text = GOOD + "def f(:\n"
     line = text.count("\n")
     assert check(text) == (2, "", f"check: {tmp_path / 'model.py'}:{line}: not Python: invalid syntax\n")
@@ -267,7 +267,7 @@ def test_what_is_no_python_is_refused_with_file_and_line(check, tmp_path):
 
 
 @pytest.mark.parametrize("text", [b"\xff\xfe\x00", b"x = 1\x00", bytes(range(256))], ids=["UTF-16", "NUL", "binary"])
-def test_a_binary_file_is_no_python(check, text):
+def test_a_binary_file_is_refused(check, text):
     code, out, err = check(text)
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert "not Python" in err
@@ -282,12 +282,12 @@ def test_a_binary_file_is_no_python(check, text):
         ("import sys; sys.exit(5)", "SystemExit: 5"),
     ],
 )
-def test_what_fails_while_it_is_loaded_is_refused_with_file_and_line(check, statement, says):
+def test_an_error_while_loading_is_refused_with_file_and_line(check, statement, says):
     text = f"{GOOD}\n{statement}\n"
     assert check(text) == (2, "", f"check: model.py:{text.count(chr(10))}: loading the model failed: {says}\n")
 
 
-def test_a_value_out_of_range_says_which_step_and_after_how_many(check, tmp_path):
+def test_a_value_out_of_range_names_the_step_and_its_depth(check, tmp_path):
     text = changed("    s.owner = p\n", "    s.owner = p + 1\n")
     line = line_of(text, "def process_enters")
     code, out, _ = check(text)
@@ -299,7 +299,7 @@ def test_a_value_out_of_range_says_which_step_and_after_how_many(check, tmp_path
     assert "in_range VIOLATED at step 2" in " ".join(out.split())
 
 
-def test_an_index_out_of_range_in_a_property_says_so(check, tmp_path):
+def test_an_index_out_of_range_in_a_property_is_reported(check, tmp_path):
     text = changed(
         "    return all(s.place[p] == Place.WAITING for p in range(s.processes))\n",
         "    return s.place[s.processes - 1 + s.place[0]] == Place.WAITING\n",
@@ -314,7 +314,7 @@ def test_an_index_out_of_range_in_a_property_says_so(check, tmp_path):
     assert "in_range VIOLATED at step 1" in " ".join(out.split())
 
 
-def test_a_start_outside_the_range_is_refused(check, tmp_path):
+def test_an_initial_value_out_of_range_is_refused(check, tmp_path):
     text = changed("values=optional(Process), initially=NONE", "values=optional(Process), initially=2")
     assert check(text) == (2, "", f"check: {tmp_path / 'model.py'}: owner starts with 2, outside -1..1\n")
 
@@ -332,7 +332,7 @@ def test_a_model_without_initial_states_is_refused(check):
     assert "initial states set places; there is no such field" in err
 
 
-def test_initial_states_of_ones_own_count(check):
+def test_declared_initial_states_are_used(check):
     code, out, _ = check(initial("yield {'place': [2, 1]}\n    yield {'place': [2, 2]}"), "--json")
     (run,) = json.loads(out)["runs"]
     assert (code, run["states_per_level"][0]) == (12, 2)
@@ -355,15 +355,15 @@ def test_a_domain_of_negative_size_is_refused(check):
         ("--set theft=1", "model has no configuration entry theft; did you mean thefts?"),
         ("--switch STEAL=on", "model has no switch STEAL; it has no switch"),
         ("--swap process_ask=x", "model has no action process_ask; did you mean process_asks?"),
-        ("--protocol 1", "model has no protocol 1: it is one protocol, leave --protocol out"),
+        ("--protocol 1", "model has no protocol 1: it has only one; leave --protocol out"),
     ],
 )
 def test_bad_words_beside_a_model(check, words, says):
     assert check(GOOD, *shlex.split(words)) == (2, "", f"check: {says}\n")
 
 
-def test_what_is_no_file_is_refused(check, tmp_path):
+def test_a_path_that_is_no_file_is_refused(check, tmp_path):
     (tmp_path / "folder.py").mkdir()
     for name in ("missing.py", "folder.py", "no/folder/model.py"):
-        says = "not a Python file that exists; give the path of a model, such as my_protocol.py"
+        says = "there is no such Python file; give the path of a model, such as my_protocol.py"
         assert check(None, name=name) == (2, "", f"check: {name}: {says}\n")

@@ -1,4 +1,4 @@
-"""`check` as a process among others: pipes, full devices, signals, folders that cannot be written, two at a time."""
+"""`check` as a process: pipes, full devices, signals, unwritable folders, concurrent runs."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def environment(**changes):
 
 
 def run(folder, *words, **changes):
-    """Run it to its end: exit code, stdout and stderr, in which there is never a traceback."""
+    """Run a command to its end; return exit code, stdout and stderr, after a check for tracebacks."""
     done = subprocess.run(
         command(*words), cwd=folder, env=environment(**changes), capture_output=True, text=True, check=False
     )
@@ -42,7 +42,7 @@ def run(folder, *words, **changes):
 
 
 @pytest.mark.parametrize("form", [(), ("--json",)], ids=["text", "json"])
-def test_a_reader_that_goes_away_changes_nothing(folder, form):
+def test_a_closed_pipe_does_not_change_the_exit_code(folder, form):
     with subprocess.Popen(
         command("model.py", *form), cwd=folder, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as process:
@@ -61,7 +61,7 @@ def test_nothing_is_read_from_stdin(folder):
     assert done.stdout.splitlines()[-1] == "VIOLATED: stays_small at step 2"
 
 
-def test_files_of_the_current_folder_are_not_taken_for_modules(folder):
+def test_files_in_the_current_folder_are_not_imported(folder):
     for name in ("models", "checker", "traces", "numba", "numpy", "json", "check"):
         (folder / f"{name}.py").write_text("raise SystemExit('shadowed')\n")
     code, out, _ = run(folder, "model.py")
@@ -72,12 +72,12 @@ def test_files_of_the_current_folder_are_not_taken_for_modules(folder):
         assert (done.returncode, done.stdout.splitlines()[-1]) == (12, "VIOLATED: stays_small at step 2")
 
 
-def test_a_cache_that_cannot_be_written_costs_time_only(folder):
+def test_an_unwritable_cache_only_costs_time(folder):
     (folder / "file").write_text("mine")
     for cache in ("file", "/proc/nowhere"):
         code, out, err = run(folder, "model.py", ISRCHECK_CACHE=str(folder / cache))
         assert (code, out.splitlines()[-1]) == (12, "VIOLATED: stays_small at step 2")
-        assert err.startswith("compiling model (not kept: ")
+        assert err.startswith("compiling model (uncached: ")
         assert err.count("\n") == 1
     assert (folder / "file").read_text() == "mine"
 
@@ -87,7 +87,7 @@ def test_without_a_home_it_works(folder):
     assert (code, err.count("\n")) == (12, 1)
 
 
-def test_two_at_a_time_share_an_empty_cache_and_one_trace(folder):
+def test_two_concurrent_runs_share_an_empty_cache_and_one_trace(folder):
     changes = {"ISRCHECK_CACHE": str(folder / "cache")}
     started = [
         subprocess.Popen(
@@ -106,8 +106,8 @@ def test_two_at_a_time_share_an_empty_cache_and_one_trace(folder):
 
 
 @pytest.mark.parametrize("form", [(), ("--json",)], ids=["text", "json"])
-def test_an_interrupt_during_the_search_tells_what_was_found(folder, form):
-    """Progress on stderr, which comes while a search runs, says when the moment is there; here it comes at once."""
+def test_an_interrupt_during_the_search_reports_the_findings(folder, form):
+    """Progress on stderr shows that the search is running; in this test it is printed at once."""
     script = (
         "import sys; from isrcheck.checker.session import progress; progress.SECONDS_BETWEEN_LINES = 0;"
         " from isrcheck.checker.cli import main; sys.exit(main())"
@@ -131,7 +131,7 @@ def test_an_interrupt_during_the_search_tells_what_was_found(folder, form):
         assert "no state is left to expand" not in out
 
 
-def test_a_terminal_of_another_encoding_gets_what_it_can_show(folder):
+def test_output_fits_the_encoding_of_the_terminal(folder):
     code, out, _ = run(
         folder, "kafka", "--protocol", "0.10", "--bound", "5", PYTHONUTF8="0", PYTHONIOENCODING="ascii", LC_ALL="C"
     )

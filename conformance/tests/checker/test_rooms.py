@@ -1,4 +1,4 @@
-"""Rooms that nothing below needs: `check` works without each of them, and says which form is not there."""
+"""Optional rooms: `check` works without each of them, and names the missing form of the command."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 from conformance.tests.support.places import PROJECT
 
 START = "import sys; from isrcheck.checker.__main__ import main; sys.exit(main())"
-NOT_THERE = "{0}: this form of check is not installed; install it with the folder checker/{0}"
+NOT_THERE = "{0}: this form of check is not installed; install the folder checker/{0} as well"
 WORKS = "examples/two_phase_commit --bound 2"
 SWEEP = "sweep examples/two_phase_commit --vary resource_managers=2,3 --bound 2 --json"
 GRAPH = "graph examples/two_phase_commit --bound 2 -o states.dot"
@@ -21,7 +21,7 @@ REPORT = "examples/two_phase_commit --bound 2 --report report"
 
 
 def check(folder: Path, words: str) -> tuple[int, str, str]:
-    """Run `check` of the copy that lies in the folder."""
+    """Run the `check` of the copy in the folder."""
     (folder / "elsewhere").mkdir(exist_ok=True)
     done = subprocess.run(
         [sys.executable, "-c", START, *words.split()],

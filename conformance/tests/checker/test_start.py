@@ -1,4 +1,4 @@
-"""How commands start: Ctrl-C from the first instant on, closed streams, no home."""
+"""The start of commands: Ctrl-C at any time, closed streams, no home directory."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ COMMANDS = {
 }
 INSTANTS = 16
 SECONDS_OF_PYTHON = 0.5
-"""The processor time after which Python has certainly begun to run our code."""
+"""Python starts to run our code within this processor time."""
 
 TICKS = os.sysconf("SC_CLK_TCK")
 OWN = re.compile(r'File "[^"]*/(models|checker|traces|conformance)/[^"]*", line \d+, in (?!<module>)')
-"""A line of a traceback that is in a function of ours: until one is called, Python has Ctrl-C to itself."""
+"""A line of a traceback in a function of ours: before the first call, Python itself handles Ctrl-C."""
 
 COMPILING = """
 import os, signal, sys
@@ -56,18 +56,18 @@ sys.exit(main())
 
 
 def words_of(package: str, words: str) -> list[str]:
-    """As the script does that pip writes."""
+    """The command as a script written by pip starts it."""
     return [sys.executable, "-c", f"import sys; from {package}.__main__ import main; sys.exit(main())", *words.split()]
 
 
 def processor_seconds(process: subprocess.Popen[str]) -> float:
-    """What a process has used so far; a machine that is busy with others gives it less."""
+    """The processor time that a process has used; unlike the clock, it does not depend on other processes."""
     words = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
     return (int(words[11]) + int(words[12])) / TICKS
 
 
 def length_of(command: list[str], folder: Path) -> float:
-    """The processor time of a command that nobody interrupts, the second time: then its kernel is there."""
+    """The processor time of an uninterrupted command, after a first run that compiles its kernel."""
     for _ in range(2):
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         subprocess.run(command, cwd=folder, env=HERE, capture_output=True, check=True)
@@ -76,7 +76,7 @@ def length_of(command: list[str], folder: Path) -> float:
 
 
 def interrupted(command: list[str], folder: Path, *instants: float) -> tuple[int, str]:
-    """Send Ctrl-C when a command has used so many seconds of processor time: its exit code, and its errors."""
+    """Send Ctrl-C to a command after each of these processor times; return its exit code and its errors."""
     with subprocess.Popen(
         command, cwd=folder, env=HERE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
     ) as process:
@@ -89,7 +89,7 @@ def interrupted(command: list[str], folder: Path, *instants: float) -> tuple[int
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_an_interrupt_at_any_instant_is_one_line(tmp_path: Path, name: str) -> None:
+def test_an_interrupt_at_any_time_is_one_line(tmp_path: Path, name: str) -> None:
     command = words_of(*COMMANDS[name])
     length = length_of(command, tmp_path)
     for number in range(INSTANTS):
@@ -105,7 +105,7 @@ def test_an_interrupt_at_any_instant_is_one_line(tmp_path: Path, name: str) -> N
         assert "Traceback" not in told
 
 
-def test_a_second_interrupt_is_no_traceback_either(tmp_path: Path) -> None:
+def test_a_second_interrupt_gives_no_traceback(tmp_path: Path) -> None:
     command = words_of(*COMMANDS["check"])
     length = length_of(command, tmp_path)
     for number in range(8):
@@ -122,7 +122,7 @@ def test_an_interrupt_that_python_drops_in_a_callback_is_one_line(tmp_path: Path
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_the_version_is_told_before_anything_is_imported(tmp_path: Path, name: str) -> None:
+def test_the_version_is_printed_before_any_import(tmp_path: Path, name: str) -> None:
     package, _ = COMMANDS[name]
     script = (
         f"import sys; from {package}.__main__ import main; code = main()\n"
@@ -144,7 +144,7 @@ def test_the_version_is_told_before_anything_is_imported(tmp_path: Path, name: s
         (conform, ["run", "--version"]),
     ],
 )
-def test_the_version_is_told_wherever_it_is_asked_for(
+def test_the_version_option_works_everywhere(
     main: Callable[[list[str]], int], words: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     try:
@@ -164,7 +164,7 @@ def test_the_version_is_told_wherever_it_is_asked_for(
         (conform, "run 3", "conform: unrecognized arguments: 3; see conform --help"),
     ],
 )
-def test_an_unknown_option_is_refused_with_the_one_that_is_spelled_alike(
+def test_an_unknown_option_is_refused_with_the_nearest_one(
     main: Callable[[list[str]], int], line: str, complaint: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert (main(line.split()), *capsys.readouterr()) == (2, "", f"{complaint}\n")
@@ -181,8 +181,8 @@ def test_closed_streams_harm_nothing(tmp_path: Path, name: str, closed: str) -> 
     assert "Traceback" not in done.stderr
 
 
-def test_without_a_home_the_cache_is_a_folder_of_this_run(tmp_path: Path) -> None:
-    """As in a container, whose user has no entry among the machine's."""
+def test_without_a_home_the_cache_is_temporary(tmp_path: Path) -> None:
+    """As in a container whose user has no entry in the user database."""
     script = (
         "import os, sys, pathlib; from isrcheck.checker import cli\n"
         "def nowhere(cls=None): raise RuntimeError('Could not determine home directory.')\n"
@@ -201,9 +201,7 @@ def test_without_a_home_the_cache_is_a_folder_of_this_run(tmp_path: Path) -> Non
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith("isrcheck")] == []
 
 
-def test_a_home_that_is_nowhere_is_told_once(
-    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_a_missing_home_is_reported_once(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
     monkeypatch.delenv("ISRCHECK_CACHE", raising=False)
 

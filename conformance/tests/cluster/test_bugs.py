@@ -1,4 +1,4 @@
-"""The test of the tests: every seeded bug is seen, by a short driver whose outcome is right without it."""
+"""Every seeded bug is detected by a short driver that succeeds without the bug."""
 
 from __future__ import annotations
 
@@ -210,7 +210,7 @@ def isr_without_fetches(cluster: Cluster) -> object:
 
 @dataclass(frozen=True)
 class Seen:
-    """A bug, and what a driver sees without and with it."""
+    """A bug, and a driver's observations without and with it."""
 
     bug: Bug
     drive: Callable[[Cluster], object]
@@ -252,15 +252,15 @@ SEEN = (
 
 
 @pytest.mark.parametrize("seen", SEEN, ids=[each.bug.name.lower() for each in SEEN])
-def test_a_seeded_bug_is_seen(seen: Seen) -> None:
+def test_a_seeded_bug_is_detected(seen: Seen) -> None:
     assert seen.drive(Cluster("2.1", seen.start, seen.settings)) == seen.right
     assert seen.drive(Cluster("2.1", seen.start, seen.settings, bug=seen.bug.name.lower())) == seen.wrong
 
 
-def test_every_seeded_bug_has_its_driver() -> None:
+def test_every_seeded_bug_has_a_driver() -> None:
     assert [each.bug for each in SEEN] == list(Bug)
 
 
-def test_a_bug_is_asked_for_by_name() -> None:
+def test_a_bug_is_chosen_by_name() -> None:
     with pytest.raises(ClusterError, match=r"no bug off_by_two; there are: hw_off_by_one, ack_before_isr, "):
         Cluster(bug="off_by_two")

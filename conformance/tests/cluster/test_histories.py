@@ -1,7 +1,7 @@
-"""The known failures of Kafka's replication, driven on the executable cluster: the record is really gone where the
-generation has the mistake, and is kept where it has the cure. Numbers are those of the fact sheet's section 8.
+"""The known failures of Kafka's replication on the executable cluster: the record is lost in the affected generations,
+and kept in the repaired ones. Numbers are those of the fact sheet, section 8.
 
-A driver does only what the outside world can: see `test_a_driver_touches_nothing_but_the_interface`.
+A driver does only what is possible from outside: see `test_a_driver_uses_only_the_public_interface`.
 """
 
 from __future__ import annotations
@@ -63,10 +63,10 @@ def test_8_1_truncation_to_the_high_watermark_loses_an_acknowledged_record(
     ("protocol", "unflushed", "second"),
     [("0.10", ("r", "y"), ("r", "x")), ("0.11", ("r", "y"), ("r",)), ("2.1", ("r", "y"), ("r",))],
 )
-def test_8_2_the_machine_that_kept_its_tail_comes_back_second(
+def test_8_2_the_machine_with_the_longer_log_restarts_second(
     protocol: str, unflushed: tuple[str, ...], second: tuple[str, ...]
 ) -> None:
-    """Power goes everywhere; the one that lost its tail leads first; 0.10 never repairs the difference."""
+    """All machines lose power; the one with the shorter log leads first; 0.10 never repairs the difference."""
     cluster = Cluster(protocol, Start(replicas=2, log=("r",)), MIN_ISR_ONE)
     cluster.fire(1, TimerKind.LOG_FLUSH)
     append(cluster, "x", leader=0)
@@ -88,7 +88,7 @@ def test_8_2_the_machine_that_kept_its_tail_comes_back_second(
 
 
 def fast_fail_over(protocol: str) -> Cluster:
-    """KAFKA-6361: the follower wrote in an epoch that its leader has never seen."""
+    """KAFKA-6361: the follower has records of an epoch that its leader has never seen."""
     cluster = Cluster(protocol, Start(replicas=2, log=("r",)), MIN_ISR_ONE)
     append(cluster, "x", leader=0)
     cluster.elect(Election.PREFERRED, 1)
@@ -114,8 +114,8 @@ def test_8_3_a_follower_that_wrote_in_an_unknown_epoch_diverges_before_kip_279(p
 
 
 @pytest.mark.parametrize(("protocol", "at_follower"), [("2.0", "yz"), ("2.1", "xz")])
-def test_8_3_is_left_in_2_0_where_the_logs_have_no_epoch_in_common(protocol: str, at_follower: str) -> None:
-    """The epoch in the answer is below the first entry of the follower: undefined, so the end offset is believed."""
+def test_8_3_remains_in_2_0_if_the_logs_have_no_common_epoch(protocol: str, at_follower: str) -> None:
+    """The epoch in the response is below the follower's first entry, so the end offset is used."""
     cluster = Cluster(protocol, Start(replicas=2), MIN_ISR_ONE)
     append(cluster, "x", leader=0)
     cluster.elect(Election.PREFERRED, 1)
@@ -131,7 +131,7 @@ def test_8_3_is_left_in_2_0_where_the_logs_have_no_epoch_in_common(protocol: str
 
 
 def fetches_of_a_zombie(protocol: str) -> Cluster:
-    """KAFKA-6880: broker 1 stays in epoch 0, keeps a record of its own, and fetches on from the same leader."""
+    """KAFKA-6880: broker 1 stays in epoch 0, keeps its own record, and continues to fetch from the same leader."""
     cluster = Cluster(protocol, Start(log=("r",)), PROMPT)
     append(cluster, "x", leader=0)
     fetch(cluster, 1, 0)
@@ -157,7 +157,7 @@ def test_8_4_without_fencing_a_fetch_of_an_old_epoch_counts() -> None:
     assert payloads(cluster, 1) == ("r", "x")
 
 
-def test_8_4_since_kip_320_it_is_refused() -> None:
+def test_8_4_since_kip_320_the_old_fetch_is_refused() -> None:
     cluster = fetches_of_a_zombie("2.1")
     assert acknowledged(cluster) == ()
     apply(cluster, 1, 0)
@@ -214,8 +214,8 @@ def test_8_6_a_follower_joins_the_isr_below_the_start_of_the_epoch() -> None:
         assert expansion_against_a_lagging_high_watermark(protocol).observe().controller.isr == {0, 1}
 
 
-def test_8_10_the_last_replica_standing_takes_what_the_others_have_with_it() -> None:
-    """Without ELR the controller trusts the last member of the ISR, whatever it has lost."""
+def test_8_10_the_loss_of_the_last_in_sync_replica_loses_records_on_others() -> None:
+    """Without ELR, the controller elects the last member of the ISR even if it has lost records."""
     cluster = Cluster("2.1", None, PROMPT)
     append(cluster, "a", leader=0)
     for follower in (1, 2, 1, 2):
@@ -265,7 +265,7 @@ def test_8_13_an_unclean_election_loses_what_was_committed_and_read() -> None:
     assert read(cluster, 1, "another") == ("b",)
 
 
-def test_8_14_a_power_loss_of_the_whole_isr_loses_what_nobody_flushed() -> None:
+def test_8_14_a_power_loss_of_the_whole_isr_loses_unflushed_records() -> None:
     cluster = Cluster("2.1", Start(replicas=2), PROMPT)
     append(cluster, "a", leader=0)
     fetch(cluster, 1, 0)
@@ -305,7 +305,7 @@ def test_8_16_the_high_watermark_of_a_new_leader_is_stale() -> None:
     assert read(cluster, 1, "another") == ("a",)
 
 
-def test_8_17_a_late_batch_leaves_its_transaction_hanging() -> None:
+def test_8_17_a_late_batch_leaves_a_hanging_transaction() -> None:
     cluster = Cluster("2.1", Start(replicas=1), Settings(min_insync_replicas=1, idempotent=True))
     cluster.begin_transaction()
     cluster.produce("a", 0)
@@ -321,7 +321,7 @@ def test_8_17_a_late_batch_leaves_its_transaction_hanging() -> None:
     assert read(cluster, 0, "uncommitted") == ("a", "b")
 
 
-def test_8_18_a_zombie_leader_acknowledges_acks_1_and_nothing_more() -> None:
+def test_8_18_a_zombie_leader_acknowledges_only_acks_1() -> None:
     cluster = Cluster("2.1", Start(log=("r",)), PROMPT)
     cluster.elect(Election.FAIL_OVER, 1)
     learn(cluster, 1, 2)
@@ -341,7 +341,7 @@ def test_8_18_a_zombie_leader_acknowledges_acks_1_and_nothing_more() -> None:
 
 
 def test_8_20_truncation_outside_the_epochs_leaves_a_difference() -> None:
-    """The fetch was out of range, but the leader has outgrown the follower by the time it asks how far."""
+    """The fetch was out of range, but the leader's log is longer when the follower asks for its end."""
     settings = Settings(min_insync_replicas=1, unclean_leader_election_enable=True)
     cluster = Cluster("0.10", Start(replicas=2, isr=frozenset({0}), log=("a", "b")), settings)
     cluster.crash(0)
@@ -361,7 +361,7 @@ def test_8_20_truncation_outside_the_epochs_leaves_a_difference() -> None:
 
 
 def missed_demotion(protocol: Switches) -> Cluster:
-    """A leader is elected again without having learned that it was not the leader in between."""
+    """A leader is elected again without having learned of its demotion in between."""
     cluster = Cluster(protocol, None, PROMPT)
     append(cluster, "r", leader=0)
     fetch(cluster, 2, 0)
@@ -376,7 +376,7 @@ def missed_demotion(protocol: Switches) -> Cluster:
     return cluster
 
 
-def test_8_24_a_leader_that_misses_its_own_demotion_acknowledges_what_nobody_else_has() -> None:
+def test_8_24_a_leader_that_misses_its_demotion_acknowledges_records_of_no_other_replica() -> None:
     cluster = missed_demotion(generation("2.1"))
     assert acknowledged(cluster) == ("r",)
     cluster.crash(0)
@@ -404,7 +404,7 @@ def test_8_24_forgetting_the_remote_offsets_prevents_it() -> None:
 
 
 def test_kafka_10706_an_epoch_entry_at_the_log_end_makes_truncation_endless() -> None:
-    """Broker 0 leads without writing; its entry at the log end is asked for again and again."""
+    """Broker 0 leads without writing; a follower requests its entry at the log end endlessly."""
     for dropped, log in (("off", None), ("on", ("r",))):
         protocol = generation("2.1").with_switch("EPOCH_ENTRY_AT_END_DROPPED", dropped)
         cluster = Cluster(protocol, Start(replicas=2, log=("r",)), MIN_ISR_ONE)

@@ -1,5 +1,5 @@
-"""The log of the executable cluster: epochs, truncation, offsets, producers; figures worked out by hand from the fact
-sheet, sections 1 and 5.3."""
+"""The log of the executable cluster: epochs, truncation, offsets, producers. The figures are derived by hand from the
+fact sheet, sections 1 and 5.3."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def said(log: Log) -> str:
         *(("0.11", -1, (-1, -1)), ("2.0", -1, (-1, -1)), ("2.1", -1, (-1, -1))),
     ],
 )
-def test_where_an_epoch_ends(protocol: str, asked: int, answer: tuple[int, int]) -> None:
+def test_the_end_of_an_epoch(protocol: str, asked: int, answer: tuple[int, int]) -> None:
     assert cache(protocol, *ENTRIES).end_offset_for(asked, log_end_offset=40) == EpochEndOffset(*answer)
 
 
@@ -83,7 +83,7 @@ def test_an_epoch_is_assigned(protocol: str, epoch: int, offset: int, entries: t
     assert epochs.entries == entries
 
 
-def test_the_cache_is_cut_at_both_ends() -> None:
+def test_the_cache_is_truncated_at_both_ends() -> None:
     epochs = cache("2.1", *ENTRIES)
     epochs.truncate_from_end(30)
     assert epochs.entries == ENTRIES[:2]
@@ -95,7 +95,7 @@ def test_the_cache_is_cut_at_both_ends() -> None:
     assert epochs.entries == (EpochEntry(3, 25),)
 
 
-def test_truncation_takes_records_and_epochs_together() -> None:
+def test_truncation_removes_records_and_epochs_together() -> None:
     log = log_of(0, 0, 1, 1, 2)
     log.truncate_to(3)
     assert (said(log), log.log_end_offset) == ("abc", 3)
@@ -105,7 +105,7 @@ def test_truncation_takes_records_and_epochs_together() -> None:
 
 
 @pytest.mark.parametrize(("dropped", "left"), [("off", 2), ("on", 1)])
-def test_an_epoch_entry_at_the_log_end_goes_with_kafka_10706(dropped: str, left: int) -> None:
+def test_an_epoch_entry_at_the_log_end_is_dropped_with_kafka_10706(dropped: str, left: int) -> None:
     log = log_of(0, protocol=generation("2.1").with_switch("EPOCH_ENTRY_AT_END_DROPPED", dropped))
     log.assign_epoch(1)
     log.truncate_to(1)
@@ -121,14 +121,14 @@ def test_truncation_below_the_high_watermark(clamped: str, high_watermark: int) 
 
 
 @pytest.mark.parametrize(("clamped", "high_watermark"), [("off", 3), ("on", 7)])
-def test_emptying_the_log_moved_the_high_watermark_only_later(clamped: str, high_watermark: int) -> None:
+def test_emptying_the_log_moves_the_high_watermark_only_in_later_releases(clamped: str, high_watermark: int) -> None:
     log = log_of(0, 0, 0, protocol=generation("2.1").with_switch("HW_CLAMPED_AT_TRUNCATION", clamped))
     log.increment_high_watermark(3)
     log.truncate_fully_and_start_at(7)
     assert (log.high_watermark, log.log_end_offset) == (high_watermark, 7)
 
 
-def test_the_high_watermark_of_a_follower_goes_both_ways_within_its_log() -> None:
+def test_the_high_watermark_of_a_follower_moves_up_and_down_within_its_log() -> None:
     log = log_of(0, 0, 0)
     log.update_high_watermark(9)
     assert log.high_watermark == 3
@@ -203,7 +203,7 @@ def test_truncation_forgets_sequences_with_their_records() -> None:
 
 
 def transactions() -> Log:
-    """a of producer 1, b of producer 2, both open; then 1 aborts and 2 commits; all below no high watermark yet."""
+    """Records a of producer 1 and b of producer 2; then 1 aborts and 2 commits; the high watermark is 0."""
     log = Log(MemoryStorage(), GENERATIONS["2.1"], None)
     for producer, payload in ((1, "a"), (2, "b")):
         log.append_as_leader(payload, 0, ProducerStamp(producer, 0, 0, is_transactional=True))
@@ -238,7 +238,7 @@ def test_a_record_outside_the_open_transaction_of_its_producer_is_refused() -> N
     assert log.producers.refusal_of(stamp(1, transactional=True)) is Errors.NONE
 
 
-def test_the_generations_differ_as_the_fact_sheet_says() -> None:
+def test_the_generations_differ_as_in_the_fact_sheet() -> None:
     assert {name: each.TRUNC for name, each in GENERATIONS.items()} == dict(
         zip(("0.10", "0.11", "2.0", "2.1"), Truncation, strict=True)
     )

@@ -1,4 +1,4 @@
-"""Messages, connections and processes on the executable cluster: what is late, lost, out of order, or too late."""
+"""Messages, connections and processes on the executable cluster: late, lost, reordered and stale messages."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def outstanding(cluster: Cluster, follower: int, leader: int) -> int | None:
     return found
 
 
-def test_every_message_can_be_looked_at() -> None:
+def test_every_message_can_be_observed() -> None:
     cluster = Cluster("2.1", PAIR, PROMPT)
     cluster.fire(1, TimerKind.FETCHER_DO_WORK, 0)
     (message,) = cluster.messages()
@@ -55,7 +55,7 @@ def test_a_fetcher_waits_for_its_one_request() -> None:
 
 
 @pytest.mark.parametrize("act", [Cluster.deliver, Cluster.drop])
-def test_an_answer_to_a_request_that_was_given_up_counts_for_nothing(act: Callable[[Cluster, int], None]) -> None:
+def test_a_response_to_an_abandoned_request_is_ignored(act: Callable[[Cluster, int], None]) -> None:
     cluster = Cluster("0.10", PAIR, PROMPT)
     append(cluster, "a", leader=0)
     answer = ask(cluster, 1, 0)
@@ -67,7 +67,7 @@ def test_an_answer_to_a_request_that_was_given_up_counts_for_nothing(act: Callab
 
 
 @pytest.mark.parametrize("lost", ["request", "answer"])
-def test_whatever_is_lost_the_follower_notices_and_backs_off(lost: str) -> None:
+def test_a_follower_backs_off_after_any_lost_message(lost: str) -> None:
     cluster = Cluster("2.1", PAIR, Settings())
     append(cluster, "a", leader=0)
     cluster.fire(1, TimerKind.FETCHER_DO_WORK, 0)
@@ -83,7 +83,7 @@ def test_whatever_is_lost_the_follower_notices_and_backs_off(lost: str) -> None:
     assert cluster.fire(1, TimerKind.FETCHER_DO_WORK, 0) is True
 
 
-def test_a_parked_fetch_dies_with_its_leader_and_an_answer_outlives_it() -> None:
+def test_a_leaders_crash_loses_parked_fetches_but_no_sent_responses() -> None:
     cluster = Cluster("2.1", None, PROMPT)
     ask(cluster, 1, 0)
     append(cluster, "a", leader=0)
@@ -95,7 +95,7 @@ def test_a_parked_fetch_dies_with_its_leader_and_an_answer_outlives_it() -> None
     assert payloads(cluster, 2) == ("a",)
 
 
-def test_an_answer_to_a_process_that_is_gone_does_not_reach_the_next() -> None:
+def test_a_response_to_an_ended_process_does_not_reach_the_next() -> None:
     cluster = Cluster("0.10", PAIR, PROMPT)
     append(cluster, "a", leader=0)
     answer = ask(cluster, 1, 0)
@@ -105,7 +105,7 @@ def test_an_answer_to_a_process_that_is_gone_does_not_reach_the_next() -> None:
     assert (payloads(cluster, 1), cluster.messages()) == ((), ())
 
 
-def test_metadata_comes_late_out_of_order_or_never() -> None:
+def test_metadata_can_be_late_reordered_or_lost() -> None:
     cluster = Cluster("2.1", None, PROMPT)
     cluster.elect(Election.PREFERRED, 1)
     cluster.elect(Election.PREFERRED, 2)
@@ -119,7 +119,7 @@ def test_metadata_comes_late_out_of_order_or_never() -> None:
     assert [each.number for each in cluster.observe().controller.announcements] == told[2]
 
 
-def test_a_process_that_starts_is_told_the_current_metadata_only() -> None:
+def test_a_starting_process_receives_only_the_current_metadata() -> None:
     cluster = Cluster("2.1", None, PROMPT)
     cluster.crash(2)
     cluster.elect(Election.PREFERRED, 1)
@@ -130,7 +130,7 @@ def test_a_process_that_starts_is_told_the_current_metadata_only() -> None:
     assert (view_of(cluster, 2).leader, view_of(cluster, 2).leader_epoch) == (1, 1)
 
 
-def test_metadata_for_a_process_that_is_gone_is_lost() -> None:
+def test_metadata_for_an_ended_process_is_lost() -> None:
     cluster = Cluster("2.1", None, PROMPT)
     cluster.elect(Election.PREFERRED, 1)
     (old,) = [each.number for each in cluster.messages() if each.destination == 2]
@@ -154,7 +154,7 @@ def test_a_frozen_broker_handles_nothing_until_it_is_thawed() -> None:
     assert cluster.timers(0)[-1] == (TimerKind.DELAYED_FETCH, 1)
 
 
-def test_a_producer_whose_connection_breaks_does_not_know() -> None:
+def test_a_broken_connection_leaves_the_producer_without_outcome() -> None:
     cluster = Cluster("2.1", PAIR, PROMPT)
     append(cluster, "a", leader=0)
     cluster.produce("b", 0)
@@ -166,7 +166,7 @@ def test_a_producer_whose_connection_breaks_does_not_know() -> None:
     assert [(each.outcome, each.is_unanswered) for each in sent] == [(Errors.NETWORK_EXCEPTION, True)] * 2
 
 
-def test_a_producer_keeps_to_its_limits() -> None:
+def test_a_producer_respects_its_limits() -> None:
     cluster = Cluster("2.1", PAIR, Settings(max_in_flight_requests_per_connection=1, retries=1))
     first = cluster.produce("a", 0)
     with pytest.raises(ClusterError, match="1 requests to broker 0 are in flight"):
@@ -180,7 +180,7 @@ def test_a_producer_keeps_to_its_limits() -> None:
     assert [(each.payload, each.retry_of) for each in sent] == [("a", None), ("a", 0)]
 
 
-def test_an_idempotent_producer_refuses_what_kafkas_refuses() -> None:
+def test_an_idempotent_producer_refuses_the_same_settings_as_kafkas() -> None:
     cluster = Cluster("2.1", PAIR, Settings(idempotent=True))
     with pytest.raises(ClusterError, match="idempotence needs acks=all, not 1"):
         cluster.produce("a", 0, Acks.LEADER)
@@ -209,7 +209,7 @@ def test_batches_that_overtake_one_another_are_refused() -> None:
     assert cluster.observe().sent[0][1][1].outcome is Errors.UNKNOWN_PRODUCER_ID
 
 
-def test_what_does_not_exist_is_refused_in_one_line() -> None:
+def test_nonexistent_names_are_refused_in_one_line() -> None:
     cluster = Cluster("2.1", PAIR, PROMPT)
     for act, why in (
         (lambda: cluster.deliver(7), r"^no message #7 is in flight; in flight: \[\]$"),

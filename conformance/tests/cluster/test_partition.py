@@ -1,5 +1,5 @@
-"""Leading and following on the executable cluster: high watermark, ISR, acks, fetches, truncation; section 2 to 5 of
-the fact sheet, one rule a test."""
+"""Leaders and followers on the executable cluster: high watermark, ISR, acks, fetches, truncation. Each test covers one
+rule of the fact sheet, sections 2 to 5."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_a_cluster_starts_stable_and_elected(protocol: str) -> None:
     assert {each.epoch_entries for each in view.brokers} == {(EpochEntry(0, 0),)}
 
 
-def test_a_start_that_is_no_stable_cluster_is_refused() -> None:
+def test_an_unstable_start_is_refused() -> None:
     with pytest.raises(ClusterError, match=r"the ISR \[1\] has to hold the leader 0"):
         Start(isr=frozenset({1}))
     with pytest.raises(ClusterError, match="broker 1 cannot hold 1 of 0 records"):
@@ -79,7 +79,7 @@ def test_a_start_that_is_no_stable_cluster_is_refused() -> None:
 
 
 @EVERY_PROTOCOL
-def test_the_high_watermark_follows_the_slowest_of_the_isr(protocol: str) -> None:
+def test_the_high_watermark_follows_the_slowest_isr_member(protocol: str) -> None:
     cluster = Cluster(protocol, None, PROMPT)
     append(cluster, "a", leader=0)
     append(cluster, "b", leader=0)
@@ -93,7 +93,7 @@ def test_the_high_watermark_follows_the_slowest_of_the_isr(protocol: str) -> Non
     assert acknowledged(cluster) == ("a", "b")
 
 
-def test_a_response_carries_the_high_watermark_of_before_its_fetch() -> None:
+def test_a_response_carries_the_high_watermark_from_before_its_fetch() -> None:
     cluster = Cluster("2.1", PAIR, PROMPT)
     append(cluster, "a", leader=0)
     fetch(cluster, 1, 0)
@@ -103,7 +103,7 @@ def test_a_response_carries_the_high_watermark_of_before_its_fetch() -> None:
     assert (response.high_watermark, view_of(cluster, 0).high_watermark) == (0, 1)
 
 
-def test_a_fetch_without_news_waits_for_news() -> None:
+def test_a_fetch_without_new_records_waits_for_them() -> None:
     cluster = Cluster("2.1", PAIR, PROMPT)
     assert ask(cluster, 1, 0) is None
     assert leadership(cluster).parked_fetches == ((1, 0, 500),)
@@ -115,7 +115,7 @@ def test_a_fetch_without_news_waits_for_news() -> None:
     assert payloads(cluster, 1) == ("a",)
 
 
-def test_a_fetch_without_news_brings_the_high_watermark_after_500_ms() -> None:
+def test_a_fetch_without_new_records_returns_the_high_watermark_after_500_ms() -> None:
     cluster = Cluster("2.1", PAIR, PROMPT)
     append(cluster, "a", leader=0)
     fetch(cluster, 1, 0)
@@ -129,7 +129,7 @@ def test_a_fetch_without_news_brings_the_high_watermark_after_500_ms() -> None:
 
 
 @pytest.mark.parametrize(("protocol", "exempt"), [("0.10", False), ("2.0", False), ("2.1", True)])
-def test_who_lags_for_longer_than_the_maximum_leaves_the_isr(protocol: str, exempt: bool) -> None:
+def test_a_follower_that_lags_too_long_leaves_the_isr(protocol: str, exempt: bool) -> None:
     """Followers at the log end are exempt since 2.1, dead or not."""
     cluster = Cluster(protocol, Start(log=("r",)), PROMPT)
     cluster.advance(5_000)
@@ -144,7 +144,7 @@ def test_who_lags_for_longer_than_the_maximum_leaves_the_isr(protocol: str, exem
     assert leadership(cluster).isr == {0, 1}
 
 
-def test_a_follower_that_was_caught_up_at_its_fetch_before_counts_from_then() -> None:
+def test_a_follower_counts_as_caught_up_since_its_previous_fetch() -> None:
     cluster = Cluster("2.1", PAIR, PROMPT)
     append(cluster, "a", leader=0)
     cluster.advance(3_000)
@@ -174,7 +174,7 @@ def test_a_leader_of_an_older_epoch_cannot_write_the_isr() -> None:
     assert [each.is_accepted for each in cluster.observe().controller.isr_writes] == [False]
 
 
-def test_acks_decide_when_the_producer_hears() -> None:
+def test_acks_decide_when_the_producer_gets_its_response() -> None:
     cluster = Cluster("2.1", PAIR, PROMPT)
     for payload, acks in (("a", Acks.NONE), ("b", Acks.LEADER), ("c", Acks.ALL)):
         append(cluster, payload, leader=0, acks=acks)
@@ -185,7 +185,7 @@ def test_acks_decide_when_the_producer_hears() -> None:
     assert acknowledged(cluster) == ("b", "c")
 
 
-def test_min_insync_replicas_is_looked_at_before_and_after_the_append() -> None:
+def test_min_insync_replicas_is_checked_before_and_after_the_append() -> None:
     cluster = Cluster("2.1", PAIR, PROMPT)
     append(cluster, "a", leader=0)
     cluster.advance(10_001)
@@ -198,7 +198,7 @@ def test_min_insync_replicas_is_looked_at_before_and_after_the_append() -> None:
     assert view_of(cluster, 0).high_watermark == 2
 
 
-def test_a_demoted_leader_fails_what_waits() -> None:
+def test_a_demoted_leader_fails_waiting_requests() -> None:
     cluster = Cluster("2.1", PAIR, PROMPT)
     append(cluster, "a", leader=0)
     cluster.elect(Election.PREFERRED, 1)
@@ -207,7 +207,7 @@ def test_a_demoted_leader_fails_what_waits() -> None:
     assert outcomes(cluster) == [Errors.NOT_LEADER_OR_FOLLOWER] * 2
 
 
-def test_a_leader_elected_again_within_its_epoch_starts_from_its_checkpoint() -> None:
+def test_a_restarted_leader_starts_from_its_checkpoint() -> None:
     cluster = Cluster("2.1", PAIR, PROMPT)
     append(cluster, "a", leader=0)
     fetch(cluster, 1, 0)
@@ -222,7 +222,7 @@ def test_a_leader_elected_again_within_its_epoch_starts_from_its_checkpoint() ->
 
 
 @EVERY_PROTOCOL
-def test_a_new_leader_notes_its_epoch_at_once_since_2_1(protocol: str) -> None:
+def test_since_2_1_a_new_leader_records_its_epoch_at_once(protocol: str) -> None:
     cluster = Cluster(protocol, PAIR, PROMPT)
     cluster.elect(Election.PREFERRED, 1)
     learn(cluster, 1)
@@ -231,7 +231,7 @@ def test_a_new_leader_notes_its_epoch_at_once_since_2_1(protocol: str) -> None:
     assert view_of(cluster, 1).epoch_entries == (EpochEntry(1, 0),)
 
 
-def test_0_10_truncates_as_it_becomes_a_follower_and_later_ones_reconcile_first() -> None:
+def test_0_10_truncates_on_becoming_follower_and_later_releases_reconcile_first() -> None:
     for protocol, log, mode in (("0.10", (), Mode.FETCHING), ("0.11", ("a",), Mode.TRUNCATING)):
         cluster = Cluster(protocol, PAIR, PROMPT)
         append(cluster, "a", leader=0)
@@ -241,7 +241,7 @@ def test_0_10_truncates_as_it_becomes_a_follower_and_later_ones_reconcile_first(
         assert [each.mode for each in view_of(cluster, 0).fetchers] == [mode]
 
 
-def test_0_11_is_told_an_offset_and_2_0_an_epoch_too() -> None:
+def test_0_11_receives_an_offset_and_2_0_also_an_epoch() -> None:
     for protocol, epoch in (("0.11", -1), ("2.0", 0), ("2.1", 0)):
         cluster = Cluster(protocol, Start(replicas=2, log=("r",)), PROMPT)
         bounce(cluster, 1)
@@ -251,7 +251,7 @@ def test_0_11_is_told_an_offset_and_2_0_an_epoch_too() -> None:
         assert not view_of(cluster, 1).is_truncating
 
 
-def test_without_an_epoch_of_its_own_a_follower_truncates_by_itself_since_2_0() -> None:
+def test_since_2_0_a_follower_without_epochs_truncates_by_itself() -> None:
     for protocol, messages in (("0.11", 1), ("2.0", 0), ("2.1", 0)):
         cluster = Cluster(protocol, PAIR, PROMPT)
         bounce(cluster, 1)
@@ -259,7 +259,7 @@ def test_without_an_epoch_of_its_own_a_follower_truncates_by_itself_since_2_0() 
         assert (len(cluster.messages()), view_of(cluster, 1).is_truncating) == (messages, messages == 1)
 
 
-def test_a_response_that_meets_a_truncating_follower_is_dropped() -> None:
+def test_a_truncating_follower_drops_fetch_responses() -> None:
     cluster = Cluster("2.1", Start(log=("r",)), PROMPT)
     append(cluster, "a", leader=0)
     ask(cluster, 1, 0)
@@ -271,7 +271,7 @@ def test_a_response_that_meets_a_truncating_follower_is_dropped() -> None:
     assert (payloads(cluster, 1), view_of(cluster, 1).is_truncating) == (("r",), True)
 
 
-def test_a_response_from_a_former_leader_is_dropped_and_0_10_takes_it_if_it_is_back() -> None:
+def test_a_former_leaders_response_is_dropped_except_in_0_10_after_its_return() -> None:
     for protocol, back, log in (("2.1", False, ()), ("0.10", False, ()), ("0.10", True, ("a",)), ("2.1", True, ())):
         cluster = Cluster(protocol, None, PROMPT)
         append(cluster, "a", leader=0)
@@ -285,7 +285,7 @@ def test_a_response_from_a_former_leader_is_dropped_and_0_10_takes_it_if_it_is_b
         assert payloads(cluster, 2) == log
 
 
-def test_a_fenced_fetcher_waits_for_metadata_and_an_unknown_epoch_is_tried_again() -> None:
+def test_a_fenced_fetcher_waits_for_metadata_and_an_unknown_epoch_is_retried() -> None:
     cluster = Cluster("2.1", None, Settings())
     cluster.elect(Election.PREFERRED, 1)
     learn(cluster, 1)
@@ -299,7 +299,7 @@ def test_a_fenced_fetcher_waits_for_metadata_and_an_unknown_epoch_is_tried_again
     assert [each.mode for each in view_of(cluster, 2).fetchers] == [Mode.TRUNCATING]
 
 
-def test_a_newer_epoch_than_the_leader_knows_is_tried_again_after_a_back_off() -> None:
+def test_a_newer_epoch_than_the_leaders_is_retried_after_a_back_off() -> None:
     cluster = Cluster("2.1", Start(log=("r",)), Settings())
     cluster.elect(Election.PREFERRED, 1)
     learn(cluster, 2)
@@ -312,7 +312,7 @@ def test_a_newer_epoch_than_the_leader_knows_is_tried_again_after_a_back_off() -
     assert not view_of(cluster, 2).is_truncating
 
 
-def test_a_follower_below_the_log_start_of_its_leader_starts_anew_there() -> None:
+def test_a_follower_below_its_leaders_log_start_restarts_its_log_there() -> None:
     cluster = Cluster("2.1", Start(replicas=2, isr=frozenset({0}), log=("a", "b")), Settings(min_insync_replicas=1))
     cluster.delete_records(0, 2)
     cluster.deliver(cluster.messages()[-1].number)
@@ -332,7 +332,7 @@ def test_a_follower_below_the_log_start_of_its_leader_starts_anew_there() -> Non
     assert (payloads(cluster, 1), view_of(cluster, 1).log_start_offset) == (("c",), 2)
 
 
-def test_deleted_records_are_gone_everywhere_before_the_answer_comes() -> None:
+def test_deleted_records_are_gone_everywhere_before_the_response() -> None:
     cluster = Cluster("2.1", Start(replicas=2, log=("a", "b")), PROMPT)
     cluster.delete_records(0, 1)
     cluster.deliver(cluster.messages()[-1].number)
@@ -357,7 +357,7 @@ def test_deleted_records_are_gone_everywhere_before_the_answer_comes() -> None:
         (0, -1, Errors.NONE, 1),
     ],
 )
-def test_delete_records_is_answered(broker: int, offset: int, error: Errors, low_watermark: int) -> None:
+def test_delete_records_gets_a_response(broker: int, offset: int, error: Errors, low_watermark: int) -> None:
     """Broker 1 is down, so that the leader's own log start is the low watermark."""
     cluster = Cluster("2.1", Start(replicas=3, log=("a",)), PROMPT)
     cluster.crash(2)
@@ -372,7 +372,7 @@ def test_delete_records_is_answered(broker: int, offset: int, error: Errors, low
     assert (told.error, told.low_watermark) == (error, low_watermark)
 
 
-def test_a_consumer_reads_each_record_once_and_nothing_of_aborted_transactions_if_committed() -> None:
+def test_a_consumer_reads_each_record_once_and_no_aborted_ones_if_read_committed() -> None:
     cluster = Cluster("2.1", Start(replicas=1), Settings(min_insync_replicas=1, idempotent=True))
     committed = Isolation.READ_COMMITTED
     for payload, control in (("a", Control.ABORT), ("b", Control.COMMIT), ("c", Control.ABORT)):
@@ -440,7 +440,7 @@ def test_a_run_can_start_with_an_older_checkpoint() -> None:
     assert view_of(cluster, 0).high_watermark == 1
 
 
-def test_an_election_gives_the_isr_and_nobody_else_time_to_catch_up() -> None:
+def test_an_election_gives_only_isr_members_time_to_catch_up() -> None:
     cluster = Cluster("2.1", Start(isr=frozenset({0, 1})), PROMPT)
     cluster.advance(20_000)
     cluster.elect(Election.PREFERRED, 1)
@@ -453,7 +453,7 @@ def test_an_election_gives_the_isr_and_nobody_else_time_to_catch_up() -> None:
     assert cluster.fire(1, TimerKind.ISR_SHRINK_CHECK) is True
 
 
-def test_a_consumer_that_is_out_of_range_is_told() -> None:
+def test_a_consumer_out_of_range_gets_an_error() -> None:
     cluster = Cluster("2.1", Start(log=("a",)), PROMPT)
     assert read(cluster, 0) == ("a",)
     cluster.seek(5)
@@ -461,7 +461,7 @@ def test_a_consumer_that_is_out_of_range_is_told() -> None:
     assert cluster.observe().consumers[0].error is Errors.OFFSET_OUT_OF_RANGE
 
 
-def test_elections_that_cannot_be_are_refused_in_one_line() -> None:
+def test_impossible_elections_are_refused_in_one_line() -> None:
     cluster = Cluster("2.1", Start(isr=frozenset({0, 1})))
     for kind, candidate, why in (
         (Election.FAIL_OVER, 2, r"^fail-over: broker 2 is not in the ISR \[0, 1\]$"),
@@ -483,7 +483,7 @@ def test_elections_that_cannot_be_are_refused_in_one_line() -> None:
         cluster.elect(Election.FAIL_OVER, 1)
 
 
-def test_a_dead_follower_is_removed_in_a_new_epoch_and_comes_back_by_a_fetch() -> None:
+def test_a_dead_follower_is_removed_in_a_new_epoch_and_rejoins_by_a_fetch() -> None:
     cluster = Cluster("2.1", PAIR, PROMPT)
     cluster.crash(1)
     cluster.notice_dead(1)
@@ -497,7 +497,7 @@ def test_a_dead_follower_is_removed_in_a_new_epoch_and_comes_back_by_a_fetch() -
     assert cluster.observe().controller.isr == {0, 1}
 
 
-def test_switches_can_be_flipped_one_at_a_time() -> None:
+def test_switches_can_be_set_one_at_a_time() -> None:
     protocol = generation("2.1").with_switch("SHRINK_RULE", "LAST_CAUGHT_UP")
     cluster = Cluster(protocol, PAIR, PROMPT)
     cluster.advance(10_001)

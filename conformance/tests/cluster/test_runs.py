@@ -1,5 +1,5 @@
-"""Runs that are left to chance: one seed is one run, nothing is broken that should hold, and nobody who drives a
-cluster reaches into it."""
+"""Random runs: a seed determines the run, no invariant is violated, and drivers use only the public
+interface of a cluster."""
 
 from __future__ import annotations
 
@@ -66,15 +66,15 @@ def test_another_seed_is_another_run() -> None:
     assert len({hashlib.sha256(printed(seed).encode()).hexdigest() for seed in range(20)}) == 20
 
 
-def test_a_run_goes_on_where_it_stopped() -> None:
+def test_a_run_continues_where_it_stopped() -> None:
     whole, parts = Scheduler(Cluster(), 3), Scheduler(Cluster(), 3)
     for _ in range(10):
         parts.run(100)
     assert whole.run(1_000) == tuple(map(str, parts.acts))
 
 
-def test_a_run_is_as_it_was_when_it_was_written_down() -> None:
-    """Figures of one run; they change when the cluster's behaviour or the scheduler's choices do, and only then."""
+def test_a_run_has_the_recorded_figures() -> None:
+    """The figures change only if the cluster's behaviour or the scheduler's choices change."""
     cluster = Cluster("2.1")
     acts: list[Act] = []
     Scheduler(cluster, 1, ROUGH, acts.append).run(5_000)
@@ -92,7 +92,7 @@ def test_a_run_is_as_it_was_when_it_was_written_down() -> None:
 
 
 def what_is_wrong(view: ClusterView) -> list[str]:
-    """What holds in every generation from 0.11 on without unclean or preferred elections, and without lost disks."""
+    """The violated invariants, of those that hold since 0.11 without unclean or preferred elections and lost disks."""
     wrong = []
     leader = view.brokers[view.controller.leader]
     if leader.leadership is not None and leader.leader_epoch == view.controller.leader_epoch:
@@ -123,7 +123,7 @@ def test_nothing_is_lost_and_committed_logs_agree(protocol: str, whole_exchanges
             assert what_is_wrong(cluster.observe()) == [], f"seed {seed}"
 
 
-def test_chance_finds_the_classic_in_0_10() -> None:
+def test_a_random_run_finds_the_kip_101_loss_in_0_10() -> None:
     """Truncation to the high watermark, from an ISR of two, with a crash every second."""
     chances = replace(ROUGH, crash_interval=1_000, down_time=200, produce_interval=60)
     lost = []
@@ -138,7 +138,7 @@ def test_chance_finds_the_classic_in_0_10() -> None:
     assert lost == [3, 34]
 
 
-def test_looking_changes_nothing() -> None:
+def test_observing_changes_nothing() -> None:
     cluster = Cluster()
     Scheduler(cluster, 5, ROUGH).run(2_000)
     before = pickle.dumps(cluster)
@@ -150,7 +150,7 @@ def test_looking_changes_nothing() -> None:
     assert hash(view) == hash(cluster.observe())  # all of it is frozen, or it could not be hashed
 
 
-def test_what_is_seen_stays_as_it_was() -> None:
+def test_a_view_never_changes() -> None:
     cluster = Cluster()
     scheduler = Scheduler(cluster, 5, ROUGH)
     scheduler.run(500)
@@ -161,7 +161,7 @@ def test_what_is_seen_stays_as_it_was() -> None:
 
 
 def reaches_inside(source: str) -> list[str]:
-    """What a driver does that the outside world cannot: writes attributes, uses private ones, or parts of brokers."""
+    """The forbidden operations in a driver's code: writes to attributes, and uses of private ones or of brokers."""
     found = []
     for node in ast.walk(ast.parse(source)):
         targets: list[ast.expr] = []
@@ -199,7 +199,7 @@ def _is_own(node: ast.Attribute) -> bool:
 
 
 @pytest.mark.parametrize("name", DRIVERS)
-def test_a_driver_touches_nothing_but_the_interface(name: str) -> None:
+def test_a_driver_uses_only_the_public_interface(name: str) -> None:
     assert reaches_inside((CONFORMANCE / name).read_text(encoding="utf-8")) == []
 
 
@@ -219,11 +219,11 @@ def test_a_driver_touches_nothing_but_the_interface(name: str) -> None:
         ("self.cluster = cluster\nself._x = cluster.observe().now", []),
     ],
 )
-def test_a_driver_that_reaches_inside_is_noticed(source: str, found: list[str]) -> None:
+def test_a_driver_that_uses_private_state_is_detected(source: str, found: list[str]) -> None:
     assert reaches_inside(source) == found
 
 
-def test_the_cluster_shows_methods_and_views_only() -> None:
+def test_the_cluster_exposes_only_methods_and_views() -> None:
     cluster = Cluster()
     shown = {each: getattr(cluster, each) for each in dir(cluster) if not each.startswith("_")}
     assert {name: value for name, value in shown.items() if not callable(value)} == {"now": 0, "brokers": (0, 1, 2)}

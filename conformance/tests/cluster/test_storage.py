@@ -1,4 +1,4 @@
-"""What a crash, a power loss and a disk loss leave behind, in memory and in files; files that are full or damaged."""
+"""The disk after a crash, a power loss and a disk loss, in memory and in files; full disks and damaged files."""
 
 from __future__ import annotations
 
@@ -41,7 +41,9 @@ def three_of_which_two_are_flushed(cluster: Cluster) -> None:
     [(Cluster.crash, ("a", "b", "c")), (Cluster.lose_power, ("a", "b")), (Cluster.lose_disk, ())],
     ids=["crash", "power loss", "disk loss"],
 )
-def test_what_is_left(cluster: Cluster, end: Callable[[Cluster, int], None], left: tuple[str, ...]) -> None:
+def test_the_remaining_records_after_each_fault(
+    cluster: Cluster, end: Callable[[Cluster, int], None], left: tuple[str, ...]
+) -> None:
     three_of_which_two_are_flushed(cluster)
     end(cluster, 0)
     assert payloads(cluster, 0) == left
@@ -52,7 +54,7 @@ def test_what_is_left(cluster: Cluster, end: Callable[[Cluster, int], None], lef
     assert (view.recovery_point, view.is_up) == (2 if left else 0, True)
 
 
-def test_the_high_watermark_comes_back_as_checkpointed(cluster: Cluster) -> None:
+def test_the_high_watermark_is_restored_from_its_checkpoint(cluster: Cluster) -> None:
     append(cluster, "a", leader=0)
     for _ in range(2):
         fetch(cluster, 1, 0)
@@ -67,7 +69,7 @@ def test_the_high_watermark_comes_back_as_checkpointed(cluster: Cluster) -> None
     assert view_of(cluster, 1).high_watermark == 0  # it never checkpointed
 
 
-def test_truncation_survives(cluster: Cluster) -> None:
+def test_truncation_survives_a_restart(cluster: Cluster) -> None:
     for payload in "abcde":
         append(cluster, payload, leader=0)
     cluster.elect(Election.PREFERRED, 1)
@@ -80,7 +82,7 @@ def test_truncation_survives(cluster: Cluster) -> None:
     assert view_of(cluster, 0).epoch_entries == (EpochEntry(1, 0),)
 
 
-def test_the_log_start_comes_back_as_checkpointed(cluster: Cluster) -> None:
+def test_the_log_start_is_restored_from_its_checkpoint(cluster: Cluster) -> None:
     append(cluster, "a", leader=0)
     cluster.advance(10_001)
     cluster.fire(0, TimerKind.ISR_SHRINK_CHECK)
@@ -95,7 +97,7 @@ def test_the_log_start_comes_back_as_checkpointed(cluster: Cluster) -> None:
     assert (payloads(cluster, 0), view_of(cluster, 0).log_start_offset) == (("b",), 1)
 
 
-def test_transactions_and_sequences_are_read_from_the_log_again(tmp_path: Path) -> None:
+def test_transactions_and_sequences_are_restored_from_the_log(tmp_path: Path) -> None:
     settings = Settings(min_insync_replicas=1, idempotent=True)
     cluster = Cluster("2.1", Start(replicas=1), settings, directory=tmp_path / "disks")
     cluster.begin_transaction()
@@ -113,8 +115,8 @@ def test_transactions_and_sequences_are_read_from_the_log_again(tmp_path: Path) 
 
 
 @pytest.mark.parametrize("protocol", ["0.10", "0.11", "2.0", "2.1"])
-def test_files_and_memory_are_the_same_cluster(protocol: str, tmp_path: Path) -> None:
-    """The same seed, faults included; also what is seen of brokers that are down, which is read from the files."""
+def test_storage_in_files_and_in_memory_gives_the_same_cluster(protocol: str, tmp_path: Path) -> None:
+    """For the same seed, with faults; views of brokers that are down are read from the files."""
     chances = Chances(
         crash_interval=4_000,
         power_loss_interval=9_000,
@@ -131,7 +133,7 @@ def test_files_and_memory_are_the_same_cluster(protocol: str, tmp_path: Path) ->
     assert [line for line in runs[0][0] if "lose power" in line]
 
 
-def test_the_files_have_kafkas_names_and_forms(tmp_path: Path) -> None:
+def test_the_files_have_kafkas_names_and_formats(tmp_path: Path) -> None:
     cluster = Cluster("2.1", PAIR, SETTINGS, directory=tmp_path)
     three_of_which_two_are_flushed(cluster)
     disk = tmp_path / "broker-0"
@@ -154,7 +156,7 @@ def files_of_a_crashed_broker(tmp_path: Path) -> tuple[Cluster, Path]:
     return cluster, tmp_path / "broker-0"
 
 
-def test_a_last_line_that_was_cut_short_is_left_out_and_overwritten(tmp_path: Path) -> None:
+def test_a_cut_last_line_is_ignored_and_overwritten(tmp_path: Path) -> None:
     cluster, disk = files_of_a_crashed_broker(tmp_path)
     last = disk / "00000000000000000002.log"
     last.write_bytes(last.read_bytes()[:-3])
@@ -174,7 +176,7 @@ def test_a_last_line_that_was_cut_short_is_left_out_and_overwritten(tmp_path: Pa
         ("replication-offset-checkpoint", "0\n1", "7\n1", "it is damaged or has another version; restore it"),
     ],
 )
-def test_a_damaged_file_is_told_in_one_line(tmp_path: Path, name: str, old: str, new: str, said: str) -> None:
+def test_a_damaged_file_is_reported_in_one_line(tmp_path: Path, name: str, old: str, new: str, said: str) -> None:
     cluster, disk = files_of_a_crashed_broker(tmp_path)
     (disk / name).write_text((disk / name).read_text().replace(f'"{old}"' if len(old) == 1 else old, new, 1))
     with pytest.raises(StorageError) as error:
@@ -186,7 +188,7 @@ def test_a_damaged_file_is_told_in_one_line(tmp_path: Path, name: str, old: str,
     assert payloads(cluster, 0) == ()
 
 
-def test_a_missing_segment_is_told_in_one_line(tmp_path: Path) -> None:
+def test_a_missing_segment_is_reported_in_one_line(tmp_path: Path) -> None:
     cluster, disk = files_of_a_crashed_broker(tmp_path)
     (disk / "00000000000000000002.log").rename(disk / "00000000000000000003.log")
     with pytest.raises(StorageError, match=r"00000000000000000003\.log: it begins at 3, not at 2; restore the files$"):
@@ -198,7 +200,7 @@ def test_a_missing_segment_is_told_in_one_line(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not FULL.exists(), reason="this system has no /dev/full")
-def test_a_full_disk_halts_the_broker_and_is_told_in_one_line(tmp_path: Path) -> None:
+def test_a_full_disk_halts_the_broker_and_is_reported_in_one_line(tmp_path: Path) -> None:
     cluster = Cluster("2.1", PAIR, SETTINGS, directory=tmp_path)
     (tmp_path / "broker-0" / "00000000000000000000.log").unlink()
     (tmp_path / "broker-0" / "00000000000000000000.log").symlink_to(FULL)

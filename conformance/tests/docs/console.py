@@ -37,7 +37,7 @@ PROGRESS = re.compile(r"compiling |\S+(, protocol \S+)?: \d+ s, ")
 
 
 class Console:
-    """An empty folder with the links that make it look like a checkout, in which commands are run."""
+    """A folder in which commands run, with links that make it look like a checkout."""
 
     def __init__(self, folder: Path, capsys) -> None:
         self.capsys = capsys
@@ -46,7 +46,7 @@ class Console:
             (folder / name).symlink_to(PROJECT / name)
 
     def run(self, command: str) -> str:
-        """What a command prints: its output, then its errors."""
+        """Run a command; return its output, then its errors."""
         if command == "echo $?":
             return f"{self.code}\n"
         words = shlex.split(command, comments=True)
@@ -66,13 +66,13 @@ class Console:
 
 
 def normalised(text: str) -> list[str]:
-    """Lines of output without what differs from run to run."""
+    """Lines of output without the parts that differ from run to run."""
     for pattern, instead in VARYING:
         text = pattern.sub(instead, text)
     return [line.rstrip() for line in text.splitlines()]
 
 
 def agrees(shown: str, told: str) -> bool:
-    """Whether the output is what a document shows, where a line `...` stands for any lines."""
+    """Whether an output matches the document, in which a line `...` matches any lines."""
     pattern = "".join("(?:.*\n)*?" if line.strip() == ELISION else re.escape(line) + "\n" for line in normalised(shown))
     return re.fullmatch(pattern, "".join(f"{line}\n" for line in normalised(told))) is not None

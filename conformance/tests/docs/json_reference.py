@@ -51,12 +51,12 @@ def reference() -> str:
 
 
 def name_of(schema: dict[str, Any]) -> str:
-    """The definition that a schema refers to; a run without additions is a run."""
+    """The name of the definition that a schema refers to."""
     return schema["$ref"].removeprefix("#/$defs/").replace("plain_run", "run")
 
 
 def rows_of(schema: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, str, str]]:
-    """The rows of an object: its keys, and those of objects that are written within it."""
+    """The table rows of an object: its keys, and the keys of nested objects."""
     required = set(schema.get("required", ()))
     for key, value in schema.get("properties", {}).items():
         says = value.get("description") or SCHEMA["$defs"][name_of(value)]["description"]
@@ -68,12 +68,12 @@ def rows_of(schema: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, str
 
 
 def searched() -> set[str]:
-    """The keys of a run that depend on its engine, which its description tells."""
+    """The keys of a run that depend on its engine, according to the description."""
     return {key for form in SCHEMA["$defs"]["run"]["oneOf"] for key in form["required"]}
 
 
 def within(schema: dict[str, Any]) -> dict[str, Any] | None:
-    """The object that is written within a schema, if there is one."""
+    """The object that is nested in a schema, if there is one."""
     for one in (schema, schema.get("items", {}), *schema.get("anyOf", ())):
         if "properties" in one:
             return one

@@ -91,11 +91,11 @@ def prose(path: Path) -> str:
 
 
 def links(path: Path) -> list[str]:
-    """What a document links to, pictures included."""
+    """The targets of a document's links, pictures included."""
     return re.findall(r"\]\(([^)\s]+)\)", prose(path))
 
 
 def anchors(path: Path) -> set[str]:
-    """The names by which GitHub lets a link point at the headings of a document."""
+    """GitHub's link anchors of the headings of a document."""
     headings = re.findall(r"^#+ (.*)$", prose(path), flags=re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", one.lower()).replace(" ", "-") for one in headings}

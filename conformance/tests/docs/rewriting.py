@@ -11,7 +11,7 @@ from conformance.tests.docs.markdown import ELISION, Exchange
 
 
 def brought_up_to_date(shown: Sequence[str], told: Sequence[str]) -> list[str]:
-    """What to show of an output: for each line that was shown, in order, the line that resembles it most."""
+    """The lines of an output to show: for each line in the document, in order, the most similar one."""
     if not any(line.strip() == ELISION for line in shown):
         return list(told)
     result: list[str] = []
@@ -32,12 +32,12 @@ def _with_elision(lines: list[str]) -> list[str]:
 
 
 def _kept(shown: str, told: str) -> str:
-    """The line that was shown, where only times and the like differ."""
+    """The line in the document, if only times and the like differ."""
     return shown if normalised(shown) == normalised(told) else told
 
 
 def write(path: Path, found: Sequence[tuple[Exchange, str]]) -> None:
-    """Write a document anew with what its commands print."""
+    """Write the output of a document's commands into the document."""
     lines = path.read_text(encoding="utf-8").splitlines()
     for exchange, told in reversed(found):
         start = exchange.output - 1

@@ -1,8 +1,8 @@
-"""The commands in the documents print what the documents show.
+"""The commands in the documents print the output that the documents show.
 
-A block ```console is run, in order with the others of its document and in the same folder. The words after it say more:
-`exhaustive`: the commands take longer, and are run with the exhaustive tests; `example`: they need what a test has not
-(a running Kafka, a terminal, hours), and are not run. A block with `file=NAME` is a file that the reader writes first.
+The ```console blocks of a document run in order, in one folder. A word after ```console changes that: `exhaustive`
+blocks are slow, and run with the exhaustive tests; `example` blocks need what tests lack (a running Kafka, a terminal,
+hours), and do not run. A block with `file=NAME` is a file that the reader writes first.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def has(path: Path, kind: str) -> bool:
 
 
 def run(path: Path, console: Console, *, exhaustive: bool) -> Iterator[tuple[Exchange, str]]:
-    """Run the commands of a document; gives each with what it prints."""
+    """Run the commands of a document; return each with its output."""
     for block in blocks(path):
         if block.file:
             Path(block.file).write_text(block.text, encoding="utf-8")
@@ -46,7 +46,7 @@ def run(path: Path, console: Console, *, exhaustive: bool) -> Iterator[tuple[Exc
 
 
 def compare(path: Path, console: Console, *, exhaustive: bool, rewrite: bool = False) -> int:
-    """Compare what the commands of a document print with what it shows; gives how many there are."""
+    """Compare the outputs of a document's commands with the document; return the number of commands."""
     found = []
     for exchange, told in run(path, console, exhaustive=exhaustive):
         shown = "".join(f"{line}\n" for line in exchange.shown)
@@ -75,14 +75,14 @@ def console(tmp_path, monkeypatch, capsys):
 
 
 @pytest.mark.parametrize("path", [one for one in PAGES if consoles(one)], ids=name_of)
-def test_commands_print_what_the_document_shows(path, console, rewrite):
+def test_commands_print_the_output_in_the_document(path, console, rewrite):
     expected = [block for block in consoles(path) if not KINDS & set(block.info)]
     assert compare(path, console, exhaustive=False, rewrite=rewrite) == sum(len(exchanges(block)) for block in expected)
 
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("path", [one for one in PAGES if has(one, "exhaustive")], ids=name_of)
-def test_long_commands_print_what_the_document_shows(path, console, rewrite):
+def test_long_commands_print_the_output_in_the_document(path, console, rewrite):
     expected = [block for block in consoles(path) if "example" not in block.info]
     assert compare(path, console, exhaustive=True, rewrite=rewrite) == sum(len(exchanges(block)) for block in expected)
 
@@ -119,7 +119,7 @@ def test_output_is_compared_line_by_line(shown, told, same):
     assert agrees(shown, told) == same
 
 
-def test_a_wrong_document_is_noticed(tmp_path, console):
+def test_wrong_output_in_a_document_is_detected(tmp_path, console):
     path = tmp_path / "wrong.md"
     path.write_text("```text file=lines.txt\none\n```\n\n```console\n$ cat lines.txt\none\n$ echo $?\n1\n```\n")
     with pytest.raises(pytest.fail.Exception, match=r"wrong\.md:8: \$ echo \$\?"):
@@ -140,6 +140,6 @@ def test_a_wrong_document_is_noticed(tmp_path, console):
         ("... one", "one two", "... one ..."),
     ],
 )
-def test_a_line_is_replaced_by_the_one_that_resembles_it(shown, told, result):
+def test_a_line_is_replaced_by_the_most_similar_one(shown, told, result):
     assert brought_up_to_date(shown.split(), told.split()) == result.split()
     assert agrees("".join(f"{one}\n" for one in result.split()), "".join(f"{one}\n" for one in told.split()))

@@ -1,4 +1,4 @@
-"""Links of the documents lead somewhere, and the README leads to every document."""
+"""The links of the documents have targets, and the README links every document."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ def test_the_readme_is_short():
     assert len(README.read_text(encoding="utf-8").splitlines()) <= MOST_LINES
 
 
-def test_the_readme_leads_to_every_document():
+def test_the_readme_links_every_document():
     assert {f"docs/{path.name}" for path in DOCUMENTS if path != README} - set(links(README)) == set()
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.relative_to(PROJECT).as_posix())
-def test_links_lead_somewhere(path):
+def test_links_have_targets(path):
     for link in links(path):
         if link.startswith("https://"):
             continue

@@ -1,4 +1,4 @@
-"""Tables of the documents name what the code has: actions, properties, switches, golden traces, verdicts, rooms."""
+"""The tables of the documents list exactly the actions, properties, switches, golden traces, verdicts and rooms."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ KAFKA = registry.load("kafka")[0]
 
 
 def first_column(document: str, heading: str) -> list[str]:
-    """What stands as code in the first column of the table below a heading, without the head of the table."""
+    """The code spans in the first column of the table below a heading, without the table's head."""
     text = (PROJECT / document).read_text(encoding="utf-8")
     section = re.split(r"^## ", text.partition(f"\n## {heading}\n")[2], maxsplit=1, flags=re.MULTILINE)[0]
     cells = re.findall(r"^\| (.*?) \|", section, flags=re.MULTILINE)[1:]
@@ -27,7 +27,7 @@ def test_every_action_is_in_the_table():
     assert sorted(first_column("docs/kafka_model.md", "Actions")) == sorted(action.name for action in KAFKA.actions)
 
 
-def test_every_promise_is_in_the_table():
+def test_every_property_is_in_the_table():
     promises = [one.name for one in KAFKA.properties if one.kind.value in ("always", "always_step")]
     assert first_column("docs/kafka_model.md", "Promises") == promises
 
@@ -58,7 +58,7 @@ def test_every_room_is_on_the_tour(folder):
     assert rooms == set(re.findall(rf"\[`(\w+)/`\]\(\.\./{folder}/\w+\)", text))
 
 
-def test_the_matrix_is_the_record():
+def test_the_matrix_in_the_document_is_the_record():
     record = tomllib.loads((PROJECT / "models" / "verdicts.toml").read_text(encoding="utf-8"))["run"]
     violated, permitted = (
         {(run["protocol"], name): depth for run in record for name, depth in run[kind].items()}

@@ -1,4 +1,4 @@
-"""What `check --json` prints is what docs/json.schema.json describes, for every form of the command."""
+"""docs/json.schema.json describes the output of `check --json` for every form of the command."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def forms_of(content: object) -> list[str]:
 
 @pytest.fixture
 def check_json(tmp_path, monkeypatch, capsys, no_proofs_of_the_matrix):
-    """Run `check --json` in a folder with some files; gives the object."""
+    """Run `check --json` in a folder with some files; return the object."""
     monkeypatch.chdir(tmp_path)
     for name, text in {
         "counter.py": COUNTER,
@@ -80,28 +80,28 @@ def check_json(tmp_path, monkeypatch, capsys, no_proofs_of_the_matrix):
 
 @pytest.fixture
 def no_proofs_of_the_matrix(request):
-    """Proofs of the matrix take longer than all else here, and add nothing to the form of its object."""
+    """Run the matrix without proofs, which take long and do not change the keys of its object."""
     if request.node.callspec.params.get("form") == "matrix":
         request.getfixturevalue("no_proofs")
 
 
-def test_the_schema_is_a_schema():
+def test_the_schema_is_valid():
     Draft202012Validator.check_schema(SCHEMA)
 
 
 @pytest.mark.parametrize(("form", "words"), FORMS, ids=lambda word: word.replace(str(DURABLE), DURABLE.name))
-def test_the_object_is_what_the_schema_says(check_json, form, words):
+def test_the_object_matches_the_schema(check_json, form, words):
     content = check_json(words)
     error = best_match(validator(form).iter_errors(content))
     assert error is None, f"{list(error.absolute_path)}: {error.message}"
     assert forms_of(content) == [form]
 
 
-def test_every_form_is_asked_for():
+def test_every_form_of_the_command_is_tested():
     assert {one["$ref"].removeprefix("#/$defs/") for one in SCHEMA["oneOf"]} == {form for form, _ in FORMS}
 
 
-def test_the_page_is_made_from_the_schema():
+def test_the_page_is_generated_from_the_schema():
     assert (PROJECT / "docs" / "json.md").read_text(encoding="utf-8") == reference()
 
 
@@ -118,7 +118,7 @@ def test_the_page_is_made_from_the_schema():
         lambda run: run.update(nodes=1),
     ],
 )
-def test_an_object_that_is_not_described_is_noticed(check_json, form, spoil):
+def test_an_undescribed_object_is_detected(check_json, form, spoil):
     content = check_json(form)
     assert forms_of(content) == ["model"]
     spoiled = deepcopy(content)

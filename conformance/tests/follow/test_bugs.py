@@ -1,4 +1,4 @@
-"""The test of following: every seeded bug of the cluster is rejected, but for those that cannot be seen from here."""
+"""Following rejects every seeded bug of the cluster, except the bugs that observations cannot show."""
 
 from __future__ import annotations
 
@@ -16,48 +16,48 @@ from isrcheck.conformance.follow.runs.follow import follow_log
 from isrcheck.conformance.follow.runs.outcome import Outcome, Verdict
 
 CAUGHT = {
-    Bug.HW_OFF_BY_ONE: ("2.1", 0, 9, "producer_appends at 0: it leads to pending[1] = 0, and null was seen"),
-    Bug.ACK_BEFORE_ISR: ("2.1", 0, 9, "producer_appends at 0: it leads to pending[1] = 0, and null was seen"),
+    Bug.HW_OFF_BY_ONE: ("2.1", 0, 9, "producer_appends at 0: it leads to pending[1] = 0, but null was observed"),
+    Bug.ACK_BEFORE_ISR: ("2.1", 0, 9, "producer_appends at 0: it leads to pending[1] = 0, but null was observed"),
     Bug.TRUNCATION_TO_WRONG_EPOCH_END: (
         *("2.1", 8, 357),
-        "follower_reconciles 0 with 1: it leads to log_record[0][1] = null, and 2 was seen",
+        "follower_reconciles 0 with 1: it leads to log_record[0][1] = null, but 2 was observed",
     ),
     # Before 0.11 a follower truncates to its high watermark, and fetches from there; later it rarely has to go back.
     Bug.REMOTE_OFFSET_IS_MAXIMUM: (
         *("0.10", 5, 37),
-        "leader_handles_fetch 0 from 2: it leads to remote_log_end_offset[0][2] = 1, and 4 was seen",
+        "leader_handles_fetch 0 from 2: it leads to remote_log_end_offset[0][2] = 1, but 4 was observed",
     ),
     Bug.EXPANSION_WITHOUT_EPOCH_START: (
         *("2.1", 5, 301),
-        "leader_handles_fetch 0 from 2: it leads to controller_isr[2] = false, and true was seen",
+        "leader_handles_fetch 0 from 2: it leads to controller_isr[2] = false, but true was observed",
     ),
     Bug.EXPANSION_WITHOUT_HIGH_WATERMARK: (
         *("2.1", 5, 24),
-        "leader_handles_fetch 1 from 0: it leads to controller_isr[0] = false, and true was seen",
+        "leader_handles_fetch 1 from 0: it leads to controller_isr[0] = false, but true was observed",
     ),
     Bug.RESPONSE_HW_AFTER_FETCH: (
         *("2.1", 2, 18),
-        "leader_handles_fetch 0 from 1: it leads to response_high_watermark[1][0] = 0, and 1 was seen",
+        "leader_handles_fetch 0 from 1: it leads to response_high_watermark[1][0] = 0, but 1 was observed",
     ),
     Bug.EPOCH_CACHE_NOT_TRUNCATED: (
         *("2.1", 9, 89),
-        "follower_reconciles 0 with 1: it leads to epoch_cache[0][2] = null, and 4 was seen",
+        "follower_reconciles 0 with 1: it leads to epoch_cache[0][2] = null, but 4 was observed",
     ),
     Bug.STALE_FETCHES_COUNTED: (
         *("2.1", 1, 51),
-        'broker_becomes_leader 2 in epoch 3: it leads to fetch[0][2] = "NONE", and "PARKED" was seen',
+        'broker_becomes_leader 2 in epoch 3: it leads to fetch[0][2] = "NONE", but "PARKED" was observed',
     ),
     Bug.HW_NOT_RECOMPUTED_AFTER_SHRINK: (
         *("2.1", 5, 19),
-        "leader_shrinks_isr 1 by {0}: it leads to pending[1] = null, and 1 was seen",
+        "leader_shrinks_isr 1 by {0}: it leads to pending[1] = null, but 1 was observed",
     ),
     Bug.MIN_ISR_NOT_CHECKED: (
         *("2.1", 3, 202),
-        "leader_shrinks_isr 0 by {2}: it leads to acknowledged[10] = false, and true was seen",
+        "leader_shrinks_isr 0 by {2}: it leads to acknowledged[10] = false, but true was observed",
     ),
     Bug.FETCHER_NOT_CLEARED: (
         *("2.1", 0, 35),
-        'broker_becomes_follower 2 in epoch 1: it leads to fetch[2][0] = "NONE", and "ANSWERED" was seen',
+        'broker_becomes_follower 2 in epoch 1: it leads to fetch[2][0] = "NONE", but "ANSWERED" was observed',
     ),
     Bug.CHECKPOINT_AHEAD: (
         *("2.1", 8, 57),
@@ -66,15 +66,15 @@ CAUGHT = {
     ),
     Bug.LEADER_TRUNCATES_ON_ELECTION: (
         *("2.1", 0, 16),
-        "broker_restarts 0 checkpoint 1: it leads to log_record[0][1] = 1, and null was seen",
+        "broker_restarts 0 checkpoint 1: it leads to log_record[0][1] = 1, but null was observed",
     ),
     Bug.REMOTE_OFFSETS_NOT_RESET: (
         *("2.1", 5, 38),
-        "broker_becomes_leader 0 in epoch 2: it leads to remote_log_end_offset[0][1] = null, and 1 was seen",
+        "broker_becomes_leader 0 in epoch 2: it leads to remote_log_end_offset[0][1] = null, but 1 was observed",
     ),
     Bug.PARKED_FETCH_UPDATES: (
         *("2.1", 0, 10),
-        "leader_answers_parked_fetch 0 to 1: it leads to remote_log_end_offset[0][1] = 1, and 2 was seen",
+        "leader_answers_parked_fetch 0 to 1: it leads to remote_log_end_offset[0][1] = 1, but 2 was observed",
     ),
     Bug.ISR_WRITE_UNCONDITIONAL: (
         *("2.1", 11, 42),
@@ -120,7 +120,7 @@ def followed(tmp_path: Path, text: str) -> list[Outcome]:
     return list(follow_log(path))
 
 
-def test_every_bug_is_caught_or_has_a_reason() -> None:
+def test_every_bug_is_rejected_or_has_a_reason() -> None:
     assert sorted([*CAUGHT, *NEVER_MADE, *ALLOWED], key=lambda bug: bug.name) == sorted(Bug, key=lambda bug: bug.name)
     assert (len(CAUGHT), len(NEVER_MADE), len(ALLOWED)) == (18, 3, 1)
 
@@ -139,12 +139,12 @@ def test_a_run_with_a_bug_is_rejected(tmp_path: Path, bug: Bug) -> None:
 
 @pytest.mark.parametrize("protocol", ["0.10", "2.1"])
 @pytest.mark.parametrize("bug", NEVER_MADE, ids=lambda bug: bug.name)
-def test_a_bug_without_an_occasion_leaves_the_log_as_it_is(bug: Bug, protocol: str) -> None:
+def test_a_bug_without_an_opportunity_does_not_change_the_log(bug: Bug, protocol: str) -> None:
     assert recorded(protocol, 1, 500, bug) == recorded(protocol, 1, 500, None)
 
 
-def test_the_model_itself_appends_a_retry_again(tmp_path: Path) -> None:
-    """A cluster with DUPLICATE_APPENDED does what every cluster does whose producers are not idempotent."""
+def test_the_model_also_appends_a_retry_again(tmp_path: Path) -> None:
+    """A cluster with DUPLICATE_APPENDED behaves like one whose producers are not idempotent."""
     header = Header("by hand", "2.1", {"retries": 1, "start_isr": 7}, state={"log_record[0]": [None, None]})
     appended = Event("by hand", 1, 0, "producer_appends", {"leader": 0}, {"log_record[0]": [0, None]})
     again = Event("by hand", 2, 0, "producer_retries", {"record": 0, "leader": 0}, {"log_record[0]": [0, 0]})

@@ -1,4 +1,4 @@
-"""`conform run` and `conform follow` as a person types them: event logs, observations; bad input; exit codes."""
+"""`conform run` and `conform follow`: event logs, observations, bad input, exit codes."""
 
 from __future__ import annotations
 
@@ -46,14 +46,14 @@ def put_lines(path: Path, lines: list[dict]) -> Path:
 
 
 def spoilt(log: Path) -> Path:
-    """A copy of the log in which an event saw what is not so."""
+    """A copy of the log with a wrong observation in one event."""
     lines = lines_of(log)
     lines[8]["state"] = {"next_record": 11}
     return put_lines(Path("spoilt.ndjson"), lines)
 
 
 def with_a_gap(log: Path) -> Path:
-    """A copy of the log of which all but the last of 40 events are gone: no machine is fast enough for that."""
+    """A copy of the log without all but the last of 40 events: too many possibilities for any machine."""
     lines = lines_of(log)
     return put_lines(Path("gap.ndjson"), [lines[0], lines[-1]])
 
@@ -79,7 +79,7 @@ def test_the_same_run_again_is_a_new_file_with_the_same_lines(conform):
     assert first.read_bytes() == second.read_bytes()
 
 
-def test_a_log_that_is_there_is_not_overwritten(conform, log):
+def test_an_existing_log_is_not_overwritten(conform, log):
     before = log.read_bytes()
     assert conform(f"run --steps 5 --log {log}") == (
         *(2, ""),
@@ -88,7 +88,7 @@ def test_a_log_that_is_there_is_not_overwritten(conform, log):
     assert log.read_bytes() == before
 
 
-def test_the_brokers_own_logs_are_kept_when_asked(conform):
+def test_the_brokers_own_logs_are_kept_on_request(conform):
     assert conform("run --steps 30 --logs kept")[0] == 0
     kept = sorted(path.relative_to("kept").as_posix() for path in Path("kept").rglob("*.log"))
     assert kept == [f"run-0.1/broker-{broker}/00000000000000000000.log" for broker in range(3)]
@@ -102,12 +102,14 @@ def test_a_seeded_bug_is_rejected_with_the_line_and_the_guard(conform):
     assert (code, err) == (20, "")
     assert out.startswith("recorded: runs/2.1-seed-0-hw_off_by_one-1.ndjson\n")
     assert re.search(
-        r"^runs/.*\.ndjson:\d+: run 0\.\d+ is rejected: no step of the model leads to what was seen$", out, re.MULTILINE
+        r"^runs/.*\.ndjson:\d+: run 0\.\d+ is rejected: no step of the model leads to the observed state$",
+        out,
+        re.MULTILINE,
     )
     assert re.search(r"^  after \d+ events?, with 1 possible state$", out, re.MULTILINE)
 
 
-def test_a_log_with_holes_is_followed_too(conform):
+def test_a_log_with_missing_events_is_followed_too(conform):
     code, out, _ = conform("run --steps 30 --missing 0.05 --unseen 0.1 --seed 4")
     assert code == 0
     assert "missing between them" in out
@@ -126,7 +128,7 @@ def test_a_rejection_names_line_event_and_reason(conform, log):
     code, out, err = conform(f"follow {spoilt(log)}")
     assert (code, err) == (20, "")
     first, event, after, *candidates = out.splitlines()
-    assert first == "spoilt.ndjson:9: run 0.1 is rejected: no step of the model leads to what was seen"
+    assert first == "spoilt.ndjson:9: run 0.1 is rejected: no step of the model leads to the observed state"
     assert event.startswith("  event 8 at broker ")
     assert after == "  after 7 events, with 1 possible state"
     assert all(
@@ -135,7 +137,7 @@ def test_a_rejection_names_line_event_and_reason(conform, log):
     assert candidates
 
 
-def test_what_happened_at_a_broker_is_not_taken_for_what_happened_elsewhere(conform, log):
+def test_events_are_attributed_to_their_broker(conform, log):
     lines = lines_of(log)
     event = next(line for line in lines[1:] if line["broker"] is not None)
     kept = [*lines[: lines.index(event)], event | {"action": None, "arguments": {}}]
@@ -151,8 +153,7 @@ def test_too_many_states_are_undecided(conform, log):
     assert (code, err) == (3, "")
     first, event, after = out.splitlines()
     assert first == (
-        "gap.ndjson:2: run 0.1 is undecided: more than 3 states are possible;"
-        " raise the limit, or leave less out of the log"
+        "gap.ndjson:2: run 0.1 is undecided: more than 3 states are possible; raise --most-states, or log more"
     )
     assert event.startswith("  event 40")
     assert after == "  after 0 events, with 1 possible state"
@@ -166,7 +167,7 @@ def test_a_gap_that_takes_too_long_is_undecided(conform, log):
     )
 
 
-def test_when_the_time_is_over_the_rest_is_still_read(conform, log):
+def test_after_a_timeout_the_rest_is_still_read(conform, log):
     path = with_a_gap(log)
     path.write_text(path.read_text(encoding="utf-8") + '{"run": "0.1", "number": 41}\n', encoding="utf-8")
     assert conform(f"follow {path} --seconds 0.1 --most-states 1000000") == (
@@ -175,19 +176,19 @@ def test_when_the_time_is_over_the_rest_is_still_read(conform, log):
     )
 
 
-def test_the_start_of_too_many_is_undecided(conform, log):
+def test_too_many_initial_states_are_undecided(conform, log):
     lines = lines_of(log)
     lines[0]["configuration"].pop("start_isr")
     lines[0]["state"] = {}
     code, out, _ = conform(f"follow {put_lines(Path('starts.ndjson'), lines)} --most-states 1")
     assert code == 3
     assert out == (
-        "starts.ndjson:1: run 0.1 is undecided: more than 1 starts are possible; raise the limit\n"
+        "starts.ndjson:1: run 0.1 is undecided: more than 1 initial states are possible; raise --most-states\n"
         "  after 0 events, with 0 possible states\n"
     )
 
 
-def test_of_several_files_the_gravest_code_counts(conform, log):
+def test_the_exit_code_of_several_files_is_the_gravest(conform, log):
     bad, gap, empty = spoilt(log), with_a_gap(log), Path("empty.ndjson")
     empty.write_text("", encoding="utf-8")
     little = "--most-states 3"
@@ -221,7 +222,7 @@ def test_observations_and_events_together(conform, log):
     )
 
 
-def test_the_loss_on_0_10_2_is_written_as_a_trace_that_is_replayed(conform):
+def test_the_loss_on_0_10_2_is_written_as_a_replayable_trace(conform):
     code, out, err = conform(f"follow {LOSS} --protocol 0.10 --out kept")
     assert (code, err) == (12, "")
     written = re.fullmatch(r"written: (kept/\S+); replay it: conform replay \1", out.splitlines()[-1])
@@ -278,7 +279,7 @@ def test_too_little_time_is_undecided(conform):
         ("run --log log.ndjson/x", "log.ndjson/x: File exists; write the log elsewhere, with --log FILE"),
     ],
 )
-def test_bad_words_are_one_clear_line(conform, log, words, why):
+def test_bad_arguments_are_one_clear_line(conform, log, words, why):
     code, out, err = conform(words)
     assert (code, out) == (2, "")
     assert why in err
@@ -286,7 +287,7 @@ def test_bad_words_are_one_clear_line(conform, log, words, why):
     assert sorted(path.name for path in Path().iterdir()) == ["log.ndjson"]
 
 
-def test_a_log_that_is_cut_in_a_line_is_refused(conform, log):
+def test_a_log_that_ends_within_a_line_is_refused(conform, log):
     for path, content in ((log, log.read_bytes()), (Path("seen.ndjson"), LOSS.read_bytes())):
         path.write_bytes(content[:-5])
         number = content.count(b"\n")
@@ -303,7 +304,7 @@ def test_a_pipe_is_refused_because_it_is_read_twice(conform):
     assert (code, out, err) == (2, "", "conform: pipe: not a regular file; give a log that can be read\n")
 
 
-def test_what_a_log_says_does_not_reach_a_terminal_as_it_is(conform, log):
+def test_text_from_a_log_is_escaped_for_the_terminal(conform, log):
     lines = lines_of(log)
     lines[3]["action"] = "\x1b[2Jleader\nappends"
     code, out, err = conform(f"follow {put_lines(log, lines)}")
@@ -322,7 +323,7 @@ def command(*words: object) -> list[str]:
 ENVIRONMENT = os.environ | {"PYTHONPATH": str(PROJECT)}
 
 
-def test_a_reader_who_leaves_changes_nothing(conform, log):
+def test_a_closed_output_does_not_change_the_exit_code(conform, log):
     with subprocess.Popen(
         command("follow", spoilt(log), log), env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as process:
@@ -331,7 +332,7 @@ def test_a_reader_who_leaves_changes_nothing(conform, log):
         assert process.wait() == 20
 
 
-def test_a_full_device_is_told(conform):
+def test_a_full_device_is_reported(conform):
     done = subprocess.run(
         ["bash", "-c", '"$@" > /dev/full', "bash", *command("run", "--steps", 5)],
         env=ENVIRONMENT, capture_output=True, text=True, check=False,
@@ -343,10 +344,7 @@ def test_a_full_device_is_told(conform):
 
 
 def interrupted(words: list[object]) -> tuple[int, str, str]:
-    """What a command says that is interrupted once it has told how far it is; what it said by then is left out.
-
-    It tells that after a second already, not after ten.
-    """
+    """Interrupt a command after its first progress, which it reports after one second; return its later output."""
     script = (
         "import sys; from isrcheck.checker.session import progress; progress.SECONDS_BETWEEN_LINES = 1;"
         "from isrcheck.conformance.__main__ import main; sys.exit(main())"
@@ -365,14 +363,14 @@ def interrupted(words: list[object]) -> tuple[int, str, str]:
     return process.returncode, out, err
 
 
-def test_ctrl_c_while_a_recording_is_followed_says_how_far_it_came():
+def test_ctrl_c_while_following_a_recording_reports_the_position():
     code, out, _ = interrupted(["follow", FROZEN])
     assert code == 130
     assert re.match(r"UNDECIDED: interrupted; the furthest line that could be passed is the one before", out)
     assert re.search(r"missed_demotion_frozen\.ndjson:\d+", out)
 
 
-def test_ctrl_c_while_a_log_is_followed_says_how_far_it_came(conform, log):
+def test_ctrl_c_while_following_a_log_reports_the_position(conform, log):
     code, out, err = interrupted(["follow", with_a_gap(log), "--most-states", 1_000_000])
     assert (code, out) == (130, "")
     assert err == "conform: gap.ndjson:2: interrupted at this line; nothing is decided\n"

@@ -1,4 +1,4 @@
-"""What is no log, or a damaged one, is refused with its file and line, and never accepted by mistake."""
+"""Invalid or damaged logs are refused with file and line, and never accepted by mistake."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def good() -> str:
 
 
 def refusal(tmp_path: Path, content: bytes | str) -> str:
-    """What is said of a log that has to be refused, without its name."""
+    """The message on a log that has to be refused, without the name of the log."""
     path = tmp_path / "log.ndjson"
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
     with pytest.raises(UsageError) as error:
@@ -77,11 +77,11 @@ def without(*numbers: int) -> str:
 
 
 HEADERS = [
-    (put("schema", 2), "1: schema 2 is not known; this reads schema 1"),
+    (put("schema", 2), "1: schema 2 is unknown; only schema 1 can be read"),
     (put("schema", "1"), '1: "schema" is a text; it has to be a whole number'),
     (put("schema", True), '1: "schema" is true or false; it has to be a whole number'),
     (put("schema", 1.0), '1: "schema" is a number with a point; it has to be a whole number'),
-    (take_out("schema"), '1: it is no header, which has "schema"; the first line of a run is its header'),
+    (take_out("schema"), '1: it is no header, because "schema" is missing; begin each run with its header'),
     (take_out("run"), '1: "run" is missing; docs/conformance.md describes the lines of a log'),
     (put("run", ""), "1: the run has no name; give it one"),
     (put("run", 7), '1: "run" is a whole number; it has to be a text'),
@@ -98,7 +98,7 @@ HEADERS = [
     (put("acks", -1, "configuration"), '1: "acks" is a whole number; it has to be a text'),
     (put("acks", "most", "configuration"), "1: acks=most: no such value; there are: all, 0, 1"),
     (put("start", "any", "configuration"), '1: "start" has to be "elected"; say in "state" how the run started'),
-    (put("start_isr", 6, "configuration"), "1: start_isr is a number whose bit r says"),
+    (put("start_isr", 6, "configuration"), "1: start_isr is a number whose bit r means"),
     (put("TRUNC", "HW", "configuration"), "1: there is no configuration entry TRUNC; "),
     (put("replicas", "3", "switches"), "1: there is no switch replicas; "),
     (put("TRUNC", "KIP1", "switches"), "1: TRUNC=KIP1: no such value; there are: HW, KIP101, KIP279, KIP320"),
@@ -118,7 +118,7 @@ EVENTS = [
     (put("number", 0), "3: event number 0 does not follow 1; number them 1, 2, 3, ... in order"),
     (put("number", -(10**40)), "3: event number of so many digits does not follow 1; "),
     (put("number", 2.0), '3: "number" is a number with a point; it has to be a whole number'),
-    (put("run", "9.9"), "3: it belongs to run 9.9, and stands among the lines of run 2.1; put the lines of one run"),
+    (put("run", "9.9"), "3: it belongs to run 9.9, but is among the lines of run 2.1; put the lines of one run"),
     (put("schema", 1), "3: "),
     (put("remark", "x"), '3: "remark" is not a key of this line; '),
     (put("arguments", None), '3: "arguments" is null; it has to be an object'),
@@ -179,13 +179,13 @@ LINES = [
 
 
 @pytest.mark.parametrize(("line", "message"), LINES, ids=[message[:40] for _, message in LINES])
-def test_a_line_that_is_none_is_refused(tmp_path: Path, line: bytes, message: str) -> None:
+def test_an_invalid_line_is_refused(tmp_path: Path, line: bytes, message: str) -> None:
     lines = good().encode().split(b"\n")
     lines[2] = line
     assert refusal(tmp_path, b"\n".join(lines)).startswith(message)
 
 
-def test_a_file_that_is_cut_is_refused_wherever_it_is_cut(tmp_path: Path) -> None:
+def test_a_file_cut_anywhere_is_refused(tmp_path: Path) -> None:
     content = good().encode()
     last = content.rstrip(b"\n").rindex(b"\n") + 1
     for end in (last + 1, last + 40, len(content) - 2, len(content) - 1):
@@ -195,23 +195,21 @@ def test_a_file_that_is_cut_is_refused_wherever_it_is_cut(tmp_path: Path) -> Non
 
 def test_lines_out_of_order_are_refused(tmp_path: Path) -> None:
     assert refusal(tmp_path, swapped(3, 4)).startswith("4: event number 2 does not follow 3; ")
-    assert refusal(tmp_path, swapped(1, 2)).startswith('1: it is no header, which has "schema"')
+    assert refusal(tmp_path, swapped(1, 2)).startswith('1: it is no header, because "schema" is missing')
     twice = good().splitlines(keepends=True)
     twice.insert(3, twice[2])
     assert refusal(tmp_path, "".join(twice)).startswith("4: event number 2 does not follow 2; ")
 
 
 def test_lines_of_two_runs_do_not_mix(tmp_path: Path) -> None:
-    assert refusal(tmp_path, swapped(5, 18)).startswith(
-        "5: it belongs to run 3.1, and stands among the lines of run 2.1"
-    )
+    assert refusal(tmp_path, swapped(5, 18)).startswith("5: it belongs to run 3.1, but is among the lines of run 2.1")
     # Its header is gone: the second run stands among the lines of the first.
     assert refusal(tmp_path, without(14)).startswith("14: it belongs to run 3.1, ")
     again = good() + good().splitlines(keepends=True)[0]
-    assert refusal(tmp_path, again) == "27: run 2.1 was there before; give every run its own name"
+    assert refusal(tmp_path, again) == "27: run 2.1 occurs twice; give every run its own name"
 
 
-def test_a_damaged_line_after_a_rejection_is_refused_all_the_same(tmp_path: Path) -> None:
+def test_a_damaged_line_after_a_rejection_is_refused_too(tmp_path: Path) -> None:
     lines = [json.loads(line) for line in changed(3, put("log_start_offset[0]", 0, "state")).splitlines()]
     lines[2]["state"] = {"log_end_offset[0]": 12}
     path = tmp_path / "log.ndjson"
@@ -232,7 +230,7 @@ def test_a_log_of_another_configuration_is_refused(tmp_path: Path) -> None:
         list(follow_log(path, values={"replicas": 2}))
 
 
-def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
+def test_a_missing_file_is_refused(tmp_path: Path) -> None:
     for path in (tmp_path / "no.ndjson", tmp_path):
         with pytest.raises(UsageError, match="; give a log that can be read"):
             list(follow_log(path))
@@ -256,7 +254,7 @@ def test_a_member_named_twice_is_refused(tmp_path: Path) -> None:
     assert message == "3: removed is a whole number; it has to be a list of numbers"
 
 
-def test_every_action_has_an_actor_or_is_the_controllers_or_a_clients() -> None:
+def test_every_action_has_an_acting_broker_or_is_of_controller_or_client() -> None:
     without_one = []
     for action in registry.load("kafka")[0].actions:
         actor = actor_of(action.name)
@@ -267,7 +265,7 @@ def test_every_action_has_an_actor_or_is_the_controllers_or_a_clients() -> None:
     assert [name for name in without_one if not name.startswith(("controller_", "coordinator_"))] == ["send_is_lost"]
 
 
-def test_what_is_written_is_read_back(tmp_path: Path) -> None:
+def test_a_written_file_is_read_back(tmp_path: Path) -> None:
     header = Header(
         "x", "0.11", {"replicas": 2}, {"FOLLOWER_SKIP": "SAME_LEADER"}, {"is_up": [True, True]}, 3, "by hand"
     )
@@ -300,7 +298,7 @@ def with_cell(value: Any, path: tuple[int, ...], cell: Any) -> Any:
     max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture], derandomize=True
 )
 @given(data=st.data())
-def test_no_log_is_accepted_in_which_one_cell_is_another(tmp_path: Path, data: st.DataObject) -> None:
+def test_no_log_with_one_changed_cell_is_accepted(tmp_path: Path, data: st.DataObject) -> None:
     lines = [json.loads(line) for line in good().splitlines()]
     said = data.draw(st.sampled_from(lines))["state"]
     key = data.draw(st.sampled_from(sorted(said)))
@@ -320,8 +318,8 @@ def test_no_log_is_accepted_in_which_one_cell_is_another(tmp_path: Path, data: s
     max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture], derandomize=True
 )
 @given(data=st.data())
-def test_no_change_of_a_log_is_more_than_bad_input(tmp_path: Path, data: st.DataObject) -> None:
-    """A value that is changed, lines that are swapped, dropped or cut: a verdict, or UsageError, and nothing else."""
+def test_any_change_of_a_log_is_bad_input_at_worst(tmp_path: Path, data: st.DataObject) -> None:
+    """Changed values, and swapped, dropped or cut lines, give a verdict or a UsageError."""
     lines = good().splitlines()
     number = data.draw(st.integers(0, len(lines) - 1))
     said = json.loads(lines[number])

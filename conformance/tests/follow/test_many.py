@@ -1,4 +1,4 @@
-"""`conform follow` of many logs here: a verdict in a line each, the rejected ones at the end, the worst code."""
+"""`conform follow` of many logs in this process: a line for each, then the rejected ones, and the gravest exit code."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def every(originals, conform):
 # ------------------------------------------------------------------------------------------------------- what is said
 
 
-def test_every_log_has_its_line_and_the_rejected_ones_are_told_at_the_end(conform, every):
+def test_every_log_gets_a_line_and_rejections_are_detailed_at_the_end(conform, every):
     assert conform(f"follow logs {ASKED}") == (20, OUT, ERR)
 
 
@@ -78,11 +78,11 @@ def test_every_log_has_its_line_and_the_rejected_ones_are_told_at_the_end(confor
         ("a h-bug-then-damage", 20),
     ],
 )
-def test_the_gravest_code_counts(conform, every, names, code):
+def test_the_gravest_exit_code_wins(conform, every, names, code):
     assert conform(f"follow {' '.join(f'logs/{name}.ndjson' for name in names.split())} {ASKED}")[0] == code
 
 
-def test_a_folder_with_one_log_is_told_as_the_log_alone(conform):
+def test_a_folder_with_one_log_is_reported_like_that_log(conform):
     Path("one").mkdir()
     run_log(Path("one/only.ndjson"), 1, 20)
     alone = conform("follow one/only.ndjson")
@@ -98,7 +98,7 @@ def test_missing_events_are_counted(conform, logs):
     assert out.splitlines()[0] == "FOLLOWED   logs/1.ndjson: 1 run, 19 events, 1 missing between them"
 
 
-def test_recordings_are_explained_and_their_histories_written(conform, logs):
+def test_recordings_are_explained_and_their_traces_written(conform, logs):
     write(logs / "seen.ndjson", header(2, 1, 2), acked("x", 0))
     code, out, err = conform("follow logs/seen.ndjson logs/1.ndjson --out kept")
     assert (code, err) == (0, "")
@@ -110,7 +110,7 @@ def test_recordings_are_explained_and_their_histories_written(conform, logs):
     assert Path(path).read_bytes() == Path(alone.split(";")[0].removeprefix("written: ")).read_bytes()
 
 
-def test_a_history_that_cannot_be_written_does_not_keep_the_others_from_being_followed(conform, logs):
+def test_an_unwritable_trace_does_not_stop_the_following_of_others(conform, logs):
     write(logs / "0-seen.ndjson", header(2, 1, 2), acked("x", 0))
     code, out, err = conform("follow logs --out logs/1.ndjson")
     assert (code, err.count("\n")) == (2, 1)
@@ -118,7 +118,7 @@ def test_a_history_that_cannot_be_written_does_not_keep_the_others_from_being_fo
     assert out.endswith("4 logs: 3 FOLLOWED, 1 EXPLAINED; TIME\n")
 
 
-def test_what_a_name_or_a_log_says_stays_in_its_line(conform, logs):
+def test_names_and_texts_of_logs_stay_in_their_line(conform, logs):
     (logs / "1.ndjson").rename(logs / "1\n\x1b[2J.ndjson")
     write(logs / "seen.ndjson", header(2, 1, 2), acked("x\n\x1b[2J", 1))
     code, out, _ = conform("follow logs")
@@ -129,7 +129,7 @@ def test_what_a_name_or_a_log_says_stays_in_its_line(conform, logs):
 # ------------------------------------------------------------------------------------------------ which logs are meant
 
 
-def test_of_a_folder_the_logs_right_in_it_are_followed_by_name(conform, logs):
+def test_the_logs_directly_in_a_folder_are_followed_by_name(conform, logs):
     (logs / "notes.txt").write_text("no log")
     (logs / "deeper").mkdir()
     run_log(logs / "deeper/4.ndjson", 4, 20)
@@ -151,7 +151,7 @@ def test_two_names_of_one_file_are_followed_once(conform, logs):
     )
 
 
-def test_a_folder_without_logs_is_told_and_is_no_pass(conform, logs):
+def test_a_folder_without_logs_is_reported_and_is_no_pass(conform, logs):
     Path("none").mkdir()
     said = "conform: none: a folder without a log (*.ndjson); conform run writes some into runs/\n"
     assert conform("follow none") == (21, "", said)
@@ -160,7 +160,7 @@ def test_a_folder_without_logs_is_told_and_is_no_pass(conform, logs):
     assert out.endswith("3 logs: 3 FOLLOWED; TIME\n")
 
 
-def test_a_folder_that_cannot_be_read_is_told_and_the_others_are_followed(conform, logs, monkeypatch):
+def test_an_unreadable_folder_is_reported_and_the_others_are_followed(conform, logs, monkeypatch):
     usual = Path.iterdir
 
     def iterdir(path):  # whoever runs the tests may be allowed everything
@@ -178,7 +178,7 @@ def test_a_folder_that_cannot_be_read_is_told_and_the_others_are_followed(confor
 # -------------------------------------------------------------------------------------------------------------- limits
 
 
-def test_a_limit_of_time_is_for_all_logs_together(conform, logs):
+def test_the_time_limit_covers_all_logs_together(conform, logs):
     gap_log(logs / "8-gap.ndjson")
     gap_log(logs / "9-gap.ndjson", 1)
     began = time.monotonic()
@@ -198,14 +198,14 @@ def test_too_little_memory_for_a_recording_is_undecided(conform, logs):
     assert (found.word, found.why) == (Word.UNDECIDED, "the memory limit was reached; give more with --memory")
 
 
-def test_a_log_that_is_brought_along_is_the_log_that_is_read(every):
+def test_a_given_content_is_read_instead_of_the_file(every):
     for path in sorted(every.iterdir()):
         content, expected = path.read_bytes(), follow_one(path, ALL)
         path.unlink()
         assert follow_one(path, ALL, content) == expected
 
 
-def test_a_verdict_is_the_same_after_its_way_back(every):
+def test_a_verdict_survives_serialization(every):
     for path in sorted(every.iterdir()):
         found = follow_one(path, ALL)
         record = on_spark._record_of(found)
@@ -217,7 +217,7 @@ def test_a_verdict_is_the_same_after_its_way_back(every):
 # ----------------------------------------------------------------------------------------------------------- the order
 
 
-def test_verdicts_are_told_in_the_order_of_the_logs_as_soon_as_they_can_be(capsys):
+def test_verdicts_are_printed_in_order_as_soon_as_possible(capsys):
     report = Report([Path(name) for name in "abcd"], None)
     followed = [LogVerdict(Word.FOLLOWED, name, "x") for name in "abcd"]
     report.take(1, followed[1])
@@ -232,17 +232,17 @@ def test_verdicts_are_told_in_the_order_of_the_logs_as_soon_as_they_can_be(capsy
     assert report.codes == {0}
 
 
-def test_of_many_rejected_runs_in_a_log_the_first_are_told(capsys):
+def test_of_many_rejected_runs_the_first_are_detailed(capsys):
     report = Report([Path("a")], None)
     report.take(0, LogVerdict(Word.REJECTED, "a:1", "x", [[f"a:{number}: rejected"] for number in range(1, 6)]))
     report.end([])
     assert without_times(capsys.readouterr().out) == (
         "REJECTED   a:1: x\n\na:1: rejected\n\na:2: rejected\n\na:3: rejected\n\n  and 2 more runs of this log\n"
-        "  the whole of it: conform follow a\n\n1 log: 1 REJECTED; TIME\n"
+        "  the full report: conform follow a\n\n1 log: 1 REJECTED; TIME\n"
     )
 
 
-def test_progress_says_how_many_are_followed_and_rejected(capsys, monkeypatch):
+def test_progress_counts_followed_and_rejected_logs(capsys, monkeypatch):
     report = Report([Path(name) for name in "abcd"], None)
     monkeypatch.setattr(report.line, "tell", lambda what, seconds: print(what))
     report.take(2, LogVerdict(Word.REJECTED, "c", "x"))
@@ -254,7 +254,7 @@ def test_progress_says_how_many_are_followed_and_rejected(capsys, monkeypatch):
 # ------------------------------------------------------------------------------------------------------------- Ctrl-C
 
 
-def test_ctrl_c_keeps_what_was_found(conform, logs):
+def test_ctrl_c_keeps_the_findings(conform, logs):
     run_log(logs / "1-bug.ndjson", 7, 200, "hw_off_by_one")
     gap_log(logs / "3-gap.ndjson")
     with subprocess.Popen(

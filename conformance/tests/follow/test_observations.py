@@ -1,4 +1,4 @@
-"""Recordings of what was seen of a real Kafka: which are explained, which are not, and at which line."""
+"""Recordings of a real Kafka: which are explained, which are rejected, and at which line."""
 
 from __future__ import annotations
 
@@ -53,9 +53,9 @@ WITHOUT_THE_RULE = {"REMOTE_OFFSETS_KEPT_BY_REELECTED_LEADER": 0}
 
 
 def explained(outcome: Outcome, *, is_idempotent: bool = True, breaks: Mapping[str, int] | None = None) -> int:
-    """The length of the history, which is certified and, by the second reading, one of the recording.
+    """The length of the explaining path, which is certified and accepted by the second implementation.
 
-    `breaks` are the promises that it violates, each with the step that does it.
+    `breaks` are the properties that the path violates, each with the violating step.
     """
     assert isinstance(outcome, Explained)
     trace = outcome.trace
@@ -69,14 +69,14 @@ def explained(outcome: Outcome, *, is_idempotent: bool = True, breaks: Mapping[s
 
 
 def rejected(outcome: Outcome) -> tuple[int, int]:
-    """The line that no history passes, and how many states there were before it."""
+    """The line that no path passes, and the number of states before it."""
     assert isinstance(outcome, Rejected)
     assert outcome.exit_code == 20
     return outcome.line.number, outcome.possible
 
 
 def flat(outcome: Outcome) -> str:
-    """What a person is told, without its line breaks."""
+    """The printed outcome, without line breaks."""
     return " ".join(" ".join(tell(outcome)).split())
 
 
@@ -93,7 +93,7 @@ def test_the_loss_on_0_10_2_is_explained_by_0_10() -> None:
     assert "line 25: a consumer reads m0 m1 m2" in text
 
 
-def test_a_promise_that_the_history_breaks_is_told_in_words(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_violated_property_is_reported_in_words(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["follow", str(LOSS), "--protocol", "0.10"]) == 12
     text = capsys.readouterr().out
     assert " ".join(text.split()).startswith(
@@ -122,7 +122,7 @@ def test_the_loss_on_0_10_2_has_no_explanation_in_2_1() -> None:
         (("m0 m1 m2 PRECIOUS", 689),),
     )
     assert checkpoint.true_of == 689
-    assert "the log of broker 2 is m0 m1 m2: true of 0 of 689, instead: m0 m1 m2 PRECIOUS (689)" in flat(outcome)
+    assert "the log of broker 2 is m0 m1 m2: true in 0 of 689 states, instead: m0 m1 m2 PRECIOUS (689)" in flat(outcome)
 
 
 @pytest.mark.exhaustive
@@ -141,14 +141,14 @@ def test_the_missed_demotion_of_3_9_needs_the_remote_offsets_that_a_reelected_le
     assert rejected(outcome) == (27, 385)
 
 
-@pytest.mark.exhaustive  # two searches of ten seconds each
-def test_the_missed_demotion_whose_metadata_were_held_is_explained() -> None:
+@pytest.mark.exhaustive  # two searches that take ten seconds each
+def test_the_missed_demotion_with_held_metadata_is_explained() -> None:
     breaks = {"offsets_ordered": 40, "acked_not_lost": 36, "isr_is_complete": 34, "consistent_read": 45}
     assert explained(follow_recording(HELD, "2.1"), breaks=breaks) == 50
     assert rejected(follow_recording(HELD, "2.1", WITHOUT_THE_RULE)) == (40, 92)
 
 
-def test_the_control_in_which_the_producer_sends_again_is_explained() -> None:
+def test_the_control_recording_with_resends_is_explained() -> None:
     outcome = follow_recording(CONTROL, "2.1")
     assert explained(outcome) == 63
     assert isinstance(outcome, Explained)
@@ -180,7 +180,7 @@ def lines_of(path: Path) -> list[dict[str, Any]]:
         (25, "records", [[0, "m0"], [1, "m1"], [2, "PRECIOUS"]]),
     ],
 )
-def test_a_line_that_is_made_impossible_is_rejected_there(tmp_path: Path, number: int, key: str, value: Any) -> None:
+def test_a_line_made_impossible_is_rejected(tmp_path: Path, number: int, key: str, value: Any) -> None:
     lines = lines_of(LOSS)
     assert lines[number - 1][key] != value
     lines[number - 1][key] = value
@@ -188,14 +188,14 @@ def test_a_line_that_is_made_impossible_is_rejected_there(tmp_path: Path, number
 
 
 @pytest.mark.parametrize("count", [5, 7, 8, 14, 15, 19, 20, 22])
-def test_a_recording_that_is_cut_is_explained(tmp_path: Path, count: int) -> None:
+def test_a_shortened_recording_is_explained(tmp_path: Path, count: int) -> None:
     path = write(tmp_path / "cut", header(2, 1, 2, 3), *lines_of(LOSS)[:count])
     # From line 17 on a follower is seen that has truncated what was acknowledged; its election is seen only at line 24.
     breaks = {"isr_is_complete": 20} if count > 16 else {}
     assert explained(follow_recording(path, "0.10"), breaks=breaks) <= 24
 
 
-def test_a_change_that_is_possible_in_itself_is_rejected_where_it_no_longer_fits(tmp_path: Path) -> None:
+def test_a_plausible_change_is_rejected_at_the_first_contradiction(tmp_path: Path) -> None:
     lines = lines_of(LOSS)
     # Broker 3 could have had this one, but it is frozen there and dead at line 23, and the file changes in between.
     lines[17]["high_watermark_checkpoint"] = 3
@@ -235,7 +235,7 @@ def test_unrecorded_steps_are_filled_in(tmp_path: Path) -> None:
     assert outcome.passed == (0, 0, 0, 0, 4)
 
 
-def test_what_a_checkpoint_shows_was_in_memory_at_some_moment(tmp_path: Path) -> None:
+def test_an_observed_checkpoint_was_in_memory_at_some_time(tmp_path: Path) -> None:
     follower_knows = (*X_IS_WRITTEN, disk(2, "x", checkpoint=1))
     assert explained(follow(tmp_path, header(2, 1, 2), *follower_knows)) == 6
     assert explained(follow(tmp_path, header(2, 1, 2), *follower_knows, follower_knows[-1])) == 6
@@ -246,7 +246,7 @@ def test_what_a_checkpoint_shows_was_in_memory_at_some_moment(tmp_path: Path) ->
     assert rejected(follow(tmp_path, header(2, 1, 2), *X_IS_WRITTEN, disk(2, "x", checkpoint=2)))[0] == 6
 
 
-def test_a_broker_comes_back_with_the_checkpoint_that_was_seen_while_it_was_down(tmp_path: Path) -> None:
+def test_a_broker_restarts_with_the_checkpoint_observed_while_down(tmp_path: Path) -> None:
     begin = (header(2, 1, 2), *X_IS_WRITTEN, disk(2, "x", checkpoint=1), fault(KILL, 2))
     # Up to 0.10 a follower truncates to the high watermark that it comes back with.
     assert explained(follow(tmp_path, *begin, disk(2, "x", checkpoint=1), fault(START, 2), protocol="0.10")) == 8
@@ -261,7 +261,7 @@ def test_a_broker_comes_back_with_the_checkpoint_that_was_seen_while_it_was_down
     assert explained(follow(tmp_path, *unseen, protocol="0.10"), breaks={"isr_is_complete": 6}) == 6
 
 
-def test_each_process_has_checkpoints_of_its_own(tmp_path: Path) -> None:
+def test_each_process_has_its_own_checkpoints(tmp_path: Path) -> None:
     begin = (header(2, 1, 2), *X_IS_WRITTEN, disk(2, "x", checkpoint=1), fault(KILL, 2), fault(START, 2))
     assert rejected(follow(tmp_path, *begin, disk(2, "x", checkpoint=0)))[0] == 9
     # Alone in the ISR it has moved on at once; what lies on disk is still what it came back with.
@@ -269,7 +269,7 @@ def test_each_process_has_checkpoints_of_its_own(tmp_path: Path) -> None:
     assert explained(follow(tmp_path, header(1, 1), acked("x"), seen, fault(KILL, 1), fault(START, 1), seen)) == 3
 
 
-def test_the_file_of_a_broker_that_does_not_run_does_not_change(tmp_path: Path) -> None:
+def test_the_checkpoint_of_a_stopped_broker_does_not_change(tmp_path: Path) -> None:
     begin = (header(2, 1, 2), *X_IS_WRITTEN)
     seen = (disk(2, "x", checkpoint=0), disk(2, "x", checkpoint=1))
     for fate in (KILL, FREEZE):
@@ -278,7 +278,7 @@ def test_the_file_of_a_broker_that_does_not_run_does_not_change(tmp_path: Path) 
     assert explained(follow(tmp_path, *begin, *between)) == 6
 
 
-def test_a_broker_that_is_killed_while_frozen_comes_back_with_what_was_seen(tmp_path: Path) -> None:
+def test_a_broker_killed_while_frozen_restarts_with_the_observed_checkpoint(tmp_path: Path) -> None:
     lines = (header(2, 1, 2), *X_IS_WRITTEN, fault(FREEZE, 2), disk(2, "x", checkpoint=0), fault(KILL, 2))
     later = (*lines, fault(FREEZE, 1), fault(START, 2))
     # It truncates to 0 as it starts, and has nobody to fetch from.
@@ -288,21 +288,21 @@ def test_a_broker_that_is_killed_while_frozen_comes_back_with_what_was_seen(tmp_
     assert explained(follow(tmp_path, *unseen, protocol="0.10")) == 8
 
 
-def test_it_is_the_leader_that_acknowledges_whose_log_has_the_record_there(tmp_path: Path) -> None:
+def test_the_acknowledging_leaders_log_has_the_record_at_the_offset(tmp_path: Path) -> None:
     lines = (header(1, 1, 2), metadata(1, 1, 2), disk(1, "x"), metadata(2, 2), acked("y", 0))
     # Broker 1 has x at offset 0, but only broker 2, which has y there, can acknowledge it.
     assert rejected(follow(tmp_path, *lines, acked("x", 0), retries=1))[0] == 6
     assert explained(follow(tmp_path, *lines, acked("x", 1), retries=1), is_idempotent=False) == 5
 
 
-def test_a_clean_stop_writes_the_high_watermark_that_the_broker_has(tmp_path: Path) -> None:
+def test_a_clean_stop_writes_the_current_high_watermark(tmp_path: Path) -> None:
     begin = (header(2, 1, 2), *X_IS_WRITTEN, fault(STOP, 2), fault(START, 2))
     # Restarted with the high watermark 1, it has 1 at once; with 0 it would first have to learn it.
     assert explained(follow(tmp_path, *begin, disk(2, "x", checkpoint=1))) == 8
     assert explained(follow(tmp_path, *begin, disk(2, "x", checkpoint=0))) == 6
 
 
-def test_a_broker_that_was_shut_down_comes_back_with_what_it_had(tmp_path: Path) -> None:
+def test_a_broker_that_was_shut_down_restarts_with_its_high_watermark(tmp_path: Path) -> None:
     stopped = (header(2, 1, 2), *X_IS_WRITTEN, disk(2, "x", checkpoint=1), fault(STOP, 2), fault(START, 2))
     assert explained(follow(tmp_path, *stopped, disk(2, "x"), protocol="0.10")) == 8
     alone = (header(1, 1), acked("x"), fault(STOP, 1), fault(START, 1))
@@ -312,7 +312,7 @@ def test_a_broker_that_was_shut_down_comes_back_with_what_it_had(tmp_path: Path)
     assert rejected(follow(tmp_path, *stopped, disk(2), protocol="0.10"))[0] == 9
 
 
-def test_a_leader_that_is_shut_down_hands_its_leadership_over_first(tmp_path: Path) -> None:
+def test_a_leader_hands_over_its_leadership_before_it_shuts_down(tmp_path: Path) -> None:
     begin = (header(1, 1, 2), metadata(1, 1, 2), fault(STOP, 1))
     outcome = follow(tmp_path, *begin, metadata(2, 2), fault(START, 1))
     assert explained(outcome) == 3
@@ -323,7 +323,7 @@ def test_a_leader_that_is_shut_down_hands_its_leadership_over_first(tmp_path: Pa
     # Without a leader that takes over it does not end, and so cannot be started.
     outcome = follow(tmp_path, *begin, fault(START, 1))
     assert rejected(outcome)[0] == 4
-    assert "broker 1 does not run: true of 0 of 3, instead: it runs (3)" in flat(outcome)
+    assert "broker 1 does not run: true in 0 of 3 states, instead: it runs (3)" in flat(outcome)
     alone = (header(1, 1, 2), metadata(1, 1), fault(STOP, 1), fault(START, 1))
     assert explained(follow(tmp_path, *alone)) == 2
 
@@ -369,7 +369,7 @@ def test_the_controller_removes_a_follower_that_died(tmp_path: Path) -> None:
     assert outcome.trace.steps[-1].action == "controller_removes_dead_follower"
 
 
-def test_an_old_view_between_two_elections_holds_nothing_up(tmp_path: Path) -> None:
+def test_outdated_metadata_between_two_elections_is_accepted(tmp_path: Path) -> None:
     begin = (header(1, 1, 2), metadata(1, 1, 2, epoch=5), metadata(2, 1, 2, epoch=6))
     leads_again = {**disk(1), "leader_epoch_checkpoint": [[7, 0]]}
     lines = (*begin, leads_again, metadata(1, 1, 2, epoch=5), metadata(1, 1, 2, epoch=7))
@@ -394,7 +394,7 @@ def test_recorded_epochs_count_the_elections(tmp_path: Path) -> None:
     assert explained(follow(tmp_path, *begin, metadata(2, 1, 2, epoch=6), metadata(1, 1, epoch=5))) == 1
 
 
-def test_an_epoch_in_which_nobody_leads_makes_later_views_of_earlier_ones_old(tmp_path: Path) -> None:
+def test_an_epoch_without_leader_makes_metadata_of_earlier_epochs_outdated(tmp_path: Path) -> None:
     # Nobody runs; the controller drops broker 2, which takes an epoch, and then an old view is told.
     begin = (header(1, 1, 2), metadata(1, 1, 2, epoch=5), fault(KILL, 1), fault(KILL, 2), metadata(-1, 1, epoch=6))
     assert explained(follow(tmp_path, *begin)) == 3
@@ -403,17 +403,18 @@ def test_an_epoch_in_which_nobody_leads_makes_later_views_of_earlier_ones_old(tm
     assert rejected(follow(tmp_path, *begin, metadata(1, 1, 2, epoch=6)))[0] == 6
 
 
-def test_an_epoch_has_one_leader_also_where_an_old_view_tells_it(tmp_path: Path) -> None:
+def test_an_epoch_has_one_leader_even_in_outdated_metadata(tmp_path: Path) -> None:
     begin = (header(1, 1, 2), metadata(1, 1, 2, epoch=5), metadata(2, 1, 2, epoch=6))
     assert explained(follow(tmp_path, *begin, metadata(1, 1, epoch=5))) == 1
     outcome = follow(tmp_path, *begin, metadata(2, 1, epoch=5))
     assert rejected(outcome)[0] == 4
-    assert "the leader of epoch 5 was broker 2: true of 0 of 14, instead: it was broker 1 by line 2 (14)" in flat(
-        outcome
+    assert (
+        "the leader of epoch 5 was broker 2: true in 0 of 14 states, instead: it was broker 1 by line 2 (14)"
+        in flat(outcome)
     )
 
 
-def test_unclean_elections_come_by_option_or_header(tmp_path: Path) -> None:
+def test_unclean_elections_are_enabled_by_option_or_header(tmp_path: Path) -> None:
     lines = (fault(KILL, 1), metadata(1, 1), metadata(2, 2))
     assert rejected(follow(tmp_path, header(1, 1, 2), *lines))[0] == 4
     assert explained(follow(tmp_path, header(1, 1, 2, unclean=True), *lines)) == 2
@@ -422,8 +423,8 @@ def test_unclean_elections_come_by_option_or_header(tmp_path: Path) -> None:
         follow(tmp_path, header(1, 1, 2), *lines, min_insync_replicas=2)
 
 
-def test_a_broker_does_not_halt_of_itself(tmp_path: Path) -> None:
-    """Up to 2.0 one that is out of range would: but only a recording says who dies."""
+def test_a_broker_does_not_halt_unrecorded(tmp_path: Path) -> None:
+    """Up to 2.0 a broker that is out of range would halt; but a recording lists all deaths."""
     instance = registry.load("kafka")[0].instance("0.10")
     assert instance.configuration.OUT_OF_RANGE_HALTS
     # Broker 2 truncates what it holds, leads, and broker 1 has more than its leader.
@@ -436,7 +437,7 @@ def test_a_broker_does_not_halt_of_itself(tmp_path: Path) -> None:
     assert explained(follow(tmp_path, *lines, fault(KILL, 1), nobody_leads, protocol="0.10"), breaks=breaks) == 9
 
 
-def test_what_is_sent_again_makes_no_copy_and_keeps_the_order(tmp_path: Path) -> None:
+def test_resent_records_make_no_copy_and_keep_the_order(tmp_path: Path) -> None:
     y_is_sent = {"kind": "fault", "what": "send", "value": "y"}
     copied = (header(2, 1, 2), metadata(1, 1, 2), SENT, y_is_sent, disk(1, "x", "x"))
     assert rejected(follow(tmp_path, *copied))[0] == 5
@@ -448,7 +449,7 @@ def test_what_is_sent_again_makes_no_copy_and_keeps_the_order(tmp_path: Path) ->
     assert explained(follow(tmp_path, *overtaken[:4], disk(1, "y"))) == 3
 
 
-def test_a_record_that_was_not_acknowledged_has_its_place_by_the_logs(tmp_path: Path) -> None:
+def test_the_logs_determine_the_position_of_an_unacknowledged_record(tmp_path: Path) -> None:
     begin = (header(1, 1), metadata(1, 1), acked("x", 0), acked("z", 2))
     outcome = follow(tmp_path, *begin, disk(1, "x", "y", "z"), disk(1, "x", "y", "z", "v", "w"))
     assert explained(outcome) == 5
@@ -461,7 +462,7 @@ def test_a_record_that_was_not_acknowledged_has_its_place_by_the_logs(tmp_path: 
     assert outcome.recording.values == ("x", "y")
 
 
-def test_acks_is_what_the_recording_says_or_else_what_is_asked_for(tmp_path: Path) -> None:
+def test_acks_comes_from_the_recording_or_the_option(tmp_path: Path) -> None:
     alone = (header(2, 1), metadata(1, 1), disk(1, "x"))
     outcome = follow(tmp_path, *alone, retries=0)
     assert rejected(outcome)[0] == 3
@@ -481,7 +482,7 @@ def test_a_record_is_not_sent_before_its_line(tmp_path: Path) -> None:
     assert rejected(follow(tmp_path, *begin, acked("y", 2)))[0] == 4
 
 
-def test_every_action_of_the_model_has_its_place() -> None:
+def test_every_action_of_the_model_is_classified() -> None:
     named = {*FREE, *ELECTIONS, *NEVER, "broker_crashes", "broker_restarts"}
     assert named == {one.name for one in registry.load("kafka")[0].actions}
 
@@ -489,7 +490,7 @@ def test_every_action_of_the_model_has_its_place() -> None:
 # ------------------------------------------------------------------------------------------------- limits and input
 
 
-def test_limits_leave_it_undecided(tmp_path: Path) -> None:
+def test_reaching_a_limit_is_undecided(tmp_path: Path) -> None:
     for given, why in (({"memory": 1 << 22}, "memory"), ({"seconds": 1e-9}, "seconds")):
         outcome = follow_recording(LOSS, "2.1", **given)  # type: ignore[arg-type]
         assert isinstance(outcome, Undecided)
@@ -497,7 +498,7 @@ def test_limits_leave_it_undecided(tmp_path: Path) -> None:
         assert flat(outcome).startswith("UNDECIDED: the ")
 
 
-def test_an_interrupted_search_says_how_far_it_came(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupted_search_reports_its_position(monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupt(search: ObservationSearch) -> None:
         if search.depth == 8:
             raise KeyboardInterrupt
@@ -574,7 +575,7 @@ GOOD = '{"n":0,"kind":"metadata","leader":1,"isr":[1,2]}'
             [GOOD, '{"n":1,"kind":"acked","value":"x"}', '{"n":2,"kind":"fault","what":"send","value":"x"}'],
             "3: x is sent after it was observed at line 2; ",
         ),
-        (['{"n":0,"kind":"acked","value":"x"}'], "1: nothing says which brokers hold the partition; "),
+        (['{"n":0,"kind":"acked","value":"x"}'], "1: no line names the brokers that hold the partition; "),
         ([GOOD, '{"kind":"header"}'], "2: a header after other lines; put one header first"),
     ],
 )
@@ -599,14 +600,14 @@ def test_files_that_are_no_recordings(tmp_path: Path) -> None:
         follow_recording(LOSS, "9")
 
 
-def test_a_recording_that_is_cut_in_its_last_line_is_refused(tmp_path: Path) -> None:
+def test_a_recording_with_a_cut_last_line_is_refused(tmp_path: Path) -> None:
     path = write(tmp_path / "recording", header(1, 1), acked("x"))
     path.write_bytes(path.read_bytes()[:-1])
     with pytest.raises(UsageError, match=r"recording:2: the file ends in the middle of this line; get the rest"):
         follow_recording(path, "2.1")
 
 
-def test_observations_are_told_from_event_logs() -> None:
+def test_observations_are_distinguished_from_event_logs() -> None:
     assert is_observation(LOSS.read_bytes().splitlines()[0])
     assert is_observation(b'{"kind":"header"}')
     for text in ('{"schema":1,"kind":"header"}', '{"kind":"produce"}', '{"kind":["acked"]}', "[]", "no", ""):

@@ -1,4 +1,4 @@
-"""The search over recordings against a second reading of them: plain Python, one state at a time, all of it guessed."""
+"""The search over recordings agrees with a second implementation in plain Python that tries all choices."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ VALUES = ("x", "y")
 
 
 def walk(seed: int, protocol: str) -> list[dict[str, Any]]:
-    """A recording of a random history: what is true at random moments, and sometimes one thing that is not."""
+    """A recording of a random path: true observations at random states, and sometimes a false one."""
     chance = random.Random(seed)
     instance = registry.load("kafka")[0].instance(
         protocol,
@@ -110,7 +110,7 @@ def spoil(chance: random.Random, lines: list[dict[str, Any]]) -> None:
 
 
 def both(path: Path, protocol: str, values: dict[str, int]) -> tuple[str, str]:
-    """What the search and the second reading say, in one form."""
+    """The results of the search and of the second implementation, in the same form."""
     outcome = follow_recording(path, protocol, values)
     recording = read_recording(path)
     is_idempotent = "retries" not in values

@@ -1,4 +1,4 @@
-"""Recorded runs of the cluster are behaviours of the model; and what following says of those that are not."""
+"""Recorded runs of the cluster are behaviours of the model; other runs are rejected with a reason."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_other_configurations_follow_too(tmp_path: Path, more: Said) -> None:
     assert {outcome.verdict for outcome in outcomes} == {Verdict.FOLLOWS}, [o.spell() for o in outcomes if o.verdict]
 
 
-def test_the_rare_things_happen_too() -> None:
+def test_rare_events_happen_too() -> None:
     text = recorded(Plan("0.10", 3, events=1_200, min_insync_replicas=3)) + recorded(Plan(events=300, acks="0"))
     taken = {line["action"] for line in lines_of(text) if "action" in line}
     assert taken >= {
@@ -88,7 +88,7 @@ def test_the_rare_things_happen_too() -> None:
     }
 
 
-def test_the_same_plan_gives_the_same_log_wherever_the_brokers_keep_theirs(tmp_path: Path) -> None:
+def test_the_same_plan_gives_the_same_log_with_any_storage(tmp_path: Path) -> None:
     plan, stream = Plan(seed=5, events=300, missing=0.1, unseen=0.1, untold=0.1), io.StringIO()
     assert record(plan, stream, "log", tmp_path) == stream.getvalue().count("\n")
     assert stream.getvalue() == recorded(plan)
@@ -97,7 +97,7 @@ def test_the_same_plan_gives_the_same_log_wherever_the_brokers_keep_theirs(tmp_p
 
 
 @pytest.mark.parametrize("protocol", GENERATIONS)
-def test_what_is_missing_is_filled_in(tmp_path: Path, protocol: str) -> None:
+def test_missing_events_are_bridged(tmp_path: Path, protocol: str) -> None:
     plan = Plan(protocol, seed=2, events=250, missing=0.03, unseen=0.3, untold=0.3)
     outcomes = followed(tmp_path, recorded(plan))
     assert {outcome.verdict for outcome in outcomes} == {Verdict.FOLLOWS}
@@ -105,8 +105,8 @@ def test_what_is_missing_is_filled_in(tmp_path: Path, protocol: str) -> None:
     assert max(outcome.largest for outcome in outcomes) > 1
 
 
-def test_nothing_but_the_actions_is_enough(tmp_path: Path) -> None:
-    """Their arguments, and all that was seen, can be gone; the possibilities grow."""
+def test_actions_without_arguments_and_states_suffice(tmp_path: Path) -> None:
+    """Without arguments and observations, there are more possibilities."""
     lines = lines_of(recorded(Plan(seed=2, events=14)))
     for line in lines[1:]:
         line.update(arguments={}, state={})
@@ -124,7 +124,7 @@ def test_an_event_without_an_action_is_any_step(tmp_path: Path) -> None:
 
 
 def without_line(text: str) -> str:
-    """Which line of the model a guard stands in changes with every comment; that one is named does not."""
+    """Replace the line number of a guard, which changes with every comment in the model."""
     return re.sub(r"\.py:\d+: ", ".py: ", text)
 
 
@@ -138,11 +138,11 @@ def without_line(text: str) -> str:
         ),
         (
             *(ModelGap.PARKED_FETCH_OF_REELECTED_LEADER, "2.0", 2, "2.2", 160),
-            'broker_becomes_leader 1 in epoch 3: it leads to fetch[0][1] = "NONE", and "PARKED" was seen',
+            'broker_becomes_leader 1 in epoch 3: it leads to fetch[0][1] = "NONE", but "PARKED" was observed',
         ),
         (
             *(ModelGap.FETCH_OF_AN_EARLIER_STAY, "0.10", 1, "1.7", 857),
-            'broker_becomes_follower 0 in epoch 3: it leads to fetch[0][2] = "NONE", and "PARKED" was seen',
+            'broker_becomes_follower 0 in epoch 3: it leads to fetch[0][2] = "NONE", but "PARKED" was observed',
         ),
         (
             *(ModelGap.FROZEN_BROKER_TAKEN_FOR_DEAD, "2.1", 3, "3.11", 1188),
@@ -152,10 +152,10 @@ def without_line(text: str) -> str:
     ],
     ids=lambda value: value.name if isinstance(value, ModelGap) else "",
 )
-def test_what_the_model_leaves_out_is_rejected_where_it_is_allowed(
+def test_allowed_model_gaps_lead_to_rejections(
     tmp_path: Path, difference: ModelGap, protocol: str, seed: int, run: str, line: int, candidate: str
 ) -> None:
-    """A test that fails here may be good news: the model has learnt of it. Then take the difference out of plan.py."""
+    """If this test fails, the model may now have the behaviour; then remove the gap from plan.py."""
     outcomes = followed(tmp_path, recorded(Plan(protocol, seed, events=line, allowed=frozenset([difference]))))
     (outcome,) = [outcome for outcome in outcomes if outcome.run == run]
     assert (outcome.verdict, outcome.line, [without_line(str(one)) for one in outcome.candidates]) == (
@@ -175,7 +175,7 @@ def test_a_rejection_names_the_line_the_candidates_and_the_guards(tmp_path: Path
     path = tmp_path / "log.ndjson"
     assert outcome.verdict == 20
     assert [*outcome.spell()[:3], without_line(outcome.spell()[3])] == [
-        f"{path}:2: run 2.1 is rejected: no step of the model leads to what was seen",
+        f"{path}:2: run 2.1 is rejected: no step of the model leads to the observed state",
         "  event 1 at broker 0: leader_answers_parked_fetch",
         "  after 0 events, with 1 possible state",
         "  leader_answers_parked_fetch 0 to 0: models/kafka/actions/leader.py: its guard"
@@ -190,19 +190,19 @@ def test_a_rejection_names_the_first_variable_that_differs(tmp_path: Path) -> No
     (outcome,) = followed(tmp_path, text_of(lines))
     assert (outcome.verdict, outcome.line, outcome.events) == (Verdict.REJECTED, 6, 4)
     assert [one.reason for one in outcome.candidates] == [
-        f"it leads to log_end_offset[0] = {end}, and {end + 1} was seen"
+        f"it leads to log_end_offset[0] = {end}, but {end + 1} was observed"
     ]
 
 
-def test_a_start_that_is_none_is_rejected_at_the_header(tmp_path: Path) -> None:
+def test_an_impossible_start_is_rejected_at_the_header(tmp_path: Path) -> None:
     lines = lines_of(recorded(Plan(seed=2, events=20)))
     lines[0]["state"]["controller_leader"] = 1
     (outcome,) = followed(tmp_path, text_of(lines))
     assert (outcome.verdict, outcome.line, outcome.events) == (Verdict.REJECTED, 1, 0)
-    assert outcome.spell()[1:] == ["  initially: it leads to controller_leader = 0, and 1 was seen"]
+    assert outcome.spell()[1:] == ["  initially: it leads to controller_leader = 0, but 1 was observed"]
 
 
-def test_it_is_undecided_where_a_limit_comes_first(tmp_path: Path) -> None:
+def test_a_limit_reached_first_is_undecided(tmp_path: Path) -> None:
     lines = lines_of(recorded(Plan(seed=2, events=20)))
     del lines[10:12]
     (outcome,) = followed(tmp_path, text_of(lines), most_states=10)
@@ -212,15 +212,15 @@ def test_it_is_undecided_where_a_limit_comes_first(tmp_path: Path) -> None:
     assert (outcome.verdict, outcome.missing) == (Verdict.FOLLOWS, 2)
 
 
-def test_so_many_missing_events_are_undecided_at_once(tmp_path: Path) -> None:
+def test_too_many_missing_events_are_undecided_at_once(tmp_path: Path) -> None:
     lines = lines_of(recorded(Plan(seed=2, events=20)))
     lines[20]["number"] += follow.MOST_MISSING + 1
     (outcome,) = followed(tmp_path, text_of(lines))
     assert (outcome.verdict, outcome.line) == (Verdict.UNDECIDED, 21)
-    assert outcome.why == "101 events are missing before it, more than 100; leave less out of the log"
+    assert outcome.why == "101 events are missing before it, more than 100; log more events"
 
 
-def test_an_empty_log_is_nothing_to_follow(tmp_path: Path) -> None:
+def test_an_empty_log_has_nothing_to_follow(tmp_path: Path) -> None:
     (outcome,) = followed(tmp_path, "")
     assert (outcome.verdict, int(outcome.verdict)) == (Verdict.NOTHING, 21)
     header = recorded(Plan(seed=2, events=1)).splitlines(keepends=True)[0]
@@ -228,7 +228,7 @@ def test_an_empty_log_is_nothing_to_follow(tmp_path: Path) -> None:
     assert outcome.spell() == ["run 2.1: nothing to follow, there is no event"]
 
 
-def test_runs_stand_one_after_the_other(tmp_path: Path) -> None:
+def test_a_log_holds_runs_one_after_the_other(tmp_path: Path) -> None:
     one, other = recorded(Plan(seed=2, events=20)), recorded(Plan(protocol="0.10", seed=3, events=30))
     outcomes = followed(tmp_path, one + other)
     assert [(outcome.run, outcome.events) for outcome in outcomes] == [("2.1", 20), ("3.1", 30)]
@@ -255,7 +255,7 @@ def test_an_impossible_plan_is_refused(plan: Said, message: str) -> None:
 
 
 class Full(io.StringIO):
-    """A file on a disk that has room for so many characters."""
+    """A file on a disk with room for this number of characters."""
 
     def write(self, text: str) -> int:
         if self.tell() + len(text) > 20_000:
@@ -264,7 +264,7 @@ class Full(io.StringIO):
         return super().write(text)
 
 
-def test_a_full_disk_is_one_clear_line_and_leaves_no_log_that_is_accepted(tmp_path: Path) -> None:
+def test_a_full_disk_is_one_clear_line_and_leaves_no_acceptable_log(tmp_path: Path) -> None:
     stream = Full()
     with pytest.raises(UsageError) as error:
         record(Plan(events=300), stream, "runs.ndjson")

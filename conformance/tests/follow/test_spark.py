@@ -1,4 +1,4 @@
-"""`conform follow --engine spark`: the same verdicts in the same order as here, whatever carries them; its faults."""
+"""`conform follow --engine spark`: the same verdicts in the same order as in one process; faults of Spark."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def logs(originals, tmp_path, monkeypatch):
 
 
 def followed(session, paths, asked=ALL):
-    """What became of each log, by number."""
+    """The verdict on each log, by number."""
     found = {}
     follow_on_spark(session, paths, asked, found.__setitem__, lambda: None)
     return found
@@ -51,14 +51,14 @@ def followed_here(paths):
 
 
 def plain(found):
-    """What was found, as it is told: a verdict that has travelled has lists for tuples."""
+    """A verdict for comparison: a verdict from an executor has lists in place of tuples."""
     return {number: on_spark._record_of(one) for number, one in found.items()}
 
 
 # ------------------------------------------------------------------------------------------------------------ the same
 
 
-def test_what_is_found_there_is_what_is_found_here_and_nothing_is_read_from_a_disk(local_spark, logs, monkeypatch):
+def test_executors_find_the_same_without_reading_files(local_spark, logs, monkeypatch):
     paths = sorted(logs.iterdir())
     expected = plain(followed_here(paths))
     usual = ndjson.content_of
@@ -74,7 +74,7 @@ def test_what_is_found_there_is_what_is_found_here_and_nothing_is_read_from_a_di
     assert list(logs.iterdir()) == []
 
 
-def test_logs_that_do_not_travel_together_travel_one_after_the_other(local_spark, logs, monkeypatch):
+def test_logs_are_sent_in_batches(local_spark, logs, monkeypatch):
     paths = sorted(logs.iterdir())
     expected = plain(followed_here(paths))
     loads = []
@@ -88,7 +88,7 @@ def test_logs_that_do_not_travel_together_travel_one_after_the_other(local_spark
     assert len(loads) > 2
 
 
-def test_a_log_too_large_to_travel_is_told_and_the_others_are_followed(local_spark, logs, monkeypatch):
+def test_a_log_too_large_to_send_is_reported_and_the_others_are_followed(local_spark, logs, monkeypatch):
     size = (logs / "c-bug.ndjson").stat().st_size
     monkeypatch.setattr(on_spark, "MOST_BYTES", size)
     found = followed(local_spark, [logs / "a.ndjson", logs / "c-bug.ndjson", logs / "i.ndjson"])
@@ -122,21 +122,21 @@ def without_progress(err):
     return re.sub(r"^conform: \d+ s, .*\n", "", err, flags=re.MULTILINE)
 
 
-@pytest.mark.parametrize("cores", [1, pytest.param(2, marks=pytest.mark.exhaustive)])  # each starts a Spark
-def test_the_command_says_the_same_as_without_spark(logs, cores):
+@pytest.mark.parametrize("cores", [1, pytest.param(2, marks=pytest.mark.exhaustive)])  # each starts a session
+def test_the_command_prints_the_same_as_without_spark(logs, cores):
     *said, last = process(["logs", *ASKED.split(), "--engine", "spark", "--master", f"local[{cores}]"])
     assert said == [20, OUT, f"starting Spark ...\n{ERR}"]
     assert re.search(rf"; [0-9.]+ s on local\[{cores}\], which took [0-9.]+ s to start$", last)
 
 
-@pytest.mark.exhaustive  # a Spark, and two executors
-def test_a_cluster_of_two_executors_says_the_same(cluster, logs):
+@pytest.mark.exhaustive  # a session and two executors
+def test_a_cluster_of_two_executors_prints_the_same(cluster, logs):
     given = ["--master", cluster.master, "--spark-conf", f"spark.executor.memory={EXECUTOR_MEMORY >> 20}m"]
     *said, _ = process(["logs", *ASKED.split(), "--engine", "spark", *given])
     assert said == [20, OUT, f"starting Spark ...\n{ERR}"]
 
 
-def test_one_log_on_spark_has_its_line_and_its_history_comes_back(logs):
+def test_one_log_on_spark_gets_its_line_and_its_trace(logs):
     code, out, _, _ = process(["logs/g-kafka.ndjson", "--protocol", "0.10", "--out", "kept", *SPARK.split()])
     first, written, last = out.splitlines()
     assert code == 12
@@ -151,7 +151,7 @@ def test_one_log_on_spark_has_its_line_and_its_history_comes_back(logs):
 # -------------------------------------------------------------------------------------------------------------- faults
 
 
-def test_without_its_packages_it_is_one_line(logs, capsys, monkeypatch):
+def test_missing_packages_are_one_line(logs, capsys, monkeypatch):
     monkeypatch.setattr(sessions, "NEEDED", ("pyspark_that_is_not_there",))
     assert main(f"follow logs {SPARK}".split()) == 2
     said = capsys.readouterr()
@@ -160,7 +160,7 @@ def test_without_its_packages_it_is_one_line(logs, capsys, monkeypatch):
     assert said.err.count("\n") == 1
 
 
-def test_without_a_java_it_is_one_line(logs, capsys, monkeypatch):
+def test_a_missing_java_is_one_line(logs, capsys, monkeypatch):
     def java_home(scratch):
         raise UsageError("no Java; install one")
 
@@ -191,7 +191,7 @@ def cut_short(folder, function):
     return running.returncode, "".join(lines) + out, without_progress(err)
 
 
-def test_ctrl_c_keeps_what_was_found(tmp_path):
+def test_ctrl_c_keeps_the_findings(tmp_path):
     code, out, err = cut_short(tmp_path, lambda running: running.send_signal(signal.SIGINT))
     assert code == 130
     assert "Traceback" not in err
@@ -202,7 +202,7 @@ def test_ctrl_c_keeps_what_was_found(tmp_path):
     assert err.splitlines()[-1].startswith("conform: interrupted; ")
 
 
-def test_a_java_that_dies_is_one_line_and_what_was_found_counts(tmp_path):
+def test_a_dying_java_is_one_line_and_the_findings_count(tmp_path):
     def kill_java(running):
         java = [pid for pid in children(running.pid) if "org.apache.spark" in command_line(pid)]
         assert len(java) == 1
@@ -212,7 +212,7 @@ def test_a_java_that_dies_is_one_line_and_what_was_found_counts(tmp_path):
     assert code == 20  # what is rejected is rejected
     starting, lost = err.splitlines()
     assert starting == "starting Spark ..."
-    assert lost.startswith("conform: the Java process of Spark ended during the job (killed by signal 9); all of it: ")
+    assert lost.startswith("conform: the Java process of Spark ended during the job (killed by signal 9); full text: ")
     assert lost.endswith(" of 4 logs were not followed to their end; nothing is decided about them")
     assert f"\n{tmp_path}/2-bug.ndjson:4: run 7.1 is rejected: " in out
     assert "FOLLOWED, 1 REJECTED; " in out.splitlines()[-1]

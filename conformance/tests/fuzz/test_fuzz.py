@@ -1,4 +1,4 @@
-"""The fuzzer itself: its programs use the whole language, its search is right, it notices bugs and makes them small."""
+"""The fuzzer: its programs cover the language, its search is correct, it detects and shrinks bugs."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_programs_use_every_construct_of_the_language(programs: list[Program]) -
     assert [one for one in (*known, ast.USub, ast.Not, ast.And, ast.Or) if not found[one]] == []
 
 
-def test_programs_use_every_word_of_the_language(programs: list[Program]) -> None:
+def test_programs_use_every_name_of_the_language(programs: list[Program]) -> None:
     found = {node.id for node in nodes(programs) if isinstance(node, ast.Name)}
     assert {*language.__all__, *syntax.FOLDS, *syntax.EXTREMA, "range", syntax.TAKEN} <= found
 
@@ -85,8 +85,8 @@ def test_programs_use_every_option_of_a_declaration(programs: list[Program]) -> 
     assert of_functions | of_entries | {"size", "letters", "of", "initially"} <= found
 
 
-def test_programs_are_what_they_are_meant_to_be(programs: list[Program], tmp_path: Path) -> None:
-    """All are accepted; most have more than a few states, some leave their declaration, some have a second protocol."""
+def test_programs_have_the_intended_mixture(programs: list[Program], tmp_path: Path) -> None:
+    """All are accepted; most have more than a few states, some leave a declared range, some have a second protocol."""
     counts: Counter[str] = Counter()
     for program in programs:
         with loaded(program, tmp_path) as model:
@@ -100,7 +100,7 @@ def test_programs_are_what_they_are_meant_to_be(programs: list[Program], tmp_pat
     assert counts["second"] >= 0.1 * MANY
 
 
-def test_a_seed_makes_the_same_programs(programs: list[Program]) -> None:
+def test_a_seed_determines_the_programs(programs: list[Program]) -> None:
     assert [random_program(SEED, number) for number in range(10)] == programs[:10]
     assert len({program.text for program in programs}) == MANY
     assert random_program(SEED + 1, 0).text != programs[0].text
@@ -109,7 +109,7 @@ def test_a_seed_makes_the_same_programs(programs: list[Program]) -> None:
 # ---------------------------------------------------------------------------------------------------- the plain search
 
 
-def test_the_plain_search_knows_two_phase_commit() -> None:
+def test_the_plain_search_finds_the_figures_of_two_phase_commit() -> None:
     """288 states of three resource managers, as TLC counts them."""
     text = (ROOT / "models/examples/two_phase_commit.py").read_text(encoding="utf-8")
     found = search(PlainSystem(Program("two_phase_commit", text), {}, None, {}), 100, 1000)
@@ -126,7 +126,7 @@ def test_the_plain_search_finds_the_least_path() -> None:
     assert found.fired == {"count_goes_on": 3, "count_starts_anew": 2}
 
 
-def test_the_plain_search_goes_on_behind_an_error() -> None:
+def test_the_plain_search_continues_after_an_error() -> None:
     text = COUNTER.replace("    require(s.count < 3)\n", "")
     found = search(PlainSystem(Program("counter", text), {}, None, {}), 100, 1000)
     assert (found.errors.count, found.errors.path) == (1, (0, (0, 0, 0, 0)))
@@ -145,7 +145,7 @@ def test_all_engines_agree_on_a_few_programs(tmp_path: Path) -> None:
     assert campaign.proofs > 0
 
 
-def test_a_bug_is_noticed_made_small_and_shown_again(
+def test_a_bug_is_detected_shrunk_and_reproduced(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A lowering that forgets minus signs: the failure is a few lines, and one command shows it."""
@@ -177,7 +177,7 @@ def test_a_program_that_is_refused_is_a_failure() -> None:
     assert difference.kind.startswith("refused")
 
 
-def test_what_cannot_be_read_is_bad_usage(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unreadable_program_is_bad_usage(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--again", str(tmp_path / "nothing.py")]) == 2
     assert "not a program that can be read" in capsys.readouterr().err
 
@@ -190,10 +190,10 @@ def test_the_files_of_a_program_are_a_model(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("bug", BUGS, ids=lambda bug: bug.name)
-def test_every_bug_still_fits_its_file(bug) -> None:
+def test_the_text_of_every_bug_occurs_in_its_file(bug) -> None:
     ast.parse(spoiled(bug, ROOT))
 
 
-def test_there_are_enough_bugs_in_enough_places() -> None:
+def test_the_bugs_cover_enough_files() -> None:
     assert len({bug.name for bug in BUGS}) == len(BUGS) >= 30
     assert len({bug.file for bug in BUGS}) >= 15

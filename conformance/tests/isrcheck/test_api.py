@@ -1,4 +1,4 @@
-"""`import isrcheck`: what it gives, that it writes nothing unasked, and that it loads nothing before it is used."""
+"""`import isrcheck`: its names; it writes nothing unless asked, and loads modules only when they are used."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from isrcheck.traces.cli import main as trace_command
 
 @pytest.fixture
 def counter(tmp_path, monkeypatch):
-    """A model file in an empty folder, which is the current one."""
+    """A model file in an otherwise empty current folder."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "counter.py").write_text(COUNTER, encoding="utf-8")
     return tmp_path / "counter.py"
@@ -29,13 +29,13 @@ def counter(tmp_path, monkeypatch):
 # ----------------------------------------------------------------------------------------------------------- importing
 
 
-def test_importing_it_loads_nothing_else():
+def test_importing_the_package_loads_nothing_else():
     code = "import sys; before = set(sys.modules); import isrcheck; print(sorted(set(sys.modules) - before))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd="/")
     assert set(ast.literal_eval(done.stdout)) - {"__future__"} == {"isrcheck"}
 
 
-def test_every_public_name_is_there_and_documented():
+def test_every_public_name_exists_and_is_documented():
     assert sorted(isrcheck.__all__) == isrcheck.__all__
     assert set(isrcheck.__all__) <= set(dir(isrcheck))
     for name in isrcheck.__all__:
@@ -56,7 +56,7 @@ def test_nothing_of_the_product_imports_the_facade(folder):
             assert found <= {*PACKAGES, "__file__"}, path
 
 
-def test_an_import_of_the_facade_is_noticed():
+def test_an_import_of_the_facade_is_detected():
     text = "import isrcheck, os\nimport isrcheck.result\nfrom isrcheck import load\nisrcheck.check('kafka')"
     assert set(_names_of_isrcheck(text)) == {"isrcheck.result", "isrcheck.load", "isrcheck.check"}
 
@@ -77,7 +77,7 @@ def _names_of_isrcheck(text):
 # ----------------------------------------------------------------------------------------------------------- searching
 
 
-def test_a_search_says_what_the_command_says(counter, capsys):
+def test_a_search_gives_the_results_of_the_command(counter, capsys):
     code, out, _ = checking(cli.main, capsys)("kafka", "--protocol", "2.1", "--bound", "4", "--acks", "1", "--json")
     (run,) = json.loads(out)["runs"]
     result = isrcheck.check("kafka", protocol="2.1", bound=4, acks=1)
@@ -105,13 +105,13 @@ def test_each_property_has_its_verdict_and_its_trace(counter):
     assert (result.exit_code, result.is_safe) == (12, False)
 
 
-def test_it_writes_no_files_and_prints_nothing(counter, capfd):
+def test_a_check_writes_no_files_and_prints_nothing(counter, capfd):
     isrcheck.check(counter, prove=True)
     assert [path.name for path in counter.parent.iterdir()] == ["counter.py"]
     assert capfd.readouterr() == ("", "")
 
 
-def test_traces_are_written_where_a_folder_is_given(counter):
+def test_traces_are_written_to_a_given_folder(counter):
     result = isrcheck.check(counter, out="found")
     assert sorted(path.name for path in (counter.parent / "found").iterdir()) == [
         "counter_stays_small_0d7c3943_1.itf.json",
@@ -121,14 +121,14 @@ def test_traces_are_written_where_a_folder_is_given(counter):
     assert isrcheck.trace(path, counter).states == result.traces["stays_small"].states
 
 
-def test_what_is_proved_is_proved(counter):
+def test_proofs_are_reported(counter):
     counter.write_text(COUNTER.replace("< 2", "<= 3"), encoding="utf-8")
     result = isrcheck.check("counter.py", prove=True)
     assert (result.verdict, result.is_exhaustive, result.is_safe) == ("PROVED", True, True)
 
 
 @pytest.mark.parametrize("engine", ["z3", "all"])
-def test_other_engines_say_the_same(counter, engine):
+def test_other_engines_agree(counter, engine):
     result = isrcheck.check(counter, engine=engine, bound=3)
     assert result.properties["stays_small"].text == "VIOLATED at step 2"
     assert (result.distinct is None) == (engine == "z3")
@@ -143,7 +143,7 @@ def test_other_engines_say_the_same(counter, engine):
         {"settings": {"acks": "-1", "min.insync.replicas": 1}},
     ],
 )
-def test_values_are_spelled_as_on_the_command_line_or_are_numbers(values):
+def test_values_are_texts_as_on_the_command_line_or_numbers(values):
     command = "check kafka --protocol 2.1 --bound 0 --min-insync-replicas 1"
     assert isrcheck.check("kafka", protocol="2.1", bound=0, **values).command == command
 
@@ -153,7 +153,7 @@ def test_switches_are_set_by_truth_values():
     assert result.command == "check kafka --protocol 2.1 --bound 0 --switch EXPAND_EPOCH_START=off"
 
 
-def test_models_and_instances_are_taken_as_well(counter):
+def test_models_and_instances_are_accepted_as_well(counter):
     model = isrcheck.load(counter)
     assert (model.name, [prop.name for prop in model.properties]) == ("counter", ["stays_small"])
     assert isrcheck.check(model).command == f"check {counter}"
@@ -168,7 +168,7 @@ def test_models_and_instances_are_taken_as_well(counter):
     [
         ("kafka", {}, "kafka needs --protocol; there are: 0.10, 0.11, 2.0, 2.1"),
         ("kafak", {}, "no model kafak; did you mean kafka?"),
-        ("nobody.py", {}, "nobody.py: not a Python file that exists"),
+        ("nobody.py", {}, "nobody.py: there is no such Python file"),
         (
             "kafka",
             {"protocol": "2.1", "replica": 3},
@@ -198,12 +198,12 @@ def test_bad_input_is_a_usage_error_of_one_line(words, values, says, tmp_path, m
     assert "\n" not in str(error.value)
 
 
-def test_an_instance_is_configured_already():
-    with pytest.raises(isrcheck.UsageError, match="an instance has its protocol and its configuration"):
+def test_an_instance_takes_no_further_configuration():
+    with pytest.raises(isrcheck.UsageError, match="an instance already has a protocol and a configuration"):
         isrcheck.check(isrcheck.load("kafka").instance("2.1"), acks=1)
 
 
-def test_a_folder_that_cannot_be_written_to_is_a_usage_error(counter):
+def test_an_unwritable_folder_is_a_usage_error(counter):
     with pytest.raises(isrcheck.UsageError, match=r"counter\.py: the trace cannot be written"):
         isrcheck.check(counter, out=counter)
 
@@ -211,7 +211,7 @@ def test_a_folder_that_cannot_be_written_to_is_a_usage_error(counter):
 # -------------------------------------------------------------------------------------------------------------- traces
 
 
-def test_a_trace_shows_itself_as_the_command_does(counter, capsys):
+def test_a_trace_prints_the_view_of_the_command(counter, capsys):
     path = isrcheck.check(counter).traces["stays_small"].save("found")
     trace = isrcheck.trace(path, counter)
     for words, full in (([], False), (["--full"], True)):
@@ -259,7 +259,7 @@ def test_a_result_shows_its_report_and_its_traces(counter, capsys):
     assert str(result.traces["stays_small"]) in shown
 
 
-def test_a_trace_is_checked_again(counter):
+def test_a_trace_can_be_checked_again(counter):
     path = isrcheck.check(counter).traces["stays_small"].save("found")
     assert isrcheck.recheck(path, counter).is_possible
     counter.write_text(COUNTER.replace("s.count < 3)", "s.count < 1)"), encoding="utf-8")

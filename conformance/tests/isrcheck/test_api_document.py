@@ -1,4 +1,4 @@
-"""docs/api.md: what it shows is what happens. Its examples run in a folder with the examples of isrcheck."""
+"""docs/api.md: its examples give the shown results. They run in a folder with the examples of isrcheck."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from isrcheck.examples import copy_to
 DOCUMENT = PROJECT / "docs" / "api.md"
 
 
-def test_what_the_document_shows_happens(tmp_path, monkeypatch):
+def test_the_examples_give_the_documented_results(tmp_path, monkeypatch):
     copy_to(tmp_path)
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)

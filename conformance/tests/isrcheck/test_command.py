@@ -1,4 +1,4 @@
-"""The command `isrcheck`, completion in a shell, and the examples that every subcommand's help shows."""
+"""The command `isrcheck`, completion in shells, and the examples in the help of every subcommand."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ EXAMPLES = [
 """In an order in which the files are there that they name."""
 
 LONG = {"check mutate kafka --protocol 0.10 --bound 3", "check mutate published/kip_101 --bound 3"}
-"""Each searches a model with every single change, one after the other."""
+"""Each of them searches every mutant of a model."""
 
 
 def ran(*words: str, folder: Path) -> subprocess.CompletedProcess[str]:
@@ -82,7 +82,7 @@ def ran(*words: str, folder: Path) -> subprocess.CompletedProcess[str]:
         ("conform follow nowhere.ndjson", 2),
     ],
 )
-def test_a_command_is_the_same_under_both_names(words: str, code: int, tmp_path: Path) -> None:
+def test_a_command_works_the_same_under_both_names(words: str, code: int, tmp_path: Path) -> None:
     name, *rest = words.split()
     package = {"check": "checker", "trace": "traces", "conform": "conformance"}[name]
     alone = subprocess.run(
@@ -94,13 +94,13 @@ def test_a_command_is_the_same_under_both_names(words: str, code: int, tmp_path:
 
 
 @pytest.mark.parametrize("words", ["", "check", "trace", "conform"])
-def test_every_command_tells_the_version(words: str, tmp_path: Path) -> None:
+def test_every_command_prints_the_version(words: str, tmp_path: Path) -> None:
     done = ran(*words.split(), "--version", folder=tmp_path)
     assert (done.returncode, done.stdout, done.stderr) == (0, f"{product()}\n", "")
 
 
 @pytest.mark.parametrize("words", ["", "chek", "completion", "completion fishy", "--no-such"])
-def test_bad_words_are_one_line(words: str, tmp_path: Path) -> None:
+def test_bad_arguments_are_one_line(words: str, tmp_path: Path) -> None:
     done = ran(*words.split(), folder=tmp_path)
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
     assert done.stderr.startswith("isrcheck: ")
@@ -170,7 +170,7 @@ def test_zsh_gets_a_script_as_well(tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a counterexample of Kafka's model, one of a model of one's own, and what examples leave behind."""
+    """A folder with counterexamples of Kafka's and of a user's model, and with files that the examples write."""
     return tmp_path_factory.mktemp("examples")
 
 
@@ -238,7 +238,7 @@ def test_the_help_of_check_shows_three_examples(capsys: pytest.CaptureFixture[st
     assert len([line for line in shown.splitlines() if line.startswith("  check ")]) == 3
 
 
-def test_the_examples_are_copied_where_one_says(
+def test_the_examples_are_copied_to_the_given_folder(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "argv", ["isrcheck", "examples", str(tmp_path / "mine")])
@@ -248,4 +248,4 @@ def test_the_examples_are_copied_where_one_says(
     assert sorted(copied) == sorted(str(path) for path in (tmp_path / "mine").rglob("*") if path.is_file())
     (tmp_path / "mine" / "two_phase_commit.py").write_text("mine\n")
     assert isrcheck.main() == 2
-    assert "another file is there already" in capsys.readouterr().err
+    assert "a different file has this name" in capsys.readouterr().err

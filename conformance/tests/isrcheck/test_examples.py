@@ -1,4 +1,4 @@
-"""The examples, copied out: where they go, and that what their README says works."""
+"""The command that copies the examples: the target folders, and the commands in the examples' README."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ CODES = {"check two_phase_commit.py": 0, "check --config durable_topic.propertie
 """Exit codes of commands that do not end with 0; a cluster gets a second here."""
 
 
-def test_they_are_copied_and_nothing_is_overwritten(tmp_path):
+def test_examples_are_copied_without_overwriting(tmp_path):
     copied = copy_to(tmp_path / "deep" / "examples")
     assert [path.relative_to(tmp_path / "deep" / "examples").as_posix() for path in copied] == FILES
     assert copy_to(tmp_path / "deep" / "examples") == copied
     copied[-1].write_text("mine")
     copied[0].unlink()
-    with pytest.raises(UsageError, match=r"frozen\.ndjson: another file is there already, and is left as it is"):
+    with pytest.raises(UsageError, match=r"frozen\.ndjson: a different file has this name and is not overwritten"):
         copy_to(tmp_path / "deep" / "examples")
     assert copied[-1].read_text() == "mine"
     assert not copied[0].exists()
 
 
-def test_a_folder_that_cannot_be_made_is_one_line(tmp_path):
+def test_a_folder_that_cannot_be_created_is_one_line(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(UsageError, match=r"file: the examples cannot be written: .+; name another folder"):
         copy_to(tmp_path / "file")
@@ -52,7 +52,7 @@ def commands():
 
 
 @pytest.mark.parametrize("command", [one for one in commands() if not one.startswith(("python", "check sweep"))])
-def test_what_the_readme_says_works(command, tmp_path, monkeypatch, capsys):
+def test_the_commands_of_the_readme_work(command, tmp_path, monkeypatch, capsys):
     copy_to(tmp_path)
     monkeypatch.chdir(tmp_path)
     name, *words = shlex.split(command)

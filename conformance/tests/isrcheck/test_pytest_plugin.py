@@ -1,4 +1,4 @@
-"""`pytest --isrcheck model.py`: each property of a model is a test; nothing is loaded where no model is named."""
+"""`pytest --isrcheck model.py`: each property is a test; nothing is loaded if no model is named."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def is_full(s):
 
 @pytest.fixture
 def run(tmp_path):
-    """Run pytest in a folder with the model: gives the exit code and the lines of its output."""
+    """Run pytest in a folder with the model; return the exit code and the lines of its output."""
     (tmp_path / "counter.py").write_text(MODEL, encoding="utf-8")
 
     def ran(*words, ini=""):
@@ -76,7 +76,7 @@ def test_each_property_is_a_test_and_a_failure_shows_its_trace(run):
     assert "collected 4 items" in "\n".join(lines)
 
 
-def test_words_behind_the_model_are_arguments_of_check(run):
+def test_words_after_the_model_are_arguments_of_check(run):
     code, lines = run("--isrcheck", "counter.py bound=2 limit=3", "-v", "-rs")
     assert code == 0
     assert outcomes(lines) == {
@@ -96,13 +96,13 @@ def test_models_can_be_named_in_the_ini_file_and_chosen_by_marker(run, tmp_path)
     assert run("-q")[1][-1].startswith("1 passed in ")
 
 
-def test_what_is_undecided_does_not_pass(run):
+def test_undecided_properties_do_not_pass(run):
     code, lines = run("--isrcheck", "kafka protocol=2.1 seconds=0.001", "-q")
     assert code == 1
     assert [line for line in lines if line.startswith("FAILED kafka::acked_not_lost - acked_not_lost: UNDECIDED")]
 
 
-def test_a_property_that_leaves_the_declaration_fails(run, tmp_path):
+def test_a_property_that_leaves_a_declared_range_fails(run, tmp_path):
     (tmp_path / "counter.py").write_text(COUNTER.replace("s.count < 3", "s.count < 4").replace("< 2", "< 4"))
     code, lines = run("--isrcheck", "counter.py", "-q")
     assert code == 1
@@ -112,7 +112,7 @@ def test_a_property_that_leaves_the_declaration_fails(run, tmp_path):
 @pytest.mark.parametrize(
     ("words", "code", "says"),
     [
-        ("nobody.py", 2, "nobody.py: not a Python file that exists"),
+        ("nobody.py", 2, "nobody.py: there is no such Python file"),
         ("counter.py bound", 4, "ERROR: --isrcheck counter.py bound: bound: write it as NAME=VALUE, as in bound=6"),
         ("counter.py bound=six", 4, "ERROR: --isrcheck counter.py bound=six: bound=six: not a number"),
         ("counter.py most=3", 1, "counter has no configuration entry most"),
@@ -126,7 +126,7 @@ def test_bad_input_is_one_line(run, words, code, says):
     assert not [line for line in lines if "Traceback" in line or line.startswith("INTERNALERROR")]
 
 
-def test_nothing_is_loaded_where_no_model_is_named(tmp_path):
+def test_nothing_is_loaded_if_no_model_is_named(tmp_path):
     (tmp_path / "test_loaded.py").write_text(
         "import sys\n\n\ndef test_loaded():\n"
         "    found = {name for name in sys.modules if name.partition('.')[0] == 'isrcheck'}\n"
@@ -137,7 +137,7 @@ def test_nothing_is_loaded_where_no_model_is_named(tmp_path):
     assert done.returncode == 0, done.stdout
 
 
-def test_the_plugin_imports_only_what_pytest_has_loaded_anyway():
+def test_the_plugin_imports_only_modules_that_pytest_loads():
     tree = ast.parse((PROJECT / "isrcheck" / "pytest_plugin.py").read_text(encoding="utf-8"))
     found = {alias.name for node in tree.body if isinstance(node, ast.Import) for alias in node.names}
     found |= {node.module or "" for node in tree.body if isinstance(node, ast.ImportFrom)}

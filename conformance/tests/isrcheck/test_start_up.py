@@ -1,4 +1,4 @@
-"""What is imported before anything was asked for: nothing that takes long. Modules are counted here, not seconds."""
+"""Start-up imports no slow modules; this is tested by counting modules, not seconds."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ sys.exit(main())
 
 
 def imported(words: str, folder: Path) -> set[str]:
-    """What a command imports of all that takes long."""
+    """The slow modules that a command imports."""
     script = SCRIPT.format(words=["isrcheck", *words.split()], heavy=HEAVY)
     done = subprocess.run(
         [sys.executable, "-c", script],
@@ -51,5 +51,5 @@ def test_nothing_heavy_is_imported(words: str, tmp_path: Path) -> None:
     assert imported(words, tmp_path) == set()
 
 
-def test_what_is_imported_is_seen(tmp_path: Path) -> None:
+def test_a_heavy_import_is_detected(tmp_path: Path) -> None:
     assert imported("check examples/two_phase_commit --bound 1", tmp_path) >= {"numpy", "llvmlite"}

@@ -1,4 +1,4 @@
-"""isrcheck.testing: strategies for models, and the state machine that holds a person's system against a model."""
+"""isrcheck.testing: strategies for models, and the state machine that compares a user's system with a model."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def test_contradictions_are_drawn_again():
     assert protocols == {"0.10", "0.11", "2.0", "2.1"}
 
 
-def test_walks_are_true_and_of_any_length(lamps):
+def test_walks_are_certified_and_of_any_length(lamps):
     lengths = set()
 
     @settings(max_examples=100, derandomize=True, database=None, deadline=None)
@@ -118,7 +118,7 @@ def test_walks_are_true_and_of_any_length(lamps):
     assert lengths == {0, 1, 2, 3, 4, 5}
 
 
-def test_traces_end_where_their_property_is_broken(counter):
+def test_traces_end_where_their_property_is_violated(counter):
     verdicts = set()
 
     @settings(max_examples=100, derandomize=True, database=None, deadline=None)
@@ -151,7 +151,7 @@ def test_bad_arguments_are_usage_errors(counter, lamps):
 # -------------------------------------------------------------------------------------------------------- state machine
 
 
-def test_a_system_that_does_what_the_model_does_is_left_in_peace(counter):
+def test_a_system_that_agrees_with_the_model_passes(counter):
     assert find(state_machine(counter, Counter), examples=20) is None
     must_agree(state_machine(counter, Counter), examples=20)
 
@@ -160,11 +160,11 @@ def test_a_system_that_does_what_the_model_does_is_left_in_peace(counter):
     ("system", "steps", "says"),
     [
         (Stuck, 2, ["diverges after step 2 (counter_steps), first in count:", "-count  2", "+count  1"]),
-        (Refusing, 3, ["diverges after step 3 (counter_steps): the system does not take it: two is enough"]),
+        (Refusing, 3, ["diverges after step 3 (counter_steps): the system refuses the step: two is enough"]),
         (
             Failing,
             3,
-            ["diverges after step 3 (counter_steps): the system does not take it: ZeroDivisionError"],
+            ["diverges after step 3 (counter_steps): the system refuses the step: ZeroDivisionError"],
         ),
     ],
 )
@@ -177,7 +177,7 @@ def test_a_system_that_differs_is_shrunk(counter, system, steps, says):
         assert [line for line in lines if line.startswith(said)], lines
 
 
-def test_a_property_is_watched_where_that_is_asked_for(counter):
+def test_a_property_is_checked_on_request(counter):
     failure = find(state_machine(counter, Counter, properties=["stays_small"]), examples=50)
     assert (len(failure.trace), failure.broken, failure.trace.verdict) == (2, "stays_small", "VIOLATED")
     assert failure.lines()[-1] == "stays_small is broken"
@@ -185,7 +185,7 @@ def test_a_property_is_watched_where_that_is_asked_for(counter):
         state_machine(counter, Counter, properties=["stays_low"])
 
 
-def test_a_property_of_steps_cannot_be_watched(lamps):
+def test_a_step_property_cannot_be_checked(lamps):
     of_steps = next(prop.name for prop in lamps.properties if prop.of_steps)
     with pytest.raises(isrcheck.UsageError, match=f"{of_steps} is a property of steps; name properties of states"):
         state_machine(lamps.instance(), Counter, properties=[of_steps])
@@ -219,7 +219,7 @@ def test_a_machine_is_a_test_for_pytest(tmp_path):
 # ------------------------------------------------------------------------------------------ a broker of one's own
 
 
-def test_the_broker_of_the_example_does_what_the_model_does():
+def test_the_broker_of_the_example_agrees_with_the_model():
     assert find(state_machine(kafka(), run_path(str(OWN_BROKER))["Driver"]), examples=20) is None
 
 

@@ -1,4 +1,4 @@
-"""The wheel: built from the files of the project, installed in a fresh environment elsewhere, used there."""
+"""The wheel: built from the project, installed in a fresh environment, and used there."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PARTS = ("models", "checker", "traces", "conformance", "isrcheck")
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory):
-    """The wheel, built from a copy: a build leaves files beside what it builds."""
+    """The wheel, built from a copy, because a build writes files beside the sources."""
     folder = tmp_path_factory.mktemp("project")
     for name in PARTS:
         shutil.copytree(PROJECT / name, folder / name, symlinks=True, ignore=shutil.ignore_patterns("__pycache__"))
@@ -36,7 +36,7 @@ def wheel(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def installed(wheel, tmp_path_factory):
-    """Run a program of a fresh environment, in an empty folder: gives the exit code and what it printed."""
+    """Run a program of a fresh environment in an empty folder; return the exit code and the output."""
     home, folder = tmp_path_factory.mktemp("environment"), tmp_path_factory.mktemp("elsewhere")
     venv.create(home, with_pip=False)
     _run([sys.executable, "-m", "pip", "--python", f"{home}/bin/python", "install", "--no-deps", "--no-index", wheel])
@@ -62,7 +62,7 @@ def _run(words, folder=None, *, check=True):
     return done.returncode, done.stdout + done.stderr
 
 
-def test_it_holds_what_the_documents_cite_and_no_tests(wheel):
+def test_the_wheel_holds_the_documented_files_and_no_tests(wheel):
     names = set(ZipFile(wheel).namelist())
     assert {name for name in names if "/tests/" in name and "/tests/golden/" not in name} == set()
     documents = [PROJECT / "README.md", *(PROJECT / "docs").glob("*.md")]
@@ -83,7 +83,7 @@ def test_it_holds_what_the_documents_cite_and_no_tests(wheel):
 
 
 @pytest.mark.exhaustive
-def test_everything_works_where_it_is_installed(installed):
+def test_everything_works_after_installation(installed):
     code, out = installed("python", "-c", "import isrcheck; print(isrcheck.__file__)")
     assert (code, str(PROJECT) in out) == (0, False)
     code, out = installed("check", "--bound", "6")

@@ -1,4 +1,4 @@
-"""What the Kafka model finds, exactly: shortest depths, state counts, and that it can do what it is built for."""
+"""The exact findings on the Kafka model: shortest depths, state counts, and reachable goals."""
 
 import itertools
 
@@ -40,7 +40,7 @@ def test_nothing_fails_below_five_steps():
 
 
 @pytest.mark.parametrize(("acks", "depth"), [(0, 1), (1, 2)])
-def test_weaker_acks_lose_sooner_and_are_permitted_to(acks, depth):
+def test_weaker_acks_lose_sooner_which_is_permitted(acks, depth):
     assert found(4, acks=acks) == {"acked_not_lost": (None, depth)}
 
 
@@ -58,7 +58,7 @@ def test_clean_elections_alone_lose_a_record_in_ten_steps():
 
 
 @pytest.mark.parametrize("fault", ["power_losses", "disk_losses"])
-def test_a_machine_that_forgets_is_permitted_to_lose_and_breaks_no_promise_sooner(fault):
+def test_data_loss_of_a_machine_permits_losses_and_causes_no_earlier_violation(fault):
     assert found(9, bounces=0, crashes=0, **{fault: 1}) == {
         "acked_not_lost": (None, 5),
         "isr_is_complete": (9, 3),
@@ -68,7 +68,7 @@ def test_a_machine_that_forgets_is_permitted_to_lose_and_breaks_no_promise_soone
     }
 
 
-def test_unclean_election_is_judged_by_the_history():
+def test_losses_by_unclean_election_are_judged_by_the_path():
     """The loss that needs an unclean election is permitted, the one that does not is violated; both are reported."""
     failures = found(12, unclean_elections=1, bounces=0)
     assert failures["acked_not_lost"] == (7, 7)
@@ -87,8 +87,8 @@ def test_the_generations_in_order():
 
 
 @pytest.mark.parametrize("protocol", ["0.11", "2.0"])
-def test_leader_epochs_repair_truncation_and_leave_the_stale_high_watermark(protocol):
-    """What is left needs a leader whose high watermark is stale: KAFKA-7128, two steps later than KIP-101."""
+def test_leader_epochs_repair_truncation_but_not_the_stale_high_watermark(protocol):
+    """The remaining loss needs a leader with a stale high watermark: KAFKA-7128, two steps later than KIP-101."""
     assert found(12, protocol) == CRASHES | {"consistent_read": (11, None)}
     assert found(7, protocol, crashes=0) == {}
 
@@ -113,21 +113,21 @@ def test_acks_1_loses_in_two_steps_in_every_generation(protocol):
 
 @pytest.mark.parametrize("protocol", GENERATIONS[1:])
 @pytest.mark.parametrize("fault", ["power_losses", "disk_losses"])
-def test_a_machine_that_forgets_breaks_no_promise_since_0_11(protocol, fault):
+def test_since_0_11_data_loss_of_a_machine_violates_nothing(protocol, fault):
     failures = found(9, protocol, bounces=0, crashes=0, **{fault: 1})
     expected = FORGETS | {"log_matching": (None, 6), "consistent_read": (None, 7)}
     assert failures == expected | ({"offsets_ordered": (None, 7)} if protocol == "2.1" else {})
 
 
 @pytest.mark.parametrize(("protocol", "depth"), [("0.11", 8), ("2.0", 8), ("2.1", 7)])
-def test_unclean_election_leaves_the_high_watermark_above_the_log_and_is_permitted_to(protocol, depth):
-    """In 2.1 it takes a step less: a follower beyond its leader's log truncates where an older one halts."""
+def test_unclean_election_may_leave_the_high_watermark_above_the_log(protocol, depth):
+    """In 2.1 the path is one step shorter: a follower beyond its leader's log truncates, and an older one halts."""
     assert found(8, protocol, unclean_elections=1, bounces=0)["offsets_ordered"] == (None, depth)
     clamped = found(8, protocol, unclean_elections=1, bounces=0, HW_CLAMPED_AT_TRUNCATION=1)
     assert "offsets_ordered" not in clamped
 
 
-def test_a_known_bug_is_put_back_by_its_switch():
+def test_a_switch_restores_its_known_bug():
     values = {"records": 1, "bounces": 0}
     assert found(8, "2.0", **values) == {"acked_not_lost": (8, None), "isr_is_complete": (7, None)}
     assert found(8, "2.1", **values) == {}
@@ -155,8 +155,8 @@ def test_a_known_bug_is_put_back_by_its_switch():
     ],
     ids=lambda value: " ".join(map(str, value.items())) if isinstance(value, dict) else None,
 )
-def test_each_switch_of_2_1_by_itself(switches, isr_is_complete, distinct):
-    """With two records, a log of one and one crash, to the end: what its release repaired, as far as it shows."""
+def test_each_switch_of_2_1_alone(switches, isr_is_complete, distinct):
+    """Exhaustive search with two records, a log of one and one crash: the failures without each repair."""
     values = {"log_size": 1, "bounces": 0, "crashes": 1} | switches
     exploration = explore(MODEL.instance("2.1", values), Limits(memory=MEMORY), count_all=True)
     assert exploration.exhausted
@@ -189,7 +189,7 @@ ROUND = ["leader_handles_fetch 0 from 1", "follower_applies_response 1 from 0", 
 
 
 @pytest.mark.parametrize(("ending", "read"), [("commits", 0), ("aborts", NONE)])
-def test_read_committed_readers_wait_for_the_marker_and_never_see_what_was_aborted(ending, read):
+def test_read_committed_readers_wait_for_the_marker_and_never_see_aborted_records(ending, read):
     instance = MODEL.instance("2.1", DELETES | {"delete_records": 0, "isolation_level": 1})
     begun = ["producer_appends_in_transaction at 0 in 0", *ROUND]
     ended = [f"coordinator_{ending} 0", "leader_appends_marker of 0 at 0"]
@@ -204,7 +204,7 @@ def test_read_committed_readers_wait_for_the_marker_and_never_see_what_was_abort
 
 
 @pytest.mark.parametrize("protocol", GENERATIONS)
-def test_retries_duplicate_and_reorder_and_are_permitted_to(protocol):
+def test_retries_duplicate_and_reorder_which_is_permitted(protocol):
     values = {"bounces": 0, "crashes": 0, "retries": 1}
     expected = {"no_duplicates": (None, 2), "order_preserved": (None, 5)}
     assert found(6, protocol, **values) == expected
@@ -221,8 +221,8 @@ def test_retries_duplicate_and_reorder_and_are_permitted_to(protocol):
         ({"transactions": 1, "acks": 1}, "A transactional producer is idempotent, and Kafka refuses to start one"),
         ({"common_records": 3}, "common_records is above the number of records or the log size"),
         ({"brokers_down": 4}, "brokers_down is above the number of replicas"),
-        ({"start_isr": 2}, "start_isr is a number whose bit r says whether replica r is in the ISR"),
-        ({"start_isr": 9}, "start_isr is a number whose bit r says whether replica r is in the ISR"),
+        ({"start_isr": 2}, "start_isr is a number whose bit r means that replica r is in the ISR"),
+        ({"start_isr": 9}, "start_isr is a number whose bit r means that replica r is in the ISR"),
     ],
 )
 def test_a_contradiction_is_refused(values, says):
@@ -246,7 +246,7 @@ def test_clamping_the_high_watermark_at_truncation_keeps_offsets_ordered():
     assert failures["acked_not_lost"] == (7, 7)
 
 
-def test_more_replicas_in_sync_than_there_are_never_acknowledge():
+def test_more_required_than_existing_replicas_never_acknowledge():
     instance = MODEL.instance("0.10", {"min_insync_replicas": 4, "elections": 1, "bounces": 0, "crashes": 0})
     exploration = explore(instance, Limits(memory=MEMORY))
     assert exploration.exhausted
@@ -261,12 +261,12 @@ def test_more_replicas_in_sync_than_there_are_never_acknowledge():
     ("replicas", "min_insync_replicas", "count"),
     [(3, 1, 4), (3, 2, 3), (3, 3, 1), (3, 4, 1), (2, 1, 2), (1, 1, 1)],
 )
-def test_histories_start_with_every_isr_that_is_large_enough(replicas, min_insync_replicas, count):
+def test_initial_states_have_every_isr_that_is_large_enough(replicas, min_insync_replicas, count):
     instance = MODEL.instance("0.10", {"replicas": replicas, "min_insync_replicas": min_insync_replicas})
     assert len(instance.initial_states) == count
 
 
-def test_any_start_takes_every_quiescent_cluster():
+def test_any_start_includes_every_quiescent_cluster():
     # 3 leaders; by ISR (one of 1, two of 2, one of 3 members) the prefixes of 0, 1, 2 records outside: 14 + 2 x 6 + 3.
     instance = MODEL.instance("0.10", {"start": 1})
     assert len(instance.initial_states) == 3 * ((1 + 4 + 9) + 2 * (1 + 2 + 3) + 3)
@@ -277,7 +277,7 @@ BOUNDS = {"records": 1, "log_size": 1}
 
 @pytest.mark.parametrize("replicas", [1, 2, 3])
 def test_no_sometimes_is_unreachable_where_it_applies(replicas):
-    """A `sometimes` that cannot be reached fails a run, so each has to know where its mechanism is off."""
+    """An unreachable `sometimes` fails a run, so each has to exclude configurations without its mechanism."""
     unreachable = []
     # Without elections the state has another shape, and so another kernel: once is enough.
     elections = (0, 1) if replicas == 1 else (1,)

@@ -1,4 +1,4 @@
-"""The published models give the published figures, each of them."""
+"""The published models have exactly the published figures."""
 
 import pytest
 
@@ -14,7 +14,7 @@ def name(row):
     return f"{row.variant}-{'-'.join(str(size) for size in row.sizes.values())}"
 
 
-def test_the_whole_table_is_there():
+def test_the_whole_table_is_present():
     assert len(ROWS) == 50
     assert {row.variant for row in ROWS} == set(MODEL.protocols)
 
@@ -38,7 +38,7 @@ def test_the_bound_of_a_violation_is_one_less_than_its_level():
 
 
 def test_a_swapped_action_is_a_mutant_between_two_variants():
-    """KIP-320 with the expansion of KIP-279 lets in followers of an older epoch."""
+    """KIP-320 with the ISR expansion of KIP-279 admits followers of an older epoch."""
     bounds = {"replicas": 3, "log_size": 1, "records": 1, "max_epoch": 1}
     plain = explore(MODEL.instance("kip_320", bounds), Limits(memory=1 << 30), count_all=True)
     mutant = MODEL.instance("kip_320", bounds, {"leader_expands_isr": "kip_279"})

@@ -1,4 +1,4 @@
-"""models/run.py and the instances that it works on: what a step does, where it fails, and how things are numbered."""
+"""models/run.py and instances: the effects and errors of steps, and the numbering of steps and states."""
 
 from __future__ import annotations
 
@@ -178,7 +178,7 @@ def test_cells_lie_in_order_of_declaration(instance: Instance) -> None:
     assert list(instance.layouts["holds"].indices()) == [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (1, 2)]
 
 
-def test_values_are_spelled_as_people_read_them(instance: Instance) -> None:
+def test_values_are_printed_in_readable_form(instance: Instance) -> None:
     places = instance.layouts
     assert [places["holds"].spell(value) for value in (0, 1)] == ["false", "true"]
     assert [places["owner"].spell(value) for value in (-1, 0, 1)] == ["none", "0", "1"]
@@ -187,7 +187,7 @@ def test_values_are_spelled_as_people_read_them(instance: Instance) -> None:
     assert [places["count"].spell(value) for value in (-1, 3)] == ["-1", "3"]
 
 
-def test_a_step_writes_what_it_says_and_leaves_its_own_state_alone(instance: Instance) -> None:
+def test_a_step_writes_its_result_to_a_new_state(instance: Instance) -> None:
     before = start(instance)
     after = take(instance, before, "takes", 1, 2)
     assert after == start(instance, holds_5=1, owner_2=1, last_0=2)
@@ -200,7 +200,7 @@ def test_a_false_guard_means_that_there_is_no_step(instance: Instance) -> None:
     assert take(instance, start(instance, colour_now_0=1), "paints") is None
 
 
-def test_subsets_say_who_is_in(instance: Instance) -> None:
+def test_subsets_list_their_members(instance: Instance) -> None:
     enabled = [
         (nodes, items)
         for nodes in range(4)
@@ -242,7 +242,7 @@ def test_successors_come_in_the_order_of_the_steps(instance: Instance) -> None:
         ({"count_0": -1}, "asks_beyond", (3,), "asks_beyond {0,1}: index -1 of a subset is outside 0..1"),
     ],
 )
-def test_a_step_that_leaves_a_range_says_where(
+def test_a_step_that_leaves_a_range_names_the_position(
     instance: Instance, cells: Mapping[str, int], action: str, ordinals: tuple[int, ...], says: str
 ) -> None:
     with pytest.raises(ModelError) as failure:
@@ -263,7 +263,7 @@ def test_a_written_value_names_its_range_and_the_cure(instance: Instance, value:
     assert state.cells == start(instance)
 
 
-def test_a_property_that_leaves_a_range_says_where(instance: Instance) -> None:
+def test_a_property_that_leaves_a_range_names_the_position(instance: Instance) -> None:
     prop = next(prop for prop in instance.properties if prop.name == "last_is_held")
     with pytest.raises(ModelError) as failure:
         run.holds(instance, prop, start(instance))
@@ -288,13 +288,13 @@ def test_properties_are_true_or_false(instance: Instance) -> None:
     assert run.holds_step(instance, named["only_adds"], here, paints, there) is False
 
 
-def test_a_property_applies_only_where_its_mechanism_is_on(model: Model) -> None:
+def test_a_property_applies_only_if_its_mechanism_is_enabled(model: Model) -> None:
     always = ["in_order", "last_is_held", "count_grows", "only_adds"]
     assert [prop.name for prop in model.instance().properties] == [*always, "crashed"]
     assert [prop.name for prop in model.instance(None, {"crashes": 0}).properties] == always
 
 
-def test_settings_and_switches_are_seen_by_the_functions(model: Model) -> None:
+def test_functions_can_read_settings_and_switches(model: Model) -> None:
     crashed = next(prop for prop in model.properties if prop.name == "crashed")
     seen = {
         (speed, fenced): run.holds(model.instance(None, {"speed": speed, "FENCED": fenced}), crashed, (0,) * 13)
@@ -310,7 +310,7 @@ def test_settings_and_switches_are_seen_by_the_functions(model: Model) -> None:
 # -------------------------------------------------------------------------------------------------- numbers of steps
 
 
-def test_step_numbers_go_round(instance: Instance) -> None:
+def test_step_numbers_convert_both_ways(instance: Instance) -> None:
     total = instance.first_steps[-1]
     assert instance.first_steps == (0, 2, 8, 10, 42, 43, 47)
     assert [step.number for step in instance.steps] == list(range(total))
@@ -346,7 +346,7 @@ def test_no_such_step(instance: Instance, action: str, ordinals: tuple[int, ...]
 # ------------------------------------------------------------------------------------------------------------- swaps
 
 
-def test_a_swap_takes_another_protocols_action() -> None:
+def test_a_swap_uses_another_protocols_action() -> None:
     model, protocol = registry.load("published/kip_320")
     plain = model.instance(protocol)
     swapped = model.instance(protocol, None, {"leader_expands_isr": "kip_279"})
@@ -362,7 +362,7 @@ def test_a_swap_takes_another_protocols_action() -> None:
     assert dict(swapped.swaps) == {"leader_expands_isr": "kip_279"}
 
 
-def test_a_swap_can_take_an_action_away_and_keeps_every_number() -> None:
+def test_a_swap_can_remove_an_action_and_keeps_the_numbers() -> None:
     model, _ = registry.load("published")
     plain = model.instance("kip_320_first_try")
     swapped = model.instance("kip_320_first_try", None, {"follower_truncates": "kip_101"})
@@ -373,7 +373,7 @@ def test_a_swap_can_take_an_action_away_and_keeps_every_number() -> None:
     assert take(swapped, swapped.initial_states[0], "follower_truncates", 0, 1) is None
 
 
-def test_the_taken_action_is_every_version_of_it() -> None:
+def test_the_taken_action_equals_all_its_versions() -> None:
     model, _ = registry.load("published")
     for protocol in model.protocols:
         instance = model.instance(protocol)
@@ -452,7 +452,7 @@ READ = [
 
 
 @pytest.mark.parametrize(("name", "word", "value"), READ)
-def test_values_are_read_as_people_write_them(model: Model, name: str, word: str, value: int) -> None:
+def test_values_are_parsed_in_readable_form(model: Model, name: str, word: str, value: int) -> None:
     assert parse(name, model.entries[name], word) == value
     assert parse(name, model.entries[name], spell(model.entries[name], value)) == value
 
@@ -467,8 +467,8 @@ def test_values_are_read_as_people_write_them(model: Model, name: str, word: str
         ("colour", "2", "colour=2: no such value; there are: red, green"),
         ("colour", "--1", "colour=--1: no such value; there are: red, green"),
         ("colour", "\N{SUPERSCRIPT TWO}", "colour=\N{SUPERSCRIPT TWO}: no such value; there are: red, green"),
-        ("FENCED", "yes", "FENCED=yes: a switch is on or off"),
-        ("FENCED", "2", "FENCED=2: a switch is on or off"),
+        ("FENCED", "yes", "FENCED=yes: not a switch value; write on or off"),
+        ("FENCED", "2", "FENCED=2: not a switch value; write on or off"),
         ("RULE", "on", "RULE=on: no such value; there are: red, green"),
     ],
 )
@@ -498,7 +498,7 @@ def test_a_configuration_never_changes(instance: Instance) -> None:
             "published needs --protocol; there are: truncate_to_high_watermark, kip_101, kip_279, kip_320",
         ),
         ("published", "kip_32", "published has no protocol kip_32; there are: truncate_to_high_watermark, kip_101, "),
-        ("examples/two_phase_commit", "1", "examples/two_phase_commit has no protocol 1: it is one protocol"),
+        ("examples/two_phase_commit", "1", "examples/two_phase_commit has no protocol 1: it has only one;"),
     ],
 )
 def test_no_such_protocol(name: str, protocol: str | None, says: str) -> None:
@@ -529,7 +529,7 @@ def initial(folder: Path, body: str) -> Instance:
     return load(folder, text + INITIAL.format(body="\n".join(f"    {line}" for line in body.split("\n")))).instance()
 
 
-def test_initial_states_keep_their_order_and_come_once(tmp_path: Path) -> None:
+def test_initial_states_keep_their_order_without_duplicates(tmp_path: Path) -> None:
     instance = initial(
         tmp_path,
         "for count in (2, 0, 2):\n"
@@ -598,7 +598,7 @@ print(registry.load_file(Path(sys.argv[1])).digest)
 
 
 def digest(folder: Path, text: str = HELPED, helper: str = HELPER, name: str = "mine.py") -> str:
-    """In a process of its own, since a module is imported once."""
+    """Compute the digest in a separate process, because a module is imported only once."""
     folder.mkdir(exist_ok=True)
     (folder / name).write_text(text, encoding="utf-8")
     (folder / "helper_of_mine.py").write_text(helper, encoding="utf-8")
@@ -606,7 +606,7 @@ def digest(folder: Path, text: str = HELPED, helper: str = HELPER, name: str = "
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
 
 
-def test_the_digest_is_of_the_content_of_all_that_the_model_is_made_of(tmp_path: Path) -> None:
+def test_the_digest_covers_all_files_of_the_model(tmp_path: Path) -> None:
     one = digest(tmp_path / "one")
     assert len(one) == 64 and set(one) <= set("0123456789abcdef")
     assert digest(tmp_path / "two") == one, "another folder is the same model"
@@ -615,6 +615,6 @@ def test_the_digest_is_of_the_content_of_all_that_the_model_is_made_of(tmp_path:
     assert digest(tmp_path / "one", name="other.py") != one
 
 
-def test_the_digest_is_of_imported_constants_too(tmp_path: Path) -> None:
+def test_the_digest_covers_imported_constants_too(tmp_path: Path) -> None:
     text = "from helper_of_mine import LIMIT\n" + TEXT.replace("s.count[node] += 1", "s.count[node] = LIMIT")
     assert digest(tmp_path, text, "LIMIT = 3\n") != digest(tmp_path, text, "LIMIT = 2\n")

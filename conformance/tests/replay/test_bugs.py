@@ -1,6 +1,6 @@
-"""The test of the tests: a cluster with a bug goes another way than the model, or the reason why replay cannot see it.
+"""Every seeded bug makes the cluster diverge from the model, or has a reason why replay cannot show it.
 
-One bug of conformance/cluster/configuration/bugs.py is seeded at a time.
+The tests seed one bug of conformance/cluster/configuration/bugs.py at a time.
 """
 
 from __future__ import annotations
@@ -63,21 +63,21 @@ def is_seen(bug: Bug, trace: Trace) -> bool:
     return replay(trace, Driver(bug.name.lower())) is not None
 
 
-def test_every_bug_is_spoken_of_once():
+def test_every_bug_is_listed_once():
     spoken = [*SEEN, *SEEN_BY_A_GOLDEN_TRACE, *INVISIBLE]
     assert sorted(spoken, key=lambda bug: bug.name) == sorted(Bug, key=lambda bug: bug.name)
     assert len(SEEN) + len(SEEN_BY_A_GOLDEN_TRACE) == 18
 
 
 @pytest.mark.parametrize("bug", SEEN, ids=lambda bug: bug.name)
-def test_a_random_walk_sees_the_bug(bug):
+def test_a_random_walk_shows_the_bug(bug):
     protocol, values = SEEN[bug]
     assert any(is_seen(bug, walk_of(protocol, values, seed, STEPS)) for seed in range(MOST_WALKS))
 
 
 @pytest.mark.parametrize("bug", SEEN_BY_A_GOLDEN_TRACE, ids=lambda bug: bug.name)
-def test_what_is_left_of_a_golden_trace_sees_the_bug(bug):
-    """Step by step under the repaired protocol, as far as its steps can be taken there."""
+def test_a_golden_trace_under_its_repair_shows_the_bug(bug):
+    """The trace is taken under the repaired protocol, as far as its steps are possible."""
     name, action = SEEN_BY_A_GOLDEN_TRACE[bug]
     golden = golden_support.read((golden_support.FOLDER / f"{name}.txt").read_text(encoding="utf-8"))
     instance = golden_support.repaired(golden)
@@ -95,6 +95,6 @@ def test_what_is_left_of_a_golden_trace_sees_the_bug(bug):
 
 
 @pytest.mark.parametrize("bug", INVISIBLE, ids=lambda bug: bug.name)
-def test_what_replay_cannot_see_no_walk_sees(bug):
+def test_a_bug_invisible_to_replay_shows_in_no_walk(bug):
     for values in (DEFAULT, EVERY_FAULT, EVERY_CLIENT):
         assert not any(is_seen(bug, walk_of("2.1", values, seed, STEPS)) for seed in range(20))

@@ -1,4 +1,4 @@
-"""`conform replay` as a person types it: traces, folders, walks, a driver of one's own; bad input; exit codes."""
+"""`conform replay`: traces, folders, walks, a user's own driver, bad input, exit codes."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_a_loss_is_replayed(conform, loss):
     assert conform(f"replay {loss}") == (0, f"{loss}: replayed, 6 steps; the same after every step\n", "")
 
 
-def test_a_folder_is_every_trace_in_it(conform, loss):
+def test_a_folder_means_all_traces_in_it(conform, loss):
     code, out, err = conform("replay found")
     assert (code, err) == (0, "")
     assert out == f"found/{loss.name}: replayed, 6 steps; the same after every step\n"
@@ -71,7 +71,7 @@ def test_nothing_to_replay(conform, tmp_path):
     assert conform("replay empty") == (21, "", "conform: there is no trace in empty; check writes some\n")
 
 
-def test_a_history_that_no_clock_allows_is_undecided(conform, tmp_path):
+def test_a_trace_that_no_timing_allows_is_undecided(conform, tmp_path):
     instance = registry.load("kafka")[0].instance("0.11", {})
     spelled = {instance.spell_step(step): step for step in instance.steps}
     steps = [spelled[text] for text in ("leader_handles_fetch 0 from 1", "leader_shrinks_isr 0 by {1}")]
@@ -118,7 +118,7 @@ def test_a_file_that_is_no_trace_is_one_clear_line(conform, loss, damage, why):
     assert err.count("\n") == 1
 
 
-def test_a_bad_file_does_not_keep_the_others_from_being_replayed(conform, loss):
+def test_a_bad_file_does_not_stop_the_replay_of_others(conform, loss):
     code, out, err = conform(f"replay none.json {loss}")
     assert code == 2
     assert out == f"{loss}: replayed, 6 steps; the same after every step\n"
@@ -156,15 +156,15 @@ def test_a_trace_of_another_model_is_refused(conform, tmp_path):
         ("", "required: COMMAND"),
     ],
 )
-def test_bad_words_are_one_clear_line(conform, words, why):
+def test_bad_arguments_are_one_clear_line(conform, words, why):
     code, out, err = conform(words)
     assert (code, out) == (2, "")
     assert why in err
     assert err.count("\n") == 1
 
 
-def test_a_full_disk_is_told(conform, loss, monkeypatch):
-    """What the file-backed log says: the file, and what to do."""
+def test_a_full_disk_is_reported(conform, loss, monkeypatch):
+    """The message of the log in files names the file and the cure."""
     monkeypatch.setattr(FileStorage, "_opened", lambda self, base: Path("/dev/full").open("r+b", buffering=0))  # noqa: SIM115
     code, out, err = conform(f"replay {loss} --logs kept")
     assert (code, out) == (2, "")
@@ -174,7 +174,7 @@ def test_a_full_disk_is_told(conform, loss, monkeypatch):
     )
 
 
-def test_logs_are_files_when_asked_and_nothing_is_overwritten(conform, loss, tmp_path):
+def test_logs_are_files_on_request_and_nothing_is_overwritten(conform, loss, tmp_path):
     assert conform(f"replay {loss} --logs kept")[0] == 0
     kept = sorted(path.relative_to(tmp_path / "kept").as_posix() for path in (tmp_path / "kept").rglob("*.log"))
     assert kept == [f"trace-1/broker-{broker}/00000000000000000000.log" for broker in range(3)]
@@ -196,7 +196,7 @@ def test_walks_are_counted(conform):
     )
 
 
-def test_a_walk_that_diverges_is_kept_with_the_command_that_takes_it_again(conform, tmp_path):
+def test_a_diverging_walk_is_saved_with_the_command_that_replays_it(conform, tmp_path):
     code, out, err = conform("replay --walks 50 --protocol 2.1 --bug parked_fetch_updates --set records=3")
     assert (code, err) == (20, "")
     path = out.partition(":")[0]
@@ -230,7 +230,7 @@ def test_every_bug_can_be_named(conform):
 
 
 def test_the_worked_example_follows_the_model(conform):
-    """The command in its first lines, and that it stays a short read."""
+    """The command in its first lines works, and the file stays short."""
     text = EXAMPLE.read_text(encoding="utf-8")
     assert len(text.splitlines()) < 60
     command = f"conform replay --driver own_broker.py --walks 200 {TWO_REPLICAS}"
@@ -239,8 +239,8 @@ def test_the_worked_example_follows_the_model(conform):
     assert conform(words) == (0, "200 random walks of kafka/2.1, 30 steps each: the same after every step\n", "")
 
 
-def test_a_mistake_in_it_is_found(conform, tmp_path):
-    """The response carries the high watermark of after the fetch."""
+def test_a_mistake_in_the_worked_example_is_found(conform, tmp_path):
+    """The response carries the high watermark from after the fetch."""
     text = EXAMPLE.read_text(encoding="utf-8")
     wrong = text.replace(
         "self.follower_end :], high_watermark_before)", "self.follower_end :], self.leader.high_watermark)"
@@ -252,7 +252,7 @@ def test_a_mistake_in_it_is_found(conform, tmp_path):
     assert "first in high_watermark:" in out
 
 
-def test_an_error_in_a_driver_is_told_as_the_drivers(conform, tmp_path):
+def test_an_error_in_a_driver_is_reported_as_the_drivers(conform, tmp_path):
     text = EXAMPLE.read_text(encoding="utf-8").replace("self.in_sync = False", "self.in_sink.clear()")
     (tmp_path / "mine.py").write_text(text, encoding="utf-8")
     code, out, err = conform(f"replay --driver mine.py --walks 200 {TWO_REPLICAS}")
@@ -285,7 +285,7 @@ def driver_that(observe: str) -> str:
         ),
     ],
 )
-def test_a_driver_that_leaves_or_shows_nothing_has_not_replayed_anything(conform, tmp_path, text, why):
+def test_a_driver_that_exits_or_shows_nothing_has_replayed_nothing(conform, tmp_path, text, why):
     (tmp_path / "mine.py").write_text(text, encoding="utf-8")
     code, out, err = conform("replay --driver mine.py --walks 1 --steps 2")
     assert (code, out) == (2, "")
@@ -293,7 +293,7 @@ def test_a_driver_that_leaves_or_shows_nothing_has_not_replayed_anything(conform
     assert err.count("\n") == 1
 
 
-def test_what_was_found_is_told_even_where_it_cannot_be_written(conform, tmp_path):
+def test_a_divergence_is_reported_even_if_it_cannot_be_saved(conform, tmp_path):
     (tmp_path / "taken").write_text("", encoding="utf-8")
     code, out, err = conform("replay --walks 50 --bug ack_before_isr --out taken")
     assert code == 20
@@ -303,7 +303,7 @@ def test_what_was_found_is_told_even_where_it_cannot_be_written(conform, tmp_pat
     assert conform(command)[0] == 20
 
 
-def test_a_walk_of_ones_own_broker_is_taken_again_on_it(conform, tmp_path):
+def test_a_walk_on_a_users_broker_is_replayed_on_it(conform, tmp_path):
     (tmp_path / "mine.py").write_text(driver_that("return {'log_end_offset': (9, 9, 9)}"), encoding="utf-8")
     code, out, _ = conform("replay --driver mine.py --walks 1")
     assert code == 20
@@ -317,7 +317,7 @@ def test_a_walk_of_ones_own_broker_is_taken_again_on_it(conform, tmp_path):
 # -------------------------------------------------------------------------------------------------------- as a process
 
 
-def test_ctrl_c_and_a_reader_who_leaves_end_quietly(tmp_path):
+def test_ctrl_c_and_a_closed_pipe_end_quietly(tmp_path):
     command = [sys.executable, "-m", "isrcheck.conformance", "replay", "--walks", "1", "--coverage"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path)
     assert process.stdout is not None

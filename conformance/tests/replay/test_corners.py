@@ -1,4 +1,4 @@
-"""Histories of configurations that nobody starts with; each of them once went two ways, or has a reason to go none."""
+"""Traces of unusual configurations, which once diverged, or have a reason why they cannot be replayed."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ from isrcheck.models.kafka.state.fields import Fetch
 
 @pytest.mark.parametrize("protocol", ["0.10", "2.1"])
 @pytest.mark.parametrize("values", [{"brokers_down": 1}, {"brokers_down": 3}, {"brokers_down": 1, "common_records": 2}])
-def test_brokers_that_are_down_for_good_were_up_once(protocol, values):
-    """They were told who leads, and readers have read what was committed; what they had in memory is their last."""
+def test_permanently_down_brokers_were_up_once(protocol, values):
+    """They received metadata, consumers read committed records, and their last memory is kept."""
     instance = instance_of(protocol, tuple(values.items()))
     for seed in range(len(instance.initial_states) * 4):
         must_replay(walk(instance, seed, 5), seed)
 
 
-def test_records_that_one_producer_could_not_send_yet_come_from_another():
-    """Kafka: NetworkClient.canSendRequest. The model's producer gives up what it may not wait for."""
+def test_records_beyond_one_producers_limit_come_from_another():
+    """Kafka: NetworkClient.canSendRequest. The model's producer never waits for a response."""
     steps = ["producer_appends at 0"] * 2
     trace = trace_of(steps, max_in_flight_requests=1)
     driver = must_replay(trace)
     assert [name for name, _ in driver.cluster.observe().sent] == ["producer", "producer 1"]
 
 
-def test_each_of_them_sends_its_own_again():
+def test_each_producer_resends_its_own_records():
     steps = ["producer_appends at 0", "producer_appends at 0", "producer_retries b at 0"]
     sent = dict(must_replay(trace_of(steps, max_in_flight_requests=1, retries=1, log_size=3)).cluster.observe().sent)
     assert [[one.payload for one in each] for each in sent.values()] == [["a"], ["b", "b"]]
@@ -46,14 +46,14 @@ def test_a_transaction_has_one_producer_which_waits():
     must_replay(trace_of(steps, max_in_flight_requests=2, transactions=1))
 
 
-def test_walks_leave_out_what_makes_a_producer_wait():
+def test_walks_omit_steps_for_which_a_producer_waits():
     instance = instance_of("2.1", (("max_in_flight_requests", 1), ("transactions", 1), ("log_size", 4)))
     for seed in range(40):
         must_replay(walk(instance, seed, 30), seed)
 
 
-def test_a_response_takes_the_high_watermark_below_the_log_start():
-    """In the 2.1 tree: of a new leader that has deleted less. ReplicaFetcherThread.processPartitionData."""
+def test_a_response_can_move_the_high_watermark_below_the_log_start():
+    """In the 2.1 tree, if a new leader has deleted less. ReplicaFetcherThread.processPartitionData."""
     steps = [
         *(
             "controller_elects_preferred 1",
@@ -70,8 +70,8 @@ def test_a_response_takes_the_high_watermark_below_the_log_start():
     assert (broker.log_start_offset, broker.high_watermark) == (1, 0)
 
 
-def test_a_log_start_that_went_back_is_checkpointed_like_any_other():
-    """Truncation to a high watermark below the log start takes the log start along; so a crash finds it."""
+def test_a_log_start_that_moved_back_is_checkpointed():
+    """Truncation to a high watermark below the log start moves the log start, which a restart loads."""
     steps = [
         *(
             "controller_elects_preferred 1",
@@ -101,8 +101,8 @@ def test_two_epochs_that_start_at_the_log_start_are_both_loaded():
     assert [(one.leader_epoch, one.start_offset) for one in entries] == [(0, 1), (1, 1)]
 
 
-def test_no_epoch_ends_nowhere_whatever_lies_below_the_first_entry():
-    """Only an empty cache of KIP-101 answers for it: it compares it with its latest, which is none either."""
+def test_an_undefined_epoch_ends_only_in_an_empty_kip_101_cache():
+    """An empty cache of KIP-101 compares it with its latest epoch, which is undefined, too."""
     for below in ("UNDEFINED", "FIRST_START_OFFSET"):
         switches = generation("0.11").with_switch("EPOCH_BELOW_FIRST_ENTRY", below)
         assert LeaderEpochFileCache([EpochEntry(2, 2)], switches, None).end_offset_for(-1, 4).end_offset == -1
@@ -110,8 +110,8 @@ def test_no_epoch_ends_nowhere_whatever_lies_below_the_first_entry():
 
 
 @pytest.mark.parametrize("decided", ["coordinator_aborts 0", "coordinator_commits 0"])
-def test_readers_of_either_level_are_given_what_the_model_says(decided, monkeypatch):
-    """They ask, like any consumer; a leader that forgets what was aborted, or gives too much, is seen."""
+def test_readers_of_both_levels_receive_the_models_records(decided, monkeypatch):
+    """Consumers fetch from the leader, so a leader that returns aborted or too many records is detected."""
     steps = ["producer_appends_in_transaction at 0 in 0", decided, "leader_appends_marker of 0 at 0"]
     trace = trace_of(steps, replicas=1, min_insync_replicas=1, transactions=1)
     must_replay(trace)
@@ -125,7 +125,7 @@ def test_readers_of_either_level_are_given_what_the_model_says(decided, monkeypa
     assert (found.position, found.variable) == (1, "read_committed_record")
 
 
-def test_a_fetch_that_the_model_does_not_have_is_not_dropped_but_seen():
+def test_a_fetch_missing_in_the_model_is_kept_and_observed():
     trace = trace_of(["producer_appends at 0", "producer_appends at 0"])
     driver = Driver()
     driver.begin(trace)
@@ -137,8 +137,8 @@ def test_a_fetch_that_the_model_does_not_have_is_not_dropped_but_seen():
 
 
 @pytest.mark.parametrize("protocol", ["2.0", "2.1"])
-def test_an_epoch_that_ends_earlier_in_the_followers_log_is_cut_there(protocol):
-    """KIP-279 takes the smaller of both ends; too rare for random walks. Kafka: AbstractFetcherThread.maybeTruncate."""
+def test_an_epoch_that_ends_earlier_in_the_followers_log_is_truncated_there(protocol):
+    """KIP-279 truncates to the smaller end; too rare for random walks. Kafka: AbstractFetcherThread.maybeTruncate."""
     steps = [
         *("producer_appends at 0", "leader_handles_fetch 0 from 1", "follower_applies_response 1 from 0"),
         *("controller_elects_preferred 1", "broker_becomes_leader 1 in epoch 1", "producer_appends at 1"),

@@ -1,4 +1,4 @@
-"""What a driver may do: what somebody outside the cluster can. And what one of a person's own may be."""
+"""Drivers: they use only the public interface of the cluster; requirements on a user's own driver."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ PUBLIC = {name for name in vars(Cluster) if not name.startswith("_")}
 
 
 @pytest.mark.parametrize("module", [driver, projection, compare, timing])
-def test_who_replays_writes_no_field_of_a_broker(module):
-    """It assigns to nothing but its own fields, and to locals; it calls nothing private, and no setattr."""
+def test_replay_writes_no_field_of_a_broker(module):
+    """The code assigns only to its own fields and to locals, and calls neither private methods nor setattr."""
     tree = ast.parse(Path(module.__file__).read_text(encoding="utf-8"))
     for node in ast.walk(tree):
         targets = node.targets if isinstance(node, ast.Assign) else []
@@ -47,7 +47,7 @@ def test_who_replays_writes_no_field_of_a_broker(module):
 
 
 def test_the_driver_reaches_the_cluster_through_its_public_methods_only():
-    """`self.cluster.x`: x is one of them, and what it gives is frozen (observe.py) or a number."""
+    """In `self.cluster.x`, x is public; its result is immutable (observe.py) or a number."""
     tree = ast.parse(Path(driver.__file__).read_text(encoding="utf-8"))
     used = {
         node.attr
@@ -57,8 +57,8 @@ def test_the_driver_reaches_the_cluster_through_its_public_methods_only():
     assert {"deliver", "drop", "fire", "crash", "elect", "observe"} <= used <= PUBLIC
 
 
-def test_a_broker_looks_the_same_whoever_writes_nothing():
-    """The views that a driver gets share nothing that can be written with the brokers."""
+def test_views_are_immutable():
+    """The views for a driver share no mutable state with the brokers."""
     one = Driver()
     replay(trace_of(["producer_appends at 0", "leader_handles_fetch 0 from 1"]), one)
     view = one.cluster.observe()
@@ -82,7 +82,7 @@ def test_every_variable_but_the_budgets_is_compared():
 # ------------------------------------------------------------------------------------------------------------- timing
 
 
-def test_time_passes_before_the_last_fetch_of_who_stays():
+def test_time_passes_before_the_last_fetch_of_the_kept_follower():
     steps = [
         *("producer_appends at 0", "leader_handles_fetch 0 from 1", "follower_applies_response 1 from 0"),
         *("leader_handles_fetch 0 from 1", "leader_shrinks_isr 0 by {2}"),
@@ -92,7 +92,7 @@ def test_time_passes_before_the_last_fetch_of_who_stays():
     assert replay(trace, Driver()) is None
 
 
-def test_who_fell_behind_earlier_cannot_stay_where_another_one_goes():
+def test_a_follower_that_fell_behind_earlier_cannot_be_kept_alone():
     steps = ["leader_handles_fetch 0 from 1", "leader_shrinks_isr 0 by {1}"]
     with pytest.raises(UntimelyError, match="step 2 drops a follower that caught up no earlier than one that stays"):
         timing_of(trace_of(steps, "0.11"))
@@ -120,7 +120,7 @@ def test_a_checkpoint_is_a_high_watermark_that_the_broker_had():
     assert replay(older, Driver()) is None
 
 
-def test_a_checkpoint_that_never_was_is_said_to_be_so():
+def test_an_impossible_checkpoint_is_reported():
     steps = [
         *("producer_appends at 0", "producer_appends at 0"),
         *(
@@ -136,7 +136,7 @@ def test_a_checkpoint_that_never_was_is_said_to_be_so():
         timing_of(trace_of([*steps, "broker_restarts 0 checkpoint 1"]))
 
 
-def test_an_older_checkpoint_than_the_start_has_is_there_from_the_start():
+def test_a_checkpoint_older_than_the_start_is_set_up_at_the_start():
     trace = trace_of(["broker_bounces 1 checkpoint 1"], common_records=2)
     assert timing_of(trace).checkpointed == {1: 1}
     assert replay(trace, Driver()) is None
@@ -146,7 +146,7 @@ def test_an_older_checkpoint_than_the_start_has_is_there_from_the_start():
 
 
 class Shows:
-    """A system that shows what it is told to."""
+    """A system that shows the given values."""
 
     def __init__(self, *shown, refuses=None):
         self.shown = list(shown)
@@ -163,7 +163,7 @@ class Shows:
         return self.shown.pop(0)
 
 
-def test_what_a_driver_does_not_show_is_not_compared():
+def test_values_that_a_driver_omits_are_not_compared():
     trace = trace_of(["producer_appends at 0"])
     assert replay(trace, Shows({}, {"log_end_offset": [1, None, 0]})) is None
     found = replay(trace, Shows({}, {"log_end_offset": [1, 1, 0], "leader": None}))
@@ -176,11 +176,11 @@ def test_what_a_driver_does_not_show_is_not_compared():
     ]
 
 
-def test_a_step_that_is_refused_is_a_divergence():
+def test_a_refused_step_is_a_divergence():
     trace = trace_of(["producer_appends at 0"])
     found = replay(trace, Shows({}, refuses="no leader"))
     assert found.lines(trace) == [
-        "diverges after step 1 (producer_appends at 0): the system does not take it: no leader"
+        "diverges after step 1 (producer_appends at 0): the system refuses the step: no leader"
     ]
 
 
@@ -188,14 +188,14 @@ def test_a_step_that_is_refused_is_a_divergence():
     ("shown", "why"),
     [
         ({"log_end": [0, 0, 0]}, "the driver shows log_end, which kafka does not have"),
-        ({"log_end_offset": [0, 0]}, r"the driver shows \[0, 0\] in log_end_offset; show a list of 3"),
-        ({"log_end_offset": 0}, "the driver shows 0 in log_end_offset; show a list of 3"),
+        ({"log_end_offset": [0, 0]}, r"the driver shows \[0, 0\] in log_end_offset; show a list of 3 values"),
+        ({"log_end_offset": 0}, "the driver shows 0 in log_end_offset; show a list of 3 values"),
         ({"log_end_offset": [0, 0, 9]}, r"the driver shows 9 in log_end_offset; its values are 0\.\.2"),
         ({"log_end_offset": [0, 0, "2"]}, "the driver shows '2' in log_end_offset"),
-        ({"isr": [[1, 1, 1], None, [0, 0]]}, r"the driver shows \[0, 0\] in isr; show a list of 3"),
+        ({"isr": [[1, 1, 1], None, [0, 0]]}, r"the driver shows \[0, 0\] in isr; show a list of 3 values"),
     ],
 )
-def test_what_is_no_variable_is_refused(shown, why):
+def test_an_unknown_variable_is_refused(shown, why):
     with pytest.raises(UsageError, match=why):
         replay(trace_of([]), Shows(shown))
 
@@ -210,7 +210,7 @@ def test_what_is_no_variable_is_refused(shown, why):
         ("def f(:", "it cannot be loaded: SyntaxError"),
     ],
 )
-def test_a_file_that_holds_no_driver(tmp_path, text, why):
+def test_a_file_without_a_driver(tmp_path, text, why):
     path = tmp_path / "mine.py"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(UsageError, match=why):
@@ -222,7 +222,7 @@ def test_a_file_that_holds_no_driver(tmp_path, text, why):
 # ----------------------------------------------------------------------------------------------------------- coverage
 
 
-def test_coverage_names_what_was_never_touched():
+def test_coverage_names_unexercised_actions_and_lines():
     coverage = Coverage()
     trace = trace_of(["producer_appends at 0", "broker_bounces 1 checkpoint 0"])
     with coverage.watching():
@@ -245,7 +245,7 @@ def test_coverage_names_what_was_never_touched():
     assert sum(len(one) for one, _ in coverage.untouched_lines().values()) < before
 
 
-def test_only_traces_of_kafka_as_it_stands_are_replayed():
+def test_only_traces_of_kafka_without_swaps_are_replayed():
     model, protocol = registry.load("published/kip_101")
     with pytest.raises(UsageError, match="the cluster replays only traces of kafka"):
         Driver().begin(walk(model.instance(protocol, {}), 0, 3))

@@ -1,4 +1,4 @@
-"""Random walks with every fault, election and client feature of the model: the cluster goes the same way."""
+"""Random walks with every fault, election and client feature of the model: the cluster agrees."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ CLIENTS = {
 
 
 SEEDS = [range(50), pytest.param(range(50, 150), marks=pytest.mark.exhaustive)]
-"""A hundred and fifty histories of every configuration: each part takes every step that is looked for."""
+"""150 walks of every configuration, in two parts; each part takes every expected action."""
 
 
 @pytest.mark.parametrize("seeds", SEEDS, ids=str)
@@ -38,7 +38,7 @@ SEEDS = [range(50), pytest.param(range(50, 150), marks=pytest.mark.exhaustive)]
         ("2.0", FOUR_BROKERS, {"leader_shrinks_isr"}),
     ],
 )
-def test_so_it_does_with_every_fault_and_every_client(protocol, values, also, seeds):
+def test_the_cluster_agrees_with_every_fault_and_client_feature(protocol, values, also, seeds):
     taken: set[str] = set()
     for seed in seeds:
         trace = walk_of(protocol, values, seed, 40)

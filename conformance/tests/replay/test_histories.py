@@ -1,6 +1,6 @@
-"""Histories of the model on the cluster: two implementations that share no code go the same way.
+"""Traces of the model on the cluster: two implementations that share no code agree.
 
-Random walks of every generation, every golden trace of the model, and every counterexample that the matrix records.
+The traces are random walks of every generation, all golden traces, and all counterexamples of the matrix.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from isrcheck.traces.format.folder import files, read
 
 STEPS = 30
 SEEDS = [range(250), pytest.param(range(250, 1000), marks=pytest.mark.exhaustive)]
-"""A thousand histories of every generation: each part takes every step that the configuration has."""
+"""A thousand walks of every generation, in two parts; each part takes every expected action."""
 
 
 @pytest.mark.parametrize("seeds", SEEDS, ids=str)
 @pytest.mark.parametrize("protocol", GENERATIONS)
-def test_the_cluster_goes_the_way_of_the_model(protocol, seeds):
+def test_the_cluster_agrees_with_the_model(protocol, seeds):
     taken: set[str] = set()
     for seed in seeds:
         trace = walk_of(protocol, DEFAULT, seed, STEPS)
@@ -58,8 +58,8 @@ def test_the_cluster_goes_the_way_of_the_model(protocol, seeds):
         *((protocol, EVERY_CLIENT) for protocol in GENERATIONS[1:]),
     ],
 )
-def test_the_kernel_leads_a_walk_where_cpython_leads_it(protocol, values):
-    """It only saves the trial of the steps that are not enabled: each walk is the same without it."""
+def test_walks_with_kernel_and_with_cpython_are_equal(protocol, values):
+    """The kernel only avoids trying disabled steps."""
     instance = instance_of(protocol, tuple(values.items()))
     for seed in range(5):
         led, plain = walk_of(protocol, values, seed, STEPS), walk(instance, seed, STEPS)
@@ -76,7 +76,7 @@ def test_every_golden_trace_replays(path):
 
 @pytest.fixture(scope="module")
 def matrix(tmp_path_factory):
-    """Every counterexample that the matrix records: those of all runs and properties, at their full depth."""
+    """All counterexamples in the matrix: of all runs and properties, at their full depth."""
     folder = tmp_path_factory.mktemp("counterexamples")
     depths = [depth for run in recorded() for depth in (*run.violated.values(), *run.permitted.values())]
     with pytest.MonkeyPatch.context() as patched, redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
@@ -93,8 +93,8 @@ def test_every_counterexample_of_the_matrix_replays(matrix):
         must_replay(trace, trace.property_name)
 
 
-def test_a_loss_of_the_model_happens_to_the_clients_of_the_cluster(matrix):
-    """What they were told, and what a reader who asks the leader gets at the end."""
+def test_a_loss_in_the_model_is_a_loss_for_the_clusters_clients(matrix):
+    """Compares the acknowledged records with those that a consumer of the leader receives at the end."""
     lost = [trace for trace in matrix[0] if trace.property_name == "acked_not_lost"]
     assert [trace.instance.protocol.name for trace in lost] == ["0.10", "0.11", "2.0"]
     for trace in lost:

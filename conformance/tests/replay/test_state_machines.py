@@ -1,7 +1,7 @@
 """Cluster and model side by side under Hypothesis, with the explorer as the oracle.
 
-A failure that Hypothesis finds in so many steps, the explorer finds in no more; it is written as a trace, and the
-command that replays it does.
+The explorer needs at most as many steps for a failure as Hypothesis; the failure is written as a trace, which the
+reported command replays.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ def run_command(command: str) -> subprocess.CompletedProcess[str]:
         ("2.1", None),
     ],
 )
-def test_cluster_and_model_go_the_same_way_and_what_is_promised_holds(protocol, promised):
-    """In 2.1 every property of states is promised; the older ones break some (models/verdicts.toml)."""
+def test_cluster_and_model_agree_and_the_properties_hold(protocol, promised):
+    """In 2.1 all state properties hold; older generations violate some (models/verdicts.toml)."""
     instance = kafka(protocol)
     must_agree(machine_of(instance, promised=promised, enabled=enabled_steps(instance)), examples=40)
 
@@ -71,7 +71,7 @@ def test_cluster_and_model_go_the_same_way_and_what_is_promised_holds(protocol, 
         ),
     ],
 )
-def test_what_hypothesis_finds_the_explorer_finds_in_no_more_steps(
+def test_the_explorer_finds_hypothesis_failures_in_no_more_steps(
     protocol, values, broken, least, examples, steps, tmp_path
 ):
     instance = kafka(protocol, **values)

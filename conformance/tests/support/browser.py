@@ -1,4 +1,4 @@
-"""A real browser without a window, for the tests of pages: where there is none, they are skipped with the cure."""
+"""A real headless browser for the tests of pages; without one they are skipped, with the way to get one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from conformance.tests.support.places import PROJECT
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
 ARTEFACTS = PROJECT / ".artefacts"
-"""Where screenshots are kept, to be looked at."""
+"""The folder for screenshots, for inspection."""
 
 ARGUMENTS = [
     "--no-sandbox",
@@ -89,7 +89,7 @@ def chromium() -> Iterator[Any]:
 
 
 class Page:
-    """A page from a file, and everything that it complained about or asked the network for."""
+    """A page opened from a file, with its console messages and its network requests."""
 
     def __init__(self, browser: Any, path: Path, width: int = 1280, height: int = 800, scheme: str = "light") -> None:
         self.context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=scheme)
@@ -116,14 +116,14 @@ class Page:
 
 
 def overlaps(page: Any, places: str) -> list[str]:
-    """What overlaps that should not, and what is outside. The script names what has its own place with
+    """The elements of a page that overlap or lie outside, but must not. The script names these elements with
     `apart(what, all(document, selector))`, and may put more into `found`."""
     return list(page.evaluate(APART + places + FOUND))
 
 
 def contrast(page: Any, selector: str) -> float:
-    """The least contrast between text and what it stands on, as accessibility guidelines reckon it: 4.5 is asked for.
+    """The smallest contrast between text and its background, as accessibility guidelines define it; 4.5 is required.
 
-    In a drawing, text stands on what is drawn before it in its group.
+    In a drawing, the background of a text is drawn before it in the same group.
     """
     return float(page.evaluate(CONTRAST, selector))

@@ -1,7 +1,7 @@
-"""A compiled kernel that tests ask about one state at a time, where a search asks about thousands.
+"""A compiled kernel for single states; a search passes thousands of states at once.
 
 In:  an `Instance`.
-Out: the enabled steps of a state with what they lead to, and what the properties say of it.
+Out: the enabled steps of a state, its successors, and the values of the properties.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from isrcheck.models.language.model import Instance
 from isrcheck.models.run import Cells
 
 Seen = tuple[tuple[int, int, int], tuple[int, int, int]]
-"""What was seen of one property: (count, state, step) of the failures, or finds, and of the permitted failures."""
+"""The findings on one property: (count, state, step) of failures or reached goals, and of permitted failures."""
 
 NOTHING = (0, 0, 0)
 
 
 class Compiled:
-    """A kernel that is asked about one state at a time; None is its answer where the model leaves its declaration."""
+    """A kernel for single states; its results are None where the model leaves a declared range."""
 
     def __init__(self, instance: Instance, kernel: Kernel) -> None:
         self.instance = instance
@@ -56,13 +56,13 @@ class Compiled:
         return entry.count, entry.state, entry.step
 
     def enabled(self, cells: Cells) -> set[int]:
-        """The numbers of the enabled steps. Raises AssertionError where the model leaves its declaration."""
+        """The numbers of the enabled steps. Raises AssertionError if the model leaves a declared range."""
         count = self._expand(cells)
-        assert count is not None, f"the model leaves its declaration after {cells}"
+        assert count is not None, f"the model leaves a declared range after {cells}"
         return {int(number) for number in self.steps[:count]}
 
     def successors(self, cells: Cells) -> tuple[list[tuple[int, Cells]], dict[str, Seen], list[int]] | None:
-        """Numbers and results of the enabled steps; what the properties of steps say; how often each action fired."""
+        """The enabled steps with their successors; the values of step properties; and how often each action fired."""
         count = self._expand(cells)
         if count is None:
             return None
@@ -77,7 +77,7 @@ class Compiled:
         return found, self._seen(of_steps=True), [int(fired) for fired in self.fired]
 
     def _expand(self, cells: Cells) -> int | None:
-        """How many successors the state has, which then lie in `words` and `steps`."""
+        """Expand a state into `words` and `steps`; return the number of successors."""
         self._start_anew()
         store = self.kernel.layout.pack(cells)
         count: int = self.kernel.expand(
@@ -101,7 +101,7 @@ class Compiled:
         return count
 
     def properties(self, cells: Cells) -> dict[str, Seen] | None:
-        """What the properties of states say of this one."""
+        """The values of the state properties in this state."""
         self._start_anew()
         store = self.kernel.layout.pack(cells)
         stopped_at = self.kernel.check(
@@ -111,5 +111,5 @@ class Compiled:
 
 
 def enabled_steps(instance: Instance) -> Enabled:
-    """Which steps are enabled in a state, as the compiled kernel says."""
+    """A function that returns the numbers of the steps that the compiled kernel finds enabled in a state."""
     return Compiled(instance, kernel_of(instance)).enabled

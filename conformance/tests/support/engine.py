@@ -1,4 +1,4 @@
-"""Models for the tests of Z3, what it finds and what it proves, and what they ask `check`."""
+"""Models for the tests of Z3 and of proofs, and functions that run `check` on them."""
 
 import json
 
@@ -180,7 +180,7 @@ def no_water_is_lost(s):
 
 
 def checking(main, capsys):
-    """Run a command, which is `main`, with some words; gives the exit code, stdout, and stderr without compilation."""
+    """Run `main` with some words; return the exit code, stdout, and stderr without notes on compilation."""
 
     def run(*words):
         code = main(words)
@@ -191,7 +191,7 @@ def checking(main, capsys):
 
 
 def proving(main, tmp_path, monkeypatch, capsys):
-    """Run `check model.py --prove` on a text. No proof is known from elsewhere; compiled kernels are shared."""
+    """Run `check model.py --prove` on the text of a model. The proof cache is new; compiled kernels are shared."""
     monkeypatch.setattr(proof_cache, "cache_folder", lambda: tmp_path / "cache")
     monkeypatch.chdir(tmp_path)
     check = checking(main, capsys)
@@ -212,7 +212,7 @@ def told(check, *words):
 
 
 def decided(run):
-    """What is said of each property, without paths and counts."""
+    """The findings on each property, without paths and counts."""
     return [(one["name"], one["verdict"], one["depth"], one["permitted_depth"]) for one in run["properties"]]
 
 
@@ -223,11 +223,11 @@ def proofs_of(check, text, *words):
 
 
 def instance_of(tmp_path, text, **values):
-    """An instance of a model that is a text."""
+    """An instance of the model with this text."""
     (tmp_path / "model.py").write_text(text)
     return registry.load_file(tmp_path / "model.py").instance(None, values)
 
 
 def joined(text):
-    """The report with its lines put together again."""
+    """A wrapped report as one line."""
     return " ".join(text.split())

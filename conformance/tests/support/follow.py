@@ -1,4 +1,4 @@
-"""What the tests of many logs share: a folder with a log of every kind, and the command as a person types it."""
+"""Shared by the tests of many logs: a folder with a log of every kind, and the expected output for it."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ def run_log(path: Path, seed: int, events: int, bug: str | None = None) -> Path:
 
 
 def gap_log(path: Path, seed: int = 0) -> Path:
-    """A log of which all but the last of 40 events are gone: no machine is fast enough for that."""
+    """A log that lacks all but the last of 40 events: too many possibilities for any machine."""
     lines = run_log(path, seed, 40).read_text(encoding="utf-8").splitlines(keepends=True)
     path.write_text(lines[0] + lines[-1], encoding="utf-8")
     return path
 
 
 def every_kind(folder: Path) -> Path:
-    """A log of every kind, in one folder, of which `OUT` and `ERR` are said where it is `ASKED`."""
+    """Create a folder with a log of every kind, for which the options `ASKED` print `OUT` and `ERR`."""
     folder.mkdir()
     run_log(folder / "a.ndjson", 1, 40)
     (folder / "b-binary.ndjson").write_bytes(bytes(range(128, 256)) * 9)
@@ -47,37 +47,37 @@ def every_kind(folder: Path) -> Path:
 
 
 def without_times(out: str) -> str:
-    """What is printed, without how long it took and where."""
+    """The output without the time that it took, and without the place."""
     return re.sub(r"; [0-9.]+ s( on \S+, which took [0-9.]+ s to start)?$", "; TIME", out, flags=re.MULTILINE)
 
 
 ASKED = "--protocol 2.1 --most-states 30"
 OUT = f"""\
 FOLLOWED   logs/a.ndjson: 1 run, 40 events
-REJECTED   logs/c-bug.ndjson:4: run 7.1: no step of the model leads to what was seen (so 2 of 2 runs)
+REJECTED   logs/c-bug.ndjson:4: run 7.1: no step of the model leads to the observed state (so 2 of 2 runs)
 NOTHING    logs/e-empty.ndjson: nothing to follow, there is no event
-UNDECIDED  logs/f-gap.ndjson:2: run 0.1: more than 30 states are possible; raise the limit, or leave less out of the log
+UNDECIDED  logs/f-gap.ndjson:2: run 0.1: more than 30 states are possible; raise --most-states, or log more
 REJECTED   logs/g-kafka.ndjson:17: broker 2 has m0 m1 m2 on disk, checkpointed high watermark 2
 FOLLOWED   logs/i.ndjson: 3 runs, 300 events
 
-logs/c-bug.ndjson:4: run 7.1 is rejected: no step of the model leads to what was seen
+logs/c-bug.ndjson:4: run 7.1 is rejected: no step of the model leads to the observed state
   event 3 at broker 0: producer_appends leader=0
-  producer_appends at 0: it leads to pending[1] = 0, and null was seen, and 3 more cells differ
+  producer_appends at 0: it leads to pending[1] = 0, but null was observed, and 3 more cells differ
 
-logs/c-bug.ndjson:183: run 7.2 is rejected: no step of the model leads to what was seen
+logs/c-bug.ndjson:183: run 7.2 is rejected: no step of the model leads to the observed state
   event 27 at broker 2: producer_appends leader=2
-  producer_appends at 2: it leads to pending[3] = 2, and null was seen, and 3 more cells differ
-  the whole of it: conform follow logs/c-bug.ndjson {ASKED}
+  producer_appends at 2: it leads to pending[3] = 2, but null was observed, and 3 more cells differ
+  the full report: conform follow logs/c-bug.ndjson {ASKED}
 
 logs/g-kafka.ndjson:17: it is rejected: broker 2 has m0 m1 m2 on disk, checkpointed high watermark 2
-  the log of broker 2 is m0 m1 m2: true of 0 of 689, instead: m0 m1 m2 PRECIOUS (689)
-  it has had the high watermark 2, not before the last observed checkpoint: true of 689 of 689
-  the whole of it: conform follow logs/g-kafka.ndjson {ASKED}
+  the log of broker 2 is m0 m1 m2: true in 0 of 689 states, instead: m0 m1 m2 PRECIOUS (689)
+  it has had the high watermark 2, not before the last observed checkpoint: true in 689 of 689 states
+  the full report: conform follow logs/g-kafka.ndjson {ASKED}
 
-logs/h-bug-then-damage.ndjson:4: run 7.1 is rejected: no step of the model leads to what was seen
+logs/h-bug-then-damage.ndjson:4: run 7.1 is rejected: no step of the model leads to the observed state
   event 3 at broker 0: producer_appends leader=0
-  producer_appends at 0: it leads to pending[1] = 0, and null was seen, and 3 more cells differ
-  the whole of it: conform follow logs/h-bug-then-damage.ndjson {ASKED}
+  producer_appends at 0: it leads to pending[1] = 0, but null was observed, and 3 more cells differ
+  the full report: conform follow logs/h-bug-then-damage.ndjson {ASKED}
 
 9 logs: 2 FOLLOWED, 2 REJECTED, 1 UNDECIDED, 1 NOTHING, 3 UNREADABLE; TIME
 """

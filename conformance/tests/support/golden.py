@@ -1,11 +1,11 @@
-"""Golden traces: histories worth remembering, as commented text.
+"""Golden traces: notable counterexamples, as commented text.
 
-In:  a file of conformance/tests/golden: comments that say why the history matters; a header of `key: value` lines; an
-     empty line; and the view of `trace show`, of which only the steps are read (a new file can give just those).
-Out: the trace of these steps, certified, and the text that the file should have.
+In:  a file of conformance/tests/golden: comments on the importance of the trace; a header of `key: value` lines;
+     an empty line; and the view of `trace show`, of which only the steps are read (a new file may contain only steps).
+Out: the certified trace of these steps, and the expected text of the file.
 
-`gone: protocol=2.0` (or a switch or setting with its value) says what removes the history: with that, and otherwise in
-the same bounds, the property does not fail in this way at all.
+`gone: protocol=2.0` (or a switch or setting with its value) names what removes the counterexample: with it, and with
+the same bounds otherwise, the property has no such failure.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ STEP = re.compile(r"^\s*(\d+)  (\S+(?: \S+)*)", re.ASCII)
 
 @dataclass(frozen=True)
 class Golden:
-    """A golden file: its comment and header as they stand, and its steps as text."""
+    """A golden file: its comment, its header, and its steps, all as text."""
 
     comment: list[str]
     header: dict[str, str]
@@ -36,7 +36,7 @@ class Golden:
 
 
 def read(text: str) -> Golden:
-    """Take a golden file apart."""
+    """Parse a golden file."""
     lines = text.splitlines()
     comment = [line for line in lines if line.startswith("#")]
     header: dict[str, str] = {}
@@ -52,12 +52,12 @@ def read(text: str) -> Golden:
         if found and found[1] != "0":
             assert int(found[1]) == len(steps) + 1, f"step {found[1]} follows step {len(steps)}"
             steps.append(found[2])
-    assert comment, "a golden trace starts with a comment that says why this history matters"
+    assert comment, "a golden trace starts with a comment on its importance"
     return Golden(comment, header, steps)
 
 
 def derive(golden: Golden) -> Trace:
-    """The certified trace of the steps that a golden file gives."""
+    """The certified trace of the steps in a golden file."""
     header = golden.header
     instance = _instance(header, {})
     return behaviour(
@@ -71,7 +71,7 @@ def derive(golden: Golden) -> Trace:
 
 
 def repaired(golden: Golden) -> Instance:
-    """The instance in which the history is said to be gone: the same bounds, with what `gone` names."""
+    """The instance in which the counterexample should not exist: the same bounds, with the entry that `gone` names."""
     return _instance(golden.header, _pairs(golden.header["gone"]))
 
 
@@ -88,7 +88,7 @@ def _pairs(text: str) -> dict[str, str]:
 
 
 def read_step(instance: Instance, text: str) -> Step:
-    """The step that is spelled like this."""
+    """The step with this text."""
     action = text.split()[0]
     spelled = {instance.spell_step(step): step for step in instance.steps if step.action == action}
     assert text in spelled, f"no step `{text}`; of {action} there are: {', '.join(spelled) or 'none'}"
@@ -96,6 +96,6 @@ def read_step(instance: Instance, text: str) -> Step:
 
 
 def render(golden: Golden, trace: Trace) -> str:
-    """The text that the file should have."""
+    """The expected text of the file."""
     header = [f"{key}: {value}" for key, value in golden.header.items()]
     return "\n".join([*golden.comment, *header, "", *view(trace)]) + "\n"

@@ -1,7 +1,7 @@
-"""What the tests of observations share: small recordings, and a second reading of them, slow and obvious.
+"""Shared by the tests of observations: small recordings, and a slow and simple second implementation of following.
 
-The second reading is plain Python on one state at a time (models/run.py). It guesses where the search computes: every
-line may be passed or waited for, and every checkpoint taken at this moment or at a later one.
+The second implementation is plain Python on one state at a time (models/run.py). It tries all choices that the search
+avoids: a line is passed now or later, and a checkpoint is taken in this state or in a later one.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ and the records that were acknowledged elsewhere than recorded."""
 
 
 def write(path: Path, *lines: Mapping[str, Any]) -> Path:
-    """A recording of these lines, numbered. A header keeps what it has."""
+    """Write a recording of these lines, which get numbers, except a header."""
     texts = [json.dumps(line if line["kind"] == "header" else {"n": n, **line}) for n, line in enumerate(lines)]
     path.write_text("".join(f"{text}\n" for text in texts))
     return path
@@ -69,7 +69,7 @@ def read(*values: str) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Moment:
-    """A state, with how many lines are passed and what was guessed."""
+    """A state, with the number of passed lines and the choices made."""
 
     cells: Cells
     passed: int
@@ -77,19 +77,19 @@ class Moment:
 
 
 class SlowReading:
-    """One recording, read by one instance of the model."""
+    """The second implementation, for one recording and one instance of the model."""
 
     def __init__(self, recording: Recording, instance: Instance, *, is_idempotent: bool) -> None:
         self.recording = recording
         self.instance = instance
         self.is_idempotent = is_idempotent
         self.furthest = 0
-        # Asked of every moment, and the lines do not change.
+        # These are called for every moment, and depend only on the recording.
         self.faults_before = cache(self._faults_before)
         self.sightings = cache(self._sightings)
 
     def shortest(self) -> int | None:
-        """The length of the shortest history that explains the recording, or None."""
+        """The length of the shortest path that explains the recording, or None."""
         waiting = deque((0, moment) for moment in self.starts())
         known: set[Moment] = set()
         while waiting:
@@ -108,7 +108,7 @@ class SlowReading:
         return None
 
     def accepts(self, steps: tuple[Step, ...], states: tuple[Cells, ...]) -> bool:
-        """Whether this history explains the recording."""
+        """Whether this path explains the recording."""
         moments = self.closed({moment for moment in self.starts() if moment.cells == self._plain(states[0])})
         for step, state in zip(steps, states[1:], strict=True):
             found = {later for moment in moments for later in self.by_step(moment, step, state)}
@@ -137,7 +137,7 @@ class SlowReading:
                 yield Moment(self._plain(cells), 0, ((0,) * count, (0,) * count, frozenset()))
 
     def _plain(self, cells: Cells) -> Cells:
-        """Budgets full, and what readers saw forgotten: neither changes what can happen."""
+        """A state with full budgets, and without the records that readers saw: neither changes the possible steps."""
         s = State(self.instance, cells)
         again = ("retries",) if self.is_idempotent else ()
         for name in ("crashes", "preferred_elections", "unclean_elections", *again):
@@ -165,7 +165,7 @@ class SlowReading:
         return max((line.leader_epoch or 0 for line in told), default=0)
 
     def metadata_from(self, position: int) -> Metadata | None:
-        """The next line that tells of a leader, and not of one that is known to be past."""
+        """The next metadata line that names a leader and is not about a past epoch."""
         for later, line in enumerate(self.recording.lines[position:], position):
             tells = isinstance(line, Metadata) and line.leader is not None
             if isinstance(line, Metadata) and tells:
@@ -175,7 +175,7 @@ class SlowReading:
         return None
 
     def by_step(self, moment: Moment, step: Step, after: Cells) -> Iterator[Moment]:
-        """What may follow when this step is taken, if the recording allows it."""
+        """The nodes after this step; none if the recording does not allow it."""
         if step.action in ("broker_bounces", "broker_loses_power", "broker_loses_disk"):
             return
         before, s = State(self.instance, moment.cells), State(self.instance, after)
@@ -263,7 +263,7 @@ class SlowReading:
     # ----------------------------------------------------------------------------------------------------- the lines
 
     def without_a_step(self, moment: Moment) -> Iterator[Moment]:
-        """The next line is passed; or a checkpoint is taken at this moment."""
+        """The nodes without a step: the next line is passed, or a checkpoint is taken in this state."""
         s = State(self.instance, moment.cells)
         seen, comes_back, elsewhere = moment.guess
         for replica in range(s.replicas):
@@ -292,7 +292,7 @@ class SlowReading:
         return self.faults_before(position, broker).count(FaultKind.START)
 
     def _sightings(self, passed: int, replica: int, until: int | None = None) -> list[int]:
-        """The checkpoints that are seen of the process that runs, or ran last, when so many lines are passed."""
+        """The observed checkpoints of the broker's current or last process when this number of lines is passed."""
         broker = self.recording.brokers[replica]
         return [
             line.checkpoint
@@ -303,7 +303,7 @@ class SlowReading:
         ]
 
     def stands_still_since(self, passed: int, broker: int) -> int | None:
-        """The line from which on the broker can write nothing: killed or frozen, or frozen and then killed."""
+        """The line from which on the broker cannot write, because it is killed or frozen."""
         since = None
         for position, line in enumerate(self.recording.lines[:passed]):
             if isinstance(line, Fault) and line.broker == broker:
@@ -370,7 +370,7 @@ class SlowReading:
         return True
 
     def is_seen(self, moment: Moment, s: State, replica: int, value: int) -> bool:
-        """The sighting of this line is explained; and nobody changed the file who could not have."""
+        """Whether the checkpoint in this line is explained, and a broker that could not write did not change it."""
         broker, passed = self.recording.brokers[replica], moment.passed
         if self.is_stopping(passed, replica) and not s.is_up[replica] and s.high_watermark[replica] != value:
             return False

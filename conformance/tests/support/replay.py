@@ -1,4 +1,4 @@
-"""What the tests of replay share: instances of kafka, and the demand that a trace replays."""
+"""Shared by the tests of replay: instances of kafka, and an assertion that a trace replays without a difference."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def instance_of(protocol: str, values: tuple[tuple[str, int], ...] = ()) -> Inst
 
 
 def walk_of(protocol: str, values: Mapping[str, int], seed: int, steps: int) -> Trace:
-    """A random walk of an instance. The kernel knows which steps are enabled; CPython takes the chosen ones."""
+    """A random walk of an instance. The kernel finds the enabled steps; CPython executes the chosen ones."""
     return _walk(protocol, tuple(values.items()), seed, steps)
 
 
@@ -60,7 +60,7 @@ def _enabled(protocol: str, values: tuple[tuple[str, int], ...]) -> Enabled:
 
 
 def trace_of(steps: Sequence[str], protocol: str = "2.1", **values: int) -> Trace:
-    """The behaviour that takes these steps, from the last initial state: every replica is in the ISR."""
+    """The trace of these steps from the last initial state, in which every replica is in the ISR."""
     instance = instance_of(protocol, tuple(values.items()))
     initial = len(instance.initial_states) - 1
     return behaviour(instance, initial, [read_step(instance, step) for step in steps], None, "", None)

@@ -1,4 +1,4 @@
-"""What the tests of `--report` share: a model whose words are hostile, and readers of what was written."""
+"""Shared by the tests of `--report`: a model with hostile names and texts, and parsers of the written files."""
 
 from __future__ import annotations
 
@@ -72,11 +72,11 @@ def falls(s):
 `falls` UNREACHABLE."""
 
 NAME = "<b>&'.py"
-"""What the model's file is called."""
+"""The name of the model's file."""
 
 
 class Page(HTMLParser):
-    """A page as a browser takes it: tags, attributes, and the text of the cells of its tables."""
+    """A parsed page: tags, attributes, and the text of table cells."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -117,7 +117,7 @@ def page_of(folder: Path) -> Page:
 
 
 def cases_of(folder: Path) -> dict[tuple[str, str], tuple[str, str]]:
-    """By suite and name: what became of each test, and its message."""
+    """The outcome of each test and its message, by suite and name."""
     found = {}
     for suite in ET.parse(folder / "junit.xml").getroot():
         for case in suite.iter("testcase"):
@@ -127,7 +127,7 @@ def cases_of(folder: Path) -> dict[tuple[str, str], tuple[str, str]]:
 
 
 def counts_of(folder: Path) -> list[tuple[str, int, int, int, int]]:
-    """Of each suite: its name, tests, failures, errors, skipped, as it says, and checked against what stands in it."""
+    """For each suite: its name, tests, failures, errors and skipped, after a check against its test cases."""
     found = []
     for suite in ET.parse(folder / "junit.xml").getroot():
         said = tuple(int(suite.attrib[name]) for name in ("tests", "failures", "errors", "skipped"))
@@ -137,7 +137,7 @@ def counts_of(folder: Path) -> list[tuple[str, int, int, int, int]]:
 
 
 def run_of(folder: Path) -> dict[str, Any]:
-    """The only run in results.sarif, checked for what SARIF 2.1.0 requires."""
+    """The only run in results.sarif, after a check against the requirements of SARIF 2.1.0."""
     content = json.loads((folder / "results.sarif").read_text(encoding="utf-8"))
     assert set(content) == {"$schema", "version", "runs"}
     assert content["version"] == "2.1.0"

@@ -1,7 +1,7 @@
-"""Spark for tests: a local session, and a standalone cluster of real processes on loopback that can be hurt.
+"""Spark for tests: a local session, and a standalone cluster of real processes on loopback, which tests can kill.
 
 In:  a folder to work in.
-Out: sessions and a `Cluster`; every process that was started is gone at the end, also when a test fails.
+Out: sessions and a `Cluster`; every started process is stopped at the end, even if a test fails.
 """
 
 from __future__ import annotations
@@ -28,23 +28,23 @@ from isrcheck.checker.spark.runtime.session import LOOPBACK, Session, SparkOptio
 SECONDS_TO_START = 60.0
 EXECUTOR = "CoarseGrainedExecutorBackend"
 SMALL_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-UsePerfData"
-"""A Java that starts fast: the full compiler costs more processor time than these short runs win by it."""
+"""Options for a fast start of Java: the optimising compiler does not pay off in such short runs."""
 
 QUICK = {
     "spark.driver.extraJavaOptions": SMALL_JAVA,
     "spark.executor.extraJavaOptions": SMALL_JAVA,
-    # Who is dead stays dead here: nobody waits three times five seconds for the files of an executor that was killed.
+    # A killed executor never answers again; the default is to try three times, five seconds apart.
     "spark.shuffle.io.maxRetries": "1",
     "spark.shuffle.io.retryWait": "200ms",
 }
-"""Settings of a session on the cluster that save time and change nothing else."""
+"""Settings of a session on the cluster that only save time."""
 
 EXECUTOR_MEMORY = 512 << 20
 """Little more than the least that Spark takes."""
 
 
 def silent(message: str) -> None:
-    """Announces nothing."""
+    """Discard an announcement."""
 
 
 @contextlib.contextmanager
@@ -56,7 +56,7 @@ def local_session(folder: Path, **options: object) -> Iterator[Session]:
 
 
 def free_port() -> int:
-    """A port that nobody listens at."""
+    """A free TCP port."""
     with socket.socket() as one:
         one.bind((LOOPBACK, 0))
         port: int = one.getsockname()[1]
@@ -65,7 +65,7 @@ def free_port() -> int:
 
 @dataclass
 class Cluster:
-    """A standalone master and its workers, each a process with a session of its own."""
+    """A standalone master and its workers, each process in its own process group."""
 
     folder: Path
     workers: tuple[str, ...] = ("worker-0", "worker-1")
@@ -75,7 +75,7 @@ class Cluster:
 
     @property
     def master(self) -> str:
-        """The name under which a session reaches it."""
+        """The URL of the master for sessions."""
         return f"spark://{LOOPBACK}:{self.port}"
 
     def start_master(self) -> None:
@@ -90,7 +90,7 @@ class Cluster:
         self._start(name, "org.apache.spark.deploy.worker.Worker", words)
 
     def start_missing_workers(self) -> None:
-        """Start the workers that were killed; until all are there."""
+        """Start the workers that were killed, and wait until all are registered."""
         for name in self.workers:
             if name not in self.processes:
                 self.start_worker(name)
@@ -113,7 +113,7 @@ class Cluster:
             )  # fmt: skip
 
     def told(self) -> dict[str, object]:
-        """What the master says of itself; nothing, while it does not answer."""
+        """The status that the master reports; empty while it does not answer."""
         try:
             with urllib.request.urlopen(f"http://{LOOPBACK}:{self.web_port}/json/", timeout=5) as answer:
                 content: dict[str, object] = json.load(answer)
@@ -122,40 +122,40 @@ class Cluster:
             return {}
 
     def await_workers(self, count: int) -> None:
-        """Until the master lists so many workers."""
+        """Wait until the master lists this number of workers."""
         end = time.monotonic() + SECONDS_TO_START
         while self.told().get("aliveworkers") != count:
             assert time.monotonic() < end, (self.told(), self.logs())
             time.sleep(0.1)
 
     def executors(self, worker: str) -> list[int]:
-        """The processes of the executors of a worker."""
+        """The executor processes of a worker."""
         return [pid for pid in children(self.processes[worker].pid) if EXECUTOR in command_line(pid)]
 
     def kill_executor(self, worker: str) -> None:
-        """One executor is gone in an instant; its worker starts another one."""
+        """Kill one executor; its worker starts a new one."""
         os.kill(self.executors(worker)[0], signal.SIGKILL)
 
     def kill_worker(self, worker: str) -> None:
-        """A worker is gone for good, with its executors."""
+        """Kill a worker and its executors."""
         process = self.processes.pop(worker)
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)  # its own group: what it started belongs to it
         process.wait()
 
     def stop(self) -> None:
-        """Everything that was started ends."""
+        """Stop all started processes."""
         for name in list(self.processes):
             self.kill_worker(name)
 
     def logs(self) -> str:
-        """What the processes printed."""
+        """The output of the processes."""
         return "\n".join(path.read_text(errors="replace") for path in sorted(self.folder.glob("*.log")))
 
 
 @contextlib.contextmanager
 def standalone_cluster(folder: Path) -> Iterator[Cluster]:
-    """A master and its workers; stopped, and what they wrote removed, at the end."""
+    """A master and its workers; at the end, the processes are stopped and their files removed."""
     folder.mkdir(parents=True, exist_ok=True)
     cluster = Cluster(folder)
     try:
@@ -182,7 +182,7 @@ def cluster_session(cluster: Cluster, fault_dir: Path, patience: float = 60.0) -
 
 
 def children(parent: int) -> list[int]:
-    """The processes that a process has started."""
+    """The child processes of a process."""
     found = []
     for path in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError):
@@ -193,7 +193,7 @@ def children(parent: int) -> list[int]:
 
 
 def command_line(pid: int) -> str:
-    """The words that a process was started with; nothing, where it is gone."""
+    """The command line of a process; empty if it does not exist."""
     try:
         return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
     except OSError:

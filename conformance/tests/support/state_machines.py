@@ -1,7 +1,8 @@
 """The state machine of isrcheck.testing for the cluster: kafka and the cluster side by side.
 
-In:  an `Instance` of kafka, and perhaps a bug to seed in the cluster.
-Out: a machine for `find` and `must_agree`, which knows that a cluster needs time, and how a failure is replayed.
+In:  an `Instance` of kafka, and optionally a bug to seed in the cluster.
+Out: a machine for `find` and `must_agree` that respects the timing of clusters, and names the command that replays a
+     failure.
 """
 
 from __future__ import annotations
@@ -20,16 +21,16 @@ from isrcheck.traces.format.trace import Trace
 
 
 class ModelAndCluster(ModelAndSystem):
-    """The cluster instead of any system."""
+    """The state machine with the cluster as the system."""
 
     system: Driver
 
     def with_step(self, step: Step) -> Trace | None:
-        """Steps that no clock and no timer allows are left out."""
+        """Take a step, unless no timing allows it."""
         return with_step(self.trace, step)
 
     def take_in_system(self, step: Step) -> None:
-        """Where time would have had to pass earlier, a new cluster takes the whole trace."""
+        """Take a step in the system; replay the whole trace on a new cluster if time has to pass earlier."""
         if timing_of(self.trace) == self.system.timing:
             self.system.trace = self.trace
             self.system.take(step)
@@ -57,7 +58,7 @@ def machine_of(
     promised: Sequence[str] | None = None,
     enabled: Enabled | None = None,
 ) -> type[ModelAndSystem]:
-    """The machine for an instance. `promised`: the properties of states to watch; without it all of them."""
+    """The machine for an instance. `promised` are the state properties to check; None: all of them."""
     states = [prop.name for prop in instance.properties if prop.kind is Kind.ALWAYS and not prop.of_steps]
     watched = states if promised is None else promised
     return state_machine(instance, lambda: Driver(bug), properties=watched, enabled=enabled, base=ModelAndCluster)

@@ -1,7 +1,7 @@
-"""The symbolic reading of a model, held against the reference in many states at once.
+"""Compares the symbolic semantics of a model with the reference semantics in many states at once.
 
 In:  an `Instance` and states of it.
-Out: an AssertionError where the two readings differ, and otherwise how much was compared.
+Out: an AssertionError if the two differ, and otherwise the numbers of comparisons.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from isrcheck.models.run import Cells
 
 
 class Table:
-    """Every node of a circuit under many assignments: bit k of its word is its truth under assignment k."""
+    """The values of all nodes of a circuit under many assignments: bit k of a word is the value under assignment k."""
 
     def __init__(self, circuit: AndInverterGraph, assignments: Sequence[Mapping[int, int]]) -> None:
         everywhere = (1 << len(assignments)) - 1
@@ -53,7 +53,7 @@ class Table:
         return bool(self.words[literal] >> number & 1)
 
     def value(self, value: Value, number: int) -> int:
-        """The number that a value is under an assignment, of whose cases exactly one has to be true."""
+        """The number for a value under an assignment, under which exactly one of its cases has to be true."""
         if isinstance(value, Truth):
             return int(self.holds(value.literal, number))
         if isinstance(value, OneHotInteger):
@@ -64,7 +64,7 @@ class Table:
 
 @dataclass
 class Compared:
-    """How much was compared: answers (a step or a property, asked in a state), states after steps, and failures."""
+    """The numbers of comparisons: of steps and properties in a state, of successor states, and of failures."""
 
     answers: int = 0
     successors: int = 0
@@ -78,7 +78,7 @@ class Compared:
 
 
 def compare_all(instance: Instance, states: Iterable[Cells]) -> Compared:
-    """Ask the relation and the reference for everything that there is to say of these states."""
+    """Compare the transition relation and the properties with the reference in these states."""
     comparison = Comparison(instance, list(states))
     comparison.steps()
     comparison.properties_of_states()
@@ -88,7 +88,7 @@ def compare_all(instance: Instance, states: Iterable[Cells]) -> Compared:
 
 
 class Comparison:
-    """One relation, and the states in which it is held against the reference."""
+    """A transition relation, and the states in which it is compared with the reference."""
 
     def __init__(self, instance: Instance, states: Sequence[Cells]) -> None:
         self.instance = instance
@@ -101,7 +101,7 @@ class Comparison:
         self.compared = Compared()
 
     def steps(self) -> None:
-        """Which steps are enabled, where they lead to, and which of them leave the declaration."""
+        """Compare the enabled steps, their successors, and the steps that leave a declared range."""
         transitions = {one.step.number: one for one in self.relation.transitions}
         for number, cells in enumerate(self.states):
             assert self.table.holds(self.relation.one_value, number)
@@ -137,14 +137,14 @@ class Comparison:
         return tuple(table.value(value, number) for value in values)
 
     def properties_of_states(self) -> None:
-        """What the properties of one state say."""
+        """Compare the values of the state properties."""
         for asked in self.relation.properties.values():
             for number, cells in enumerate(self.states):
                 if not asked.prop.of_steps:
                     self._property(self.table, number, asked, [cells])
 
     def merged_steps(self) -> None:
-        """The one relation of all steps: a step that is taken is one, leads where it leads, and says which it was."""
+        """Check the relation of all steps together: it allows each enabled step, with its successor and its number."""
         relation = self.relation
         table = Table(relation.circuit, [self.known[number] | {one.taken: 1} for number, one, _ in self.taken])
         for column, (number, one, after) in enumerate(self.taken):
@@ -156,7 +156,7 @@ class Comparison:
                     self._property(table, column, asked, [cells, after], one.step)
 
     def no_other_steps(self) -> None:
-        """No step is taken, or one that is not enabled, or two: neither is one step."""
+        """Check that the relation refuses no step, a disabled step, and two steps at once."""
         wrong: list[dict[int, int]] = []
         for number, known in enumerate(self.known):
             is_enabled = [self.table.holds(one.enabled, number) for one in self.relation.transitions]
@@ -192,7 +192,7 @@ class Comparison:
 
 
 def states_of(instance: Instance, chance: random.Random, walked: int, anywhere: int) -> list[Cells]:
-    """The states of a random walk, and random ones within the values of the fields, reachable or not."""
+    """The states of a random walk, and random states within the ranges of the fields, reachable or not."""
     found = []
     here = chance.choice(instance.initial_states)
     for _ in range(walked):

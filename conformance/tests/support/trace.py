@@ -1,4 +1,4 @@
-"""What the tests of traces share: histories that are known, and a small model of one's own."""
+"""Shared by the tests of traces: known counterexamples, and a small model file."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ FAST_FAIL_OVER = (
 
 
 def fast_fail_over(property_name: str | None) -> Trace:
-    """KIP-279's history in 0.11, from the ISR 0 1, which breaks several properties."""
+    """The counterexample of KIP-279 in 0.11, from the ISR 0 1; it violates several properties."""
     values = {"replicas": 2, "records": 4, "log_size": 3, "preferred_elections": 1, "common_records": 1}
     return kafka(FAST_FAIL_OVER, property_name, None, "0.11", 1, min_insync_replicas=1, **values)
 
@@ -129,12 +129,12 @@ def kafka(
     start: int = 0,
     **values: int,
 ) -> Trace:
-    """A history of Kafka that starts from the ISR 0 1, or from another initial state."""
+    """A trace of Kafka from the ISR 0 1, or from another initial state."""
     return trace(registry.load("kafka")[0].instance(protocol, values), steps, property_name, verdict, start)
 
 
 def long_walk() -> Trace:
-    """A random walk of 60 steps on 5 brokers that comes to no state twice."""
+    """A random walk of 60 steps on 5 brokers without a repeated state."""
     bounds = {"replicas": 5, "records": 6, "log_size": 8, "elections": 6, "crashes": 3, "bounces": 3}
     instance = registry.load("kafka")[0].instance("2.1", {**bounds, "unclean_elections": 2})
     chance = random.Random(3)
@@ -310,7 +310,7 @@ def full(s):
 
 
 def own_model(folder: Path) -> Path:
-    """The file of a model that a person wrote."""
+    """A model file as a user would write it."""
     path = folder / "parcels.py"
     path.write_text(OWN_MODEL, encoding="utf-8")
     return path

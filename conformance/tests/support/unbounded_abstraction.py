@@ -1,7 +1,7 @@
-"""The slice of a model, held against steps of the model itself.
+"""Compares an unbounded abstraction with steps of the model itself.
 
-In:  an `UnboundedAbstraction`, and steps of an instance whose sizes are whatever they are.
-Out: whether the slice allows such a step, once what it does not keep is forgotten.
+In:  an `UnboundedAbstraction`, and steps of an instance of any size.
+Out: whether the abstraction allows such a step, projected to its fields.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ Known = tuple[str, tuple[int | None, ...]]
 """An action and its arguments, None where the slice leaves them open."""
 
 Truths = tuple[tuple[str, bool], ...]
-"""What properties say, by name."""
+"""The values of properties by name."""
 
 
 @dataclass(frozen=True)
 class Projected:
-    """A step of the model without what the slice does not keep, and what properties say of it."""
+    """A step of the model, projected to the fields of the abstraction, with the values of properties."""
 
     step: Known
     before: Cells
@@ -36,7 +36,7 @@ class Projected:
 
 
 class Projection:
-    """One slice, and the questions about it that fix a configuration, a state and a step."""
+    """One abstraction, and queries on it for a given configuration, state and step."""
 
     def __init__(self, abstraction: UnboundedAbstraction, properties: Sequence[Property] = ()) -> None:
         self.abstraction = abstraction
@@ -51,7 +51,7 @@ class Projection:
         }
 
     def kept(self, instance: Instance, cells: Cells) -> Cells:
-        """The cells of the fields that the slice has."""
+        """The cells of the fields in the abstraction."""
         return tuple(
             value
             for name in self.abstraction.kept
@@ -60,7 +60,7 @@ class Projection:
         )
 
     def equal(self, values: Sequence[Value], kept: Sequence[int]) -> list[int]:
-        """The literals that say that cells have these values."""
+        """The literals for these values of cells."""
         return [self._equals(value, number) for value, number in zip(values, kept, strict=True)]
 
     def _equals(self, value: Value, number: int) -> int:
@@ -71,12 +71,12 @@ class Projection:
         return self.abstraction.arithmetic.compare("==", value, number)
 
     def pinned(self, instance: Instance) -> list[int]:
-        """The literals that say that what is open is what it is in this instance."""
+        """The literals for the values of open entries in this instance."""
         entries = self.abstraction.evaluator.entries
         return [self._equals(value, getattr(instance.configuration, name)) for name, value in entries.items()]
 
     def steps(self, action: str, arguments: Sequence[int | None]) -> Iterator[AbstractStep]:
-        """The steps of the slice that a step of the model can be."""
+        """The steps of the abstraction that correspond to a step of the model."""
         for step in self.abstraction.steps:
             if step.action == action and all(
                 mine is None or mine == its for mine, its in zip(step.arguments, arguments, strict=True)
@@ -84,7 +84,7 @@ class Projection:
                 yield step
 
     def allows(self, instance: Instance, one: Projected) -> bool:
-        """Whether the slice has this step, with properties that say this of it."""
+        """Whether the abstraction has this step with these values of the properties."""
         assumed = [*self.pinned(instance), *self.equal(self.abstraction.before, one.before)]
         return any(
             self.solver.check(*assumed, step.enabled, *self.equal(step.after, one.after), *self._say(step, one.truths))
@@ -98,7 +98,7 @@ class Projection:
             yield from (asked, holds if truth else -holds)
 
     def projected(self, instance: Instance, cells: Cells) -> dict[Projected, Step]:
-        """The enabled steps of a state; those that leave the declaration, or whose properties do, are none."""
+        """The enabled steps of a state, without those that leave a declared range or whose properties do."""
         found = {}
         for step in instance.steps:
             try:

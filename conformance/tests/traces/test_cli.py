@@ -28,7 +28,7 @@ def written(tmp_path: Path) -> Path:
 
 
 def complaint(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
-    """The one line on stderr that bad input gets, without the name of the command."""
+    """The line on stderr for bad input, without the name of the command."""
     assert cli.main([str(argument) for argument in arguments]) == 2
     out, err = capsys.readouterr()
     assert out == ""
@@ -44,7 +44,7 @@ def test_show(written: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr() == ("\n".join(view(weak_isr(), full=True)) + "\n", "")
 
 
-def test_help_explains_every_sign(capsys: pytest.CaptureFixture[str]) -> None:
+def test_help_explains_every_symbol(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         cli.main(["show", "--help"])
     out = capsys.readouterr().out
@@ -90,7 +90,7 @@ def test_list(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: p
     assert capsys.readouterr() == (f"no traces in {tmp_path}\n", "")
 
 
-def test_list_tells_the_configuration_as_far_as_it_is_not_the_default_one(
+def test_list_shows_the_entries_that_differ_from_the_defaults(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def configuration(made: Path) -> str:
@@ -112,7 +112,7 @@ def test_list_tells_the_configuration_as_far_as_it_is_not_the_default_one(
     assert configuration(made) == "broker_bounces of 0.11"
 
 
-def test_list_goes_on_after_a_damaged_file(written: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_list_continues_after_a_damaged_file(written: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (written.parent / "a.itf.json").write_text('{"states"')
     assert cli.main(["list", str(written.parent)]) == 2
     out, err = capsys.readouterr()
@@ -131,7 +131,7 @@ def test_one_line_for_every_bad_argument(tmp_path: Path, capsys: pytest.CaptureF
     )
 
 
-def test_one_line_for_every_file_that_cannot_be_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_one_line_for_every_unreadable_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert complaint(capsys, "show", tmp_path / "none") == (
         f"{tmp_path / 'none'}: cannot be read: No such file or directory; list the traces with: trace list"
     )
@@ -151,21 +151,21 @@ def test_one_line_for_every_file_that_cannot_be_read(tmp_path: Path, capsys: pyt
     assert "cannot be read: " in complaint(capsys, "show", tmp_path / "loop")
 
 
-def test_one_line_for_a_file_that_is_cut_off_anywhere(written: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_one_line_for_a_file_cut_anywhere(written: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = written.read_text()
     for end in range(0, len(text) - 2, 97):
         written.write_text(text[:end])
         assert complaint(capsys, "show", written).startswith(f"{written}: not JSON (")
 
 
-def test_a_file_cannot_write_on_the_terminal(written: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_text_of_a_file_cannot_control_the_terminal(written: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = written.read_text()
     written.write_text(text.replace('"leader_writes"', '"\\u001b[31mleader\\nwrites"'))
     assert complaint(capsys, "show", written) == (
         f"{written}: state 4: its mbt::actionTaken is missing or not a line of text; write the trace again"
     )
     written.write_text(text.replace('"isr": [[false', '"\\u001b[31m": 0, "isr": [[false', 1))
-    assert '"\\u001b[31m" is no field of the model' in complaint(capsys, "show", written)
+    assert '"\\u001b[31m" is not a field of the model' in complaint(capsys, "show", written)
     written.write_text(text.replace('"records": "1"', '"\\u202e": "1"'))
     assert complaint(capsys, "show", written).endswith(
         "its configuration is missing or not a line of text; write the trace again"
@@ -178,8 +178,8 @@ def test_a_file_cannot_write_on_the_terminal(written: Path, capsys: pytest.Captu
 # -------------------------------------------------------------------------------------------------- one's own models
 
 
-def test_nothing_that_ones_own_model_says_moves_the_cursor(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Spellings, the way that a step is shown, docstrings; and a trace with such a configuration can be read again."""
+def test_text_of_a_users_model_cannot_move_the_cursor(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Texts of values, steps and docstrings are escaped; a trace with such texts can be read again."""
     path = own_model(tmp_path)
     text = path.read_text(encoding="utf-8")
     for old, new in (
@@ -202,7 +202,7 @@ def test_nothing_that_ones_own_model_says_moves_the_cursor(tmp_path: Path, capsy
         assert told in out
 
 
-def test_ones_own_model_is_loaded_only_when_it_is_given(
+def test_a_users_model_is_loaded_only_if_it_is_given(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -253,7 +253,7 @@ def test_without_utf_8_the_view_is_still_shown(written: Path) -> None:
 
 
 @pytest.mark.parametrize("arguments", ["show FILE", "list FOLDER", "--help"])
-def test_a_broken_pipe_makes_no_noise(written: Path, arguments: str) -> None:
+def test_a_broken_pipe_prints_no_error(written: Path, arguments: str) -> None:
     root = PROJECT
     words = arguments.replace("FILE", str(written)).replace("FOLDER", str(written.parent)).split()
     reading, writing = os.pipe()
@@ -270,7 +270,7 @@ def test_a_broken_pipe_makes_no_noise(written: Path, arguments: str) -> None:
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
-def test_a_full_disk_behind_stdout_is_one_line(written: Path) -> None:
+def test_a_full_device_as_stdout_is_one_line(written: Path) -> None:
     root = PROJECT
     with Path("/dev/full").open("wb") as full:
         process = subprocess.run(
@@ -293,7 +293,7 @@ def test_ctrl_c(written: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.C
     assert capsys.readouterr() == ("", "trace: interrupted\n")
 
 
-def test_traces_needs_the_standard_library_alone() -> None:
+def test_traces_needs_only_the_standard_library() -> None:
     code = (
         "import sys; import isrcheck.traces.cli, isrcheck.traces.format.certify, isrcheck.traces.format.folder;"
         "print(sorted({'numpy', 'numba', 'z3', 'checker', 'pyspark', 'networkx'} & set(sys.modules)))"

@@ -1,7 +1,7 @@
-"""The actions of the controller: it gives up on brokers and elects leaders. It never compares logs.
+"""The actions of the controller: it removes failed brokers and elects leaders. It never compares logs.
 
 Each election starts a new leader epoch, and is announced to the brokers one by one (metadata.py). If the last member of
-the ISR fails, no leader is elected: the leader of record stays the broker that is gone.
+the ISR fails, no leader is elected: the failed broker stays the leader of record.
 """
 
 from isrcheck.models.kafka.state.fields import Replica
@@ -9,7 +9,7 @@ from isrcheck.models.language import action, require
 
 
 def announce_leader(s, leader):
-    """A new epoch with this leader and the current ISR."""
+    """Start a new epoch with this leader and the current ISR, and announce it."""
     s.controller_leader = leader
     s.controller_epoch += 1
     s.metadata_leader[s.controller_epoch] = leader
@@ -19,7 +19,7 @@ def announce_leader(s, leader):
 
 @action(shows="to {elected}")
 def controller_fails_over(s, elected: Replica):
-    """The controller gives up on the leader, dead or not, and elects a running member of the ISR.
+    """The controller stops trusting the leader, dead or not, and elects a running member of the ISR.
 
     Kafka: PartitionStateMachine, OfflinePartitionLeaderSelector. The old leader does not learn of it in this step.
     """
@@ -35,7 +35,7 @@ def controller_fails_over(s, elected: Replica):
 def controller_removes_dead_follower(s, follower: Replica):
     """A follower that is down leaves the ISR; the leader stays, in a new epoch. Kafka: removeReplicaFromIsr.
 
-    Left out: a follower that runs but is frozen until its session expires; its leader can drop it as well.
+    Not modelled: a follower that runs but is frozen until its session expires; its leader can drop it as well.
     """
     require(s.controller_epoch < s.elections)
     require(follower != s.controller_leader)
@@ -47,7 +47,7 @@ def controller_removes_dead_follower(s, follower: Replica):
 
 @action
 def controller_elects_preferred(s, elected: Replica):
-    """Leadership moves to another member of the ISR while the leader lives; the ISR stays.
+    """Leadership moves to another member of the ISR while the leader lives; the ISR does not change.
 
     Kafka: PreferredReplicaPartitionLeaderSelector.
     """

@@ -1,7 +1,7 @@
-"""Faults of brokers: bounces, crashes, losses of power and of disks, and the restarts that follow.
+"""Faults of brokers: bounces, crashes, power losses and disk losses, and the restarts that follow.
 
-When a process dies, its log stays as it was written; only a loss of power removes what was not flushed. A restarted
-broker has its log and a checkpointed high watermark: any up to the last one that it had. Left out: a follower's high
+When a process dies, its log keeps what was written; only a power loss removes what was not flushed. A restarted broker
+has its log and a checkpointed high watermark: any value up to the last one that it had. Not modelled: a follower's high
 watermark can fall (follower.py), and for up to five seconds its checkpoint is then above it.
 """
 
@@ -19,7 +19,7 @@ from isrcheck.models.language import NONE, action, require
 
 
 def stop_broker(s, broker):
-    """The process ends. It forgets leader and epoch; responses that it had sent stay in flight."""
+    """The broker's process ends. It forgets leader and epoch; responses that it has sent stay in flight."""
     stop_leading(s, broker)
     forget_own_fetches(s, broker)
     s.is_up[broker] = False
@@ -30,7 +30,7 @@ def stop_broker(s, broker):
 
 
 def start_broker(s, broker, checkpoint):
-    """The process restarts with a checkpointed high watermark, and receives the current metadata from the controller.
+    """The broker's process restarts with a checkpointed high watermark, and receives the controller's current metadata.
 
     An epoch that starts at the log end is dropped from the cache when the log is loaded. A leader continues in its
     epoch, without its knowledge of its followers; a follower first has to reconcile its log with its leader's.
@@ -51,7 +51,7 @@ def start_broker(s, broker, checkpoint):
 
 @action(shows="{broker} checkpoint {checkpoint}")
 def broker_bounces(s, broker: Replica, checkpoint: EndOffset):
-    """A broker that does not lead restarts before the controller notices, and stays in the ISR."""
+    """A broker that does not lead restarts before the controller notices its absence, and stays in the ISR."""
     require(s.bounces_left > 0)
     require(s.is_up[broker])
     require(broker != s.controller_leader)
@@ -63,7 +63,7 @@ def broker_bounces(s, broker: Replica, checkpoint: EndOffset):
 
 @action
 def broker_crashes(s, broker: Replica):
-    """The process dies; the operating system keeps what it has written to its log."""
+    """The broker's process dies; the operating system keeps what the process has written to its log."""
     require(s.crashes_left > 0)
     require(s.is_up[broker])
     s.crashes_left -= 1
@@ -72,7 +72,7 @@ def broker_crashes(s, broker: Replica):
 
 @action(shows="{broker} keeping {kept}")
 def broker_loses_power(s, broker: Replica, kept: EndOffset):
-    """The machine dies, and the end of the log from `kept` on had not been flushed.
+    """The machine dies, and loses its log from offset `kept` on, which had not been flushed.
 
     A log does not become shorter than where it starts (the log start itself is assumed to be checkpointed).
     """
@@ -100,7 +100,7 @@ def broker_loses_disk(s, broker: Replica):
 
 @action(shows="{broker} checkpoint {checkpoint}")
 def broker_restarts(s, broker: Replica, checkpoint: EndOffset):
-    """A broker that is down restarts, unless fewer brokers would then be down than are down for good."""
+    """A broker that is down restarts; `brokers_down` brokers always stay down."""
     require(not s.is_up[broker])
     require(sum(1 for r in range(s.replicas) if not s.is_up[r]) > s.brokers_down)
     require(checkpoint <= s.high_watermark[broker])

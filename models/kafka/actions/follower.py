@@ -20,11 +20,11 @@ from isrcheck.models.language import NONE, action, require
 def follower_reconciles(s, follower: Replica, leader: Replica):
     """The follower asks where its latest epoch ends in the leader's log (OffsetsForLeaderEpoch), and truncates.
 
-    Without a usable answer, it truncates to its own high watermark. KIP-101 (0.11): to the leader's answer. KIP-279
-    (2.0): the answer names an epoch that the leader has; it truncates to where that epoch ends in both logs, and if the
-    follower does not have the epoch, it goes back to its previous epoch and asks again. KIP-320 (2.1): the leader
-    refuses a follower of another epoch. Request and answer are one step; an answer that arrives in another epoch is
-    dropped only since 2.1.1 (KAFKA-7786). Kafka: AbstractFetcherThread.maybeTruncate.
+    Without a usable answer, it truncates to its own high watermark. KIP-101 (0.11): it truncates to the leader's
+    answer. KIP-279 (2.0): the answer names an epoch that the leader has; the follower truncates to where that epoch
+    ends in both logs, and if it does not have the epoch, it goes back to its previous epoch and asks again. KIP-320
+    (2.1): the leader refuses a follower of another epoch. Request and answer are one step; an answer that arrives in
+    another epoch is dropped only since 2.1.1 (KAFKA-7786). Kafka: AbstractFetcherThread.maybeTruncate.
     """
     require(s.is_truncating[follower])
     require(can_ask(s, follower, leader))
@@ -47,7 +47,7 @@ def follower_reconciles(s, follower: Replica, leader: Replica):
 
 @action(shows="{follower} from {leader}")
 def follower_applies_response(s, follower: Replica, leader: Replica):
-    """The follower appends the received entries, and adopts the high watermark as far as its log reaches.
+    """The follower appends the received entries, and adopts the leader's high watermark as far as its own log reaches.
 
     Only the offset is compared, not the epoch; and the high watermark can fall here. Then the log start follows the
     leader's. Kafka: ReplicaFetcherThread.processPartitionData.
@@ -90,7 +90,7 @@ def follower_is_out_of_range(s, follower: Replica, leader: Replica):
 
 @action(shows="{follower} at {leader}")
 def follower_starts_over(s, follower: Replica, leader: Replica):
-    """The next offset of the follower was deleted: it drops its log and restarts at the leader's log start.
+    """The follower's next offset was deleted at the leader: it drops its log and restarts at the leader's log start.
 
     Kafka: ReplicaFetcherThread.handleOffsetOutOfRange, truncateFullyAndStartAt.
     """

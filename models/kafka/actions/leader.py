@@ -1,6 +1,5 @@
-"""The actions of a leader: it serves fetches, answers parked ones, drops followers from the ISR, and deletes
-records.
-"""
+"""The actions of a leader: it serves fetches, answers parked fetches, drops followers from the ISR, and deletes
+records."""
 
 from isrcheck.models.kafka.state.commit import advance_high_watermark
 from isrcheck.models.kafka.state.fields import EndOffset, Fetch, Replica, ReplicaSet, ShrinkRule
@@ -12,7 +11,7 @@ from isrcheck.models.log import has_entry
 
 
 def send_response(s, leader, follower, high_watermark):
-    """Answer a fetch with everything from its offset to the log end, and with this high watermark."""
+    """Answer the follower's fetch with everything from its offset to the log end, and with this high watermark."""
     s.fetch[follower][leader] = Fetch.ANSWERED
     s.response_high_watermark[follower][leader] = high_watermark
     s.response_log_start_offset[follower][leader] = s.log_start_offset[leader]
@@ -23,9 +22,9 @@ def send_response(s, leader, follower, high_watermark):
 
 
 def may_join_isr(s, leader, follower):
-    """Kafka: Partition.maybeExpandIsr: the follower holds what the leader has exposed, and the ISR write would succeed.
+    """Partition.maybeExpandIsr: the follower holds what the leader has exposed, and the ISR write would succeed.
 
-    Since 2.1 (KAFKA-7128) it also holds what was there before the leader's epoch, because the high watermark may lag.
+    Since 2.1 (KAFKA-7128) it must also hold everything before the leader's epoch, because the high watermark may lag.
     """
     return (
         is_controllers_leader(s, leader)
@@ -36,7 +35,7 @@ def may_join_isr(s, leader, follower):
 
 
 def write_isr(s, leader, r, is_member):
-    """The leader's conditional write: its own ISR and the ISR of record change together; the epoch stays."""
+    """The leader's conditional write: its own ISR and the controller's change together; the epoch stays."""
     s.isr[leader][r] = is_member
     s.controller_isr[r] = is_member
 
@@ -67,10 +66,10 @@ def leader_handles_fetch(s, leader: Replica, follower: Replica):
 
 @action(shows="{leader} to {follower}")
 def leader_answers_parked_fetch(s, leader: Replica, follower: Replica):
-    """A parked fetch is answered with the current records and high watermark.
+    """The leader answers a parked fetch with its current records and high watermark.
 
-    The leader's knowledge of the follower stays unchanged. A fetch from below a log start that has moved meanwhile is
-    answered with an error. Kafka: DelayedFetch.onComplete.
+    The leader's knowledge of the follower does not change. If the log start has moved above the fetch offset meanwhile,
+    the answer is an error. Kafka: DelayedFetch.onComplete.
     """
     require(presumes_leadership(s, leader))
     require(s.fetch[follower][leader] == Fetch.PARKED)
@@ -81,7 +80,7 @@ def leader_answers_parked_fetch(s, leader: Replica, follower: Replica):
 
 
 def may_be_dropped(s, leader, r):
-    """Time is not modelled, so any follower can have been slow; later releases spare a follower that has everything."""
+    """Whether the leader may drop this replica: any may be slow, but later releases keep one that has everything."""
     return s.isr[leader][r] and (
         s.SHRINK_RULE == ShrinkRule.LAST_CAUGHT_UP or s.remote_log_end_offset[leader][r] < s.log_end_offset[leader]
     )
@@ -91,7 +90,7 @@ def may_be_dropped(s, leader, r):
 def leader_shrinks_isr(s, leader: Replica, removed: ReplicaSet):
     """The leader drops followers from the ISR, all at once, and tries to advance its high watermark.
 
-    Kafka: Partition.maybeShrinkIsr; a conditional write, so that of a zombie fails. The leader itself always stays.
+    Kafka: Partition.maybeShrinkIsr. The write is conditional, so a zombie's write fails. The leader always stays.
     """
     require(is_controllers_leader(s, leader))
     require(not removed[leader])

@@ -41,7 +41,7 @@ def broker_becomes_leader(s, broker: Replica, epoch: LeaderEpoch):
 def keeps_fetching(s, broker, epoch):
     """FOLLOWER_SKIP: up to 2.0 a broker whose leader stays the same continues without any change (KAFKA-7164).
 
-    In 2.0.1 only if it missed no epoch in between; since 2.1 never: a new epoch is a new start.
+    In 2.0.1 it does so only if it missed no epoch in between; since 2.1 it never does: each new epoch is a new start.
     """
     return follows(s, broker, s.metadata_leader[epoch]) and (
         s.FOLLOWER_SKIP == FollowerSkip.SAME_LEADER
@@ -51,10 +51,10 @@ def keeps_fetching(s, broker, epoch):
 
 @action(shows="{broker} in epoch {epoch}")
 def broker_becomes_follower(s, broker: Replica, epoch: LeaderEpoch):
-    """A broker learns that another one leads; before it fetches, it has to reconcile its log with the leader's
+    """A broker learns that another broker leads; before it fetches, it has to reconcile its log with the leader's
     (log.py).
 
-    Responses from other brokers are dropped. Kafka: ReplicaManager.makeFollowers.
+    Responses from brokers other than the new leader are dropped. Kafka: ReplicaManager.makeFollowers.
     """
     require(s.is_up[broker])
     require(epoch > s.leader_epoch[broker])

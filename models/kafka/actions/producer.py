@@ -1,5 +1,4 @@
-"""The actions of the producer: it sends its records in order to a broker that presumes leadership, and may send them
-again.
+"""The actions of the producer: it sends its records in order to a broker that presumes leadership, and may retry them.
 
 Several requests can be in flight; a request that is not answered in time is given up, or sent again. Without
 idempotence, a broker cannot recognise a request that was sent again.
@@ -49,7 +48,7 @@ def producer_is_refused(s, leader: Replica):
 
 @action
 def send_is_lost(s):
-    """With acks=0 a record counts as written once it is sent; this one never reaches a leader."""
+    """With acks=0 the producer regards a record as written once it is sent; this record never reaches a leader."""
     require(s.acks == Acks.ZERO)
     require(s.next_record < s.records)
     s.acknowledged[s.next_record] = True
@@ -71,12 +70,11 @@ def answer_is_lost(s, leader: Replica):
 
 @action(shows="{record} at {leader}")
 def producer_retries(s, record: Record, leader: Replica):
-    """The response was missing or an error: the request is sent again, and appended again.
+    """The response was missing or an error: the producer sends the request again, and the leader appends it again.
 
     The leader died, was demoted or did not answer in time, or there were not enough replicas, before or after the
-    append. A record can be sent again while fewer than max.in.flight.requests.per.connection were sent after it: beyond
-    that, the producer has given it up. Transactional producers are idempotent, and do not do this. Kafka:
-    Sender.canRetry.
+    append. A record can be sent again while fewer than max.in.flight.requests.per.connection were sent after it; later,
+    the producer has given it up. Transactional producers are idempotent, and do not do this. Kafka: Sender.canRetry.
     """
     require(s.retries_left > 0)
     require(s.acks != Acks.ZERO)

@@ -1,8 +1,8 @@
-"""Transactions as one partition sees them: records of a transaction, markers that end it, and what readers get.
+"""Transactions as one partition sees them: records of a transaction, its markers, and what readers receive.
 
 Each transaction has a producer of its own. The coordinator is not modelled: a transaction is open, committed or
-aborted, and once it is decided a leader may append its marker, which is a log entry like a record. Since 0.11. Left
-out: a second marker after a lost response (it changes nothing), and late requests that reopen a transaction.
+aborted; once it is decided, a leader may append its marker, which is a log entry like a record. Since 0.11. Not
+modelled: a second marker after a lost response (it changes nothing), and late requests that reopen a transaction.
 """
 
 from isrcheck.models.kafka.actions.producer import send_record
@@ -15,7 +15,7 @@ from isrcheck.models.language import action, require
 
 
 def continues_sequence(s, leader, transaction):
-    """The leader has every record of the transaction so far."""
+    """Whether the leader has every record of the transaction that was sent so far."""
     return all(
         holds_record(s, leader, record) for record in range(s.records) if s.transaction_of[record] == transaction
     )
@@ -23,7 +23,7 @@ def continues_sequence(s, leader, transaction):
 
 @action(shows="at {leader} in {transaction}")
 def producer_appends_in_transaction(s, leader: Replica, transaction: Transaction):
-    """The next record is part of an open transaction.
+    """A leader appends the producer's next record, which is part of an open transaction.
 
     The producer is idempotent: a leader without the previous record refuses this one (UNKNOWN_PRODUCER_ID,
     OUT_OF_ORDER_SEQUENCE_NUMBER; ProducerAppendInfo.checkSequence).
@@ -44,7 +44,7 @@ def was_begun(s, transaction):
 
 @action(shows="{transaction}")
 def coordinator_commits(s, transaction: Transaction):
-    """The commit is decided and replicated in the coordinator's own log; the marker follows. Kafka: PrepareCommit."""
+    """The coordinator decides to commit, in its own replicated log; the marker follows. Kafka: PrepareCommit."""
     require(s.transaction_state[transaction] == TransactionState.OPEN)
     require(was_begun(s, transaction))
     s.transaction_state[transaction] = TransactionState.COMMITTED
@@ -52,7 +52,7 @@ def coordinator_commits(s, transaction: Transaction):
 
 @action(shows="{transaction}")
 def coordinator_aborts(s, transaction: Transaction):
-    """The abort is decided, by the producer or by a timeout. Kafka: PrepareAbort."""
+    """The coordinator decides to abort, at the producer's request or after a timeout. Kafka: PrepareAbort."""
     require(s.transaction_state[transaction] == TransactionState.OPEN)
     require(was_begun(s, transaction))
     s.transaction_state[transaction] = TransactionState.ABORTED
@@ -60,9 +60,7 @@ def coordinator_aborts(s, transaction: Transaction):
 
 @action(shows="of {transaction} at {leader}")
 def leader_appends_marker(s, leader: Replica, transaction: Transaction):
-    """The coordinator sends the marker until a leader has it. Kafka: KafkaApis.handleWriteTxnMarkersRequest,
-    acks=all.
-    """
+    """A leader appends the coordinator's marker, acks=all. Kafka: KafkaApis.handleWriteTxnMarkersRequest."""
     require(presumes_leadership(s, leader))
     require(s.transaction_state[transaction] != TransactionState.OPEN)
     require(s.log_end_offset[leader] < s.log_size)

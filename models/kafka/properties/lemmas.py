@@ -1,21 +1,20 @@
-"""Lemmas: invariants that are not promised to anyone, but on which the proofs of the promises rest.
+"""Lemmas: invariants that Kafka promises to nobody, but that the proofs of its promises need.
 
 Each lemma says in Kafka's terms why a promise holds. Together with the promises they are inductive: true initially, and
-preserved by every step (checker/proofs/prove.py). This file is about roles, elections and the ISR; lemmas_log.py is
-about the contents of logs, lemmas_commit.py about commits, and lemmas_offsets.py about what does not depend on lengths.
+preserved by every step (checker/proofs/prove.py). This file is about roles, elections and the ISR; lemmas_log.py about
+the contents of logs, lemmas_commit.py about commits, and lemmas_offsets.py about offsets in logs of any length.
 """
 
 from isrcheck.models.kafka.state.fields import EpochBelowFirstEntry, EpochCacheAssign, FollowerSkip, Truncation
 from isrcheck.models.kafka.state.roles import presumes_leadership
 from isrcheck.models.language import NONE, lemma
 
-# ----------------------------------------------------------------------------------------- where the lemmas are claimed
+# ----------------------------------------------------------------------- configurations in which the lemmas are claimed
 
 
 def elects_cleanly(configuration):
-    """Fenced by epoch (KIP-320, FOLLOWER_SKIP) and elected from the ISR; and a leader that missed its demotion either
-    forgets its followers' offsets or has had no successor in between (missed_demotion.md).
-    """
+    """Requests are fenced by epoch (KIP-320, FOLLOWER_SKIP), leaders are elected from the ISR, and a leader that missed
+    its demotion either forgets its followers' offsets or has had no successor in between (missed_demotion.md)."""
     return (
         configuration.TRUNC == Truncation.KIP320
         and configuration.FOLLOWER_SKIP == FollowerSkip.SAME_LEADER_AND_EPOCH
@@ -25,10 +24,9 @@ def elects_cleanly(configuration):
 
 
 def keeps_what_is_written(configuration):
-    """In addition, no disk, unflushed record or old record is lost; and every epoch is entered where it starts
-    (KAFKA-7415) and forgotten when none of its records is left (KAFKA-10706), or there are too few epochs for that to
-    matter.
-    """
+    """In addition to `elects_cleanly`, no disk, unflushed record or old record is lost; and every epoch is entered
+    where it starts (KAFKA-7415) and forgotten when none of its records is left (KAFKA-10706), or there are too few
+    epochs for that to matter."""
     return (
         elects_cleanly(configuration)
         and configuration.power_losses == 0
@@ -42,21 +40,21 @@ def keeps_what_is_written(configuration):
 
 
 def joins_isr_with_all(configuration):
-    """In addition, a follower that joins the ISR holds what was there before the leader's epoch (KAFKA-7128)."""
+    """In addition, a follower needs every record before the leader's epoch to join the ISR (KAFKA-7128)."""
     return keeps_what_is_written(configuration) and configuration.EXPAND_EPOCH_START
 
 
 def sends_once(configuration):
-    """No request is sent again."""
+    """No producer request is sent a second time."""
     return configuration.retries == 0
 
 
 def appends_once(configuration):
-    """In addition, there are no markers, which two leaders may append."""
+    """As `keeps_what_is_written` and `sends_once`, and there are no markers, which two leaders may append."""
     return keeps_what_is_written(configuration) and sends_once(configuration) and configuration.transactions == 0
 
 
-# ---------------------------------------------------------------------------------------------- who leads, and who will
+# ------------------------------------------------------------------------------------------- present and future leaders
 
 
 def leads(s, r, epoch):
@@ -74,7 +72,7 @@ def leads_or_will(s, r, epoch):
 
 
 def leads_or_will_again(s, r, epoch):
-    """The broker leads this epoch, or went down as the controller's leader and will lead again after its restart."""
+    """The broker leads this epoch, or it went down as the controller's leader and will lead again after its restart."""
     return leads(s, r, epoch) or (not s.is_up[r] and s.controller_leader == r and s.controller_epoch == epoch)
 
 
@@ -88,7 +86,7 @@ def may_lead_after(s, r, epoch):
 
 
 def isr_has(s, leader, epoch, r):
-    """The replica is in the ISR of the leader of this epoch, or will be once that leader has heard of its election."""
+    """The replica is in the ISR of this epoch's leader, or will be once that leader has heard of its election."""
     return s.isr[leader][r] if leads(s, leader, epoch) else s.metadata_isr[epoch][r]
 
 
@@ -97,9 +95,8 @@ def isr_has(s, leader, epoch, r):
 
 @lemma
 def faults_stay_within_their_budgets(s):
-    """The remaining budget never exceeds the initial one. Bounces and crashes are left out: their number is not
-    limited.
-    """
+    """The remaining budget never exceeds the initial one. Bounces and crashes are not included: their number is not
+    limited."""
     return (
         s.preferred_elections_left <= s.preferred_elections
         and s.unclean_elections_left <= s.unclean_elections
@@ -111,7 +108,7 @@ def faults_stay_within_their_budgets(s):
 
 @lemma
 def a_broker_that_is_down_knows_nothing(s):
-    """A running broker knows a leader of an epoch that the controller has reached; a broker that is down knows none."""
+    """A running broker knows a leader and an epoch that the controller has reached; one that is down knows neither."""
     return all(
         s.leader[r] != NONE and s.leader_epoch[r] <= s.controller_epoch
         if s.is_up[r]
@@ -137,7 +134,7 @@ def only_leaders_remember_followers(s):
 
 @lemma
 def elections_are_announced(s):
-    """An election stays announced while a running broker has yet to hear of it, with an ISR that contains its leader.
+    """The announcement of an election stays while a running broker has not heard of it; its ISR contains the leader.
 
     The last announcement names the controller's leader.
     """
@@ -154,7 +151,7 @@ def elections_are_announced(s):
 
 @lemma
 def an_epoch_has_one_leader(s):
-    """All brokers that have heard of an epoch know the same leader for it: the announced one."""
+    """All brokers that have heard of an epoch know the same leader for the epoch: the announced one."""
     return all(
         (s.leader_epoch[r] < s.controller_epoch or s.leader[r] == s.controller_leader)
         and all(
@@ -177,7 +174,7 @@ def an_epoch_has_one_leader(s):
 
 @lemma
 def leader_and_controller_share_the_isr(s):
-    """A leader is in its ISR, and the controller's leader has the controller's ISR: the two are written together.
+    """A leader is in its own ISR, and the controller's leader has the controller's ISR: the two are written together.
 
     Until the leader has heard of its election, its ISR is the announced one.
     """
@@ -222,7 +219,7 @@ def a_reelected_leader_was_not_replaced(s):
 
 @lemma(applies=elects_cleanly)
 def nobody_joins_an_isr_unheard(s):
-    """A broker that can be elected and has heard of no epoch since some leader's was in that leader's ISR all along.
+    """A broker that can be elected, but knows no epoch after that of some leader, is still in that leader's ISR.
 
     To join an ISR, a broker fetches in the controller's epoch, so it has heard of that epoch.
     """

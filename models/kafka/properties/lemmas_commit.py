@@ -1,6 +1,5 @@
-"""Lemmas about which replicas hold what may be committed, and about what was exposed and acknowledged; see
-lemmas.py.
-"""
+"""Lemmas about which replicas hold entries that may be committed, and about exposed and acknowledged records; see
+lemmas.py."""
 
 from isrcheck.models.kafka.properties.lemmas import (
     is_yet_to_lead,
@@ -15,11 +14,11 @@ from isrcheck.models.kafka.state.fields import Acks
 from isrcheck.models.kafka.state.roles import is_controllers_leader, presumes_leadership
 from isrcheck.models.language import NONE, lemma
 
-# ------------------------------------------------------------------------------------------------ what may be committed
+# ---------------------------------------------------------------------------------------- entries that may be committed
 
 
 def keeps_offsets(s, leader, epoch, later):
-    """The leader's knowledge of its followers in one epoch survives its re-elections up to the later epoch."""
+    """The leader keeps its knowledge of its followers from one epoch through its re-elections up to the later epoch."""
     return later == epoch or (
         s.REMOTE_OFFSETS_KEPT_BY_REELECTED_LEADER
         and all(s.metadata_leader[between] == leader for between in range(s.elections + 1) if epoch < between <= later)
@@ -27,9 +26,8 @@ def keeps_offsets(s, leader, epoch, later):
 
 
 def may_yet_fetch(s, follower, leader, epoch):
-    """The follower has heard of no later leader: it can still fetch in this epoch, perhaps after a restart, or later
-    while the leader continues with its knowledge.
-    """
+    """The follower has heard of no later leader: it can still fetch from this leader in this epoch, perhaps after a
+    restart, or in a later epoch in which the leader keeps its knowledge."""
     return any(
         s.controller_epoch == later or (s.is_up[follower] and s.leader_epoch[follower] <= later)
         for later in range(s.elections + 1)
@@ -38,14 +36,14 @@ def may_yet_fetch(s, follower, leader, epoch):
 
 
 def is_known_to_hold(s, follower, leader, epoch, offset):
-    """The leader of this epoch relies, or will rely, on a fetch from beyond this offset."""
+    """The leader of this epoch relies, now or later, on a fetch by the follower from an offset above this one."""
     return offset < s.remote_log_end_offset[leader][follower] and (
         leads(s, leader, epoch) or s.REMOTE_OFFSETS_KEPT_BY_REELECTED_LEADER
     )
 
 
 def may_commit(s, leader, epoch, offset):
-    """Every member of the leader's ISR is known to hold the leader's entry there, or may still fetch it."""
+    """Every member of the leader's ISR is known to hold the leader's entry at this offset, or may still fetch it."""
     return all(
         r == leader or is_known_to_hold(s, r, leader, epoch, offset) or may_yet_fetch(s, r, leader, epoch)
         for r in range(s.replicas)
@@ -64,8 +62,7 @@ def holds_entry_of(s, r, leader, offset):
 @lemma(applies=joins_isr_with_all)
 def a_leader_knows_what_followers_have_fetched(s):
     """A known offset lies within the leader's log; a running follower with a known offset has been in the leader's
-    epoch, or in one from which the leader continued with its knowledge.
-    """
+    epoch, or in an earlier epoch from which the leader kept its knowledge."""
     return all(
         follower != leader
         and s.remote_log_end_offset[leader][follower] <= s.log_end_offset[leader]
@@ -85,9 +82,8 @@ def a_leader_knows_what_followers_have_fetched(s):
 
 @lemma(applies=joins_isr_with_all)
 def followers_hold_what_may_be_committed(s):
-    """A follower keeps what it fetched as long as its leader may commit it: later leaders then hold it as well, so no
-    truncation removes it.
-    """
+    """A follower keeps an entry that it fetched as long as its leader may commit the entry: later leaders then hold it
+    as well, so no truncation removes it."""
     return all(
         holds_entry_of(s, follower, leader, offset)
         for leader in range(s.replicas)
@@ -102,11 +98,11 @@ def followers_hold_what_may_be_committed(s):
 
 @lemma(applies=joins_isr_with_all)
 def later_leaders_hold_what_may_be_committed(s):
-    """A broker that leads after a leader, or may, holds what that leader, zombie or not, may commit; or it has not
-    heard of the epoch yet, and that leader waits for it.
+    """A broker that leads, or may lead, after another leader holds every entry that the earlier leader, zombie or not,
+    may commit; or it has not heard of the earlier epoch yet, and the earlier leader waits for it.
 
-    A later leader holds it from before its own epoch: a follower that joins the ISR has everything up to there
-    (KAFKA-7128).
+    A later leader holds the entry from before its own epoch: a follower that joins the ISR has everything up to the
+    start of the epoch (KAFKA-7128).
     """
     return all(
         (
@@ -128,11 +124,11 @@ def later_leaders_hold_what_may_be_committed(s):
     )
 
 
-# ----------------------------------------------------------------------------------------------------- what was exposed
+# ------------------------------------------------------------------------------------------------------ exposed entries
 
 
 def is_known_exposed(s, r, offset):
-    """The offset lies below the high watermark of this broker, or below one that is in flight to it."""
+    """The offset lies below this broker's high watermark, or below a high watermark that is in flight to the broker."""
     return offset < s.high_watermark[r] or (
         coming_record(s, r, offset) != NONE
         and any(offset < s.response_high_watermark[r][leader] for leader in range(s.replicas))
@@ -140,7 +136,7 @@ def is_known_exposed(s, r, offset):
 
 
 def nothing_was_exposed_in(s, epoch):
-    """A member of the ISR of this epoch has not heard of it: the leader, if it leads at all, waits for that member."""
+    """The leader of this epoch, if any, exposed nothing: it waits for an ISR member that has not heard of the epoch."""
     return any(
         s.controller_isr[r] or any(is_yet_to_lead(s, r, later) for later in range(s.elections + 1) if later >= epoch)
         for r in range(s.replicas)
@@ -149,15 +145,14 @@ def nothing_was_exposed_in(s, epoch):
 
 
 def nothing_was_exposed_between(s, epoch, later):
-    """Nothing was exposed in the epochs after the first one, up to the later one."""
+    """Nothing was exposed after `epoch`, up to and including `later`."""
     return all(nothing_was_exposed_in(s, between) for between in range(s.elections + 1) if epoch < between <= later)
 
 
 @lemma(applies=joins_isr_with_all)
 def high_watermarks_are_exposed(s):
-    """No high watermark, of a broker or in flight, is ahead of what a leader has exposed or of the log: a broker never
-    truncates what it knows to be exposed.
-    """
+    """No high watermark, at a broker or in flight, is above what a leader has exposed or above the log end: a broker
+    never truncates entries that it knows to be exposed."""
     return all(
         s.high_watermark[r] <= s.log_end_offset[r]
         and not any(
@@ -170,9 +165,8 @@ def high_watermarks_are_exposed(s):
 
 @lemma(applies=joins_isr_with_all)
 def leaders_hold_what_followers_know(s):
-    """What a broker knows to be exposed was exposed up to its own epoch: its leader holds it, and so does every leader
-    after the last one that exposed any of it.
-    """
+    """An entry that a broker knows to be exposed was exposed up to its own epoch: its leader holds the entry, and so
+    does every leader after the last one that exposed any such entry."""
     return all(
         s.log_record[leader][offset] == s.exposed_record[offset]
         and s.log_epoch[leader][offset] == coming_epoch(s, r, offset)
@@ -196,7 +190,7 @@ def leads_since_the_last_exposure(s, r):
 
 @lemma(applies=joins_isr_with_all)
 def leaders_hold_what_was_exposed(s):
-    """Every leader after the last one that exposed anything holds everything that was exposed."""
+    """Every leader after the last one that exposed an entry holds all exposed entries."""
     return all(
         s.log_record[r][offset] == s.exposed_record[offset]
         for r in range(s.replicas)
@@ -212,7 +206,7 @@ def has_what_was_exposed(s, r, offset):
 
 @lemma(applies=joins_isr_with_all)
 def what_was_exposed_is_one_entry(s):
-    """All replicas with an exposed entry have the same copy, of one epoch, even if the record was sent again."""
+    """All replicas that hold an exposed entry hold the same copy, with one epoch, even if the record was sent again."""
     return all(
         will_be_same(s, a, b, offset)
         for a in range(s.replicas)
@@ -227,9 +221,8 @@ def what_was_exposed_is_one_entry(s):
 
 @lemma(applies=joins_isr_with_all)
 def who_joins_the_isr_holds_what_was_exposed(s):
-    """Everything exposed lies below the high watermark of the controller's leader or below the start of its epoch, the
-    two offsets that a follower has to reach to join the ISR (KAFKA-7128).
-    """
+    """Every exposed entry lies below the high watermark of the controller's leader or below the start of its epoch, the
+    two offsets that a follower has to reach to join the ISR (KAFKA-7128)."""
     return all(
         offset < s.high_watermark[leader] or offset < s.epoch_start_offset[leader]
         for leader in range(s.replicas)
@@ -242,8 +235,7 @@ def who_joins_the_isr_holds_what_was_exposed(s):
 @lemma(applies=lambda configuration: joins_isr_with_all(configuration) and configuration.acks == Acks.ALL)
 def acknowledged_records_are_exposed(s):
     """With acks=all, a producer waits at a leader that holds its record, and is answered once the high watermark is
-    above it.
-    """
+    above the record."""
     return all(
         any(s.exposed_record[offset] == record for offset in range(s.log_size))
         for record in range(s.records)

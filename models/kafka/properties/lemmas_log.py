@@ -14,7 +14,7 @@ from isrcheck.models.kafka.state.readers import is_record
 from isrcheck.models.kafka.state.roles import follows, presumes_leadership
 from isrcheck.models.language import NONE, lemma
 
-# -------------------------------------------------------------------------------------------- logs, and what is to come
+# -------------------------------------------------------------------------- logs, now and after the responses in flight
 
 
 def coming_record(s, r, offset):
@@ -33,27 +33,27 @@ def coming_epoch(s, r, offset):
 
 
 def will_be_same(s, a, b, offset):
-    """Both have or will have the same entry there, or both none."""
+    """Both replicas hold, or will hold, the same entry at this offset, or neither holds an entry."""
     return coming_record(s, a, offset) == coming_record(s, b, offset) and coming_epoch(s, a, offset) == coming_epoch(
         s, b, offset
     )
 
 
 def holds_what_comes_to(s, holder, r, offset):
-    """The holder has the entry that the other replica has or will have there."""
+    """The holder has the entry that the replica `r` holds, or will hold, at this offset."""
     return s.log_record[holder][offset] == coming_record(s, r, offset) and s.log_epoch[holder][offset] == coming_epoch(
         s, r, offset
     )
 
 
 def is_coming(s, epoch):
-    """Some broker holds an entry of this epoch, or will."""
+    """Some broker holds, or will hold, an entry of this epoch."""
     return any(coming_epoch(s, r, offset) == epoch for r in range(s.replicas) for offset in range(s.log_size))
 
 
 @lemma(applies=keeps_what_is_written)
 def logs_end_at_their_end_offset(s):
-    """A log has an entry at every offset below its end and none above, of epochs that its broker has heard of."""
+    """A log has an entry at every offset below its end, none above, and only epochs that its broker has heard of."""
     return all(
         (s.log_record[r][offset] != NONE) == (offset < s.log_end_offset[r])
         and (s.log_epoch[r][offset] != NONE) == (offset < s.log_end_offset[r])
@@ -67,8 +67,8 @@ def logs_end_at_their_end_offset(s):
 def fetches_end_with_the_epoch(s):
     """A follower has at most one outstanding fetch: at its leader, from its current log end.
 
-    While the fetch waits there, the leader leads the follower's epoch and has everything that the follower has. A
-    broker that hears of another epoch, or goes down, gives its fetch up. Fields without meaning are cleared.
+    While the fetch is parked, the leader leads the follower's epoch and has everything that the follower has. A broker
+    that hears of another epoch, or goes down, abandons its fetch. Fields without meaning are cleared.
     """
     return all(
         not s.is_truncating[follower]
@@ -92,9 +92,7 @@ def fetches_end_with_the_epoch(s):
 
 @lemma
 def responses_begin_at_the_offset_of_the_fetch(s):
-    """A response contains nothing below the requested offset, so it fits the log of the follower that sent the
-    fetch.
-    """
+    """A response contains nothing below the fetch offset, so it fits the log of the follower that sent the fetch."""
     return all(
         s.response_record[follower][leader][offset] == NONE
         or (s.fetch[follower][leader] == Fetch.ANSWERED and s.fetch_offset[follower][leader] <= offset)
@@ -106,9 +104,8 @@ def responses_begin_at_the_offset_of_the_fetch(s):
 
 @lemma(applies=elects_cleanly)
 def responses_start_where_the_log_ends(s):
-    """A response contains entries without a gap from the fetch's offset on, of epochs that the follower has heard
-    of.
-    """
+    """A response contains entries from the fetch offset on without a gap, each from an epoch that the follower has
+    heard of."""
     return all(
         (s.response_record[follower][leader][offset] == NONE) == (s.response_epoch[follower][leader][offset] == NONE)
         and (
@@ -132,7 +129,7 @@ def responses_start_where_the_log_ends(s):
 
 @lemma(applies=keeps_what_is_written)
 def epochs_never_fall_along_a_log(s):
-    """A leader appends in an epoch that is not earlier than any in its log."""
+    """A leader appends in an epoch that is not earlier than any epoch in its log."""
     return all(
         coming_epoch(s, r, earlier) <= coming_epoch(s, r, offset)
         for r in range(s.replicas)
@@ -145,7 +142,7 @@ def epochs_never_fall_along_a_log(s):
 
 @lemma(applies=sends_once)
 def records_stand_in_the_order_of_sending(s):
-    """A leader appends the next record after all that were sent before, and no record is sent again."""
+    """A leader appends the next record after all records that were sent before, and no record is sent again."""
     return all(
         coming_record(s, r, offset) < s.next_record
         and not any(
@@ -161,9 +158,8 @@ def records_stand_in_the_order_of_sending(s):
 
 @lemma(applies=appends_once)
 def records_are_appended_once(s):
-    """A record that is sent once has one offset and one epoch, on all brokers. Proofs can do without this, but get
-    long.
-    """
+    """A record that is sent once has one offset and one epoch, on all brokers. Proofs do not need this lemma, but are
+    longer without it."""
     return all(
         offset == other and coming_epoch(s, a, offset) == coming_epoch(s, b, other)
         for a in range(s.replicas)
@@ -178,9 +174,8 @@ def records_are_appended_once(s):
 
 @lemma(applies=keeps_what_is_written)
 def nothing_is_known_of_an_epoch_before_its_leader(s):
-    """If the leader of an epoch has not heard of its election, there is no entry of the epoch, no cache has the epoch,
-    and no follower has reconciled with that leader.
-    """
+    """If the leader of an epoch has not heard of its election, no log has an entry of the epoch, no cache has the
+    epoch, and no follower has reconciled its log with that leader's."""
     return all(
         not is_coming(s, epoch)
         and not any(
@@ -201,7 +196,7 @@ def nothing_is_known_of_an_epoch_before_its_leader(s):
 
 @lemma(applies=keeps_what_is_written)
 def coming_logs_match(s):
-    """Two logs with an entry of the same epoch are equal up to there: each has what the leader of that epoch had.
+    """Two logs with an entry of the same epoch are equal up to that entry: each has what the leader of the epoch had.
 
     This also holds for entries in flight, and for entries at different offsets up to the smaller offset.
     """
@@ -221,9 +216,8 @@ def coming_logs_match(s):
 
 @lemma(applies=keeps_what_is_written)
 def a_leader_has_all_of_its_epoch(s):
-    """Only the leader of an epoch appends in it, and it does not truncate while it leads: no replica has more of the
-    epoch.
-    """
+    """Only the leader of an epoch appends in it, and it does not truncate while it leads: no replica has more entries
+    of the epoch."""
     return all(
         s.log_epoch[leader][offset] == epoch
         for leader in range(s.replicas)
@@ -237,7 +231,7 @@ def a_leader_has_all_of_its_epoch(s):
 
 @lemma(applies=keeps_what_is_written)
 def a_follower_has_agreed_with_its_leader(s):
-    """A follower that is done truncating has only entries of its leader, while that broker leads or will lead again."""
+    """A follower that is done truncating has only entries of its leader, while that one leads or will lead again."""
     return all(
         holds_what_comes_to(s, leader, follower, offset)
         for follower in range(s.replicas)
@@ -259,7 +253,7 @@ def is_empty_epoch(s, r, epoch):
 
 @lemma(applies=keeps_what_is_written)
 def caches_know_the_epochs_of_the_log(s):
-    """A cache has every epoch of its log, at an entry of it; besides these at most one, the last, which is empty.
+    """A cache has every epoch of its log, at an entry of that epoch, and at most one more: the last, which is empty.
 
     A leader's cache has the leader's own epoch.
     """
@@ -283,7 +277,7 @@ def caches_know_the_epochs_of_the_log(s):
 
 
 def is_entered_late(s, r, epoch):
-    """The cache has this epoch after its first record: a record came after an empty epoch (KAFKA-10706)."""
+    """The cached start of this epoch is above its first record, which came after an empty epoch (KAFKA-10706)."""
     return any(s.log_epoch[r][offset] == epoch for offset in range(s.log_size) if offset < s.epoch_cache[r][epoch])
 
 
@@ -300,7 +294,7 @@ def caches_name_where_epochs_start(s):
     """A cache has each epoch at the offset of its first record.
 
     Before 2.7 there is an exception: a follower that led an epoch in which nothing was appended, and continued with
-    records of an older epoch (KAFKA-10706). With three epochs that is a follower of the last leader, and it has
+    records of an older epoch (KAFKA-10706). With three epochs, such a follower follows the last leader, and its log is
     reconciled for good.
     """
     return all(
@@ -321,10 +315,10 @@ def caches_name_where_epochs_start(s):
 
 @lemma(applies=keeps_what_is_written)
 def empty_epochs_are_their_leaders(s):
-    """Only the leader of an epoch can have it in its cache without a record of it; then no replica has a record of it,
-    and no other cache has it.
+    """Only the leader of an epoch can have it in its cache without a record of it; then no replica has a record of the
+    epoch, and no other cache has the epoch.
 
-    Since 2.7 a follower that is done truncating has forgotten it.
+    Since 2.7 a follower that is done truncating has forgotten such an epoch.
     """
     return all(
         (epoch < s.controller_epoch or s.controller_leader == r)

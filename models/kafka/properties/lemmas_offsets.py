@@ -1,6 +1,6 @@
-"""Lemmas for proofs about logs of every length: why offsets are in order, whatever the length of the logs.
+"""Lemmas for proofs about logs of every length: they order the offsets, however long the logs are.
 
-They only read fields of fixed shape (checker/proofs/unbounded_abstraction.py); see lemmas.py.
+They read only fields whose array sizes do not depend on the log's length (checker/proofs/unbounded_abstraction.py).
 """
 
 from isrcheck.models.kafka.state.fields import Fetch
@@ -16,7 +16,7 @@ def the_controller_names_a_leader(s):
 
 @lemma(every_length=True)
 def answers_start_where_the_log_did(s):
-    """A response is to a fetch from within the leader's log: the log start that it carries is not above the fetch."""
+    """A response answers a fetch from within the leader's log: its log start is not above the fetch offset."""
     return all(
         s.response_log_start_offset[follower][leader] <= s.fetch_offset[follower][leader]
         for follower in range(s.replicas)

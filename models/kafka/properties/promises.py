@@ -1,4 +1,4 @@
-"""What Kafka promises for a partition, and reachable states that show that the model is not vacuous."""
+"""Kafka's promises for a partition, and states that must be reachable, to show that the model is not vacuous."""
 
 from isrcheck.models.kafka.actions.faults import broker_restarts
 from isrcheck.models.kafka.actions.leader import leader_handles_fetch
@@ -10,7 +10,7 @@ from isrcheck.models.kafka.state.roles import is_controllers_leader, presumes_le
 from isrcheck.models.language import NONE, always, always_step, sometimes
 from isrcheck.models.log import has_entry, logs_match, same_entry
 
-# ------------------------------------------------------------------------------------- what is promised, and when not
+# --------------------------------------------------------------------------------------------- when nothing is promised
 
 
 def data_was_given_up(s):
@@ -23,23 +23,22 @@ def data_was_given_up(s):
 
 
 def nothing_was_promised(s):
-    """The producer asked for no more than the leader's acknowledgement, or data was given up."""
+    """The producer requested at most the leader's acknowledgement, or the path contains a fault with data loss."""
     return s.acks != Acks.ALL or data_was_given_up(s)
 
 
 def a_request_was_sent_again(s):
-    """Without idempotence, a retry gives at-least-once delivery."""
+    """A producer sent a request again: without idempotence, a retry gives at-least-once delivery."""
     return s.retries_left < s.retries or data_was_given_up(s)
 
 
 def a_request_may_have_overtaken_another(s):
-    """A request was sent again while a later one was in flight or had arrived: Kafka keeps the order with one request
-    in flight.
-    """
+    """A request was sent again while a later one was in flight or had arrived: Kafka keeps the order only with one
+    request in flight."""
     return (s.retries_left < s.retries and s.max_in_flight_requests > 1) or data_was_given_up(s)
 
 
-# --------------------------------------------------------------------------------------------------------- properties
+# ----------------------------------------------------------------------------------------------------------- properties
 
 
 @always(permitted=data_was_given_up, every_length=True)
@@ -52,13 +51,13 @@ def offsets_ordered(s):
 
 
 def was_deleted(s, record):
-    """A client had the record deleted: nothing is promised about it any more, even if a broker still shows it."""
+    """A client has deleted the record: nothing is promised about it any more, even if a broker still shows it."""
     return any(s.exposed_record[offset] == record for offset in range(s.log_size) if offset < s.deleted_before)
 
 
 @always(permitted=nothing_was_promised)
 def acked_not_lost(s):
-    """The controller's leader holds every record that a producer takes for written, unless it was deleted."""
+    """The controller's leader holds every record that a producer regards as written, unless the record was deleted."""
     return all(
         holds_record(s, s.controller_leader, record) or was_deleted(s, record)
         for record in range(s.records)
@@ -68,7 +67,7 @@ def acked_not_lost(s):
 
 @always(permitted=data_was_given_up)
 def isr_is_complete(s):
-    """Every member of the controller's ISR holds whatever a leader has exposed, unless it was deleted."""
+    """Every member of the controller's ISR holds every entry that a leader has exposed and no client has deleted."""
     return all(
         s.log_record[member][offset] == s.exposed_record[offset]
         for member in range(s.replicas)
@@ -80,7 +79,7 @@ def isr_is_complete(s):
 
 @always(permitted=data_was_given_up)
 def committed_agrees(s):
-    """Replicas never differ below both their high watermarks, from where nothing was deleted on."""
+    """Replicas never differ at an offset below both their high watermarks and above the deleted records."""
     return all(
         same_entry(s, a, b, offset)
         for a in range(s.replicas)
@@ -94,13 +93,13 @@ def committed_agrees(s):
 
 @always(permitted=data_was_given_up)
 def log_matching(s):
-    """The same offset and epoch on two replicas means the same records up to there."""
+    """Replicas with the same epoch at an offset have the same records up to that offset."""
     return logs_match(s)
 
 
 @always(permitted=data_was_given_up)
 def consistent_read(s):
-    """Nobody reads at one offset a record other than the one that was readable there first, unless that was deleted."""
+    """All readers read the same record at an offset, namely the first that was readable there, until it is deleted."""
     return all(
         s.log_record[leader][offset] == first_read(s, offset)
         for leader in range(s.replicas)
@@ -120,7 +119,7 @@ def holds_duplicates(s, r):
 
 
 def is_new_at(s, r, offset):
-    """The first copy of a record in this log."""
+    """Whether the entry at this offset is the first copy of its record in this log."""
     return is_record(s, s.log_record[r][offset]) and not any(
         s.log_record[r][earlier] == s.log_record[r][offset] for earlier in range(s.log_size) if earlier < offset
     )
@@ -137,7 +136,7 @@ def holds_out_of_order(s, r):
 
 @always(permitted=a_request_was_sent_again)
 def no_duplicates(s):
-    """No record stands twice in the log of the controller's leader."""
+    """No record appears twice in the log of the controller's leader."""
     return not any(holds_duplicates(s, r) for r in range(s.replicas) if s.controller_leader == r)
 
 
@@ -166,9 +165,9 @@ def one_leader_per_epoch(s):
 
 @always_step(every_length=True)
 def high_watermark_monotonic(before, after):
-    """A high watermark never goes back while its broker leads one epoch without a restart.
+    """A high watermark never falls while its broker leads one epoch without a restart.
 
-    Followers and restarts are exempt: Kafka lets those go back.
+    Followers and restarts are exempt: Kafka allows their high watermarks to fall.
     """
     return all(
         after.high_watermark[r] >= before.high_watermark[r]
@@ -179,7 +178,7 @@ def high_watermark_monotonic(before, after):
     )
 
 
-# ------------------------------------------------------------------------------ the model can do what it is built for
+# ------------------------------------------------------------------------------------ what the model must be able to do
 
 
 def can_commit(configuration):
@@ -197,7 +196,7 @@ def a_write_is_acknowledged(before, after):
 
 @sometimes(applies=can_commit)
 def a_committed_record_is_read(s):
-    """The controller's leader runs, knows that it leads, and shows a record."""
+    """The controller's leader runs, knows that it leads, and exposes a record."""
     return any(
         is_controllers_leader(s, leader) and is_read(s, leader, offset)
         for leader in range(s.replicas)
@@ -222,7 +221,7 @@ def a_follower_truncates(before, after):
 
 @sometimes(applies=lambda c: c.acks == Acks.ALL and can_commit(c) and can_fail_over(c) and c.replicas > 2)
 def a_zombie_acknowledges(before, after):
-    """A leader that the controller has replaced tells a producer that its record is written."""
+    """A leader that the controller has replaced acknowledges a record to a producer."""
     return any(
         after.acknowledged[record] and not before.acknowledged[record] and before.pending[record] == zombie
         for record in range(before.records)
@@ -241,13 +240,13 @@ def a_follower_joins_the_isr(before, after, taken):
 
 @sometimes(applies=lambda c: c.acks == Acks.ALL and c.min_insync_replicas > 1)
 def a_producer_is_refused(before, after, taken):
-    """NOT_ENOUGH_REPLICAS, before anything is appended."""
+    """A leader refuses a produce request with NOT_ENOUGH_REPLICAS, before anything is appended."""
     return taken == producer_is_refused
 
 
 @sometimes(applies=lambda c: c.acks == Acks.ALL and 1 < c.min_insync_replicas <= c.replicas)
 def an_appended_record_is_refused(before, after):
-    """NOT_ENOUGH_REPLICAS_AFTER_APPEND: the record is committed, and the producer is told that it failed."""
+    """NOT_ENOUGH_REPLICAS_AFTER_APPEND: a record is committed, but its producer receives an error."""
     return any(
         before.pending[record] != NONE
         and after.pending[record] == NONE
@@ -267,13 +266,13 @@ def a_restart_finds_a_stale_high_watermark(before, after, taken):
 
 @sometimes(applies=lambda c: c.delete_records > 0 and can_commit(c) and c.records > 1 and c.log_size > 1)
 def a_log_starts_above_zero(s):
-    """0 < log start offset, with records left."""
+    """A log start offset is above 0, and the log still has records."""
     return any(0 < s.log_start_offset[r] < s.log_end_offset[r] for r in range(s.replicas))
 
 
 @sometimes(applies=lambda c: c.transactions > 0 and can_commit(c))
 def an_open_transaction_holds_readers_back(s):
-    """Last stable offset < high watermark."""
+    """A last stable offset is below its high watermark."""
     return any(last_stable_offset(s, r) < s.high_watermark[r] <= s.log_end_offset[r] for r in range(s.replicas))
 
 

@@ -1,7 +1,7 @@
 """The cache of leader epochs that every broker keeps beside its log, since 0.11 (LeaderEpochFileCache).
 
-`epoch_cache[r][epoch]` is the offset at which this epoch starts in the log of r, as far as r knows; NONE: no entry.
-Entries are ordered by epoch; their offsets never decrease.
+`epoch_cache[r][epoch]` is the offset at which this epoch starts in the log of r, as far as r knows, or NONE. Entries
+are ordered by epoch; their offsets never decrease.
 """
 
 from isrcheck.models.kafka.state.fields import EpochBelowFirstEntry, EpochCacheAssign, Truncation
@@ -26,7 +26,7 @@ def _latest_start_offset(s, r):
 
 
 def first_start_offset_above(s, r, epoch):
-    """Where the first entry of a later epoch starts, or NONE."""
+    """The start offset of the first entry of a later epoch, or NONE."""
     for later in range(s.elections + 1):
         if later > epoch and s.epoch_cache[r][later] != NONE:
             return s.epoch_cache[r][later]
@@ -34,7 +34,7 @@ def first_start_offset_above(s, r, epoch):
 
 
 def largest_epoch_up_to(s, r, epoch):
-    """The last entry that is not of a later epoch, or NONE."""
+    """The largest cached epoch that is not later than `epoch`, or NONE."""
     largest = NONE
     for earlier in range(s.elections + 1):
         if earlier <= epoch and s.epoch_cache[r][earlier] != NONE:
@@ -45,8 +45,8 @@ def largest_epoch_up_to(s, r, epoch):
 def is_answered(s, r, epoch):
     """Whether r can answer where `epoch` ends in its log. Kafka: LeaderEpochFileCache.endOffsetFor.
 
-    No epoch (NONE) has no end; but up to 1.1 it was compared with the latest epoch first, so a leader without any epoch
-    answers a follower without any with its log end.
+    NONE has no end; but up to 1.1 it was compared with the latest epoch first, so a leader whose cache is empty answers
+    a follower whose cache is empty with its log end.
     """
     if epoch == NONE:
         return s.TRUNC == Truncation.KIP101 and latest_epoch(s, r) == NONE
@@ -60,21 +60,21 @@ def is_answered(s, r, epoch):
 
 
 def end_offset_for(s, r, epoch):
-    """Where the largest epoch up to `epoch` ends in the log of r; called only if `is_answered`."""
+    """Where the largest epoch up to `epoch` ends in the log of r; defined only if `is_answered`."""
     # An answer is an offset, never NONE; proofs for every length cannot derive that from the caches.
     return s.log_end_offset[r] if epoch == latest_epoch(s, r) else max(0, first_start_offset_above(s, r, epoch))
 
 
 def epoch_for(s, r, epoch):
-    """The epoch whose end is answered: the largest one up to `epoch`, or `epoch` itself below the first entry."""
+    """The epoch that the answer names: the largest one up to `epoch`, or `epoch` itself below the first entry."""
     largest = largest_epoch_up_to(s, r, epoch)
     return epoch if largest == NONE else largest
 
 
 def assign_epoch(s, r, epoch, start_offset):
-    """Enter an epoch where it starts. Kafka: LeaderEpochFileCache.assign (without record format 2: nothing).
+    """Enter an epoch at its start offset. Kafka: LeaderEpochFileCache.assign (before record format 2: no effect).
 
-    The newer form drops entries that contradict the new one; the older form drops the new entry instead (KAFKA-7415).
+    The newer version drops entries that contradict the new one; the older version drops the new entry (KAFKA-7415).
     """
     if s.TRUNC != Truncation.HW:
         latest = latest_epoch(s, r)
@@ -97,7 +97,7 @@ def drop_epochs_from(s, r, end_offset):
 
 
 def raise_epochs_to(s, r, log_start_offset):
-    """Forget epochs up to `log_start_offset`; the epoch that continues there starts there. Kafka: truncateFromStart."""
+    """Forget epochs up to `log_start_offset`, but let the last of them start there. Kafka: truncateFromStart."""
     last_dropped = NONE
     for epoch in range(s.elections + 1):
         if s.epoch_cache[r][epoch] != NONE and s.epoch_cache[r][epoch] <= log_start_offset:

@@ -1,8 +1,8 @@
-"""The fields of the model of one partition: configuration, state, and initial clusters.
+"""Kafka's replication of one partition: configuration, state, and initial clusters.
 
-One partition on N brokers, a controller, a producer, transactions, and readers (what readers could have read is
-recorded; readers themselves are not modelled). Left out: segments, batches of more than one record, time (a timer can
-fire at any moment), the controller's own failures, throttling, and fetches by consumers.
+One partition on N brokers, a controller, a producer, transactions, and readers (the records that readers could have
+read are stored; readers themselves are not modelled). Not modelled: segments, batches of more than one record, time (a
+timer can expire in any state), failures of the controller, throttling, and fetches by consumers.
 """
 
 import itertools
@@ -26,7 +26,7 @@ from isrcheck.models.language import (
 
 
 class Acks(IntEnum):
-    """When a record counts as written for its producer: `acks`."""
+    """When a producer regards a record as written: `acks`."""
 
     ALL = -1
     ZERO = 0
@@ -38,14 +38,14 @@ class Acks(IntEnum):
 
 
 class Start(IntEnum):
-    """The clusters that a path starts from."""
+    """The initial clusters of the model: `--start`."""
 
     ELECTED = 0
     ANY = 1
 
 
 class IsolationLevel(IntEnum):
-    """How far a consumer reads: `isolation.level`."""
+    """Which records a consumer receives: `isolation.level`."""
 
     READ_UNCOMMITTED = 0
     READ_COMMITTED = 1
@@ -56,7 +56,7 @@ class IsolationLevel(IntEnum):
 
 
 class Truncation(IntEnum):
-    """TRUNC: how a follower finds the common part of its log and its leader's (ReplicaFetcherThread)."""
+    """TRUNC: how a follower finds the common prefix of its log and its leader's (ReplicaFetcherThread)."""
 
     HW = 0
     KIP101 = 1
@@ -73,14 +73,14 @@ class FollowerSkip(IntEnum):
 
 
 class EpochCacheAssign(IntEnum):
-    """EPOCH_CACHE_ASSIGN: how a new entry that contradicts the last ones is handled (LeaderEpochFileCache.assign)."""
+    """EPOCH_CACHE_ASSIGN: how an entry that contradicts earlier entries is handled (LeaderEpochFileCache.assign)."""
 
     APPEND_ONLY = 0
     REPLACE_CONFLICTING = 1
 
 
 class EpochBelowFirstEntry(IntEnum):
-    """EPOCH_BELOW_FIRST_ENTRY: the answer for an epoch older than all known ones."""
+    """EPOCH_BELOW_FIRST_ENTRY: the leader's answer for an epoch older than all epochs in its cache."""
 
     UNDEFINED = 0
     FIRST_START_OFFSET = 1
@@ -104,7 +104,7 @@ class Fetch(IntEnum):
 
 
 class TransactionState(IntEnum):
-    """What the transaction coordinator has decided; the marker in the log follows."""
+    """The decision of the transaction coordinator; the marker in the log follows it."""
 
     OPEN = 0
     COMMITTED = 1
@@ -124,30 +124,30 @@ class Configuration:
     disk_losses = budget(0, "crashes that lose the whole log", option="--disk-losses")
     retries = budget(0, "requests that a producer sends again", option="--retries")
     delete_records = budget(0, "DeleteRecords requests", shapes=True, option="--delete-records")
-    transactions = budget(0, "transactions, each of a producer of its own", shapes=True, option="--transactions")
-    acks = setting(Acks.ALL, "when a producer takes a record for written", values=Acks, option="--acks")
+    transactions = budget(0, "transactions, each from a producer of its own", shapes=True, option="--transactions")
+    acks = setting(Acks.ALL, "when a producer regards a record as written", values=Acks, option="--acks")
     min_insync_replicas = setting(2, "min.insync.replicas", least=1, option="--min-insync-replicas")
     max_in_flight_requests = setting(5, "max.in.flight.requests.per.connection", least=1)
     isolation_level = setting(IsolationLevel.READ_UNCOMMITTED, "how far consumers read", values=IsolationLevel)
-    start = setting(Start.ELECTED, "which clusters a history starts from", values=Start, option="--start")
-    start_isr = setting(0, "elected start: bit r is set where replica r is in the ISR; 0: every ISR that is allowed")
-    common_records = setting(0, "elected start: committed records that every replica holds")
-    brokers_down = setting(0, "elected start: brokers that are down for good, every choice of them")
-    TRUNC = switch(Truncation.HW, "how a follower finds what it has in common with its leader")
-    EPOCH_AT_BECOME_LEADER = switch(False, "a leader enters its epoch in its cache when it is elected")
-    EPOCH_CACHE_ASSIGN = switch(EpochCacheAssign.APPEND_ONLY, "what becomes of epochs that contradict a new one")
-    EPOCH_BELOW_FIRST_ENTRY = switch(EpochBelowFirstEntry.UNDEFINED, "the answer for an epoch older than all known")
-    EPOCH_ENTRY_AT_END_DROPPED = switch(False, "truncation at the log end drops an epoch that starts there")
-    EXPAND_EPOCH_START = switch(False, "who joins the ISR holds all from before the leader's epoch")
-    FOLLOWER_SKIP = switch(FollowerSkip.SAME_LEADER, "when becoming a follower changes nothing")
+    start = setting(Start.ELECTED, "the initial clusters", values=Start, option="--start")
+    start_isr = setting(0, "start=elected: the ISR, bit r set for replica r; 0: every allowed ISR")
+    common_records = setting(0, "start=elected: committed records that every replica holds")
+    brokers_down = setting(0, "start=elected: brokers that stay down, every choice of them")
+    TRUNC = switch(Truncation.HW, "how a follower finds the common prefix with its leader")
+    EPOCH_AT_BECOME_LEADER = switch(False, "a leader adds its epoch to its cache when it is elected")
+    EPOCH_CACHE_ASSIGN = switch(EpochCacheAssign.APPEND_ONLY, "which entry is dropped if a new one contradicts it")
+    EPOCH_BELOW_FIRST_ENTRY = switch(EpochBelowFirstEntry.UNDEFINED, "the answer for an epoch older than the cache")
+    EPOCH_ENTRY_AT_END_DROPPED = switch(False, "truncation at the log end forgets an epoch that starts there")
+    EXPAND_EPOCH_START = switch(False, "joining the ISR needs all records before the leader's epoch")
+    FOLLOWER_SKIP = switch(FollowerSkip.SAME_LEADER, "when a broker that becomes a follower takes no action")
     HW_CLAMPED_AT_TRUNCATION = switch(False, "truncation keeps the high watermark within the log")
-    OUT_OF_RANGE_HALTS = switch(True, "a follower beyond its leader's log halts, where unclean election is off")
-    REMOTE_OFFSETS_KEPT_BY_REELECTED_LEADER = switch(True, "re-election without demotion keeps followers' offsets")
-    SHRINK_RULE = switch(ShrinkRule.LAST_CAUGHT_UP, "who may be dropped from the ISR")
+    OUT_OF_RANGE_HALTS = switch(True, "a follower beyond its leader's log halts if unclean election is off")
+    REMOTE_OFFSETS_KEPT_BY_REELECTED_LEADER = switch(True, "an undemoted leader keeps followers' offsets")
+    SHRINK_RULE = switch(ShrinkRule.LAST_CAUGHT_UP, "which replicas may be dropped from the ISR")
 
 
 def up_to_budget(name):
-    """The remaining amount of a budget. Budgets up to three have the same shape, so that one kernel serves them."""
+    """The values of a budget's remaining amount. Budgets up to three share a state layout, and thus a kernel."""
     return between(0, lambda configuration: max(3, getattr(configuration, name)))
 
 
@@ -176,11 +176,11 @@ class Transaction(Domain, size="transactions"):
 
 
 class Entry(Domain, size=lambda configuration: configuration.records + configuration.transactions, letters=True):
-    """The value of a log cell: a record, or the marker that ends a transaction (numbered after the records)."""
+    """The values of a log cell: a record, or the marker that ends a transaction (numbered after the records)."""
 
 
 class CommittedRecord(Domain, size=lambda c: c.records if c.transactions else 0, letters=True):
-    """A record as read_committed readers see it: without transactions, both isolation levels see the same."""
+    """A record as read_committed readers see it; without transactions, both isolation levels see the same records."""
 
 
 class LeaderEpoch(Domain, size=lambda configuration: configuration.elections + 1):
@@ -188,7 +188,7 @@ class LeaderEpoch(Domain, size=lambda configuration: configuration.elections + 1
 
 
 LOG_START_OFFSETS = between(0, lambda configuration: configuration.log_size if configuration.delete_records else 0)
-"""A log start offset, which stays 0 unless records are deleted on request."""
+"""The values of a log start offset, which stays 0 unless a client deletes records."""
 
 
 class State:
@@ -224,9 +224,9 @@ class State:
     response_high_watermark = field(Replica, Replica, values=EndOffset)
     response_log_start_offset = field(Replica, Replica, values=LOG_START_OFFSETS)
 
-    # Clients: the next record to be sent; the leader at which an acks=all request waits; what the producer was told;
-    # which transaction a record belongs to; what readers could see first at each offset, of either isolation level; and
-    # up to where records were deleted on request.
+    # Clients: the next record to send; the leader at which an acks=all request waits; which records were acknowledged;
+    # the transaction of each record; the first entry that readers of either isolation level could see at each offset;
+    # the offset up to which clients deleted records.
     next_record = field(values=between(0, "records"))
     pending = field(Record, values=optional(Replica), initially=NONE)
     acknowledged = field(Record, values=Flag)
@@ -305,9 +305,9 @@ def _cluster(configuration, leader, isr, lengths, down=()):
 
 @initial
 def quiescent_clusters(configuration):
-    """Stable elected clusters: leader 0, equal logs, any ISR with the leader and at least min.insync.replicas members.
+    """Stable clusters: leader 0, equal logs, any ISR with the leader and at least min.insync.replicas members.
 
-    With `start=any`: any leader, any ISR with it, any log that the ISR has in common, and any prefix of it elsewhere.
+    With `start=any`: any leader, any ISR with it, any common log of the ISR, and any prefix of it elsewhere.
     """
     if configuration.start == Start.ANY:
         yield from _any_clusters(configuration)
@@ -341,7 +341,7 @@ def _any_clusters(configuration):
 
 @contradiction
 def start_isr_lacks_the_leader(configuration):
-    """start_isr is a number whose bit r says whether replica r is in the ISR: it has to contain the leader, which is 0,
+    """start_isr is a number whose bit r means that replica r is in the ISR: it has to contain replica 0, the leader,
     and no replica that does not exist."""
     return configuration.start_isr and not (
         configuration.start_isr & 1 and configuration.start_isr < 1 << configuration.replicas
@@ -350,20 +350,20 @@ def start_isr_lacks_the_leader(configuration):
 
 @contradiction
 def more_common_records_than_there_are(configuration):
-    """common_records is above the number of records or the log size; raise them, or lower it."""
+    """common_records is above the number of records or the log size; raise those, or lower common_records."""
     return configuration.common_records > min(configuration.records, configuration.log_size)
 
 
 @contradiction
 def more_brokers_down_than_there_are(configuration):
-    """brokers_down is above the number of replicas; lower it."""
+    """brokers_down is above the number of replicas; lower brokers_down."""
     return configuration.brokers_down > configuration.replicas
 
 
 @contradiction
 def transactions_before_0_11(configuration):
-    """Transactions and DeleteRecords came with the record format of 0.11, and TRUNC=HW is what comes before it; choose
-    a newer --protocol, or leave them out."""
+    """Transactions and DeleteRecords came with the record format of 0.11, but TRUNC=HW is older; choose a newer
+    --protocol, or set --transactions and --delete-records to 0."""
     return configuration.TRUNC == Truncation.HW and (configuration.transactions or configuration.delete_records)
 
 

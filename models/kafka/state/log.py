@@ -17,10 +17,10 @@ def append_to_log(s, r, record, epoch):
 
 
 def clamp_high_watermark(s, r):
-    """Keep the high watermark within the log. Up to 2.1 it is stored elsewhere, and nothing keeps it within the log.
+    """Keep the high watermark within the log. Up to 2.1 nothing does: it is stored apart from the log.
 
-    Kafka: Log.updateHighWatermark (2.4); for a log that starts anew since 2.6 (KAFKA-9491), which is not distinguished
-    here.
+    Kafka: Log.updateHighWatermark (2.4); for a log that restarts, since 2.6 (KAFKA-9491); the model does not
+    distinguish the two.
     """
     if s.HW_CLAMPED_AT_TRUNCATION:
         s.high_watermark[r] = max(s.log_start_offset[r], min(s.high_watermark[r], s.log_end_offset[r]))
@@ -51,7 +51,7 @@ def begin_to_follow(s, r):
 
 
 def start_log_at(s, r, offset):
-    """Drop the whole log and start again at `offset`. Kafka: Log.truncateFullyAndStartAt.
+    """Drop the whole log and restart it at `offset`. Kafka: Log.truncateFullyAndStartAt.
 
     Up to 2.1 the high watermark stays below the new log start, until the next response.
     """

@@ -1,4 +1,4 @@
-"""What readers of a partition can see, and what they have seen: high watermark, last stable offset, aborted records."""
+"""What readers of a partition can see and have seen: high watermark, last stable offset, aborted records."""
 
 from isrcheck.models.kafka.state.fields import IsolationLevel, TransactionState
 from isrcheck.models.language import NONE
@@ -6,7 +6,7 @@ from isrcheck.models.log import has_entry
 
 
 def is_record(s, entry):
-    """The entry is a record, and neither empty nor the marker of a transaction."""
+    """The entry is a record: it is neither NONE nor the marker of a transaction."""
     return 0 <= entry < s.records
 
 
@@ -15,12 +15,12 @@ def is_in_transaction(s, entry):
 
 
 def marker_of(s, transaction):
-    """The entry that ends a transaction in a log."""
+    """The marker that ends this transaction in a log."""
     return s.records + transaction
 
 
 def is_unstable(s, r, offset):
-    """A record of a transaction whose marker is not below this replica's high watermark yet.
+    """The entry is a record of a transaction whose marker is not yet below this replica's high watermark.
 
     Kafka: ProducerStateManager.firstUnstableOffset, over ongoing and unreplicated transactions.
     """

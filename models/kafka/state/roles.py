@@ -1,4 +1,4 @@
-"""The vocabulary of roles: who leads, who follows, and what a broker forgets at the end of a role."""
+"""Roles of brokers: who leads, who follows, and what a broker forgets when a role ends."""
 
 from isrcheck.models.kafka.state.epochs import assign_epoch
 from isrcheck.models.kafka.state.fields import Fetch, Truncation
@@ -6,7 +6,7 @@ from isrcheck.models.language import NONE
 
 
 def presumes_leadership(s, r):
-    """The broker runs and believes to be the leader, rightly or as a zombie."""
+    """The broker runs and believes that it is the leader, rightly or as a zombie."""
     return s.leader[r] == r
 
 
@@ -15,7 +15,7 @@ def follows(s, follower, leader):
 
 
 def is_fenced(s, follower, leader):
-    """KIP-320: a request of another leader epoch is refused (FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH)."""
+    """KIP-320: the leader refuses a request from another leader epoch (FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH)."""
     return s.TRUNC == Truncation.KIP320 and s.leader_epoch[follower] != s.leader_epoch[leader]
 
 
@@ -25,7 +25,7 @@ def can_ask(s, follower, leader):
 
 
 def may_fetch(s, follower, leader):
-    """The follower has reconciled its log with the leader's, and has no fetch outstanding there."""
+    """The follower has reconciled its log with the leader's, and has no outstanding fetch at the leader."""
     return (
         leader != follower
         and can_ask(s, follower, leader)
@@ -35,9 +35,8 @@ def may_fetch(s, follower, leader):
 
 
 def is_controllers_leader(s, r):
-    """The broker presumes leadership in the controller's own epoch: only then does a conditional write of the ISR
-    succeed.
-    """
+    """The broker presumes leadership in the controller's own epoch: only then can its conditional write of the ISR
+    succeed."""
     return presumes_leadership(s, r) and s.controller_leader == r and s.leader_epoch[r] == s.controller_epoch
 
 
@@ -58,16 +57,16 @@ def clear_fetch(s, follower, leader):
 def forget_own_fetches(s, follower):
     """The follower's fetchers stop: outstanding responses are never applied (AbstractFetcherManager.removeFetcher...).
 
-    Left out: in 0.10 the response to a fetch of an earlier assignment to the same leader is applied if its offset fits.
+    Not modelled: in 0.10 the response to a fetch of an earlier assignment to the same leader is applied if it fits.
     """
     for leader in range(s.replicas):
         clear_fetch(s, follower, leader)
 
 
 def drop_parked_fetches(s, leader):
-    """Fetches parked at a leader die with it, and are answered with an error when it applies newer metadata.
+    """Fetches parked at a leader end with it, or are answered with an error when it applies newer metadata.
 
-    Left out: before 2.1 they carry no epoch, and a re-elected leader that missed its demotion still serves them.
+    Not modelled: before 2.1 parked fetches carry no epoch, and a re-elected, undemoted leader still serves them.
     """
     for follower in range(s.replicas):
         if s.fetch[follower][leader] == Fetch.PARKED:
@@ -81,7 +80,7 @@ def forget_followers(s, leader):
 
 
 def stop_leading(s, r):
-    """The leader's in-memory state is gone; producers that wait at it receive NOT_LEADER, or nothing."""
+    """The leader's in-memory state is lost; producers that wait at the leader receive NOT_LEADER, or nothing."""
     forget_followers(s, r)
     drop_parked_fetches(s, r)
     s.epoch_start_offset[r] = 0
@@ -93,10 +92,10 @@ def stop_leading(s, r):
 
 
 def enter_epoch(s, leader):
-    """A leader records where its epoch starts. Kafka: Partition.makeLeader.
+    """A leader records the start of its epoch. Kafka: Partition.makeLeader.
 
-    Values that are not used stay 0: the offset serves the expansion of the ISR (KAFKA-7128), the cache entry the
-    followers' reconciliation (KAFKA-7415; before it, the first append makes the entry).
+    The start offset is needed for joining the ISR (KAFKA-7128), the cache entry for the followers' reconciliation
+    (KAFKA-7415; in older versions, the first append makes the entry). What a version does not need is not recorded.
     """
     if s.EXPAND_EPOCH_START:
         s.epoch_start_offset[leader] = s.log_end_offset[leader]
@@ -110,7 +109,7 @@ def adopt_controllers_isr(s, leader):
 
 
 def forget_heard_metadata(s):
-    """An announcement that all running brokers have heard is dropped, so that states with equal futures are equal."""
+    """Drop an announcement that all running brokers have heard, so that states with equal futures are equal."""
     for epoch in range(s.elections + 1):
         if not any(s.is_up[r] and s.leader_epoch[r] < epoch for r in range(s.replicas)):
             s.metadata_leader[epoch] = NONE

@@ -1,4 +1,4 @@
-"""The text of a model's functions, checked to be the code that Python runs.
+"""The text of a model's functions, and the check that Python runs exactly this text.
 
 In:  functions and files.
 Out: syntax trees, printed expressions, sealed functions.

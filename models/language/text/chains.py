@@ -1,9 +1,9 @@
 """Chains that people write flat and Python's parser nests: long sums, `elif`, and `a if c else b if d else e`.
 
 In:  the outermost node of a chain.
-Out: its parts, in the order of the text.
+Out: the chain's terms or branches, in the order of the text.
 
-Code that reads a chain part by part does not recurse once per part, so chains can be long.
+Code that reads a chain as a list does not recurse once per term, so chains can be long.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ def summands(expression: ast.BinOp) -> tuple[ast.expr, list[tuple[ast.operator, 
 
 
 def summed(expression: ast.BinOp, value: Callable[[ast.expr], int]) -> int:
-    """The value of a sum of plain numbers, each of which `value` gives."""
+    """The value of a sum of plain numbers; `value` evaluates one term."""
     first, rest = summands(expression)
     return value(first) + sum(value(term) if isinstance(sign, ast.Add) else -value(term) for sign, term in rest)
 
 
 def alternatives(expression: ast.IfExp) -> tuple[list[tuple[ast.expr, ast.expr]], ast.expr]:
-    """Each condition of a conditional expression with its value, and the value if none of them is true."""
+    """Each condition of a conditional expression with its value, and the value that applies if no condition is true."""
     found = []
     node: ast.expr = expression
     while isinstance(node, ast.IfExp):

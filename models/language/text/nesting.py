@@ -1,7 +1,7 @@
-"""Limits the nesting of a function and the length of its chains, so that recursive code can process it.
+"""Limits the nesting of a function and the length of its chains, so that recursive code can process the function.
 
 In:  the body of a function, with any content.
-Out: the nesting depth of each call in it, and the first position that exceeds a limit.
+Out: the nesting depth of each call in the body, and the first position that exceeds a limit.
 
 Long sums and chains of `elif` and `else` count as one level (models/language/text/chains.py). The numbers of `and`,
 `or`, comparisons, arguments and statements in sequence are not limited.
@@ -31,7 +31,7 @@ LONGEST_CHAIN = 200
 
 
 class Nesting:
-    """The nesting of a function. `fault` is the first position beyond a limit, what is wrong there, and the cure."""
+    """The nesting of a function. `fault` is the first position beyond a limit, with a description and the cure."""
 
     def __init__(self, body: Iterable[ast.stmt]) -> None:
         self.calls: dict[int, int] = {}
@@ -66,7 +66,7 @@ def _fault(node: ast.AST, depth: int) -> tuple[ast.AST, str, str] | None:
 
 
 def _parts(node: ast.AST) -> Iterator[ast.AST]:
-    """The parts of a node that are one level deeper."""
+    """The children of a node, which are one level deeper."""
     parts: Sequence[ast.AST]
     match node:
         case ast.BinOp(op=ast.Add() | ast.Sub()):

@@ -4,8 +4,8 @@ In:  the code of a function, and the meanings of its global names.
 Out: a plain function with the same code and only these globals: plain numbers, sealed functions, and Python's own
      `min`, `max`, `all`, `any`, `sum` and `range`.
 
-The reference runs sealed functions. So a global that is changed later, or a number whose class redefines operators,
-cannot make plain Python differ from the engines, which read the same numbers.
+The reference semantics runs sealed functions. So a global that is changed later, or a number whose class redefines
+operators, cannot make plain Python differ from the engines, which read the same numbers.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from typing import Any
 BUILTINS: Mapping[str, Any] = types.MappingProxyType(
     {"min": min, "max": max, "all": all, "any": any, "sum": sum, "range": range}
 )
-"""Python's own functions in the language, as they were before any model was loaded."""
+"""Python's own functions that the language has, as they were before any model was loaded."""
 
 
 def sealed(
     code: types.CodeType, name: str, constants: Mapping[str, int | bool], others: Mapping[str, Any]
 ) -> Callable[..., Any]:
-    """The function with this code, whose globals are these constants (`LIMIT`, `Colour.RED`) and other names."""
+    """Return a function with this code; its globals are the constants (`LIMIT`, `Colour.RED`) and the other names."""
     names: dict[str, Any] = {"__builtins__": dict(BUILTINS), **others}
     members: dict[str, dict[str, int | bool]] = {}
     for spelled, value in constants.items():

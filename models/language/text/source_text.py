@@ -1,11 +1,11 @@
-"""The text of a function, and the check that this text is what Python runs.
+"""The text of a function, and the check that Python runs exactly this text.
 
 In:  a Python function.
-Out: its definition in the syntax tree of its file, and the code that this text compiles to; or a LanguageError, with
+Out: its definition in the syntax tree of its file, and the code to which this text compiles; or a LanguageError, with
      FILE:LINE and the cure, if the function differs from its text.
 
-The engines read the text and the reference runs the code. So a function is accepted only if its code is what the text
-compiles to, without a wrapper, a closure, or defaults that were set afterwards.
+The engines read the text, and the reference semantics runs the code. So a function is accepted only if its code is the
+compiled text, without a wrapper, a closure, or defaults that were set afterwards.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ FUTURE = sum(getattr(__future__, name).compiler_flag for name in __future__.all_
 """The flags of code compiled with `from __future__ import ...`."""
 
 Place = tuple[str, int]
-"""The position of a function in its file: its name, and its first line, decorators included."""
+"""The position of a function in its file: its name, and its first line, including decorators."""
 
 
 class Text:
-    """A file: its syntax tree, its functions and imports, and the code that it compiles to."""
+    """The text of a file: its syntax tree, its functions and imports, and its compiled code."""
 
     def __init__(self, path: str, content: bytes) -> None:
         # Bytes, so that a declared encoding is respected.
@@ -56,7 +56,7 @@ class Text:
         return list(ast.walk(self.tree))
 
     def code(self, place: Place, future: int) -> types.CodeType:
-        """The code of a function of this text, compiled with these `from __future__ import ...` flags."""
+        """Return the code of a function of this text, compiled with these `from __future__ import ...` flags."""
         if future not in self._codes:
             module = compile(self.tree, self.path, "exec", flags=future, dont_inherit=True)
             self._codes[future] = {(code.co_name, code.co_firstlineno): code for code in _nested(module)}
@@ -84,7 +84,7 @@ def _text(path: str, content: bytes) -> Text:
 
 
 def place_of(python: Any, path: str, name: str) -> str:
-    """FILE:LINE of the definition that a module of this path binds to a name; of its own code, if it has any."""
+    """FILE:LINE of an object's own code; for an object without code, of the last line of `path` that binds `name`."""
     try:
         code = getattr(inspect.unwrap(python), "__code__", None)
     except ValueError:  # a wrapper around itself
@@ -96,7 +96,7 @@ def place_of(python: Any, path: str, name: str) -> str:
 
 @cache
 def _bound_at(path: str, name: str) -> int:
-    """The last line of a file that binds a name."""
+    """The last line of a file that binds `name`."""
     try:
         lines = text_of(path).tree.body
     except (OSError, SyntaxError, ValueError):
@@ -110,12 +110,10 @@ def _names_bound(line: ast.stmt) -> set[str]:
 
 
 def written(python: types.FunctionType) -> tuple[ast.FunctionDef, types.CodeType]:
-    """The definition of a function, and the code that it compiles to. Raises LanguageError if the function runs other
-    code.
-    """
+    """Return the definition of a function and its compiled code. Raises LanguageError if Python runs other code."""
     if hasattr(python, "__wrapped__"):
         where = place_of(python, python.__code__.co_filename, python.__name__)
-        raise LanguageError(f"{where}: {python.__name__} is wrapped into another function; leave the decorator out")
+        raise LanguageError(f"{where}: {python.__name__} is wrapped in another function; leave the decorator out")
     code = python.__code__
     place = code.co_name, code.co_firstlineno
     here = f"{code.co_filename}:{code.co_firstlineno}: {code.co_name}"

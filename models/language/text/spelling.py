@@ -1,4 +1,4 @@
-"""Prints expressions for messages, explanations and look-ups, with chains of any length.
+"""Prints expressions for messages, explanations and look-ups; chains can have any length.
 
 In:  a node of a syntax tree.
 Out: its text in one line, in full or shortened for a message.
@@ -15,22 +15,22 @@ LONGEST = 80
 
 
 def spelled(node: ast.AST) -> str:
-    """The text of a statement or an expression, as `ast.unparse` writes it.
+    """Return the text of a statement or an expression, as `ast.unparse` writes it.
 
-    `ast.unparse` recurses for each term of a sum and each `else` of a chain; here they are written one by one.
+    `ast.unparse` recurses for each term of a sum and each `else` of a chain; here terms are written one by one.
     """
     return ast.unparse(_shallow(node))
 
 
 def shown(node: ast.AST) -> str:
-    """The text of an expression in one line, shortened in the middle if it is long."""
+    """Return the text of an expression in one line, shortened in the middle if it is long."""
     text = " ".join(spelled(node).split())
     half = LONGEST // 2 - 3
     return text if len(text) <= LONGEST else f"{text[:half]} ... {text[-half:]}"
 
 
 def _shallow(node: ast.AST) -> ast.AST:
-    """A copy in which all of a chain but its last part is replaced by a name whose spelling is its text."""
+    """Return a copy in which a name whose spelling is the chain's text replaces all of the chain but its last term."""
     match node:
         case ast.BinOp(op=ast.Add() | ast.Sub(), left=ast.BinOp(op=ast.Add() | ast.Sub())):
             first, rest = summands(node)

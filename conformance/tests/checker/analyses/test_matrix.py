@@ -1,4 +1,4 @@
-"""`check --bound N` against a record that says something else: what is new exits 12, what is missing exits 10."""
+"""`check --bound N` against a record that differs: a new finding exits 12, a missing one 10."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ acked_not_lost = 2
 
 @pytest.fixture
 def check(check_record, no_proofs):
-    """The matrix against a record, without proofs."""
+    """Run the matrix against a record, without proofs."""
     return check_record
 
 
@@ -58,13 +58,13 @@ def line(text, name):
     return next(one for one in text.splitlines() if one.startswith(name))
 
 
-def test_the_true_record_is_as_recorded(check):
+def test_an_accurate_record_passes(check):
     code, text, content = check(TRUE, "--bound", "6")
     assert (code, content["record"], cells(content)) == (0, "as recorded", {})
     assert "<-" not in text
 
 
-def test_the_record_of_the_project_is_read_and_has_the_default_configuration():
+def test_the_projects_record_has_the_default_configuration():
     (run, *_) = matrix.recorded()
     assert run.instance.configuration == run.instance.model.instance("0.10").configuration
     assert run.violated["acked_not_lost"] == 6
@@ -73,7 +73,7 @@ def test_the_record_of_the_project_is_read_and_has_the_default_configuration():
 
 
 @pytest.mark.parametrize("bound", ["5", "6", "7"])
-def test_a_violation_that_is_not_recorded_exits_12_at_any_bound_that_shows_it(check, bound):
+def test_an_unrecorded_violation_exits_12_at_every_bound_that_shows_it(check, bound):
     code, text, content = check(TRUE.replace("isr_is_complete = 5\n", ""), "--bound", bound)
     assert code == 12
     assert content["record"] == "not recorded"
@@ -94,7 +94,7 @@ def test_a_violation_after_its_recorded_depth_exits_10(check):
 
 
 @pytest.mark.parametrize(("bound", "code"), [("3", 0), ("4", 10), ("6", 10)])
-def test_a_recorded_violation_that_does_not_show_exits_10_from_its_depth_on(check, bound, code):
+def test_a_missing_recorded_violation_exits_10_from_its_depth_on(check, bound, code):
     given, text, content = check(TRUE.replace("[run.permitted]", "log_matching = 4\n[run.permitted]"), "--bound", bound)
     assert given == code
     assert cells(content) == ({} if code == 0 else {"log_matching": "recorded, but not found"})
@@ -102,7 +102,7 @@ def test_a_recorded_violation_that_does_not_show_exits_10_from_its_depth_on(chec
         assert text.splitlines()[-1].startswith("NOT FOUND")
 
 
-def test_what_is_new_is_graver_than_what_is_missing(check):
+def test_a_new_violation_is_graver_than_a_missing_one(check):
     record = TRUE.replace("isr_is_complete = 5\n", "log_matching = 4\n")
     code, _, content = check(record, "--bound", "6")
     assert code == 12
@@ -111,13 +111,13 @@ def test_what_is_new_is_graver_than_what_is_missing(check):
 
 
 @pytest.mark.parametrize("bound", ["0", "2", "4"])
-def test_below_every_recorded_depth_there_is_nothing_to_find(check, bound):
+def test_below_every_recorded_depth_nothing_is_expected(check, bound):
     code, text, content = check(TRUE, "--bound", bound)
     assert (code, content["verdict"], cells(content)) == (0, "NO VIOLATION TO DEPTH", {})
     assert f"acked_not_lost            none to {bound}" in text
 
 
-def test_a_permitted_failure_is_recorded_apart_and_strict_counts_it(check):
+def test_permitted_failures_are_recorded_separately_and_strict_counts_them(check):
     code, text, content = check(PERMITTED, "--bound", "3")
     assert (code, content["verdict"], cells(content)) == (0, "PERMITTED", {})
     assert line(text, "acked_not_lost").endswith("PERMITTED at step 2")
@@ -261,7 +261,7 @@ def test_a_generation_draws_each_cell_from_one_of_its_runs(check):
 
 
 def test_a_run_searches_only_for_what_it_judges(check):
-    """And goes on where that is decided: what else there is to find is found."""
+    """The search does not stop when one judged property is decided: the other findings are found."""
     record = TWO.replace('["acked_not_lost", "a_write_is_acknowledged"]', '["a_write_is_acknowledged"]')
     record = record.replace("acked_not_lost = 2\n", "")
     code, text, content = check(record, "--bound", "3")
@@ -274,7 +274,7 @@ def test_a_run_searches_only_for_what_it_judges(check):
     assert line(text, "acked_not_lost").endswith("none to 3")
 
 
-def test_what_a_run_had_to_find_is_held_against_that_run(check):
+def test_an_expected_finding_is_compared_with_the_run_that_has_to_find_it(check):
     wrong = TWO.replace("isr_is_complete = 5\n", "").replace("acked_not_lost = 2", "acked_not_lost = 1")
     code, text, content = check(wrong, "--bound", "5")
     assert code == 12
@@ -282,7 +282,7 @@ def test_what_a_run_had_to_find_is_held_against_that_run(check):
     assert line(text, "acked_not_lost").endswith("PERMITTED at step 2  <- recorded, but not found")
 
 
-def test_without_a_bound_every_run_goes_as_far_as_its_record(check):
+def test_without_a_bound_every_run_searches_to_its_recorded_depth(check):
     record = TRUE.replace('explored = "exhausted"', 'explored = "4"') + OTHER
     code, text, content = check(record)
     assert code == 0
@@ -296,15 +296,15 @@ def test_without_a_bound_every_run_goes_as_far_as_its_record(check):
 
 
 def test_a_recorded_violation_that_a_search_to_the_end_does_not_find_exits_10(check):
-    """Also where the record lies deeper than the whole state space."""
+    """Even if the recorded depth exceeds the depth of the whole state space."""
     record = OTHER.replace("[run.violated]", "[run.violated]\nconsistent = 99")
     code, text, content = check(record)
     assert (code, content["record"]) == (10, "recorded, but not found")
     assert re.search(r"^consistent +HOLDS  <- recorded, but not found$", text, re.MULTILINE)
 
 
-def test_a_permitted_failure_beside_a_violation_is_held_against_its_record(check):
-    """The violation, which comes first, does not end the search for the other one."""
+def test_a_permitted_failure_beside_a_violation_is_compared_with_the_record(check):
+    """The violation comes first, and does not end the search for the permitted failure."""
     run = UNCLEAN.format(permitted="offsets_ordered = 6")
     assert check(run, "--bound", "6")[0] == 0
     assert check(UNCLEAN.format(permitted="offsets_ordered = 5"), "--bound", "6")[0] == 10
@@ -325,7 +325,7 @@ def test_another_number_of_states_than_recorded_exits_10(check):
     assert check(record, "--bound", "3")[0] == 0
 
 
-def test_the_runs_share_the_time_that_is_given(check):
+def test_the_runs_share_the_time_limit(check):
     whole = TRUE.replace("[run.permitted]", "committed_agrees = 11\nconsistent_read = 11\n[run.permitted]")
     code, text, content = check(whole + OTHER, "--seconds", "2")
     first, second = content["runs"]
@@ -335,7 +335,7 @@ def test_the_runs_share_the_time_that_is_given(check):
     assert line(text, "not exhaustive: kafka 0.10 (to depth ").endswith(": its time limit is reached)")
 
 
-def test_a_mechanism_that_is_off_is_not_undecided_where_time_runs_out(tmp_path):
+def test_a_disabled_mechanism_is_not_undecided_when_time_runs_out(tmp_path):
     path = tmp_path / "verdicts.toml"
     path.write_text(OTHER, encoding="utf-8")
     (record,) = matrix.recorded(path)
@@ -350,7 +350,7 @@ def test_a_mechanism_that_is_off_is_not_undecided_where_time_runs_out(tmp_path):
 
 
 def test_an_interrupt_leaves_the_other_runs_undecided(check, monkeypatch):
-    """Ctrl-C before the second search has begun: the first one is told, the second one is not taken for a pass."""
+    """Ctrl-C before the second search: the first one is reported, and the second one is no pass."""
     kernel_of = kernels.kernel_of
 
     def interrupted(instance, announce):
@@ -369,7 +369,7 @@ def test_an_interrupt_leaves_the_other_runs_undecided(check, monkeypatch):
 # ---------------------------------------------------------------------------------------------------------- the limits
 
 
-def test_a_matrix_that_is_cut_short_is_undecided(check):
+def test_an_interrupted_matrix_is_undecided(check):
     code, text, content = check(TRUE, "--seconds", "1e-9")
     assert code == 3
     assert (content["record"], content["verdict"]) == ("undecided", "UNDECIDED")
@@ -377,7 +377,7 @@ def test_a_matrix_that_is_cut_short_is_undecided(check):
     assert "as recorded: every cell" not in text
 
 
-def test_a_matrix_that_is_cut_short_after_a_new_violation_is_violated(check):
+def test_an_interrupted_matrix_with_a_new_violation_is_violated(check):
     record = TRUE.replace("isr_is_complete = 5\n", "")
     code, _, content = check(record, "--memory", "16M")
     assert code == 12
@@ -396,8 +396,8 @@ def test_a_matrix_that_is_cut_short_after_a_new_violation_is_violated(check):
         ("[run.violated]", "replica = 3\n[run.violated]", "no configuration entry replica"),
         ("[run.violated]", "replicas = 0\n[run.violated]", "replicas=0 is impossible"),
         ("acked_not_lost = 6", "acked_not_lot = 6", "kafka has no property acked_not_lot; correct the file"),
-        ("acked_not_lost = 6", 'acked_not_lost = "6"', "gives a depth, or states, that is no number"),
-        ('"exhausted"\n', '"exhausted"\nstates = "many"\n', "gives a depth, or states, that is no number"),
+        ("acked_not_lost = 6", 'acked_not_lost = "6"', "has a depth or a number of states that is no integer"),
+        ('"exhausted"\n', '"exhausted"\nstates = "many"\n', "has a depth or a number of states that is no integer"),
         ('"exhausted"', '"far"', "invalid literal for int() with base 10: 'far'"),
         ('"exhausted"\n', '"exhausted"\ndepth = 6\n', "a run has the unknown key depth"),
         ('"exhausted"\n', '"exhausted"\nname = "more"\n', "needs both a name and a list of properties, or neither"),
@@ -412,7 +412,7 @@ def test_a_matrix_that_is_cut_short_after_a_new_violation_is_violated(check):
         (
             '"exhausted"\n',
             '"exhausted"\nname = "more"\nproperties = ["isr_is_complete", "acked_not_lost"]\n',
-            "kafka 0.10 needs one run without a name, for what no other run judges",
+            "kafka 0.10 needs exactly one run without a name; correct the file",
         ),
     ],
 )
@@ -429,10 +429,10 @@ THIRD = TWO[TWO.index("[[run]]", 1) :].replace('"acked_not_lost", ', "").replace
 @pytest.mark.parametrize(
     ("content", "says"),
     [
-        (TRUE + TRUE, "offsets_ordered is in two runs of kafka 0.10; leave it in one of them"),
+        (TRUE + TRUE, "offsets_ordered is in two runs of kafka 0.10; keep offsets_ordered in one of them"),
         (
             TWO + THIRD.replace("leader only", "b"),
-            "a_write_is_acknowledged is in two runs of kafka 0.10; leave it in one",
+            "a_write_is_acknowledged is in two runs of kafka 0.10; keep a_write_is_acknowledged in one",
         ),
         (
             TWO + THIRD.replace('["a_write_is_acknowledged"]', '["a_record_is_exposed"]'),
@@ -440,7 +440,7 @@ THIRD = TWO[TWO.index("[[run]]", 1) :].replace('"acked_not_lost", ', "").replace
         ),
     ],
 )
-def test_a_cell_that_two_runs_would_fill_is_refused(tmp_path, content, says):
+def test_a_matrix_cell_filled_by_two_runs_is_refused(tmp_path, content, says):
     path = tmp_path / "verdicts.toml"
     path.write_text(content, encoding="utf-8")
     with pytest.raises(UsageError, match=f"^{re.escape(str(path))}: {re.escape(says)}"):
@@ -457,7 +457,7 @@ explored = "3"
 """
 
 
-def test_a_list_of_properties_counts_within_its_generation_only(tmp_path):
+def test_a_list_of_properties_applies_to_its_generation_only(tmp_path):
     """Two variants of one model have the same properties, and one of them has two runs."""
     path = tmp_path / "verdicts.toml"
     named = PUBLISHED.format("kip_101").replace("explored", 'name = "weak"\nproperties = ["weak_isr"]\nexplored')

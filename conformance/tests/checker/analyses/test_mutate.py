@@ -1,4 +1,4 @@
-"""`check mutate`: which mutants there are, what kills each and when, and that nothing is killed falsely."""
+"""`check mutate`: the mutants, the property that kills each and its depth, and no false kills."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def nobody_enters_a_closed_door(before, after, taken):
 
 
 def line_of(text: str, after: str) -> int:
-    """The line of a text that stands behind a definition."""
+    """The number of the first line with a text after a definition."""
     lines = MODEL.splitlines()
     first = next(number for number, line in enumerate(lines) if line.startswith(f"def {after}("))
     return next(number for number, line in enumerate(lines) if number > first and text in line) + 1
@@ -147,7 +147,7 @@ def ask(folder: Path, capsys: pytest.CaptureFixture[str]):
 
 
 def fates(output: str) -> dict[tuple[str, str], str]:
-    """{(place, what was dropped): what became of it}, out of the text of a report."""
+    """The verdict on each mutant in the text of a report, by (position, dropped text)."""
     found = {}
     for line in output.splitlines():
         if line.startswith("  door.py:"):
@@ -221,7 +221,7 @@ def test_a_chain_loses_one_link_and_a_loop_its_guard(tmp_path: Path) -> None:
     assert ast.unparse(last.function.body[1]) == "for i in range(3):\n    pass"
 
 
-def test_each_version_of_an_action_has_mutants_of_its_own() -> None:
+def test_each_version_of_an_action_has_its_own_mutants() -> None:
     counts = {}
     for protocol in ("kip_279", "kip_320"):
         instance = registry.load("published")[0].instance(protocol)
@@ -233,7 +233,7 @@ def test_each_version_of_an_action_has_mutants_of_its_own() -> None:
 # ---------------------------------------------------------------------------------------------------- what becomes of
 
 
-def test_each_mutant_has_its_fate(ask) -> None:
+def test_each_mutant_has_a_verdict(ask) -> None:
     code, output, errors = ask("mutate door.py")
     assert code == 0
     opens, enters, vanishes = "door_opens", "guest_enters", "guest_vanishes"
@@ -274,12 +274,12 @@ def test_mutants_that_do_not_fit_into_one_kernel_get_several(ask, monkeypatch: p
 
 
 def without(output: str, dropped: str) -> str:
-    """What became of the one mutant that lacks this."""
+    """The verdict on the only mutant that lacks this text."""
     return next(fate for (_, text), fate in fates(output).items() if text.partition(" of ")[0] == dropped)
 
 
-def test_what_fails_already_kills_only_where_it_fails_in_fewer_steps(ask) -> None:
-    """Three guests are too many: that takes 4 steps, and 3 where they need not wait for the door to open."""
+def test_a_property_that_fails_already_kills_only_by_failing_in_fewer_steps(ask) -> None:
+    """Three guests are too many: this takes 4 steps, and 3 in the mutant in which the door need not be open."""
     code, output, _ = ask("mutate door.py --limit 3 --switch WATCHED=off")
     assert code == 0
     assert (
@@ -295,7 +295,7 @@ def test_what_fails_already_kills_only_where_it_fails_in_fewer_steps(ask) -> Non
     assert without(output, "is_full(s)") == "survives: 2 more states"
 
 
-def test_what_is_permitted_kills_where_nothing_failed(ask) -> None:
+def test_a_permitted_failure_kills_if_the_model_has_no_failure(ask) -> None:
     code, output, _ = ask("mutate door.py --switch COUNTED=on --switch WATCHED=off")
     assert code == 0
     assert without(output, "s.thefts_done < s.thefts") == "killed by everybody_is_there at step 3 (permitted)"
@@ -312,7 +312,7 @@ def test_what_is_permitted_kills_where_nothing_failed(ask) -> None:
     )
 
 
-def test_with_a_bound_nothing_is_said_beyond_it(ask) -> None:
+def test_with_a_bound_nothing_is_claimed_beyond_it(ask) -> None:
     code, output, _ = ask("mutate door.py --bound 2")
     assert code == 0
     assert without(output, "is_full(s)") == "makes no difference to depth 2"
@@ -322,15 +322,15 @@ def test_with_a_bound_nothing_is_said_beyond_it(ask) -> None:
     assert without(output, "s.thefts_done < s.thefts") == "survives to depth 3: 1 more state"
 
 
-def test_a_search_that_is_cut_leaves_mutants_undecided(ask, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupted_search_leaves_mutants_undecided(ask, monkeypatch: pytest.MonkeyPatch) -> None:
     code, output, _ = ask("mutate door.py --seconds 0.000001")
     assert code == 3
     assert set(fates(output).values()) == {"undecided: survives to depth 0; its time limit is reached"}
     assert output.endswith("\n0 of 10 mutants killed, 0 survive, 10 undecided, 1 not asked\n")
 
 
-def test_beyond_what_was_searched_of_the_model_nothing_is_compared(folder: Path) -> None:
-    """The model's own search was cut after 4 steps; one mutant fails in 6, another in 5."""
+def test_nothing_is_compared_beyond_the_searched_depth_of_the_model(folder: Path) -> None:
+    """The search of the model ended after 4 steps; one mutant fails in 6, another in 5."""
     instance = registry.load_file(folder / "door.py").instance()
     whole = mutate.search_original(instance, Limits(), kernel_of, lambda progress: None)
     exploration = explore(instance, Limits(depth=4), count_all=True)
@@ -342,7 +342,7 @@ def test_beyond_what_was_searched_of_the_model_nothing_is_compared(folder: Path)
     assert mutate._outcome(cut, found[3]) == ("undecided: survives to depth 4; its time limit is reached")
 
 
-def test_json_has_the_history_of_what_was_killed(ask, folder: Path) -> None:
+def test_json_has_the_counterexample_of_every_kill(ask, folder: Path) -> None:
     code, output, _ = ask("mutate door.py --json")
     assert code == 0
     content = json.loads(output)
@@ -421,8 +421,8 @@ def test_the_reference_explores_a_mutant_as_the_kernel_does(folder: Path, name: 
         assert (exploration.levels, exploration.generated) == (sizes, generated), candidate.place
 
 
-def test_what_the_reference_does_not_confirm_is_an_error_of_ours(ask, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The kernel drops a guard, and plain CPython runs the action as it stands."""
+def test_a_kill_that_the_reference_does_not_confirm_is_an_internal_error(ask, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The kernel drops a guard, but CPython runs the action unchanged."""
 
     def half(action: Function) -> Iterator[language.Mutant]:
         for mutant in language.mutants(action):
@@ -436,9 +436,7 @@ def test_what_the_reference_does_not_confirm_is_an_error_of_ours(ask, monkeypatc
     assert "(reproduce: check mutate door.py)" in errors
 
 
-def test_a_mutant_that_takes_fewer_steps_than_its_model_is_an_error_of_ours(
-    ask, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_mutant_with_fewer_steps_than_its_model_is_an_internal_error(ask, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mutate, "_more", lambda original, found: (0, 0))
     code, output, errors = ask("mutate door.py")
     assert (code, output) == (70, "")
@@ -457,7 +455,7 @@ def test_a_mutant_that_takes_fewer_steps_than_its_model_is_an_error_of_ours(
             "--config does not go with mutate, which takes a model: check mutate kafka --protocol 2.1",
         ),
         ("mutate nothing", "no model nothing; there are: kafka, "),
-        ("mutate nothing.py", "nothing.py: not a Python file that exists"),
+        ("mutate nothing.py", "nothing.py: there is no such Python file"),
         ("mutate kafka", "kafka needs --protocol; there are: 0.10, 0.11, 2.0, 2.1"),
         ("mutate published", "published needs --protocol; there are: truncate_to_high_watermark, "),
         ("mutate door.py --continue", "--continue does not go with mutate: "),
@@ -473,7 +471,7 @@ def test_bad_input_is_one_line(ask, line: str, says: str) -> None:
     assert errors.startswith(f"check: {says}")
 
 
-def test_a_model_that_leaves_its_declaration_by_itself_says_so(ask, folder: Path) -> None:
+def test_a_model_that_leaves_a_declared_range_without_mutation_is_reported(ask, folder: Path) -> None:
     (folder / "door.py").write_text(
         MODEL.replace("least <= s.count <= s.most", "least <= s.count").replace(
             "s.is_open and s.count < s.most", "s.is_open"
@@ -481,11 +479,11 @@ def test_a_model_that_leaves_its_declaration_by_itself_says_so(ask, folder: Path
     )
     code, output, errors = ask("mutate door.py")
     assert code == 0
-    assert set(errors.splitlines()) <= {"compiling door (once for this shape) ..."}
+    assert set(errors.splitlines()) <= {"compiling door (once for these bounds) ..."}
     assert "\nunmutated      VIOLATED: in_range at step 5\n" in output
 
 
-def test_after_an_interruption_what_was_found_is_told(ask, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_after_an_interrupt_the_findings_are_reported(ask, monkeypatch: pytest.MonkeyPatch) -> None:
     judge, judged = mutate._judge, []
 
     def judge_three(*arguments):

@@ -1,7 +1,7 @@
-"""The two readings of every registered model: what plain CPython does, the compiled kernel does.
+"""The compiled kernel agrees with CPython on every registered model.
 
-Hypothesis draws a configuration; a random walk and random states within the fields' values are then compared state by
-state: every enabled step in order with the state that it leads to, and what each property says.
+Hypothesis draws a configuration; a random walk and random states within the ranges of the fields are then
+compared state by state: the enabled steps in order, their successors, and the value of each property.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from isrcheck.models.run import Cells
 
 
 class Reference:
-    """The same questions, answered by isrcheck.models.run."""
+    """The same interface as the kernel, implemented by isrcheck.models.run."""
 
     def __init__(self, instance: Instance) -> None:
         self.instance = instance
@@ -71,7 +71,7 @@ class Reference:
 
 
 def compare(reference: Reference, compiled: Compiled, cells: Cells) -> list[tuple[int, Cells]] | None:
-    """Hold both against each other in one state; returns the steps (None: the model leaves its declaration there)."""
+    """Compare both in one state; return the enabled steps (None: the model leaves a declared range)."""
     expected = reference.successors(cells)
     assert compiled.successors(cells) == expected, spelled(reference.instance, cells)
     assert compiled.properties(cells) == reference.properties(cells), spelled(reference.instance, cells)
@@ -79,12 +79,12 @@ def compare(reference: Reference, compiled: Compiled, cells: Cells) -> list[tupl
 
 
 def spelled(instance: Instance, cells: Cells) -> str:
-    """What it takes to look at a disagreement again."""
+    """The data that reproduce a disagreement."""
     return f"{instance.model.name} {instance.protocol.name} {instance.configuration} {dict(instance.swaps)}: {cells}"
 
 
 def random_state(instance: Instance, chance: random.Random) -> Cells:
-    """Any state within the values of the fields, reachable or not."""
+    """A random state within the ranges of the fields, reachable or not."""
     return tuple(
         chance.randint(place.low, place.high) for place in instance.layouts.values() for _ in range(place.count)
     )
@@ -109,7 +109,7 @@ LEAST_STEPS = {"kafka": 35_000, "published": 15_000, "examples": 20_000}
 """How many steps are compared at least, for each model of a family: 130,000 in all, by 150 configurations of each."""
 
 SAMPLES = [(50, 4), pytest.param(150, 1, marks=pytest.mark.exhaustive)]
-"""How many configurations are drawn, and what the least steps are divided by: a third of them is drawn always."""
+"""The number of drawn configurations, and the divisor of the least number of steps."""
 
 
 def family_of(name: str) -> str:
@@ -125,9 +125,9 @@ def kernel_for(family: str, shape: int) -> Kernel:
 
 @st.composite
 def wishes(draw: st.DrawFn, name: str) -> tuple[Instance, Kernel, int]:
-    """A protocol, run-time values and swaps at random, the kernel of the shape, and a seed for the walk.
+    """A random protocol, run-time values and swaps, the kernel for its bounds, and a seed for the walk.
 
-    Every other time the protocol keeps its own switches. What the model calls a contradiction is drawn again.
+    In half of the draws the protocol keeps its switches. Contradictory configurations are drawn again.
     """
     model, named = registry.load(name)
     family = family_of(name)
@@ -152,7 +152,7 @@ def wishes(draw: st.DrawFn, name: str) -> tuple[Instance, Kernel, int]:
 
 
 def walk(instance: Instance, kernel: Kernel, seed: int, length: int, anywhere: int) -> int:
-    """Compare along a random walk, and in random states; returns the number of steps compared."""
+    """Compare along a random walk, and in random states; return the number of compared steps."""
     chance = random.Random(seed)
     reference, compiled = Reference(instance), Compiled(instance, kernel)
     steps = 0
@@ -201,13 +201,13 @@ def test_reference_and_kernel_take_the_same_steps(name: str, examples: int, shar
     }
 
 
-def test_that_is_more_than_twenty_thousand_steps() -> None:
+def test_more_than_twenty_thousand_steps_are_compared() -> None:
     assert sum(LEAST_STEPS[family_of(name)] for name in registry.names()) >= 20_000
     assert {family_of(name) for name in registry.names()} == set(SHAPES) == set(LEAST_STEPS)
 
 
 @pytest.mark.parametrize("family", SHAPES)
-def test_random_states_fail_in_both_or_in_none(family: str) -> None:
+def test_random_states_err_in_both_or_in_neither(family: str) -> None:
     """Most states are unreachable; in some an index or a value leaves its range, which no engine may overlook."""
     name = next(one for one in registry.names() if family_of(one) == family)
     model, protocol = registry.load(name)
@@ -220,7 +220,7 @@ def test_random_states_fail_in_both_or_in_none(family: str) -> None:
 
 
 @pytest.mark.parametrize("family", ["kafka", "published"])
-def test_one_kernel_serves_every_run_time_value_of_a_shape(family: str) -> None:
+def test_one_kernel_serves_all_run_time_values_for_the_same_bounds(family: str) -> None:
     name = next(one for one in registry.names() if family_of(one) == family)
     model, _ = registry.load(name)
 
@@ -257,7 +257,7 @@ def _is_in_another_state(compiled: Compiled) -> None:
 
 
 @pytest.mark.parametrize("spoil", [_loses_an_action, _loses_a_property, _is_in_another_state])
-def test_a_kernel_that_does_something_else_is_noticed(spoil: Callable[[Compiled], None]) -> None:
+def test_a_differing_kernel_is_detected(spoil: Callable[[Compiled], None]) -> None:
     model, _ = registry.load("examples/two_phase_commit")
     instance = model.instance(None, SHAPES["examples"][0])
     compiled = Compiled(instance, kernel_for("examples", 0))

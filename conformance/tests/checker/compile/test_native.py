@@ -1,4 +1,4 @@
-"""The text of a kernel as machine code: what each line means to Python, it means to the processor."""
+"""Native code of kernels: each construct of the language has the same meaning as in Python."""
 
 from __future__ import annotations
 
@@ -59,8 +59,8 @@ def test_a_line_means_the_same_to_python_and_to_the_processor(name: str) -> None
         ("note(b) if note(a) else note(7)", {(0, 1): [0, 7], (1, 2): [1, 2]}),
     ],
 )
-def test_what_python_does_not_ask_is_not_asked(expression: str, asked: dict[tuple[int, int], list[int]]) -> None:
-    """An index that nobody asks for must not count as one out of range."""
+def test_operands_that_python_skips_are_not_evaluated(expression: str, asked: dict[tuple[int, int], list[int]]) -> None:
+    """An index in an operand that is not evaluated must not count as out of range."""
     seen: list[int] = []
     kind = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)
     callback = kind(lambda number: seen.append(number) or number)
@@ -88,6 +88,6 @@ def test_what_python_does_not_ask_is_not_asked(expression: str, asked: dict[tupl
         "def f(a, b):\n    return c",
     ],
 )
-def test_what_is_not_known_is_refused(text: str) -> None:
+def test_unknown_syntax_is_refused(text: str) -> None:
     with pytest.raises((AttributeError, KeyError)):
         native.object_code(text, {}, ("f",))

@@ -1,4 +1,4 @@
-"""`--counterexamples K`: which causes there are, fewest faults first, each once; and what is said of others."""
+"""`--counterexamples K`: the distinct causes, fewest faults first, and the notes on further ones."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def doors_stay_open(before, after):
 
 @pytest.fixture
 def check(tmp_path, monkeypatch, capsys):
-    """Run `check` in an empty folder that holds doors.py; gives the exit code, stdout and stderr."""
+    """Run `check` in an empty folder that holds doors.py; return the exit code, stdout and stderr."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "doors.py").write_text(DOORS)
     run = checking(cli.main, capsys)
@@ -105,7 +105,7 @@ def check(tmp_path, monkeypatch, capsys):
 
 
 def asked(check, line):
-    """For each property and verdict: length, faults, and what happened, of every counterexample."""
+    """For each property and verdict: the length, faults and actions of every counterexample."""
     code, out, err = check(f"{line} --json")
     assert (code, err) == (12, "")
     found = {}
@@ -140,7 +140,7 @@ def test_every_way_to_lose_a_record_in_seven_steps(check):
     assert found == {("acked_not_lost", "VIOLATED"): LOSSES, ("isr_is_complete", "VIOLATED"): GAPS[:2]}
 
 
-def test_what_is_permitted_is_listed_by_itself(check):
+def test_permitted_failures_are_listed_separately(check):
     found = asked(check, "kafka --protocol 0.10 --acks 1 --bound 5 --counterexamples 9 --strict")
     assert found == {
         ("acked_not_lost", "PERMITTED"): [
@@ -153,7 +153,7 @@ def test_what_is_permitted_is_listed_by_itself(check):
     }
 
 
-def test_an_unclean_election_with_which_the_loss_has_nothing_to_do_permits_nothing(check):
+def test_an_unrelated_unclean_election_permits_nothing(check):
     line = "kafka --protocol 0.10 --bound 7 --unclean-elections 1 --counterexamples 9"
     found = asked(check, line)
     assert found["acked_not_lost", "VIOLATED"] == LOSSES
@@ -162,7 +162,7 @@ def test_an_unclean_election_with_which_the_loss_has_nothing_to_do_permits_nothi
     assert found["isr_is_complete", "PERMITTED"] == [(4, {"crashes": 1, "unclean_elections": 1}, unclean)]
 
 
-def test_text_files_and_how_far_it_reaches(check, tmp_path, capsys):
+def test_the_report_its_files_and_its_reach(check, tmp_path, capsys):
     code, out, err = check("kafka --protocol 0.10 --bound 6 --counterexamples 2")
     assert (code, err) == (12, "")
     files = sorted(path.name for path in (tmp_path / "counterexamples").glob("*.json"))
@@ -196,7 +196,7 @@ def test_text_files_and_how_far_it_reaches(check, tmp_path, capsys):
 
 
 @pytest.mark.parametrize("draughts", [1, 2])
-def test_alike_doors_and_transitions(check, draughts):
+def test_interchangeable_elements_count_as_one_cause(check, draughts):
     found = asked(check, f"doors.py --set draughts={draughts} --counterexamples 9")
     part = "at_most_one_is_open_and_none_robbed"
     assert found == {
@@ -213,7 +213,7 @@ def test_alike_doors_and_transitions(check, draughts):
     }
 
 
-def test_how_far_it_reaches_as_an_object(check):
+def test_the_reach_in_json(check):
     code, out, err = check("doors.py --counterexamples 2 --json")
     assert (code, err) == (12, "")
     run = json.loads(out)["runs"][0]
@@ -258,7 +258,7 @@ def of_doors(monkeypatch, tmp_path, limits, asked=9):
     )
 
 
-def test_what_is_cut_short_says_so(monkeypatch, tmp_path):
+def test_an_interrupted_search_is_reported(monkeypatch, tmp_path):
     done = of_doors(monkeypatch, tmp_path, Limits())
     assert (len(done.found), done.stopped) == (2, None)
     cut = of_doors(monkeypatch, tmp_path, Limits(seconds=1e-9))
@@ -280,7 +280,9 @@ def test_what_is_cut_short_says_so(monkeypatch, tmp_path):
     assert cut.reach == "UNDECIDED whether there are more: it was interrupted"
 
 
-NAME_IT = "--counterexamples goes with one model: name it, as in: check kafka --protocol 0.10 --counterexamples 3"
+NAME_IT = (
+    "--counterexamples goes with one model: name the model, as in: check kafka --protocol 0.10 --counterexamples 3"
+)
 
 
 @pytest.mark.parametrize(
@@ -294,15 +296,15 @@ NAME_IT = "--counterexamples goes with one model: name it, as in: check kafka --
         ("sweep doors.py --vary doors=1,2 --counterexamples 2", NAME_IT),
         (
             "doors.py --counterexamples 2 --engine z3 --bound 3",
-            "--counterexamples asks the explorer of this process: leave it, or --engine z3, out",
+            "--counterexamples does not go with --engine z3; leave out one of them",
         ),
     ],
 )
-def test_what_it_does_not_go_with(check, line, message):
+def test_incompatible_options_are_refused(check, line, message):
     assert check(line) == (2, "", f"check: {message}\n")
 
 
-def test_what_a_property_does_not_say_is_no_counterexample(check):
+def test_without_a_violation_there_is_no_counterexample(check):
     code, out, err = check("doors.py --bound 0 --counterexamples 2 --json")
     assert (code, err) == (0, "")
     assert json.loads(out)["runs"][0]["counterexamples"] == []

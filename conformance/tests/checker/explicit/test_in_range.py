@@ -1,4 +1,4 @@
-"""What leaves the declaration breaks `in_range`: every engine finds it, as a search does that one would write first."""
+"""`in_range`: every engine finds the steps that leave a declared range, as a naive search does."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def instance_of(tmp_path: Path, text: str, name: str = "jugs.py") -> Instance:
 
 
 def same_everywhere(instance: Instance, depth: int | None, *, count_all: bool = False) -> Naive:
-    """The explorer on one thread and on several says what the naive search says, and so does Z3."""
+    """Assert that the explorer, on one and several threads, and Z3 agree with the naive search."""
     naive = Naive(instance, depth, count_all).search()
     for threads in (1, 2):
         assert_same(explore(instance, Limits(depth, threads=threads), count_all=count_all), naive)
@@ -156,12 +156,12 @@ def test_every_engine_finds_what_a_naive_search_finds(tmp_path: Path, parts: dic
 
 
 @pytest.mark.parametrize("parts", ERRING.values(), ids=ERRING)
-def test_with_continue_everything_is_counted(tmp_path: Path, parts: dict[str, str]) -> None:
+def test_with_continue_every_error_is_counted(tmp_path: Path, parts: dict[str, str]) -> None:
     naive = same_everywhere(instance_of(tmp_path, text_of(**parts)), None, count_all=True)
     assert "in_range" in naive.findings
 
 
-def test_a_model_that_stays_in_its_ranges_has_no_such_verdict(tmp_path: Path) -> None:
+def test_a_model_that_stays_in_range_has_no_in_range_verdict(tmp_path: Path) -> None:
     naive = same_everywhere(instance_of(tmp_path, text_of()), 6)
     assert "in_range" not in naive.findings
 
@@ -172,7 +172,7 @@ FRAGMENTS = {
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_every_engine_finds_the_same_of_models_made_by_chance(tmp_path: Path, seed: int) -> None:
+def test_every_engine_finds_the_same_in_random_models(tmp_path: Path, seed: int) -> None:
     chance = random.Random(seed)
     parts = {part: chance.choice(texts) for part, texts in FRAGMENTS.items()}
     instance = instance_of(tmp_path, text_of(**parts))
@@ -215,7 +215,7 @@ def folder_of_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     "words",
     ["", "--threads 2", "--continue", "--engine z3 --bound 5", "--engine all --bound 5"],
 )
-def test_check_tells_of_it_and_leaves_a_trace(folder_of_one: Path, capsys, words: str) -> None:
+def test_check_reports_the_error_and_writes_a_trace(folder_of_one: Path, capsys, words: str) -> None:
     code, out, _ = checking(cli.main, capsys)("countdown.py", *words.split())
     assert code == 12
     assert re.search(r"^in_range +VIOLATED at step 3", out, re.MULTILINE)
@@ -228,7 +228,7 @@ def test_check_tells_of_it_and_leaves_a_trace(folder_of_one: Path, capsys, words
     assert recheck.recheck(file, folder_of_one / "countdown.py").is_possible
 
 
-def test_the_view_shows_the_step_that_leads_nowhere(folder_of_one: Path, capsys) -> None:
+def test_the_view_shows_the_erring_step(folder_of_one: Path, capsys) -> None:
     checking(cli.main, capsys)("countdown.py")
     assert trace(["show", "counterexamples/latest", "--model", "countdown.py"]) == 0
     shown = capsys.readouterr().out.replace(f"{folder_of_one}/", "").replace("\n      ", " ")
@@ -243,7 +243,7 @@ countdown, default configuration
   2  takes      left 0
   3  takes      ·
 
-VIOLATED at step 3: in_range: Nothing leaves its declared range.
+VIOLATED at step 3: in_range: No value or index leaves its declared range.
   countdown.py:11: {SAYS}
 reproduce: check countdown.py --bound 3
 """
@@ -277,18 +277,18 @@ def _is_no_object(meta: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("damage", "says"),
     [
-        (_loses_its_error, "it does not say what leaves the declaration"),
+        (_loses_its_error, "it does not name the step or the property that errs"),
         (_says_something_else, "its error is "),
         (_has_no_erring_step, "in_range is not broken at step 2 (takes)"),
         (_names_another_step, "the step of its error: "),
         (
             _speaks_of_another_property,
-            "a step or a property errs at its end, but the trace does not say in_range VIOLATED",
+            "a step or a property errs at its end, but its verdict is not in_range VIOLATED",
         ),
         (_is_no_object, "its error has no message"),
     ],
 )
-def test_a_damaged_trace_of_it_is_refused(
+def test_a_damaged_trace_of_an_error_is_refused(
     folder_of_one: Path, capsys, damage: Callable[[dict[str, Any]], None], says: str
 ) -> None:
     checking(cli.main, capsys)("countdown.py")
@@ -326,7 +326,7 @@ def nothing_beside(s):
 '''
 
 
-def test_a_loop_variable_that_is_assigned_is_an_index_like_any_other(tmp_path: Path) -> None:
+def test_an_assigned_loop_variable_is_checked_as_an_index(tmp_path: Path) -> None:
     found = explore(instance_of(tmp_path, ASSIGNED), Limits(1))
     assert found.findings["in_range"].found.path == StepPath(0, (0,))
     assert found.levels == [1]

@@ -134,7 +134,7 @@ def written(folder: Path, text: str = COUNTERS, name: str = "counters.py") -> Pa
 
 @pytest.fixture(params=[1, 3], ids=["one thread", "three threads"])
 def limits(request: pytest.FixtureRequest) -> Callable[..., Limits]:
-    """Limits with so many threads: nothing that is found may hang on their number."""
+    """Limits with this number of threads, on which no result may depend."""
     return partial(Limits, threads=request.param)
 
 
@@ -148,7 +148,7 @@ def counters(tmp_path_factory: pytest.TempPathFactory) -> Model:
 
 @dataclass
 class Naive:
-    """Breadth-first search as one would write it down first, over isrcheck.models.run."""
+    """A naive breadth-first search over isrcheck.models.run."""
 
     instance: Instance
     depth: int | None = None
@@ -264,7 +264,7 @@ def assert_same(found: Exploration, naive: Naive) -> None:
 @pytest.mark.parametrize("forgiven", [0, 1, 3])
 @pytest.mark.parametrize(("count_all", "want_permitted"), [(True, False), (False, False), (False, True)])
 @pytest.mark.parametrize("depth", [None, 0, 1, 2, 3, 4])
-def test_it_finds_what_a_naive_search_finds(
+def test_the_search_agrees_with_a_naive_search(
     counters: Model,
     forgiven: int,
     count_all: bool,
@@ -288,7 +288,7 @@ def test_it_finds_what_a_naive_search_finds(
         ("kafka", {"acks": 1, "unclean_elections": 1, "disk_losses": 1}, 3),
     ],
 )
-def test_it_finds_what_a_naive_search_finds_in_registered_models(
+def test_the_search_agrees_with_a_naive_search_on_registered_models(
     name: str, bounds: Mapping[str, int], depth: int | None, limits: Callable[..., Limits]
 ) -> None:
     model, protocol = registry.load(name)
@@ -324,7 +324,7 @@ def test_two_phase_commit_has_296448_states_with_seven_resource_managers(limits:
 
 
 def least_by_brute_force(instance: Instance, prop: Property, most: int) -> StepPath | None:
-    """Every history, the shortest first, and of one length in the order of initial state and steps."""
+    """The least violating path, by trying all paths in order of length, initial state and steps."""
     for depth in range(most + 1):
         for initial, *numbers in itertools.product(
             range(len(instance.initial_states)), *[range(len(instance.steps))] * depth
@@ -377,7 +377,7 @@ def everything(found: Exploration) -> tuple[object, ...]:
 @pytest.mark.parametrize("chunk", [1, 7, 1 << 16])
 @pytest.mark.parametrize("batch_bytes", [1, 1 << 10, 1 << 18])
 @pytest.mark.parametrize("recent_bits", [0, 3, 12])
-def test_the_size_of_the_pieces_changes_nothing(
+def test_the_batch_size_does_not_change_results(
     counters: Model,
     monkeypatch: pytest.MonkeyPatch,
     chunk: int,
@@ -401,7 +401,7 @@ def test_the_size_of_the_pieces_changes_nothing(
 
 
 def assert_books_in_order(found: Exploration) -> None:
-    """What must hold of the counts of any search, wherever it ended."""
+    """Assert that the counts of a search are consistent, wherever it ended."""
     initial = len(found.instance.initial_states)
     assert sum(found.fired) == found.generated
     assert sum(found.new) == max(0, found.distinct - initial)
@@ -410,7 +410,7 @@ def assert_books_in_order(found: Exploration) -> None:
     assert not found.exhausted or found.frontier == 0
 
 
-def test_depth_zero_looks_at_the_initial_states_only(counters: Model, limits: Callable[..., Limits]) -> None:
+def test_depth_zero_checks_only_the_initial_states(counters: Model, limits: Callable[..., Limits]) -> None:
     found = explore(counters.instance(), limits(0, MEMORY), count_all=True)
     assert (found.levels, found.generated, found.frontier, found.depth, found.judged) == ([3], 0, 3, 0, 0)
     assert not found.exhausted and found.is_complete
@@ -435,7 +435,7 @@ def test_an_initial_state_can_violate(tmp_path: Path, limits: Callable[..., Limi
 
 
 @pytest.mark.parametrize("kibibytes", [0, 512, 1024, 2048])
-def test_memory_that_ends_leaves_the_books_in_order(kibibytes: int, limits: Callable[..., Limits]) -> None:
+def test_reaching_the_memory_limit_keeps_results_consistent(kibibytes: int, limits: Callable[..., Limits]) -> None:
     model, _ = registry.load("examples/two_phase_commit")
     instance = model.instance(None, {"resource_managers": 7})
     found = explore(instance, limits(memory=max(1, kibibytes << 10)))
@@ -450,7 +450,7 @@ def test_memory_that_ends_leaves_the_books_in_order(kibibytes: int, limits: Call
     assert words["consistent"] is Word.UNDECIDED
 
 
-def test_memory_for_fewer_than_the_initial_states(counters: Model, limits: Callable[..., Limits]) -> None:
+def test_memory_too_small_for_the_initial_states(counters: Model, limits: Callable[..., Limits]) -> None:
     found = explore(counters.instance(), limits(memory=1))
     # There is room for one state in every shard.
     least = 1 if found.limits.threads == 1 else found.distinct
@@ -460,7 +460,7 @@ def test_memory_for_fewer_than_the_initial_states(counters: Model, limits: Calla
 
 
 class Clock:
-    """A clock that goes on by one second each time it is asked, so that every chunk reports."""
+    """A clock that advances by one second at each call, so that every chunk reports."""
 
     def __init__(self) -> None:
         self.now = 0.0
@@ -471,7 +471,7 @@ class Clock:
 
 
 @pytest.mark.parametrize("seconds", [1.5, 3.5, 7.5, 20.5])
-def test_seconds_that_end_leave_the_books_in_order(
+def test_reaching_the_time_limit_keeps_results_consistent(
     counters: Model, monkeypatch: pytest.MonkeyPatch, seconds: float, limits: Callable[..., Limits]
 ) -> None:
     kernel = kernel_of(counters.instance())
@@ -488,7 +488,7 @@ def test_seconds_that_end_leave_the_books_in_order(
 
 
 @pytest.mark.parametrize("after", [1, 4, 9, 30])
-def test_an_interrupt_keeps_what_was_found(
+def test_an_interrupt_keeps_the_findings(
     counters: Model, monkeypatch: pytest.MonkeyPatch, after: int, limits: Callable[..., Limits]
 ) -> None:
     reports: list[Progress] = []
@@ -548,7 +548,7 @@ LEAVES = [
 
 @pytest.mark.parametrize(("old", "new", "function", "says"), LEAVES, ids=[function for _, _, function, _ in LEAVES])
 @pytest.mark.parametrize("count_all", [False, True])
-def test_leaving_a_range_is_a_violation_that_says_where(
+def test_leaving_a_range_is_a_violation_with_its_position(
     tmp_path: Path, old: str, new: str, function: str, says: str, count_all: bool, limits: Callable[..., Limits]
 ) -> None:
     text = COUNTERS.replace(old, new)
@@ -592,7 +592,7 @@ CHECK = "import sys; from isrcheck.checker.cli import main; sys.exit(main())"
 
 
 def check(folder: Path, cache: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    """`check mine.py` in a process of its own."""
+    """Run `check mine.py` in a separate process."""
     environment = os.environ | {"ISRCHECK_CACHE": str(cache), "PYTHONPATH": str(ROOT)}
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
     command = [sys.executable, "-c", CHECK, "mine.py", *words]
@@ -613,7 +613,7 @@ def mine(tmp_path: Path) -> Path:
 def test_a_kernel_is_compiled_once_and_never_stale(mine: Path, tmp_path: Path) -> None:
     cache = tmp_path / "cache"
     first = check(mine, cache)
-    assert (first.returncode, "compiling mine (once for this shape)" in first.stderr) == (0, True)
+    assert (first.returncode, "compiling mine (once for these bounds)" in first.stderr) == (0, True)
     second = check(mine, cache)
     assert (second.returncode, second.stderr) == (0, "")
     helper = mine / "helper_of_mine.py"
@@ -630,12 +630,12 @@ def test_a_kernel_is_compiled_once_and_never_stale(mine: Path, tmp_path: Path) -
     assert len(list((cache / "kernels").iterdir())) == 2
 
 
-def test_a_cache_that_cannot_be_written_costs_only_time(mine: Path, tmp_path: Path) -> None:
+def test_an_unwritable_cache_costs_only_time(mine: Path, tmp_path: Path) -> None:
     blocked = tmp_path / "file"
     blocked.write_text("not a folder", encoding="utf-8")
     done = check(mine, blocked / "cache")
     assert done.returncode == 0
-    assert f"compiling mine (not kept: {blocked}" in done.stderr
+    assert f"compiling mine (uncached: {blocked}" in done.stderr
     assert blocked.read_text(encoding="utf-8") == "not a folder"
 
 
@@ -647,7 +647,7 @@ def test_a_cache_that_cannot_be_written_costs_only_time(mine: Path, tmp_path: Pa
         ("*.o", b"\x7fELF, of somebody else"),
     ],
 )
-def test_a_damaged_cache_is_made_anew(mine: Path, tmp_path: Path, pattern: str, content: float | bytes) -> None:
+def test_a_damaged_cache_is_rebuilt(mine: Path, tmp_path: Path, pattern: str, content: float | bytes) -> None:
     cache = tmp_path / "cache"
     assert check(mine, cache).returncode == 0
     damaged = sorted(cache.rglob(pattern))
@@ -677,7 +677,7 @@ def test_leaving_a_range_is_a_violation_with_a_trace(mine: Path, tmp_path: Path)
     assert len(list((mine / "counterexamples").glob("mine_in_range_*.itf.json"))) == 1
 
 
-def test_memory_that_ends_is_undecided(tmp_path: Path) -> None:
+def test_reaching_the_memory_limit_is_undecided(tmp_path: Path) -> None:
     text = COUNTERS.replace("counters = bound(3", "counters = bound(9").replace("top = bound(3", "top = bound(9")
     text = text[: text.index("@always\n")] + text[text.index("@always\ndef total_is_the_sum") :]
     text = text.replace("@always_step(permitted=is_forgiven)", "@sometimes")

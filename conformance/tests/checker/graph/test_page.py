@@ -1,4 +1,4 @@
-"""The page of a state graph: what is in it, that it is of one piece, and how it looks and moves in a real browser."""
+"""The page of a state graph: its contents, self-containment, layout, and behaviour in a real browser."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def folder(tmp_path_factory):
 
 
 class Contents:
-    """What is in a page, read as XML as far as it is XML."""
+    """The contents of a page, parsed as XML."""
 
     def __init__(self, text):
         self.text = text
@@ -48,7 +48,7 @@ class Contents:
 # ----------------------------------------------------------------------------------------------------- what is in it
 
 
-def test_the_page_is_of_one_piece_and_what_a_model_says_is_text(folder):
+def test_the_page_is_self_contained_and_model_text_is_escaped(folder):
     contents = Contents((folder / "light.html").read_text())
     assert [one.get("class") for one in contents.marked()] == [
         *("edge", "edge", "edge", "edge violated"),
@@ -80,7 +80,7 @@ def texts(contents, kind):
     return [one.text for one in contents.drawing.iter("text") if one.get("class") == kind]
 
 
-def test_what_is_written_into_the_drawing(folder):
+def test_the_texts_in_the_drawing(folder):
     light = Contents((folder / "light.html").read_text())
     assert texts(light, "number") == ["0", "1~", "2!"]
     assert texts(light, "component") == ["c1", "c1"]
@@ -92,7 +92,7 @@ def test_what_is_written_into_the_drawing(folder):
     assert texts(kafka, "note")[:3] == ["isr [{0,1} {} {}]", "leader [0 0 0]", "(146 states)"]
 
 
-def test_long_lines_and_many_are_cut():
+def test_long_and_numerous_lines_are_truncated():
     folded = drawn("kafka", 1, fold=["isr", "leader", "controller_leader", "is_up", "log_record"], protocol="0.10")
     contents = Contents(page(folded))
     assert texts(contents, "note")[:4] == ["isr [{0,1} {} {}]", "leader [0 0 0]", "…", "(3 states)"]
@@ -100,7 +100,7 @@ def test_long_lines_and_many_are_cut():
     assert texts(Contents(page(long)), "note")[0] == "log_record [[none none] [no…"
 
 
-def test_a_tall_column_stands_in_strands():
+def test_a_tall_column_is_split():
     graph = drawn("examples/two_phase_commit", 3)
     layout = lay_out(graph, 84, 46, 30)
     assert [column.depth for column in layout.columns] == [0, 1, 2, 3]
@@ -137,7 +137,7 @@ def test_the_page_in_a_browser(browser, folder):
         assert opened.requests == [(folder / "light.html").as_uri()]
 
 
-def test_it_can_be_moved_and_enlarged(browser, folder):
+def test_the_graph_can_be_panned_and_zoomed(browser, folder):
     with Page(browser, folder / "light.html") as shown:
 
         def view():
@@ -183,7 +183,7 @@ PLACES = """
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 1920])
 @pytest.mark.parametrize("name", GRAPHS)
-def test_nothing_overlaps_and_all_can_be_read(name, width, scheme, browser, folder):
+def test_nothing_overlaps_and_all_text_is_readable(name, width, scheme, browser, folder):
     opened = Page(browser, folder / f"{name}.html", width, width * 5 // 8, scheme)
     with opened as shown:
         shown.locator("[data-node='1']").dispatch_event("click")
@@ -192,7 +192,7 @@ def test_nothing_overlaps_and_all_can_be_read(name, width, scheme, browser, fold
         assert opened.keep(f"graph_{name}_{width}_{scheme}").stat().st_size > 10_000
 
 
-def test_the_check_for_overlaps_sees_one(browser, folder):
+def test_the_check_for_overlaps_detects_one(browser, folder):
     with Page(browser, folder / "light.html") as shown:
         shown.evaluate("""() => {
           const [, one, other] = document.querySelectorAll('#graph .node');

@@ -1,4 +1,4 @@
-"""`check graph`: what is in the graph, held against plain Python; files for other tools; what is refused."""
+"""`check graph`: the graph compared with plain Python, the files for other tools, and refused input."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def does_not_burn_out_when_green(before, after):
 
 @pytest.fixture
 def check(tmp_path, monkeypatch, capsys):
-    """Run `check` in an empty folder that holds light.py; gives the exit code, stdout and stderr."""
+    """Run `check` in an empty folder that holds light.py; return the exit code, stdout and stderr."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "light.py").write_text(LIGHT)
     run_it = checking(cli.main, capsys)
@@ -94,7 +94,7 @@ def drawn(name, bound=None, fold=(), loops=False, protocol=None):
 
 
 def by_plain_python(instance, bound):
-    """The states to a depth and the steps from those that are less deep, by their cells."""
+    """The states up to a depth, and the steps from all but the deepest, as cells."""
     depths = dict.fromkeys(instance.initial_states, 0)
     edges, level = {}, list(depths)
     while level and (bound is None or depths[level[0]] < bound):
@@ -145,7 +145,7 @@ def test_states_and_steps_are_those_of_plain_python(name, bound):
 
 
 @pytest.mark.parametrize("fold", [("decision",), ("phase",), ("decision", "manager_knows_prepared")])
-def test_folding_puts_states_together_and_loses_no_step(fold):
+def test_folding_merges_states_and_loses_no_step(fold):
     whole, folded = drawn("examples/two_phase_commit"), drawn("examples/two_phase_commit", fold=fold, loops=True)
     groups = {}
     for node in whole.nodes():
@@ -164,7 +164,7 @@ def test_folding_puts_states_together_and_loses_no_step(fold):
     assert {(a, b) for a, b, _ in without.edges()} == {(a, b) for a, b in expected if a != b}
 
 
-def test_what_fails_where_it_ends_and_what_comes_back(check):
+def test_violations_dead_ends_and_cycles_are_marked(check):
     code, out, err = check("graph light.py -o light.graphml --json")
     assert (code, err) == (0, "")
     assert json.loads(out) == {
@@ -205,7 +205,7 @@ def test_what_fails_where_it_ends_and_what_comes_back(check):
     assert read.nodes[2]["field.light"] == "\\x1b[31mout\\u2028]]></svg>"
 
 
-def test_a_state_at_the_bound_is_no_dead_end(check):
+def test_a_state_at_the_bound_is_not_a_dead_end(check):
     code, out, err = check("graph light.py -o light.dot --bound 1")
     assert (code, err) == (0, "")
     assert out.splitlines() == [
@@ -247,25 +247,28 @@ def test_dot_is_what_graphviz_reads(check, tmp_path):
 
 # ------------------------------------------------------------------------------------------------------------ refusals
 
-WITHOUT = "does not go with graph, which draws one model as the explorer sees it: leave it out"
+WITHOUT = "does not go with graph, which draws the states of one model: leave the option out"
 AS_IN = "as in: check graph examples/two_phase_commit --bound 3 -o states.html"
 
 
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("graph light.py", f"graph writes a file; say which with -o, {AS_IN}"),
+        ("graph light.py", f"graph writes a file; name the file with -o, {AS_IN}"),
         (
             "graph light.py -o light.svg",
-            "-o light.svg: what kind of file? its name ends in one of: .html, .dot, .graphml",
+            "-o light.svg: not a known type of file; let the name end in one of: .html, .dot, .graphml",
         ),
         (
             "graph light.py -o light.py.html/x.dot",
-            "-o light.py.html/x.dot: there is no folder light.py.html; make it first",
+            "-o light.py.html/x.dot: there is no folder light.py.html; create the folder first",
         ),
         ("graph light.py -o x.dot --fold ,", "--fold names no field; write it as in --fold phase,decision"),
         ("graph light.py -o x.dot --fold lite", "--fold lite: light has no such field; did you mean light?"),
-        ("graph light.py -o x.dot --loops", "--loops is about folded nodes: leave it out, or name fields with --fold"),
+        (
+            "graph light.py -o x.dot --loops",
+            "--loops goes with --fold FIELD; add that, or leave --loops out",
+        ),
         ("graph light.py -o x.dot --at-most 0", "--at-most 0: not a whole number of at least 1"),
         ("light.py -o x.dot", f"-o goes with graph, {AS_IN}"),
         ("light.py --fold light", f"--fold goes with graph, {AS_IN}"),
@@ -311,13 +314,13 @@ AS_IN = "as in: check graph examples/two_phase_commit --bound 3 -o states.html"
         ),
     ],
 )
-def test_what_is_refused_leaves_nothing_behind(check, tmp_path, line, message):
+def test_a_refused_command_writes_no_file(check, tmp_path, line, message):
     code, out, err = check(line)
     assert (code, out, err.splitlines()[-1]) == (2, "", f"check: {message}")
     assert [path.name for path in tmp_path.iterdir() if path.name not in ("light.py", "__pycache__")] == []
 
 
-def test_a_search_that_is_cut_short_draws_nothing_and_is_undecided(check, tmp_path):
+def test_an_interrupted_search_draws_nothing_and_is_undecided(check, tmp_path):
     code, out, _ = check("graph kafka --protocol 0.10 -o x.html --seconds 0.000001")
     assert (code, out) == (
         3,
@@ -327,19 +330,19 @@ def test_a_search_that_is_cut_short_draws_nothing_and_is_undecided(check, tmp_pa
     assert [path.name for path in tmp_path.iterdir() if path.name not in ("light.py", "__pycache__")] == []
 
 
-def test_a_file_that_is_there_is_not_replaced_unless_asked(check, tmp_path):
+def test_an_existing_file_is_replaced_only_on_request(check, tmp_path):
     (tmp_path / "x.dot").write_text("mine")
     (tmp_path / "folder.dot").mkdir()
-    message = "-o x.dot: it is there already; give another name, or replace it with --force"
+    message = "-o x.dot: the file exists; give another name, or replace the file with --force"
     assert check("graph light.py -o x.dot") == (2, "", f"check: {message}\n")
     assert (tmp_path / "x.dot").read_text() == "mine"
-    message = "-o folder.dot: there is something else of that name; give another one"
+    message = "-o folder.dot: not a regular file; give another name"
     assert check("graph light.py -o folder.dot --force") == (2, "", f"check: {message}\n")
     assert check("graph light.py -o x.dot --force")[0] == 0
     assert (tmp_path / "x.dot").read_text().startswith('digraph "light" {')
 
 
-def test_an_interruption_leaves_nothing_half_written(check, tmp_path, monkeypatch):
+def test_an_interrupt_leaves_no_partial_file(check, tmp_path, monkeypatch):
     def interrupted(*given):
         raise KeyboardInterrupt
 
@@ -350,7 +353,7 @@ def test_an_interruption_leaves_nothing_half_written(check, tmp_path, monkeypatc
         assert [path.name for path in tmp_path.iterdir() if path.name not in ("light.py", "__pycache__")] == []
 
 
-def test_what_cannot_be_written_leaves_nothing_behind(check, tmp_path, monkeypatch):
+def test_a_failed_write_leaves_no_file(check, tmp_path, monkeypatch):
     def full(descriptor):
         raise OSError(errno.ENOSPC, "No space left on device")
 
@@ -360,7 +363,7 @@ def test_what_cannot_be_written_leaves_nothing_behind(check, tmp_path, monkeypat
     assert [path.name for path in tmp_path.iterdir() if path.name not in ("light.py", "__pycache__")] == []
 
 
-def test_a_file_that_somebody_makes_meanwhile_is_left_as_it_is(check, tmp_path, monkeypatch):
+def test_a_file_created_meanwhile_is_not_overwritten(check, tmp_path, monkeypatch):
     monkeypatch.setattr(
         "isrcheck.traces.format.output.os.fsync", lambda descriptor: (tmp_path / "x.dot").write_text("theirs")
     )
@@ -369,15 +372,15 @@ def test_a_file_that_somebody_makes_meanwhile_is_left_as_it_is(check, tmp_path, 
     assert (tmp_path / "x.dot").read_text() == "theirs"
 
 
-def test_every_option_is_either_taken_or_refused():
-    """What another part of the command brings is refused here until somebody says that it has a meaning."""
+def test_every_option_is_either_supported_or_refused():
+    """Options of other forms of the command are refused unless the graph supports them explicitly."""
     new = Option(name="--something-new", help="")
     assert FORM.refusal_of(new) == (
-        "{typed} does not go with graph, which draws one model as the explorer sees it: leave it out"
+        "{typed} does not go with graph, which draws the states of one model: leave the option out"
     )
 
 
-def test_it_goes_on_behind_the_last_property_that_fails(check, tmp_path):
+def test_the_search_continues_after_the_last_failing_property(check, tmp_path):
     (tmp_path / "stairs.py").write_text(STAIRS)
     code, out, _ = check("graph stairs.py -o stairs.dot")
     assert (code, out.splitlines()[0]) == (0, "4 states, 3 transitions, the whole state space")

@@ -1,4 +1,4 @@
-"""`check --config`: from property files to the verdict for that cluster, for its operator and for scripts."""
+"""`check --config`: from property files to the verdict on that cluster, as text and as JSON."""
 
 from __future__ import annotations
 
@@ -49,12 +49,12 @@ RESENDS = "where a request is sent again"
 TRANSACTIONS = "where records belong to a transaction"
 POWER = "one broker loses its unflushed data (power)"
 DISK = "one broker comes back with an empty disk"
-MOVED = "leadership moves while the leader lives (auto.leader.rebalance.enable, which Kafka has on)"
+MOVED = "leadership moves while the leader lives (auto.leader.rebalance.enable, on by default)"
 
 
 @pytest.fixture
 def ask(tmp_path, monkeypatch, capsys):
-    """`check` in a folder that holds the given files: gives the exit code, stdout and stderr."""
+    """Run `check` in a folder with the given files; return the exit code, stdout and stderr."""
     monkeypatch.chdir(tmp_path)
     check = checking(cli.main, capsys)
 
@@ -78,7 +78,7 @@ def ask_json(ask):
 
 
 def found(run):
-    """Property -> (verdict, depth, depth of what is permitted) of what fails."""
+    """For each failing property: (verdict, depth, depth of the permitted failure)."""
     return {
         one["name"]: (one["verdict"], one["depth"], one["permitted_depth"])
         for one in run["properties"]
@@ -91,12 +91,12 @@ def asides(content):
 
 
 def promises(content):
-    """Property -> (verdict, depth) of the whole answer."""
+    """For each property of the answer: (verdict, depth)."""
     return {one["name"]: (one["verdict"], one["depth"]) for one in content["promises"]}
 
 
 def available(content):
-    """For each number of brokers down: (choices, writes, reads), with nothing left open."""
+    """For each number of brokers down: (choices, writes, reads), after a check that all are decided."""
     rows = []
     for row in content["availability"]:
         writes, reads = row["writes"], row["reads"]
@@ -163,7 +163,7 @@ def test_a_durable_topic_of_0_10_loses_an_acknowledged_record_in_six_steps(ask, 
     assert "  reproduce: check kafka --protocol 0.10 --bound 6\n" in text
 
 
-def test_the_searched_configuration_is_the_one_of_the_files_with_the_default_budgets(ask_json):
+def test_the_files_configuration_is_searched_with_the_default_budgets(ask_json):
     _, content = ask_json("--config topic.properties --kafka-version 0.10.2 --bound 1", topic=DURABLE)
     main, power, disk, moved = content["runs"]
     settings = {name: main["configuration"][name] for name in ("replicas", "acks", "min_insync_replicas")}
@@ -177,7 +177,7 @@ def test_the_searched_configuration_is_the_one_of_the_files_with_the_default_bud
 
 
 @pytest.mark.parametrize(("acks", "depth"), [("0", 1), ("1", 2)])
-def test_weaker_acks_lose_a_record_and_that_is_permitted(ask_json, ask, acks, depth):
+def test_losing_a_record_with_weaker_acks_is_permitted(ask_json, ask, acks, depth):
     line = "--config topic.properties --kafka-version 0.10.2 --bound 4"
     code, content = ask_json(line, topic=DURABLE.replace("acks=all", f"acks={acks}"))
     assert (code, content["verdict"]) == (0, "PERMITTED")
@@ -188,7 +188,7 @@ def test_weaker_acks_lose_a_record_and_that_is_permitted(ask_json, ask, acks, de
     assert text.splitlines()[-1].startswith("PERMITTED: ")
 
 
-def test_unclean_election_permits_what_it_does_and_not_what_happens_without_it(ask_json):
+def test_unclean_election_permits_only_the_losses_that_it_causes(ask_json):
     topic = DURABLE.replace("enable=false", "enable=true")
     code, content = ask_json("--config topic.properties --kafka-version 0.10.2 --bound 6", topic=topic)
     assert code == 12
@@ -197,7 +197,7 @@ def test_unclean_election_permits_what_it_does_and_not_what_happens_without_it(a
     assert found(content["runs"][0])["acked_not_lost"] == ("VIOLATED", 6, None)
 
 
-def test_one_replica_holds_and_the_questions_on_the_side_do_not_decide(ask, ask_json):
+def test_one_replica_holds_and_side_questions_do_not_decide(ask, ask_json):
     line = "--config topic.properties --kafka-version 0.10.2"
     code, content = ask_json(line, topic="replication.factor=1\nacks=all\n")
     assert (code, content["verdict"]) == (0, "HOLDS")
@@ -235,7 +235,7 @@ def test_more_in_sync_replicas_than_replicas_never_acknowledge(ask, ask_json):
     assert "No acks=all write" not in text and "no acks=all write" not in text
 
 
-def test_once_an_acknowledged_record_is_lost_the_search_ends_soon(ask_json, monkeypatch):
+def test_the_search_ends_soon_after_an_acknowledged_record_is_lost(ask_json, monkeypatch):
     monkeypatch.setattr(cluster, "PATIENCE", 0.0)
     line = "--config topic.properties --kafka-version 0.10.2"
     code, content = ask_json(line, topic=DURABLE)
@@ -263,7 +263,7 @@ def test_a_search_from_one_of_several_initial_states():
     assert both.findings["acked_not_lost"].found.path == lost[0]
 
 
-def test_time_that_is_used_up_is_undecided(ask, ask_json, monkeypatch):
+def test_reaching_the_time_limit_is_undecided(ask, ask_json, monkeypatch):
     monkeypatch.setattr(budget, "GRACE", 3600.0)  # a slow machine begins the search as well
     line = "--config topic.properties --kafka-version 0.10.2 --seconds 1e-9"
     code, content = ask_json(line, topic=DURABLE)
@@ -281,7 +281,7 @@ def test_time_that_is_used_up_is_undecided(ask, ask_json, monkeypatch):
 # ------------------------------------------------------------------------------------------------------------- versions
 
 
-def test_without_a_version_it_is_the_newest_that_is_modelled_and_the_first_line_says_so(ask, ask_json):
+def test_without_a_version_the_newest_modelled_one_is_assumed_and_named_first(ask, ask_json):
     code, content = ask_json("--config topic.properties --bound 1", topic=DURABLE)
     assert (code, content["verdict"]) == (0, "NO VIOLATION TO DEPTH")
     cluster = content["cluster"]
@@ -309,7 +309,7 @@ def test_without_a_version_it_is_the_newest_that_is_modelled_and_the_first_line_
         ("2.1", "2.1", {"TRUNC": "KIP320", "EXPAND_EPOCH_START": "on", "FOLLOWER_SKIP": "SAME_LEADER_AND_EPOCH"}),
     ],
 )  # fmt: skip
-def test_every_version_to_2_1_has_its_generation(ask_json, version, protocol, switches):
+def test_every_version_up_to_2_1_has_a_generation(ask_json, version, protocol, switches):
     code, content = ask_json(f"--config topic.properties --kafka-version {version} --bound 1", topic=DURABLE)
     assert (code, content["verdict"]) == (0, "NO VIOLATION TO DEPTH")
     assert (content["cluster"]["protocol"], content["cluster"]["is_nearest"]) == (protocol, False)
@@ -335,12 +335,12 @@ def test_the_inter_broker_protocol_and_the_record_format_switch_how_followers_tr
 
 
 @pytest.mark.parametrize(("version", "nearest"), [("0.9", "0.10"), ("2.8", "2.1"), ("3.9", "2.1")])
-def test_another_version_is_undecided_beside_the_answer_for_the_nearest(ask, ask_json, version, nearest):
+def test_an_unmodelled_version_is_undecided_with_the_answer_for_the_nearest(ask, ask_json, version, nearest):
     line = f"--config topic.properties --kafka-version {version} --bound 1"
     topic = f"{DURABLE}retries=0\n"
     code, content = ask_json(line, topic=topic)
     assert (code, content["verdict"]) == (3, "UNDECIDED")
-    why = f"the replication protocol of Kafka {version} is not modelled yet; those of 0.10 to 2.1 are"
+    why = f"the replication protocol of Kafka {version} is not modelled yet; only 0.10 to 2.1 are"
     assert content["why"] == why
     assert content["nearest"] == {"protocol": nearest, "verdict": "NO VIOLATION TO DEPTH"}
     assert (content["cluster"]["protocol"], content["cluster"]["is_nearest"]) == (nearest, True)
@@ -366,7 +366,7 @@ def test_another_version_is_undecided_beside_the_answer_for_the_nearest(ask, ask
         assert ask(f"{line} --bound 2 --strict", topic=topic.replace("acks=all", f"acks={acks}"))[0] == 3
 
 
-def test_the_nearest_answer_has_the_defaults_of_the_version_that_was_told(ask_json):
+def test_the_nearest_answer_uses_the_defaults_of_the_given_version(ask_json):
     _, content = ask_json("--config topic.properties --kafka-version 3.9 --bound 1", topic="replication.factor=2\n")
     found = {key: value for key, (value, _) in understood(content).items()}
     assert (found["acks"], found["enable.idempotence"], found["retries"]) == ("all", "true", "2147483647")
@@ -375,9 +375,9 @@ def test_the_nearest_answer_has_the_defaults_of_the_version_that_was_told(ask_js
     assert promises(content)["no_duplicates"] == ("UNDECIDED", None)
 
 
-def test_a_newer_version_than_the_settings_that_are_listed_says_so(ask):
+def test_a_version_newer_than_the_listed_settings_is_reported(ask):
     _, text, _ = ask("--config topic.properties --kafka-version 4.1 --bound 0", topic="replication.factor=1\n")
-    assert "\nSettings that are newer than Kafka 3.9 are not known here\n" in text
+    assert "\nisrcheck does not know settings that are newer than Kafka 3.9\n" in text
 
 
 def test_a_cluster_without_zookeeper_is_undecided(ask, ask_json):
@@ -395,7 +395,7 @@ def test_a_cluster_without_zookeeper_is_undecided(ask, ask_json):
 # ---------------------------------------------------------------------------------------------------------- producers
 
 
-def test_resends_are_a_search_of_their_own_and_decide(ask, ask_json):
+def test_resends_get_their_own_search_and_count(ask, ask_json):
     line = "--config topic.properties --kafka-version 2.1 --bound 5"
     code, content = ask_json(line, topic=DURABLE)
     assert (code, content["verdict"]) == (0, "PERMITTED")
@@ -417,7 +417,7 @@ def test_resends_are_a_search_of_their_own_and_decide(ask, ask_json):
     }
     text = ask(line)[1]
     assert text.splitlines()[-1] == (
-        "PERMITTED: it can break only where this configuration makes no promise: no_duplicates at step 2, "
+        "PERMITTED: properties fail only where this configuration makes no promise: no_duplicates at step 2, "
         f"order_preserved at step 5; not counted: {MOVED}"
     )
     assert "  reproduce: check kafka --protocol 2.1 --bound 2 --crashes 0 --retries 1\n" in text
@@ -429,7 +429,7 @@ def test_resends_are_a_search_of_their_own_and_decide(ask, ask_json):
     assert (code, content["verdict"], len(content["runs"])) == (0, "NO VIOLATION TO DEPTH", 4)
 
 
-def test_more_requests_in_flight_than_the_model_tells_apart(ask_json):
+def test_more_requests_in_flight_than_the_model_distinguishes(ask_json):
     line = "--config topic.properties --kafka-version 2.1 --bound 0"
     for told, searched in (("1", "1"), ("5", "5"), ("1000000", "5")):
         _, content = ask_json(line, topic=f"{DURABLE}max.in.flight.requests.per.connection={told}\n")
@@ -437,7 +437,7 @@ def test_more_requests_in_flight_than_the_model_tells_apart(ask_json):
         assert content["runs"][0]["configuration"]["max_in_flight_requests"] == searched
 
 
-def test_idempotence_leaves_two_properties_undecided_by_name_and_answers_the_others(ask, ask_json):
+def test_idempotence_leaves_two_named_properties_undecided(ask, ask_json):
     line = "--config topic.properties --kafka-version 2.1 --bound 5"
     topic = f"{DURABLE}enable.idempotence=true\n"
     code, content = ask_json(line, topic=topic)
@@ -461,14 +461,14 @@ def test_idempotence_leaves_two_properties_undecided_by_name_and_answers_the_oth
     assert promises(content)["no_duplicates"] == ("UNDECIDED", None)
 
 
-def test_what_is_unset_becomes_something_and_the_answer_says_why(ask):
+def test_the_answer_explains_derived_defaults(ask):
     _, text, _ = ask("--config p.properties --kafka-version 1.0 --bound 0", p="enable.idempotence=true\nlinger.ms=1\n")
     because = r"because of enable.idempotence=true in p.properties:1\)"
     assert re.search(rf"^  acks=all .* \(becomes all {because}$", text, re.MULTILINE)
     assert re.search(rf"^  retries=2147483647 .* \(becomes 2147483647 {because}$", text, re.MULTILINE)
 
 
-def test_transactions_are_a_search_of_their_own(ask_json):
+def test_transactions_get_their_own_search(ask_json):
     topic = f"{DURABLE}transactional.id=t\nisolation.level=read_committed\n"
     code, content = ask_json("--config topic.properties --kafka-version 2.1 --bound 3", topic=topic)
     assert (code, content["verdict"]) == (3, "UNDECIDED")
@@ -490,7 +490,7 @@ def test_transactions_need_the_record_format_of_0_11(ask, ask_json):
     assert "\n  transactions are not searched: they need records in the format of 0.11\n" in ask(line)[1]
 
 
-def test_a_mixture_that_kafka_refuses_is_refused_with_place_and_cure(ask):
+def test_a_combination_that_kafka_refuses_is_refused_with_position_and_cure(ask):
     topic = DURABLE.replace("acks=all", "acks=1\nenable.idempotence=true")
     for form in ("", " --json"):
         assert ask(f"--config topic.properties --kafka-version 2.1{form}", topic=topic) == (
@@ -543,7 +543,7 @@ def test_availability_is_printed_and_does_not_decide(ask):
     assert "\n  with acks=0 a producer considers every record written, whichever brokers are up\n" in text
 
 
-def test_availability_that_time_leaves_open_is_undecided(ask, ask_json):
+def test_availability_is_undecided_when_time_runs_out(ask, ask_json):
     line = "--config topic.properties --kafka-version 2.1 --seconds 1e-9"
     _, content = ask_json(line, topic=DURABLE)
     assert content["availability"][2]["writes"] == {"choices": 3, "works": 0, "undecided": 3}
@@ -559,7 +559,7 @@ Topic: t\tPartitionCount: 2\tReplicationFactor: 3\tConfigs: min.insync.replicas=
 """
 
 
-def test_the_search_starts_from_the_leader_and_the_isr_that_were_described(ask, ask_json):
+def test_the_search_starts_from_the_described_leader_and_isr(ask, ask_json):
     files = {"d": DESCRIBED, "p": "acks=all\nretries=0\n"}
     line = "--describe d.properties --producer p.properties --kafka-version 2.1 --bound 1"
     code, content = ask_json(line, **files)
@@ -600,7 +600,7 @@ def test_a_partition_without_a_leader_is_unavailable(ask, ask_json):
     assert ask(line)[1].splitlines()[-1] == f"UNDECIDED: {content['why']}"
 
 
-def test_described_text_that_is_malformed_is_bad_input(ask):
+def test_a_malformed_description_is_bad_input(ask):
     assert ask("--describe d.properties --kafka-version 2.1", d=DESCRIBED.replace("Isr: 6\n", "Isr: 8\n")) == (
         2,
         "",
@@ -618,7 +618,7 @@ def test_described_text_that_is_malformed_is_bad_input(ask):
     assert "partition u-1=leader 6" in out
 
 
-def test_the_version_can_stand_in_a_brokers_file(ask_json):
+def test_the_version_can_be_in_a_brokers_file(ask_json):
     files = {"topic": DURABLE, "broker": "inter.broker.protocol.version=0.10.1-IV2\nbroker.id=1\n"}
     code, content = ask_json("--topic topic.properties --broker broker.properties --bound 1", **files)
     assert (code, content["verdict"], content["cluster"]["protocol"]) == (0, "NO VIOLATION TO DEPTH", "0.10")
@@ -637,7 +637,7 @@ def shipped(release):
     )
 
 
-def test_the_files_that_kafka_0_10_2_ships_are_understood_whole(ask_json):
+def test_the_files_shipped_with_kafka_0_10_2_are_fully_understood(ask_json):
     code, content = ask_json(f"{shipped('0.10.2')} --kafka-version 0.10.2")
     assert (code, content["verdict"]) == (0, "HOLDS")
     assert {key: value for key, (value, _) in understood(content).items()} == {
@@ -653,7 +653,7 @@ def test_the_files_that_kafka_0_10_2_ships_are_understood_whole(ask_json):
     assert {one["why"] for one in content["cluster"]["ignored"]} == {"no bearing on replication", "not modelled yet"}
 
 
-def test_the_files_of_2_1_are_understood_whole(ask_json):
+def test_the_files_of_2_1_are_fully_understood(ask_json):
     code, content = ask_json(f"{shipped('2.1')} --kafka-version 2.1")
     assert (code, content["verdict"]) == (0, "PERMITTED")
     assert {key: value for key, (value, _) in understood(content).items()} == {
@@ -673,7 +673,7 @@ def test_the_files_of_2_1_are_understood_whole(ask_json):
     assert available(content) == [(1, 1, 1)]
 
 
-def test_the_files_of_3_9_are_understood_whole_and_undecided(ask_json):
+def test_the_files_of_3_9_are_fully_understood_and_undecided(ask_json):
     code, content = ask_json(f"{shipped('3.9')} --kafka-version 3.9")
     assert (code, content["verdict"]) == (3, "UNDECIDED")
     assert content["nearest"] == {"protocol": "2.1", "verdict": "UNDECIDED"}
@@ -700,7 +700,7 @@ def test_the_files_of_3_9_are_understood_whole_and_undecided(ask_json):
     ],
 )  # fmt: skip
 def test_the_examples_have_the_verdicts_that_the_readme_gives(ask_json, name, verdict, failing, rows):
-    """To a depth that shows everything that fails; the whole state spaces are in the README."""
+    """The depth suffices for all failures; the README has the results for the whole state spaces."""
     code, content = ask_json(f"--config {shlex.quote(str(EXAMPLES / f'{name}.properties'))} --bound 7")
     assert (code, content["verdict"]) == (0, verdict)
     assert {key: depth for key, (word, depth) in promises(content).items() if word == "PERMITTED"} == failing
@@ -728,7 +728,7 @@ BAD_FILES = [
     (b"min.insync.replicas=two\nretention.ms=1\n", "a.properties:1: min.insync.replicas: 'two' is not a whole number"
      " from 1 to 2147483647; write for example 2"),
     (b"acks=all\nunclean.leader.election.enable=yes\n", "a.properties:2: unclean.leader.election.enable: 'yes' is"
-     " neither true nor false; write one of these"),
+     " neither true nor false; write true or false"),
     (b"acks=1\n\nacks=all\n", "a.properties:3: acks=all contradicts acks=1 in a.properties:1; one producer cannot have"
      " both; keep one of them"),
     (b"acks=\\u00zz\n", "a.properties:1: malformed \\uXXXX escape; write \\u and four hexadecimal digits, or \\\\ for a"
@@ -743,7 +743,7 @@ BAD_FILES = [
 
 
 @pytest.mark.parametrize(("content", "says"), BAD_FILES, ids=[says[:50] for _, says in BAD_FILES])
-def test_a_bad_file_gets_one_line_with_place_and_cure(ask, content, says, tmp_path):
+def test_a_bad_file_gets_one_line_with_position_and_cure(ask, content, says, tmp_path):
     for form in ("", " --json"):
         assert ask(f"--config a.properties {TOLD}{form}", a=content) == (2, "", f"check: {says}\n")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.properties"]
@@ -764,26 +764,26 @@ def test_a_bad_file_gets_one_line_with_place_and_cure(ask, content, says, tmp_pa
         ("--config a.properties --kafka-version 0.10.9",
          "--kafka-version: Kafka 0.10.9 does not exist or has no replication; write another release, for example"
          " 0.10.2 or 3.9"),
-        ("kafka --config a.properties", "--config asks about a cluster, kafka names a model: give one of them"),
+        ("kafka --config a.properties", "--config is for a cluster, kafka is a model: give only one of them"),
         ("--config a.properties --set acks=0",
          "--set does not go with --config: the files say how the cluster is configured"),
         ("--config a.properties --protocol 0.10",
          "--protocol does not go with --config: the files say how the cluster is configured"),
         ("--describe a.properties --set acks=0",
          "--set does not go with --describe: the files say how the cluster is configured"),
-        ("kafka --describe a.properties", "--describe asks about a cluster, kafka names a model: give one of them"),
+        ("kafka --describe a.properties", "--describe is for a cluster, kafka is a model: give only one of them"),
         ("--config a.properties --topic-name t",
-         "--topic-name goes with --describe FILE; leave it out, or give what Kafka's tools print"),
+         "--topic-name goes with --describe FILE; leave --topic-name out, or add --describe FILE"),
         ("--kafka-version 2.1", "--kafka-version goes with --config FILE; for a model use --protocol"),
         ("--config a.properties --switch X=on",
          "--switch does not go with --config: the files say how the cluster is configured"),
     ],
 )  # fmt: skip
-def test_bad_words_get_one_line_with_the_cure(ask, line, says):
+def test_bad_arguments_get_one_line_with_the_cure(ask, line, says):
     assert ask(line, a=DURABLE) == (2, "", f"check: {says}\n")
 
 
-def test_too_many_replicas_are_undecided_not_cut_down(ask_json):
+def test_too_many_replicas_are_undecided_not_reduced(ask_json):
     code, content = ask_json(f"--config a.properties {TOLD}", a=DURABLE.replace("factor=3", "factor=8"))
     assert (code, content["verdict"]) == (3, "UNDECIDED")
     assert content["why"] == "8 replicas are more than the model supports (7)"
@@ -800,7 +800,7 @@ def test_secrets_are_not_shown(ask):
 # --- What is said of what was not given -------------------------------------------------------------------------------
 
 
-def test_a_number_of_replicas_that_nobody_told_is_said_first(ask):
+def test_an_assumed_number_of_replicas_is_reported_first(ask):
     _, out, _ = ask("--config a.properties --kafka-version 2.1 --bound 1", a="acks=all\n")
     assert out.splitlines()[0] == (
         "No replication factor is given: 1 is assumed, Kafka's default; "
@@ -817,7 +817,7 @@ def test_a_number_of_replicas_that_nobody_told_is_said_first(ask):
         ("3.7", "since 3.7 at most the number of replicas: an acks=all write needs an ISR of at least 2"),
     ],
 )
-def test_more_required_replicas_than_there_are_since_3_7(ask_json, version, meaning):
+def test_more_required_than_existing_replicas_since_3_7(ask_json, version, meaning):
     text = "replication.factor=2\nmin.insync.replicas=3\nacks=all\n"
     _, answer = ask_json(f"--config a.properties --kafka-version {version} --bound 1", a=text)
     assert [one["meaning"] for one in answer["cluster"]["understood"] if one["key"] == "min.insync.replicas"] == [
@@ -825,14 +825,14 @@ def test_more_required_replicas_than_there_are_since_3_7(ask_json, version, mean
     ]
 
 
-def test_what_2_0_1_repaired_is_named(ask_json):
+def test_repairs_of_2_0_1_are_named(ask_json):
     for version, ending in (("2.0.0", "is 2.0"), ("2.0.1", "KAFKA-7128, KAFKA-7164, KAFKA-7414, KAFKA-7415)")):
         _, answer = ask_json(f"--config a.properties --kafka-version {version} --bound 1", a=DURABLE)
         lines = {one["key"]: one["meaning"] for one in answer["cluster"]["understood"]}
         assert lines["inter.broker.protocol.version"].endswith(ending)
 
 
-def test_with_acks_0_nothing_is_sent_again(ask_json):
+def test_with_acks_0_nothing_is_resent(ask_json):
     text = "replication.factor=2\nacks=0\n"
     _, answer = ask_json("--config a.properties --kafka-version 2.1 --bound 2", a=text)
     assert [run["question"] for run in answer["runs"] if run["decides"]] == [MAIN]
@@ -840,15 +840,15 @@ def test_with_acks_0_nothing_is_sent_again(ask_json):
     assert lines["retries"] == "with acks=0 the producer learns of no failure and resends nothing"
 
 
-def test_a_fault_is_not_blamed_for_a_loss_that_comes_as_soon_without_it(ask_json):
+def test_a_fault_is_not_blamed_for_a_loss_possible_without_it(ask_json):
     text = "replication.factor=3\nacks=1\n"
     _, answer = ask_json("--config a.properties --kafka-version 2.1 --bound 3", a=text)
     told = [asides(answer)[fault].split(":")[0] for fault in (POWER, DISK)]
     assert told == 2 * ["an acknowledged record can be lost without it, at step 2"]
 
 
-def test_a_leader_that_moves_while_it_lives_can_leave_an_isr_that_lacks_a_record(ask, ask_json):
-    """models/kafka/missed_demotion.md: Kafka moves leaders by default, and the promises are judged without it."""
+def test_moving_a_live_leader_can_leave_an_incomplete_isr(ask, ask_json):
+    """models/kafka/missed_demotion.md: Kafka moves leaders by default, and the verdicts are without that."""
     line = "--config a.properties --kafka-version 2.1"
     code, answer = ask_json(f"{line} --bound 10", a=f"{DURABLE}retries=0\n")
     assert (code, answer["verdict"]) == (0, "NO VIOLATION TO DEPTH")
@@ -862,17 +862,17 @@ def test_a_leader_that_moves_while_it_lives_can_leave_an_isr_that_lacks_a_record
     assert MOVED not in asides(answer)
 
 
-def test_the_last_line_names_what_kafka_does_by_default_and_the_verdict_leaves_out(ask):
+def test_the_last_line_names_kafka_defaults_outside_the_verdict(ask):
     line = "--config a.properties --kafka-version 2.1 --bound"
     code, text, _ = ask(f"{line} 10", a=f"{DURABLE}retries=0\n")
     assert code == 0
-    assert text.splitlines()[-1].endswith(f" left; not counted: {MOVED}: it breaks isr_is_complete at step 10")
+    assert text.splitlines()[-1].endswith(f" left; not counted: {MOVED}, which breaks isr_is_complete at step 10")
     assert ask(f"{line} 2")[1].splitlines()[-1].endswith(f" left; not counted: {MOVED}")
     assert "not counted" not in ask(f"{line} 2", a="replication.factor=1\nretries=0\n")[1]
 
 
-def test_what_is_switched_off_is_not_said_to_be_on(ask):
+def test_a_disabled_mechanism_is_not_reported_as_enabled(ask):
     text = f"{DURABLE}retries=0\nauto.leader.rebalance.enable=FALSE\n"
     _, told, _ = ask("--config a.properties --kafka-version 2.1 --bound 2", a=text)
-    assert "which Kafka has on" not in told and "not counted" not in told
+    assert "auto.leader.rebalance.enable, on by default" not in told and "not counted" not in told
     assert "leader lives (kafka-leader-election; auto.leader.rebalance.enable is off)" in told

@@ -1,7 +1,7 @@
-"""From property files to a cluster: whose file it is, which value decides, what the versions mean, what Kafka makes of
-unset values and what it refuses, what is ignored and why.
+"""From property files to a cluster: roles of files, precedence of values, releases, Kafka's defaults and refusals, and
+ignored entries with their reasons.
 
-Every test runs in an empty directory of its own, so that the places in messages are short.
+Every test runs in its own empty directory, so that the paths in messages are short.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def ignored(cluster: Cluster, why: WhyIgnored) -> dict[str, str]:
         (TOPIC, ["min.insync.replicas", "a.plugins.own.key"]),
     ],
 )
-def test_the_keys_tell_whose_file_it_is(role: Role, keys: list[str]) -> None:
+def test_the_keys_determine_the_role_of_a_file(role: Role, keys: list[str]) -> None:
     path = file("some.properties", *(f"{key}=x" for key in keys))
     assert role_of(read_properties(path), path) is role
 
@@ -117,14 +117,14 @@ def test_the_keys_tell_whose_file_it_is(role: Role, keys: list[str]) -> None:
         ["Broker.Id"],
     ],
 )
-def test_where_no_key_tells_the_person_is_asked(keys: list[str]) -> None:
+def test_a_file_without_a_telling_key_needs_a_given_role(keys: list[str]) -> None:
     assert complaint(file("some.properties", *(f"{key}=x" for key in keys))) == (
         "some.properties: no key decides whether this is a broker's, a topic's, a producer's or a consumer's file; "
         "give it as --broker FILE, --topic FILE, --producer FILE or --consumer FILE"
     )
 
 
-def test_a_told_role_goes_before_the_keys() -> None:
+def test_a_given_role_takes_precedence_over_the_keys() -> None:
     cluster = read((BROKER, file("a", "min.insync.replicas=1")), (TOPIC, file("b", "min.insync.replicas=2")))
     assert cluster.min_insync_replicas == Setting(2, "b:1")
     assert ignored(cluster, WhyIgnored.OVERRIDDEN) == {
@@ -132,7 +132,7 @@ def test_a_told_role_goes_before_the_keys() -> None:
     }
 
 
-def test_an_empty_file_with_a_told_role_leaves_the_defaults() -> None:
+def test_an_empty_file_with_a_given_role_leaves_the_defaults() -> None:
     assert read((TOPIC, file("topic.properties"))) == read()
 
 
@@ -184,7 +184,7 @@ def test_a_topic_with_its_producers_acks_in_one_file() -> None:
     assert cluster.can_acknowledge_acks_all
 
 
-def test_every_kind_of_file_gives_its_own() -> None:
+def test_every_role_contributes_its_settings() -> None:
     cluster = read(
         file("server.properties", "broker.id=0", "default.replication.factor=3", "unclean.leader.election.enable=TRUE"),
         file("topic.properties", "cleanup.policy=delete", "min.insync.replicas= 2 "),
@@ -215,7 +215,7 @@ def test_every_kind_of_file_gives_its_own() -> None:
 
 
 @pytest.mark.parametrize("topic_first", [True, False])
-def test_the_topic_goes_before_the_broker_in_either_order(topic_first: bool) -> None:
+def test_topic_settings_override_the_brokers_in_either_order(topic_first: bool) -> None:
     broker = file(
         "server.properties",
         "broker.id=0",
@@ -246,13 +246,13 @@ def test_an_overridden_value_must_be_valid_all_the_same() -> None:
     )
 
 
-def test_acks_is_the_producers_even_in_a_brokers_file() -> None:
+def test_acks_belongs_to_the_producer_even_in_a_brokers_file() -> None:
     cluster = read((BROKER, file("server.properties", "broker.id=0", "acks=all")))
     assert cluster.producer.acks == Setting("all", "server.properties:2")
     assert meaning(cluster, "acks") == "a record is acknowledged once the whole ISR has it (taken as the producer's)"
 
 
-def test_a_topics_setting_in_a_producers_file_is_the_topics() -> None:
+def test_a_topic_setting_in_a_producers_file_applies_to_the_topic() -> None:
     cluster = read(
         file("producer.properties", "acks=1", "linger.ms=5", "min.insync.replicas=2"),
         file("server.properties", "broker.id=0", "min.insync.replicas=1"),
@@ -271,7 +271,7 @@ def test_counts_of_replicas(text: str, count: int) -> None:
     assert (cluster.min_insync_replicas.value, cluster.replication_factor.value) == (count, count)
 
 
-def test_more_required_replicas_than_there_are_is_accepted_as_kafka_does() -> None:
+def test_more_required_than_existing_replicas_are_accepted_as_in_kafka() -> None:
     cluster = read(file("topic.properties", "replication.factor=2", "min.insync.replicas=3"))
     assert (cluster.min_insync_replicas.value, cluster.replication_factor.value) == (3, 2)
     assert not cluster.can_acknowledge_acks_all
@@ -292,13 +292,13 @@ def test_more_required_replicas_than_there_are_is_accepted_as_kafka_does() -> No
         ),
         (
             "unclean.leader.election.enable=yes",
-            "unclean.leader.election.enable: 'yes' is neither true nor false; write one of these",
+            "unclean.leader.election.enable: 'yes' is neither true nor false; write true or false",
         ),
         (
             "unclean.leader.election.enable=",
-            "unclean.leader.election.enable: '' is neither true nor false; write one of these",
+            "unclean.leader.election.enable: '' is neither true nor false; write true or false",
         ),
-        ("enable.idempotence=on", "enable.idempotence: 'on' is neither true nor false; write one of these"),
+        ("enable.idempotence=on", "enable.idempotence: 'on' is neither true nor false; write true or false"),
         ("retries=-1", "retries: '-1' is not a whole number from 0 to 2147483647; write for example 0"),
         ("retries=2147483648", "retries: '2147483648' is not a whole number from 0 to 2147483647; write for example 0"),
         (
@@ -341,7 +341,7 @@ def test_two_values_in_two_files_of_one_role() -> None:
     )
 
 
-def test_two_values_of_a_key_without_bearing_are_an_error_too() -> None:
+def test_two_values_of_an_irrelevant_key_are_an_error_too() -> None:
     assert complaint(file("topic.properties", "retention.ms=1", "retention.ms=2")) == (
         "topic.properties:2: retention.ms=2 contradicts retention.ms=1 in topic.properties:1; "
         "one topic cannot have both; keep one of them"
@@ -365,13 +365,13 @@ def test_two_passwords_are_not_shown() -> None:
         ("retention.ms=1", "retention.ms=1 "),
     ],
 )
-def test_the_same_value_twice_is_fine(one: str, other: str) -> None:
+def test_the_same_value_twice_is_accepted(one: str, other: str) -> None:
     cluster = read(file("a.properties", one), file("b.properties", other))
     sources = [each.source for each in cluster.understood] + [each.source for each in cluster.ignored]
     assert "a.properties:1 and b.properties:1" in sources
 
 
-def test_the_same_file_twice_is_fine() -> None:
+def test_the_same_file_twice_is_accepted() -> None:
     topic = file("topic.properties", "min.insync.replicas=2")
     assert read(topic, topic) == read(topic)
 
@@ -419,7 +419,7 @@ OLD_FORMAT = "records have no leader epochs: followers truncate to the high wate
 
 
 def not_modelled(version: str) -> str:
-    return f"the replication protocol of Kafka {version} is not modelled yet; those of 0.10 to 2.1 are"
+    return f"the replication protocol of Kafka {version} is not modelled yet; only 0.10 to 2.1 are"
 
 
 @pytest.mark.parametrize(
@@ -479,7 +479,7 @@ def test_2_0_1_has_most_of_2_1() -> None:
         ("2.1", "decides the defaults"),
     ],
 )
-def test_a_release_without_the_number_of_its_patch_is_its_first(version: str, says: str) -> None:
+def test_a_release_without_a_patch_number_is_its_first_patch(version: str, says: str) -> None:
     assert meaning(read(version=version), "Kafka version") == says
 
 
@@ -522,7 +522,7 @@ def test_from_3_0_to_3_1_0_the_default_of_idempotence_has_no_effect() -> None:
         assert read(version=version).producer.is_idempotent == Setting(False, source)
 
 
-def test_no_version_told() -> None:
+def test_no_version_given() -> None:
     cluster = read(file("topic.properties", "min.insync.replicas=2"), version=None)
     assert cluster.kafka_version is None
     assert cluster.generation == Generation("2.1", {}, None)
@@ -590,7 +590,7 @@ def test_the_inter_broker_protocol_decides_how_followers_truncate_and_the_binari
     )
 
 
-def test_binaries_that_are_not_modelled_stay_so_whatever_their_protocol() -> None:
+def test_unmodelled_binaries_stay_unmodelled_with_any_protocol() -> None:
     cluster = read(file("server.properties", "inter.broker.protocol.version=2.0"), version="3.9")
     assert cluster.generation == Generation("2.1", {"TRUNC": "KIP279"}, not_modelled("3.9"))
 
@@ -641,7 +641,7 @@ def test_records_without_leader_epochs_are_truncated_to_the_high_watermark(
         ("2.1", "still records its leader epoch (KAFKA-7897)"),
     ],
 )
-def test_releases_that_treat_such_records_otherwise_are_undecided(version: str, why: str) -> None:
+def test_releases_that_treat_such_records_differently_are_undecided(version: str, why: str) -> None:
     cluster = read(file("topic.properties", "message.format.version=0.10.2"), version=version)
     assert cluster.generation.switches["TRUNC"] == "HW"
     assert cluster.generation.why_undecided == (
@@ -649,7 +649,7 @@ def test_releases_that_treat_such_records_otherwise_are_undecided(version: str, 
     )
 
 
-def test_which_format_counts() -> None:
+def test_the_effective_record_format() -> None:
     topic = file("topic.properties", "message.format.version=0.10.2")
     broker = file("server.properties", "broker.id=0", "log.message.format.version=0.11.0")
     cluster = read(topic, broker, version="2.1.1")
@@ -737,7 +737,7 @@ def test_ill_formed_versions(version: str) -> None:
 
 
 @pytest.mark.parametrize("version", ["0.7", "0.7.2", "0.10.3", "0.12", "1.2", "2.9"])
-def test_versions_that_never_were(version: str) -> None:
+def test_nonexistent_versions(version: str) -> None:
     reason = f"Kafka {version} does not exist or has no replication; write another release, for example 0.10.2 or 3.9"
     assert complaint(version=version) == f"--kafka-version: {reason}"
     broker = file("server.properties", f"inter.broker.protocol.version={version}")
@@ -747,7 +747,7 @@ def test_versions_that_never_were(version: str) -> None:
 @pytest.mark.parametrize(
     ("version", "release"), [("0.10.2-IV1", "0.10.2"), ("0.9.0-IV0", "0.9.0"), ("2.1-IV3", "2.1"), ("0.10-IV0", "0.10")]
 )
-def test_internal_versions_that_never_were(version: str, release: str) -> None:
+def test_nonexistent_internal_versions(version: str, release: str) -> None:
     reason = f"Kafka has no internal version {version}; write {release}"
     assert complaint(version=version) == f"--kafka-version: {reason}"
     broker = file("server.properties", f"inter.broker.protocol.version={version}")
@@ -784,7 +784,7 @@ def refused(*lines: str, version: str) -> str:
 
 @pytest.mark.parametrize("version", [*FIRST, *MIDDLE])
 @pytest.mark.parametrize("asked", [IDEMPOTENT, TRANSACTIONAL])
-def test_what_an_idempotent_producer_leaves_unset_becomes_something(version: str, asked: str) -> None:
+def test_unset_keys_of_an_idempotent_producer_get_derived_defaults(version: str, asked: str) -> None:
     found = producer(asked, version=version)
     because, usual = f"because of {asked} in p.properties:1", f"Kafka {version}'s default"
     is_old = not version.startswith("3")
@@ -821,7 +821,7 @@ def test_later_producers_are_idempotent_by_default(version: str) -> None:
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("version", [*MIDDLE, *LATE])
-def test_what_an_idempotent_producer_cannot_have_is_refused(version: str, line: str, need: str, cure: str) -> None:
+def test_settings_incompatible_with_idempotence_are_refused(version: str, line: str, need: str, cure: str) -> None:
     assert refused(IDEMPOTENT, line, version=version) == (
         f"p.properties:2: {line} | enable.idempotence=true (p.properties:1) needs {need}; "
         f"{cure}, or write enable.idempotence=false"
@@ -843,7 +843,7 @@ def test_the_first_idempotent_producers_allow_one_request_in_flight(version: str
 
 
 @pytest.mark.parametrize("version", [*FIRST, *MIDDLE])
-def test_a_transactional_id_switches_idempotence_on_with_all_its_needs(version: str) -> None:
+def test_a_transactional_id_enables_idempotence_and_its_requirements(version: str) -> None:
     assert refused(TRANSACTIONAL, "acks=1", version=version) == (
         "p.properties:2: acks=1 | transactional.id=t (p.properties:1), which enables idempotence, needs acks=all; "
         "write acks=all, or leave transactional.id out"
@@ -859,7 +859,7 @@ def test_a_transactional_id_switches_idempotence_on_with_all_its_needs(version: 
         ("max.in.flight.requests.per.connection=6", "write max.in.flight.requests.per.connection=5"),
     ],
 )
-def test_idempotence_that_is_only_the_default_gives_way(version: str, line: str, cure: str) -> None:
+def test_default_idempotence_yields_to_other_settings(version: str, line: str, cure: str) -> None:
     assert producer(line, version=version).is_idempotent == Setting(
         False, f"disabled because of {line} in p.properties:1"
     )
@@ -878,7 +878,7 @@ def test_a_transactional_id_without_idempotence_is_refused(version: str) -> None
 
 
 @pytest.mark.parametrize("version", ["0.11", "2.1", "3.9"])
-def test_what_an_idempotent_producer_can_have(version: str) -> None:
+def test_settings_compatible_with_idempotence(version: str) -> None:
     found = producer(IDEMPOTENT, "acks=-1", "retries=1", "max.in.flight.requests.per.connection=1", version=version)
     assert (found.acks.value, found.retries.value, found.in_flight.value) == ("all", 1, 1)
 
@@ -899,7 +899,7 @@ def test_before_0_11_there_is_no_idempotence() -> None:
         (("delivery.timeout.ms=1005", "linger.ms=6", "request.timeout.ms=1000"), "3.9", "6 + 1000"),
     ],
 )
-def test_a_delivery_timeout_has_room_for_one_request(lines: tuple[str, ...], version: str, least: str) -> None:
+def test_a_delivery_timeout_covers_one_request(lines: tuple[str, ...], version: str, least: str) -> None:
     total = sum(map(int, least.split(" + ")))
     assert refused(*lines, version=version) == (
         f"p.properties:1: {lines[0]} | it has to be at least linger.ms + request.timeout.ms, {least}; "
@@ -915,7 +915,7 @@ def test_a_delivery_timeout_has_room_for_one_request(lines: tuple[str, ...], ver
     assert set(ignored(older, WhyIgnored.UNKNOWN)) == {"delivery.timeout.ms"}
 
 
-def test_what_producers_and_consumers_settings_mean() -> None:
+def test_the_meaning_of_producer_and_consumer_settings() -> None:
     cluster = read(
         file("p.properties", "acks=all", "retries=3", "max.in.flight.requests.per.connection=1", TRANSACTIONAL),
         file("c.properties", "group.id=g", "isolation.level=read_committed"),
@@ -940,7 +940,7 @@ def test_what_producers_and_consumers_settings_mean() -> None:
     assert plain.undecided_properties == {}
 
 
-def test_since_3_7_no_more_replicas_are_required_than_there_are() -> None:
+def test_since_3_7_required_replicas_are_limited_to_existing_ones() -> None:
     lines = ("replication.factor=2", "min.insync.replicas=3")
     assert read(file("t.properties", *lines), version="3.6").min_insync_replicas.value == 3
     assert read(file("t.properties", *lines), version="3.7").min_insync_replicas == Setting(2, "t.properties:2")
@@ -949,7 +949,7 @@ def test_since_3_7_no_more_replicas_are_required_than_there_are() -> None:
 # --- What is ignored, and why -----------------------------------------------------------------------------------------
 
 NO_CLOCK = "time is not modelled: the answer covers every value"
-RETENTION = "retention is not modelled: the answer is for records that it has not deleted yet"
+RETENTION = "retention is not modelled: the answer is for records that are not deleted yet"
 OFFSETS_TOPIC = "the topic of consumer offsets, which has its own replicas, is not modelled"
 TRANSACTIONS_TOPIC = "the topic of transaction states, which has its own replicas, is not modelled"
 INTERNAL_TOPICS = {
@@ -959,7 +959,7 @@ INTERNAL_TOPICS = {
 }
 
 
-def test_what_the_model_does_not_carry_yet_is_told_from_what_has_no_bearing() -> None:
+def test_unmodelled_settings_are_distinguished_from_irrelevant_ones() -> None:
     cluster = read(
         file("producer.properties", "acks=all", "linger.ms=5"),
         file("topic.properties", "cleanup.policy=compact", "flush.messages=1", "retention.ms=1000"),
@@ -977,7 +977,7 @@ def test_what_the_model_does_not_carry_yet_is_told_from_what_has_no_bearing() ->
         "flush.messages": (
             "forced flushes are not modelled: a power loss can lose everything appended since the start"
         ),
-        "auto.leader.rebalance.enable": "preferred elections are a side search, whatever the value of this setting",
+        "auto.leader.rebalance.enable": "preferred elections are a side search for every value of this setting",
         "retention.ms": RETENTION,
         "replica.lag.time.max.ms": NO_CLOCK,
         "offsets.topic.replication.factor": OFFSETS_TOPIC,
@@ -1002,22 +1002,22 @@ def test_what_the_model_does_not_carry_yet_is_told_from_what_has_no_bearing() ->
         ("transaction.state.log.min.isr", "2.1", TRANSACTIONS_TOPIC),
         ("transaction.state.log.replication.factor", "2.1", TRANSACTIONS_TOPIC),
         ("log.retention.hours", "2.1", RETENTION),
-        ("leader.imbalance.per.broker.percentage", "2.1", "preferred elections are a side search, "
-         "whatever the value of this setting"),
+        ("leader.imbalance.per.broker.percentage", "2.1", "preferred elections are a side search "
+         "for every value of this setting"),
     ],
 )  # fmt: skip
-def test_what_bears_on_replication_is_not_said_to_have_no_bearing(key: str, version: str, reason: str) -> None:
+def test_settings_that_affect_replication_are_not_called_irrelevant(key: str, version: str, reason: str) -> None:
     (only,) = read((BROKER, file("server.properties", f"{key}=1")), version=version).ignored
     assert (only.key, only.why, only.reason) == (key, WhyIgnored.NOT_MODELLED, reason)
 
 
-def test_settings_of_newer_releases_show_a_newer_kafka() -> None:
+def test_settings_of_newer_releases_imply_a_newer_kafka() -> None:
     newer = file("server.properties", "broker.id=1", "log.local.retention.ms=5", "connections.max.reauth.ms=1")
     cluster = read(newer, version=None)
     assert cluster.kafka_version == Setting("3.6", "server.properties:2: log.local.retention.ms is new in 3.6")
     assert cluster.generation.protocol == "2.1"
     assert cluster.generation.why_undecided == (
-        "the replication protocol of Kafka 3.6 is not modelled yet; those of 0.10 to 2.1 are"
+        "the replication protocol of Kafka 3.6 is not modelled yet; only 0.10 to 2.1 are"
     )
     # What was told goes before, and a client may be newer than the brokers.
     assert read(newer, version="2.1").kafka_version == Setting("2.1", "--kafka-version")
@@ -1053,7 +1053,7 @@ def test_no_process_roles_is_a_cluster_with_zookeeper() -> None:
 
 
 @pytest.mark.parametrize(("lines", "moves"), [((), True), (("=true",), True), (("=False",), False)])
-def test_leadership_moves_by_itself_unless_brokers_are_told(lines: tuple[str, ...], moves: bool) -> None:
+def test_leadership_moves_automatically_unless_disabled(lines: tuple[str, ...], moves: bool) -> None:
     settings = [f"auto.leader.rebalance.enable{value}" for value in lines]
     cluster = read(file("server.properties", "broker.id=1", *settings), version="2.1")
     assert cluster.moves_leadership is moves
@@ -1082,7 +1082,7 @@ def test_mechanisms_of_newer_releases_are_named() -> None:
     assert set(ignored(cluster, WhyIgnored.NO_BEARING)) == {"node.id"}
 
 
-def test_a_mechanism_that_is_switched_off_is_what_the_model_assumes() -> None:
+def test_a_disabled_mechanism_matches_the_models_assumption() -> None:
     cluster = read(
         file("topic.properties", "cleanup.policy=delete", "flush.ms=9223372036854775807"),
         file("server.properties", "broker.id=1", "auto.leader.rebalance.enable=False"),
@@ -1121,7 +1121,7 @@ def test_releases_older_than_the_list_know_what_its_first_release_knows() -> Non
         ("a.plugins.own.key=1", "0.10.2", "Kafka 0.10.2 has no such topic setting"),
         ("a.plugins.own.key=1", None, "Kafka up to 3.9 has no such topic setting"),
         ("a.plugins.own.key=1", "3.9", "Kafka 3.9 has no such topic setting"),
-        ("a.plugins.own.key=1", "4.0", "not a topic setting of Kafka up to 3.9; newer settings are not known here"),
+        ("a.plugins.own.key=1", "4.0", "not a topic setting of Kafka up to 3.9; isrcheck does not know newer settings"),
         ("remote.storage.enable=true", "2.1", "Kafka 2.1 does not know this topic setting, which is new in 3.0"),
         ("min.insync.replica=3", "0.10.2", "Kafka 0.10.2 has no such topic setting; did you mean min.insync.replicas?"),
         ("Acks=all", "0.10.2", "Kafka 0.10.2 has no such topic setting"),
@@ -1163,7 +1163,7 @@ def test_secrets_are_never_shown(key: str) -> None:
     assert "hunter2" not in repr(cluster)
 
 
-def test_what_is_shown_is_one_printable_line() -> None:
+def test_a_shown_value_is_one_printable_line() -> None:
     cluster = read((TOPIC, file("topic.properties", r"a\nb=x\u001b[31mred\uD83D \u00e9", "client.id=Zürich")))
     assert [(each.key, each.value) for each in cluster.ignored] == [
         (r"a\nb", r"x\x1b[31mred\ud83d é"),
@@ -1171,7 +1171,7 @@ def test_what_is_shown_is_one_printable_line() -> None:
     ]
 
 
-def test_an_ignored_property_says_all_there_is_to_say() -> None:
+def test_an_ignored_property_is_reported_in_full() -> None:
     (only,) = read(file("topic.properties", "segment.bytes=1")).ignored
     assert only == Ignored(
         "segment.bytes", "1", WhyIgnored.NO_BEARING, "has no bearing on replication", "topic.properties:1"
@@ -1188,14 +1188,14 @@ def shipped(release: str, *names: str) -> Sequence[Path]:
 @needs_shipped_files
 @pytest.mark.parametrize("release", ["kafka-0.10.2", "kafka-2.1", "kafka-3.9"])
 @pytest.mark.parametrize(("name", "role"), [("server", BROKER), ("producer", PRODUCER), ("consumer", CONSUMER)])
-def test_the_roles_of_the_files_that_kafka_ships(release: str, name: str, role: Role) -> None:
+def test_the_roles_of_the_files_shipped_with_kafka(release: str, name: str, role: Role) -> None:
     (path,) = shipped(release, name)
     assert role_of(read_properties(path), path) is role
 
 
 @needs_shipped_files
 @pytest.mark.parametrize(("version", "properties"), [("0.10.2", 19), ("2.1", 22), ("3.9", 21)])
-def test_the_files_that_kafka_ships_are_understood_whole(version: str, properties: int) -> None:
+def test_the_files_shipped_with_kafka_are_fully_understood(version: str, properties: int) -> None:
     cluster = read(*shipped(f"kafka-{version}", "server", "producer", "consumer"), version=version)
     assert len(cluster.ignored) == properties
     assert {each.why for each in cluster.ignored} == {WhyIgnored.NO_BEARING, WhyIgnored.NOT_MODELLED}
@@ -1204,7 +1204,7 @@ def test_the_files_that_kafka_ships_are_understood_whole(version: str, propertie
 
 
 @needs_shipped_files
-def test_what_kafka_0_10_2_ships_is_a_cluster_of_its_defaults() -> None:
+def test_the_files_shipped_with_kafka_0_10_2_give_a_cluster_of_defaults() -> None:
     cluster = read(*shipped("kafka-0.10.2", "server", "producer", "consumer"))
     source = "Kafka 0.10.2's default"
     assert cluster.generation == Generation("0.10", {}, None)
@@ -1215,7 +1215,7 @@ def test_what_kafka_0_10_2_ships_is_a_cluster_of_its_defaults() -> None:
 # --- The list of keys -------------------------------------------------------------------------------------------------
 
 
-def test_how_many_keys_each_role_has() -> None:
+def test_the_number_of_keys_of_each_role() -> None:
     assert {role.value: len(keys_of(role)) for role in Role} == {
         "broker": 346,
         "topic": 37,
@@ -1250,6 +1250,6 @@ def test_how_many_keys_each_role_has() -> None:
         ("no.such.key", {}),
     ],
 )
-def test_who_knows_a_key_since_when(key: str, first_releases: dict[Role, str]) -> None:
+def test_the_roles_and_first_release_of_a_key(key: str, first_releases: dict[Role, str]) -> None:
     assert roles_that_know(key) == set(first_releases)
     assert {role: first_release(role, key) for role in roles_that_know(key)} == first_releases

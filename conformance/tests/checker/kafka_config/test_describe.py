@@ -1,6 +1,6 @@
-"""What kafka-topics --describe and kafka-configs --describe print, release by release.
+"""Parses the output of kafka-topics --describe and kafka-configs --describe, release by release.
 
-The lines are in the forms that the tools of these releases print, tabs included.
+The lines have the format that the tools of these releases print, tabs included.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def test_a_topic_with_one_partition(text: str) -> None:
     assert cluster.understood[2] == UnderstoodSetting(
         "partition t-0",
         "leader 2, replicas 1,2,3, ISR 2,3",
-        "the search starts from it; in traces, broker 0 is 2, 1 is 1, 2 is 3",
+        "the search starts from this partition; in traces, broker 0 is 2, 1 is 1, 2 is 3",
         "1.txt:2",
     )
     assert [(one.key, one.value, one.why) for one in cluster.ignored] == [
@@ -92,20 +92,20 @@ def test_the_settings_of_the_topic(configs: str, found: int) -> None:
     assert read(text).min_insync_replicas.value == found
 
 
-def test_only_the_line_of_the_topic() -> None:
+def test_a_description_with_only_the_topics_line() -> None:
     cluster = read(TO_2_3.splitlines()[0])
     assert (cluster.partition, cluster.why_unavailable) == (None, None)
     assert cluster.replication_factor == Setting(3, "1.txt:1")
 
 
-def test_only_the_lines_of_partitions() -> None:
+def test_a_description_with_only_partition_lines() -> None:
     """As --under-replicated-partitions prints them."""
     cluster = read(partition(4, "3", "3"))
     assert cluster.partition == Partition("t", 4, 3, (1, 2, 3), (3,), "1.txt:1")
     assert cluster.replication_factor == Setting(3, "1.txt:1")
 
 
-def test_of_several_partitions_the_one_with_the_smallest_isr() -> None:
+def test_the_partition_with_the_smallest_isr_is_chosen() -> None:
     lines = [partition(0, "1", "1,2,3"), partition(1, "2", "2,3"), partition(2, "3", "3,1"), partition(3, "none", "1")]
     cluster = read("Topic:t\tPartitionCount:4\tReplicationFactor:3\tConfigs:\n" + "".join(lines))
     assert cluster.partition == Partition("t", 1, 2, (1, 2, 3), (2, 3), "1.txt:3")
@@ -113,25 +113,25 @@ def test_of_several_partitions_the_one_with_the_smallest_isr() -> None:
         (
             "partition t-1",
             "leader 2, replicas 1,2,3, ISR 2,3",
-            "the search starts from it (the one with the smallest ISR of 4 partitions); in traces,"
+            "the search starts from this partition (the one with the smallest ISR of 4 partitions); in traces,"
             " broker 0 is 2, 1 is 1, 2 is 3",
         ),
-        ("partition t-3", "leader none, replicas 1,2,3, ISR 1", "unavailable now: it has no leader"),
+        ("partition t-3", "leader none, replicas 1,2,3, ISR 1", "unavailable now: the partition has no leader"),
     ]
 
 
 @pytest.mark.parametrize(("leader", "isr"), [("none", ""), ("none", "2"), ("-1", "2")])
-def test_without_a_leader_there_is_nothing_to_start_from(leader: str, isr: str) -> None:
+def test_a_partition_without_leader_gives_no_start(leader: str, isr: str) -> None:
     cluster = read(partition(0, leader, isr))
     assert cluster.partition is None
     assert cluster.replication_factor.value == 3
     assert cluster.why_unavailable == (
         "t-0 has no leader (1.txt:1), so nothing can be written or read now; "
-        "describe it again once a broker of its ISR is up"
+        "describe the partition again when a broker of its ISR is up"
     )
 
 
-def test_what_is_not_modelled_is_named() -> None:
+def test_unmodelled_settings_are_named() -> None:
     text = (
         "Topic: t\tPartitionCount: 1\tReplicationFactor: 3\tConfigs: \tMarkedForDeletion: true\n"
         "\tTopic: t\tPartition: 0\tLeader: 1\tReplicas: 4,1,2,3\tIsr: 1,2,3\tAdding Replicas: 4\tRemoving Replicas: 3\n"
@@ -160,7 +160,7 @@ def test_what_is_not_modelled_is_named() -> None:
     ]
 
 
-def test_a_topic_id_shows_a_newer_kafka() -> None:
+def test_a_topic_id_implies_a_newer_kafka() -> None:
     cluster = read(SINCE_2_8, version=None)
     assert cluster.kafka_version == Setting("2.8", "1.txt:1: a TopicId is shown since 2.8")
     assert cluster.generation.why_undecided is not None
@@ -271,7 +271,7 @@ def test_both_tools_in_one_file_or_in_two() -> None:
         "Configs for default brokers are min.insync.replicas=2\n",
     ],
 )
-def test_configs_of_brokers_go_before_their_files(text: str) -> None:
+def test_configs_of_brokers_override_their_files(text: str) -> None:
     cluster = read(text, broker="broker.id=1\nmin.insync.replicas=1\n")
     place = f"1.txt:{len(text.splitlines())}"
     assert cluster.min_insync_replicas == Setting(2, place)
@@ -284,7 +284,7 @@ def test_configs_of_brokers_go_before_their_files(text: str) -> None:
     assert read(text, TO_2_3.replace("=2,", "=3,")).min_insync_replicas == Setting(3, "2.txt:1")
 
 
-def test_a_brokers_own_goes_before_the_clusters() -> None:
+def test_a_brokers_config_overrides_the_clusters() -> None:
     text = (
         "Dynamic configs for broker 1 are:\n  min.insync.replicas=2 sensitive=false synonyms={}\n"
         "Default configs for brokers in the cluster are:\n  min.insync.replicas=3 sensitive=false synonyms={}\n"
@@ -292,7 +292,7 @@ def test_a_brokers_own_goes_before_the_clusters() -> None:
     assert read(text).min_insync_replicas == Setting(2, "1.txt:2")
 
 
-def test_brokers_may_differ_in_what_decides_nothing() -> None:
+def test_brokers_may_differ_in_irrelevant_settings() -> None:
     text = "".join(
         f"All configs for broker {broker} are:\n"
         f"  node.id={broker} sensitive=false synonyms={{}}\n"
@@ -315,12 +315,12 @@ def test_brokers_may_differ_in_what_decides_nothing() -> None:
     )
 
 
-def test_the_protocol_between_brokers_tells_the_version() -> None:
+def test_the_inter_broker_protocol_determines_the_version() -> None:
     text = "All configs for broker 1 are:\n  inter.broker.protocol.version=2.0-IV1 sensitive=false synonyms={}\n"
     assert read(text, version=None).kafka_version == Setting("2.0", "1.txt:2")
 
 
-def test_secrets_unset_values_users_and_warnings_are_passed_over() -> None:
+def test_secrets_unset_values_users_and_warnings_are_ignored() -> None:
     text = (
         "$ kafka-configs.sh --describe --zookeeper z:2181\n"
         "Warning: --zookeeper is deprecated and will be removed in a future version of Kafka.\n"
@@ -372,9 +372,9 @@ UNCHANGED = "; give the unchanged output of kafka-topics --describe and kafka-co
 @pytest.mark.parametrize(
     ("text", "line", "what"),
     [
-        ("hello\n", 1, "'hello' is not a line of these tools"),
-        (TO_2_3 + "min.insync.replicas=2\n", 3, "'min.insync.replicas=2' is not a line of these tools"),
-        ("Topic t doesn't exist!\n", 1, "'Topic t doesn't exist!' is not a line of these tools"),
+        ("hello\n", 1, "'hello' is not a line of kafka-topics or kafka-configs"),
+        (TO_2_3 + "acks=all\n", 3, "'acks=all' is not a line of kafka-topics or kafka-configs"),
+        ("Topic t doesn't exist!\n", 1, "'Topic t doesn't exist!' is not a line of kafka-topics or kafka-configs"),
         ("Topic: t\tPartitionCount: 1\tConfigs: \n", 1, "this line has no ReplicationFactor"),
         ("Topic: t\tPartitionCount: x\tReplicationFactor: 3\n", 1,
          "PartitionCount 'x' is not a whole number of at least 1"),
@@ -408,7 +408,7 @@ def test_malformed_text_gets_the_line_and_the_cure(text: str, line: int, what: s
 @pytest.mark.parametrize("text", ["", "\n\n", "Warning: nothing\n"])
 def test_nothing_described(text: str) -> None:
     assert complaint(text) == (
-        "1.txt: it describes nothing; give the output of kafka-topics --describe or kafka-configs --describe"
+        "1.txt: the file describes nothing; give the output of kafka-topics --describe or kafka-configs --describe"
     )
 
 
@@ -443,7 +443,7 @@ def test_files_that_cannot_be_read(name: str, says: str) -> None:
 
 
 def test_settings_without_the_number_of_replicas_are_no_cluster_to_be_searched() -> None:
-    """kafka-configs does not print it, and the broker's default says nothing about a topic that exists."""
+    """kafka-configs does not print the number, and the broker's default does not apply to existing topics."""
     text = "Configs for topic 't' are min.insync.replicas=2\n"
     cluster = read(text)
     assert cluster.why_unavailable == NO_REPLICAS_GIVEN
@@ -452,11 +452,11 @@ def test_settings_without_the_number_of_replicas_are_no_cluster_to_be_searched()
     assert read(text, broker="default.replication.factor=3\n").why_unavailable is None
 
 
-def test_a_byte_order_mark_is_the_shells() -> None:
+def test_a_byte_order_mark_is_ignored() -> None:
     assert read("\ufeff" + TO_2_3).replication_factor.value == 3
 
 
-def test_what_a_running_broker_says_of_rebalancing_goes_before_its_file() -> None:
+def test_a_running_brokers_rebalancing_setting_overrides_its_file() -> None:
     running = "All configs for broker 1 are:\n  auto.leader.rebalance.enable={} sensitive=false synonyms={{}}\n"
     file = "broker.id=1\nauto.leader.rebalance.enable={}\n"
     assert read(running.format("true"), broker=file.format("false")).moves_leadership

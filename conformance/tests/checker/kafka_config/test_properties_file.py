@@ -1,6 +1,6 @@
-"""Property files against java.util.Properties: recorded readings, a writer of its own, and bad input.
+"""Property files, compared with java.util.Properties: recorded results, a writer, and bad input.
 
-The recorded readings are what java.util.Properties.load(InputStream) of OpenJDK 17 made of the same bytes.
+The recorded results are those of java.util.Properties.load(InputStream) of OpenJDK 17 for the same bytes.
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ def utf_16_escapes(character: str) -> str:
 
 @st.composite
 def written(draw: st.DrawFn, character: str, must_be_escaped: bool) -> str:
-    """One of the ways in which a character can stand in a file."""
+    """A random way to write a character in a file."""
     ways = [utf_16_escapes(character)]
     if character in "\t\n\r\f":
         ways.append("\\" + {"\t": "t", "\n": "n", "\r": "r", "\f": "f"}[character])
@@ -166,7 +166,7 @@ def logical_lines(draw: st.DrawFn, key: str, value: str) -> str:
 
 @st.composite
 def files(draw: st.DrawFn) -> tuple[list[tuple[str, str, int]], str]:
-    """What a file says, with line numbers, and its text."""
+    """Random properties with line numbers, and the text of a file with them."""
     said: list[tuple[str, str, int]] = []
     text = ""
     for _ in range(draw(st.integers(0, 4))):
@@ -181,7 +181,7 @@ def files(draw: st.DrawFn) -> tuple[list[tuple[str, str, int]], str]:
 
 
 @given(files())
-def test_what_is_written_is_read_back(
+def test_a_written_file_is_read_back(
     tmp_path_factory: pytest.TempPathFactory, file_: tuple[list[tuple[str, str, int]], str]
 ) -> None:
     said, text = file_
@@ -194,12 +194,12 @@ def test_what_is_written_is_read_back(
 # --- Encodings --------------------------------------------------------------------------------------------------------
 
 
-def test_utf_8_is_read_as_its_author_wrote_it(file: Path) -> None:
+def test_utf_8_is_decoded_as_utf_8(file: Path) -> None:
     file.write_bytes("client.id=Zürich-€-😀".encode())
     assert pairs(file) == [("client.id", "Zürich-€-😀")]
 
 
-def test_what_is_not_utf_8_is_latin_1_as_in_java(file: Path) -> None:
+def test_other_encodings_are_read_as_latin_1_as_in_java(file: Path) -> None:
     file.write_bytes("client.id=Zürich\nowner=é".encode("latin-1"))
     assert pairs(file) == [("client.id", "Zürich"), ("owner", "é")]
 
@@ -292,7 +292,7 @@ def test_a_malformed_escape_in_a_password_does_not_show_the_password(file: Path)
         ),
     ],
 )
-def test_files_that_kafka_ships(name: str, read: list[tuple[str, str, int]]) -> None:
+def test_files_shipped_with_kafka(name: str, read: list[tuple[str, str, int]]) -> None:
     assert [(each.key, each.value, each.line) for each in read_properties(SHIPPED_FILES / name)] == read
 
 

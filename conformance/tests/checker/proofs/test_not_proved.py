@@ -1,4 +1,4 @@
-"""`check --prove` where a proof does not come about: the step in its way, its trace, and what the explorer says."""
+"""`check --prove` without a proof: the step that prevents it, its trace, and the explorer's verdict."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_a_property_that_is_not_inductive_is_not_proved(check, capsys):
     told = (
         "right_stays_low: not proved: a step breaks it: somebody_pours_right, from a state that the explorer does not"
     )
-    assert f"{told} reach (these bounds exhausted); a lemma has to exclude that state" in joined(out)
+    assert f"{told} reach (an exhaustive search within these bounds); a lemma has to exclude that state" in joined(out)
     assert out.splitlines()[-1].endswith("; not proved: right_stays_low")
     shown = re.search(r"trace show \S+ --model model\.py", joined(out))
     assert shown is not None
@@ -55,14 +55,16 @@ def test_a_property_that_is_not_inductive_is_not_proved(check, capsys):
     )
 
 
-def test_how_far_the_explorer_came_is_told(check):
+def test_the_depth_of_the_explorer_is_reported(check):
     _, out, _ = check(JUGS, "--bound", "2")
-    told = "the explorer does not reach (these bounds searched to depth 2); it is reached later, or a lemma has to"
+    told = (
+        "the explorer does not reach (these bounds searched to depth 2); the state is reached later, or a lemma has to"
+    )
     assert f"{told} exclude it" in joined(out)
     assert re.search(r"^right_stays_low +NO VIOLATION TO DEPTH 2 \(not proved\)$", out, re.MULTILINE)
 
 
-def test_the_object_says_the_same(check):
+def test_the_json_object_agrees(check):
     code, _, proofs = proofs_of(check, JUGS)
     assert code == 3
     assert set(proofs) == {"solver", "seconds", "stopped", "proved", "premises", "not_proved"}
@@ -80,7 +82,7 @@ def test_the_object_says_the_same(check):
     assert file.startswith("counterexamples/model_right_stays_low_not-inductive_")
 
 
-def test_a_lemma_that_a_reachable_state_breaks_is_false(check):
+def test_a_lemma_violated_in_a_reachable_state_is_false(check):
     wrong = "@lemma\ndef left_is_never_low(s):\n    return s.left >= 3\n"
     code, out, _ = check(JUGS + ALL_THE_WATER + wrong)
     assert code == 0
@@ -92,20 +94,20 @@ def test_a_lemma_that_a_reachable_state_breaks_is_false(check):
     assert [one["lemmas"] for one in proofs["proved"]] == [["no_water_is_lost"]]
 
 
-def test_a_lemma_that_is_false_at_the_start_is_lost_and_nothing_rests_on_it(check):
+def test_a_lemma_false_in_an_initial_state_is_dropped_and_never_a_premise(check):
     code, out, _ = check(JUGS + "@lemma\ndef right_is_empty(s):\n    return s.right == 0 and s.left < 8\n")
     assert code == 3
     assert "lemma right_is_empty is false: in an initial state" in joined(out)
     assert re.search(r"^right_stays_low +HOLDS \(not proved\)$", out, re.MULTILINE)
 
 
-def test_a_lemma_that_is_not_claimed_is_not_used(check):
+def test_an_undeclared_lemma_is_not_used(check):
     off = ALL_THE_WATER.replace("@lemma", "@lemma(applies=lambda configuration: configuration.limit > 8)")
     assert proofs_of(check, JUGS + off)[0] == 3
     assert proofs_of(check, JUGS + off, "--limit", "9")[0] == 0
 
 
-def test_that_no_step_leaves_its_range_is_a_premise_that_is_proved_or_searched(check):
+def test_the_absence_of_range_errors_is_a_proved_or_searched_premise(check):
     text = JUGS.replace("    require(s.right < 20)\n", "")
     nothing = "no step and no property leaves its declared range in a reachable state"
     proved = f"premise in_range (proved): {nothing}: proved by induction, with no_water_is_lost"
@@ -135,7 +137,7 @@ def with_cell(states, at, cell, value):
     return tuple(map(tuple, changed))
 
 
-def test_a_counterexample_to_induction_is_certified_and_tampering_is_not(check, tmp_path):
+def test_a_counterexample_to_induction_is_certified_unless_tampered_with(check, tmp_path):
     found = counterexample(check, tmp_path)
     (left, right), after = found.states
     assert (right, after, found.verdict) == (8, (left - 1, 9), NOT_INDUCTIVE)
@@ -146,26 +148,26 @@ def test_a_counterexample_to_induction_is_certified_and_tampering_is_not(check, 
         (replace(found, verdict=VIOLATED), "not an initial state"),
         (replace(found, verdict=PERMITTED), "not an initial state"),
         (replace(found, verdict=HOLDS), "not an initial state"),
-        (replace(found, steps=(other,)), "leads elsewhere|is not enabled"),
-        (replace(found, states=with_cell(found.states, 1, 0, left)), "leads elsewhere"),
+        (replace(found, steps=(other,)), "leads to another state|is not enabled"),
+        (replace(found, states=with_cell(found.states, 1, 0, left)), "leads to another state"),
         (replace(found, states=with_cell(found.states, 0, 0, 21)), "outside 0..20"),
-        (replace(found, states=((left, 9), (left - 1, 10))), "only that one, breaks"),
-        (lower, "only that one, breaks"),
-        (replace(found, states=found.states[:1], steps=()), "only that one, breaks"),
+        (replace(found, states=((left, 9), (left - 1, 10))), "by the last step alone"),
+        (lower, "by the last step alone"),
+        (replace(found, states=found.states[:1], steps=()), "by the last step alone"),
         (replace(found, property_name=None), "a property without a verdict"),
     ]:
         with pytest.raises(UsageError, match=says):
             certify(tampered)
 
 
-def test_a_promise_that_is_not_reached_is_no_counterexample(check, tmp_path):
+def test_an_unreached_goal_is_no_counterexample(check, tmp_path):
     found = counterexample(check, tmp_path)
     model = JUGS + "@sometimes\ndef right_is_high(s):\n    return s.right != 9\n"
-    with pytest.raises(UsageError, match="only that one, breaks"):
+    with pytest.raises(UsageError, match="by the last step alone"):
         certify(replace(found, instance=instance_of(tmp_path, model), property_name="right_is_high"))
 
 
-def test_a_folder_that_cannot_be_written_leaves_the_report(check, tmp_path):
+def test_an_unwritable_folder_does_not_prevent_the_report(check, tmp_path):
     (tmp_path / "file").write_text("mine")
     code, out, err = check(JUGS, "--out", "file/below")
     assert (code, err.count("\n")) == (2, 1)
@@ -177,14 +179,14 @@ def test_a_folder_that_cannot_be_written_leaves_the_report(check, tmp_path):
 # ---------------------------------------------------------------------------------------------- beside the explorer
 
 
-def test_an_unproved_promise_beside_a_broken_one_exits_12(check):
+def test_an_unproved_property_beside_a_violated_one_exits_12(check):
     more = "@always\ndef left_stays(s):\n    return s.left >= 2\n"
     code, found, proofs = proofs_of(check, JUGS + more)
     assert (code, found) == (12, {"right_stays_low": "HOLDS", "left_stays": "VIOLATED"})
     assert {one["property"] for one in proofs["not_proved"]} == {"right_stays_low"}
 
 
-def test_what_is_permitted_is_not_proved_and_not_missed(check):
+def test_a_property_with_permitted_failures_need_not_be_proved(check):
     text = JUGS.replace("setting(0", "setting(1")
     assert check(text + ALL_THE_WATER, "--limit", "6")[0] == 0
     assert check(text + ALL_THE_WATER, "--limit", "6", "--strict")[0] == 12
@@ -192,7 +194,7 @@ def test_what_is_permitted_is_not_proved_and_not_missed(check):
 
 
 def test_a_proof_needs_no_search(check):
-    """The search was cut short, and that no longer matters."""
+    """The search ended early, which does not matter after a proof."""
     code, found, _ = proofs_of(check, JUGS + ALL_THE_WATER, "--bound", "0")
     assert (code, found) == (0, {"right_stays_low": "PROVED"})
     reached = "@sometimes\ndef right_is_full(s):\n    return s.right == 8\n"
@@ -227,7 +229,7 @@ def test_a_proof_that_contradicts_the_search_exits_70(check, monkeypatch, words)
 
 
 @pytest.mark.parametrize("word", list(Word))
-def test_only_what_a_search_leaves_open_can_be_proved(tmp_path, word):
+def test_only_properties_left_open_by_the_search_are_proved(tmp_path, word):
     instance = instance_of(tmp_path, JUGS)
     verdict = Verdict(instance.properties[0], word)
     found = Proofs({"right_stays_low": proof(instance, "right_stays_low")})
@@ -238,8 +240,8 @@ def test_only_what_a_search_leaves_open_can_be_proved(tmp_path, word):
             with_proofs([verdict], found)
 
 
-def test_what_fails_is_no_hypothesis(check):
-    """What the search has broken must not help to prove anything else."""
+def test_a_failing_property_is_never_a_hypothesis(check):
+    """A property that the search found violated must not be used in proofs of others."""
     more = "@always\ndef left_stays(s):\n    return s.left >= 2 and s.left + s.right == 8\n"
     _, found, _ = proofs_of(check, JUGS + more)
     assert found == {"right_stays_low": "HOLDS", "left_stays": "VIOLATED"}

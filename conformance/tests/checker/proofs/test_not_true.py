@@ -1,4 +1,4 @@
-"""What was once proved, or called searched, and is not true: each of these models found a mistake in an engine."""
+"""Regressions of wrong proofs and wrong claims of exhaustive search: each model once exposed a mistake in an engine."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def small(s):
 )
 
 
-def test_a_step_that_writes_only_to_an_array_over_what_is_open_is_asked_about(check):
+def test_a_step_that_writes_only_to_an_open_array_is_checked(check):
     code, found, proofs = proofs_of(check, OPEN_ARRAY, "--bound", "3")
     assert (code, found, proofs["proved"]) == (3, {"small": "NO VIOLATION TO DEPTH"}, [])
 
@@ -103,8 +103,8 @@ def not_seven(s):
 )
 
 
-def test_what_lies_behind_a_state_about_which_a_claim_cannot_be_asked_is_not_proved(check):
-    """`off` leaves the declaration at x=5: assuming that it is true there would leave nothing behind."""
+def test_nothing_is_proved_beyond_a_state_in_which_a_claim_errs(check):
+    """`off` errs at x=5: assuming its truth there would exclude all later states."""
     code, found, proofs = proofs_of(check, BEHIND_AN_ERROR, "--bound", "3")
     assert (code, found["off"], found["not_seven"]) == (3, "NO VIOLATION TO DEPTH", "NO VIOLATION TO DEPTH")
     assert found["in_range"] == "NO VIOLATION TO DEPTH"
@@ -116,7 +116,7 @@ def test_what_lies_behind_a_state_about_which_a_claim_cannot_be_asked_is_not_pro
     }
 
 
-def test_a_property_that_leaves_the_declaration_is_not_proved_over_more_steps(check):
+def test_an_erring_property_is_not_proved_by_k_induction(check):
     text = BEHIND_AN_ERROR.replace("(every_length=True)", "").replace("s.x != 7", "s.x <= 10")
     code, found, proofs = proofs_of(check, text, "--bound", "3")
     assert (code, found["off"]) == (3, "NO VIOLATION TO DEPTH")
@@ -149,8 +149,8 @@ def not_two(s):
 )
 
 
-def test_a_counterexample_in_numbers_that_the_bounds_do_not_have(check):
-    """Small numbers are asked for first; where there are none, the answer before is what is shown."""
+def test_a_counterexample_with_numbers_outside_the_bounds(check):
+    """Small numbers are tried first; if there are none, the earlier answer is shown."""
     code, found, proofs = proofs_of(check, NO_SMALL_NUMBERS)
     assert (code, found) == (0, {"not_two": "PROVED"})
     (lost,) = (one for one in proofs["not_proved"] if one["property"] == "not_two")
@@ -187,7 +187,7 @@ def low(s):
 )
 
 
-def test_a_model_without_a_slice_is_proved_within_its_bounds(check):
+def test_a_model_without_an_abstraction_is_proved_within_its_bounds(check):
     code, found, proofs = proofs_of(check, NO_SLICE)
     assert (code, found) == (0, {"low": "PROVED"})
     (lost,) = proofs["not_proved"]
@@ -230,7 +230,7 @@ def fine(before, after, taken):
 
 
 @pytest.mark.parametrize("engine", ["local", "z3", "all"])
-def test_an_error_of_a_property_of_steps_is_found_in_any_order_of_the_last_two(tmp_path, monkeypatch, capsys, engine):
+def test_an_error_of_a_step_property_is_found_in_any_order_of_the_last_two_steps(tmp_path, monkeypatch, capsys, engine):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "model.py").write_text(ORDER)
     code, out, err = checking(cli.main, capsys)("model.py", "--bound", "3", "--engine", engine)
@@ -268,19 +268,19 @@ def low(s):
 )
 
 
-def test_a_lemma_that_leaves_the_declaration_after_a_step_is_told_as_that(check):
+def test_a_lemma_that_errs_after_a_step_is_reported_as_erring(check):
     code, out, err = check(LEMMA_LEAVES)
     assert (code, err) == (0, "")
     assert "lemma off is not inductive: a step breaks it: up, after which" in joined(out)
     assert "index 4 of a is outside 0..2" in joined(out)
 
 
-def test_a_lemma_that_is_false_is_told_as_that(check):
+def test_a_false_lemma_is_reported_as_false(check):
     text = LEMMA_LEAVES.replace("s.x == 3 or not s.a[s.x]", "s.x < 2")
     assert "lemma off is false: in a state that the explorer reaches at depth 2" in joined(check(text)[1])
 
 
-def test_a_failure_one_step_beyond_the_bound_is_told_with_its_depth(check):
+def test_a_failure_one_step_beyond_the_bound_is_reported_with_its_depth(check):
     text = LEMMA_LEAVES.replace("s.x < 5", "s.x < 2").replace("s.x == 3 or not s.a[s.x]", "s.x <= 5")
     code, out, _ = check(text, "--bound", "1")
     assert code == 3
@@ -333,7 +333,7 @@ def few(s):
         ("def crash(s):", "def crash(s, t: Time):", False),  # a domain that does
     ],
 )
-def test_a_budget_is_without_limit_only_where_nothing_else_depends_on_it(tmp_path, old, new, is_free):
+def test_a_budget_is_unlimited_only_if_nothing_else_depends_on_it(tmp_path, old, new, is_free):
     assert old in CRASHES
     text = CRASHES.replace(old, new).replace(
         "class State", 'class Time(Domain, size="crashes"):\n    pass\n\n\nclass State'
@@ -342,8 +342,8 @@ def test_a_budget_is_without_limit_only_where_nothing_else_depends_on_it(tmp_pat
     assert (independent_budgets(instance, instance.properties) == ["crashes"]) == is_free
 
 
-def test_a_proof_over_more_steps_is_for_the_budget_that_was_given(check):
-    """With one crash no path has two of them: what two crashes would do is not seen."""
+def test_a_k_induction_proof_holds_for_the_given_budget(check):
+    """With one crash, no path shows the effects of two crashes."""
     text = CRASHES.replace("s.x = s.x", "s.x += 1").replace("s.x <= 5", "s.x != 2")
     code, found, proofs = proofs_of(check, text)
     assert (code, found) == (0, {"few": "PROVED"})
@@ -378,7 +378,7 @@ def grows(before, after):
 )
 
 
-def test_a_constant_from_elsewhere_is_part_of_what_was_proved(check, tmp_path, monkeypatch):
+def test_an_imported_constant_is_part_of_the_proof_key(check, tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
     (tmp_path / "elsewhere").mkdir()
     for limit, code, word in (("3", 0, "PROVED"), ("6", 3, "NO VIOLATION TO DEPTH")):
@@ -390,7 +390,7 @@ def test_a_constant_from_elsewhere_is_part_of_what_was_proved(check, tmp_path, m
         assert (got, found["low"]) == (code, word)
 
 
-def test_a_goal_that_was_not_answered_in_time_is_asked_again(check, tmp_path, monkeypatch):
+def test_a_goal_that_timed_out_is_tried_again(check, tmp_path, monkeypatch):
     instance = instance_of(tmp_path, CONSTANT.replace("from elsewhere.constants import LIMIT\n", "\nLIMIT = 3\n"))
     kept = prove._kept
     with monkeypatch.context() as patched:
@@ -412,8 +412,8 @@ def five(tmp_path):
     return instance_of(tmp_path, CONSTANT.replace("from elsewhere.constants import LIMIT\n", "\nLIMIT = 5\n"))
 
 
-def test_who_has_searched_to_the_end_speaks_of_every_depth(tmp_path):
-    """An explorer that lost a state says that three levels are all: Z3 breaks a promise behind them."""
+def test_an_exhaustive_search_covers_every_depth(tmp_path):
+    """A faulty explorer that loses a state claims exhaustion after three levels; Z3 finds a deeper violation."""
     instance = five(tmp_path)
     unrolled = ask_to_depth(instance, Limits(depth=4), only=["low"])
     lost = Exploration(
@@ -423,7 +423,7 @@ def test_who_has_searched_to_the_end_speaks_of_every_depth(tmp_path):
     assert differences(lost, unrolled) == ["low: found by the explorer never; by Z3 at step 4, steps 0 0 0 0"]
 
 
-def test_a_violation_stands_where_there_is_no_time_for_a_lesser_path(tmp_path, monkeypatch):
+def test_a_violation_is_kept_if_time_runs_out_before_the_least_path(tmp_path, monkeypatch):
     def late(*given):
         raise UndecidedError(Answer.SECONDS)
 
@@ -440,11 +440,11 @@ def test_a_violation_stands_where_there_is_no_time_for_a_lesser_path(tmp_path, m
     ("words", "last"),
     [
         (("--bound", "2"), "NOT REACHED TO DEPTH 2: high: 1 frontier state left"),
-        (("--bound", "3"), "REACHED: every state that has to be reachable is reached; 1 frontier state left"),
+        (("--bound", "3"), "REACHED: every `sometimes` property was reached; 1 frontier state left"),
         (("--bound", "2", "--engine", "z3"), "NOT REACHED TO DEPTH 2: high: Z3 does not count the remaining states"),
     ],
 )
-def test_what_was_not_searched_is_not_called_searched(tmp_path, monkeypatch, capsys, words, last):
+def test_unsearched_depths_are_not_reported_as_searched(tmp_path, monkeypatch, capsys, words, last):
     monkeypatch.chdir(tmp_path)
     text = CONSTANT.replace("from elsewhere.constants import LIMIT\n", "\nLIMIT = 5\n")
     (tmp_path / "model.py").write_text(
@@ -454,16 +454,16 @@ def test_what_was_not_searched_is_not_called_searched(tmp_path, monkeypatch, cap
     assert (code, out.splitlines()[-1]) == (0, last)
 
 
-def test_two_promises_of_one_name_are_refused(tmp_path, monkeypatch, capsys):
+def test_two_properties_of_one_name_are_refused(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     text = CONSTANT.replace("from elsewhere.constants import LIMIT\n", "\nLIMIT = 5\n")
     (tmp_path / "model.py").write_text(text + "\n\n@always\ndef low(s):\n    return s.x <= 9\n")
     code, out, err = checking(cli.main, capsys)("model.py")
     assert (code, out) == (2, "")
-    assert err.endswith("low is defined twice; give one another name\n")
+    assert err.endswith("low is defined twice; rename one\n")
 
 
-LOST = "model.py:{}: low is declared, and is not in the module; declare it once, outside any block, class or function"
+LOST = "model.py:{}: low is declared but not in the module; declare it once, outside any block, class or function"
 
 
 @pytest.mark.parametrize(
@@ -474,12 +474,12 @@ LOST = "model.py:{}: low is declared, and is not in the module; declare it once,
         ("class Promises:\n    {}\n", LOST),
         (
             "@lemma\n{}\n",
-            "model.py:{}: loading the model failed: TypeError: low has two decorators of the language; keep one",
+            "model.py:{}: loading the model failed: TypeError: low has two of the language's decorators; keep one",
         ),
     ],
 )
-def test_no_promise_is_lost(tmp_path, monkeypatch, capsys, around, said):
-    """What Python forgets, or nobody finds, is a promise of which nobody would be told that it is broken."""
+def test_no_property_is_lost(tmp_path, monkeypatch, capsys, around, said):
+    """A property that is overwritten or not found would be dropped silently, and its violation not reported."""
     monkeypatch.chdir(tmp_path)
     text = START + "class State:\n    x = field(values=between(0, 3))\n\n\n"
     text += "@action\ndef rise(s):\n    require(s.x < 3)\n    s.x += 1\n\n\n"
@@ -492,10 +492,10 @@ def test_no_promise_is_lost(tmp_path, monkeypatch, capsys, around, said):
 
 
 @pytest.mark.parametrize("name", ["Configuration", "State"])
-def test_what_is_no_class_is_refused(tmp_path, monkeypatch, capsys, name):
+def test_a_declaration_that_is_no_class_is_refused(tmp_path, monkeypatch, capsys, name):
     monkeypatch.chdir(tmp_path)
     text = CONSTANT.replace("from elsewhere.constants import LIMIT\n", "\nLIMIT = 5\n")
     (tmp_path / "model.py").write_text(f"{text}\n\n{name} = 5\n")
     code, out, err = checking(cli.main, capsys)("model.py")
     assert (code, out) == (2, "")
-    assert err.endswith(f"model.py:1: `{name}` is no class; write it as `class {name}:`\n")
+    assert err.endswith(f"model.py:1: `{name}` is not a class; write it as `class {name}:`\n")

@@ -1,4 +1,4 @@
-"""A proof rests on nothing unproven: that nothing errs is proved, or searched to the end, or nothing is proved."""
+"""Premises of proofs: a proof requires that the absence of errors is proved or searched to the end."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def check(tmp_path, monkeypatch, capsys):
 
 
 def established(proofs):
-    """How each premise was established."""
+    """The way in which each premise was established."""
     return {one["premise"]: one["established"] for one in proofs["premises"]}
 
 
@@ -54,8 +54,8 @@ OPEN = {"in_range": "NO VIOLATION TO DEPTH"}
 RESTS = ("it rests on in_range, which is not proved", None)
 
 
-def test_a_step_that_leaves_its_range_beyond_the_bound_leaves_everything_unproved(check):
-    """The step writes -1 after 7 steps: within the range, which is all that is left without it, the promise is kept."""
+def test_a_range_error_beyond_the_bound_leaves_everything_unproved(check):
+    """The step writes -1 after 7 steps; in the states without this error, the property holds."""
     code, found, proofs = proofs_of(check, COUNTER, "--bound", "6")
     assert (code, found, proofs["proved"], proofs["premises"]) == (
         3,
@@ -72,7 +72,7 @@ def test_a_step_that_leaves_its_range_beyond_the_bound_leaves_everything_unprove
     assert "-1 is written to left, whose values are 0..7; guard the step, or widen the field" in joined(out)
 
 
-def test_with_its_guard_the_step_stays_in_range_and_the_promise_is_proved(check):
+def test_with_its_guard_the_step_stays_in_range_and_the_property_is_proved(check):
     text = COUNTER.replace("    s.left -= 1", "    require(s.left > 0)\n    s.left -= 1")
     code, found, proofs = proofs_of(check, text, "--bound", "3")
     assert (code, found) == (0, {"never_below": "PROVED"})
@@ -84,8 +84,8 @@ BY_LEMMA = COUNTER.replace("    s.left -= 1", "    require(s.turn == 0)\n    s.l
 )
 
 
-def test_the_premise_is_proved_with_lemmas_or_searched_to_the_end(check):
-    """`left` falls once: a search to the end sees it, an induction needs to be told."""
+def test_the_premise_is_proved_with_lemmas_or_by_exhaustive_search(check):
+    """`left` decreases once: an exhaustive search finds that, an induction needs a lemma."""
     told = BY_LEMMA + "\n\n@lemma\ndef one_is_left(s):\n    return s.turn == 1 or s.left > 0\n"
     for text, words, how in ((told, ("--bound", "0"), "proved"), (BY_LEMMA, (), "proved")):
         code, found, proofs = proofs_of(check, text, *words)
@@ -121,7 +121,7 @@ def fine(s):
 )
 
 
-def test_a_search_to_the_end_establishes_the_premise(check):
+def test_an_exhaustive_search_establishes_the_premise(check):
     code, found, proofs = proofs_of(check, SEARCHED)
     assert (code, found, established(proofs)["in_range"]) == (0, {"fine": "PROVED"}, "searched")
     code, found, proofs = proofs_of(check, SEARCHED, "--bound", "2")
@@ -163,15 +163,15 @@ def within(s):
     ],
     ids=["sometimes", "always_step", "permitted"],
 )
-def test_a_property_that_cannot_be_asked_somewhere_leaves_everything_unproved(check, erring):
+def test_a_property_that_errs_somewhere_leaves_everything_unproved(check, erring):
     code, _, proofs = proofs_of(check, PROPERTY_ERRS + "\n\n" + erring, "--bound", "3")
     assert (code, proofs["proved"]) == (3, [])
     assert why_not(proofs)["within"] == RESTS
     assert why_not(proofs)["in_range"][0] == "a step breaks it"
 
 
-def test_more_faults_are_not_called_any_number_where_the_premise_is_about_them(check):
-    """With one fault the lemma keeps the step in range; it asks about the budget, so it says nothing of more."""
+def test_no_unlimited_faults_are_claimed_if_the_premise_depends_on_them(check):
+    """With one fault the lemma keeps the step in range; it reads the budget, so it does not hold for more faults."""
     text = (
         START
         + """\
@@ -252,7 +252,7 @@ def nothing_is_written(before, after):
 )
 
 
-def test_a_property_that_a_slice_cannot_be_asked_about_costs_no_verdict(check):
+def test_a_property_outside_the_abstraction_costs_no_verdict(check):
     code, found, proofs = proofs_of(check, OVER_WHAT_IS_OPEN, "--bound", "5")
     assert (code, found["early"], found["nothing_is_written"]) == (12, "VIOLATED", "PROVED")
     (lost,) = proofs["not_proved"]
@@ -262,8 +262,8 @@ def test_a_property_that_a_slice_cannot_be_asked_about_costs_no_verdict(check):
 
 
 @pytest.mark.parametrize("how", ["compare", "prove"])
-def test_what_the_explorer_found_stands_where_z3_cannot_be_asked(check, monkeypatch, how):
-    """Were there something that only the explorer reads."""
+def test_the_explorers_findings_are_kept_if_z3_cannot_run(check, monkeypatch, how):
+    """Simulates a construct that only the explorer supports."""
 
     def refused(*given, **more):
         raise UnsupportedError("model.py:1: in early: the symbolic engine does not support `New`; use --engine local")
@@ -282,7 +282,7 @@ def test_what_the_explorer_found_stands_where_z3_cannot_be_asked(check, monkeypa
 # ----------------------------------------------------------------------------------------------------- for every length
 
 
-def test_nothing_is_proved_for_every_length_where_a_step_may_leave_a_range_of_fixed_size(check):
+def test_nothing_is_proved_for_every_length_if_a_fixed_range_may_be_left(check):
     code, _, proofs = proofs_of(check, COUNTER.replace("@always", "@always(every_length=True)"), "--bound", "6")
     assert (code, proofs["proved"]) == (3, [])
     rests = "it rests on in_range for every length, which is not proved"
@@ -344,21 +344,21 @@ def low(s):
         "for q in range(s.n):\n        s.at += 1",  # in a round of a loop
     ],
 )
-def test_a_step_that_errs_where_the_slice_has_no_cells_leaves_everything_unproved(check, erring):
+def test_an_error_outside_the_abstraction_leaves_everything_unproved(check, erring):
     code, _, proofs = proofs_of(check, HIDDEN.format(erring), "--bound", "4")
     assert (code, proofs["proved"]) == (3, [])
     assert {one["property"] for one in proofs["not_proved"] if one["every_length"]} == {"low", "in_range"}
 
 
 @pytest.mark.parametrize("kept", ["s.a[p] = 9", "s.b[2][p] = 1", "for q in range(s.n):\n        s.b[2][q] = s.at"])
-def test_where_nothing_errs_it_is_proved_for_every_length(check, kept):
+def test_without_errors_a_property_is_proved_for_every_length(check, kept):
     code, found, proofs = proofs_of(check, HIDDEN.format(kept), "--bound", "1")
     assert (code, found, [one["every_length"] for one in proofs["proved"]]) == (0, {"low": "PROVED"}, [True])
     assert established(proofs)["every length"] == "proved"
 
 
-def test_a_step_that_leaves_a_range_that_is_open_is_not_taken_for_none(check):
-    """The slice lets `ends` grow beyond its end, so its proof stands; the premise is a goal of its own, and fails."""
+def test_a_step_that_leaves_an_open_range_is_not_overlooked(check):
+    """The abstraction lets `ends` exceed its range, so the proof succeeds; the premise is another goal, and fails."""
     text = HIDDEN.format("s.at = 0\n    s.ends += 1")
     code, found, proofs = proofs_of(check, text, "--bound", "3")
     assert (code, found) == (3, OPEN | {"low": "PROVED"})
@@ -399,8 +399,8 @@ def stays_lit(before, after):
 )
 
 
-def test_what_breaks_the_premise_need_not_be_followed_by_a_state(check):
-    """A step that errs leads nowhere, and so does an answer of Z3 about no step at all: no state after it is told."""
+def test_the_premise_can_be_violated_by_a_step_without_successor(check):
+    """An erring step has no successor, so no state after it is reported."""
     code, found, proofs = proofs_of(check, WITHOUT_A_STEP, "--bound", "0")
     assert (code, found) == (3, OPEN | {"stays_lit": "NO VIOLATION TO DEPTH"})
     assert {one["property"] for one in proofs["not_proved"]} == {"in_range", "stays_lit"}

@@ -1,4 +1,4 @@
-"""Proofs beyond one run: what is kept and when it is taken, what the matrix makes of it, which budgets matter."""
+"""The proof cache: what is stored and reused, its effect on the matrix, and budget independence."""
 
 from __future__ import annotations
 
@@ -83,14 +83,14 @@ def sea_stays_low(s):
 
 @pytest.fixture(autouse=True)
 def cache(tmp_path, monkeypatch):
-    """The folder of the proofs of one test; compiled kernels are shared."""
+    """A separate proof cache for each test; compiled kernels are shared."""
     monkeypatch.setattr(proof_cache, "cache_folder", lambda: tmp_path / "cache")
     return tmp_path / "cache" / "proofs"
 
 
 @pytest.fixture
 def asked(monkeypatch):
-    """The phases for which a proof was looked for, one after the other."""
+    """The phases of the prover that ran, in order."""
     phases = []
 
     def counting(instance, properties, phase, **more):
@@ -125,7 +125,7 @@ def content_of(found):
 # ---------------------------------------------------------------------------------------------------------------- kept
 
 
-def test_what_was_proved_is_not_proved_again(tmp_path, asked):
+def test_a_cached_proof_is_not_repeated(tmp_path, asked):
     instance = instance_of(tmp_path)
     first, second = within(instance), within(instance_of(tmp_path))
     assert asked == [Phase.WITHIN_BOUNDS]
@@ -133,7 +133,7 @@ def test_what_was_proved_is_not_proved_again(tmp_path, asked):
     assert content_of(first) == content_of(second) == {"sea_stays_low": (("no_water_is_lost",), False, 1)}
 
 
-def test_what_was_not_proved_is_kept_with_its_counterexample(tmp_path, asked):
+def test_a_failed_proof_is_cached_with_its_counterexample(tmp_path, asked):
     text = STREAM.replace("@lemma\n", "@lemma(applies=lambda configuration: configuration.water > 4)\n")
     first, second = within(instance_of(tmp_path, text)), within(instance_of(tmp_path, text))
     assert len(asked) == 1
@@ -143,7 +143,7 @@ def test_what_was_not_proved_is_kept_with_its_counterexample(tmp_path, asked):
     assert (one.why, one.every_length) == (other.why, other.every_length)
 
 
-def test_a_lemma_that_was_lost_is_kept_as_lost(tmp_path, asked):
+def test_a_dropped_lemma_is_cached_as_dropped(tmp_path, asked):
     text = STREAM.replace("s.lake + s.sea == s.water", "s.lake + s.sea == s.water and s.lake > 0")
     for _ in range(2):
         found = within(instance_of(tmp_path, text))
@@ -171,7 +171,7 @@ def test_a_lemma_that_was_lost_is_kept_as_lost(tmp_path, asked):
     ],
     ids=str,
 )
-def test_anything_that_is_different_is_asked_anew(tmp_path, asked, monkeypatch, change):
+def test_any_change_leads_to_a_new_proof(tmp_path, asked, monkeypatch, change):
     instance = instance_of(tmp_path)
     first = change.get("first", Phase.WITHIN_BOUNDS)
     found = within(instance)
@@ -188,7 +188,7 @@ def test_anything_that_is_different_is_asked_anew(tmp_path, asked, monkeypatch, 
 
 
 def test_a_proof_depends_on_every_module_of_the_engines():
-    """What the prover imports, directly or not, decides whether an old proof is taken: everything does."""
+    """A cached proof is used only if no module imported by the prover has changed."""
     listed = {
         name for package, deep in FOLDERS.items() for name, _ in modules_of(package, resources.files(package), deep)
     }
@@ -215,7 +215,7 @@ def test_a_damaged_file_counts_as_none(tmp_path, cache, asked, damage):
     assert within(instance_of(tmp_path)).is_kept
 
 
-def test_a_folder_that_cannot_be_written_costs_time_only(tmp_path, monkeypatch, asked):
+def test_an_unwritable_folder_costs_only_time(tmp_path, monkeypatch, asked):
     (tmp_path / "file").write_text("mine")
     monkeypatch.setattr(proof_cache, "cache_folder", lambda: tmp_path / "file")
     for _ in range(2):
@@ -224,7 +224,7 @@ def test_a_folder_that_cannot_be_written_costs_time_only(tmp_path, monkeypatch, 
     assert (tmp_path / "file").read_text() == "mine"
 
 
-def test_a_lack_of_time_is_remembered_for_those_who_do_not_wait(tmp_path, asked):
+def test_a_timeout_is_cached_for_impatient_runs(tmp_path, asked):
     instance = instance_of(tmp_path)
     for _ in range(2):
         assert within(instance, seconds=1e-9, is_patient=False).stopped == "seconds"
@@ -239,13 +239,13 @@ def test_a_lack_of_time_is_remembered_for_those_who_do_not_wait(tmp_path, asked)
 
 @pytest.mark.parametrize("why", ["memory", "interrupt", "unknown"])
 @pytest.mark.parametrize("is_patient", [True, False])
-def test_nothing_else_that_was_cut_short_is_remembered(tmp_path, monkeypatch, cache, why, is_patient):
+def test_no_other_interrupted_proof_is_cached(tmp_path, monkeypatch, cache, why, is_patient):
     monkeypatch.setattr(proof_cache, "prove", lambda *given, **more: Proofs(stopped=why))
     assert within(instance_of(tmp_path), is_patient=is_patient).stopped == why
     assert not cache.exists() or list(cache.iterdir()) == []
 
 
-def test_the_report_says_that_a_proof_is_an_earlier_one(tmp_path, monkeypatch, capsys):
+def test_the_report_marks_a_cached_proof(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "stream.py").write_text(STREAM)
     told = []
@@ -281,7 +281,7 @@ def cell(content):
     return one["property"], one["verdict"], one["proof"], one["record"]
 
 
-def test_the_matrix_marks_what_is_proved(check):
+def test_the_matrix_marks_proved_cells(check):
     code, text, content = check(COMMIT)
     assert (code, cell(content)) == (0, ("consistent", "PROVED", "any depth", "as recorded"))
     assert re.search(r"^consistent +PROVED$", text, re.MULTILINE)
@@ -293,7 +293,7 @@ def test_the_matrix_marks_what_is_proved(check):
     assert check(proved, "--bound", "2")[0] == 0
 
 
-def test_what_there_was_no_time_to_prove_is_told_as_that(check, monkeypatch):
+def test_a_proof_that_timed_out_is_reported_as_timed_out(check, monkeypatch):
     monkeypatch.setattr(matrix_proofs, "PROOF_SECONDS", 0.0)
     code, text, content = check(COMMIT)
     assert (code, cell(content)) == (0, ("consistent", "HOLDS", "not attempted", "as recorded"))
@@ -302,8 +302,8 @@ def test_what_there_was_no_time_to_prove_is_told_as_that(check, monkeypatch):
     assert check(COMMIT.replace("[run.configuration]", 'proved = ["consistent"]\n[run.configuration]'))[0] == 0
 
 
-def test_what_is_proved_where_the_matrix_says_to_ask_stands_in_the_matrix(check, monkeypatch):
-    """`not attempted: check --prove`: afterwards the matrix has it, also of a run that another one completes."""
+def test_proofs_by_check_prove_are_shown_in_the_matrix(check, monkeypatch):
+    """After `check --prove`, the matrix shows the proof in place of `not attempted`, also for a partial run."""
     named = COMMIT.replace("explored", 'name = "reached"\nproperties = ["all_commit", "all_abort"]\nexplored')
     monkeypatch.setattr(matrix_proofs, "PROOF_SECONDS", 0.0)
     assert cell(check(COMMIT + named)[2])[2] == "not attempted"
@@ -325,7 +325,7 @@ def test_a_recorded_violation_that_is_disproved_exits_10(check):
     assert (code, cell(content)) == (10, ("consistent", "PROVED", "any depth", "recorded, but not found"))
 
 
-def test_an_interrupt_while_the_matrix_proves_tells_what_was_searched(check, monkeypatch):
+def test_an_interrupt_during_the_matrix_proofs_reports_the_searches(check, monkeypatch):
     monkeypatch.setattr(session, "proved", lambda *given, **more: Proofs(stopped="interrupt"))
     code, text, content = check(COMMIT)
     assert code == 130
@@ -375,7 +375,7 @@ def test_budgets_that_only_count_down_do_not_matter(tmp_path):
         ("@initial\n", "@contradiction\ndef many(configuration):\n    return configuration.storms > 2\n\n\n@initial\n"),
     ],
 )  # fmt: skip
-def test_a_budget_that_is_used_otherwise_matters(tmp_path, old, new):
+def test_a_budget_with_other_uses_matters(tmp_path, old, new):
     assert old in STREAM
     helper = "def is_possible(s):\n    return s.storms_left == 2 or s.storms_left == 1\n\n\n"
     text = STREAM.replace(old, new).replace("@action", helper + "@action", 1)
@@ -386,7 +386,7 @@ def test_a_budget_that_is_used_otherwise_matters(tmp_path, old, new):
         assert "storms" not in free(tmp_path, text)
 
 
-def test_what_a_proof_does_not_rest_on_may_ask_about_a_budget(tmp_path):
+def test_claims_that_are_no_premise_may_read_a_budget(tmp_path):
     text = STREAM + "\n\n@always\ndef storms_end(s):\n    return s.storms_left <= 100\n"
     instance = instance_of(tmp_path, text)
     low, ends = instance.properties
@@ -394,7 +394,7 @@ def test_what_a_proof_does_not_rest_on_may_ask_about_a_budget(tmp_path):
     assert independent_budgets(instance, [ends]) == ["dams"]
 
 
-def test_any_number_of_faults_is_told_of_a_proof(tmp_path, monkeypatch, capsys):
+def test_a_proof_for_any_number_of_faults_is_reported(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "stream.py").write_text(STREAM)
     assert cli.main(["stream.py", "--prove"]) == 0
@@ -402,7 +402,7 @@ def test_any_number_of_faults_is_told_of_a_proof(tmp_path, monkeypatch, capsys):
     assert "sea_stays_low: PROVED: at any depth, with water=4; any number of storms, dams induction" in told
 
 
-def test_a_budget_that_matters_is_told_beside_a_proof(tmp_path, monkeypatch, capsys):
+def test_a_budget_that_matters_is_reported_with_a_proof(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "stream.py").write_text(STREAM.replace("require(s.storms_left > 0)", "require(s.storms_left >= 1)"))
     assert cli.main(["stream.py", "--prove"]) == 0

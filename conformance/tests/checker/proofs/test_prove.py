@@ -1,4 +1,4 @@
-"""`check --prove`: what is proved, what that rests on, and what is told of a proof that does not come about."""
+"""`check --prove`: proved properties, the premises of proofs, and the report on failed proofs."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def check(tmp_path, monkeypatch, capsys):
 # -------------------------------------------------------------------------------------------------------------- proved
 
 
-def test_what_every_step_keeps_is_proved_without_a_lemma(check):
+def test_an_inductive_property_is_proved_without_a_lemma(check):
     text = JUGS + ALL_THE_WATER.replace("@lemma", "@always")
     code, found, proofs = proofs_of(check, text)
     assert (code, found) == (0, {"right_stays_low": "PROVED", "no_water_is_lost": "PROVED"})
@@ -77,7 +77,7 @@ def test_what_every_step_keeps_is_proved_without_a_lemma(check):
     assert (proofs["not_proved"], proofs["stopped"]) == ([], None)
 
 
-def test_a_proof_names_its_lemma_and_what_it_rests_on(check):
+def test_a_proof_names_its_lemma_and_premises(check):
     code, out, err = check(JUGS + ALL_THE_WATER)
     assert (code, err) == (0, "")
     assert re.search(r"^right_stays_low +PROVED$", out, re.MULTILINE)
@@ -91,7 +91,7 @@ def test_a_proof_names_its_lemma_and_what_it_rests_on(check):
     assert "no_water_is_lost  " not in out
 
 
-def test_a_lemma_that_is_not_needed_is_not_named(check):
+def test_an_unneeded_lemma_is_not_named(check):
     more = "@lemma\ndef nothing_is_owed(s):\n    return s.left >= 0 and s.right >= 0\n"
     _, _, proofs = proofs_of(check, JUGS + ALL_THE_WATER + more)
     (proof,) = proofs["proved"]
@@ -99,7 +99,7 @@ def test_a_lemma_that_is_not_needed_is_not_named(check):
 
 
 def test_the_lemmas_of_a_lemma_are_named(check):
-    """The first lemma is kept because of the second one."""
+    """The first lemma is inductive only with the second one."""
     first = "@lemma\ndef right_is_low(s):\n    return s.right <= 8\n\n\n"
     text = JUGS + first + ALL_THE_WATER + "@always_step\ndef right_never_leaps(before, after):\n"
     _, found, proofs = proofs_of(check, text + "    return after.right != before.right and before.right < 9\n")
@@ -108,7 +108,7 @@ def test_the_lemmas_of_a_lemma_are_named(check):
     assert "no_water_is_lost" in by_name["right_never_leaps"]
 
 
-def test_a_property_of_steps_is_proved_and_one_that_a_step_breaks_is_not(check):
+def test_step_properties_are_proved_unless_a_step_violates_them(check):
     steps = """\
 @always_step
 def nothing_evaporates(before, after, taken):
@@ -127,8 +127,8 @@ def right_is_never_overfull(before, after):
     assert (lost["kind"], lost["why"], lost["step"]) == ("always_step", "a step breaks it", "somebody_pours_right")
 
 
-def test_what_the_first_state_lacks_is_not_proved_though_every_step_keeps_it(check):
-    """Every step keeps the lemma, and the other initial state has it not."""
+def test_a_property_false_in_the_initial_state_is_not_proved(check):
+    """Every step preserves the lemma, but it is false in one initial state."""
     start = "@initial\ndef starts(configuration):\n    yield {}\n    yield {'left': 20, 'right': 0}\n\n\n"
     text = JUGS.replace("import action,", "import initial, action,").replace("@action", start + "@action", 1)
     code, found, proofs = proofs_of(check, text + ALL_THE_WATER, "--bound", "3")
@@ -138,7 +138,7 @@ def test_what_the_first_state_lacks_is_not_proved_though_every_step_keeps_it(che
 
 
 def test_proposed_lemmas_are_true_of_every_initial_state(tmp_path):
-    """Also of one that is not in the sample: the second of many states is broken by its first step."""
+    """Even of one that is not in the sample: the first step from the second of many states violates the lemma."""
     text = '''\
 """Many starts, of which the second one is doomed."""
 
@@ -238,7 +238,7 @@ def nothing_is_lost(s):
 
 @pytest.mark.parametrize(("more", "steps"), [("", 2), (LATER.format(4, 5), 3)])
 def test_k_induction_over_simple_paths(check, more, steps):
-    """Where the token waits it could wait forever: only a path without repetition begins somewhere."""
+    """The token could wait forever: only simple paths rule that out."""
     code, found, proofs = proofs_of(check, RING + more)
     assert (code, found) == (0, {"never_fallen": "PROVED"})
     (proof,) = proofs["proved"]
@@ -248,15 +248,15 @@ def test_k_induction_over_simple_paths(check, more, steps):
     )
 
 
-def test_k_induction_ends_somewhere(check):
+def test_k_induction_terminates(check):
     code, found, proofs = proofs_of(check, RING + LATER.format(4, 5) + LATER.format(3, 4))
     assert (code, found) == (3, {"never_fallen": "HOLDS"})
     assert proofs["proved"] == []
 
 
 @pytest.mark.parametrize(("start", "depth"), [(6, 0), (5, 1), (4, 2)])
-def test_k_induction_needs_its_first_states(check, tmp_path, start, depth):
-    """Nothing precedes the first state: every longer path is safe, and yet the token falls."""
+def test_k_induction_needs_a_base_case(check, tmp_path, start, depth):
+    """Every longer path is safe, and yet the token falls in the first steps."""
     text = (RING + LATER.format(4, 5)).replace("between(0, 9)", f"between(0, 9), initially={start}")
     for bound in range(depth):
         code, found, _ = proofs_of(check, text, "--bound", str(bound))
@@ -277,8 +277,8 @@ def test_k_induction_of_a_property_of_steps(check):
 
 
 @pytest.mark.parametrize("bound", [0, 1, 2])
-def test_the_step_that_breaks_a_property_may_close_a_circle(check, bound):
-    """The first time around, the token comes back to where it started: that path is not simple, and yet it counts."""
+def test_the_violating_step_may_close_a_cycle(check, bound):
+    """The violating path returns to its first state: it is not simple, and yet counts."""
     text = RING[: RING.index("@always\n")].replace("always,", "always_step,")
     text += "@always_step\ndef never_back(before, after):\n    return after.place != 0\n"
     code, found, proofs = proofs_of(check, text, "--bound", str(bound))
@@ -291,7 +291,7 @@ def test_the_step_that_breaks_a_property_may_close_a_circle(check, bound):
 def test_without_time_nothing_is_proved_and_nothing_is_called_unprovable(check):
     code, out, err = check(JUGS + ALL_THE_WATER, "--seconds", "1e-9")
     assert (code, err) == (3, "")
-    assert "the proofs were cut short: the time that they were given is used up" in out
+    assert "the proofs were cut short: the time limit was reached" in out
     assert "PROVED" not in out
     code, found, proofs = proofs_of(check, JUGS + ALL_THE_WATER, "--seconds", "1e-9")
     assert (code, found) == (3, {"right_stays_low": "UNDECIDED", "in_range": "UNDECIDED"})
@@ -302,8 +302,8 @@ NO_ANSWERS = [Answer.SECONDS, Answer.MEMORY, Answer.UNKNOWN]
 
 
 @pytest.mark.parametrize("why", NO_ANSWERS)
-def test_an_answer_that_is_none_proves_nothing(check, monkeypatch, why):
-    """Neither by induction, nor with proposed lemmas, nor over more steps, nor for every length."""
+def test_an_unknown_answer_proves_nothing(check, monkeypatch, why):
+    """Not by induction, with proposed lemmas, by k-induction, or for every length."""
     with monkeypatch.context() as patched:
         patched.setattr(induction, "once", lambda *given: (why, None))
         code, found, proofs = proofs_of(check, JUGS + ALL_THE_WATER)
@@ -317,7 +317,7 @@ def test_an_answer_that_is_none_proves_nothing(check, monkeypatch, why):
 
 
 class Interrupted:
-    """Z3 from its n-th question on: it took Ctrl-C for itself, once, and gave up."""
+    """A stand-in for Z3 that consumes one Ctrl-C at its n-th query, and gives up."""
 
     def __init__(self, at):
         self.at, self.asked, self.was_interrupted = at, 0, False
@@ -339,7 +339,7 @@ class Interrupted:
 
 @pytest.mark.parametrize("text", [JUGS + ALL_THE_WATER, RING], ids=["induction", "k-induction"])
 def test_no_interrupt_of_z3_is_lost(check, monkeypatch, tmp_path, text):
-    """Whichever question it ends: also one that is asked only to say more of an answer."""
+    """For every query that it can interrupt, even one that only refines an answer."""
     position = 0
     while True:
         position += 1
@@ -355,16 +355,16 @@ def test_no_interrupt_of_z3_is_lost(check, monkeypatch, tmp_path, text):
     assert code == 0
 
 
-def test_an_interrupt_that_python_drops_is_noticed_after_the_next_question(check, monkeypatch):
+def test_an_interrupt_dropped_by_python_is_noticed_after_the_next_query(check, monkeypatch):
     monkeypatch.setattr(session, "listen", lambda seen: None)
     monkeypatch.setattr(solver._Interrupts, "seen", [signal.SIGINT])
     code, out, err = check(JUGS)
     assert (code, err) == (130, "check: interrupted; this is what was found so far\n")
-    assert "the proofs were cut short: they were interrupted" in out
+    assert "the proofs were cut short: interrupted" in out
 
 
-def test_an_interrupt_in_an_argument_for_z3_is_one(check, monkeypatch):
-    """Python raises it within ctypes, which makes another error of it."""
+def test_an_interrupt_during_an_argument_conversion_for_z3_counts(check, monkeypatch):
+    """Python raises the interrupt within ctypes, which converts it to another error."""
 
     def interrupted(*given):
         raise ctypes.ArgumentError("argument 1: KeyboardInterrupt: ")
@@ -372,11 +372,11 @@ def test_an_interrupt_in_an_argument_for_z3_is_one(check, monkeypatch):
     monkeypatch.setattr(Solver, "add", interrupted)
     code, out, err = check(JUGS)
     assert (code, err) == (130, "check: interrupted; this is what was found so far\n")
-    assert "the proofs were cut short: they were interrupted" in out
+    assert "the proofs were cut short: interrupted" in out
 
 
 @pytest.mark.parametrize("why", ["seconds", "memory", "interrupt", "unknown"])
-def test_why_the_proofs_were_cut_short(check, monkeypatch, why):
+def test_the_reason_why_proofs_ended_early(check, monkeypatch, why):
     monkeypatch.setattr(session, "proved", lambda *given, **more: Proofs(stopped=why))
     code, out, err = check(JUGS)
     assert code == (130 if why == "interrupt" else 3)
@@ -402,7 +402,7 @@ def test_an_interrupted_search_is_not_followed_by_proofs(check, monkeypatch):
     assert check(JUGS)[0] == 130
 
 
-def test_an_unproved_promise_exits_3_whatever_else_is_proved(tmp_path):
+def test_an_unproved_property_exits_3_even_if_others_are_proved(tmp_path):
     instance = instance_of(tmp_path, JUGS + ALL_THE_WATER.replace("@lemma", "@always"))
     from isrcheck.checker.explicit.explore import explore
     from isrcheck.checker.resources.limits import Limits
@@ -415,7 +415,7 @@ def test_an_unproved_promise_exits_3_whatever_else_is_proved(tmp_path):
     assert exit_code(Word.HOLDS, strict=False, found=found) == 0
 
 
-def test_a_model_without_promises_has_nothing_to_prove(check):
+def test_a_model_without_properties_has_nothing_to_prove(check):
     text = JUGS.replace("@always(permitted=is_excused)\n", "")
     code, out, _ = check(text)
     assert code == 0
@@ -456,18 +456,18 @@ def kafka(monkeypatch, tmp_path, capsys):
     return run
 
 
-def test_a_proof_for_every_length_says_what_is_open(kafka):
+def test_a_proof_for_every_length_names_the_open_entries(kafka):
     code, out = kafka("--switch", "HW_CLAMPED_AT_TRUNCATION=on", "--bound", "1")
     assert code == 3  # for the other promises no proof was looked for here
     assert re.search(r"^offsets_ordered +PROVED for every length$", out, re.MULTILINE)
     assert re.search(r"^acked_not_lost +NO VIOLATION TO DEPTH 1 \(not proved\)$", out, re.MULTILINE)
     told = "offsets_ordered: PROVED for every length: any records, log size, elections, delete records, transactions,"
     rest = "any faults and settings, from the initial states of this configuration; with replicas=3; as long as"
-    rest += " no index leaves a size that is open"
+    rest += " every index into an unbounded array stays within it"
     assert f"{told} {rest}" in joined(out)
 
 
-def test_what_the_slice_cannot_decide_is_told_as_that(kafka):
+def test_a_property_that_the_abstraction_cannot_decide_is_reported_as_such(kafka):
     code, out = kafka("--bound", "1")
     assert code == 3
     assert re.search(r"^offsets_ordered +NO VIOLATION TO DEPTH 1 \(not proved\)$", out, re.MULTILINE)
@@ -480,7 +480,7 @@ def test_what_the_slice_cannot_decide_is_told_as_that(kafka):
     assert re.search(r"^    log_end_offset [\d ]+ -> [\d ]+$", out, re.MULTILINE)
 
 
-def test_the_history_that_the_explorer_has_stands_beside_what_is_not_proved(kafka):
+def test_the_explorers_counterexample_is_shown_with_a_failed_proof(kafka):
     code, out = kafka("--unclean-elections", "1", "--records", "1", "--crashes", "1", "--bounces", "0", "--bound", "7")
     assert code == 3
     assert re.search(r"^offsets_ordered +PERMITTED at step 7", out, re.MULTILINE)

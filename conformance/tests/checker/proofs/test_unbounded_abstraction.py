@@ -1,7 +1,7 @@
-"""The slice over-approximates: whatever the model does, for any size of what is open, the slice can do as well.
+"""The unbounded abstraction over-approximates: it allows every step of the model, for all sizes of open domains.
 
-Steps of all four generations of Kafka are projected to the fields that the slice keeps, and looked for in it. If the
-slice left anything out, something false could be proved.
+Steps of all four generations of Kafka are projected to the fields of the abstraction, which has to allow them. If it
+lacked a step, a false property could be proved.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ LEAST_STEPS = 260
 
 
 def drawn(chance: random.Random, protocol: str, replicas: int, *, own_switches: bool) -> Iterator[Instance]:
-    """Instances of a generation that differ only in what is open."""
+    """Random instances of a generation that differ only in open entries."""
     fixed = {"replicas": replicas}
     if not own_switches:
         fixed |= {name: chance.randint(KAFKA.entries[name].least, KAFKA.entries[name].most or 0) for name in SWITCHES}
@@ -51,7 +51,7 @@ def drawn(chance: random.Random, protocol: str, replicas: int, *, own_switches: 
 def steps_looked_for(
     protocol: str, replicas: int, *, own_switches: bool, draws: int, each: int
 ) -> tuple[int, set[str]]:
-    """Look for steps of random walks in the slice, with what the properties say of them; how many, of which actions."""
+    """Check that the abstraction allows the steps of random walks; return their number and their actions."""
     chance = random.Random(f"{protocol} {replicas} {own_switches}")
     instances = drawn(chance, protocol, replicas, own_switches=own_switches)
     abstraction = UnboundedAbstraction(next(instances))
@@ -76,7 +76,7 @@ def steps_looked_for(
     [pytest.param(True, id="own switches"), pytest.param(False, id="other switches", marks=pytest.mark.exhaustive)],
 )
 @pytest.mark.parametrize("protocol", KAFKA.protocols)
-def test_every_step_of_the_model_is_one_of_the_slice(protocol: str, own_switches: bool) -> None:
+def test_every_step_of_the_model_is_allowed_by_the_abstraction(protocol: str, own_switches: bool) -> None:
     asked, actions = steps_looked_for(protocol, 2, own_switches=own_switches, draws=16, each=18)
     assert asked >= LEAST_STEPS
     assert len(actions) >= 20
@@ -84,11 +84,11 @@ def test_every_step_of_the_model_is_one_of_the_slice(protocol: str, own_switches
     assert asked == 10
 
 
-def test_that_is_more_than_two_thousand_steps() -> None:
+def test_more_than_two_thousand_steps_are_compared() -> None:
     assert 2 * len(KAFKA.protocols) * LEAST_STEPS >= 2_000
 
 
-def test_what_is_kept_has_the_same_shape_for_every_size() -> None:
+def test_the_abstraction_has_the_same_layout_for_every_size() -> None:
     abstraction = UnboundedAbstraction(KAFKA.instance("2.1"))
     by_offset = {"log_record", "log_epoch", "response_record", "response_epoch", "exposed_record"}
     others = {"read_committed_record", "pending", "acknowledged", "transaction_of", "transaction_state"}

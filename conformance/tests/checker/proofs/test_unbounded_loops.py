@@ -1,4 +1,4 @@
-"""What loops over an open domain do, the slice can do: small models against everything that they do at sizes 0 to 4."""
+"""Loops over open domains: the abstraction allows everything that small models do at sizes 0 to 4."""
 
 from __future__ import annotations
 
@@ -300,7 +300,7 @@ LOOPS = {
 
 @pytest.fixture(scope="module")
 def loops(tmp_path_factory: pytest.TempPathFactory) -> tuple[Model, Projection]:
-    """One model with an action for each body, and one solver that knows them all."""
+    """One model with an action for each body, and one solver for all of them."""
     model = registry.load_file(written(tmp_path_factory.mktemp("loops"), HELPERS, *LOOPS.values()))
     return model, Projection(UnboundedAbstraction(model.instance()))
 
@@ -316,7 +316,7 @@ def written(folder: Path, helpers: str, *bodies: str, prelude: str = PRELUDE) ->
 
 
 def contents(instance: Instance, chance: random.Random) -> Iterator[Cells]:
-    """States with every content of what is open, or many, and a few values of what is not."""
+    """States with all or many values of the open fields, and a few values of the others."""
     places = instance.layouts
     open_cells = [
         range(place.low, place.high + 1) for name in ("a", "b") for place in [places[name]] for _ in range(place.count)
@@ -334,7 +334,7 @@ def only_action(instance: Instance, name: str) -> Instance:
 
 
 @pytest.mark.parametrize("name", LOOPS)
-def test_whatever_a_loop_does_the_slice_can_do(name: str, loops: tuple[Model, Projection]) -> None:
+def test_the_abstraction_allows_all_effects_of_a_loop(name: str, loops: tuple[Model, Projection]) -> None:
     model, projection = loops
     chance = random.Random(name)
     action_name = f"act_{list(LOOPS).index(name)}"
@@ -371,7 +371,7 @@ NEVER = {
 
 
 @pytest.mark.parametrize("name", NEVER)
-def test_what_no_round_does_the_slice_does_not_do(name: str, loops: tuple[Model, Projection]) -> None:
+def test_the_abstraction_allows_no_effect_that_no_iteration_has(name: str, loops: tuple[Model, Projection]) -> None:
     abstraction = loops[1].abstraction
     (step,) = loops[1].steps(f"act_{list(LOOPS).index(name)}", (0,))
 
@@ -403,8 +403,8 @@ SIZES = {
 
 
 @pytest.mark.parametrize("name", SIZES)
-def test_a_size_is_open_where_what_is_open_is_asked_for_it(tmp_path: Path, name: str) -> None:
-    """Whatever the size comes to: two of them may be equal by chance, and still differ elsewhere."""
+def test_a_size_that_depends_on_an_open_entry_is_open(tmp_path: Path, name: str) -> None:
+    """Two sizes may be equal in one configuration and differ in another."""
     size, expected = SIZES[name]
     prelude = PRELUDE.replace("    k = bound", '    m = budget(1, "faults")\n    W = switch(False, "")\n    k = bound')
     prelude = prelude.replace("class Place(", f"class Odd(Domain, size={size}):\n    pass\n\n\nclass Place(")
@@ -457,7 +457,7 @@ def test_an_argument_may_be_open(tmp_path: Path) -> None:
         ("s.f = some[0]", "act_0 takes a subset of an open domain"),
     ],
 )
-def test_what_the_slice_does_not_know_is_refused(tmp_path: Path, body: str, says: str) -> None:
+def test_syntax_outside_the_abstraction_is_refused(tmp_path: Path, body: str, says: str) -> None:
     prelude = PRELUDE.replace("class Node(", "class Places(Subset, of=Place):\n    pass\n\n\nclass Node(")
     path = written(tmp_path, "", body, prelude=prelude)
     if "some" in body:
@@ -496,7 +496,7 @@ def read_in_both(before, after):
 """
 
 
-def test_properties_can_say_in_the_slice_what_they_say_in_the_model(tmp_path: Path) -> None:
+def test_properties_can_have_the_same_value_in_the_abstraction_as_in_the_model(tmp_path: Path) -> None:
     bodies = LOOPS["counter"], LOOPS["flag"], LOOPS["read, write, read"]
     path = written(tmp_path, HELPERS, *bodies)
     path.write_text(path.read_text(encoding="utf-8") + "\n" + PROPERTIES, encoding="utf-8")

@@ -1,4 +1,4 @@
-"""The report in a real browser, without a head: nothing is loaded, nothing runs, everything can be seen."""
+"""The report in a real headless browser: it loads nothing, runs no script, and everything is visible."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`check --report DIR`: the page, what build servers read, and the folder."""
+"""`check --report DIR`: the page, the files for build servers, and the folder."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ FILES = ["index.html", "isrcheck-report.json", "junit.xml", "results.sarif", "te
 
 @pytest.fixture
 def check(tmp_path, monkeypatch, capsys):
-    """Run `check` in an empty folder that holds a hostile model; gives the exit code, stdout and stderr."""
+    """Run `check` in an empty folder that holds a hostile model; return the exit code, stdout and stderr."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / NAME).write_text(HOSTILE, encoding="utf-8")
     run = checking(cli.main, capsys)
@@ -41,7 +41,7 @@ def check(tmp_path, monkeypatch, capsys):
 
 @pytest.fixture
 def record(tmp_path, monkeypatch):
-    """Let the matrix be held against a record of two runs, which the text says."""
+    """Make the matrix use a record of two runs, given as text."""
     path = tmp_path / "verdicts.toml"
     read = matrix.recorded
     monkeypatch.setattr(matrix, "recorded", lambda: read(path))
@@ -96,7 +96,7 @@ COUNTS = {
         *((word, {"is_unattempted": True}) for word in PROVABLE),
     ],
 )
-def test_what_counts_as_failed_is_what_the_exit_code_says(word, more, strict):
+def test_failures_in_the_report_match_the_exit_code(word, more, strict):
     prop = registry.load("kafka")[0].properties[0]
     verdict = Verdict(prop, word, 3, **more)
     outcome = outcome_of(verdict, strict=strict)
@@ -198,7 +198,7 @@ def test_a_finding_is_the_same_when_lines_move(check, tmp_path):
     assert len({result["partialFingerprints"]["isrcheck/v1"] for result in one}) == 3
 
 
-def test_nothing_of_a_model_is_markup(check, tmp_path):
+def test_model_text_is_escaped(check, tmp_path):
     check("MODEL --report DIR")
     page = page_of(tmp_path / "DIR")
     assert not set(page.tags) & {"script", "img", "b", "iframe", "object", "link", "base", "form"}
@@ -210,7 +210,7 @@ def test_nothing_of_a_model_is_markup(check, tmp_path):
     assert page.rows[1][3] == r"]]></failure><script>alert(2)</script> \x1b]0;owned\x07 \u202e"
 
 
-def test_strict_counts_what_is_permitted(check, tmp_path):
+def test_strict_counts_permitted_failures(check, tmp_path):
     code, _, _ = check("MODEL --limit 3 --strict --report DIR")
     assert code == 12
     assert cases_of(tmp_path / "DIR")[SUITE, "avoids_two"] == ("failure", "PERMITTED at step 2")
@@ -226,7 +226,7 @@ def test_json_is_alone_on_stdout_and_the_page_has_the_text(check, tmp_path):
     assert "VIOLATED: stays_safe at step 3" in (tmp_path / "DIR" / "index.html").read_text()
 
 
-def test_what_is_not_reached_so_far_is_no_pass(check, tmp_path):
+def test_an_unreached_goal_is_not_a_pass(check, tmp_path):
     code, _, _ = check("MODEL --bound 1 --report DIR")
     assert code == 0
     assert cases_of(tmp_path / "DIR")[SUITE, "gets_up"] == ("skipped", "NOT REACHED TO DEPTH 1")
@@ -244,7 +244,7 @@ def test_z3_has_no_levels_and_shows_its_times(check, tmp_path):
 # ---------------------------------------------------------------------------------------------------- what is cut short
 
 
-def test_a_search_that_was_interrupted_is_marked(check, tmp_path, monkeypatch):
+def test_an_interrupted_search_is_marked(check, tmp_path, monkeypatch):
     def interrupted(*given, **more):
         return replace(explore(*given, **more), stopped="interrupt", judged=1)
 
@@ -265,7 +265,7 @@ def test_a_search_that_was_interrupted_is_marked(check, tmp_path, monkeypatch):
     assert invocation["toolExecutionNotifications"][0]["message"]["text"] == f"{SUITE}: it was interrupted"
 
 
-def test_a_check_that_dies_leaves_no_report_of_yesterday(check, tmp_path, monkeypatch):
+def test_a_crashed_check_leaves_no_earlier_report(check, tmp_path, monkeypatch):
     check("MODEL --limit 3 --report DIR")
     assert counts_of(tmp_path / "DIR")[0][2] == 1
 
@@ -276,14 +276,14 @@ def test_a_check_that_dies_leaves_no_report_of_yesterday(check, tmp_path, monkey
     code, _, err = check("MODEL --report DIR")
     assert (code, err) == (130, "check: interrupted before anything was found\n")
     assert page_of(tmp_path / "DIR").banners == [
-        "check has not finished: there are no results yet its exit code is not known"
+        "check has not finished: there are no results yet the exit code is not known yet"
     ]
     assert counts_of(tmp_path / "DIR") == [("check", 1, 0, 1, 0)]
     assert run_of(tmp_path / "DIR")["invocations"][0]["executionSuccessful"] is False
     assert written(tmp_path / "DIR") == FILES
 
 
-def test_a_report_that_was_interrupted_is_told(check, tmp_path, monkeypatch):
+def test_an_interrupted_report_is_reported(check, tmp_path, monkeypatch):
     monkeypatch.setattr(gather, "of_run", lambda *given, **more: (_ for _ in ()).throw(KeyboardInterrupt))
     code, out, err = check("MODEL --report DIR")
     assert (code, err) == (130, "check: DIR: interrupted before the report was written\n")
@@ -332,7 +332,7 @@ def test_the_matrix_with_something_new_and_something_missing(check, record, tmp_
     assert page_of(tmp_path / "DIR").rows[3][1] == "\u2717 VIOLATED at step 5 trace file \u2190 not recorded"
 
 
-def test_the_matrix_says_what_was_not_searched(check, record, tmp_path, no_proofs, monkeypatch):
+def test_the_matrix_marks_unsearched_cells(check, record, tmp_path, no_proofs, monkeypatch):
     record(RECORD)
 
     def once(*given, **more):
@@ -371,7 +371,7 @@ def test_a_cluster(check, tmp_path):
     ]
     assert [count[0] for count in counts_of(tmp_path / "DIR")] == [
         "as configured",
-        *(f"beside the verdict: {says}" for says in (*SIDE_SEARCHES.values(), MOVED)),
+        *(f"side search: {says}" for says in (*SIDE_SEARCHES.values(), MOVED)),
     ]
 
 
@@ -407,7 +407,7 @@ def test_an_earlier_report_is_replaced_and_nothing_else(check, tmp_path):
 @pytest.mark.parametrize(
     ("name", "content", "says"),
     [
-        ("other.txt", "mine", "DIR: holds other files, and no report of isrcheck"),
+        ("other.txt", "mine", "DIR: contains other files, and no report of isrcheck"),
         ("isrcheck-report.json", "{", "isrcheck-report.json: damaged, or not written by isrcheck"),
         ("isrcheck-report.json", "[]", "isrcheck-report.json: damaged, or not written by isrcheck"),
         (
@@ -417,7 +417,7 @@ def test_an_earlier_report_is_replaced_and_nothing_else(check, tmp_path):
         ),
     ],
 )
-def test_a_strange_folder_is_left_alone(check, tmp_path, name, content, says):
+def test_a_foreign_folder_is_not_changed(check, tmp_path, name, content, says):
     (tmp_path / "DIR").mkdir()
     (tmp_path / "DIR" / name).write_text(content)
     code, out, err = check("MODEL --report DIR")
@@ -441,7 +441,7 @@ def test_a_file_or_a_link_in_the_way_is_refused(check, tmp_path):
     assert written(tmp_path / "other") == []
 
 
-def test_a_marker_is_not_believed_about_files_outside(check, tmp_path):
+def test_a_marker_file_cannot_name_files_outside_its_folder(check, tmp_path):
     (tmp_path / "precious.html").write_text("mine")
     (tmp_path / "DIR" / "traces").mkdir(parents=True)
     names = ["../precious.html", "traces/../../precious.html", "notes.txt", "traces/old.html"]
@@ -454,7 +454,7 @@ def test_a_marker_is_not_believed_about_files_outside(check, tmp_path):
     assert (tmp_path / "precious.html").exists()
 
 
-def test_a_report_that_cannot_be_written_is_one_line_and_the_text_still_comes_out(check, tmp_path, monkeypatch):
+def test_an_unwritable_report_is_one_line_and_the_text_is_printed(check, tmp_path, monkeypatch):
     def full(path, content):
         if path.name == "results.sarif" and b"stays_safe" in content:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
@@ -470,7 +470,7 @@ def test_a_report_that_cannot_be_written_is_one_line_and_the_text_still_comes_ou
     assert written(tmp_path / "DIR") == FILES
 
 
-def test_traces_that_could_not_be_written_do_not_keep_the_report_away(check, tmp_path, monkeypatch):
+def test_unwritable_traces_do_not_prevent_the_report(check, tmp_path, monkeypatch):
     (tmp_path / "out").mkdir()
     monkeypatch.setattr(trace_writer, "write_trace", _refuses)
     code, _, err = check("MODEL --report DIR --out out")

@@ -1,4 +1,4 @@
-"""The plots of a report: ticks that people can read, a mark for each value, words for each mark."""
+"""The plots of a report: readable ticks, a mark for each value, and a text for each mark."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from isrcheck.traces.drawing.markup import append, as_html, as_xml, clean, eleme
         (31_741, [0, 10_000, 20_000, 30_000, 40_000]),
     ],
 )
-def test_ticks_are_round_and_reach_over_everything(most, found):
+def test_ticks_are_round_and_cover_all_values(most, found):
     assert ticks(most) == found
 
 
@@ -48,7 +48,7 @@ def test_a_line_has_a_point_for_each_value_inside_the_plot():
     assert [one.text for one in drawn.iter("text")] == ["0", "2", "4", "6", "8", "10", "2", "3", "4", "depth"]
 
 
-def test_a_logarithmic_line_leaves_out_what_has_no_logarithm():
+def test_a_logarithmic_line_omits_values_without_logarithm():
     drawn = line("levels", [1, 0, 100], across="depth", is_log=True)
     points = [(float(one.get("cx")), float(one.get("cy"))) for one in drawn.iter("circle")]
     assert points == [(64.0, 220.0), (506.0, 12.0)]
@@ -56,7 +56,7 @@ def test_a_logarithmic_line_leaves_out_what_has_no_logarithm():
 
 @pytest.mark.parametrize("values", [[], [0], [5], [0, 0, 0]])
 @pytest.mark.parametrize("is_log", [False, True])
-def test_few_values_are_no_trouble(values, is_log):
+def test_few_values_can_be_plotted(values, is_log):
     drawn = line("levels", values, across="depth", is_log=is_log)
     assert len(list(drawn.iter("circle"))) == len([value for value in values if value or not is_log])
 
@@ -74,11 +74,11 @@ def test_bars_are_as_long_as_their_values_and_no_text_leaves_the_plot():
     assert 330 + long[0] + 6 + len("never") * 7.3 <= float(drawn.get("width"))
 
 
-def test_nothing_to_draw_is_no_trouble():
+def test_an_empty_plot_can_be_drawn():
     assert bars("nothing", []).get("height") == "24"
 
 
-def test_text_is_text():
+def test_text_is_escaped():
     made = element("p", "a<b", element("i", "c"), "&d", None, title='"', data_x=1)
     assert as_html(made) == '<!DOCTYPE html>\n<p title="&quot;" data-x="1">a&lt;b<i>c</i>&amp;d</p>\n'
     assert append(element("p"), "x", "y").text == "xy"

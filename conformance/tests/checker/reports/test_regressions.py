@@ -1,4 +1,4 @@
-"""test_regressions.py, and what it asks: does the model still allow this history?"""
+"""The generated test_regressions.py: it tests whether the model still allows a counterexample."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FIXED = "require(s.height < s.most)\n    require(s.height < s.limit)"
 
 @pytest.fixture
 def found(tmp_path, monkeypatch, capsys):
-    """A model, and the history that breaks `stays_safe`, in a report."""
+    """A model, and the report with a counterexample to `stays_safe`."""
     monkeypatch.chdir(tmp_path)
     _write(tmp_path, HOSTILE)
     assert checking(cli.main, capsys)(NAME, "--report", "deep/DIR")[0] == 12
@@ -33,11 +33,11 @@ def _write(folder, text):
     (folder / NAME).write_text(text, encoding="utf-8")
 
 
-def test_the_same_model_allows_it(found, tmp_path):
+def test_the_same_model_allows_the_counterexample(found, tmp_path):
     assert recheck(found, tmp_path / NAME) == Recheck(True, "the model allows it: stays_safe is VIOLATED after 3 steps")
 
 
-def test_another_text_of_the_same_model_allows_it(found, tmp_path):
+def test_a_reformatted_model_allows_the_counterexample(found, tmp_path):
     _write(tmp_path, HOSTILE + "\n\n# a line more\n")
     assert recheck(found, tmp_path / NAME).is_possible
 
@@ -53,7 +53,7 @@ def test_another_text_of_the_same_model_allows_it(found, tmp_path):
          "def stays_safe", "stays_safe is no longer VIOLATED after them"),
     ],
 )  # fmt: skip
-def test_what_a_repair_does(found, tmp_path, before, after, says):
+def test_a_repaired_model_forbids_the_counterexample(found, tmp_path, before, after, says):
     assert HOSTILE.count(before) == 1 or before.startswith("values")
     _write(tmp_path, HOSTILE.replace(before, after))
     told = recheck(found, tmp_path / NAME)
@@ -74,26 +74,26 @@ def test_what_a_repair_does(found, tmp_path, before, after, says):
         ),
     ],
 )
-def test_what_cannot_be_told_is_no_answer(found, tmp_path, before, after, says):
+def test_an_undecidable_case_is_not_answered(found, tmp_path, before, after, says):
     _write(tmp_path, HOSTILE.replace(before, after))
     with pytest.raises(UsageError, match=says):
         recheck(found, tmp_path / NAME)
 
 
-def test_a_file_that_was_edited_is_no_answer(found, tmp_path):
+def test_an_edited_file_is_not_answered(found, tmp_path):
     document = json.loads(found.read_text())
     document["states"][2]["height"] = {"#bigint": "1"}
     found.write_text(json.dumps(document))
-    with pytest.raises(UsageError, match="leads elsewhere: height is 2, the trace says 1"):
+    with pytest.raises(UsageError, match="leads to another state: height is 2, but the trace says 1"):
         recheck(found, tmp_path / NAME)
 
 
-def test_a_model_of_ones_own_is_not_loaded_because_a_file_says_so(found):
-    with pytest.raises(UsageError, match="which is not loaded because a file names it"):
+def test_a_model_named_in_a_file_is_not_loaded(found):
+    with pytest.raises(UsageError, match="which is not loaded automatically"):
         recheck(found)
 
 
-def test_pytest_is_red_until_the_model_is_repaired(found, tmp_path):
+def test_pytest_fails_until_the_model_is_repaired(found, tmp_path):
     file = found.parents[1] / "test_regressions.py"
     assert _pytest(file) == (1, "1 failed")
     file.write_text(file.read_text().replace("WANTED = IMPOSSIBLE\n", "WANTED = POSSIBLE\n"))
@@ -105,14 +105,14 @@ def test_pytest_is_red_until_the_model_is_repaired(found, tmp_path):
 
 
 def _pytest(file):
-    """Run the file from elsewhere: the exit code, and what pytest counted."""
+    """Run the file from another folder; return the exit code, and pytest's counts."""
     words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(file)]
     environment = {**os.environ, "PYTHONPATH": str(PROJECT)}
     done = subprocess.run(words, cwd="/", env=environment, capture_output=True, text=True, check=False)
     return done.returncode, done.stdout.splitlines()[-1].partition(" in ")[0]
 
 
-def test_a_project_may_have_folders_models_and_traces_of_its_own(found, tmp_path):
+def test_a_project_may_have_its_own_folders_models_and_traces(found, tmp_path):
     for name in ("models", "traces"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "__init__.py").write_text("MINE = True\n")

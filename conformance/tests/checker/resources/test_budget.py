@@ -1,4 +1,4 @@
-"""Limits hold for a command as a whole, whatever it does: at most two seconds late, at most 250 MB above."""
+"""Limits apply to a whole command: it exceeds them by at most two seconds and 250 MB."""
 
 from __future__ import annotations
 
@@ -85,9 +85,9 @@ print(done.returncode, used.ru_utime + used.ru_stime, used.ru_maxrss)
 
 
 def process(folder: Path, words: str) -> tuple[int, str, float, int]:
-    """The exit code, the output, the seconds that it worked and the most memory that it had, in a process of its own.
+    """Run a command in a separate process; return the exit code, the output, the seconds and the peak memory.
 
-    What it waits for others on this machine is not its lateness: it works all the time that it has.
+    Time in which the process waits for the processor does not count.
     """
     command = [
         sys.executable,
@@ -127,7 +127,7 @@ SHORTER = {"published": 0.5}
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_seconds_are_of_the_whole_command(folder: Path, form: str) -> None:
+def test_the_time_limit_covers_the_whole_command(folder: Path, form: str) -> None:
     seconds = SHORTER.get(form, SECONDS)
     (folder / "topic.properties").write_text("replication.factor=3\nmin.insync.replicas=2\nacks=all\nretries=3\n")
     code, text, took, _ = process(folder, f"{form} --seconds {seconds}")
@@ -136,19 +136,19 @@ def test_seconds_are_of_the_whole_command(folder: Path, form: str) -> None:
 
 
 @pytest.mark.parametrize("how", [2, 3])
-def test_memory_is_of_the_initial_states_as_well(folder: Path, how: int) -> None:
+def test_the_memory_limit_covers_the_initial_states(folder: Path, how: int) -> None:
     code, text, _, used = process(folder, f"slow.py --set how={how} --memory 200M")
     assert (code, used < (200 << 20) + ABOVE) == (3, True), (code, used, text)
     assert text.endswith("UNDECIDED: its memory limit is reached; nothing was judged\n")
 
 
-def test_nothing_is_searched_from_some_of_the_initial_states(folder: Path) -> None:
+def test_no_search_starts_from_only_some_initial_states(folder: Path) -> None:
     code, text, _, _ = process(folder, f"slow.py --set how=3 --seconds {SECONDS} --json")
     (run,) = json.loads(text)["runs"]
     assert (code, run["distinct"], run["judged_to_depth"], run["stopped"]) == (3, 0, -1, "seconds")
 
 
-def test_many_initial_states_are_read_quickly_and_their_time_is_told(folder: Path) -> None:
+def test_many_initial_states_are_built_quickly_and_their_time_is_reported(folder: Path) -> None:
     instance = registry.load_file(folder / "slow.py").instance(None, {"how": 3})
     told: list[tuple[int, float]] = []
 
@@ -170,7 +170,7 @@ def test_many_initial_states_are_read_quickly_and_their_time_is_told(folder: Pat
     assert not instance.is_enumerated
 
 
-def test_what_is_left_gets_less_and_never_less_than_nothing() -> None:
+def test_the_remaining_budget_decreases_to_zero() -> None:
     budget = Budget(5, 1 << 30, time.monotonic() - 3)
     assert budget.left == pytest.approx(2, abs=0.5)
     assert budget.limits(Limits(seconds=1)).seconds == 1
@@ -181,8 +181,8 @@ def test_what_is_left_gets_less_and_never_less_than_nothing() -> None:
         budget.look(1 << 31)
 
 
-def test_the_states_of_a_search_leave_their_proofs_the_rest_of_the_memory(folder: Path) -> None:
-    """The states are still held while proofs are looked for, which cannot have all of the memory once more."""
+def test_proofs_get_the_memory_that_the_search_leaves(folder: Path) -> None:
+    """The states stay in memory during the proofs, which may use only the rest of the limit."""
     code, text, _, used = process(folder, "kafka --protocol 2.1 --bound 16 --prove --memory 200M")
     assert (code, used < (200 << 20) + ABOVE) == (3, True), (code, used, text)
     assert "UNDECIDED" in text.splitlines()[-1]

@@ -1,4 +1,4 @@
-"""The cache is read only where it is the user's own: folders and files of others, links, content under another name."""
+"""The cache is read only if it belongs to the user: foreign files and folders, links, and renamed files are ignored."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def is_not_three(s):
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
-    """A file that is kept."""
+    """A file in the cache."""
     path = tmp_path / "cache" / "kernels" / "one.o"
     assert can_keep(path)
     keep(path, b"content")
@@ -44,7 +44,7 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-def test_folders_are_made_for_this_user_alone(file: Path) -> None:
+def test_folders_are_private_to_the_user(file: Path) -> None:
     assert [oct(path.stat().st_mode & 0o7777) for path in (file.parent.parent, file.parent, file)] == [
         "0o700", "0o700", "0o600"
     ]  # fmt: skip
@@ -59,7 +59,7 @@ def test_content_is_bound_to_its_name(file: Path) -> None:
 
 
 @pytest.mark.parametrize("at", range(0, 39, 3))
-def test_a_byte_that_changed_is_noticed(file: Path, at: int) -> None:
+def test_a_changed_byte_is_detected(file: Path, at: int) -> None:
     content = bytearray(file.read_bytes())
     assert len(content) == 39
     content[at] ^= 1
@@ -80,7 +80,7 @@ def test_a_folder_that_others_can_write_to_is_not_used(file: Path, mode: int, ab
     assert (kept(file), why_not_kept(file)) == (b"content", "")
 
 
-def test_a_folder_of_somebody_else_is_not_used(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_of_another_user_is_not_used(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cache.os, "geteuid", lambda: file.stat().st_uid + 1)
     assert kept(file) is None
     assert why_not_kept(file) == f"{file.parent.parent} belongs to another user; {CURE}"
@@ -89,7 +89,7 @@ def test_a_folder_of_somebody_else_is_not_used(file: Path, monkeypatch: pytest.M
 
 
 @pytest.mark.parametrize("above", [-1, 0, 1])
-def test_a_file_or_folder_that_was_given_away_is_not_used(
+def test_a_file_or_folder_with_another_owner_is_not_used(
     file: Path, monkeypatch: pytest.MonkeyPatch, above: int
 ) -> None:
     path = file if above < 0 else file.parents[above]
@@ -107,7 +107,7 @@ def test_a_file_or_folder_that_was_given_away_is_not_used(
 
 
 @pytest.mark.parametrize("mode", [0o666, 0o620])
-def test_a_file_that_others_can_write_to_is_made_anew(file: Path, mode: int) -> None:
+def test_a_file_that_others_can_write_to_is_rebuilt(file: Path, mode: int) -> None:
     file.chmod(mode)
     assert kept(file) is None
     keep(file, b"content")
@@ -132,7 +132,7 @@ def test_the_cache_itself_may_be_a_link(file: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["folder", "pipe"])
-def test_what_is_no_file_counts_as_none(file: Path, kind: str) -> None:
+def test_anything_but_a_regular_file_is_ignored(file: Path, kind: str) -> None:
     file.unlink()
     if kind == "folder":
         file.mkdir()
@@ -141,9 +141,9 @@ def test_what_is_no_file_counts_as_none(file: Path, kind: str) -> None:
     assert kept(file) is None
 
 
-def test_the_code_of_one_model_is_not_taken_for_another(tmp_path: Path) -> None:
+def test_the_code_of_one_model_is_not_used_for_another(tmp_path: Path) -> None:
     (tmp_path / "model.py").write_text(MODEL.format(step=2))
-    assert check(tmp_path)[::2] == (0, "compiling model (once for this shape) ...\n")
+    assert check(tmp_path)[::2] == (0, "compiling model (once for these bounds) ...\n")
     (good,) = (tmp_path / "cache" / "kernels").iterdir()
     (tmp_path / "model.py").write_text(MODEL.format(step=1))
     assert check(tmp_path)[0] == 12
@@ -154,19 +154,19 @@ def test_the_code_of_one_model_is_not_taken_for_another(tmp_path: Path) -> None:
     assert err == f"compiling model again ({bad} is damaged) ...\n"
 
 
-def test_a_cache_that_others_can_write_to_is_told_once(tmp_path: Path) -> None:
+def test_a_cache_that_others_can_write_to_is_reported_once(tmp_path: Path) -> None:
     (tmp_path / "model.py").write_text(MODEL.format(step=2))
     (tmp_path / "cache").mkdir()
     (tmp_path / "cache").chmod(0o777)
     for _ in range(2):
         code, _, err = check(tmp_path)
         assert (code, err) == (0, (
-            f"compiling model (not kept: others can write to {tmp_path}/cache; chmod go-w {tmp_path}/cache, or {CURE})"
+            f"compiling model (uncached: others can write to {tmp_path}/cache; chmod go-w {tmp_path}/cache, or {CURE})"
             " ...\n"
         ))  # fmt: skip
     assert list((tmp_path / "cache").iterdir()) == []
 
 
 def check(folder: Path) -> tuple[int, str, str]:
-    """`check model.py` there, in a process of its own."""
+    """Run `check model.py` in that folder, in a separate process."""
     return run(folder, "model.py", ISRCHECK_CACHE=str(folder / "cache"))

@@ -1,4 +1,4 @@
-"""The limit of a container, of either kind of control groups, however deep this process lies in them."""
+"""The memory limit of a container, for both versions of control groups, at any nesting depth."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_the_least_limit_counts(tmp_path: Path, case: str) -> None:
+def test_the_smallest_limit_applies(tmp_path: Path, case: str) -> None:
     told, limits, megabytes = CASES[case]
     assert machine_memory(machine(tmp_path, *told, limits)) == megabytes * M
 
@@ -84,5 +84,5 @@ def test_the_least_limit_counts(tmp_path: Path, case: str) -> None:
 @pytest.mark.parametrize(
     ("groups", "mounts"), [("", ""), ("0::/a\n", ""), ("nonsense", "nonsense - \n - \n"), ("0::/a\n", "1 - cgroup2\n")]
 )
-def test_without_a_limit_it_is_the_machine(tmp_path: Path, groups: str, mounts: str) -> None:
+def test_without_a_limit_the_machines_memory_applies(tmp_path: Path, groups: str, mounts: str) -> None:
     assert machine_memory(machine(tmp_path, groups, mounts, {})) == machine_memory(tmp_path / "empty") > 256 * M

@@ -1,7 +1,7 @@
-"""One digest: a constant in another folder is changed, and everything that is kept between runs notices.
+"""The digest of a model: a change of an imported constant invalidates everything that is kept between runs.
 
-The model imports the constant from a package in a folder of its own. What was kept for the old one is never taken for
-the new one: kernels, proofs, sweeps, checkpoints, traces, recorded verdicts.
+The model imports the constant from a package in another folder. Results for the old value are never used for the new
+one: kernels, proofs, sweeps, checkpoints, traces, recorded verdicts.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ Load = Callable[..., Model]
 
 @pytest.fixture
 def load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Load:
-    """Load the model where the constant has a value, as a process of its own would."""
+    """Load the model with a value of the constant, as in a new process."""
     shared = tmp_path / "shared"
     (shared / "lib").mkdir(parents=True)
     (tmp_path / "own").mkdir()
@@ -94,7 +94,7 @@ def load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Load:
 
 
 def forget() -> None:
-    """What a process of its own would not have imported yet."""
+    """Forget the modules that a new process would not have imported yet."""
     for name in [name for name in sys.modules if name.partition(".")[0] == "lib"]:
         del sys.modules[name]
 
@@ -145,14 +145,14 @@ def test_a_constant_of_another_folder_counts(load: Load, way: str) -> None:
     ],
 )
 @pytest.mark.parametrize("text", [TEXT, STARTING.replace("limits.LIMIT", "LIMIT")], ids=["plain", "starting"])
-def test_what_says_the_same_in_other_words_does_not_count(load: Load, text: str, old: str, new: str) -> None:
+def test_an_equivalent_text_keeps_the_digest(load: Load, text: str, old: str, new: str) -> None:
     assert old in text
     assert load("5", text).digest == load("5", text.replace(old, new)).digest
     assert load("5", text).digest == load("5", text, '"""A text."""\n# and a comment\n').digest
 
 
-def test_what_is_not_plain_python_counts_by_what_it_means(load: Load) -> None:
-    """Where there is plain Python, the text of all files counts."""
+def test_constructs_of_the_language_count_by_meaning(load: Load) -> None:
+    """If the model uses plain Python, the text of all files counts."""
     unused, says = TEXT + "\nUNUSED = 1\n", TEXT.replace('"where it starts"', '"its start"')
     assert {load("5", text).digest for text in (unused, says)} == {load("5").digest}
     starting = STARTING.replace("limits.LIMIT", "LIMIT")
@@ -173,19 +173,19 @@ def test_what_is_not_plain_python_counts_by_what_it_means(load: Load) -> None:
         ("values=between(0, 9)", "values=between(0, 9), initially=1"),
     ],
 )
-def test_what_says_something_else_counts(load: Load, old: str, new: str) -> None:
+def test_a_change_of_meaning_changes_the_digest(load: Load, old: str, new: str) -> None:
     assert old in TEXT
     assert load("5").digest != load("5", TEXT.replace(old, new)).digest
 
 
-def test_an_instance_counts_by_what_the_configuration_makes_of_it(load: Load) -> None:
+def test_the_digest_of_an_instance_depends_on_the_effective_configuration(load: Load) -> None:
     model = load("5", STARTING.replace("limits.LIMIT", "LIMIT"))
     digests = [model.instance(None, {"start": start}).digest for start in (0, 1, 0)]
     assert digests[0] == digests[2] != digests[1]
     assert len(set(digests[0])) > 8 and len(digests[0]) == 64
 
 
-def test_a_model_is_made_of_what_it_imports_from_wherever(load: Load, tmp_path: Path) -> None:
+def test_the_digest_covers_imports_from_any_folder(load: Load, tmp_path: Path) -> None:
     assert load("5").sources == {
         str(tmp_path / "own" / "counter.py"): "counter.py",
         str(tmp_path / "shared" / "lib" / "limits.py"): "lib/limits.py",
@@ -228,7 +228,7 @@ def test_sweeps(load: Load, capsys: pytest.CaptureFixture[str]) -> None:
         load(limit)
         forget()
         code = cli.main(["sweep", "counter.py", "--vary", "start=0,1", "--out", "kept"])
-        return code, "taking up" in capsys.readouterr().err
+        return code, "resuming from" in capsys.readouterr().err
 
     assert [swept("5"), swept("5"), swept("3")] == [(0, False), (0, True), (12, False)]
 
@@ -236,7 +236,7 @@ def test_sweeps(load: Load, capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_sweep_from_other_initial_states(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """What an initial state is read from need not be text of the model, nor text at all."""
+    """Initial states may be read from a file that is not part of the model's text."""
     text = STARTING.replace("from lib.limits import LIMIT", "import os").replace("= LIMIT", "= 5")
     text = text.replace("min(configuration.start, limits.LIMIT)", 'int(os.environ["STARTS_AT"])')
     (tmp_path / "counter.py").write_text(text, encoding="utf-8")
@@ -255,7 +255,7 @@ def test_a_sweep_from_other_initial_states(
 
 
 def test_checkpoints_and_executors(load: Load, local_spark, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
-    """The package travels with the model, and a checkpoint of the old model is not gone on from."""
+    """The package is sent with the model, and a checkpoint of the old model is not resumed."""
     how = SparkRequest(Mode.SEARCH, None, SparkOptions(), str(tmp_path / "kept"))
 
     def levels(limit: str) -> list[int]:
@@ -267,11 +267,11 @@ def test_checkpoints_and_executors(load: Load, local_spark, tmp_path: Path) -> N
         return found.levels
 
     assert levels("5") == [1, 1, 1]
-    with pytest.raises(UsageError, match=r"kept: it belongs to another search \(another model\); name a new folder"):
+    with pytest.raises(UsageError, match=r"kept: it belongs to another search \(model differs\); name a new folder"):
         levels("3")
 
 
-def test_what_is_sent_is_all_that_the_model_is_made_of(load: Load) -> None:
+def test_all_parts_of_a_model_are_sent_to_executors(load: Load) -> None:
     subject = InstanceSpecification.of(load("5").instance())
     assert [path for path, _ in subject.files] == ["counter.py", "lib/limits.py"]
     assert subject.files[1][1] == "LIMIT = 5\n"
@@ -314,7 +314,7 @@ resource_managers = 2
 
 
 @pytest.mark.parametrize("depth", ["", "consistent = 3"])
-def test_verdicts_that_were_recorded_of_another_model(
+def test_recorded_verdicts_on_another_model(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], depth: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -331,8 +331,8 @@ def test_verdicts_that_were_recorded_of_another_model(
         return code, lines[-2:], json.loads(capsys.readouterr().out)["record"]
 
     changed = (
-        f"models/verdicts.toml was recorded of another examples/two_phase_commit (digest 00000000, now {today[:8]}):"
-        f' check every cell, then write examples/two_phase_commit = "{today}" under [digest] in that file'
+        "examples/two_phase_commit has changed since models/verdicts.toml was recorded (digest 00000000, now"
+        f' {today[:8]}): check every cell, then write examples/two_phase_commit = "{today}" under [digest] in that file'
     )
     if depth:  # what is missing is graver
         assert told(today)[::2] == (10, "recorded, but not found")
@@ -342,8 +342,8 @@ def test_verdicts_that_were_recorded_of_another_model(
         assert told("0" * 64) == (10, [changed, matrix.CLOSING[matrix.Match.STALE]], "recorded of another model")
 
 
-def test_the_recorded_verdicts_are_of_todays_model() -> None:
-    """Where this fails, check every cell before the digest is written anew."""
+def test_the_recorded_verdicts_are_on_the_current_model() -> None:
+    """If this test fails, check every cell of the matrix before writing the new digest."""
     records = matrix.recorded()
     assert {record.digest for record in records} == {registry.load("kafka")[0].digest}
     assert not any(record.is_of_another_model for record in records)

@@ -1,4 +1,4 @@
-"""Which actions a configuration switches off: those, and no others, need not be looked for."""
+"""The actions that a configuration disables: exactly those are exempt from vacuity checks."""
 
 from __future__ import annotations
 
@@ -119,27 +119,27 @@ def assert_that_they_never_fire(instance: Instance, found: frozenset[int]) -> No
     }
 
 
-def test_where_everything_is_on_nothing_is_off(off) -> None:
+def test_with_everything_enabled_no_action_is_disabled(off) -> None:
     assert off() == set()
 
 
-def test_a_budget_of_nothing_and_a_setting_switch_off(off) -> None:
+def test_a_zero_budget_and_a_setting_disable_actions(off) -> None:
     assert off(thefts=0) == {"steals"}
     assert off(colour=0) == {"paints"}
     assert off(colour=3, thefts=0) == {"paints", "steals"}
 
 
-def test_an_action_without_arguments_to_take_place_with_is_off(off) -> None:
+def test_an_action_without_possible_arguments_is_disabled(off) -> None:
     assert off(places=0) == {"takes", "steals"}
 
 
-def test_actions_that_only_each_other_would_allow_are_off_together(off) -> None:
-    """Without the one that breaks in, nobody knocks, and the door stays shut."""
+def test_actions_that_only_enable_each_other_are_disabled(off) -> None:
+    """Without the thief, nobody knocks, and the door stays shut."""
     assert off(NEW=0) == {"works_the_new_way", "breaks_in", "knocks", "enters"}
 
 
 @pytest.mark.parametrize("name", registry.names())
-def test_what_is_off_in_a_model_of_the_project_never_fires(name: str) -> None:
+def test_disabled_actions_of_the_registered_models_never_fire(name: str) -> None:
     model, protocol = registry.load(name)
     for one in [protocol] if protocol else model.protocols:
         instance = model.instance(one)
@@ -147,7 +147,7 @@ def test_what_is_off_in_a_model_of_the_project_never_fires(name: str) -> None:
         assert not {slot for slot in disabled_actions(instance) if exploration.fired[slot]}
 
 
-def test_kafka_is_without_what_the_default_configuration_has_no_budget_for() -> None:
+def test_actions_without_budget_are_disabled_in_the_default_kafka() -> None:
     instance = registry.load("kafka")[0].instance("0.10")
     names = {instance.model.actions[slot].name for slot in disabled_actions(instance)}
     assert {

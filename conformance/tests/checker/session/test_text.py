@@ -1,4 +1,4 @@
-"""One of a thing is no plural."""
+"""Counted nouns are singular for one and plural otherwise."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`check --engine spark` as a person types it: one report, one object, one exit code; Ctrl-C keeps what was found."""
+"""`check --engine spark`: one report, one JSON object, one exit code; Ctrl-C keeps the findings."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def check(tmp_path, monkeypatch, capsys):
 
 
 @pytest.mark.parametrize("mode", ["parts", "search"])
-def test_the_verdicts_and_the_traces_are_those_of_one_process(check, mode, tmp_path):
+def test_verdicts_and_traces_equal_those_of_one_process(check, mode, tmp_path):
     words = "kafka --protocol 0.10 --bound 5 --json"
     code, here, _ = check(f"{words} --out here")
     spark_code, there, err = check(f"{words} --out there --engine spark --master local[2] --spark-mode {mode}")
@@ -57,11 +57,11 @@ def test_the_verdicts_and_the_traces_are_those_of_one_process(check, mode, tmp_p
 
 
 def timeless(text: str) -> str:
-    """A report without how long it took."""
+    """A report without its times."""
     return re.sub(r"[0-9.]+ s;", "", text)
 
 
-def test_a_sweep_on_spark_is_the_sweep(check):
+def test_a_sweep_on_spark_equals_a_local_sweep(check):
     words = "sweep kafka --protocol 2.1 --vary acks=0,1,all --vary min.insync.replicas=1,2 --bound 5"
     code, here, _ = check(f"{words} --out here")
     spark_code, there, err = check(f"{words} --out there --engine spark --master local[2]")
@@ -69,8 +69,8 @@ def test_a_sweep_on_spark_is_the_sweep(check):
     assert timeless(there.replace("there/", "here/")) == timeless(here)
 
 
-def test_ctrl_c_keeps_what_was_found(tmp_path):
-    """The search is far from its end when it is interrupted; the levels that it has are reported."""
+def test_ctrl_c_keeps_the_findings(tmp_path):
+    """The search is interrupted long before its end; its finished levels are reported."""
     words = "kafka --protocol 2.1 --engine spark --spark-mode search --master local[2] --checkpoint kept --json"
     process = subprocess.Popen(
         [sys.executable, "-m", "isrcheck.checker", *words.split()],

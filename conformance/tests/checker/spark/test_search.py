@@ -1,4 +1,4 @@
-"""The explorer on Spark: what it finds is what the explorer of one process finds, however the work is divided."""
+"""The explorer on Spark finds the same as the explorer in one process, for every partitioning."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def counters(tmp_path_factory):
 
 
 def everything(found: Exploration) -> dict[str, object]:
-    """What must not differ, but for times and memory."""
+    """All results except times and memory."""
     left_out = ("instance", "limits", "seconds", "bytes_used", "reached")
     return {name: value for name, value in vars(found).items() if name not in left_out}
 
@@ -82,7 +82,7 @@ def everything(found: Exploration) -> dict[str, object]:
         ("kafka", {"unclean_elections": 1, "acks": 1}, 5, False),
     ],
 )
-def test_one_search_finds_exactly_what_one_process_finds(local_spark, name, values, depth, count_all):
+def test_a_search_on_spark_finds_exactly_what_one_process_finds(local_spark, name, values, depth, count_all):
     instance = registered(name, **values)
     limits = Limits(depth, MEMORY)
     found, spread = on_spark(local_spark, instance, limits, asked(Mode.SEARCH), count_all=count_all)
@@ -93,7 +93,7 @@ def test_one_search_finds_exactly_what_one_process_finds(local_spark, name, valu
 
 @pytest.mark.parametrize("forgiven", [0, 3])
 @pytest.mark.parametrize("depth", [None, 0, 2])
-def test_a_model_that_a_person_wrote_travels_to_the_executors(local_spark, counters, forgiven, depth):
+def test_a_users_model_is_sent_to_the_executors(local_spark, counters, forgiven, depth):
     instance = counters.instance(None, {"forgiven": forgiven})
     limits = Limits(depth, MEMORY)
     found, _ = on_spark(local_spark, instance, limits, asked(Mode.SEARCH))
@@ -101,7 +101,7 @@ def test_a_model_that_a_person_wrote_travels_to_the_executors(local_spark, count
 
 
 def leaving(counters_text: str) -> str:
-    """Counters whose total leaves its declaration in the second step, beside a property that cannot always be asked."""
+    """Counters whose total leaves its declared range in the second step, and a property that errs in some states."""
     return (
         counters_text.replace("total = field(values=between(0, 100))", "total = field(values=between(0, 3))")
         .replace("s.total = min(s.total + more, 100)", "s.total = s.total + more")
@@ -110,7 +110,7 @@ def leaving(counters_text: str) -> str:
 
 
 @pytest.mark.parametrize("count_all", [False, True])
-def test_one_search_finds_what_leaves_the_declaration_as_one_process_does(local_spark, tmp_path, count_all):
+def test_a_search_on_spark_finds_the_same_range_errors(local_spark, tmp_path, count_all):
     instance = registry.load_file(written(tmp_path, leaving(COUNTERS))).instance()
     here = explore(instance, Limits(None, MEMORY), count_all=count_all)
     there, _ = on_spark(local_spark, instance, Limits(None, MEMORY), asked(Mode.SEARCH), count_all=count_all)
@@ -119,7 +119,7 @@ def test_one_search_finds_what_leaves_the_declaration_as_one_process_does(local_
 
 
 @pytest.mark.parametrize("depth", [0, 1])
-def test_parts_find_the_same_least_path_to_what_leaves_the_declaration(local_spark, tmp_path, depth):
+def test_parts_find_the_same_least_path_to_a_range_error(local_spark, tmp_path, depth):
     instance = registry.load_file(written(tmp_path, leaving(COUNTERS))).instance()
     here = explore(instance, Limits(None, MEMORY))
     there, _ = on_spark(local_spark, instance, Limits(None, MEMORY), asked(Mode.PARTS, depth))
@@ -128,7 +128,7 @@ def test_parts_find_the_same_least_path_to_what_leaves_the_declaration(local_spa
     assert there.levels == here.levels
 
 
-def test_memory_that_is_not_enough_leaves_it_undecided(local_spark):
+def test_too_little_memory_is_undecided(local_spark):
     instance = registered("kafka")
     found, spread = on_spark(local_spark, instance, Limits(6, 1 << 18), asked(Mode.SEARCH))
     assert (found.stopped, found.is_complete, spread.lost) == ("memory", False, "")
@@ -140,7 +140,7 @@ def test_memory_that_is_not_enough_leaves_it_undecided(local_spark):
 
 
 @pytest.mark.parametrize("mode", list(Mode))
-def test_time_that_is_over_leaves_it_undecided(local_spark, mode):
+def test_too_little_time_leaves_the_search_undecided(local_spark, mode):
     found, _ = on_spark(local_spark, registered("kafka", protocol="2.1"), Limits(None, 2 << 30, 3.0), asked(mode))
     assert (found.stopped, found.is_complete) == ("seconds", False)
     assert 3 <= found.seconds < 20
@@ -169,7 +169,7 @@ def test_parts_find_the_same_levels_and_the_same_counterexamples(local_spark, sp
 
 
 def states_from(instance: Instance, starts, depth: int) -> set[tuple[int, ...]]:
-    """Every state of a part, by a search of this process."""
+    """All states of a part, by a search in this process."""
     request = SearchRequest(count_all=True, starts=Starts.of(list(starts), instance.cells))
     search = Search(SearchContext(instance, Limits(depth, MEMORY), kernel_of(instance), request))
     search.run()
@@ -196,7 +196,7 @@ def test_the_overlap_is_that_of_the_sets_of_states(local_spark):
     )
 
 
-def test_parts_of_an_exhausted_search_know_that_it_is(local_spark, counters):
+def test_parts_report_an_exhaustive_search(local_spark, counters):
     instance = counters.instance()
     found, spread = on_spark(local_spark, instance, Limits(None, MEMORY), asked(Mode.PARTS, 1), count_all=True)
     here = explore(instance, Limits(None, MEMORY), count_all=True)
@@ -204,7 +204,7 @@ def test_parts_of_an_exhausted_search_know_that_it_is(local_spark, counters):
     assert witnesses(found) == witnesses(here)
 
 
-def test_nothing_is_divided_where_nothing_is_left(local_spark, counters):
+def test_a_finished_search_is_not_divided(local_spark, counters):
     found, spread = on_spark(local_spark, counters.instance(), Limits(1, MEMORY), asked(Mode.PARTS))
     assert everything(found) == everything(explore(counters.instance(), Limits(1, MEMORY)))
     assert (spread.parts, spread.split_depth) == (0, 1)
@@ -212,8 +212,8 @@ def test_nothing_is_divided_where_nothing_is_left(local_spark, counters):
 
 @pytest.mark.parametrize("depth", [3, 5, None])
 @pytest.mark.parametrize("split_depth", [0, 1])
-def test_parts_tell_no_more_of_what_is_permitted_than_one_search(local_spark, counters, split_depth, depth):
-    """A part that has not seen the violation of another one goes on, and meets what is permitted further on."""
+def test_parts_report_the_same_permitted_failures_as_one_search(local_spark, counters, split_depth, depth):
+    """A part that does not know the violation in another part continues, and finds deeper permitted failures."""
     limits = Limits(depth, MEMORY)
     found, _ = on_spark(local_spark, counters.instance(), limits, asked(Mode.PARTS, split_depth))
     here = explore(counters.instance(), limits)
@@ -233,7 +233,7 @@ def test_the_states_that_are_divided_are_counted_once(local_spark, tmp_path):
     assert (found.generated, found.fired, found.new) == (here.generated, here.fired, here.new)
 
 
-def test_parts_that_are_lost_have_judged_nothing():
+def test_lost_parts_contribute_no_verdict():
     instance, limits = registered("kafka"), Limits(4, MEMORY)
     beginning = begin(lambda some, _: SearchContext(instance, some, kernel_of(instance)), limits, 0)
     answers = {0: PartResult(record_of(explore(instance, limits, initial=0)))}
@@ -254,7 +254,7 @@ def test_the_depth_that_is_divided_is_found_in_one_search():
     assert len(searches) == 1
 
 
-def test_what_steps_show_counts_where_there_is_no_room_for_what_they_lead_to(local_spark, tmp_path):
+def test_findings_on_steps_count_even_if_successors_do_not_fit(local_spark, tmp_path):
     instance = registry.load_file(written(tmp_path, COUNTERS.replace("after.total < 5", "after.total < 1"))).instance()
     found, _ = on_spark(local_spark, instance, Limits(None, 1 << 11), asked(Mode.SEARCH))
     assert found.stopped == "memory"
@@ -264,7 +264,7 @@ def test_what_steps_show_counts_where_there_is_no_room_for_what_they_lead_to(loc
 
 
 @pytest.mark.parametrize("mode", list(Mode))
-def test_executors_are_asked_what_they_run_before_anything_is_searched(local_spark, monkeypatch, mode):
+def test_the_code_of_executors_is_checked_before_the_search(local_spark, monkeypatch, mode):
     def differing(context):
         raise UsageError("an executor has another Python")
 
@@ -278,7 +278,7 @@ def test_executors_are_asked_what_they_run_before_anything_is_searched(local_spa
 
 
 @pytest.mark.exhaustive  # seven searches
-def test_a_checkpoint_that_has_lost_states_is_not_gone_on_from(local_spark, tmp_path, monkeypatch):
+def test_an_incomplete_checkpoint_is_not_resumed(local_spark, tmp_path, monkeypatch):
     monkeypatch.setattr(carrier, "LEVELS_BETWEEN_CHECKPOINTS", 3)
     instance = registered("published/truncate_to_high_watermark", replicas=2, log_size=2, records=2)
     how = asked(Mode.SEARCH, checkpoint=tmp_path / "kept")
@@ -305,11 +305,11 @@ def test_a_checkpoint_that_has_lost_states_is_not_gone_on_from(local_spark, tmp_
 
 
 def names_in(folder: Path) -> set[str]:
-    """What is in a folder, without the checksums that Hadoop writes on a disk."""
+    """The names in a folder, without Hadoop's checksum files."""
     return {path.name for path in folder.iterdir() if not path.name.endswith(".crc")}
 
 
-def test_a_search_goes_on_from_its_checkpoint(local_spark, tmp_path, monkeypatch):
+def test_a_search_resumes_from_its_checkpoint(local_spark, tmp_path, monkeypatch):
     monkeypatch.setattr(carrier, "LEVELS_BETWEEN_CHECKPOINTS", 2)
     instance = registered("kafka")
     how = asked(Mode.SEARCH, checkpoint=tmp_path / "kept")
@@ -338,7 +338,7 @@ def test_a_search_goes_on_from_its_checkpoint(local_spark, tmp_path, monkeypatch
 
 
 def damaged(text: str) -> dict[str, str]:
-    """What can happen to the statistics of a checkpoint, by what it is."""
+    """Kinds of damage to the statistics of a checkpoint, by name."""
     there = json.loads(text)
 
     def changed(**new: object) -> str:
@@ -364,8 +364,8 @@ def damaged(text: str) -> dict[str, str]:
     }
 
 
-@pytest.mark.exhaustive  # six searches, and a hundred ways to damage what the first one has written
-def test_statistics_that_are_not_what_was_written_are_refused(local_spark, tmp_path, monkeypatch):
+@pytest.mark.exhaustive  # six searches, and a hundred ways to damage the statistics
+def test_damaged_statistics_are_refused(local_spark, tmp_path, monkeypatch):
     monkeypatch.setattr(carrier, "LEVELS_BETWEEN_CHECKPOINTS", 2)
     instance, limits, kept = registered("kafka"), Limits(4, MEMORY), tmp_path / "kept"
     on_spark(local_spark, instance, limits, asked(Mode.SEARCH, checkpoint=kept))
@@ -392,7 +392,7 @@ def test_statistics_that_are_not_what_was_written_are_refused(local_spark, tmp_p
     assert (everything(found), spread.taken_up) == (everything(explore(instance, limits)), 3)
 
 
-def test_levels_that_are_not_what_was_written_are_refused(local_spark, tmp_path, monkeypatch):
+def test_damaged_levels_are_refused(local_spark, tmp_path, monkeypatch):
     monkeypatch.setattr(carrier, "LEVELS_BETWEEN_CHECKPOINTS", 3)
     instance, limits, kept = registered("kafka"), Limits(3, MEMORY), tmp_path / "kept"
     on_spark(local_spark, instance, limits, asked(Mode.SEARCH, checkpoint=kept))
@@ -409,16 +409,16 @@ def test_levels_that_are_not_what_was_written_are_refused(local_spark, tmp_path,
         on_spark(local_spark, instance, limits, asked(Mode.SEARCH, checkpoint=kept))
 
 
-def test_a_folder_that_holds_something_else_is_left_alone(local_spark, tmp_path):
+def test_a_foreign_folder_is_not_touched(local_spark, tmp_path):
     instance = registered("examples/two_phase_commit")
     (tmp_path / "letters").mkdir()
     (tmp_path / "letters" / "to_mother.txt").write_text("dear")
-    with pytest.raises(UsageError, match=r"letters: it holds something else \(to_mother.txt\); name a new folder"):
+    with pytest.raises(UsageError, match=r"letters: it holds other files \(to_mother.txt\); name a new folder"):
         on_spark(local_spark, instance, Limits(1, MEMORY), asked(Mode.SEARCH, checkpoint=tmp_path / "letters"))
     assert names_in(tmp_path / "letters") == {"to_mother.txt"}
     kept = tmp_path / "kept"
     on_spark(local_spark, instance, Limits(1, MEMORY), asked(Mode.SEARCH, checkpoint=kept))
-    with pytest.raises(UsageError, match=r"kept: it belongs to another search \(another configuration\)"):
+    with pytest.raises(UsageError, match=r"kept: it belongs to another search \(configuration differs\)"):
         on_spark(
             local_spark,
             registered("examples/two_phase_commit", resource_managers=2),
@@ -456,12 +456,15 @@ def test_an_executor_has_to_have_the_same_text_of_a_model():
         ("kafka --engine spark --checkpoint x", "--checkpoint goes with --spark-mode search; add that, or leave"),
         ("kafka --engine spark --split-depth two", "--split-depth two: not a depth; give 0 to 9999"),
         ("kafka --engine spark --spark-conf memory=1g", "--spark-conf memory=1g: write it as --spark-conf spark.exec"),
-        ("kafka --engine spark --prove", "--prove asks the explorer of this process: leave it, or --engine spark, out"),
-        ("--engine spark", "--engine spark is about one model: name it, as in: check kafka --protocol 2.1 --engine"),
-        ("mutate kafka --protocol 2.1 --engine spark", "--engine spark does not go with mutate: the explorer looks at"),
+        ("kafka --engine spark --prove", "--prove does not go with --engine spark; leave out one of them"),
+        (
+            "--engine spark",
+            "--engine spark is about one model: name the model, as in: check kafka --protocol 2.1 --engine",
+        ),
+        ("mutate kafka --protocol 2.1 --engine spark", "--engine spark does not go with mutate: mutants are searched"),
         ("--config x.properties --engine spark", "--engine spark does not go with --config; name a model, as in:"),
     ],
 )
-def test_what_does_not_go_together_is_said_in_a_line(words, told, capsys):
+def test_incompatible_options_are_refused_in_one_line(words, told, capsys):
     assert cli.main(words.split()) == 2
     assert capsys.readouterr().err.startswith(f"check: {told}")

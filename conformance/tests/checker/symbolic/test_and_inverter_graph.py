@@ -1,7 +1,7 @@
-"""Formulas, numbers and questions to Z3, held against plain Python.
+"""Formulas, numbers and queries to Z3, compared with plain Python.
 
-Hypothesis draws formulas as nested tuples; what the circuit, the clauses and the solvers make of them is compared with
-what Python makes of them under every assignment. Numbers are compared value by value.
+Hypothesis draws formulas as nested tuples; circuit, clauses and solvers have to agree with Python under every
+assignment. Numbers are compared value by value.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ formulas = st.recursive(st.one_of(st.integers(0, VARIABLES - 1), st.booleans()),
 
 
 def meant(formula: Formula, assignment: Assignment) -> bool:
-    """What a formula says, in Python."""
+    """The value of a formula, computed by Python."""
     if isinstance(formula, bool):
         return formula
     if isinstance(formula, int):
@@ -99,7 +99,7 @@ def holds(circuit: AndInverterGraph, variables: Sequence[int], assignment: Assig
 
 @thorough
 @given(formulas)
-def test_a_formula_says_what_python_says(formula: Formula) -> None:
+def test_a_formula_has_the_value_that_python_computes(formula: Formula) -> None:
     circuit, variables = new_circuit()
     literal = built(circuit, variables, formula)
     for assignment in ASSIGNMENTS:
@@ -108,7 +108,7 @@ def test_a_formula_says_what_python_says(formula: Formula) -> None:
 
 
 @pytest.mark.parametrize("name", ["both", "either", "same"])
-def test_what_is_known_is_simplified_at_once(name: str) -> None:
+def test_known_values_are_simplified_at_once(name: str) -> None:
     circuit, (a, b, *_) = new_circuit()
     build = getattr(circuit, name)
     known = {TRUE: True, FALSE: False}
@@ -124,7 +124,7 @@ def _sides(known: Mapping[int, bool], a: int, one: int, other: int) -> list[tupl
     return [tuple(known.get(side, value == (side > 0)) for side in (one, other)) for value in (True, False)]  # type: ignore[misc]
 
 
-def test_what_stands_in_a_conjunction_already_is_absorbed() -> None:
+def test_a_repeated_conjunct_is_absorbed() -> None:
     circuit, (a, b, c, _) = new_circuit()
     both = circuit.both(a, b)
     assert circuit.both(a, both) == both
@@ -153,7 +153,7 @@ def test_variables_are_replaced_everywhere(formula: Formula, images: list[Formul
 
 @thorough
 @given(formulas, formulas)
-def test_a_cone_is_what_a_literal_is_made_of(formula: Formula, known: Formula) -> None:
+def test_the_cone_of_a_literal_has_all_its_inputs(formula: Formula, known: Formula) -> None:
     circuit, variables = new_circuit()
     literal, other = built(circuit, variables, formula), built(circuit, variables, known)
     whole = circuit.cone([literal])
@@ -178,7 +178,7 @@ def test_clauses_are_true_together_where_the_formulas_are(demanded: list[Formula
 
 
 def satisfiable(clauses: list[list[int]]) -> bool:
-    """Whether clauses can be true together: units first, then either side of a literal."""
+    """Whether clauses are satisfiable: by unit propagation and case distinction."""
     while True:
         if any(not clause for clause in clauses):
             return False
@@ -200,7 +200,7 @@ def _given(clauses: list[list[int]], literal: int) -> list[list[int]]:
 
 @brief
 @given(st.lists(formulas, min_size=1, max_size=3))
-def test_asked_once_z3_says_what_python_says(demanded: list[Formula]) -> None:
+def test_a_single_z3_query_agrees_with_python(demanded: list[Formula]) -> None:
     circuit, variables = new_circuit()
     literals = [built(circuit, variables, one) for one in demanded]
     answer, values = once(circuit, literals)
@@ -215,10 +215,8 @@ def test_asked_once_z3_says_what_python_says(demanded: list[Formula]) -> None:
 @pytest.mark.parametrize("arithmetic", [False, True])
 @brief
 @given(st.lists(st.tuples(formulas, st.lists(formulas, max_size=4)), min_size=1, max_size=4))
-def test_asked_again_and_again_z3_says_what_python_says(
-    arithmetic: bool, rounds: list[tuple[Formula, list[Formula]]]
-) -> None:
-    """What is added counts from then on; what is assumed counts once, and the core is a part of it that is to blame."""
+def test_repeated_z3_queries_agree_with_python(arithmetic: bool, rounds: list[tuple[Formula, list[Formula]]]) -> None:
+    """Added formulas stay; assumptions hold for one query, and a core is a subset of them."""
     circuit, variables = new_circuit()
     solver = Solver(circuit, arithmetic=LinearArithmetic(circuit) if arithmetic else None)
     possible = list(ASSIGNMENTS)
@@ -239,14 +237,14 @@ def test_asked_again_and_again_z3_says_what_python_says(
         possible = [one for one in possible if meant(added, one)]
 
 
-def test_a_deadline_that_has_passed_is_no_answer() -> None:
+def test_a_passed_deadline_gives_no_answer() -> None:
     circuit, (a, *_) = new_circuit()
     assert once(circuit, [a], 0.0) == (Answer.SECONDS, None)
     assert Solver(circuit, 0.0).check(a) is Answer.SECONDS
     assert [answer for answer in Answer if answer.is_known] == [Answer.YES, Answer.NO]
 
 
-def test_what_is_false_at_once_is_not_asked() -> None:
+def test_a_constant_false_formula_needs_no_query() -> None:
     circuit, (a, *_) = new_circuit()
     assert once(circuit, [a, FALSE], 0.0) == (Answer.NO, None)
     answer, values = once(circuit, [])
@@ -278,7 +276,7 @@ Numbers = Mapping[str, int]
 
 
 def meant_number(number: Sum, numbers: Numbers, assignment: Assignment) -> int:
-    """What a sum comes to, in Python."""
+    """The value of a sum, computed by Python."""
     match number:
         case int():
             return number
@@ -334,7 +332,7 @@ EVERY_CHOICE = every_choice()
 
 @thorough
 @given(sums, sums, signs, st.integers(-4, 2), st.integers(0, 4))
-def test_numbers_by_cases_are_what_python_says(one: Sum, other: Sum, sign: str, low: int, more: int) -> None:
+def test_one_hot_integers_agree_with_python(one: Sum, other: Sum, sign: str, low: int, more: int) -> None:
     here = Arithmetic(OneHotArithmetic)
     a, b = here.built(one), here.built(other)
     literal = here.arithmetic.compare(sign, a, b)
@@ -354,7 +352,7 @@ def test_numbers_by_cases_are_what_python_says(one: Sum, other: Sum, sign: str, 
 
 
 def given_cases(here: Arithmetic, numbers: Numbers, assignment: Assignment) -> Callable[[int], bool]:
-    """The truth of literals where the numbers and the variables are what they are."""
+    """The values of literals for given numbers and variables."""
     known = dict(zip(here.variables, assignment, strict=True))
     for name, number in here.numbers.items():
         assert isinstance(number, OneHotInteger)
@@ -376,7 +374,7 @@ def value_of(number: Any, truth: Callable[[int], bool]) -> int:
     return int(value)
 
 
-def test_a_number_has_one_value_or_it_is_none() -> None:
+def test_a_number_has_exactly_one_value() -> None:
     circuit = AndInverterGraph()
     arithmetic = OneHotArithmetic(circuit)
     assert arithmetic.number(3, 3) == 3
@@ -391,10 +389,10 @@ def test_a_number_has_one_value_or_it_is_none() -> None:
 
 @settings(thorough, max_examples=100)
 @given(sums, sums, signs, st.integers(-4, 2), st.one_of(st.none(), st.integers(0, 4)), st.data())
-def test_numbers_without_bounds_are_what_python_says(
+def test_unbounded_numbers_agree_with_python(
     one: Sum, other: Sum, sign: str, low: int, more: int | None, data: st.DataObject
 ) -> None:
-    """Where the variables are what they are, Z3 finds a comparison true exactly where Python does."""
+    """For given variables, Z3 and Python agree on every comparison."""
     here = Arithmetic(LinearArithmetic)
     high = None if more is None else low + more
     a = here.built(one)
@@ -421,7 +419,7 @@ def test_numbers_without_bounds_are_what_python_says(
             assert solver.check(*given_, -found if truth else found) is Answer.NO
 
 
-def test_a_number_without_bounds_lies_within_the_ends_that_it_has() -> None:
+def test_a_half_bounded_number_respects_its_bound() -> None:
     circuit = AndInverterGraph()
     arithmetic = LinearArithmetic(circuit)
     assert arithmetic.number(3, 3) == 3
@@ -434,8 +432,8 @@ def test_a_number_without_bounds_lies_within_the_ends_that_it_has() -> None:
 
 @thorough
 @given(sums, sums)
-def test_sums_of_the_same_are_the_same(one: Sum, other: Sum) -> None:
-    """What differs by nothing is compared without asking Z3."""
+def test_equal_sums_are_identical(one: Sum, other: Sum) -> None:
+    """Identical sums are compared without Z3."""
     here = Arithmetic(LinearArithmetic)
     a, b = here.built(one), here.built(other)
     add, negate, compare = here.arithmetic.add, here.arithmetic.negate, here.arithmetic.compare
@@ -450,7 +448,7 @@ def test_sums_of_the_same_are_the_same(one: Sum, other: Sum) -> None:
     assert compare("==", a, b) == compare("==", b, a)
 
 
-def test_a_chosen_number_is_defined_where_it_is_spoken_of() -> None:
+def test_a_chosen_number_is_defined_where_it_is_used() -> None:
     circuit, (a, *_) = new_circuit()
     arithmetic = LinearArithmetic(circuit)
     number = arithmetic.number(0, None)

@@ -1,4 +1,4 @@
-"""`--engine z3` and `--engine all`: Z3 finds what the explorer finds, and where they differ both sides are told."""
+"""`--engine z3` and `--engine all`: Z3 agrees with the explorer, and disagreements are reported."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ MAIN = "import sys; from isrcheck.checker.cli import main; sys.exit(main())"
 
 @pytest.fixture
 def check(tmp_path, monkeypatch, capsys):
-    """Run `check` in a folder that holds lamps.py; gives the exit code, stdout and stderr."""
+    """Run `check` in a folder that holds lamps.py; return the exit code, stdout and stderr."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "lamps.py").write_text(LAMPS)
     return checking(cli.main, capsys)
 
 
 def same_findings(instance, depth, only=()):
-    """Ask both engines: the least counterexamples are equal, and so is what is said of every property."""
+    """Run both engines, and assert that their verdicts and least counterexamples are equal."""
     exploration = explore(instance, Limits(depth=depth), only=only)
     unrolled = ask_to_depth(instance, Limits(depth=depth), only=only)
     assert differences(exploration, unrolled) == []
@@ -93,8 +93,8 @@ def stays_open_or_silent(s):
 '''
 
 
-def test_a_step_stands_before_one_that_writes_what_it_reads(tmp_path):
-    """Of two neighbours that could change places Z3 looks at one order only: these two cannot."""
+def test_a_step_precedes_one_that_writes_a_cell_it_reads(tmp_path):
+    """Z3 tries only one order of two independent neighbouring steps; these two are dependent."""
     (tmp_path / "order.py").write_text(ORDER)
     found = same_findings(registry.load_file(tmp_path / "order.py").instance(), 2)
     assert found.findings["stays_open_or_silent"].found.path == StepPath(0, (1, 0))
@@ -119,7 +119,7 @@ def never_two(s):
 '''
 
 
-def test_what_decides_an_or_is_a_number_and_no_truth_value(tmp_path):
+def test_the_value_of_an_or_is_the_deciding_number(tmp_path):
     (tmp_path / "known.py").write_text(KNOWN)
     found = same_findings(registry.load_file(tmp_path / "known.py").instance(), 1)
     assert found.findings["never_two"].found.path == StepPath(0, (0,))
@@ -149,13 +149,13 @@ def one_decides(s):
 '''
 
 
-def test_behind_the_element_that_decides_nothing_can_err(tmp_path):
+def test_elements_after_the_deciding_one_cannot_err(tmp_path):
     (tmp_path / "decided.py").write_text(DECIDED)
     found = same_findings(registry.load_file(tmp_path / "decided.py").instance(), 0)
     assert [name for name, one in found.findings.items() if one.found.path or one.erred.path] == []
 
 
-def test_what_is_permitted_stands_beside_what_is_not(check):
+def test_permitted_failures_are_reported_beside_violations(check):
     code, run = told(check, "lamps.py", "--engine", "z3", "--bound", "4")
     found = {name: (word, depth, permitted) for name, word, depth, permitted in decided(run)}
     assert code == 12
@@ -193,7 +193,7 @@ def test_two_phase_commit(managers, depth):
 
 
 def level_of(row, name):
-    """TLC's level of the first state that violates a property, the initial one counted; None where there is no such."""
+    """TLC's level of the first violating state (initial states: level 1); None if there is none."""
     _, found, level = row.figures[name].partition("@")
     return int(level) if found else None
 
@@ -220,7 +220,7 @@ LONGEST = {
     [pytest.param(row, marks=[pytest.mark.exhaustive] if named(row) in LONGEST else []) for row in SHALLOW],
     ids=named,
 )
-def test_the_published_violations_are_found_in_tlcs_level(row):
+def test_the_published_violations_are_found_at_tlcs_level(row):
     levels = {name: level_of(row, name) for name in ISR}
     unrolled = same_findings(row.instance(), max(levels.values()) - 1, only=ISR)
     # Not one level before: each depth is asked before the next one.
@@ -234,12 +234,14 @@ def test_nine_published_rows_are_shallow():
 # ---------------------------------------------------------------------------------------------------------- the report
 
 
-def test_z3_alone_tells_how_far_it_asked_and_leaves_a_trace(check, capsys):
+def test_z3_alone_reports_its_depth_and_writes_a_trace(check, capsys):
     code, text, err = check("lamps.py", "--engine", "z3", "--bound", "2")
     lines = text.splitlines()
     assert (code, err) == (12, "")
     assert "search         Z3, depth by depth, every behaviour of at most 2 steps, from 2 initial states" in lines
-    assert re.search(r"^Z3 [\d.]+: checked every depth to 2 \(behaviours go on\); [\d,]+ nodes$", text, re.MULTILINE)
+    assert re.search(
+        r"^Z3 [\d.]+: checked every depth to 2 \(there are longer behaviours\); [\d,]+ nodes$", text, re.MULTILINE
+    )
     assert "distinct" not in text
     assert lines[-1] == "VIOLATED: some_are_off at step 1"
     shown = next(line for line in lines if line.startswith("some_are_off  ") and "trace show " in line)
@@ -254,7 +256,7 @@ def test_z3_alone_tells_how_far_it_asked_and_leaves_a_trace(check, capsys):
     assert again | {"seconds": 0} == run | {"seconds": 0}
 
 
-def test_both_engines_write_one_trace(check):
+def test_both_engines_together_write_one_trace(check):
     files = [
         [one["trace"] for one in told(check, "lamps.py", "--bound", "4", *engine)[1]["properties"]]
         for engine in ((), ("--engine", "z3"), ("--engine", "all"))
@@ -263,7 +265,7 @@ def test_both_engines_write_one_trace(check):
     assert files[0][:2] != [None, None]
 
 
-def test_a_model_whose_behaviours_all_end_is_searched_to_the_end(check):
+def test_a_model_with_only_finite_paths_is_searched_exhaustively(check):
     for words in (("--engine", "z3"), ("--engine", "all")):
         code, text, _ = check("lamps.py", "--limit", "3", "--bound", "30", *words)
         assert "(no behaviour is longer)" in text
@@ -288,8 +290,8 @@ def test_the_engines_agree(check):
 # ---------------------------------------------------------------------------------------------------------- they differ
 
 
-def test_a_guard_that_z3_reads_wrongly_is_noticed(check, monkeypatch):
-    """With `all` both sides are told; alone, Z3 takes a step that the reference does not have."""
+def test_a_guard_misread_by_z3_is_detected(check, monkeypatch):
+    """With `all`, both results are reported; alone, Z3 takes a step that the reference does not allow."""
     transition = TransitionRelation._transition
 
     def unguarded(self, step):
@@ -305,11 +307,11 @@ def test_a_guard_that_z3_reads_wrongly_is_noticed(check, monkeypatch):
     assert "reproduce: check lamps.py --bound 3 --engine all" in err
     code, _, err = check("lamps.py", "--engine", "z3", "--bound", "3")
     assert (code, err.count("\n")) == (70, 1)
-    assert "the reference does not confirm what was found" in err
+    assert "the reference does not confirm the path that was found" in err
 
 
 def changed_finding(name, is_permitted, witness):
-    """An engine that says this of a property, and otherwise what it found."""
+    """A result of an engine with one changed finding."""
 
     def wrongly(ask):
         def asked(*arguments, **keywords):
@@ -335,7 +337,7 @@ def changed_finding(name, is_permitted, witness):
         ("one_at_a_time", False, None, "at step 3, steps "),
     ],
 )
-def test_engines_that_differ_exit_70_and_both_sides_are_told(
+def test_a_disagreement_of_engines_exits_70_and_shows_both_results(
     check, monkeypatch, engine, name, is_permitted, witness, honest
 ):
     wrongly = changed_finding(name, is_permitted, witness)
@@ -352,7 +354,7 @@ def test_engines_that_differ_exit_70_and_both_sides_are_told(
     assert all(one.startswith(side) for one, side in zip(told.groups(), sides, strict=False)), err
 
 
-def test_what_lies_beyond_the_depth_of_either_engine_is_no_disagreement(tmp_path):
+def test_findings_beyond_the_depth_of_one_engine_are_no_disagreement(tmp_path):
     (tmp_path / "lamps.py").write_text(LAMPS)
     instance = registry.load_file(tmp_path / "lamps.py").instance(None)
     short, far = ask_to_depth(instance, Limits(depth=0)), explore(instance, Limits(depth=4))
@@ -414,13 +416,13 @@ LEAVING = {
 
 
 def broken(text):
-    """What is violated, or the word for that nothing is."""
+    """The violated property, or the word for none."""
     last = text.splitlines()[-1]
     return last if last.startswith("VIOLATED") else last.partition(":")[0]
 
 
 @pytest.mark.parametrize("where", LEAVING)
-def test_a_model_that_leaves_its_declaration_is_told_the_same_by_every_engine(check, tmp_path, where):
+def test_every_engine_reports_the_same_range_error(check, tmp_path, where):
     (tmp_path / "outside.py").write_text(OUTSIDE + LEAVING[where])
     codes = set()
     for bound in ("0", "3", "4", "5"):
@@ -434,19 +436,19 @@ def test_a_model_that_leaves_its_declaration_is_told_the_same_by_every_engine(ch
 
 # ----------------------------------------------------------------------------------------------------------- bad input
 
-NAME_IT = "is about one model: name it, as in: check kafka --protocol 2.1"
+NAME_IT = "is about one model: name the model, as in: check kafka --protocol 2.1"
 BAD = {
-    "lamps.py --engine z3": "--engine z3 goes depth by depth: say how far, as in --bound 6",
-    "lamps.py --engine all": "--engine all goes depth by depth: say how far, as in --bound 6",
-    "lamps.py --engine all --prove": "--engine all goes depth by depth: say how far, as in --bound 6",
+    "lamps.py --engine z3": "--engine z3 searches depth by depth: give a bound, as in --bound 6",
+    "lamps.py --engine all": "--engine all searches depth by depth: give a bound, as in --bound 6",
+    "lamps.py --engine all --prove": "--engine all searches depth by depth: give a bound, as in --bound 6",
     "lamps.py --engine z3 --bound 3 --prove": (
-        "--prove asks the explorer about what stands in the way of a proof: leave --engine z3 out"
+        "--prove needs the explicit-state search as well: leave --engine z3 out"
     ),
     "lamps.py --engine z3 --bound 3 --continue": (
-        "--continue counts states, which Z3 does not do: leave it, or --engine z3, out"
+        "--continue counts states, which Z3 does not do: leave out --continue or --engine z3"
     ),
     "lamps.py --engine all --bound 3 --continue": (
-        "--continue counts states, which Z3 does not do: leave it, or --engine all, out"
+        "--continue counts states, which Z3 does not do: leave out --continue or --engine all"
     ),
     "--engine z3 --bound 3": f"--engine z3 {NAME_IT} --engine z3",
     "--engine all": f"--engine all {NAME_IT} --engine all",
@@ -458,12 +460,12 @@ BAD = {
     ),
     "--config x.properties --prove": "--prove does not go with --config; name a model, as in: check kafka --prove",
     "--describe - --prove": "--prove does not go with --describe; name a model, as in: check kafka --prove",
-    "mutate lamps.py --engine z3 --bound 3": "--engine z3 does not go with mutate: the explorer looks at mutants",
-    "mutate lamps.py --prove": "--prove does not go with mutate: the explorer looks at mutants",
+    "mutate lamps.py --engine z3 --bound 3": "--engine z3 does not go with mutate: mutants are searched explicitly",
+    "mutate lamps.py --prove": "--prove does not go with mutate: mutants are searched explicitly",
 }
 
 
 @pytest.mark.parametrize("line", BAD)
-def test_what_an_engine_has_no_use_for_is_refused(check, line, tmp_path):
+def test_options_that_an_engine_does_not_use_are_refused(check, line, tmp_path):
     assert check(*shlex.split(line)) == (2, "", f"check: {BAD[line]}\n")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["lamps.py"]

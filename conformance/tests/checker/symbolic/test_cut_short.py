@@ -1,4 +1,4 @@
-"""Z3 cut short: by time, by memory, by a person; what was found stands, and nothing reads like a pass."""
+"""Interrupted runs of Z3 (time, memory, user): findings are kept, and no result looks like a pass."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MAIN = "import sys; from isrcheck.checker.cli import main; sys.exit(main())"
 
 @pytest.fixture
 def check(tmp_path, monkeypatch, capsys):
-    """Run `check` in a folder that holds lamps.py; gives the exit code, stdout and stderr."""
+    """Run `check` in a folder that holds lamps.py; return the exit code, stdout and stderr."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "lamps.py").write_text(LAMPS)
     return checking(cli.main, capsys)
@@ -39,8 +39,8 @@ def test_z3_without_time_is_undecided(check):
 
 
 @pytest.mark.parametrize("why", [Answer.SECONDS, Answer.MEMORY, Answer.UNKNOWN])
-def test_what_was_found_before_z3_was_cut_short_stands(check, monkeypatch, why):
-    """Hard questions are refused from depth 2 on: the violation at depth 1 is known, all else is undecided."""
+def test_findings_before_an_interrupt_of_z3_are_kept(check, monkeypatch, why):
+    """Queries fail from depth 2 on: the violation at depth 1 is known, all else is undecided."""
     once = bounded_model_checking.once
 
     def refusing(circuit, demanded, deadline):
@@ -69,7 +69,7 @@ def test_what_was_found_before_z3_was_cut_short_stands(check, monkeypatch, why):
     assert "distinct states" in text
 
 
-def test_both_engines_have_to_come_to_the_end_for_a_verdict(check, monkeypatch):
+def test_a_verdict_requires_that_both_engines_finish(check, monkeypatch):
     monkeypatch.setattr(bounded_model_checking, "once", lambda *given: (Answer.MEMORY, None))
     words = ("examples/two_phase_commit", "--engine", "all", "--bound", "3")
     code, run = told(check, *words)
@@ -88,8 +88,8 @@ def process(folder, *words):
 
 
 @pytest.mark.parametrize("engine", ["z3", "all"])
-def test_memory_that_z3_uses_up_is_undecided(tmp_path, engine):
-    """In a process of its own: it stays whole, and what the explorer found is told."""
+def test_z3_out_of_memory_is_undecided(tmp_path, engine):
+    """In a separate process, which survives and reports the findings of the explorer."""
     done = process(tmp_path, "kafka", "--protocol", "2.1", "--engine", engine, "--bound", "7", "--memory", "16M")
     assert (done.returncode, "Traceback" in done.stderr) == (3, False), done.stderr
     lines = done.stdout.splitlines()
@@ -98,14 +98,14 @@ def test_memory_that_z3_uses_up_is_undecided(tmp_path, engine):
     assert not any(re.search(r"HOLDS|NO VIOLATION|VIOLATED", line) for line in lines)
 
 
-def test_memory_that_the_proofs_use_up_is_told_as_that(tmp_path):
+def test_proofs_out_of_memory_are_reported_as_such(tmp_path):
     done = process(tmp_path, "kafka", "--protocol", "2.1", "--bound", "1", "--prove", "--memory", "16M")
     assert (done.returncode, "Traceback" in done.stderr) == (3, False), done.stderr
-    assert "the proofs were cut short: the memory that Z3 was given is used up" in done.stdout
+    assert "the proofs were cut short: Z3 reached the memory limit" in done.stdout
 
 
-def test_an_interrupt_while_z3_searches_tells_what_was_found(tmp_path):
-    """Progress on stderr says when depth 7 is asked; everything before it is done."""
+def test_an_interrupt_of_z3_reports_the_findings(tmp_path):
+    """Progress on stderr shows when depth 7 begins; everything before is finished."""
     script = f"from isrcheck.checker.session import progress; progress.SECONDS_BETWEEN_LINES = 0; {MAIN}"
     sizes = "--replicas 2 --records 1 --elections 1 --crashes 0 --bound 40"
     words = [sys.executable, "-P", "-c", script, "kafka", "--protocol", "0.10", "--engine", "z3", *sizes.split()]

@@ -1,7 +1,7 @@
-"""The symbolic reading of the language: what plain CPython does in one state, its formulas say of every state.
+"""The symbolic semantics agrees with CPython in every state.
 
-Hypothesis draws a model, a shape and a configuration; the formulas are made once, and then held against the reference
-in the states of a random walk and in random states, every node of them worked out in all these states at once.
+Hypothesis draws a model, its bounds and a configuration; the formulas are built once and compared with the reference
+in the states of a random walk and in random states, in all of them at once.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ Wish = tuple[str, dict[str, int], dict[str, str]]
 
 @st.composite
 def wishes(draw: st.DrawFn, name: str) -> Wish:
-    """A protocol, a shape with run-time values, and swaps; every other time the protocol keeps its own switches."""
+    """A random protocol, bounds, run-time values and swaps; half of the draws keep the protocol's switches."""
     model, named = registry.load(name)
     protocol = named or draw(st.sampled_from(sorted(model.protocols)))
     kept = model.protocol(protocol).switches if draw(st.booleans(), label="keeps its switches") else {}
@@ -72,7 +72,7 @@ def wishes(draw: st.DrawFn, name: str) -> Wish:
 
 
 def instance_of(name: str, wish: Wish) -> Instance:
-    """The instance that is wished for; what the model calls a contradiction is drawn again."""
+    """The instance for a draw; contradictory configurations are drawn again."""
     try:
         instance = registry.load(name)[0].instance(*wish)
         assert instance.initial_states
@@ -82,7 +82,7 @@ def instance_of(name: str, wish: Wish) -> Instance:
 
 
 @pytest.mark.parametrize("name", registry.names())
-def test_formulas_and_reference_say_the_same(name: str) -> None:
+def test_formulas_and_reference_agree(name: str) -> None:
     compared = Compared()
     covered: set[tuple[str, int | str]] = set()
 
@@ -116,7 +116,7 @@ def test_formulas_and_reference_say_the_same(name: str) -> None:
     }
 
 
-def test_that_is_more_than_twenty_thousand_comparisons() -> None:
+def test_more_than_twenty_thousand_comparisons_are_made() -> None:
     assert sum(LEAST_SUCCESSORS[family_of(name)] for name in registry.names()) >= 20_000
     assert {family_of(name) for name in registry.names()} == set(EXAMPLES) == set(LEAST_ANSWERS)
 
@@ -124,7 +124,7 @@ def test_that_is_more_than_twenty_thousand_comparisons() -> None:
 # -------------------------------------------------------------------------------------------------- the closed language
 
 
-def test_every_statement_and_expression_of_the_language_is_read() -> None:
+def test_every_statement_and_expression_is_translated() -> None:
     read = {name for name in dir(Evaluator) if name.startswith(("_statement_", "_value_"))}
     assert read == {f"_statement_{node.__name__}" for node in STATEMENTS} | {
         f"_value_{node.__name__}" for node in EXPRESSIONS
@@ -135,8 +135,8 @@ def test_every_statement_and_expression_of_the_language_is_read() -> None:
     ("line", "refused"),
     [("while s.f:\n    pass", "While"), ("s.f = [0]", "List"), ("s.f = (x := 1)", "NamedExpr")],
 )
-def test_what_is_not_known_is_refused_by_name(tmp_path: Path, line: str, refused: str) -> None:
-    """No such model can be loaded: the language is checked first. So it is put into one that was."""
+def test_unknown_syntax_is_refused_by_name(tmp_path: Path, line: str, refused: str) -> None:
+    """Loading refuses such a model, so the syntax is inserted into a loaded one."""
     path = write(tmp_path, action("s.f = True", parameters="s"))
     instance = whole(path)
     loaded = instance.function(1)
@@ -328,7 +328,7 @@ def test_properties_mean_the_same_to_python_and_to_the_formulas(tmp_path: Path) 
     assert compared.failures == 0
 
 
-def test_a_property_that_indexes_beyond_fails_in_both(tmp_path: Path) -> None:
+def test_an_index_out_of_range_in_a_property_fails_in_both(tmp_path: Path) -> None:
     text = "@always\ndef p(s):\n    return s.f or s.y[s.x[0]] == 0\n"
     text += "def excused(s):\n    return s.y[s.x[1]] == 0\n\n\n@always(permitted=excused)\ndef q(s):\n    return s.g\n"
     compared = compare_all(whole(write(tmp_path, text)), in_range(whole(write(tmp_path, text))))
@@ -336,7 +336,7 @@ def test_a_property_that_indexes_beyond_fails_in_both(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("size", [0, 1])
-def test_domains_of_no_and_of_one_element(tmp_path: Path, size: int) -> None:
+def test_empty_and_singleton_domains(tmp_path: Path, size: int) -> None:
     body = (
         action("require(s.x[node] < 3)", "s.x[node] += 1")
         + action("require(some[0])", "s.f = s.x[0] == 0", parameters="s, some: Nodes, node: Node").replace(
@@ -350,14 +350,14 @@ def test_domains_of_no_and_of_one_element(tmp_path: Path, size: int) -> None:
     assert (compared.failures, compared.answers) == (0, 400 * (len(instance.steps) + 2))
 
 
-def test_a_guard_is_not_asked_where_there_is_no_step(tmp_path: Path) -> None:
-    """Its index is out of range, but no argument exists to ask it with."""
+def test_a_guard_is_not_evaluated_without_a_step(tmp_path: Path) -> None:
+    """The guard's index is out of range, but the action has no possible arguments."""
     path = write(tmp_path, action("require(s.y[s.y[0] + 3] == 0)", parameters="s, place: Place, some: Node"))
     instance = only(registry.load_file(path).instance(None, {"n": 0}), "act")
     assert compare_all(instance, in_range(instance)) == Compared(0, 0, 0)
 
 
-def test_a_swapped_action_may_call_its_parameters_otherwise(tmp_path: Path) -> None:
+def test_a_swapped_action_may_rename_its_parameters(tmp_path: Path) -> None:
     body = (
         "@action\ndef act(s, place: Node, node: Place):\n"
         "    require(place == 0)\n    require(s.y[node] == 1)\n    s.x[node] = place\n"

@@ -1,4 +1,4 @@
-"""Limits hold while formulas are made: seconds and memory, measured from outside."""
+"""Limits on time and memory hold while formulas are built, measured from outside."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ ABOVE = 250 << 20
 
 
 def measured(folder: Path, *words: str) -> tuple[int, float, int]:
-    """The exit code of `check`, its seconds, and the most bytes that it held."""
+    """Run `check`; return the exit code, the seconds, and the peak memory in bytes."""
     began = time.monotonic()
     command = [sys.executable, "-c", MEASURE, sys.executable, "-c", CHECK, *words]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
@@ -58,7 +58,7 @@ def measured(folder: Path, *words: str) -> tuple[int, float, int]:
 
 @pytest.fixture
 def start(tmp_path: Path) -> float:
-    """How long it takes to start, to compile, and to ask about nothing much."""
+    """The seconds for the start, compilation, and a trivial query."""
     (tmp_path / "wide.py").write_text(WIDE)
     small = WIDE.replace("80", "2")
     (tmp_path / "small.py").write_text(small)
@@ -79,7 +79,7 @@ def start(tmp_path: Path) -> float:
         ),
     ],
 )
-def test_a_limit_ends_the_making_of_formulas(tmp_path, start, words, seconds, memory):
+def test_a_limit_ends_the_construction_of_formulas(tmp_path, start, words, seconds, memory):
     code, took, held = measured(tmp_path, *words)
     assert code == 3
     assert seconds is None or took <= start + seconds + LATE
@@ -87,12 +87,12 @@ def test_a_limit_ends_the_making_of_formulas(tmp_path, start, words, seconds, me
 
 
 def fill(circuit: AndInverterGraph) -> None:
-    """Make nodes without end."""
+    """Create nodes in an endless loop."""
     while True:
         circuit.both(circuit.variable(), circuit.variable())
 
 
-def test_a_circuit_keeps_to_its_deadline():
+def test_a_circuit_respects_its_deadline():
     circuit = AndInverterGraph(FormulaBudget(time.monotonic() + 0.2))
     began = time.monotonic()
     with pytest.raises(UndecidedError, match="seconds"):
@@ -100,7 +100,7 @@ def test_a_circuit_keeps_to_its_deadline():
     assert time.monotonic() - began <= 0.7
 
 
-def test_a_circuit_keeps_to_its_memory(monkeypatch):
+def test_a_circuit_respects_its_memory_limit(monkeypatch):
     monkeypatch.setattr(Memory, "most", Memory.most)
     monkeypatch.setattr(Memory, "most_resident", Memory.most_resident)
     before = resident()
@@ -111,7 +111,7 @@ def test_a_circuit_keeps_to_its_memory(monkeypatch):
     assert resident() - before <= 60 << 20
 
 
-def test_what_is_measured_is_what_this_process_holds():
+def test_the_measured_memory_is_that_of_this_process():
     before = resident()
     held = bytearray(b"x") * (50 << 20)
     assert resident() - before >= len(held) - (1 << 20)

@@ -1,4 +1,4 @@
-"""`--tables DIR`: what stands in the tables, what their document says, what is refused, and the worked example."""
+"""`--tables DIR`: the contents of the tables, their documentation, refusals, and the worked example."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def gets_up(s):
 
 @pytest.fixture
 def check(tmp_path, monkeypatch, capsys):
-    """Run `check` in an empty folder that holds stairs.py; gives the exit code, stdout and stderr."""
+    """Run `check` in an empty folder that holds stairs.py; return the exit code, stdout and stderr."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "stairs.py").write_text(STAIRS)
 
@@ -103,7 +103,7 @@ def files(folder):
 # ------------------------------------------------------------------------------------------------------------ contents
 
 
-def test_what_stands_in_the_tables(check, tmp_path):
+def test_the_contents_of_the_tables(check, tmp_path):
     code, _, err = check("stairs.py --continue --tables found")
     assert (code, err) == (12, "")
     found = tmp_path / "found"
@@ -170,7 +170,7 @@ def test_what_stands_in_the_tables(check, tmp_path):
     assert rows(found, "overlap") == []
 
 
-def test_edges_are_of_the_first_states_of_levels_from_which_steps_were_taken(check, tmp_path):
+def test_sampled_edges_start_at_the_first_expanded_states_of_each_level(check, tmp_path):
     kafka = "kafka --protocol 2.1 --bound 3"
     assert check(f"{kafka} --tables found")[0] == 0
     assert check(f"{kafka} --threads 2 --tables again")[0] == 0
@@ -196,7 +196,7 @@ def test_a_small_state_space_is_its_own_sample(check, tmp_path):
     assert max(depth for depth, *_ in edges) == max(depth for depth, _ in rows(found, "levels"))
 
 
-def test_the_same_question_gives_the_same_files(check, tmp_path):
+def test_the_same_search_gives_the_same_files(check, tmp_path):
     line = "kafka --protocol 2.1 --bound 3 --tables found"
     check(line)
     before = files(tmp_path / "found")
@@ -207,7 +207,7 @@ def test_the_same_question_gives_the_same_files(check, tmp_path):
     assert len(after) == len(TABLES) == 7
 
 
-def test_another_question_and_an_answer_cut_short_have_files_of_their_own(check, tmp_path, monkeypatch):
+def test_other_searches_and_interrupted_ones_have_their_own_files(check, tmp_path, monkeypatch):
     def count():
         return len(list((tmp_path / "found" / "runs").iterdir()))
 
@@ -246,7 +246,7 @@ def test_a_sweep_has_a_run_for_each_configuration(check, tmp_path):
 
 
 def spread_run():
-    """A search that says of itself that two parts on Spark did it."""
+    """A run that is marked as a search by two parts on Spark."""
     instance = registry.load_file(Path("stairs.py")).instance(values={"most": 127})
     exploration = explore(instance, Limits())
     overlap = Overlap(2, {3: 1, 0: 1, 1: 2})
@@ -254,7 +254,7 @@ def spread_run():
     return Run(exploration, verdicts(exploration), "check stairs.py --engine spark", spread=spread)
 
 
-def test_overlap_is_of_parts_that_all_ended(check):
+def test_overlap_counts_only_if_all_parts_finished(check):
     run = spread_run()
     found = rows_of(run, [])
     key = found["runs"][0]["run"]
@@ -275,7 +275,7 @@ def test_overlap_is_of_parts_that_all_ended(check):
 # ------------------------------------------------------------------------------------------------------------ document
 
 
-def test_the_document_is_made_of_the_columns():
+def test_the_document_is_generated_from_the_columns():
     assert (PROJECT / "checker" / "tables.md").read_text(encoding="utf-8") == documentation() + "\n"
 
 
@@ -300,7 +300,7 @@ def test_files_have_the_columns_of_the_document(check, tmp_path):
 
 
 def written(folder, name, names=("run",), version="1"):
-    """A Parquet file that is not quite ours."""
+    """Write a Parquet file that differs from the documented format."""
     schema = pa.schema([(one, pa.string()) for one in names], {} if version is None else {"isrcheck": version})
     (folder / name).parent.mkdir(parents=True, exist_ok=True)
     parquet.write_table(schema.empty_table(), folder / name)
@@ -328,11 +328,11 @@ AWAY = "move it away, or give another folder with --tables DIR"
         (lambda at: written(at, OURS), f"found/{OURS}: was not written by isrcheck; {AWAY}"),
         (
             lambda at: written(at, OURS, version="2"),
-            f"found/{OURS}: version 2 of the tables, but this isrcheck writes 1; {AWAY}",
+            f"found/{OURS}: has version 2 of the tables, but isrcheck writes 1; {AWAY}",
         ),
     ],
 )  # fmt: skip
-def test_a_folder_that_holds_something_else_is_refused(check, tmp_path, make, message):
+def test_a_folder_with_other_contents_is_refused(check, tmp_path, make, message):
     found = tmp_path / "found"
     make(found)
     before = files(tmp_path)
@@ -349,18 +349,18 @@ def test_a_folder_that_holds_something_else_is_refused(check, tmp_path, make, me
     [
         (
             "--tables found",
-            "--tables goes with one model, or with a sweep: name it, as in: check kafka --protocol 2.1 --tables DIR",
+            "--tables goes with one model or a sweep: name the model, as in: check kafka --protocol 2.1 --tables DIR",
         ),
-        ("published --tables found", "--tables goes with one model, or with a sweep"),
-        ("mutate kafka --protocol 2.1 --tables found", "--tables goes with one model, or with a sweep"),
-        ("--config stairs.py --tables found", "--tables goes with one model, or with a sweep"),
+        ("published --tables found", "--tables goes with one model or a sweep"),
+        ("mutate kafka --protocol 2.1 --tables found", "--tables goes with one model or a sweep"),
+        ("--config stairs.py --tables found", "--tables goes with one model or a sweep"),
         (
             "stairs.py --bound 2 --engine z3 --tables found",
-            "--tables counts states, which Z3 does not do: leave it, or --engine z3, out",
+            "--tables counts states, which Z3 does not do: leave out --tables or --engine z3",
         ),
     ],
 )  # fmt: skip
-def test_what_has_no_tables_says_so(check, tmp_path, line, message):
+def test_forms_without_tables_are_refused(check, tmp_path, line, message):
     code, out, err = check(line)
     assert (code, out) == (2, "")
     assert err.startswith(f"check: {message}")
@@ -368,7 +368,7 @@ def test_what_has_no_tables_says_so(check, tmp_path, line, message):
     assert not (tmp_path / "found").exists()
 
 
-def test_without_pyarrow_the_cure_is_named_before_anything_is_searched(check, tmp_path, monkeypatch):
+def test_without_pyarrow_the_cure_is_named_before_the_search(check, tmp_path, monkeypatch):
     monkeypatch.setattr(write.importlib.util, "find_spec", lambda name: None)
     assert check("stairs.py --tables found") == (
         2, "", "check: --tables needs the package pyarrow, which is not installed: pip install 'isrcheck[spark]'\n"
@@ -376,7 +376,7 @@ def test_without_pyarrow_the_cure_is_named_before_anything_is_searched(check, tm
     assert check("stairs.py")[0] == 12
 
 
-def test_a_plain_check_does_without_pyarrow(tmp_path):
+def test_a_plain_check_needs_no_pyarrow(tmp_path):
     (tmp_path / "stairs.py").write_text(STAIRS)
     script = "import sys; from isrcheck.checker import cli; cli.main(['stairs.py', '--bound', '2'])"
     code = f"{script}; print('pyarrow' in sys.modules)"
@@ -389,14 +389,14 @@ def test_a_plain_check_does_without_pyarrow(tmp_path):
 
 @pytest.fixture
 def little_room():
-    """No file of this process grows beyond so many bytes."""
+    """Limit the size of files that this process writes, in bytes."""
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     yield lambda most: resource.setrlimit(resource.RLIMIT_FSIZE, (most, before[1]))
     resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
 @pytest.mark.parametrize("form", ["stairs.py --limit 3", "sweep stairs.py --vary limit=3,4"])
-def test_where_there_is_no_room_the_report_comes_and_the_tables_stay_as_they_were(check, tmp_path, little_room, form):
+def test_on_a_full_disk_the_report_is_printed_and_the_tables_stay_unchanged(check, tmp_path, little_room, form):
     # Kernels, traces and results of the sweep are there already: the tables alone need room.
     assert check(f"{form} --tables found")[0] == 0
     found = tmp_path / "found"
@@ -419,7 +419,7 @@ def test_where_there_is_no_room_the_report_comes_and_the_tables_stay_as_they_wer
     assert files(found).keys() == before.keys()
 
 
-def test_ctrl_c_while_tables_are_written_is_told(check, tmp_path, monkeypatch):
+def test_ctrl_c_while_tables_are_written_is_reported(check, tmp_path, monkeypatch):
     def pressed(*given):
         raise KeyboardInterrupt
 
@@ -453,7 +453,7 @@ def test_ctrl_c_while_edges_are_sampled_leaves_no_smaller_sample(check, tmp_path
 
 @pytest.fixture
 def asked(check, tmp_path):
-    """Tables of a small sweep of Kafka, of a search that was cut short, and of one by parts."""
+    """The tables of a small sweep of Kafka, of an interrupted search, and of a search by parts."""
     check("sweep --vary acks=0,all --vary replication.factor=2,3 --bound 2 --tables found")
     check("kafka --protocol 2.1 --retries 1 --seconds 0.000000001 --tables found")
     folder = tmp_path / "found"
@@ -489,7 +489,7 @@ def test_the_example_answers_three_questions(asked, capsys):
     assert capsys.readouterr().out == ANSWERS
 
 
-def test_the_answers_in_the_document_are_those_of_its_commands(check, tmp_path, capsys):
+def test_the_answers_in_the_document_match_its_commands(check, tmp_path, capsys):
     text = (PROJECT / "docs" / "sweeps_and_tables.md").read_text(encoding="utf-8")
     block = text.partition("## Results as tables")[2].partition("```console example")[2].partition("```")[0]
     sweep, asking = block.replace("\\\n", "").split("$ check ")[1], block.split("$ python ")[1]
@@ -503,7 +503,7 @@ def test_the_answers_in_the_document_are_those_of_its_commands(check, tmp_path, 
 
 
 @pytest.mark.parametrize("missing", ["", "verdicts"])
-def test_the_example_says_what_is_not_there(check, tmp_path, capsys, missing):
+def test_the_example_reports_missing_tables(check, tmp_path, capsys, missing):
     folder = tmp_path / "found"
     if missing:
         check("stairs.py --tables found")
@@ -513,7 +513,7 @@ def test_the_example_says_what_is_not_there(check, tmp_path, capsys, missing):
     assert capsys.readouterr() == ("", f"ask_the_tables: {told}\n")
 
 
-def test_the_example_answers_with_what_there_is(check, tmp_path, capsys):
+def test_the_example_answers_from_few_tables(check, tmp_path, capsys):
     check("stairs.py --bound 0 --tables found")
     assert ask_the_tables.main([str(tmp_path / "found")]) == 0
     answers = [line for line in capsys.readouterr().out.splitlines() if line.startswith("  ")]
@@ -521,7 +521,7 @@ def test_the_example_answers_with_what_there_is(check, tmp_path, capsys):
 
 
 def command(folder, *words):
-    """A process with this project's code, whose lines on stdout are given."""
+    """Run code in a separate process; return its lines on stdout."""
     own = os.environ | {"PYTHONPATH": str(PROJECT)}
     done = subprocess.run([sys.executable, *words], cwd=folder, capture_output=True, text=True, env=own)
     assert done.returncode in (0, 12), done.stderr

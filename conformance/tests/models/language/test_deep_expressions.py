@@ -1,6 +1,6 @@
-"""Long and deep functions: what people write flat is read however long it is, and what is too deep is refused.
+"""Long and deep functions: flat code of any length is accepted, and too deep code is refused.
 
-Every engine, proofs and the reference say the same of each; a refusal is one line with the place and the limit.
+All engines, the prover and the reference agree on each; a refusal is one line with the position and the limit.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ READ = {
 
 
 @pytest.mark.parametrize("name", READ)
-def test_what_is_flat_is_read_by_everyone(tmp_path: Path, name: str) -> None:
+def test_flat_code_is_read_by_all_engines(tmp_path: Path, name: str) -> None:
     instance = registry.load_file(model(tmp_path, READ[name])).instance()
     states = list(itertools.product(range(4), range(2)))
     (prop,) = instance.properties
@@ -155,11 +155,14 @@ TOO_MUCH = {
     "500 not": (asked(nested(500, "not ", "s.f", "")), "in asked: it is nested more than 60 deep; move a part of it"),
     "100 brackets": (asked(nested(100, "(s.a - ", "s.a", ")") + " < 3"), "it is nested more than 60 deep"),
     "100 calls": (asked(nested(90, "plus(1, ", "s.a", ")") + " < 3"), "it is nested more than 60 deep"),
-    "70 helpers": (chained(70) + asked("h69(s, s.a) < 3"), "calls it is nested more than 200 deep; let fewer helpers"),
-    "600 helpers": (chained(600) + asked("h599(s, s.a) < 3"), "calls it is nested more than 200 deep; let fewer"),
+    "70 helpers": (
+        chained(70) + asked("h69(s, s.a) < 3"),
+        "are nested more than 200 deep in all; use fewer nested",
+    ),
+    "600 helpers": (chained(600) + asked("h599(s, s.a) < 3"), "are nested more than 200 deep in all; use fewer"),
     "helpers read before": (
         chained(80) + "".join(f"@always\ndef p{k}(s):\n    return h{k}(s, s.a) < 9\n\n\n" for k in range(0, 80, 26)),
-        "is nested more than 200 deep",
+        "are nested more than 200 deep",
     ),
     "a constant of 400 digits": (asked("s.a < " + "9" * 400), "the constant of 1329 bits; numbers lie in"),
     "a constant of 5000 digits": (asked("s.a < " + "9" * 5000), "not Python: Exceeds the limit"),
@@ -183,7 +186,7 @@ TOO_MUCH = {
 
 
 @pytest.mark.parametrize("name", TOO_MUCH)
-def test_what_is_too_deep_is_refused_in_one_line(tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_too_deep_code_is_refused_in_one_line(tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]) -> None:
     text, says = TOO_MUCH[name]
     path = model(tmp_path, text)
     with pytest.raises(UsageError) as error:
@@ -227,7 +230,7 @@ def test_the_text_of_an_expression_is_that_of_python(text: str) -> None:
     assert ast.dump(tree) == before
 
 
-def test_a_long_text_is_cut_in_the_middle() -> None:
+def test_a_long_text_is_shortened_in_the_middle() -> None:
     found = shown(ast.parse(" + ".join(f"term{k}" for k in range(400)), mode="eval").body)
     assert found == "term0 + term1 + term2 + term3 + term4 ... term396 + term397 + term398 + term399"
     assert len(found) < LONGEST

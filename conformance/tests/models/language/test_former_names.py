@@ -1,4 +1,4 @@
-"""A model file may still say `models.language`: it gets the language of this program, and no second copy of it."""
+"""A model file may still import `models.language`: it gets the language of this program, not a second copy."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ IMPORTS = TODAY.replace("isrcheck.", "models.")
 
 @pytest.fixture
 def load(tmp_path):
-    """Write a model file into an empty folder, load it, and give the model."""
+    """Write a model file into an empty folder, load it, and return the model."""
     before = dict(sys.modules)
 
     def loaded(text):
@@ -53,7 +53,7 @@ def test_every_form_of_import_finds_the_language(load, imports):
     assert not [name for name in sys.modules if name_today(name) != name]
 
 
-def test_a_folder_may_have_a_package_models_of_its_own(load, tmp_path):
+def test_a_folder_may_have_its_own_package_models(load, tmp_path):
     (tmp_path / "models").mkdir()
     (tmp_path / "models" / "__init__.py").write_text("")
     (tmp_path / "models" / "limits.py").write_text("MOST = 2\n")
@@ -62,7 +62,7 @@ def test_a_folder_may_have_a_package_models_of_its_own(load, tmp_path):
     assert sorted(model.sources.values()) == ["model.py", "models/__init__.py", "models/limits.py"]
 
 
-def test_a_folder_may_have_a_module_models_of_its_own(load, tmp_path):
+def test_a_folder_may_have_its_own_module_models(load, tmp_path):
     (tmp_path / "models.py").write_text("MOST = 2\n")
     model = load(f"from models import MOST\n{FORMER.replace('s.count < 2', 's.count < MOST')}")
     assert sorted(model.sources.values()) == ["model.py", "models.py"]
@@ -82,21 +82,21 @@ def test_a_checkout_of_the_project_gives_no_second_copy(load, monkeypatch):
     assert sys.modules["models.language.declare"] is second
 
 
-def test_both_names_make_the_same_model(load):
+def test_both_import_names_give_the_same_model(load):
     assert load(FORMER).digest == load(COUNTER).digest
 
 
-def test_the_files_of_the_language_are_no_part_of_the_model(load, monkeypatch):
+def test_the_files_of_the_language_are_not_part_of_the_model(load, monkeypatch):
     monkeypatch.syspath_prepend(PROJECT)
     assert sorted(load(FORMER).sources.values()) == ["model.py"]
 
 
-def test_what_the_language_does_not_have_is_one_line(load):
+def test_an_unknown_name_of_the_language_is_one_line(load):
     with pytest.raises(UsageError, match=r"model\.py:3: loading the model failed: ImportError: cannot import name 'no"):
         load(FORMER.replace("import action", "import nothing, action"))
 
 
-def test_nothing_stays_behind_an_error(load):
+def test_nothing_is_left_after_an_error(load):
     before = dict(sys.modules)
     with pytest.raises(UsageError, match="loading the model failed: ValueError: too bad"):
         load("import models.language\nraise ValueError('too bad')\n")
@@ -104,7 +104,7 @@ def test_nothing_stays_behind_an_error(load):
     assert sys.modules.get("models") is before.get("models")
 
 
-def test_imports_elsewhere_are_left_alone():
+def test_other_imports_are_unchanged():
     with former_names():
         assert sys.modules["models.language.declare"] is declare
     assert "models.language.declare" not in sys.modules

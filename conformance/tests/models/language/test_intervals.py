@@ -1,6 +1,6 @@
-"""How large numbers become: what could leave the 64 bits of a kernel is refused, and what cannot means the same to all.
+"""Intervals of numbers: code whose numbers could exceed 64 bits is refused, other code means the same to all engines.
 
-The reference is CPython, whose numbers never wrap around: of random functions every value of every expression has to
+The reference is CPython, whose numbers never wrap around: in random functions, the values of every expression have to
 lie within its interval.
 """
 
@@ -101,7 +101,7 @@ REFUSED = {
     "a long sum": (asks("x = s.a", *doublings(61), returns=" + ".join(["x"] * 9) + " == 0"), "`x + x + x + x + x + x"),
     "nested sums": (
         asks("x = " + "sum(" * 13 + "s.b[0]" + "".join(f" for i{k} in range(s.many))" for k in range(13))),
-        "can reach 50331648000000000000, and",
+        "can reach 50331648000000000000, outside",
     ),
     "one sum over many": (
         asks("x = sum(s.b[0] " + " ".join(f"for i{k} in range(s.many)" for k in range(13)) + ")"),
@@ -150,7 +150,7 @@ REFUSED = {
     ),
     "a loop that is too long to follow": (
         asks("x = 0", *[f"{'    ' * k}for i{k} in range(99):" for k in range(4)], "                x += 1"),
-        "takes more than 200000 evaluations to bound; shorten the loops in which a local grows",
+        "bounding its numbers takes more than 200000 evaluations; shorten the loops in which a local grows",
     ),
 }
 
@@ -166,16 +166,16 @@ def test_a_number_that_may_leave_64_bits_is_refused(tmp_path: Path, name: str) -
 
 
 @pytest.mark.parametrize("words", [(), ("--engine", "z3"), ("--prove",), ("--bound", "0")])
-def test_every_engine_refuses_it_before_it_begins(
+def test_every_engine_refuses_too_large_numbers_before_it_begins(
     tmp_path: Path, words: tuple[str, ...], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """66 doublings of what is at least 1 are 0 in 64 bits: HOLDS, said the kernel."""
+    """A number of at least 1 is 0 in 64 bits after 66 doublings, so the kernel reported HOLDS."""
     path = model(tmp_path, asks("x = s.a + 3", *doublings(66), returns="x != 0"))
     depth = () if "--bound" in words else ("--bound", "3")
     assert main([str(path), *words, *depth]) == 2
     out, err = capsys.readouterr()
     line = len(HEAD.splitlines()) + 3 + 60
-    says = f"{path}:{line}: in asked: `x + x` can reach 4611686018427387904, and a number lies in -2**62..2**62-1"
+    says = f"{path}:{line}: in asked: `x + x` can reach 4611686018427387904, outside -2**62..2**62-1"
     assert (out, err) == ("", f"check: {says}; add less to it, or bound it with min(...) and max(...)\n")
 
 
@@ -184,10 +184,10 @@ def test_a_bound_may_have_any_size_that_engines_can_hold(tmp_path: Path, size: i
     assert instance_of(tmp_path, asks("x = s.many"), many=size - 1 if size == 1 << 62 else 5).layouts
     with pytest.raises(LanguageError, match=r"in asked: `s.many` can reach") as error:
         instance_of(tmp_path, asks("x = s.many"), many=size).layouts  # noqa: B018
-    assert f"`s.many` can reach {says}, and" in str(error.value)
+    assert f"`s.many` can reach {says}, outside" in str(error.value)
 
 
-def test_the_bound_of_the_command_counts(tmp_path: Path) -> None:
+def test_the_bound_of_the_command_is_used(tmp_path: Path) -> None:
     text = asks("x = 1", "for i in range(s.many):", "    x += x", returns="x > 0")
     assert instance_of(tmp_path, text, many=61).layouts
     with pytest.raises(LanguageError, match="`x \\+= x` can reach 4611686018427387904"):
@@ -237,7 +237,7 @@ def test_numbers_that_just_fit_mean_the_same_to_every_engine(tmp_path: Path, nam
 
 
 def test_reading_the_models_of_the_project_takes_no_time() -> None:
-    """What is looked at in Kafka's model, for all generations, actions and properties: a deterministic count."""
+    """Counts the expressions analysed in Kafka's model, for all generations, actions and properties."""
     model, _ = registry.load("kafka")
     instance = model.instance("2.1")
     named: dict[str, Interval] = {place.name: (place.low, place.high) for place in instance.layouts.values()}
@@ -250,7 +250,7 @@ def test_reading_the_models_of_the_project_takes_no_time() -> None:
     assert 1000 < intervals.work < 10_000
 
 
-def test_a_shape_is_looked_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_layout_is_analysed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     read = registry.load_file(model(tmp_path, asks("x = s.most + s.many")))
     read.instance().layouts  # noqa: B018
     calls: list[Any] = []
@@ -266,7 +266,7 @@ def test_a_shape_is_looked_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 
 class Recorded(Intervals):
-    """Intervals that remember what they said of each expression, by its place in the text."""
+    """Intervals that record the interval of each expression, by its position in the text."""
 
     def __init__(self, named: dict[str, Interval]) -> None:
         super().__init__(named)
@@ -284,7 +284,7 @@ def place_of(node: ast.expr) -> tuple[int, ...]:
 
 
 class Watching(ast.NodeTransformer):
-    """Has every number of a function be noted as it is calculated."""
+    """Rewrites a function so that every number is recorded when it is computed."""
 
     def visit(self, node: ast.AST) -> Any:
         is_number = isinstance(node, ast.BinOp | ast.UnaryOp | ast.BoolOp | ast.Compare | ast.IfExp)
@@ -361,7 +361,7 @@ class Programs:
 
 
 @pytest.mark.parametrize("block", range(10))
-def test_no_value_of_a_random_function_lies_outside_its_interval(tmp_path: Path, block: int) -> None:
+def test_values_of_random_functions_lie_in_their_intervals(tmp_path: Path, block: int) -> None:
     seen = refused = 0
     for seed in range(30 * block, 30 * block + 30):
         try:
@@ -373,7 +373,7 @@ def test_no_value_of_a_random_function_lies_outside_its_interval(tmp_path: Path,
 
 
 def watched(instance: Instance) -> int:
-    """Hold every value that CPython calculates in any state against its interval; gives how many there were."""
+    """Compare every value that CPython computes in any state with its interval; return the number of values."""
     named: dict[str, Interval] = {place.name: (place.low, place.high) for place in instance.layouts.values()}
     named |= {"n": (2, 2), "many": (40, 40), "most": (0, 127)}
     recorded = Recorded(named)

@@ -1,7 +1,7 @@
-"""The closed language: what is outside is refused with file, line and a hint; what is inside has one meaning.
+"""The modelling language: other Python is refused with file, line and a hint; accepted code has one meaning.
 
-Every refusal is a tiny model whose guilty line is marked `# <-`. What is accepted is compared, state by state, between
-plain CPython and the compiled kernel; above all what Python or the kernel could take for something else.
+Every refusal is tested by a tiny model whose refused line is marked `# <-`. Accepted models are compared, state by
+state, between CPython and the compiled kernel; above all constructs that one of them could misinterpret.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ def marked_line(path: Path) -> int:
 
 
 def whole(path: Path) -> Instance:
-    """Load a model and ask it for everything that an engine asks for."""
+    """Load a model and use everything that an engine uses."""
     instance = registry.load_file(path).instance()
     assert instance.layouts and instance.initial_states and instance.steps is not None
     assert instance.properties is not None
@@ -138,7 +138,7 @@ IN_AN_ACTION = [
     ("return  # <-", "`return` in an action; guard with require(...)"),
     ("return True  # <-", "`return` in an action; guard with require(...)"),
     # Assignments.
-    ("a = b = 1  # <-", "chained assignment; write one assignment a line"),
+    ("a = b = 1  # <-", "chained assignment; write one assignment per line"),
     ("a, b = 1, 2  # <-", "`(1, 2)` is not in the language"),
     ("a, b = s.f  # <-", "`(a, b)`; write s.field or s.field[index]"),
     ("a = 1\n    a *= 2  # <-", "operator Mult; only += and -= are in the language"),
@@ -170,18 +170,18 @@ IN_AN_ACTION = [
     # Calls.
     ("one(s)  # <-", "the value of one(...) is dropped; use it, or call a helper that writes"),
     ("a = clear(s)  # <-", "clear writes to the state; call it as a statement of its own"),
-    ("flip(s)  # <-", "flip is an action or declaration of its own; move what both need into a helper"),
+    ("flip(s)  # <-", "flip is an action or another declaration; move what both need into a helper"),
     (
         "s.x[0] = len(s.x)  # <-",
-        "Python's own `len` is not in the language; of Python's functions it has min, max, all, any, sum, each as a",
+        "Python's own `len` is not in the language; Python's functions in the language are min, max, all, any, sum",
     ),
     ("print(s.f)  # <-", "Python's own `print` is not in the language"),
     ("a = abs(s.y[0])  # <-", "Python's own `abs` is not in the language"),
     ("a = next(i for i in range(2))  # <-", "Python's own `next` is not in the language"),
     ("a = id  # <-", "Python's own `id` is not in the language"),
-    ("a = max  # <-", "`max` stands alone here; call it"),
-    ("a = range(2)  # <-", "`range` stands alone here; write it as in: for x in range(n)"),
-    ("lenn(s)  # <-", "`lenn` has no value here; define it in the module, or assign it on every path before"),
+    ("a = max  # <-", "`max` is used without a call; call it"),
+    ("a = range(2)  # <-", "`range` is used without a call; write it as in: for x in range(n)"),
+    ("lenn(s)  # <-", "`lenn` has no value here; define it in the module, or assign it on every path to this line"),
     ("a = Node(1)  # <-", "`Node(...)` cannot be called here; call helpers written in the language"),
     ("a = WORD(1)  # <-", "`WORD(...)` cannot be called here; call helpers written in the language"),
     ("a = s.f()  # <-", "`s.f(...)`; call helpers by their plain name"),
@@ -308,12 +308,18 @@ def test_a_line_outside_the_language_is_refused(tmp_path: Path, code: str, says:
 # --------------------------------------------------------------------------------------- refused: functions and modules
 
 WHOLE_FUNCTIONS = {
-    "state first": ("@action\ndef act():  # <-\n    pass", "an action's first parameter is the state"),
-    "state is called s": ("@action\ndef act(state: Node):  # <-\n    pass", "an action's first parameter is the state"),
-    "action of two states": ("@action\ndef act(s, before):  # <-\n    s.f = True", "the state, and the only one"),
+    "state first": ("@action\ndef act():  # <-\n    pass", "an action has one state parameter, the first one"),
+    "state is called s": (
+        "@action\ndef act(state: Node):  # <-\n    pass",
+        "an action has one state parameter, the first one",
+    ),
+    "action of two states": (
+        "@action\ndef act(s, before):  # <-\n    s.f = True",
+        "an action has one state parameter, the first one",
+    ),
     "parameter called taken": (
         "@action\ndef act(s, taken: Node):  # <-\n    s.f = True",
-        "the state, and the only one",
+        "an action has one state parameter, the first one",
     ),
     "no annotation": (
         "@action\ndef act(s, node):  # <-\n    pass",
@@ -351,7 +357,7 @@ WHOLE_FUNCTIONS = {
     ),
     "path without return": (
         "def h(s):  # <-\n    if s.f:\n        return 1\n@action\ndef act(s):\n    s.y[0] = h(s)",
-        "a path ends without `return`; end every path of a helper with `return value`",
+        "a path ends without `return`; end each path of a helper with `return value`",
     ),
     "return in a loop only": (
         "def h(s):  # <-\n    for i in range(2):\n        return i\n@action\ndef act(s):\n    s.y[0] = h(s)",
@@ -441,12 +447,12 @@ WHOLE_FUNCTIONS = {
     "async": ("@action  # <-\nasync def act(s):\n    s.f = True", "act is not written as a plain `def` in this file"),
     "one action, two names": (
         "@action  # <-\ndef act(s):\n    s.f = True\nagain = act",
-        "one action has two names, act and again",
+        "an action has two names, act and again",
     ),
     **{
         f"shows {shows}": (
             f"@action(shows={shows!r})\ndef act(s, node: Node, place: Place):  # <-\n    s.f = True",
-            f"`shows` of act names {names}; it has to name every parameter: node, place",
+            f"`shows` of act names {names}; name every parameter: node, place",
         )
         for shows, names in [
             ("{node}", "node"),
@@ -461,7 +467,7 @@ WHOLE_FUNCTIONS = {
     },
     "shows what there is not": (
         "@action(shows='{node}')\ndef act(s):  # <-\n    s.f = True",
-        "`shows` of act names node; it has to name every parameter: there are none, leave it out",
+        "`shows` of act names node; name every parameter: there are none; remove `shows`",
     ),
     # Properties.
     "property that writes": (
@@ -560,23 +566,23 @@ WHOLE_FUNCTIONS = {
     "permitted by a lambda": ("@always(permitted=lambda s: True)  # <-\ndef p(s):\n    return s.f", "write it out"),
     "permitted by a number": (
         "@always(permitted=3)\ndef p(s):  # <-\n    return s.f",
-        "p is permitted by something else",
+        "p has a permitted= that is not",
     ),
     "permitted by what writes": (
         "@always(permitted=clear)\ndef p(s):\n    return s.f",
-        "p is permitted by something else than a question about one state",
+        "p has a permitted= that is not a function of one state",
     ),
     "permitted by what returns nothing": (
         "def h(s):  # <-\n    pass\n@always(permitted=h)\ndef p(s):\n    return s.f",
-        "p is permitted by something else than a question about one state",
+        "p has a permitted= that is not a function of one state",
     ),
     "permitted by a question about a step": (
         "def h(before, after):  # <-\n    return 1\n@always_step(permitted=h)\ndef p(before, after):\n    return 1",
-        "p is permitted by something else than a question about one state",
+        "p has a permitted= that is not a function of one state",
     ),
     "permitted by a question about a node": (
         "def h(s, node):  # <-\n    return True\n@always(permitted=h)\ndef p(s):\n    return s.f",
-        "p is permitted by something else than a question about one state",
+        "p has a permitted= that is not a function of one state",
     ),
     "applies is a number": ("@always(applies=3)\ndef p(s):  # <-\n    return s.f", "applies="),
 }
@@ -595,7 +601,7 @@ def test_a_function_outside_the_language_is_refused(tmp_path: Path, body: str, s
 
 
 def variant(folder: Path, body: str, name: str) -> ModuleType:
-    """A module as a package of models would import it."""
+    """A module of a variant, as a package of models would import it."""
     path = write(folder, body, f"{name}.py", prelude="")
     module = ModuleType(name)
     module.__file__ = str(path)
@@ -630,14 +636,14 @@ def test_a_swapped_action_keeps_the_parameters(tmp_path: Path, parameters: str) 
         assemble("mine", base, {"plain": (None, {}), "swapped": (swap, {})})
     at = PRELUDE.count("\n") + 2
     assert str(refusal.value) == (
-        f"{path}:{marked_line(path)}: act takes other parameters than at {tmp_path / 'base.py'}:{at};"
+        f"{path}:{marked_line(path)}: act has other parameters than at {tmp_path / 'base.py'}:{at};"
         " a swapped action keeps the parameters of the action that it replaces"
     )
 
 
-def test_a_variant_cannot_set_what_is_not_declared(tmp_path: Path) -> None:
+def test_a_variant_cannot_set_undeclared_entries(tmp_path: Path) -> None:
     base, swap, _ = base_and_variant(tmp_path, "")
-    with pytest.raises(ModelError, match=r"base\.py: protocol swapped sets FENCING, which is not declared"):
+    with pytest.raises(ModelError, match=r"base\.py: protocol swapped sets FENCING; declare it as a switch"):
         assemble("mine", base, {"swapped": (swap, {"FENCING": True})})
 
 
@@ -648,7 +654,7 @@ ENTRIES = PRELUDE.partition("class Node")
 WHOLE_MODULES = {
     "empty": ("", "no `class State:` with fields; declare the state, see docs/language.md"),
     "no state": (NO_STATE, "no `class State:` with fields; declare the state, see docs/language.md"),
-    "no action": (PRELUDE.replace("@action\n", ""), "no @action; a model needs at least one step"),
+    "no action": (PRELUDE.replace("@action\n", ""), "no @action; a model needs at least one"),
     "field and entry": (
         PRELUDE.replace("    f = field", "    n = field(values=Flag)\n    f = field"),
         "`n` is both a field and a configuration entry; rename one",
@@ -659,23 +665,23 @@ WHOLE_MODULES = {
     ),
     "field that the state itself needs": (
         PRELUDE.replace("    f = field", "    cells = field(values=Flag)\n    f = field"),
-        "`cells` is a name of the language's own; choose another one",
+        "`cells` is reserved by the language; choose another name",
     ),
     "field with an underscore": (
         PRELUDE.replace("    f = field", "    _cells = field(values=Flag)\n    f = field"),
-        "`_cells` is a name of the language's own; choose another one",
+        "`_cells` is reserved by the language; choose another name",
     ),
     "entry that the configuration itself needs": (
         PRELUDE.replace("    n = bound", '    items = bound(1, "items")\n    n = bound'),
-        "`items` is a name of the language's own; choose another one",
+        "`items` is reserved by the language; choose another name",
     ),
     "field with the name of the implicit property": (
         PRELUDE.replace("    f = field", "    in_range = field(values=Flag)\n    f = field"),
-        "`in_range` is a name of the language's own; choose another one",
+        "`in_range` is reserved by the language; choose another name",
     ),
     "entry with the name of the implicit property": (
         PRELUDE.replace("    n = bound", '    in_range = bound(1, "range")\n    n = bound'),
-        "`in_range` is a name of the language's own; choose another one",
+        "`in_range` is reserved by the language; choose another name",
     ),
 }
 
@@ -697,7 +703,7 @@ def test_no_function_takes_the_name_of_the_implicit_property(tmp_path: Path, kin
     with pytest.raises(LanguageError) as refusal:
         registry.load_file(path)
     line = path.read_text().splitlines().index(f"@{kind}", PRELUDE.count("\n")) + 1
-    says = "every model has the property `in_range` by itself; choose another name"
+    says = "the property `in_range` is built into every model; choose another name"
     assert str(refusal.value) == f"{path}:{line}: {says}"
 
 
@@ -717,19 +723,19 @@ BAD_DECLARATIONS = {
     "optional flag": (
         "",
         "field(values=optional(Flag))",
-        "optional() takes no Flag: use an IntEnum with a member that stands for nothing",
+        "optional() takes no Flag: use an IntEnum with a member that means 'none'",
     ),
     "optional enumeration": (
         "",
         "field(values=optional(Colour))",
-        "optional() takes no IntEnum: give Colour a member that stands for nothing",
+        "optional() takes no IntEnum: give Colour a member that means 'none'",
     ),
     "optional numbers": (
         "",
         "field(values=optional(between(1, 2)))",
-        "optional() takes a domain or numbers that start at 0, and these start at 1",
+        "optional() takes a domain or numbers from 0 on, but these start at 1",
     ),
-    "optional twice": ("", "field(values=optional(optional(Node)))", "optional() of what is optional already"),
+    "optional twice": ("", "field(values=optional(optional(Node)))", "optional() takes no optional values"),
     "initially outside": ("", "field(values=Flag, initially=2)", "odd starts with 2, outside 0..1"),
     "setting too wide": (
         "class Configuration:\n    odd = setting(200, '', most=1000)",
@@ -768,7 +774,7 @@ def test_a_file_that_cannot_be_loaded_is_one_line(tmp_path: Path, text: str, say
     assert ":None:" not in str(refusal.value)
 
 
-def test_a_file_of_another_encoding_is_read_as_it_says(tmp_path: Path) -> None:
+def test_a_file_is_read_in_its_declared_encoding(tmp_path: Path) -> None:
     path = tmp_path / "mine.py"
     path.write_bytes(f"# -*- coding: latin-1 -*-\n# \xe9\n{PRELUDE}".encode("latin-1"))
     assert [one.name for one in registry.load_file(path).actions] == ["flip"]
@@ -778,7 +784,7 @@ def test_a_file_of_another_encoding_is_read_as_it_says(tmp_path: Path) -> None:
 def test_a_path_that_is_no_python_file_is_refused(tmp_path: Path, name: str) -> None:
     (tmp_path / "mine.txt").write_text(PRELUDE, encoding="utf-8")
     (tmp_path / "folder.py").mkdir()
-    with pytest.raises(UsageError, match="not a Python file that exists; give the path of a model"):
+    with pytest.raises(UsageError, match="there is no such Python file; give the path of a model"):
         registry.load_file(tmp_path / name)
 
 
@@ -827,7 +833,7 @@ def light(s):
 
 
 def calls_locals(names: list[str]) -> str:
-    """Use names as locals beside everything that the kernel makes of cells, folds and writes."""
+    """Use names as locals together with generated code for cells, folds and writes."""
     lines = [f"{name} = s.y[{number % 3}]" for number, name in enumerate(names)]
     lines += [f"{name} += s.y[s.y[0]]" for name in names]
     lines += [f"require(any({name} == j - 1 for j in range(s.m + 2)))" for name in names]
@@ -947,7 +953,7 @@ FAILS = {
 
 
 def in_range(instance: Instance) -> Iterator[Cells]:
-    """Many states of the small state that all these models have."""
+    """Many states within the ranges of the fields that all these models share."""
     chance = random.Random(1)
     ranges = [(p.low, p.high) for p in instance.layouts.values() for _ in range(p.count)]
     for _ in range(400):
@@ -955,7 +961,7 @@ def in_range(instance: Instance) -> Iterator[Cells]:
 
 
 def only(instance: Instance, action_name: str) -> Instance:
-    """The same with all other actions left out, which needs no other kernel."""
+    """The instance without all other actions, which needs no other kernel."""
     names = [one.name for one in instance.model.actions]
     return replace(instance, alternatives=tuple(0 if name == action_name else None for name in names))
 
@@ -1053,7 +1059,7 @@ def test_properties_mean_the_same_to_python_and_to_the_kernel(tmp_path: Path) ->
     assert noted == {prop.name for prop in instance.properties if prop.of_steps} - {"settings_of_both"}
 
 
-def test_a_property_that_indexes_beyond_fails_in_both(tmp_path: Path) -> None:
+def test_an_index_out_of_range_in_a_property_fails_in_both(tmp_path: Path) -> None:
     instance = whole(write(tmp_path, "@always\ndef p(s):\n    return s.y[s.x[0]] == 0\n"))
     reference, compiled = Reference(instance), Compiled(instance, kernel_of(instance))
     fails = {}
@@ -1065,7 +1071,7 @@ def test_a_property_that_indexes_beyond_fails_in_both(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("guard", ["any(some[1 - i] for i in range(2))", "sum(some[i + 1] for i in range(2)) > 0"])
 def test_an_index_of_a_subset_is_checked_inside_a_fold(tmp_path: Path, guard: str) -> None:
-    """The fold has to be told of the state, where an index outside the subset is noted."""
+    """The fold needs the state, in which an index outside the subset is recorded."""
     path = write(tmp_path, action(f"require({guard})", "s.g = True", parameters="s, some: Nodes"))
     instance = only(whole(path), "act")
     reference, compiled = Reference(instance), Compiled(instance, kernel_of(instance))
@@ -1087,7 +1093,7 @@ def test_helpers_of_one_name_in_two_modules_are_two(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("size", [0, 1])
-def test_domains_of_no_and_of_one_element(tmp_path: Path, size: int) -> None:
+def test_empty_and_singleton_domains(tmp_path: Path, size: int) -> None:
     body = (
         action("require(s.x[node] < 3)", "s.x[node] += 1")
         + action("require(some[0])", "s.f = s.x[0] == 0", parameters="s, some: Nodes, node: Node").replace(
@@ -1102,8 +1108,8 @@ def test_domains_of_no_and_of_one_element(tmp_path: Path, size: int) -> None:
     assert [compare(reference, compiled, cells) is None for cells in in_range(instance)] == [False] * 400
 
 
-def test_a_guard_is_not_asked_where_there_is_no_step(tmp_path: Path) -> None:
-    """Its index is out of range, but no argument exists to ask it with."""
+def test_a_guard_is_not_evaluated_without_a_step(tmp_path: Path) -> None:
+    """The guard's index is out of range, but the action has no possible arguments."""
     path = write(tmp_path, action("require(s.y[s.x[0] + 3] == 0)", parameters="s, place: Place, some: Node"))
     path.write_text(path.read_text(encoding="utf-8").replace("s.x[0]", "s.y[0]"), encoding="utf-8")
     instance = only(registry.load_file(path).instance(None, {"n": 0}), "act")
@@ -1112,7 +1118,7 @@ def test_a_guard_is_not_asked_where_there_is_no_step(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("before", "behind"), [(64, 0), (63, 1), (60, 2), (128, 0)])
-def test_cells_that_take_no_bits_where_a_word_ends(tmp_path: Path, before: int, behind: int) -> None:
+def test_cells_without_bits_at_the_end_of_a_word(tmp_path: Path, before: int, behind: int) -> None:
     text = f"""
 from isrcheck.language import Domain, Flag, action, between, field, require
 
@@ -1144,7 +1150,7 @@ def act(s, one: Many):
 
 
 def test_a_path_on_which_an_index_is_zero_is_not_lost(tmp_path: Path) -> None:
-    """LLVM takes an address whose base is 0 for unreachable; an index that is known to be 0 must not be that base."""
+    """LLVM treats an address with base 0 as unreachable; an index known to be 0 must not become the base."""
     body = """
 def position(s):
     if s.f:
@@ -1161,8 +1167,8 @@ def act(s):
     assert {len(compare(reference, compiled, cells) or ()) for cells in in_range(instance)} == {1}
 
 
-def test_a_swapped_action_may_call_its_parameters_otherwise(tmp_path: Path) -> None:
-    """Sizes differ, so an index that one of them keeps in range is out of range for the other."""
+def test_a_swapped_action_may_rename_its_parameters(tmp_path: Path) -> None:
+    """Sizes differ, so an index that is in range for one action is out of range for the other."""
     body = (
         "@action\ndef act(s, place: Node, node: Place):\n"
         "    require(place == 0)\n    require(s.y[node] == 1)\n    s.x[node] = place\n"
@@ -1211,7 +1217,7 @@ def test_a_contradiction_refuses_a_configuration_with_its_docstring(tmp_path: Pa
     assert model.instance(None, {"k": 3, "n": 3}).configuration.k == 3
 
 
-def test_a_contradiction_that_fails_is_the_authors_mistake(tmp_path: Path) -> None:
+def test_a_failing_contradiction_is_an_error_of_the_model(tmp_path: Path) -> None:
     path = write(tmp_path, CONTRADICTION.format(name="nodes"))
     with pytest.raises(ModelError) as refusal:
         registry.load_file(path).instance()
@@ -1219,7 +1225,7 @@ def test_a_contradiction_that_fails_is_the_authors_mistake(tmp_path: Path) -> No
     assert str(refusal.value).startswith(f"{path}:{last}: contradiction too_many: the configuration has no nodes")
 
 
-def test_an_action_does_not_ask_for_a_contradiction(tmp_path: Path) -> None:
+def test_an_action_cannot_call_a_contradiction(tmp_path: Path) -> None:
     path = write(tmp_path, CONTRADICTION.format(name="n") + action("require(too_many(s))"))
-    with pytest.raises(LanguageError, match="too_many is an action or declaration of its own"):
+    with pytest.raises(LanguageError, match="too_many is an action or another declaration"):
         registry.load_file(path)

@@ -1,7 +1,7 @@
-"""The text that is read is the code that runs.
+"""The source text that the checker reads is the code that CPython runs.
 
-A function that is another one than its text says is refused with FILE:LINE and a cure. What the module does to its
-names before it is loaded counts, for all engines alike; what anybody does to them afterwards changes nothing.
+A function that differs from its source text is refused with FILE:LINE and a cure. Changes of a module's names while it
+is loaded count for all engines alike; later changes have no effect.
 """
 
 from __future__ import annotations
@@ -137,22 +137,22 @@ REFUSED: dict[str, tuple[str, str, str]] = {
     "a decorator around an action": (
         TEXT.replace("@action\n", BREAKING.strip() + "\n\n\n@breaking\n@action\n"),
         "@breaking",
-        "rise is wrapped into another function; leave the decorator out",
+        "rise is wrapped in another function; leave the decorator out",
     ),
     "a decorator under the mark": (
         TEXT.replace("@action\n", BREAKING.strip() + "\n\n\n@action\n@breaking\n"),
         "@action",
-        "rise is wrapped into another function; leave the decorator out",
+        "rise is wrapped in another function; leave the decorator out",
     ),
     "a decorator around a helper": (
         TEXT.replace("def below", BREAKING.strip() + "\n\n\n@breaking\ndef below"),
         "@breaking",
-        "below is wrapped into another function; leave the decorator out",
+        "below is wrapped in another function; leave the decorator out",
     ),
     "a decorator around what is permitted": (
         TEXT + BREAKING + EXCUSED,
         "@breaking",
-        "excused is wrapped into another function; leave the decorator out",
+        "excused is wrapped in another function; leave the decorator out",
     ),
     "a wrapper that hides what it wraps": (
         TEXT.replace("@action\n", HIDING + "@hiding\n@action\n"),
@@ -257,7 +257,7 @@ REFUSED: dict[str, tuple[str, str, str]] = {
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_what_is_not_its_text_is_refused(tmp_path: Path, case: str) -> None:
+def test_a_function_that_differs_from_its_text_is_refused(tmp_path: Path, case: str) -> None:
     text, start, says = REFUSED[case]
     text = text.replace("LINE", str(line_of(text, "@action") - 1)) if "'\\n' * LINE" in text else text
     with pytest.raises(UsageError) as refusal:
@@ -267,7 +267,7 @@ def test_what_is_not_its_text_is_refused(tmp_path: Path, case: str) -> None:
     assert "\n" not in str(refusal.value)
 
 
-def test_pythons_own_functions_are_put_back(tmp_path: Path) -> None:
+def test_changed_builtins_are_restored(tmp_path: Path) -> None:
     genuine = builtins.all
     with pytest.raises(UsageError):
         load(tmp_path, REFUSED["Python's own all is any"][0])
@@ -275,7 +275,7 @@ def test_pythons_own_functions_are_put_back(tmp_path: Path) -> None:
 
 
 def test_a_file_that_changed_after_it_was_loaded(tmp_path: Path) -> None:
-    """Python runs what it has loaded, and the new text says something else."""
+    """Python runs the loaded code, which differs from the new text."""
     changing = (
         "\n\nfrom pathlib import Path\nhere = Path(__file__)\nhere.write_text(here.read_text().replace('= 3', '=  3')"
     )
@@ -384,7 +384,7 @@ HARMLESS = {
 
 
 @pytest.mark.parametrize("case", HARMLESS)
-def test_what_lies_changes_nothing(tmp_path: Path, case: str) -> None:
+def test_objects_with_false_metadata_have_no_effect(tmp_path: Path, case: str) -> None:
     """The counter ends at 3, for plain Python and for the kernel, and the property holds there."""
     instance = load(tmp_path, HARMLESS[case]).instance()
     assert reached(instance) == [(0, 0), (1, 0), (2, 0), (3, 0)]
@@ -394,7 +394,7 @@ def test_what_lies_changes_nothing(tmp_path: Path, case: str) -> None:
 
 
 def reached(instance: Instance) -> list[run.Cells]:
-    """The states that plain Python comes through, none of which fails."""
+    """The states that CPython reaches, after a check that none fails."""
     level, seen = list(instance.initial_states), set(instance.initial_states)
     found = []
     while level:
@@ -406,7 +406,7 @@ def reached(instance: Instance) -> list[run.Cells]:
     return found
 
 
-def test_what_only_says_that_it_is_a_number_is_none(tmp_path: Path) -> None:
+def test_objects_that_only_claim_to_be_numbers_are_refused(tmp_path: Path) -> None:
     text = TEXT.replace("LIMIT = 3\n", FORGED + "LIMIT = Forged()\n")
     with pytest.raises(UsageError, match="in rise: `LIMIT` is a Forged; only whole numbers can be named"):
         load(tmp_path, text)
@@ -418,7 +418,7 @@ def test_the_action_that_was_taken_may_be_compared_with_actions_only(tmp_path: P
         load(tmp_path, text)
 
 
-def test_a_sealed_function_knows_what_was_read_and_nothing_else(tmp_path: Path) -> None:
+def test_a_sealed_function_uses_only_the_names_that_were_read(tmp_path: Path) -> None:
     model = load(tmp_path, TEXT)
     rise = model.actions[0].alternatives[0]
     names: dict[str, Any] = rise.python.__globals__

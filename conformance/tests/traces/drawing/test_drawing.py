@@ -1,4 +1,4 @@
-"""Vector graphics of traces: well formed, everything in them, nothing drawn twice, and nothing taken for markup."""
+"""Vector graphics of traces: well formed and complete, without duplicates, with all text escaped."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_the_drawing_in_the_readme(request: pytest.FixtureRequest) -> None:
     assert drawn == path.read_text(encoding="utf-8"), "rewrite with: pytest --rewrite-golden"
 
 
-def test_what_a_lane_shows_again_is_drawn_once() -> None:
+def test_repeated_contents_of_a_lane_are_drawn_once() -> None:
     scene = classic()
     root = ET.fromstring(ladder_svg(scene))
     names = [one.get("id") for one in root.find(f"{SVG}defs") or ()]
@@ -71,7 +71,7 @@ def test_a_row_shows_the_lanes_that_changed() -> None:
     assert drawing.changed_lanes(4) == [1, 2, 4, 5]
 
 
-def test_what_a_step_changed_has_an_outline() -> None:
+def test_changed_values_have_an_outline() -> None:
     drawing = Drawing(classic())
     assert len(drawing.changes(0)) == 0
     outlined = [
@@ -96,7 +96,7 @@ def test_a_note_that_only_moved_has_no_outline() -> None:
 @pytest.mark.parametrize(
     "lane", [Lane("", "", (Cell("a0", 0),) * 6, (("start", 0), ("LSO", 0), ("HW", 3), ("LEO", 6)))]
 )
-def test_everything_stands_within_its_lane(lane: Lane) -> None:
+def test_everything_is_drawn_within_its_lane(lane: Lane) -> None:
     fragment = draw_lane(lane)
     assert len(fragment.things) == 10
     for box, _ in fragment.things.values():
@@ -111,7 +111,7 @@ def test_one_step_shows_all_lanes() -> None:
     assert "ack a" not in texts(root)
 
 
-def test_names_and_values_are_text() -> None:
+def test_names_and_values_are_escaped() -> None:
     for drawn in (ladder_svg(evil()), step_svg(evil(), 0)):
         root = ET.fromstring(drawn)
         assert not [one for one in root.iter() if one.tag.endswith("script")]
@@ -128,7 +128,7 @@ def test_attributes_and_children_are_escaped_once() -> None:
     assert spelled(element("g", x=1.041, y=2.0, fill_opacity=0.15)) == '<g x="1.04" y="2" fill-opacity="0.15"></g>'
 
 
-def test_graphics_carry_their_colours() -> None:
+def test_graphics_contain_their_colours() -> None:
     for theme in ("light", "dark"):
         assert "var(" not in stylesheet(theme)
     assert all(f"--{name}:{light}" in adaptive_stylesheet() for name, (light, _) in COLOURS.items())
@@ -151,13 +151,13 @@ def luminance(colour: str) -> float:
         *((name, "paper") for name in ("bad", "warn", "good", "accent", "changed")),
     ],
 )
-def test_text_can_be_read_on_its_ground(front: str, back: str, side: int) -> None:
+def test_text_has_enough_contrast(front: str, back: str, side: int) -> None:
     """WCAG 2.2, 1.4.3: a contrast of at least 4.5."""
     lighter, darker = sorted((luminance(COLOURS[front][side]), luminance(COLOURS[back][side])), reverse=True)
     assert (lighter + 0.05) / (darker + 0.05) >= 4.5
 
 
-def test_a_picture_is_a_png_of_the_drawings_size() -> None:
+def test_a_picture_is_a_png_with_the_size_of_the_drawing() -> None:
     pytest.importorskip("resvg_py", reason="pip install 'isrcheck[viewer]'")
     drawn = step_svg(classic(), 6)
     root = ET.fromstring(drawn)

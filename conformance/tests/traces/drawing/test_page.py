@@ -1,4 +1,4 @@
-"""The command `trace page`: what it writes, what it leaves alone, and what it says about bad input."""
+"""The command `trace page`: the files that it writes and keeps, and its messages on bad input."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def names() -> list[str]:
 
 
 class Contents(HTMLParser):
-    """The elements of a page by name, and the text of its data."""
+    """Parses a page: its elements by name, and the text of its data."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -61,7 +61,7 @@ class Contents(HTMLParser):
         self._reads = False
 
 
-def test_a_page_is_one_file_that_leads_nowhere_else(trace_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_page_is_one_self_contained_file(trace_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["page", str(trace_file), "-o", "out.html"]) == 0
     assert capsys.readouterr() == ("out.html\n", "")
     text = Path("out.html").read_text(encoding="utf-8")
@@ -77,12 +77,14 @@ def test_a_page_is_one_file_that_leads_nowhere_else(trace_file: Path, capsys: py
     assert names() == ["counterexamples", "out.html"]
 
 
-def test_without_a_name_it_takes_the_name_of_the_trace(trace_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_a_given_name_the_page_is_named_after_the_trace(
+    trace_file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["page", "counterexamples/latest"]) == 0
     assert capsys.readouterr().out == f"{trace_file.name.removesuffix('.itf.json')}.html\n"
 
 
-def test_every_form_at_once(trace_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_all_formats_at_once(trace_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("resvg_py", reason="pip install 'isrcheck[viewer]'")
     forms = {"--html": "a.html", "--svg": "a.svg", "--png": "a.png", "--mermaid": "a.mmd", "--plantuml": "a.puml"}
     assert main(["page", str(trace_file), *(word for pair in forms.items() for word in pair)]) == 0
@@ -104,7 +106,7 @@ def test_graphics_of_one_step(trace_file: Path) -> None:
     assert "step 6: controller_fails_over to 1" in Path("last.svg").read_text()
 
 
-def test_no_file_is_overwritten_unasked(trace_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_file_is_overwritten_without_force(trace_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Path("out.html").write_text("mine")
     words = ["page", str(trace_file), "-o", "out.html"]
     told = "out.html: exists already and is not overwritten; name another file, or add --force"
@@ -120,11 +122,11 @@ def test_a_trace_of_another_model_is_refused_by_its_name(
 ) -> None:
     own = trace.own_model(tmp_path)
     assert complaint(capsys, "page", str(trace_file), "--model", str(own)) == (
-        f"{trace_file}: a trace of the model kafka, and --model names parcels; leave --model out"
+        f"{trace_file}: a trace of the model kafka, but --model names parcels; leave --model out"
     )
 
 
-def test_what_is_no_plain_file_is_never_replaced(trace_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_only_regular_files_are_ever_replaced(trace_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """`--force` with /dev/stdout, a link to wherever the output goes, would otherwise put a file into the link's place,
     for everybody on the machine."""
     os.mkfifo("pipe")
@@ -145,13 +147,13 @@ def test_what_is_no_plain_file_is_never_replaced(trace_file: Path, capsys: pytes
 def test_bad_input(trace_file: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     file = str(trace_file)
     assert complaint(capsys, "page", file, "--svg", "x.svg", "--step", "7") == (
-        "there is no step 7; they are 0..6, or -1 for the last"
+        "there is no step 7; the steps are 0..6, or -1 for the last"
     )
     assert complaint(capsys, "page", file, "--step", "1") == (
         "--step chooses the step that --svg or --png draw; name one of them"
     )
     assert complaint(capsys, "page", file, "--svg", "x", "--mermaid", "x") == (
-        "two forms have the same file; give each its own file"
+        "two forms name the same file; give each form its own"
     )
     assert complaint(capsys, "page", file, "-o", ".") == ".: a folder; name a file in it"
     assert complaint(capsys, "page", file, "-o", "none/x.html") == (
@@ -170,14 +172,14 @@ def test_bad_input(trace_file: Path, capsys: pytest.CaptureFixture[str], monkeyp
     assert names() == ["counterexamples", "cut.itf.json", "newer.itf.json"]
 
 
-def test_a_page_of_a_model_of_ones_own_needs_nothing_of_kafka() -> None:
+def test_a_page_of_a_users_model_needs_nothing_of_kafka() -> None:
     text = page(trace.weak_isr())
     assert "weak_isr: VIOLATED" not in text
     assert 'class="verdict VIOLATED"' in text
     assert 'id="fates"' not in text
 
 
-def test_a_machine_without_fonts_makes_no_picture_without_words(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_machine_without_fonts_writes_no_picture_without_text(monkeypatch: pytest.MonkeyPatch) -> None:
     resvg = pytest.importorskip("resvg_py", reason="pip install 'isrcheck[viewer]'")
     draw = resvg.svg_to_bytes
     monkeypatch.setattr(resvg, "svg_to_bytes", lambda **given: draw(skip_system_fonts=True, **given))
@@ -198,7 +200,7 @@ def test_traces_of_other_tools(document: object, steps: int, tmp_path: Path, mon
     assert ("continues with state" in Path("theirs.html").read_text()) is (read.loop is not None)
 
 
-def test_a_trace_of_another_tool_has_no_use_for_a_model(
+def test_a_trace_of_another_tool_takes_no_model(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -206,13 +208,13 @@ def test_a_trace_of_another_tool_has_no_use_for_a_model(
     assert complaint(capsys, "page", "theirs.json", "--model", "x.py").endswith("leave --model out")
 
 
-def test_what_is_permitted_is_told_apart() -> None:
+def test_permitted_failures_are_distinguished() -> None:
     steps = ("producer_appends at 0", "controller_fails_over to 1")
     contents = Contents(page(trace.kafka(steps, "acked_not_lost", None, acks=1)))
     assert json.loads(contents.data)["broken"] == [[], [], ["acked_not_lost (permitted)"]]
 
 
-def test_pages_load_neither_engines_nor_what_draws_pictures(trace_file: Path) -> None:
+def test_pages_load_neither_engines_nor_picture_libraries(trace_file: Path) -> None:
     script = (
         "import sys; from isrcheck.traces.cli import main; main(sys.argv[1:]);"
         " print([name for name in ('numba', 'numpy', 'z3', 'pyspark', 'resvg_py', 'textual') if name in sys.modules])"
@@ -244,7 +246,7 @@ def test_more_states_than_a_browser_shows_are_refused(
     path.write_text(json.dumps({"vars": ["x"], "states": [{"x": 1}] * 10_001}))
     assert main(["page", str(path), form, str(tmp_path / "out")]) == 2
     assert capsys.readouterr().err == (
-        "trace: 10,001 states are too many to draw, 10,000 are the most; draw one of them, with --svg OUT.svg --step I,"
+        "trace: 10,001 states are more than the 10,000 that can be drawn; draw one of them with --svg OUT.svg --step I,"
         " or read them with trace show\n"
     )
     assert not (tmp_path / "out").exists()

@@ -1,4 +1,4 @@
-"""Trace pages in a real browser: they load, they are driven by mouse and keyboard, they show what the trace says."""
+"""Trace pages in a real browser: loading, control by mouse and keyboard, agreement with the trace."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def shown(browser_page: Any) -> dict[str, str]:
-    """The table of variables."""
+    """The table of variables that the page shows."""
     script = "r => [r.cells[0].textContent, r.cells[1].dataset.value]"
     return dict(browser_page.evaluate(f"() => [...document.querySelectorAll('#variables tr')].map({script})"))
 
@@ -56,7 +56,7 @@ def position(browser_page: Any) -> int:
 
 
 @pytest.mark.parametrize("name", TRACES)
-def test_a_page_loads_and_asks_for_nothing(name: str, browser: Any, folder: Path) -> None:
+def test_a_page_loads_without_further_requests(name: str, browser: Any, folder: Path) -> None:
     opened = Page(browser, folder / f"{name}.html")
     with opened as shown_page:
         assert position(shown_page) == 0
@@ -65,7 +65,7 @@ def test_a_page_loads_and_asks_for_nothing(name: str, browser: Any, folder: Path
 
 
 @pytest.mark.parametrize("name", TRACES)
-def test_every_value_is_that_of_the_trace_at_every_step(name: str, browser: Any, folder: Path) -> None:
+def test_every_value_matches_the_trace_at_every_step(name: str, browser: Any, folder: Path) -> None:
     trace = TRACES[name]()
     with Page(browser, folder / f"{name}.html") as opened:
         for number, cells in enumerate(trace.states):
@@ -82,7 +82,7 @@ def test_every_value_is_that_of_the_trace_at_every_step(name: str, browser: Any,
         assert position(opened) == trace.length
 
 
-def test_changed_variables_say_what_they_were(browser: Any, folder: Path) -> None:
+def test_changed_variables_show_their_former_values(browser: Any, folder: Path) -> None:
     with Page(browser, folder / "read_twice.html") as opened:
         opened.keyboard.press("ArrowRight")
         changed = opened.evaluate("() => [...document.querySelectorAll('#variables .changed')].map(r => r.innerText)")
@@ -131,7 +131,7 @@ def test_the_mouse(browser: Any, folder: Path) -> None:
         assert position(opened) == 10, "the first step that the explanation names"
 
 
-def test_an_address_names_a_step(browser: Any, folder: Path) -> None:
+def test_the_address_of_a_page_selects_a_step(browser: Any, folder: Path) -> None:
     with Page(browser, folder / "read_twice.html") as opened:
         opened.goto(f"{(folder / 'read_twice.html').as_uri()}#step-8")
         assert position(opened) == 8
@@ -143,7 +143,7 @@ def test_an_address_names_a_step(browser: Any, folder: Path) -> None:
         assert set(BAD) == {"duplicated", "lost"}
 
 
-def test_the_page_says_why(browser: Any, folder: Path) -> None:
+def test_the_page_shows_the_reason(browser: Any, folder: Path) -> None:
     with Page(browser, folder / "read_twice.html") as opened:
         why = opened.locator("aside .why").inner_text()
         assert "consistent_read is false" in why
@@ -193,7 +193,7 @@ def test_nothing_overlaps(name: str, width: int, scheme: str, browser: Any, fold
         assert opened.keep(f"trace_page_{name}_{width}_{scheme}").stat().st_size > 10_000
 
 
-def test_the_check_for_overlaps_sees_one(browser: Any, folder: Path) -> None:
+def test_the_check_for_overlaps_detects_one(browser: Any, folder: Path) -> None:
     with Page(browser, folder / "read_twice.html") as opened:
         opened.evaluate("() => { document.querySelector('#ladder').style.marginTop = '-60px'; }")
         assert overlaps(opened, PLACES) == ["regions: stage and ladder"]
@@ -211,7 +211,7 @@ def test_light_and_dark(browser: Any, folder: Path) -> None:
         assert opened.evaluate(ground) == "rgb(20, 23, 28)"
 
 
-def test_on_paper_it_is_light_and_as_wide_as_the_sheet(browser: Any, folder: Path) -> None:
+def test_printed_pages_are_light_and_fit_the_sheet(browser: Any, folder: Path) -> None:
     with Page(browser, folder / "read_twice.html", width=720, scheme="dark") as opened:
         opened.evaluate("() => { document.documentElement.dataset.theme = 'dark'; }")
         opened.emulate_media(media="print")

@@ -1,4 +1,4 @@
-"""Sequence diagrams as text: the whole of a short one, and that names stay names."""
+"""Sequence diagrams as text: a whole short diagram, and escaped names."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_plantuml() -> None:
     assert "p1 -->x p2 : response" in lines
 
 
-def test_names_are_never_commands() -> None:
+def test_names_are_never_diagram_commands() -> None:
     name = "x#59;y#35;z#60;b#62;#34;#37;#37;#123;init#125;#37;#37; end @enduml"
     assert mermaid(evil()).splitlines() == [
         "sequenceDiagram",

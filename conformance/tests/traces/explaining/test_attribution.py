@@ -1,4 +1,4 @@
-"""Who lost what: promised when, removed by what, lost when; and what permits it."""
+"""Attribution of losses: the steps that acknowledge, remove and lose a record, and the permission."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TOOK_PLACE = "no unclean election, loss of power or loss of a disk took place"
 NOT_PERMITTED = f"not permitted: acks=all promises it, and {TOOK_PLACE}"
 
 
-def test_the_classic_is_removed_one_step_before_it_is_lost() -> None:
+def test_the_record_is_removed_one_step_before_it_is_lost() -> None:
     found = kafka(CLASSIC, "acked_not_lost")
     assert find_loss(found) == Loss(0, "acknowledged", 4, 1, 5, None, "lost", 6)
     assert lines(found) == [
@@ -27,7 +27,7 @@ def test_the_classic_is_removed_one_step_before_it_is_lost() -> None:
     ]
 
 
-def test_the_copy_that_was_removed_last_counts() -> None:
+def test_the_last_removed_copy_counts() -> None:
     again = ["broker_bounces 1 checkpoint 0", "leader_handles_fetch 0 from 1", "follower_applies_response 1 from 0"]
     found = kafka([*COMMITTED, *again, *CLASSIC[4:]], "acked_not_lost", bounces=2)
     assert find_loss(found) == Loss(0, "acknowledged", 4, 1, 8, None, "lost", 9)
@@ -44,7 +44,7 @@ def test_the_isr_is_incomplete_as_soon_as_a_member_truncates() -> None:
     ]
 
 
-def test_acks_0_is_lost_before_anybody_has_it() -> None:
+def test_acks_0_is_lost_before_any_broker_has_the_record() -> None:
     found = kafka(["send_is_lost"], "acked_not_lost", acks=0)
     assert find_loss(found) == Loss(0, "acknowledged", 1, 0, None, None, "lost", 1)
     assert lines(found) == [
@@ -55,7 +55,7 @@ def test_acks_0_is_lost_before_anybody_has_it() -> None:
     ]
 
 
-def test_acks_1_is_lost_with_a_leader_that_nobody_fetched_from() -> None:
+def test_acks_1_is_lost_with_a_leader_before_any_fetch() -> None:
     found = kafka(["producer_appends at 0", "controller_fails_over to 1"], "acked_not_lost", acks=1)
     assert find_loss(found) == Loss(0, "acknowledged", 1, 1, None, None, "lost", 2)
     assert lines(found) == [
@@ -74,7 +74,7 @@ def test_acks_1_is_lost_with_a_leader_that_nobody_fetched_from() -> None:
             {"unclean_elections": 1, "min_insync_replicas": 1},
             [
                 "record a: acknowledged at step 1 by producer_appends at 0",
-                "  never on broker 2, which came into the ISR at step 3 by controller_elects_unclean 2",
+                "  never on broker 2, which joined the ISR at step 3 by controller_elects_unclean 2",
                 "  lost at step 3 by controller_elects_unclean 2",
                 "permitted: an unclean election at step 3 by controller_elects_unclean 2",
             ],
@@ -111,11 +111,11 @@ def test_acks_1_is_lost_with_a_leader_that_nobody_fetched_from() -> None:
         ),
     ],
 )
-def test_what_permits_a_loss_is_named(steps: Sequence[str], values: dict[str, Any], expected: list[str]) -> None:
+def test_the_permission_of_a_loss_is_named(steps: Sequence[str], values: dict[str, Any], expected: list[str]) -> None:
     assert lines(kafka(steps, "acked_not_lost", **values)) == expected
 
 
-def test_a_budget_that_is_not_used_permits_nothing() -> None:
+def test_an_unused_budget_permits_nothing() -> None:
     generous: dict[str, Any] = {"unclean_elections": 1, "power_losses": 1, "disk_losses": 1}
     assert lines(kafka(CLASSIC, "acked_not_lost", **generous))[-1] == NOT_PERMITTED
 
@@ -125,7 +125,7 @@ def test_acks_do_not_excuse_an_incomplete_isr() -> None:
     assert lines(found)[-1] == f"not permitted: {TOOK_PLACE}"
 
 
-def test_a_follower_that_the_leader_counted_on_is_named() -> None:
+def test_the_follower_counted_by_the_leader_is_named() -> None:
     # models/kafka/missed_demotion.md: the leader remembers what it knew two epochs ago.
     found = kafka(MISSED_DEMOTION, "isr_is_complete", None, "2.1", elections=3, preferred_elections=1)
     assert lines(found) == [
@@ -141,7 +141,7 @@ def counted_on(trace: Trace) -> list[str]:
     return [line for line in lines(trace) if line.startswith("  counting")]
 
 
-def test_what_the_leader_learned_or_forgot_later_does_not_count() -> None:
+def test_later_knowledge_of_the_leader_does_not_count() -> None:
     # After the promise, the leader restarts, and hears of broker 2 again.
     forgets = ["broker_crashes 0", "broker_restarts 0 checkpoint 0", "leader_handles_fetch 0 from 2"]
     steps = [*MISSED_DEMOTION[:7], *forgets, *MISSED_DEMOTION[7:]]
@@ -162,7 +162,7 @@ def test_what_the_leader_learned_or_forgot_later_does_not_count() -> None:
     ]
 
 
-def test_only_the_leader_that_promises_counts_and_only_on_its_isr() -> None:
+def test_only_the_acknowledging_leader_and_its_isr_count() -> None:
     # Broker 0, which leads no more, knows of broker 1.
     steps = [
         *(*COMMITTED, "controller_fails_over to 1", "broker_becomes_leader 1 in epoch 1"),
@@ -184,7 +184,7 @@ def test_only_the_leader_that_promises_counts_and_only_on_its_isr() -> None:
     assert counted_on(found) == []
 
 
-def test_a_request_that_was_sent_again_excuses_no_loss() -> None:
+def test_a_resent_request_excuses_no_loss() -> None:
     steps = ["answer_is_lost at 0", "producer_retries a at 0", "broker_crashes 0", "controller_elects_unclean 2"]
     found = kafka(steps, "acked_not_lost", unclean_elections=1, min_insync_replicas=1, acks=1, retries=1)
     assert lines(found)[-1] == (
@@ -192,7 +192,7 @@ def test_a_request_that_was_sent_again_excuses_no_loss() -> None:
     )
 
 
-def test_a_property_that_speaks_of_something_else_is_not_told() -> None:
+def test_an_unrelated_property_is_not_explained() -> None:
     for trace in (kafka(CLASSIC, "acked_not_lost"), kafka(CLASSIC[:-1], "isr_is_complete")):
         assert _find(Timeline(trace), {"somebody": 1}) is None
 
@@ -215,11 +215,11 @@ def test_a_marker_can_be_missing() -> None:
         found = kafka(WITHOUT_MARKER, "isr_is_complete", None, "0.11", transactions=transactions)
         assert lines(found)[:2] == [
             f"{name}: exposed to readers at step 11 by leader_handles_fetch 0 from 1",
-            "  never on broker 2, which came into the ISR at step 14 by leader_handles_fetch 0 from 2",
+            "  never on broker 2, which joined the ISR at step 14 by leader_handles_fetch 0 from 2",
         ]
 
 
-def test_any_other_failure_is_told_what_permits_it() -> None:
+def test_other_failures_show_their_permission() -> None:
     again = ["broker_loses_disk 0", "broker_restarts 0 checkpoint 0", "producer_appends at 0"]
     found = kafka([*CLASSIC[:3], *again], "log_matching", disk_losses=1)
     assert lines(found)[-1] == "permitted: a loss of a disk at step 4 by broker_loses_disk 0"

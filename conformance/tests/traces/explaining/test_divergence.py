@@ -1,4 +1,4 @@
-"""Which entries differ, stand twice or in the wrong order, and which steps put them there."""
+"""Diverging logs: the entries that differ, are duplicated or out of order, and the steps that wrote them."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_committed_entries_that_differ() -> None:
     ]
 
 
-def test_entries_below_one_that_two_logs_share() -> None:
+def test_entries_below_a_shared_entry() -> None:
     assert lines(fast_fail_over("log_matching")) == [
         "offset 1: brokers 0 and 1 differ, though both have an entry of epoch 2 at offset 2",
         "  broker 0 has b0: appended at step 1 by producer_appends at 0",
@@ -67,7 +67,7 @@ def test_entries_of_one_epoch_at_one_offset() -> None:
 
 
 @pytest.mark.parametrize("values", [{}, {"transactions": 1, "isolation_level": 1}])
-def test_another_record_where_one_was_read(values: dict[str, int]) -> None:
+def test_another_record_at_a_read_offset(values: dict[str, int]) -> None:
     assert lines(kafka(READ_TWICE, "consistent_read", None, "0.11", **values)) == [
         "offset 0: broker 2 shows record b, where record a was read first",
         "  b1: appended at step 10 by producer_appends at 2",
@@ -106,7 +106,7 @@ def test_a_record_that_was_there_from_the_start() -> None:
     ]
 
 
-def test_a_record_where_nothing_was_noted_as_read() -> None:
+def test_a_record_at_an_unread_offset() -> None:
     found = kafka(COMMITTED, "consistent_read", HOLDS)
     cells = list(found.states[-1])
     cells[found.instance.layouts["exposed_record"].offset] = NONE
@@ -138,7 +138,7 @@ def test_a_marker_is_named() -> None:
 # ----------------------------------------------------------------------------------------------------------- sent again
 
 
-def test_a_record_that_stands_twice() -> None:
+def test_a_duplicated_record() -> None:
     assert lines(kafka(SENT_AGAIN, "no_duplicates", None, "2.1", WHOLE, retries=1)) == [
         "broker 1, the controller's leader, holds record a twice",
         f"  a0 at offset 0: {APPENDED}, {COPIED}",
@@ -147,7 +147,7 @@ def test_a_record_that_stands_twice() -> None:
     ]
 
 
-def test_what_was_appended_again_at_the_same_offset() -> None:
+def test_a_record_appended_again_at_the_same_offset() -> None:
     steps = ["producer_appends at 0", "broker_loses_power 0 keeping 0", "broker_restarts 0 checkpoint 0"]
     steps += ["producer_retries a at 0"] * 2
     assert lines(kafka(steps, "no_duplicates", power_losses=1, retries=2)) == [
@@ -160,7 +160,7 @@ def test_what_was_appended_again_at_the_same_offset() -> None:
     ]
 
 
-def test_a_record_behind_one_that_was_sent_later() -> None:
+def test_a_record_after_a_later_sent_one() -> None:
     steps = ["producer_appends at 0", *SENT_AGAIN[3:5], "producer_appends at 1", "producer_retries a at 1"]
     assert lines(kafka(steps, "order_preserved", None, "2.1", WHOLE, retries=1)) == [
         "broker 1, the controller's leader, holds record a behind record b, which was sent later",
@@ -170,7 +170,7 @@ def test_a_record_behind_one_that_was_sent_later() -> None:
     ]
 
 
-def test_a_record_that_was_refused_at_first() -> None:
+def test_a_record_refused_at_first() -> None:
     steps = [
         *("leader_shrinks_isr 0 by {1,2}", "producer_is_refused at 0", "leader_handles_fetch 0 from 1"),
         *("producer_appends at 0", "producer_retries a at 0"),
@@ -183,7 +183,7 @@ def test_a_record_that_was_refused_at_first() -> None:
     ]
 
 
-def test_what_nothing_permits_says_so() -> None:
+def test_an_unpermitted_failure_is_reported_as_such() -> None:
     found = replace(kafka(SENT_AGAIN, "no_duplicates", None, "2.1", WHOLE, retries=1), verdict=VIOLATED)
     assert lines(found)[-1] == (
         "not permitted: no request sent again, unclean election, loss of power or loss of a disk took place"
@@ -224,7 +224,7 @@ def test_a_high_watermark_above_the_log_end() -> None:
 # ------------------------------------------------------------------------------------------------ somebody else's model
 
 
-def test_a_property_that_speaks_of_something_else_is_not_told() -> None:
+def test_an_unrelated_property_is_not_explained() -> None:
     history = Timeline(fast_fail_over("log_matching"))
     for name in TELLERS:
         assert told(history, name, {"somebody": 1}) == []

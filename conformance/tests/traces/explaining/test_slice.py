@@ -1,4 +1,4 @@
-"""The slice of a trace: what is left out, that what is left is the same failure, and what the command says."""
+"""Slices of traces: the removed steps, the unchanged failure, and the output of the command."""
 
 from __future__ import annotations
 
@@ -58,12 +58,12 @@ def own(tmp_path_factory: pytest.TempPathFactory) -> Model:
 
 
 def longer() -> Trace:
-    """The classic loss, with two steps of a broker that has no part in it."""
+    """The loss of KIP-101, with two steps of an uninvolved broker."""
     return kafka([*COMMITTED, "leader_handles_fetch 0 from 2", "broker_crashes 2", *CLASSIC[4:]], "acked_not_lost")
 
 
 def random_walk(instance: Instance, name: str, verdict: str, seed: int) -> Trace:
-    """Steps chosen by chance until the property fails, or 60 of them."""
+    """Random steps until the property fails, at most 60."""
     chance, prop = random.Random(seed), property_of(instance, name)
     states, steps = [instance.initial_states[0]], []
     while len(steps) < 60 and judgements(instance, prop, states[-2:], steps[-1:])[-1] is None:
@@ -80,7 +80,7 @@ def spelled(found: Trace) -> list[str]:
 # ---------------------------------------------------------------------------------------------------- what is left out
 
 
-def test_steps_outside_the_causal_cone_are_left_out() -> None:
+def test_steps_outside_the_causal_cone_are_removed() -> None:
     found = slicing.slice_of(longer(), "again")
     assert (found.left_out, found.outside, found.is_minimal) == ((5, 6), frozenset({5}), True)
     assert spelled(found.trace) == list(CLASSIC)
@@ -88,13 +88,13 @@ def test_steps_outside_the_causal_cone_are_left_out() -> None:
     assert found.trace.command == "again"
 
 
-def test_a_shortest_counterexample_stays_as_it_is() -> None:
+def test_a_shortest_counterexample_is_unchanged() -> None:
     for given in (kafka(CLASSIC, "acked_not_lost"), weak_isr()):
         found = slicing.slice_of(given, "again")
         assert (found.left_out, found.outside, found.trace.steps) == ((), frozenset(), given.steps)
 
 
-def test_the_cone_follows_what_is_read_and_ends_where_it_is_written_over(tmp_path: Path) -> None:
+def test_the_cone_follows_reads_to_the_last_write(tmp_path: Path) -> None:
     path = tmp_path / "overwritten.py"
     path.write_text(OVERWRITTEN)
     steps = ["hand_sets 4", "hand_copies", "hand_sets 2", "hand_sets 3", "hand_copies"]
@@ -105,7 +105,7 @@ def test_the_cone_follows_what_is_read_and_ends_where_it_is_written_over(tmp_pat
     assert spelled(found.trace) == ["hand_sets 3", "hand_copies"]
 
 
-def test_what_was_read_and_did_not_matter_is_found_by_trying(own: Model) -> None:
+def test_irrelevant_reads_are_found_by_trial(own: Model) -> None:
     # Shelving parcel b counts on with what shelving parcel a has counted.
     given = trace(own.instance(), ["clerk_shelves {a} 0", "clerk_shelves {b} 1"], "either")
     assert slicing.causal_cone(given) == (0, 1)
@@ -120,7 +120,7 @@ def test_a_property_of_transitions_needs_its_transition(own: Model) -> None:
     assert slicing.slice_of(found, "again").left_out == ()
 
 
-def test_what_is_reached_is_sliced_as_well_and_two_steps_that_need_each_other_are_spared(own: Model) -> None:
+def test_reached_goals_are_sliced_and_interdependent_steps_kept(own: Model) -> None:
     steps = ["clerk_shelves {a} 0", "clerk_loses a", "clerk_shelves {a,b,c} 1"]
     found = slicing.slice_of(trace(own.instance(), steps, "full", REACHED), "again")
     assert spelled(found.trace) == ["clerk_shelves {a,b,c} 1"]
@@ -143,7 +143,7 @@ def test_random_histories(seed: int, length: int, inside: int, left: int) -> Non
     assert found.trace.steps == tuple(kept)
 
 
-def test_another_cause_is_no_slice(own: Model) -> None:
+def test_a_failure_with_another_cause_is_no_slice(own: Model) -> None:
     # Without step 1 there are two parcels, of which another part of the property does not approve.
     given = trace(own.instance(), ["clerk_shelves {a} 0", "clerk_shelves {b,c} 1"], "all_three")
     assert slicing.slice_of(given, "again").left_out == ()
@@ -154,7 +154,7 @@ def test_another_cause_is_no_slice(own: Model) -> None:
     ]
 
 
-def test_a_slice_that_takes_too_long_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_slice_that_takes_too_long_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(slicing, "MOST_TAKEN", 3)
     found = slicing.slice_of(longer(), "again")
     assert not found.is_minimal
@@ -208,7 +208,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeyp
     assert not Path("again").exists()
 
 
-def test_ones_own_model_and_a_path_with_spaces(
+def test_a_users_model_and_a_path_with_spaces(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -224,7 +224,7 @@ def test_ones_own_model_and_a_path_with_spaces(
     )
 
 
-def test_what_cannot_be_sliced(own: Model) -> None:
+def test_traces_that_cannot_be_sliced(own: Model) -> None:
     def refusal(given: Trace) -> str:
         with pytest.raises(UsageError) as error:
             slicing.slice_of(given, "")
@@ -233,12 +233,12 @@ def test_what_cannot_be_sliced(own: Model) -> None:
     cure = "give a trace that is VIOLATED, PERMITTED or REACHED"
     instance = own.instance()
     assert refusal(trace(instance, [], "either", HOLDS)) == (
-        f"either HOLDS ON THIS PATH: that is no failure that a history leads to; {cure}"
+        f"either HOLDS ON THIS PATH: this verdict does not result from the steps; {cure}"
     )
-    assert refusal(trace(instance, [], None)) == f"a behaviour, of which no property is said to fail; {cure}"
+    assert refusal(trace(instance, [], None)) == f"a behaviour without a failing property; {cure}"
     step = instance.step(instance.number("clerk_shelves", (1, 0)))
     assert refusal(from_any_state(instance, instance.initial_states[0], step, "count_stays", "x")) == (
-        f"count_stays NOT INDUCTIVE: that is no failure that a history leads to; {cure}"
+        f"count_stays NOT INDUCTIVE: this verdict does not result from the steps; {cure}"
     )
 
 
@@ -246,7 +246,7 @@ def test_a_path_that_no_command_can_name() -> None:
     found = longer()
     with pytest.raises(UsageError) as error:
         slicing.command_of(found, Path("a\nb"), None)
-    assert str(error.value) == r"'a\nb' cannot stand in a command that reproduces the slice; rename the file"
+    assert str(error.value) == r"'a\nb' cannot be part of the command that reproduces the slice; rename the file"
     assert slicing.command_of(found, Path("a b"), Path("m.py")) == (
         "check something --bound 8 && trace slice 'a b' --model m.py"
     )

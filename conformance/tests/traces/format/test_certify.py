@@ -1,4 +1,4 @@
-"""No trace that is not true is certified: whatever is changed in a true one is found, and said where."""
+"""Certification: any change of a true trace is found, with its position."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_a_change_of_any_cell_is_found(true: Trace) -> None:
             message = refused(with_cell(true, state, cell, true.states[state][cell] + 1))
             if state:
                 assert message.startswith(
-                    f"step {state} ({true.instance.spell_step(true.steps[state - 1])}) leads elsewhe"
+                    f"step {state} ({true.instance.spell_step(true.steps[state - 1])}) leads to ano"
                 )
 
 
@@ -48,13 +48,13 @@ def test_a_change_of_a_cell_is_named() -> None:
     true = weak_isr()
     places = true.instance.layouts
     assert refused(with_cell(true, 4, places["log_record"].offset, -1)) == (
-        "step 4 (leader_writes 0) leads elsewhere: log_record[0][0] is a, the trace says none"
+        "step 4 (leader_writes 0) leads to another state: log_record[0][0] is a, but the trace says none"
     )
     assert refused(with_cell(true, 8, places["isr"].offset + 3, 99)) == (
-        "step 8 (become_follower 1 1) leads elsewhere: isr[1][1] is false, the trace says 99"
+        "step 8 (become_follower 1 1) leads to another state: isr[1][1] is false, but the trace says 99"
     )
     assert refused(with_cell(true, 0, places["quorum_isr"].offset + 1, 0)) == (
-        "state 0 is not an initial state: quorum_isr[1] is true, the trace says false"
+        "state 0 is not an initial state: quorum_isr[1] is true, but the trace says false"
     )
 
 
@@ -62,13 +62,13 @@ def test_an_initial_state_is_compared_with_the_one_most_like_it() -> None:
     true = kafka(CLASSIC, "acked_not_lost")
     places = true.instance.layouts
     assert len(true.instance.initial_states) == 3
-    smaller = "state 0 is not an initial state: controller_isr[2] is false, the trace says true"
+    smaller = "state 0 is not an initial state: controller_isr[2] is false, but the trace says true"
     one_more = with_cell(true, 0, places["controller_isr"].offset + 2, 1)
     assert refused(one_more) == smaller
     other_start = with_cell(one_more, 0, places["isr"].offset + 2, 1)
-    assert refused(other_start).startswith("step 1 (producer_appends at 0) leads elsewhere: ")
+    assert refused(other_start).startswith("step 1 (producer_appends at 0) leads to another state: ")
     assert refused(with_cell(other_start, 0, places["high_watermark"].offset, 1)) == (
-        "state 0 is not an initial state: high_watermark[0] is 0, the trace says 1"
+        "state 0 is not an initial state: high_watermark[0] is 0, but the trace says 1"
     )
 
 
@@ -81,10 +81,10 @@ def test_a_dropped_step_is_found(true: Trace) -> None:
         assert refused(replace(true, steps=steps)).endswith(f"states do not fit {true.length - 1} steps")
 
 
-def test_a_first_state_that_is_cut_off_is_found() -> None:
+def test_a_removed_first_state_is_found() -> None:
     true = weak_isr()
     message = refused(replace(true, steps=true.steps[1:], states=true.states[1:]))
-    assert message == "state 0 is not an initial state: quorum_leader is none, the trace says 0"
+    assert message == "state 0 is not an initial state: quorum_leader is none, but the trace says 0"
 
 
 @pytest.mark.parametrize("true", [weak_isr(), kafka(CLASSIC, "acked_not_lost")], ids=["published", "kafka"])
@@ -106,14 +106,14 @@ def test_swapped_arguments_are_found_by_the_guard() -> None:
     )
 
 
-def test_a_step_of_another_shape_is_found() -> None:
+def test_a_step_with_other_arguments_is_found() -> None:
     true = weak_isr()
     wrong = replace(true.steps[0], ordinals=(7,))
     assert refused(replace(true, steps=(wrong, *true.steps[1:]))) == (
-        "step 1: controller_elects_leader with [7] is no step of the model"
+        "step 1: controller_elects_leader with [7] is not a step of the model"
     )
     wrong = replace(true.steps[0], number=10_000)
-    assert refused(replace(true, steps=(wrong, *true.steps[1:]))).endswith("is no step of the model")
+    assert refused(replace(true, steps=(wrong, *true.steps[1:]))).endswith("is not a step of the model")
 
 
 def test_an_action_that_the_protocol_lacks_is_found() -> None:
@@ -134,9 +134,9 @@ def test_a_state_of_another_size_is_found() -> None:
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("strong_isr", "strong_isr is not broken at step 8 (become_follower 1 1), the trace says VIOLATED"),
-        ("log_matching", "log_matching is not broken at step 8 (become_follower 1 1), the trace says VIOLATED"),
-        ("leader_in_isr", "leader_in_isr is not broken at step 8 (become_follower 1 1), the trace says VIOLATED"),
+        ("strong_isr", "strong_isr is not broken at step 8 (become_follower 1 1), but the trace says VIOLATED"),
+        ("log_matching", "log_matching is not broken at step 8 (become_follower 1 1), but the trace says VIOLATED"),
+        ("leader_in_isr", "leader_in_isr is not broken at step 8 (become_follower 1 1), but the trace says VIOLATED"),
         ("weak_is", "published has no property weak_is; did you mean weak_isr?"),
         (None, "it has a property without a verdict, or a verdict without a property"),
     ],
@@ -148,9 +148,9 @@ def test_another_property_is_found(name: str | None, message: str) -> None:
 @pytest.mark.parametrize(
     ("verdict", "message"),
     [
-        (PERMITTED, "weak_isr is VIOLATED at step 8 (become_follower 1 1), the trace says PERMITTED"),
-        (REACHED, "weak_isr is VIOLATED at step 8 (become_follower 1 1), the trace says REACHED"),
-        (HOLDS, "weak_isr is VIOLATED at step 8 (become_follower 1 1), the trace says HOLDS ON THIS PATH"),
+        (PERMITTED, "weak_isr is VIOLATED at step 8 (become_follower 1 1), but the trace says PERMITTED"),
+        (REACHED, "weak_isr is VIOLATED at step 8 (become_follower 1 1), but the trace says REACHED"),
+        (HOLDS, "weak_isr is VIOLATED at step 8 (become_follower 1 1), but the trace says HOLDS ON THIS PATH"),
         ("SAFE", "unknown verdict SAFE; there are: VIOLATED, PERMITTED, REACHED, HOLDS ON THIS PATH, NOT INDUCTIVE"),
         (None, "it has a property without a verdict, or a verdict without a property"),
     ],
@@ -163,7 +163,7 @@ def test_a_trace_ends_where_the_property_fails_first() -> None:
     model, protocol = registry.load("published/truncate_to_high_watermark")
     instance = model.instance(protocol, {"replicas": 2, "log_size": 1, "records": 1})
     with pytest.raises(
-        UsageError, match=r"^weak_isr is VIOLATED already at step 8 \(become_follower 1 1\), the trace go"
+        UsageError, match=r"^weak_isr is VIOLATED already at step 8 \(become_follower 1 1\), but the trace go"
     ):
         trace(instance, (*WEAK_ISR, "controller_shrinks_isr 0"), "weak_isr", VIOLATED)
 
@@ -173,28 +173,28 @@ def test_a_trace_can_be_empty() -> None:
     found = trace(model.instance(protocol), [], "leader_in_isr")
     assert (found.length, found.verdict) == (0, VIOLATED)
     with pytest.raises(
-        UsageError, match=r"^leader_in_isr is VIOLATED already at the initial state, the trace goes on to"
+        UsageError, match=r"^leader_in_isr is VIOLATED already at the initial state, but the trace goes on to"
     ):
         trace(model.instance(protocol), ["controller_shrinks_isr 0"], "leader_in_isr", VIOLATED)
 
 
-def test_a_permitted_failure_is_told_from_a_violation() -> None:
+def test_a_permitted_failure_is_distinguished_from_a_violation() -> None:
     steps = ["producer_appends at 0", "controller_fails_over to 1"]
     assert kafka(steps, "acked_not_lost", acks=1).verdict == PERMITTED
     with pytest.raises(
-        UsageError, match=r"^acked_not_lost is PERMITTED at step 2 \(controller_fails_over to 1\), the trace s"
+        UsageError, match=r"^acked_not_lost is PERMITTED at step 2 \(controller_fails_over to 1\), but the trace s"
     ):
         kafka(steps, "acked_not_lost", VIOLATED, acks=1)
     assert kafka(CLASSIC, "acked_not_lost").verdict == VIOLATED
     assert kafka(CLASSIC[:-1], "isr_is_complete").verdict == VIOLATED
 
 
-def test_a_history_in_which_all_goes_well_is_certified() -> None:
+def test_a_trace_without_failure_is_certified() -> None:
     assert kafka(COMMITTED, "acked_not_lost", HOLDS).verdict == HOLDS
     assert kafka(COMMITTED, "high_watermark_monotonic", HOLDS).verdict == HOLDS
 
 
-def test_what_is_reached_is_reached_for_the_first_time() -> None:
+def test_a_goal_is_reached_for_the_first_time() -> None:
     instance = registry.load("examples/two_phase_commit")[0].instance()
     all_abort = [f"resource_manager_chooses_to_abort {rm}" for rm in range(3)]
     assert trace(instance, all_abort, "all_abort").verdict == REACHED
@@ -204,7 +204,7 @@ def test_what_is_reached_is_reached_for_the_first_time() -> None:
         UsageError, match=r"^all_abort is REACHED already at step 3 \(resource_manager_chooses_to_abort 2\)"
     ):
         trace(instance, [*all_abort, "manager_aborts"], "all_abort", REACHED)
-    with pytest.raises(UsageError, match=r"^all_abort speaks of what is reached"):
+    with pytest.raises(UsageError, match=r"^all_abort is about what is reached"):
         trace(instance, all_abort[:2], "all_abort", HOLDS)
 
 
@@ -213,14 +213,15 @@ def own(tmp_path_factory: pytest.TempPathFactory) -> Model:
     return registry.load_file(own_model(tmp_path_factory.mktemp("own")))
 
 
-def test_a_property_that_is_switched_off_is_refused(own: Model) -> None:
+def test_a_disabled_property_is_refused(own: Model) -> None:
     with pytest.raises(
-        UsageError, match=r"^full does not apply under this configuration: its mechanism is switched off"
+        UsageError,
+        match=r"^full does not apply under this configuration; give a configuration in which its mechanism is on",
     ):
         trace(own.instance(None, {"LOCKED": 1}), [], "full")
 
 
-def test_properties_of_transitions_are_judged_where_they_end(own: Model) -> None:
+def test_step_properties_are_judged_on_their_transition(own: Model) -> None:
     found = trace(own.instance(), ["clerk_shelves {b} 0"], "count_stays")
     assert (found.length, found.verdict) == (1, VIOLATED)
     with pytest.raises(UsageError, match=r"^count_stays is VIOLATED already at step 1 \(clerk_shelves \{b\} 0\)"):
@@ -243,7 +244,7 @@ def test_a_path_becomes_a_certified_trace() -> None:
 @pytest.mark.parametrize(
     ("initial", "steps", "name", "verdict", "message"),
     [
-        (1, WEAK_ISR, "weak_isr", None, "there is no initial state 1; they are 0..0"),
+        (1, WEAK_ISR, "weak_isr", None, "there is no initial state 1; the initial states are 0..0"),
         (0, WEAK_ISR[1:], "weak_isr", None, "step 2 (become_leader 0) is not enabled: its guard"),
         (0, WEAK_ISR[:-1], "weak_isr", None, "after 7 steps weak_isr is neither violated nor reached"),
         (
@@ -251,7 +252,7 @@ def test_a_path_becomes_a_certified_trace() -> None:
             WEAK_ISR,
             "weak_isr",
             PERMITTED,
-            "weak_isr is VIOLATED at step 8 (become_follower 1 1), the trace says PER",
+            "weak_isr is VIOLATED at step 8 (become_follower 1 1), but the trace says PER",
         ),
         (0, WEAK_ISR, "weak", None, "published has no property weak; "),
     ],
@@ -262,7 +263,7 @@ def test_a_path_that_the_reference_does_not_confirm_is_an_internal_error(
     with pytest.raises(NotCertifiedError) as refusal:
         from_steps(weak_isr().instance, initial, numbers(steps), name, "check it", verdict)
     assert not isinstance(refusal.value, UsageError)
-    assert str(refusal.value).startswith(f"the reference does not confirm what was found: {message}")
+    assert str(refusal.value).startswith(f"the reference does not confirm the path that was found: {message}")
     assert str(refusal.value).endswith("(reproduce: check it)")
 
 
@@ -271,7 +272,7 @@ def test_a_step_number_out_of_range_is_an_internal_error() -> None:
         from_steps(weak_isr().instance, 0, [10_000], "weak_isr", "check it")
 
 
-def test_a_model_that_leaves_its_declaration_stays_the_users_error(own: Model) -> None:
+def test_a_range_error_of_the_model_stays_the_users_error(own: Model) -> None:
     instance = own.instance(None, {"parcels": 5})
     steps = ["clerk_shelves {a,b,c,d,e} 0", *(f"clerk_loses {parcel}" for parcel in "abcde")]
     chosen = [read_step(instance, step) for step in (*steps, steps[0])]

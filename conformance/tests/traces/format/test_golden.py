@@ -1,4 +1,4 @@
-"""Every golden trace is derived anew from its steps, certified, and compared with the whole text."""
+"""Every golden trace is derived anew from its steps, certified, and compared with the whole file."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ GONE = sorted(name for name, golden in GOLDEN.items() if "gone" in golden.header
 
 
 @pytest.mark.parametrize("name", GONE)
-def test_a_history_has_no_counterpart_with_what_repairs_it(name: str) -> None:
-    """Searched to exhaustion in the same bounds: the property does not fail, or not in the way that is shown here."""
+def test_a_golden_trace_is_impossible_with_its_repair(name: str) -> None:
+    """By exhaustive search in the same bounds: the property does not fail, or not in the same way."""
     golden = GOLDEN[name]
     is_permitted = golden.header["verdict"] == "PERMITTED"
     exploration = explore(
@@ -44,8 +44,8 @@ def test_a_history_has_no_counterpart_with_what_repairs_it(name: str) -> None:
     assert (findings.permitted if is_permitted else findings.found).path is None
 
 
-def test_every_history_with_a_repair_is_searched_for() -> None:
-    """A header line that is lost would otherwise take its search along."""
+def test_every_golden_trace_with_a_repair_is_searched() -> None:
+    """Otherwise, the search would be lost with the header line."""
     assert {name.removeprefix("kafka_") for name in GONE} == {
         "become_follower_is_skipped",
         "epoch_below_the_first_entry",
@@ -61,8 +61,8 @@ def test_every_history_with_a_repair_is_searched_for() -> None:
     }
 
 
-def test_neighbouring_generations_are_told_apart() -> None:
-    """By a history that exists in the older one, and has no counterpart in the newer one."""
+def test_golden_traces_distinguish_neighbouring_generations() -> None:
+    """By a trace that is possible in the older generation, but not in the newer one."""
     pairs = {(GOLDEN[name].header["protocol"], GOLDEN[name].header["gone"].removeprefix("protocol=")) for name in GONE}
     assert pairs >= {("0.10", "0.11"), ("0.11", "2.0"), ("2.0", "2.1")}
 
@@ -88,7 +88,7 @@ heading, replicas=2
 """
 
 
-def test_a_golden_file_is_taken_apart() -> None:
+def test_a_golden_file_is_parsed() -> None:
     with pytest.raises(AssertionError, match="step 10 follows step 1"):
         golden_support.read(TEXT)
     golden = golden_support.read(TEXT.replace(" 10  ignored\n", ""))
@@ -103,17 +103,17 @@ def test_a_golden_file_is_taken_apart() -> None:
 
 
 def test_a_golden_file_needs_a_comment() -> None:
-    with pytest.raises(AssertionError, match="why this history matters"):
+    with pytest.raises(AssertionError, match="on its importance"):
         golden_support.read(TEXT.removeprefix("# why\n").replace(" 10  ignored\n", ""))
 
 
-def test_a_golden_trace_that_shows_nothing_is_refused() -> None:
+def test_a_golden_trace_without_failure_is_refused() -> None:
     golden = golden_support.read(TEXT.replace(" 10  ignored\n", ""))
     with pytest.raises(UsageError, match="after 1 steps epoch_monotone is neither violated nor reached"):
         golden_support.derive(golden)
 
 
-def test_steps_are_read_as_they_are_spelled(two_replicas: Instance) -> None:
+def test_steps_are_parsed_from_their_printed_form(two_replicas: Instance) -> None:
     for step in two_replicas.steps:
         assert golden_support.read_step(two_replicas, two_replicas.spell_step(step)) == step
     with pytest.raises(

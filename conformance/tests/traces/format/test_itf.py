@@ -1,4 +1,4 @@
-"""A trace as ITF: what is written is read back exactly, and whatever is not ours is refused with one line."""
+"""Traces as ITF: a written trace is read back exactly, and a foreign file is refused in one line."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from isrcheck.traces.format.trace import Trace
 
 
 def walk(instance: Instance, chance: random.Random, most: int) -> Trace:
-    """A random behaviour: of the steps in random order the first that is enabled, again and again."""
+    """A random walk: at each state, the first enabled step in random order."""
     states = [chance.choice(instance.initial_states)]
     steps = []
     for _ in range(most):
@@ -82,7 +82,7 @@ def own(tmp_path_factory: pytest.TempPathFactory) -> Model:
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_a_behaviour_of_ones_own_model_is_read_back(own: Model, seed: int) -> None:
+def test_a_trace_of_a_users_model_is_read_back(own: Model, seed: int) -> None:
     instance = own.instance(None, {"mood": seed % 2, "shelves": 1 + seed % 3})
     written = walk(instance, random.Random(seed), 6)
     found = itf.read_trace(itf.parse_document(itf.to_text(written)), own)
@@ -99,7 +99,7 @@ def test_swapped_actions_are_read_back() -> None:
     assert found.instance.swaps == {"become_follower": "kip_101"}
 
 
-def test_a_marker_is_no_further_letter() -> None:
+def test_a_marker_is_not_a_record_letter() -> None:
     written = kafka(TRANSACTION, None, None, "2.1", transactions=1)
     text = itf.to_text(written)
     document = json.loads(text)
@@ -109,7 +109,7 @@ def test_a_marker_is_no_further_letter() -> None:
     with pytest.raises(UsageError, match=r'log_record cannot hold "c"; its values are none\.\.marker'):
         itf.read_trace(document)
     document["states"][-1]["log_record"][2][0] = "marker"
-    with pytest.raises(UsageError, match=r"log_record\[2\]\[0\] is none, the trace says marker"):
+    with pytest.raises(UsageError, match=r"log_record\[2\]\[0\] is none, but the trace says marker"):
         certify(itf.read_trace(document))
 
 
@@ -168,7 +168,7 @@ def test_the_values_are_those_of_itf(own: Model) -> None:
     ]
 
 
-def test_a_file_says_where_it_comes_from() -> None:
+def test_a_file_names_its_origin() -> None:
     written = weak_isr()
     meta = json.loads(itf.to_text(written))["#meta"]
     version = meta["isrcheck"].pop("version")
@@ -229,7 +229,7 @@ def test_a_model_file_is_named_but_never_loaded(own: Model, monkeypatch: pytest.
         ('{"#meta": {"isrcheck": []}, "states": []}', "an ITF trace of another tool"),
     ],
 )
-def test_what_is_no_trace_is_refused(text: str, message: str) -> None:
+def test_a_file_that_is_no_trace_is_refused(text: str, message: str) -> None:
     with pytest.raises(UsageError) as refusal:
         itf.parse_document(text)
     assert str(refusal.value).startswith(message)
@@ -276,10 +276,10 @@ def own_meta(document: dict[str, Any]) -> dict[str, Any]:
         (lambda d: d["states"].insert(1, 5), "state 1: not an object"),
         (lambda d: d["states"].pop(3), 'state 3: its "#meta" is not {"index": 3}: states are missing'),
         (lambda d: d["states"][2].pop("isr"), "state 2: the field isr is missing"),
-        (lambda d: d["states"][2].update(color="red"), 'state 2: "color" is no field of the model'),
-        (lambda d: d["states"][2]["isr"].pop(), "state 2: isr has to hold 2 values where it says [[false, false]]"),
-        (lambda d: d["states"][2].update(isr=5), "state 2: isr has to hold 2 values where it says 5"),
-        (lambda d: d["states"][2]["isr"][1].append(True), "state 2: isr has to hold 2 values where it says [false, "),
+        (lambda d: d["states"][2].update(color="red"), 'state 2: "color" is not a field of the model'),
+        (lambda d: d["states"][2]["isr"].pop(), "state 2: isr has to hold 2 values, not [[false, false]]"),
+        (lambda d: d["states"][2].update(isr=5), "state 2: isr has to hold 2 values, not 5"),
+        (lambda d: d["states"][2]["isr"][1].append(True), "state 2: isr has to hold 2 values, not [false, "),
         (
             lambda d: d["states"][2]["isr"].__setitem__(0, [0, 1]),
             "state 2: isr cannot hold 0; its values are false..true",
@@ -298,10 +298,10 @@ def own_meta(document: dict[str, Any]) -> dict[str, Any]:
             lambda d: d["states"][1].update({itf.ACTION: "leader_write"}),
             "state 1: published has no action leader_write",
         ),
-        (lambda d: d["states"][1].pop(itf.PICKS), "state 1: controller_elects_leader takes r, the trace says null"),
+        (lambda d: d["states"][1].pop(itf.PICKS), "state 1: controller_elects_leader takes r, but the trace says null"),
         (
             lambda d: d["states"][1].update({itf.PICKS: {"x": "y"}}),
-            "state 1: controller_elects_leader takes r, the trace ",
+            "state 1: controller_elects_leader takes r, but the trace ",
         ),
         (lambda d: d["states"][1][itf.PICKS].update(r=0), "state 1: r cannot be 0; there are 2 elements"),
         (
@@ -310,7 +310,7 @@ def own_meta(document: dict[str, Any]) -> dict[str, Any]:
         ),
     ],
 )
-def test_what_is_damaged_is_refused(change: Change, message: str) -> None:
+def test_a_damaged_file_is_refused(change: Change, message: str) -> None:
     document = json.loads(itf.to_text(weak_isr()))
     change(document)
     with pytest.raises(UsageError) as refusal:
@@ -319,7 +319,7 @@ def test_what_is_damaged_is_refused(change: Change, message: str) -> None:
     assert "\n" not in str(refusal.value)
 
 
-def test_a_configuration_of_another_shape_is_refused_before_its_states_are_made(
+def test_a_configuration_with_other_bounds_is_refused_before_its_states_are_built(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     document = json.loads(itf.to_text(weak_isr()))

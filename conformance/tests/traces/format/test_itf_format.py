@@ -1,4 +1,4 @@
-"""Our trace files are ITF: held against the format's own description, and against what the viewer of it needs.
+"""Trace files are valid ITF: they follow the description of the format and the needs of its viewer.
 
 The description is Apalache's ADR-015, read strictly: what it calls optional may be missing, what it does not name may
 not be there, and no value has two readings. Quint's reader (src/itf.ts) takes an object with a `tag` for a variant.
@@ -33,7 +33,7 @@ FORMS = ("#bigint", "#tup", "#set", "#map", "#unserializable")
 
 
 def document_of(text: str) -> Any:
-    """The JSON of a file, strictly: no name twice in an object, no NaN."""
+    """The JSON of a file, parsed strictly: no duplicate keys, no NaN."""
 
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         names = [name for name, _ in pairs]
@@ -47,7 +47,7 @@ def document_of(text: str) -> Any:
 
 
 def breaches(document: Any) -> Iterator[str]:
-    """What in a document is not as the description says."""
+    """The violations of the description in a document."""
     if not isinstance(document, dict):
         yield "a trace is an object"
         return
@@ -127,7 +127,7 @@ def value_breaches(value: Any) -> Iterator[str]:
 
 
 def obstacles(document: Any) -> Iterator[str]:
-    """What in a document the viewer stumbles over, or shows in the wrong place."""
+    """The parts of a document on which the viewer fails, or which it shows in the wrong place."""
     if not isinstance(document.get("#meta", {}).get("description", ""), str):
         yield "the description is no text"
     variables, states = document["vars"], document["states"]
@@ -146,7 +146,7 @@ def obstacles(document: Any) -> Iterator[str]:
 
 
 def everything(value: Any) -> Iterator[Any]:
-    """A value, and all those in it."""
+    """A value, and all values nested in it."""
     yield value
     for one in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
         yield from everything(one)
@@ -179,7 +179,7 @@ TRACES: dict[str, Callable[[Path], Trace]] = {
 
 
 @pytest.mark.parametrize("made", TRACES.values(), ids=TRACES)
-def test_what_is_written_is_itf_and_can_be_viewed(made: Callable[[Path], Trace], tmp_path: Path) -> None:
+def test_a_written_trace_is_itf_and_can_be_viewed(made: Callable[[Path], Trace], tmp_path: Path) -> None:
     path = folder.write(made(tmp_path), tmp_path / "out")
     assert path.name.endswith(".itf.json")
     document = document_of(path.read_text(encoding="utf-8"))
@@ -201,7 +201,7 @@ def good() -> dict[str, Any]:
     return {"#meta": {}, "params": ["N"], "vars": ["x", "y"], "states": [state, after], "loop": 1}
 
 
-def test_a_good_document_has_no_breach() -> None:
+def test_a_valid_document_has_no_violation() -> None:
     assert list(breaches(good())) == []
     assert list(breaches({"vars": [], "states": []})) == []
     assert list(obstacles(good())) == []
@@ -242,7 +242,7 @@ def test_a_good_document_has_no_breach() -> None:
         (("states", 0, "x"), {"tag": 1, "b": 2}, "state 0: x: a record with a `tag` reads as a variant"),
     ],
 )
-def test_each_breach_is_noticed(path: tuple[Any, ...], value: Any, breach: str) -> None:
+def test_each_violation_of_the_format_is_detected(path: tuple[Any, ...], value: Any, breach: str) -> None:
     document = good()
     place: Any = document
     for step in path[:-1]:
@@ -251,7 +251,7 @@ def test_each_breach_is_noticed(path: tuple[Any, ...], value: Any, breach: str) 
     assert breach in list(breaches(document))
 
 
-def test_what_is_missing_is_noticed() -> None:
+def test_missing_parts_are_detected() -> None:
     assert list(breaches([])) == ["a trace is an object"]
     assert sorted(breaches({})) == ["states is missing", "vars is missing"]
     for text in ('{"a": 1, "a": 2}', '{"a": NaN}'):
@@ -259,7 +259,7 @@ def test_what_is_missing_is_noticed() -> None:
             document_of(text)
 
 
-def test_each_obstacle_is_noticed() -> None:
+def test_each_obstacle_for_the_viewer_is_detected() -> None:
     document = {"#meta": {"description": "d"}, "vars": ["x"], "states": [{"x": "none"}, {"x": "a"}]}
     assert list(obstacles(document)) == []
 

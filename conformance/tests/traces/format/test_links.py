@@ -1,4 +1,4 @@
-"""Files are written in folders that others write to as well: no link that lies there is followed."""
+"""Files are written in folders that others can write to: links in them are not followed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MINE = "mine\n"
 
 
 def lay_links(where: Path, names: list[str], target: Path) -> None:
-    """Links under every name that a draft of this process could be expected to have."""
+    """Create links under all names that a draft of this process may have."""
     where.mkdir(parents=True, exist_ok=True)
     for name in names:
         (where / name).symlink_to(target)

@@ -1,4 +1,4 @@
-"""Which operand is false, for which binding, and what the cells hold: exactly, for every form of the language."""
+"""The reason for a false condition: the false operand, the binding, and the values, for every form of the language."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def why(found: Trace) -> list[str]:
     return fitted(why_broken(found).lines())
 
 
-def test_all_is_false_for_a_binding_and_helpers_say_why() -> None:
+def test_a_false_all_names_its_binding_and_explains_helpers() -> None:
     assert why(weak_isr()) == [
         "weak_isr is false",
         "  same_entry(s, a, b, offset) is false for a = 0, b = 1, offset = 0",
@@ -66,7 +66,7 @@ def test_the_member_of_the_isr_that_lacks_a_record_is_named() -> None:
     ]
 
 
-def test_the_numbers_for_which_it_is_false_are_those_of_the_property_itself() -> None:
+def test_the_false_binding_is_that_of_the_property_itself() -> None:
     assert why_broken(kafka(CLASSIC, "acked_not_lost")).numbers() == {"record": 0, "r": 1}
     # `offset` is bound again deeper, by the helper that is asked about `below`.
     assert why_broken(fast_fail_over("log_matching")).numbers() == {"a": 0, "b": 1, "offset": 2, "below": 1}
@@ -82,12 +82,12 @@ def test_the_numbers_for_which_it_is_false_are_those_of_the_property_itself() ->
     }
 
 
-def test_a_marker_is_no_letter() -> None:
+def test_a_marker_is_not_shown_as_letter() -> None:
     found = kafka(WITHOUT_MARKER, "isr_is_complete", None, "0.11", transactions=1)
     assert why(found)[-1] == "    s.log_record[2][1] = none, s.exposed_record[1] = marker"
 
 
-def test_any_that_finds_nothing_shows_what_it_read() -> None:
+def test_a_false_any_shows_the_values_read() -> None:
     model, protocol = registry.load("published/kip_320")
     assert why(trace(model.instance(protocol, {"replicas": 2}), [], "leader_in_isr")) == [
         "leader_in_isr is false",
@@ -169,7 +169,7 @@ def test_the_branch_of_a_conditional_is_named(own: Model) -> None:
 ANY = "any(s.lies[p][x] for p in range(s.parcels) for x in range(s.shelves) if x == 1)"
 
 
-def test_not_any_is_false_for_a_binding(own: Model) -> None:
+def test_a_false_not_any_names_its_binding(own: Model) -> None:
     assert why(trace(own.instance(), ["clerk_shelves {b,c} 1"], "either")) == [
         "either is false",
         f"  s.count == 0 or not {ANY} is false",
@@ -286,7 +286,7 @@ def lamps() -> Instance:
         ("bright", "sum(1 for lamp in range(s.size) if s.is_lit[lamp]) >= min(3, s.size)"),
     ],
 )
-def test_many_cells_are_cut_off(lamps: Instance, name: str, source: str) -> None:
+def test_long_lists_of_cells_are_truncated(lamps: Instance, name: str, source: str) -> None:
     found = why(trace(lamps, [], name))
     assert found[:2] == [f"{name} is false", f"  {source} is false"]
     shown = ", ".join(f"s.is_lit[{lamp}] = false" for lamp in range(MOST_READINGS))

@@ -1,4 +1,4 @@
-"""What a broker's lane and the clients' column show of Kafka, sign by sign."""
+"""The columns of brokers and clients in views of Kafka traces, symbol by symbol."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ from isrcheck.traces.terminal.show import view
 
 
 def lane(trace: Trace, broker: int, stacked: int = 0) -> dict[int, str]:
-    """What a broker's column shows, by step."""
+    """The contents of a broker's column, by step."""
     return {row.number: "\n".join(row.cells[1 + broker]) for row in rows(trace, stacked) if row.cells[1 + broker]}
 
 
 def news(trace: Trace) -> dict[int, str]:
-    """What the clients' column shows, by step."""
+    """The contents of the clients' column, by step."""
     return {row.number: row.cells[-1][0] for row in rows(trace) if row.cells[-1]}
 
 
@@ -58,21 +58,21 @@ SIGNS = {
     "C": "commit marker (1C0: of transaction 1)",
     "A": "abort marker (1A0: of transaction 1)",
     ".": "deleted",
-    "-": "below the high watermark, and not in the log",
-    "?": "nothing, where the log has an entry or an epoch",
-    "[": "beyond the end of the log",
-    "{": "leader epoch cache, where it differs from the log: epoch 1 starts at 2 (-: no entry)",
+    "-": "an offset below the high watermark that is not in the log",
+    "?": "a missing entry or epoch within the log",
+    "[": "an entry beyond the end of the log",
+    "{": "leader epoch cache, if it differs from the log: epoch 1 starts at 2 (-: no entry)",
 }
 
 
 def signs(trace: Trace) -> str:
-    """The signs that the legend of a trace explains."""
+    """The symbols in the legend of a trace."""
     meanings = [line.split("  ", 2)[2].strip() for line in legend(trace)]
     return "".join(sign for sign, meaning in SIGNS.items() if meaning in meanings)
 
 
-def test_a_log_that_no_reachable_state_has_is_shown_as_it_is() -> None:
-    """Where a proof fails, the first state can lack entries within a log, and have others beyond its end."""
+def test_an_unreachable_log_is_shown_unchanged() -> None:
+    """In a counterexample to induction, the first state can have gaps in a log, and entries beyond its end."""
     trace = kafka(("producer_appends at 0",), None)
     found = changed(trace, {"log_record": {0: -1, 3: 1}, "log_epoch": {0: -1, 3: -1}})
     assert lane(found, 0)[1] == "L0 |?"
@@ -88,7 +88,7 @@ def test_a_log_that_no_reachable_state_has_is_shown_as_it_is() -> None:
 # ------------------------------------------------------------------------------------- Truncating, and what is answered
 
 
-def test_a_follower_is_truncating_until_it_has_its_answer() -> None:
+def test_a_follower_is_truncating_until_its_response() -> None:
     # KIP-279: asked for epoch 1, of which it knows nothing, the leader names the start of epoch 2.
     found = fast_fail_over("log_matching")
     assert lane(found, 1) == {
@@ -105,7 +105,7 @@ def test_a_follower_is_truncating_until_it_has_its_answer() -> None:
 ELECTED = ("producer_appends at 0", "controller_fails_over to 1", "broker_becomes_leader 1 in epoch 1")
 
 
-def test_an_answer_may_be_about_an_older_epoch_or_missing() -> None:
+def test_a_response_may_be_about_an_older_epoch_or_missing() -> None:
     # The leader has no entry, and in 2.1 it has entered its own epoch: epoch 0 ends where that starts.
     steps = [*ELECTED, "broker_becomes_follower 0 in epoch 1", "follower_reconciles 0 with 1"]
     assert lane(kafka(steps, None, None, "2.0"), 0)[5] == "f1 | (e0 unknown)"
@@ -121,7 +121,7 @@ def test_an_answer_may_be_about_an_older_epoch_or_missing() -> None:
     assert (found[10], found[11]) == ("t2 |a0 {1@1}", "f2 |a0 {1@1} (e0 until 1)")
 
 
-def test_a_follower_that_has_no_answer_yet_shows_none() -> None:
+def test_a_follower_without_response_shows_none() -> None:
     steps = [*ELECTED, "broker_becomes_follower 0 in epoch 1", "broker_becomes_follower 2 in epoch 1"]
     assert 5 not in lane(kafka(steps, None, None, "2.1", WHOLE), 0)
     elected = [
@@ -132,7 +132,7 @@ def test_a_follower_that_has_no_answer_yet_shows_none() -> None:
     assert (found[6], found[8]) == ("t1 |a0", "L2 a0|")
 
 
-def test_an_empty_follower_has_nothing_to_ask() -> None:
+def test_an_empty_follower_sends_no_epoch_request() -> None:
     steps = ["controller_fails_over to 1", "broker_becomes_leader 1 in epoch 1", "broker_becomes_follower 2 in epoch 1"]
     found = kafka([*steps, "follower_reconciles 2 with 1"], None, None, "2.1")
     assert lane(found, 2) == {0: "f0 |", 3: "t1 |", 4: "f1 |"}
@@ -149,7 +149,7 @@ MISSED_AND_DEMOTED = (
 )
 
 
-def test_a_leaders_entry_for_its_own_epoch_shows_once_it_leads_no_more() -> None:
+def test_a_leaders_own_epoch_entry_shows_after_its_leadership() -> None:
     found = kafka(MISSED_AND_DEMOTED, None, None, "2.1", WHOLE)
     assert lane(found, 1) == {0: "f0 |", 2: "L1 |", 3: "L1 | (isr 12)", 4: "t2 | {1@0}"}
     assert signs(found) == "t{"
@@ -180,7 +180,7 @@ def test_before_leader_epochs_there_are_no_caches() -> None:
 # ---------------------------------------------------------------------------- transactions, deleted and missing entries
 
 
-def test_a_transaction_holds_readers_back_until_its_marker_is_committed() -> None:
+def test_a_transaction_blocks_readers_until_its_marker_is_committed() -> None:
     found = kafka(TRANSACTION, "offsets_ordered", HOLDS, "2.1", transactions=1)
     assert lane(found, 0) == {0: "L0 |", 1: "L0 |a0", 4: "L0 :a0|", 6: "L0 :a0|C0", 9: "L0 a0 C0|"}
     assert lane(found, 1) == {0: "f0 |", 3: "f0 |a0", 8: "f0 :a0|C0"}
@@ -205,7 +205,7 @@ ABORTED = (
 )
 
 
-def test_of_several_transactions_each_has_its_number() -> None:
+def test_several_transactions_are_numbered() -> None:
     found = kafka(ABORTED, None, None, "2.1", transactions=2, delete_records=1, log_size=3)
     assert lane(found, 0) == {
         0: "L0 |",
@@ -247,7 +247,7 @@ def test_a_high_watermark_above_the_log_end_shows_what_is_missing() -> None:
     assert signs(found) == ":-"
 
 
-def test_letters_of_records_are_no_signs() -> None:
+def test_letters_of_records_are_not_symbols() -> None:
     found = kafka(["producer_appends at 0"], None, records=26)
     letter = changed(found, {"log_record": {0: ord("t") - ord("a")}})
     assert lane(letter, 0)[1] == "L0 |t0"
@@ -257,7 +257,7 @@ def test_letters_of_records_are_no_signs() -> None:
 # ---------------------------------------------------------------------------------------------------------- the clients
 
 
-def test_what_is_sent_again_and_read_again() -> None:
+def test_resent_and_reread_records() -> None:
     steps = [
         *SENT_AGAIN,
         *("broker_becomes_follower 2 in epoch 1", "follower_reconciles 2 with 1", "leader_handles_fetch 1 from 2"),
@@ -267,7 +267,7 @@ def test_what_is_sent_again_and_read_again() -> None:
     assert news(found) == {6: "sends a again", 11: "reads a, reads a again, acked a"}
 
 
-def test_what_can_be_read_instead_of_what_was_read_first() -> None:
+def test_records_readable_instead_of_the_first_read() -> None:
     assert news(kafka(READ_TWICE, None, None, "0.11")) == {4: "reads a, acked a", 11: "reads b instead of a"}
     read_committed = kafka(READ_TWICE, None, None, "0.11", transactions=1, isolation_level=1)
     assert news(read_committed)[11] == "reads b instead of a"
@@ -284,7 +284,7 @@ def test_what_can_be_read_instead_of_what_was_read_first() -> None:
     assert news(found)[12] == "reads the abort marker instead of a"
 
 
-def test_what_is_known_from_the_start() -> None:
+def test_records_known_from_the_start() -> None:
     for transactions in (0, 1):
         found = kafka([], None, None, "2.1", common_records=2, transactions=transactions)
         assert news(found) == {0: "reads a, reads b, acked a, acked b"}
@@ -293,7 +293,7 @@ def test_what_is_known_from_the_start() -> None:
 # ---------------------------------------------------------------------------------------------------------------- width
 
 
-def test_what_is_stacked_takes_more_lines() -> None:
+def test_stacked_lanes_take_more_lines() -> None:
     found = kafka(MISSED_DEMOTION, "isr_is_complete", None, "2.1", elections=3, preferred_elections=1)
     assert [rows(found, stacked)[8].cells[2] for stacked in range(5)] == [
         ("L1 | (isr 012)",),
@@ -335,7 +335,7 @@ def test_a_table_is_stacked_where_it_would_not_fit(found: Trace, stacked: int) -
     assert shown[len(tables[stacked]) :][: len(signs) + 1] == (["", *signs] if signs else [])
 
 
-def test_what_cannot_fit_is_shown_all_the_same() -> None:
+def test_a_table_that_cannot_fit_is_shown_nevertheless() -> None:
     found = kafka(COMMITTED, None, replicas=7)
     table = lay_out(lanes.titles(found.instance), rows(found, 4))
     assert max(map(len, table)) > WIDTH
@@ -345,7 +345,7 @@ def test_what_cannot_fit_is_shown_all_the_same() -> None:
 # ------------------------------------------------------------------------------------------------ cells, field by field
 
 
-def test_only_what_has_all_that_is_told_is_taken_for_kafka() -> None:
+def test_only_models_with_all_shown_variables_count_as_kafka() -> None:
     model, _ = registry.load("kafka")
     assert is_kafka(model.instance("2.1"))
     fields = {name: field for name, field in model.fields.items() if name != "retries_left"}
@@ -357,7 +357,7 @@ def test_only_what_has_all_that_is_told_is_taken_for_kafka() -> None:
     assert not is_kafka(replace(without, entries=entries).instance("2.1"))
 
 
-def test_markers_are_no_letters_in_the_fields_either() -> None:
+def test_markers_are_not_letters_in_fields_either() -> None:
     def log(trace: Trace) -> list[str]:
         return [line for line in full_state(trace.instance, trace.states[-1]) if line.startswith("log_record")]
 
@@ -384,6 +384,6 @@ def test_the_heading_fits_too() -> None:
     ]
 
 
-def test_full_fits_too() -> None:
+def test_the_full_view_fits_too() -> None:
     full = view(kafka(TRANSACTION, None, None, "2.1", transactions=1), full=True)
     assert max(map(len, full)) <= WIDTH

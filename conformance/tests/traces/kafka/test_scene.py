@@ -1,4 +1,4 @@
-"""Scenes: what passes between whom in each step, what lanes show, and what becomes of each record."""
+"""Scenes: the messages of each step, the contents of lanes, and the outcome of each record."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_lanes_are_the_controller_the_brokers_and_the_clients() -> None:
     )
 
 
-def test_what_passes_in_each_step_of_the_classic_loss() -> None:
+def test_the_messages_of_each_step_of_the_classic_loss() -> None:
     scene = scene_of(classic())
     assert [told(scene, position) for position in range(7)] == [
         [],
@@ -77,19 +77,19 @@ def test_the_lane_of_a_broker() -> None:
     assert moments[6].lanes[4] == Lane("", "client", notes=("a: acked, committed, exposed",), alarms=("a is lost",))
 
 
-def test_a_record_is_lost_when_the_controller_elects_who_lacks_it() -> None:
+def test_a_record_is_lost_when_a_replica_without_it_is_elected() -> None:
     found = [dict(moment.fates[0].words) if moment.fates else {} for moment in scene_of(classic()).moments]
     assert found[3] == {"sent": 1}
     assert found[5] == {"sent": 1, "acked": 4, "committed": 4, "exposed": 4}
     assert found[6] == {"sent": 1, "acked": 4, "committed": 4, "exposed": 4, "lost": 6}
 
 
-def test_a_record_of_which_nothing_was_promised_is_not_lost() -> None:
+def test_an_unacknowledged_record_is_not_lost() -> None:
     trace = trace_support.kafka(("producer_appends at 0", "controller_fails_over to 1"), None)
     assert scene_of(trace).moments[2].fates[0].words == (("sent", 1),)
 
 
-def test_a_record_that_a_later_leader_holds_is_not_lost_any_more() -> None:
+def test_a_record_on_a_later_leader_is_no_longer_lost() -> None:
     copied = [
         step
         for follower in (1, 2)
@@ -103,14 +103,14 @@ def test_a_record_that_a_later_leader_holds_is_not_lost_any_more() -> None:
     assert [one.get("lost") for one in fates_of_a[6:]] == [None, None, 9, None]
 
 
-def test_a_record_that_stands_twice_is_duplicated() -> None:
+def test_a_record_at_two_offsets_is_duplicated() -> None:
     trace = trace_support.kafka(trace_support.SENT_AGAIN, "no_duplicates", None, "0.10", trace_support.WHOLE, retries=1)
     moments = scene_of(trace).moments
     assert dict(moments[6].fates[0].words) == {"sent": 1, "duplicated": 6}
     assert told(scene_of(trace), 6) == ["producer > broker 1: produce a again (request)"]
 
 
-def test_a_response_that_is_lost_and_a_crash() -> None:
+def test_a_lost_response_and_a_crash() -> None:
     steps = (
         "producer_appends at 0",
         "leader_handles_fetch 0 from 1",
@@ -123,7 +123,7 @@ def test_a_response_that_is_lost_and_a_crash() -> None:
     assert scene.moments[4].lanes[1].role == "down"
 
 
-def test_what_readers_see_instead_is_told() -> None:
+def test_a_different_record_for_readers_is_reported() -> None:
     trace = trace_support.kafka(trace_support.READ_TWICE, "consistent_read", None, "0.11")
     assert told(scene_of(trace), 11) == [
         "broker 2 > controller: ISR 2 (request)",
@@ -132,8 +132,8 @@ def test_what_readers_see_instead_is_told() -> None:
     ]
 
 
-def test_each_isolation_level_is_told_what_its_own_readers_see_instead() -> None:
-    """The transaction stays open, so that only readers of everything see its record in place of the one before."""
+def test_different_records_are_reported_for_each_isolation_level() -> None:
+    """The transaction stays open, so only read_uncommitted consumers see its record in place of the former one."""
     steps = (
         "producer_appends at 0",
         "controller_fails_over to 1",
@@ -166,7 +166,7 @@ def test_each_isolation_level_is_told_what_its_own_readers_see_instead() -> None
     ], "nothing is stable yet, and a reader of everything reads it all the same"
 
 
-def test_a_request_that_too_few_replicas_hold_is_refused_after_all() -> None:
+def test_a_request_on_too_few_replicas_is_refused() -> None:
     trace = trace_support.kafka(("producer_appends at 0", "leader_shrinks_isr 0 by {1}"), None)
     assert told(scene_of(trace), 2) == [
         "broker 0 > controller: ISR 0 (request)",
@@ -177,7 +177,7 @@ def test_a_request_that_too_few_replicas_hold_is_refused_after_all() -> None:
     assert told(scene_of(crashed), 2) == ["broker 0: crashes (fault)"], "nobody answers any more"
 
 
-def test_with_acks_0_nobody_answers() -> None:
+def test_with_acks_0_there_is_no_response() -> None:
     acks = {name: trace_support.kafka(("producer_appends at 0",), None, acks=acks) for name, acks in NO_ISR.items()}
     sent = ["producer > broker 0: produce a (request)"]
     assert {name: told(scene_of(trace), 1) for name, trace in acks.items()} == {
@@ -187,7 +187,7 @@ def test_with_acks_0_nobody_answers() -> None:
     assert all("acked" in dict(scene_of(trace).moments[1].fates[0].words) for trace in acks.values())
 
 
-def test_a_log_that_starts_over_is_told() -> None:
+def test_a_restarted_log_is_reported() -> None:
     steps = ("producer_appends at 0", "leader_shrinks_isr 0 by {1}", "leader_deletes_records at 0 before 1")
     trace = trace_support.kafka((*steps, "follower_starts_over 1 at 0"), None, None, "2.0", delete_records=1)
     assert told(scene_of(trace), 4) == [
@@ -197,7 +197,7 @@ def test_a_log_that_starts_over_is_told() -> None:
     ]
 
 
-def test_a_transaction_is_read_by_each_isolation_level_in_its_time() -> None:
+def test_each_isolation_level_reads_a_transaction_at_its_time() -> None:
     trace = trace_support.kafka(trace_support.TRANSACTION, None, None, "2.1", transactions=1, log_size=3)
     scene = scene_of(trace)
     assert told(scene, 1) == ["transaction 0 > broker 0: produce a (request)"]
@@ -208,7 +208,7 @@ def test_a_transaction_is_read_by_each_isolation_level_in_its_time() -> None:
     assert scene.moments[4].lanes[1].pointers == (("LSO", 0), ("HW", 1), ("LEO", 1))
 
 
-def test_a_follower_asks_where_its_epoch_ends() -> None:
+def test_a_follower_requests_the_end_of_its_epoch() -> None:
     scene = scene_of(trace_support.fast_fail_over(None))
     assert told(scene, 9) == [
         "broker 1 > broker 0: where does e1 end? (request)",
@@ -228,7 +228,7 @@ def test_a_follower_asks_where_its_epoch_ends() -> None:
     ],
 )
 def test_a_follower_without_any_epoch(protocol: str, expected: list[str]) -> None:
-    """Up to 1.1 a leader without any answers it with its log end; later it is not asked."""
+    """Up to 1.1 a leader without epochs answers with its log end; later the follower sends no request."""
     steps = (
         "controller_fails_over to 1",
         "broker_becomes_leader 1 in epoch 1",
@@ -244,15 +244,15 @@ def test_a_transaction_is_not_begun_before_its_first_record() -> None:
     assert titles == ["not begun", "open", "open", "open", "open", *["committed"] * 5]
 
 
-def test_every_action_of_the_model_is_told_of() -> None:
-    """But for the one that only writes the ISR, which is seen in the states."""
+def test_every_action_of_the_model_has_a_scene() -> None:
+    """Except the action that only writes the ISR, which the states show."""
     names = {one.name for one in classic().instance.model.actions}
     assert names - SENT.keys() == {"leader_shrinks_isr"}
     assert SENT.keys() <= names
 
 
 @pytest.mark.parametrize("name", sorted(GOLDEN))
-def test_scenes_of_golden_traces_hold_every_value(name: str) -> None:
+def test_scenes_of_golden_traces_contain_every_value(name: str) -> None:
     trace = golden_support.derive(GOLDEN[name])
     scene = scene_of(trace)
     assert len(scene.moments) == len(trace.states)
@@ -265,7 +265,7 @@ def test_scenes_of_golden_traces_hold_every_value(name: str) -> None:
 @pytest.mark.parametrize(
     "name", sorted(name for name, golden in GOLDEN.items() if golden.header["property"] == "acked_not_lost")
 )
-def test_where_an_acked_record_is_lost_one_is_said_to_be(name: str) -> None:
+def test_a_violation_of_acked_not_lost_shows_a_lost_record(name: str) -> None:
     trace = golden_support.derive(GOLDEN[name])
     states = [State(trace.instance, cells) for cells in trace.states]
     last = fates(states)[-1]

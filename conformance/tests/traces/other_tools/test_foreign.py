@@ -1,4 +1,4 @@
-"""Traces of Apalache, Quint and TLC are shown as they are; what is none of them is one line."""
+"""Traces of Apalache, Quint and TLC are shown unchanged; any other file is refused in one line."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def balances(alice: int) -> dict[str, Any]:
 
 
 def bank() -> dict[str, Any]:
-    """What `quint run --mbt --out-itf` writes; it lists the variables of `mbt::` in any place, some twice."""
+    """The output of `quint run --mbt --out-itf`; it lists the variables of `mbt::` anywhere, some twice."""
     return {
         "#meta": {
             "format": "ITF",
@@ -73,7 +73,7 @@ def bank() -> dict[str, Any]:
 
 
 def cannibals() -> dict[str, Any]:
-    """What Apalache writes, after the example of ADR-015; with a parameter and a loop."""
+    """The output of Apalache, after the example of ADR-015, with a parameter and a loop."""
 
     def state(index: int, bank: str, east: list[str], **more: Any) -> dict[str, Any]:
         who = {"#map": [["E", {"#set": east}], ["W", {"#set": []}]]}
@@ -97,7 +97,7 @@ def cannibals() -> dict[str, Any]:
 
 
 def jugs(loop: bool = False) -> dict[str, Any]:
-    """What `tlc -dumpTrace json` writes of DieHard; newer versions tell parameters, and a lasso is an edge back."""
+    """The output of `tlc -dumpTrace json` on DieHard; newer versions add parameters, and a lasso has a back edge."""
     states = [[1, {"small": 0, "big": 0}], [2, {"small": 0, "big": 5}], [3, {"small": 3, "big": 2}]]
     place = {"beginLine": 68, "beginColumn": 18, "endLine": 69, "endColumn": 37, "module": "DieHard"}
     pour = {"name": "Pour", "location": place, "parameters": ["from"], "context": {"from": "big", "hidden": 1}}
@@ -121,7 +121,7 @@ def test_quint() -> None:
     ]
 
 
-def test_quint_is_known_by_its_actions_too() -> None:
+def test_quint_is_recognised_by_its_actions_too() -> None:
     nameless = {**bank(), "#meta": {}}
     assert view(reading.read(nameless)) == ["ITF, 2 steps", *view(reading.read(bank()))[1:]]
 
@@ -169,7 +169,7 @@ def test_tlc() -> None:
     assert (alone.states, alone.actions) == (expected.states, (None, None, None))
 
 
-def test_one_state_in_full_with_what_it_was() -> None:
+def test_one_full_state_with_its_former_values() -> None:
     found = reading.read(jugs())
     assert view(found, step=-1) == view(found, step=2)
     assert view(found, step=2) == [
@@ -186,7 +186,7 @@ def test_one_state_in_full_with_what_it_was() -> None:
 
 
 @pytest.mark.parametrize("width", [1, 20, 33, 80, 200])
-def test_any_width_will_do_and_no_letter_is_lost(width: int) -> None:
+def test_every_width_works_and_no_character_is_lost(width: int) -> None:
     found = reading.read(bank())
     for lines in (view(found, width=width), view(found, full=True, width=width)):
         assert max(map(len, lines)) <= max(width, 46)
@@ -254,7 +254,7 @@ def test_damaged_values_are_named(value: Any, reason: str) -> None:
 
 
 @pytest.mark.parametrize("around", [lambda value: [value], lambda value: {"x": value}])
-def test_values_inside_values_without_end(around: Callable[[Any], Any]) -> None:
+def test_endlessly_nested_values(around: Callable[[Any], Any]) -> None:
     value: Any = 0
     for _ in range(500):
         value = around(value)
@@ -286,7 +286,7 @@ def test_values_inside_values_without_end(around: Callable[[Any], Any]) -> None:
         ),
     ],
 )
-def test_what_is_no_trace_is_one_line(
+def test_a_file_that_is_no_trace_is_one_line(
     document: Any, reason: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "foreign.json"
@@ -294,7 +294,7 @@ def test_what_is_no_trace_is_one_line(
     assert complaint(capsys, "show", path) == f"{path}: {reason}"
 
 
-def test_what_a_newer_version_adds_does_not_hide_the_rest() -> None:
+def test_additions_of_newer_versions_do_not_hide_the_rest() -> None:
     document = {"version": 9, "states": [{"x": 1, "#new": 2}, {"x": 1, "y": 2}], "more": [1]}
     found = reading.read(document)
     assert found.variables == ("x", "#new", "y")
@@ -309,7 +309,7 @@ def test_what_a_newer_version_adds_does_not_hide_the_rest() -> None:
     assert reading.read({**jugs(), "action": [["of", "another", "form"], 3]}).actions == (None, None, None)
 
 
-def test_nothing_in_a_file_reaches_the_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_text_of_a_file_is_escaped_for_the_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     evil = "\x1b[2J\u202e\n"
     itf = {
         "#meta": {"source": evil, "description": "Created by " + evil, "status": evil},
@@ -335,7 +335,7 @@ def test_nothing_in_a_file_reaches_the_terminal(tmp_path: Path, capsys: pytest.C
             assert "\\x1b[2J" in out
 
 
-def test_trace_show_chooses(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_trace_show_selects_the_format(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "bank.itf.json"
     path.write_text(json.dumps(bank()))
     assert cli.main(["show", str(path)]) == 0

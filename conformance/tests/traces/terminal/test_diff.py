@@ -1,4 +1,4 @@
-"""Where two traces part: the whole text, the exit codes, and what cannot be compared."""
+"""`trace diff`: the whole output, the exit codes, and traces that cannot be compared."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ B: VIOLATED at step 7: acked_not_lost
 """
 
 
-def test_two_ways_that_part() -> None:
+def test_two_diverging_traces() -> None:
     found = Difference(classic(), longer())
     assert (found.position, found.is_none) == (5, False)
     assert "\n".join(tell(found)) + "\n" == PARTED
@@ -77,7 +77,7 @@ def test_identical() -> None:
     assert tell(found) == [same]
 
 
-def test_what_is_left_of_a_budget_is_part_of_a_state() -> None:
+def test_remaining_budgets_are_part_of_a_state() -> None:
     found = Difference(classic(), classic(crashes=2))
     # What is left of a budget is part of the state.
     assert tell(found)[3:18] == [
@@ -102,7 +102,7 @@ def test_what_is_left_of_a_budget_is_part_of_a_state() -> None:
 PROTOCOLS = (*COMMITTED[:2], "follower_applies_response 1 from 0")
 
 
-def test_the_same_history_of_two_protocols() -> None:
+def test_the_same_trace_of_two_protocols() -> None:
     old, new = (kafka(PROTOCOLS, "acked_not_lost", HOLDS, protocol) for protocol in ("0.11", "2.0"))
     assert tell(Difference(old, new)) == [
         "A  kafka/0.11, default configuration",
@@ -126,7 +126,7 @@ def test_the_same_step_can_lead_elsewhere() -> None:
         "in common up to step 0:",
         "  0  initially",
         "",
-        "they part at step 1: the same step leads elsewhere",
+        "they part at step 1: the same step leads to different states",
         "  #  A                                   B",
         "  1  producer_appends at 0               producer_appends at 0",
         "  2  leader_handles_fetch 0 from 1       leader_handles_fetch 0 from 1",
@@ -169,7 +169,7 @@ def test_states_of_other_sizes_are_compared_where_both_have_cells() -> None:
     ]
 
 
-def test_one_is_the_beginning_of_the_other() -> None:
+def test_one_trace_is_a_prefix_of_the_other() -> None:
     found = Difference(kafka(COMMITTED, None), classic())
     assert (found.position, found.is_none) == (5, False)
     assert tell(found)[10:] == [
@@ -197,7 +197,7 @@ def test_one_is_the_beginning_of_the_other() -> None:
     ]
 
 
-def test_another_outcome_alone_is_a_difference() -> None:
+def test_a_different_verdict_alone_is_a_difference() -> None:
     found = Difference(kafka(COMMITTED, "acked_not_lost", HOLDS), kafka(COMMITTED, "isr_is_complete", HOLDS))
     assert (found.position, found.is_none) == (None, False)
     assert tell(found)[3:] == [
@@ -208,7 +208,7 @@ def test_another_outcome_alone_is_a_difference() -> None:
     ]
 
 
-def test_the_full_view_shows_what_they_have_in_common() -> None:
+def test_the_full_view_shows_the_common_prefix() -> None:
     lines = tell(Difference(classic(), longer()), full=True)
     assert lines[3:8] == [
         "in common up to step 4:",
@@ -221,7 +221,7 @@ def test_the_full_view_shows_what_they_have_in_common() -> None:
 
 
 @pytest.mark.parametrize("width", [1, 10, 20, 40, 60, 80])
-def test_it_fits(width: int) -> None:
+def test_the_output_fits_the_terminal(width: int) -> None:
     for one, other in ((classic(), longer()), (classic(), classic(replicas=2)), (weak_isr(), weak_isr())):
         for is_coloured in (False, True):
             look = Look(width, Ink(is_coloured), fits=True)
@@ -229,7 +229,7 @@ def test_it_fits(width: int) -> None:
             assert is_coloured or max(map(len, lines)) <= width
 
 
-def test_where_no_table_fits_the_two_stand_below_each_other() -> None:
+def test_if_no_table_fits_the_traces_are_stacked() -> None:
     lines = tell(Difference(classic(), longer()), look=Look(40, Ink(), fits=True))
     assert lines[10:20] == [
         "they part at step 5:",
@@ -263,7 +263,7 @@ def test_the_command_and_its_exit_codes(tmp_path: Path, capsys: pytest.CaptureFi
     )
 
 
-def test_what_cannot_be_compared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_traces_that_cannot_be_compared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     def complaint(*arguments: object) -> str:
         assert cli.main(["diff", *map(str, arguments)]) == 2
         out, err = capsys.readouterr()
@@ -273,7 +273,7 @@ def test_what_cannot_be_compared(tmp_path: Path, capsys: pytest.CaptureFixture[s
 
     one, other = (folder.write(found, tmp_path) for found in (classic(), weak_isr()))
     assert complaint(one, other) == (
-        "trace: one is a trace of kafka, the other of published; give two traces of one model\n"
+        "trace: a trace of kafka and a trace of published cannot be compared; give two traces of one model\n"
     )
     assert complaint(one) == "trace: the following arguments are required: B; see trace diff --help\n"
     assert "none: cannot be read: " in complaint(one, tmp_path / "none")

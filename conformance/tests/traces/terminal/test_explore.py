@@ -1,4 +1,4 @@
-"""`trace explore`: its keys and its screen, in textual's own headless terminal and in a real one without eyes."""
+"""`trace explore`: its keys and its screen, in textual's headless terminal and in a pseudo-terminal."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from isrcheck.traces.terminal.walk import Walk
 
 @pytest.fixture(autouse=True)
 def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a walk is saved as by the way does not stay in the project."""
+    """Change to a temporary folder, so that saved walks do not stay in the project."""
     monkeypatch.chdir(tmp_path)
 
 
@@ -45,7 +45,7 @@ def drive(
     out: Path = Path("none"),
     size: tuple[int, int] = (80, 24),
 ) -> Explorer:
-    """Play with a walk on a screen of this size."""
+    """Drive a walk on a screen of this size."""
     app = Explorer(walk, out)
 
     async def session() -> None:
@@ -70,7 +70,7 @@ def text_of(app: Explorer, name: str) -> str:
 
 
 def screen(app: Explorer) -> list[str]:
-    """What the terminal shows."""
+    """The text on the terminal."""
     return ["".join(part.text for part in strip).rstrip() for strip in app.screen._compositor.render_strips()]
 
 
@@ -80,7 +80,7 @@ def begun() -> Walk:
     return walk
 
 
-def test_a_known_history_is_walked_and_a_property_turns_false(tmp_path: Path) -> None:
+def test_walking_a_known_counterexample_makes_a_property_false(tmp_path: Path) -> None:
     walk = Walk(of_kafka(), COMMAND)
 
     async def play(app: Explorer, pilot: Pilot[None]) -> None:
@@ -154,7 +154,7 @@ def is_whole(s):
 """
 
 
-def test_an_initial_state_tells_of_which_element_a_value_is(tmp_path: Path) -> None:
+def test_an_initial_state_names_the_element_of_a_value(tmp_path: Path) -> None:
     (tmp_path / "ring.py").write_text(RING, encoding="utf-8")
     walk = Walk(load_file(tmp_path / "ring.py").instance(), COMMAND)
 
@@ -167,7 +167,7 @@ def test_an_initial_state_tells_of_which_element_a_value_is(tmp_path: Path) -> N
     drive(walk, play, tmp_path)
 
 
-def test_what_is_false_is_red_and_what_is_permitted_is_not() -> None:
+def test_violations_are_red_and_permitted_failures_are_not() -> None:
     def styles(content: Content) -> list[tuple[str, str]]:
         return [(content.plain[span.start : span.end], str(span.style)) for span in content.spans]
 
@@ -188,7 +188,7 @@ def test_the_cursor_shows_what_an_option_would_change() -> None:
     drive(begun(), play)
 
 
-def test_a_filter_leaves_the_steps_that_have_its_words() -> None:
+def test_a_filter_keeps_the_steps_that_contain_its_words() -> None:
     async def play(app: Explorer, pilot: Pilot[None]) -> None:
         await pilot.press("slash", *"crash", "space", "2")
         assert [option.text for option in app.shown] == ["broker_crashes 2"]
@@ -204,7 +204,7 @@ def test_a_filter_leaves_the_steps_that_have_its_words() -> None:
     drive(begun(), play)
 
 
-def test_why_a_step_is_not_enabled() -> None:
+def test_the_reason_why_a_step_is_disabled() -> None:
     async def play(app: Explorer, pilot: Pilot[None]) -> None:
         await pilot.press("down", "g")
         await pilot.pause()
@@ -230,7 +230,7 @@ def test_why_a_step_is_not_enabled() -> None:
 
 
 @pytest.mark.parametrize("size", [(200, 60), (80, 24), (40, 15), (20, 24), (10, 4)])
-def test_any_terminal_will_do(size: tuple[int, int]) -> None:
+def test_every_terminal_size_works(size: tuple[int, int]) -> None:
     async def play(app: Explorer, pilot: Pilot[None]) -> None:
         await pilot.press("backspace", "enter", "g", "down", "escape", "v", "escape", "s")
         assert app.walk.position == 6
@@ -238,7 +238,7 @@ def test_any_terminal_will_do(size: tuple[int, int]) -> None:
     drive(Walk.along(kafka(CLASSIC, "acked_not_lost"), None, COMMAND), play, size=size)
 
 
-def test_another_size_lays_the_history_out_anew() -> None:
+def test_resizing_lays_the_trace_out_anew() -> None:
     async def play(app: Explorer, pilot: Pilot[None]) -> None:
         wide = text_of(app, "#history")
         assert max(map(len, wide.splitlines())) == 114
@@ -249,7 +249,7 @@ def test_another_size_lays_the_history_out_anew() -> None:
     drive(Walk.along(kafka(CLASSIC, "acked_not_lost"), None, COMMAND), play, size=(130, 40))
 
 
-def test_a_model_of_ones_own_in_which_there_is_nothing_to_do(tmp_path: Path) -> None:
+def test_a_users_model_without_enabled_steps(tmp_path: Path) -> None:
     walk = Walk(registry.load_file(own_model(tmp_path)).instance(None, {"LOCKED": 1}), COMMAND)
 
     async def play(app: Explorer, pilot: Pilot[None]) -> None:
@@ -261,7 +261,7 @@ def test_a_model_of_ones_own_in_which_there_is_nothing_to_do(tmp_path: Path) -> 
     drive(walk, play)
 
 
-def test_nothing_that_a_model_says_is_markup_or_moves_the_cursor(tmp_path: Path) -> None:
+def test_text_of_a_model_is_escaped(tmp_path: Path) -> None:
     path = own_model(tmp_path)
     text = path.read_text().replace(
         "    BUSY = 1\n",
@@ -280,7 +280,7 @@ def test_nothing_that_a_model_says_is_markup_or_moves_the_cursor(tmp_path: Path)
     drive(walk, play)
 
 
-def test_a_walk_that_cannot_be_saved_says_so_and_goes_on(tmp_path: Path) -> None:
+def test_a_walk_that_cannot_be_saved_is_reported_and_continues(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
 
     async def play(app: Explorer, pilot: Pilot[None]) -> None:
@@ -336,7 +336,7 @@ def test_without_a_terminal_there_is_one_line(tmp_path: Path, capsys: pytest.Cap
 
 
 class _Terminal:
-    """A stream that says it is one."""
+    """A stream that claims to be a terminal."""
 
     def __init__(self, stream: Any) -> None:
         self.stream = stream
@@ -373,7 +373,7 @@ def test_without_textual_the_line_names_the_cure(
     )
 
 
-def test_a_terminal_without_a_cursor_will_not_do(
+def test_a_terminal_without_cursor_control_is_refused(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("TERM", "dumb")
@@ -381,7 +381,7 @@ def test_a_terminal_without_a_cursor_will_not_do(
     assert complaint(capsys, "kafka/2.1").startswith("explore needs a terminal with a cursor, and TERM names")
 
 
-def test_textual_is_loaded_for_this_command_alone() -> None:
+def test_only_this_command_loads_textual() -> None:
     code = "import sys, isrcheck.traces.cli; sys.exit('textual' in sys.modules)"
     root = PROJECT
     assert subprocess.run([sys.executable, "-c", code], cwd=root, check=False).returncode == 0

@@ -1,4 +1,4 @@
-"""The terminal view, to the letter."""
+"""The terminal view, compared exactly."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ kafka/0.10, default configuration
   5  broker_bounces 1 checkpoint 0       ·                   ·                f0 |      ·         ·
   6  controller_fails_over to 1          e1 leader 1 isr 1   L0 a0| (isr 01)  ·         ·         ·
 
-VIOLATED at step 6: acked_not_lost: The controller's leader holds every record that a producer takes for written, unless
-    it was deleted.
+VIOLATED at step 6: acked_not_lost: The controller's leader holds every record that a producer regards as written,
+    unless the record was deleted.
 acked_not_lost is false
   holds_record(s, s.controller_leader, record) or was_deleted(s, record) is false for record = a
     given s.acknowledged[record] and s.controller_leader != NONE
@@ -52,7 +52,7 @@ def test_the_classic_loss() -> None:
     assert max(map(len, CLASSIC_VIEW.splitlines())) <= 120
 
 
-def test_a_broker_that_is_down_keeps_its_log_and_a_new_epoch_shows() -> None:
+def test_a_down_broker_keeps_its_log_and_a_new_epoch_is_shown() -> None:
     # With min.insync.replicas=1 the first cluster has the ISR 0 alone, and broker 1 joins it with its second fetch.
     steps = [
         *COMMITTED,
@@ -72,7 +72,7 @@ def test_a_broker_that_is_down_keeps_its_log_and_a_new_epoch_shows() -> None:
     assert [row.cells[4] for row in found if row.cells[4]] == [("reads a, acked a",), ("reads b, acked b",)]
 
 
-def test_a_leader_that_believes_in_another_isr_says_so() -> None:
+def test_a_leader_with_another_isr_shows_it() -> None:
     last = rows(kafka(CLASSIC, "acked_not_lost"))[-1]
     assert last.cells == (("e1 leader 1 isr 1",), ("L0 a0| (isr 01)",), (), (), ())
 
@@ -144,7 +144,7 @@ def test_full_shows_every_field_of_every_state(own: Model) -> None:
     assert "\n".join(view(found, full=True)) + "\n" == OWN_FULL
 
 
-def test_the_verdicts_of_a_path_that_breaks_nothing(own: Model) -> None:
+def test_the_verdicts_on_a_path_without_violation(own: Model) -> None:
     reached = view(trace(own.instance(), ["clerk_shelves {a,b,c} 0"], "full"))
     assert reached[-2:] == ["REACHED at step 1: full", f"reproduce: {COMMAND}"]
     holds = view(trace(own.instance(), ["clerk_shelves {a,b,c} 0"], "nothing_is_lost", HOLDS))
@@ -153,20 +153,20 @@ def test_the_verdicts_of_a_path_that_breaks_nothing(own: Model) -> None:
     assert plain[-2:] == ["", f"reproduce: {COMMAND}"]
 
 
-def test_what_the_protocol_sets_is_no_news(own: Model) -> None:
+def test_entries_set_by_the_protocol_are_not_shown(own: Model) -> None:
     usual = own.protocols[""]
     model = replace(own, protocols={"shut": replace(usual, name="shut", switches={"LOCKED": 1})})
     assert view(trace(model.instance(), [], None))[0] == "parcels/shut, default configuration"
     assert view(trace(model.instance(None, {"LOCKED": 0}), [], None))[0] == "parcels/shut, LOCKED=off"
 
 
-def test_swapped_actions_stand_in_the_heading() -> None:
+def test_swapped_actions_are_shown_in_the_heading() -> None:
     model = registry.load("published")[0]
     instance = model.instance("kip_320", {"replicas": 2}, {"become_follower": "kip_101"})
     assert view(trace(instance, [], None))[0] == "published/kip_320, replicas=2 become_follower of kip_101"
 
 
-def test_the_columns_are_those_of_the_domain_that_most_fields_range_over() -> None:
+def test_the_columns_are_the_elements_of_the_most_used_domain() -> None:
     titles = {name: generic_lanes.titles(registry.load(name)[0].instance(protocol)) for name, protocol in MODELS}
     assert titles == {
         "published/kip_101": ["replica 0", "replica 1", "replica 2", "global"],

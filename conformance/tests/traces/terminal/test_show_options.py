@@ -102,11 +102,11 @@ def test_the_steps_are_counted_from_both_ends(classic: Trace) -> None:
         with pytest.raises(UsageError) as error:
             view_step(classic, number)
         assert str(error.value) == (
-            f"--step {number}: the trace has the states 0..6; -1 is the last of them, -2 the one before"
+            f"--step {number}: the trace has the states 0..6; -1 is the last state, -2 the state before it"
         )
 
 
-def test_what_is_false_on_the_way_and_what_is_reached(classic: Trace) -> None:
+def test_properties_that_turn_false_and_goals_that_are_reached(classic: Trace) -> None:
     found = view_step(classic, 5)
     assert found[4:11] == [
         "changed:",
@@ -136,7 +136,7 @@ def test_a_property_of_transitions_is_judged_on_its_step(own: Model) -> None:
     ]
 
 
-def test_a_step_of_a_state_that_need_not_be_reachable(own: Model) -> None:
+def test_a_step_from_a_possibly_unreachable_state(own: Model) -> None:
     instance = own.instance()
     empty = instance.initial_states[0]
     found = from_any_state(instance, empty, instance.step(instance.number("clerk_shelves", (1, 0))), "count_stays", "x")
@@ -153,7 +153,7 @@ def test_one_step_fits(classic: Trace, width: int) -> None:
 # ------------------------------------------------------------------------------------------------------------- the why
 
 
-def test_only_why(classic: Trace, own: Model) -> None:
+def test_the_option_that_shows_only_the_reason(classic: Trace, own: Model) -> None:
     assert why(classic) == view(classic)[11:-1]
     assert why(classic)[0].startswith("VIOLATED at step 6: acked_not_lost: ")
     assert why(classic)[-1].startswith("not permitted: ")
@@ -183,7 +183,7 @@ def test_an_expression_is_a_column(parcels: Trace) -> None:
     assert view(parcels, expressions=expressions)[2:13] == EVALUATED.splitlines()
 
 
-def test_an_answer_that_did_not_change_is_not_said_again(parcels: Trace) -> None:
+def test_an_unchanged_value_is_not_repeated(parcels: Trace) -> None:
     lines = view(parcels, expressions=[parse_expression(parcels.instance, "s.top[0]")])
     assert [line.split()[-1] for line in lines if line[:4].strip().isdigit()] == ["none", "·", "·"]
 
@@ -225,7 +225,7 @@ def test_an_expression_in_the_full_view_and_in_a_narrow_one(parcels: Trace) -> N
         ("  s.count - -1", ["1", "3", "3"]),
     ],
 )
-def test_values_as_people_read_them(own: Model, text: str, answers: list[str]) -> None:
+def test_values_in_readable_form(own: Model, text: str, answers: list[str]) -> None:
     found = trace(own.instance(), ["clerk_shelves {a,b} 0", "clerk_loses a"], None)
     expression = parse_expression(found.instance, text)
     assert [expression.value_in(cells, "") for cells in found.states] == answers
@@ -283,26 +283,26 @@ LANGUAGE = (
         ("open(0)", "column 1: there is no name `open`; "),
     ],
 )
-def test_what_is_no_expression_of_the_language(parcels: Trace, text: str, message: str) -> None:
+def test_an_expression_outside_the_language_is_refused(parcels: Trace, text: str, message: str) -> None:
     found = refused(parcels, text)
     assert found.startswith(f"--eval `{text}`, {message}")
     assert "\n" not in found
 
 
-def test_what_is_no_line_of_text(parcels: Trace) -> None:
+def test_an_expression_with_line_breaks_is_refused(parcels: Trace) -> None:
     assert refused(parcels, "s.count\n+ 1").startswith(
-        r"--eval `'s.count\n+ 1'`: an expression is one line of text; leave the control characters out"
+        r"--eval `'s.count\n+ 1'`: an expression is one line of text; remove the control characters"
     )
     assert refused(parcels, "\x1b[2J").startswith(r"--eval `'\x1b[2J'`: an expression is one line of text")
     assert refused(parcels, "1" * 1001) == (
-        "--eval an expression of 1001 characters: at most 1000; write it into the model"
+        "--eval the expression has 1001 characters, more than 1000; define it in the model"
     )
     assert "\n" not in refused(parcels, "(" * 900)
     deep = "-" * 900 + "1"
     assert refused(parcels, deep) == f"--eval `{deep}` is nested more than 60 deep; simplify it"
 
 
-def test_an_index_that_is_none_is_told_with_its_step_and_column(parcels: Trace) -> None:
+def test_an_invalid_index_is_reported_with_step_and_column(parcels: Trace) -> None:
     assert refused(parcels, "s.count == 0 or s.lies[s.top[0] - 1][0]") == (
         "--eval `s.count == 0 or s.lies[s.top[0] - 1][0]`, column 17: at step 1 (clerk_shelves {a,c} 1):"
         " index -2 of lies is outside 0..2; test the index before it is used"
@@ -312,7 +312,7 @@ def test_an_index_that_is_none_is_told_with_its_step_and_column(parcels: Trace) 
     )
 
 
-def test_python_is_out_of_reach(parcels: Trace) -> None:
+def test_an_expression_cannot_reach_python(parcels: Trace) -> None:
     expression = parse_expression(parcels.instance, "s.count > NONE and nothing_is_lost(s)").function
     names = expression.python.__globals__
     assert sorted(names["__builtins__"]) == ["all", "any", "max", "min", "range", "sum"]
@@ -355,7 +355,7 @@ def test_the_options_of_the_command(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert complained("--eval", "s.foo").startswith("trace: --eval `s.foo`, column 1: the state has no field `foo`; ")
 
 
-def test_an_expression_in_a_file_is_only_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_expression_in_a_file_is_not_evaluated(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = folder.write(kafka(COMMITTED, None), tmp_path)
     path.write_text(path.read_text().replace("check something", "trace show --eval print(1)"))
     assert cli.main(["show", str(path)]) == 0

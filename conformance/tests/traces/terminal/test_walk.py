@@ -1,4 +1,4 @@
-"""A walk by hand: what can be done, what it changes, what is false, and what is saved."""
+"""`trace walk`: the enabled steps, their effects, the false guards, and the saved trace."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def told(walk: Walk) -> list[tuple[str, str | None, int]]:
     return [(one.prop.name, one.verdict, one.first) for one in walk.statuses() if one.verdict in BROKEN]
 
 
-def test_it_begins_with_the_choice_of_an_initial_state() -> None:
+def test_a_walk_begins_with_the_choice_of_an_initial_state() -> None:
     walk = Walk(of_kafka(), COMMAND)
     assert [option.text for option in walk.options()] == ["initial state 0", "initial state 1", "initial state 2"]
     assert not walk.has_begun
@@ -52,7 +52,7 @@ def test_it_begins_with_the_choice_of_an_initial_state() -> None:
     assert not walk.has_begun
 
 
-def test_it_has_begun_where_there_is_one_initial_state() -> None:
+def test_a_single_initial_state_needs_no_choice() -> None:
     walk = Walk(registry.load("examples/two_phase_commit")[0].instance(None), COMMAND)
     assert walk.has_begun
     assert not walk.back()
@@ -74,7 +74,7 @@ def test_the_options_are_the_enabled_steps_in_their_order() -> None:
     ]
 
 
-def test_what_an_option_would_change() -> None:
+def test_the_changes_of_an_option() -> None:
     walk = take(Walk(of_kafka(), COMMAND), "initial state 0")
     options = {option.text: option for option in walk.options()}
     assert walk.changes(options["producer_appends at 0"]) == [
@@ -87,7 +87,7 @@ def test_what_an_option_would_change() -> None:
     assert walk.position == 0
 
 
-def test_a_known_history_turns_properties_false_one_after_the_other() -> None:
+def test_a_known_counterexample_makes_properties_false_in_order() -> None:
     walk = classic()
     assert walk.position == 6
     assert told(walk) == LOST
@@ -111,7 +111,7 @@ def test_a_known_history_turns_properties_false_one_after_the_other() -> None:
     assert told(walk) == LOST
 
 
-def test_what_was_gone_back_from_lies_ahead_until_another_way_is_taken() -> None:
+def test_undone_steps_can_be_redone_until_another_step_is_taken() -> None:
     walk = classic()
     walk.back()
     walk.back()
@@ -123,7 +123,7 @@ def test_what_was_gone_back_from_lies_ahead_until_another_way_is_taken() -> None
     assert not walk.forward()
 
 
-def test_the_first_false_guard_of_every_step_that_is_not_enabled() -> None:
+def test_the_first_false_guard_of_every_disabled_step() -> None:
     walk = Walk(of_kafka(replicas=2), COMMAND)
     unanswered = "its guard `s.fetch[follower][leader] == Fetch.ANSWERED` is false (s.fetch[{}][0] = NONE)"
     leaderless = "its guard `follows(s, follower, leader)` is false (s.leader[{}] = {})"
@@ -137,7 +137,7 @@ def test_the_first_false_guard_of_every_step_that_is_not_enabled() -> None:
     assert walk.actions[0] == "producer_appends"
 
 
-def test_a_walk_is_saved_as_a_trace_of_what_has_just_turned_false(tmp_path: Path) -> None:
+def test_a_walk_is_saved_as_a_trace_of_the_property_that_turned_false_last(tmp_path: Path) -> None:
     walk = classic()
     found = folder.read(walk.save(tmp_path))
     assert (found.property_name, found.verdict, found.length) == ("acked_not_lost", VIOLATED, 6)
@@ -149,13 +149,13 @@ def test_a_walk_is_saved_as_a_trace_of_what_has_just_turned_false(tmp_path: Path
     assert (found.property_name, found.verdict, found.length, found.command) == (None, None, 4, COMMAND)
 
 
-def test_one_step_after_it_was_broken_the_walk_is_a_plain_behaviour(tmp_path: Path) -> None:
+def test_one_step_after_a_violation_the_walk_is_a_plain_trace(tmp_path: Path) -> None:
     walk = take(classic(), "broker_crashes 2")
     assert walk.turned() is None
     assert folder.read(walk.save(tmp_path)).property_name is None
 
 
-def test_what_the_configuration_permits_is_saved_as_that(tmp_path: Path) -> None:
+def test_a_permitted_failure_is_saved_as_permitted(tmp_path: Path) -> None:
     walk = take(
         Walk(of_kafka(acks=1), COMMAND), "initial state 0", "producer_appends at 0", "controller_fails_over to 1"
     )
@@ -163,7 +163,7 @@ def test_what_the_configuration_permits_is_saved_as_that(tmp_path: Path) -> None
     assert folder.read(walk.save(tmp_path)).verdict == PERMITTED
 
 
-def test_of_several_that_turn_false_at_once_a_violated_one_is_saved(tmp_path: Path) -> None:
+def test_of_several_new_failures_a_violation_is_saved(tmp_path: Path) -> None:
     path = own_model(tmp_path)
     lost = "def ever(s):\n    return True\n\n\n@always(permitted=ever)\ndef nothing_is_lost(s):"
     path.write_text(path.read_text().replace("@always\ndef nothing_is_lost(s):", lost))
@@ -174,7 +174,7 @@ def test_of_several_that_turn_false_at_once_a_violated_one_is_saved(tmp_path: Pa
     assert turned.prop.name == "every_parcel_stays"
 
 
-def test_a_walk_goes_on_from_a_step_of_a_trace(tmp_path: Path) -> None:
+def test_a_walk_continues_from_a_step_of_a_trace(tmp_path: Path) -> None:
     found = kafka(CLASSIC, "acked_not_lost")
     assert Walk.along(found, None, COMMAND).position == 6
     walk = Walk.along(found, 4, COMMAND)
@@ -189,13 +189,13 @@ def test_a_walk_goes_on_from_a_step_of_a_trace(tmp_path: Path) -> None:
             Walk.along(found, step, COMMAND)
 
 
-def test_no_walk_leads_to_a_state_that_need_not_be_reachable() -> None:
+def test_no_walk_starts_from_a_possibly_unreachable_state() -> None:
     found = kafka(CLASSIC, "acked_not_lost")
     with pytest.raises(UsageError, match="the trace starts in a state that may be unreachable"):
         Walk.along(Trace(found.instance, found.states[4:], found.steps[4:], "x", NOT_INDUCTIVE, ""), None, COMMAND)
 
 
-def test_a_step_in_which_the_model_leaves_its_declaration_is_shown_and_cannot_be_taken(tmp_path: Path) -> None:
+def test_an_erring_step_is_shown_but_cannot_be_taken(tmp_path: Path) -> None:
     path = own_model(tmp_path)
     path.write_text(
         path.read_text().replace("count = field(values=between(0, 9))", "count = field(values=between(0, 1))")
@@ -211,7 +211,7 @@ def test_a_step_in_which_the_model_leaves_its_declaration_is_shown_and_cannot_be
     assert walk.position == 0
 
 
-def test_a_property_that_cannot_be_asked_says_so(tmp_path: Path) -> None:
+def test_an_erring_property_is_reported(tmp_path: Path) -> None:
     path = own_model(tmp_path)
     text = path.read_text().replace("return s.count < 9 and", "return s.top[s.count] < 9 and")
     path.write_text(text)

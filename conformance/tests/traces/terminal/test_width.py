@@ -43,7 +43,7 @@ kafka/0.10, default configuration
        to 1                   isr 1        (isr 01)
 
 VIOLATED at step 6: acked_not_lost: The controller's leader holds every record
-    that a producer takes for written, unless it was deleted.
+    that a producer regards as written, unless the record was deleted.
 acked_not_lost is false
   holds_record(s, s.controller_leader, record) or was_deleted(s, record) is
       false for record = a
@@ -110,9 +110,10 @@ def test_20_columns() -> None:
         "    leader holds",
         "    every record",
         "    that a producer",
-        "    takes for",
+        "    regards as",
         "    written, unless",
-        "    it was deleted.",
+        "    the record was",
+        "    deleted.",
         "reproduce: check something --bound 8",
     ]
 
@@ -141,7 +142,7 @@ def test_nothing_is_wider_than_the_terminal(histories: list[Trace], width: int) 
 
 
 @pytest.mark.parametrize("width", [1, 7, 20, 50])
-def test_nothing_is_lost_in_a_narrow_terminal(histories: list[Trace], width: int) -> None:
+def test_a_narrow_terminal_shows_everything(histories: list[Trace], width: int) -> None:
     def characters(lines: list[str]) -> str:
         return re.sub(r"\s", "", "\n".join(lines))
 
@@ -173,7 +174,7 @@ def test_seven_brokers_at_80_columns() -> None:
     ]
 
 
-def test_the_lines_below_a_line_are_further_in() -> None:
+def test_continuation_lines_are_indented() -> None:
     assert wrapped("one two threefour", "  ", 10) == ["  one two", "     three", "     four"]
     assert wrapped("one twothree", "", 120) == ["one twothree"]
     assert fitted(["  one two", "", "three"], 8) == ["  one", "    two", "", "three"]
@@ -184,7 +185,7 @@ def test_the_lines_below_a_line_are_further_in() -> None:
 
 
 @pytest.mark.parametrize("width", [20, 80, 120, 200])
-def test_colours_change_nothing_else(histories: list[Trace], width: int) -> None:
+def test_colours_do_not_change_the_text(histories: list[Trace], width: int) -> None:
     for found in histories:
         for full in (False, True):
             coloured = view(found, full, look(width, is_coloured=True))
@@ -237,7 +238,7 @@ def test_a_coloured_table_has_the_columns_of_a_plain_one(histories: list[Trace])
         ("never", True, {"FORCE_COLOR": "1"}, False),
     ],
 )
-def test_who_wants_colours(when: str, is_terminal: bool, environment: dict[str, str], wanted: bool) -> None:
+def test_when_colours_are_used(when: str, is_terminal: bool, environment: dict[str, str], wanted: bool) -> None:
     assert colour.is_wanted(when, is_terminal, environment) is wanted
 
 
@@ -245,7 +246,7 @@ def test_who_wants_colours(when: str, is_terminal: bool, environment: dict[str, 
 
 
 def on_a_terminal(path: Path, *arguments: str, **options: str) -> str:
-    """What the command writes to a terminal."""
+    """The output of the command on a terminal."""
     environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(PROJECT), "TERM": "xterm"}
     outside, inside = pty.openpty()
     command = [sys.executable, "-m", "isrcheck.traces", "show", str(path), *arguments]
@@ -262,7 +263,7 @@ def on_a_terminal(path: Path, *arguments: str, **options: str) -> str:
     return written.decode().replace("\r\n", "\n")
 
 
-def test_on_a_terminal_it_fits_and_has_colours(tmp_path: Path) -> None:
+def test_on_a_terminal_the_view_fits_and_has_colours(tmp_path: Path) -> None:
     path = folder.write(kafka(CLASSIC, "acked_not_lost"), tmp_path)
     shown = on_a_terminal(path, COLUMNS="80", PYTHONIOENCODING="utf-8")
     assert CODES.sub("", shown) == CLASSIC_80
@@ -270,7 +271,7 @@ def test_on_a_terminal_it_fits_and_has_colours(tmp_path: Path) -> None:
     assert on_a_terminal(path, "--color", "never", COLUMNS="80", PYTHONIOENCODING="utf-8") == CLASSIC_80
 
 
-def test_in_a_pipe_only_what_is_asked_for(
+def test_in_a_pipe_only_requested_colours_and_widths_are_used(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "20")
@@ -289,7 +290,7 @@ def test_in_a_pipe_only_what_is_asked_for(
     assert capsys.readouterr().err.startswith("trace: argument --color: invalid choice: 'pink'")
 
 
-def test_what_is_too_wide_for_a_pipe_stays_a_table() -> None:
+def test_a_table_too_wide_for_a_pipe_stays_a_table() -> None:
     found = kafka(COMMITTED, None, replicas=7)
     titles = "  ".join(f"broker {r}" for r in range(7))
     assert view(found)[2] == f"  #  step                                controller   {titles}  clients"

@@ -1,0 +1,96 @@
+"""Follows one log, of events or of observations, and reports it in full.
+
+In:  the path of the log, and the options of `conform follow` or `conform run`.
+Out: text on stdout, errors on stderr, the exit code.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from isrcheck.checker.command.console import interrupts
+from isrcheck.checker.resources.budget import Budget
+from isrcheck.checker.session.formatting import human_bytes
+from isrcheck.checker.session.progress import ProgressLine
+from isrcheck.conformance.console import INTERRUPTED, complain, gravest, protocol_of, say, values_of
+from isrcheck.conformance.follow.format.ndjson import lines_of
+from isrcheck.conformance.follow.observations.explain import Explained, follow_recording
+from isrcheck.conformance.follow.observations.reading import is_observation
+from isrcheck.conformance.follow.observations.search import Progress as SearchProgress
+from isrcheck.conformance.follow.observations.tell import tell
+from isrcheck.conformance.follow.runs.follow import follow_log
+from isrcheck.conformance.follow.runs.watch import Progress, Watch
+from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages.printable import escaped
+from isrcheck.traces.format import folder
+
+
+def seconds_left(arguments: argparse.Namespace) -> float | None:
+    """The seconds left to this command; None: no limit."""
+    return Budget(arguments.seconds, sys.maxsize, arguments.began).left
+
+
+def follow_file(path: Path, arguments: argparse.Namespace) -> int:
+    """Follow one log of either kind; a log that cannot be read is one line on stderr."""
+    try:
+        _, line = next(lines_of(path), (1, b""))
+        if is_observation(line):
+            return _follow_observations(path, arguments)
+        return follow_events(path, arguments, arguments.protocol, values_of(arguments))
+    except UsageError as error:
+        return complain(str(error))
+
+
+def _follow_observations(path: Path, arguments: argparse.Namespace) -> int:
+    line = ProgressLine("conform")
+    with interrupts() as seen:
+
+        def report(progress: SearchProgress) -> None:
+            line.tell(
+                f"step {progress.depth}, line {progress.lines} of {progress.of}, {progress.states:,} states,"
+                f" {human_bytes(progress.bytes_used)}",
+                progress.seconds,
+            )
+            if seen:  # during compilation by LLVM, where the exception was lost
+                raise KeyboardInterrupt
+
+        outcome = follow_recording(
+            path,
+            protocol_of(arguments),
+            values_of(arguments),
+            memory=arguments.memory,
+            seconds=seconds_left(arguments),
+            report=report,
+            announce=line.announce,
+        )
+    line.clear()
+    say(*tell(outcome))
+    if arguments.out and isinstance(outcome, Explained):
+        kept = folder.write(outcome.trace, arguments.out)
+        say(f"written: {kept}; replay it: conform replay {kept}")
+    return outcome.exit_code
+
+
+def follow_events(path: Path, arguments: argparse.Namespace, protocol: str | None, values: Mapping[str, int]) -> int:
+    """Follow every run of a log, print the outcomes, and return the exit code. Raises UsageError."""
+    line = ProgressLine("conform")
+
+    def report(progress: Progress) -> None:
+        line.tell(f"line {progress.line:,}, {progress.possible:,} possible states", progress.seconds)
+
+    watch, codes = Watch(seconds_left(arguments), report), set()
+    try:
+        for outcome in follow_log(path, arguments.most_states, protocol, values, watch):
+            line.clear()
+            say(*outcome.spell())
+            codes.add(int(outcome.verdict))
+    except KeyboardInterrupt:
+        line.clear()
+        print(
+            f"conform: {escaped(str(path))}:{watch.line}: interrupted at this line; nothing is decided", file=sys.stderr
+        )
+        return INTERRUPTED
+    return gravest(codes)
