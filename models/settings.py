@@ -81,9 +81,9 @@ def instance_of(asked: ModelArguments, command: Command) -> Instance:
 
 
 def protocol_of(asked: ModelArguments, named: str | None) -> str | None:
-    """Return the given protocol, or the one that the model's name contains. Raises UsageError."""
+    """Return the protocol: that of `--protocol`, or `named`, which the model's name contains. Raises UsageError."""
     if named is not None and asked.protocol is not None and named != asked.protocol:
-        raise UsageError(f"{asked.target} is already protocol {named}; leave --protocol {asked.protocol} out")
+        raise UsageError(f"{asked.target} already fixes the protocol ({named}); leave --protocol {asked.protocol} out")
     return asked.protocol or named
 
 
@@ -120,7 +120,7 @@ def entry_of(model: Model, name: str, *, is_switch: bool) -> str:
 
 
 def _given(model: Model, asked: ModelArguments, command: Command) -> Iterator[tuple[str, str]]:
-    """The name and text of every entry that the command line sets, as often as it is set."""
+    """The name and text of every entry that the command line sets; several times if the entry is set several times."""
     for name, values in _own_options(model, asked.rest, command).items():
         for value in values:
             yield name, value
@@ -165,7 +165,7 @@ def words_of_name(target: str, instance: Instance) -> list[str]:
 
 
 def words_of_values(instance: Instance) -> list[str]:
-    """Return the words that set every entry that differs from its default."""
+    """Return the words that set every entry whose value differs from the default."""
     words = []
     usual = dict(instance.model.instance(instance.protocol.name).configuration.items())
     for name, value in instance.configuration.items():

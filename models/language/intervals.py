@@ -167,7 +167,7 @@ class Intervals:
         if self.work > MOST_WORK:
             self._refuse(
                 expression,
-                f"bounding its numbers takes more than {MOST_WORK} evaluations",
+                f"computing the ranges of its numbers takes more than {MOST_WORK} evaluations",
                 "shorten the loops in which a local grows, or use smaller bounds",
             )
         return self._values[type(expression)](expression, known)
@@ -289,12 +289,13 @@ def hull(found: Sequence[Interval]) -> Interval:
 
 
 def joined(one: Interval | None, other: Interval) -> Interval:
-    """The hull of both intervals; the first may be missing."""
+    """The smallest interval that contains both intervals; the other one if `one` is None."""
     return other if one is None else hull([one, other])
 
 
 def _met(ends: Sequence[Locals]) -> Locals | None:
-    """The intervals of locals after several paths meet. Locals that some path leaves unassigned are not read later."""
+    """The intervals of locals where paths meet; `ends` has those at the end of each path. A local that some path leaves
+    unassigned is not read later."""
     if not ends:
         return None
     met = dict(ends[0])

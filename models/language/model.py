@@ -59,7 +59,7 @@ IMPLICIT_PROPERTY = "in_range"
 
 
 def nearest(name: str, names: Iterable[str]) -> str:
-    """Suggest the known name nearest to `name`, or list all known names: the cure for an unknown name."""
+    """Return the cure for an unknown name: the most similar known name, or all known names if none is similar."""
     names = list(names)
     close = difflib.get_close_matches(name, names, n=1)
     # Names that differ only in their digits (2.0 and 3.0) are different names, not misspellings.
@@ -308,8 +308,8 @@ def _declared(module: ModuleType, name: str, kind: type) -> dict[str, Any]:
 
 
 def _marked(modules: Sequence[ModuleType], *kinds: Kind) -> dict[str, Any]:
-    """Decorated objects by name, in the order of the modules and of their lines; if there are several modules, only
-    those that the module itself defines, since modules import from each other."""
+    """Decorated objects by name, in the order of the modules and of their lines. Objects that a module imports are left
+    out if there are several modules, since these import from each other."""
     found = {}
     for module in modules:
         for name, value in vars(module).items():
@@ -515,7 +515,7 @@ def _property(reader: Reader, name: str, python: FunctionType) -> Property:
                 " give permitted= a function of `s` that returns a truth value"
             )
     if mark.applies is not None and not callable(mark.applies):
-        raise LanguageError(f"{function.path}:{function.line}: {name}: applies= takes a function of the configuration")
+        raise LanguageError(f"{function.path}:{function.line}: {name}: give applies= a function of the configuration")
     return Property(name, mark.kind, function, permitted, mark.applies, mark.every_length)
 
 
@@ -778,7 +778,7 @@ class Instance:
 
     @cached_property
     def lemmas(self) -> tuple[Property, ...]:
-        """The lemmas that are claimed under this configuration."""
+        """The lemmas that apply under this configuration."""
         return tuple(lemma for lemma in self.model.lemmas if self._applies(lemma))
 
     def _applies(self, prop: Property) -> bool:
@@ -797,7 +797,7 @@ class Instance:
         return "initial_states" in vars(self)
 
     def like(self, other: Instance) -> Instance:
-        """Take over the initial states of `other`, which differs only in its actions, and return this instance."""
+        """Copy the initial states of `other`, which differs only in its actions, and return this instance."""
         if other.is_enumerated:
             vars(self)["initial_states"] = other.initial_states
         return self
