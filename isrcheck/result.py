@@ -23,9 +23,9 @@ from isrcheck.checker.session.text import Run
 class PropertyResult:
     """The result for one property.
 
-    `verdict` is one of the words of the verdict table; `text` adds the step or the depth. `trace` is the shortest path
-    to a violation or, without a violation, to a permitted failure; `permitted_trace` is the path to a permitted failure
-    if there is a violation as well. `violating` is the number of violating states or transitions.
+    `verdict` is one of the verdicts of README.md, such as HOLDS; `text` adds the step or the depth. `trace` is the
+    shortest path to a violation or, without a violation, to a permitted failure; `permitted_trace` is the path to a
+    permitted failure if there is a violation as well. `violating` is the number of violating states or transitions.
     """
 
     name: str

@@ -104,7 +104,8 @@ def swaps_of(asked: ModelArguments) -> dict[str, str]:
 def _pair(option: str, text: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if not equals or not name or not value:
-        raise UsageError(f"{option} {text}: write it as {option} NAME=VALUE")
+        form = "ACTION=PROTOCOL" if option == "--swap" else "NAME=VALUE"
+        raise UsageError(f"{option} {text}: write it as {option} {form}")
     return name.strip(), value.strip()
 
 
@@ -114,7 +115,7 @@ def entry_of(model: Model, name: str, *, is_switch: bool) -> str:
     candidates = [one for one in model.entries if one.isupper() == is_switch] if is_switch else list(model.entries)
     if entry not in candidates:
         what = "switch" if is_switch else "configuration entry"
-        there = nearest(name, candidates) if candidates else f"it has no {what}"
+        there = nearest(name, candidates) if candidates else "leave it out"
         raise UsageError(f"{model.name} has no {what} {name}; {there}")
     return entry
 
@@ -140,9 +141,8 @@ def _own_options(model: Model, rest: Sequence[str], command: Command) -> Mapping
                     f"{model.path}: the option of {name} is {entry.option!r}; write it as in option='--replicas'"
                 )
             if entry.option in taken:
-                raise UsageError(
-                    f"{model.path}: {name} has the option {entry.option} of {taken[entry.option]}; rename it"
-                )
+                both = f"{name} and {taken[entry.option]} have the same option {entry.option}"
+                raise UsageError(f"{model.path}: {both}; rename that of {name}")
             taken[entry.option] = name
             parser.add_argument(entry.option, dest=name, action="append")
     known, unknown = parser.parse_known_args(list(rest))
@@ -150,7 +150,7 @@ def _own_options(model: Model, rest: Sequence[str], command: Command) -> Mapping
         options = [entry.option for entry in model.entries.values() if entry.option]
         name = unknown[0].removeprefix("--").partition("=")[0].replace("-", "_")
         close = alike(unknown[0], [*options, *command.reserved])
-        there = f"did you mean {close}?" if close else f"there are: {', '.join(options)}" if options else "it has none"
+        there = f"did you mean {close}?" if close else f"there are: {', '.join(options)}" if options else "leave it out"
         if unknown[0].startswith("--") and name in model.entries:
             there = f"write it as --set {name}=VALUE"
         raise UsageError(f"{model.name} has no option {unknown[0]}; {there}")

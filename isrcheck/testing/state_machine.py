@@ -93,7 +93,7 @@ class ModelAndSystem(RuleBasedStateMachine):
         self.refused = ""
 
     def longer(self, slot: int) -> dict[Step, certified.Trace]:
-        """The enabled steps of an action, each with the trace that is longer by this step."""
+        """The enabled steps of the action with the number `slot`, each with the trace extended by this step."""
         if slot not in self.possible:
             numbers = self.enabled(self.trace.states[-1])
             steps = [step for step in self.steps_of.get(slot, ()) if step.number in numbers]
@@ -175,7 +175,7 @@ def state_machine(
     """
     for name in properties:
         if property_of(instance, name).of_steps:
-            raise UsageError(f"{name} is a property of steps; name properties of states")
+            raise UsageError(f"{name} is a property of transitions; give properties of states")
     # Shrinking reaches the same states many times.
     known = lru_cache(maxsize=STATES)(enabled or partial(_enabled, instance))
     members: dict[str, Any] = {

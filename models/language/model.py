@@ -650,9 +650,11 @@ class Instance:
             low = self._size(declared.values.low, f"field {name}")
             high = self._size(declared.values.high, f"field {name}")
             if any(size < 0 for size in sizes):
-                raise ModelError(f"{self.model.path}: field {name} has size {min(sizes)}; check its domains")
+                what = f"has an index of size {min(sizes)}; give each of its domains a size of at least 0"
+                raise ModelError(f"{self.model.path}: field {name} {what}")
             if low > high:
-                raise ModelError(f"{self.model.path}: field {name} has no values ({low}..{high}); check its bounds")
+                what = f"has no values ({low}..{high}); give it a range that is not empty"
+                raise ModelError(f"{self.model.path}: field {name} {what}")
             if low < CELL_LOW or high > CELL_HIGH:
                 raise UsageError(
                     f"field {name} would hold {low}..{high}: a cell holds {CELL_LOW}..{CELL_HIGH}; use smaller bounds"
@@ -808,7 +810,7 @@ class Instance:
             return self.initial_states
         found = Enumeration(self.model.path, self.layouts).states(self._given(), watch)
         if not found:
-            raise ModelError(f"{self.model.name}: this configuration has no initial state")
+            raise ModelError(f"{self.model.name}: this configuration has no initial state; make @initial yield one")
         vars(self)["initial_states"] = found
         return found
 

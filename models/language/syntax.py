@@ -494,7 +494,9 @@ class FunctionReader:
         is_comparison = len(expression.ops) == 1 and isinstance(expression.ops[0], ast.Eq | ast.NotEq)
         is_known = TAKEN in (parameter.name for parameter in self.function.parameters)
         if not is_known:
-            self._refuse(expression, "`taken` has no value here", "it is the third parameter of a property of steps")
+            self._refuse(
+                expression, "`taken` has no value here", "add it as third parameter of a property of transitions"
+            )
         if not is_comparison or not isinstance(right, ast.Name) or not isinstance(left, ast.Name) or left.id != TAKEN:
             self._refuse(expression, f"`{shown(expression)}`", "write taken == action, with the action's name")
         named = self._global(right)

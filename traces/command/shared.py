@@ -52,7 +52,7 @@ def look_of(arguments: argparse.Namespace) -> Look:
 
 
 def print_lines(lines: Sequence[str]) -> None:
-    """Print lines, even if the terminal cannot encode the only non-ASCII character, or the reader closes the pipe."""
+    """Print lines, even if the terminal cannot encode the sign for unchanged cells, or the reader closes the pipe."""
     text = "\n".join(lines) + "\n"
     encoding = sys.stdout.encoding or "utf-8"
     try:

@@ -28,10 +28,10 @@ GIVEN_UP = {
     "power_losses": "a loss of power",
     "disk_losses": "a loss of a disk",
 }
-"""Budgets that pay for faults with data loss, and the name of one such fault."""
+"""The budgets of faults that can lose data, each with words for one such fault."""
 
 SENT_AGAIN = {"retries": "a request sent again without idempotence"}
-"""The budget that pays for permitted failures of the properties SENT_ONCE."""
+"""The budget whose use permits failures of the properties in SENT_ONCE, with words for one such use."""
 
 SENT_ONCE = ("no_duplicates", "order_preserved")
 
@@ -64,7 +64,7 @@ def find_loss(trace: Trace) -> Loss | None:
 
 
 def _find(timeline: Timeline, numbers: dict[str, int]) -> Loss | None:
-    """Return the loss; `numbers` are the values of the property's variables for which it is false."""
+    """Return the loss, or None. `numbers` are the values of the property's variables for which it is false."""
     name = timeline.trace.property_name
     if name == "acked_not_lost" and "record" in numbers:
         return _lost_by_leader(timeline, numbers["record"])

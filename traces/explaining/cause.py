@@ -30,8 +30,8 @@ class Cause:
     happened: tuple[str, ...]
 
     def is_part_of(self, other: Cause) -> bool:
-        """Whether the other cause contains this one: the same expressions are false, after at least the same faults and
-        actions."""
+        """Whether the other cause contains this one: its false expressions are the same, and its faults and actions
+        include those of this cause."""
         faults = dict(other.faults)
         return (
             self.broken == other.broken

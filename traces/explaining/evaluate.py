@@ -91,7 +91,7 @@ def _layout(instance: Instance, function: Function, expression: ast.expr) -> Fie
 
 
 def _common(instance: Instance, function: Function, expressions: list[ast.expr]) -> FieldLayout | None:
-    """The field from which the values of all these expressions come; expressions that are NONE are ignored."""
+    """The one field from which the values of all these expressions come, or None. The constant NONE is ignored."""
     layouts = [
         _layout(instance, function, expression)
         for expression in expressions

@@ -31,17 +31,19 @@ class Timeline:
         return self.states[-1]
 
     def first(self, is_true: Callable[[State], bool]) -> int:
-        """Return the number of the first state that satisfies a predicate; there has to be one."""
+        """Return the number of the first state that satisfies a predicate. Some state has to satisfy it."""
         return next(position for position, s in enumerate(self.states) if is_true(s))
 
     def last_change(self, is_true: Callable[[State], bool], to: bool = True, until: int | None = None) -> int | None:
-        """Return the last step, up to `until`, after which the predicate became `to`; None if there is none."""
+        """Return the last step that changed the predicate's value to `to`, or None. Only the steps up to `until` are
+        examined (None: all steps)."""
         truths = [is_true(s) for s in self.states[: None if until is None else until + 1]]
         changes = [i for i in range(1, len(truths)) if truths[i] is to and truths[i - 1] is not to]
         return changes[-1] if changes else None
 
     def when(self, position: int | None, word: str = "at") -> str:
-        """Return a step as part of a sentence; 0 and None mean `from the start`."""
+        """Return step `position` as part of a sentence, after `word`: `at step 3 by ...`; for 0 and None, `from the
+        start`."""
         if not position:
             return "from the start"
         return f"{word} step {position} by {self.trace.instance.spell_step(self.trace.steps[position - 1])}"

@@ -63,7 +63,7 @@ class Header:
 
     @property
     def has_erring_step(self) -> bool:
-        """Whether the trace ends with a step that errs and so has no successor."""
+        """Whether the trace ends with a step that causes an error and so has no successor."""
         return self.error is not None and self.error.get("step") is not None
 
 
@@ -135,7 +135,7 @@ def _number(value: int) -> dict[str, str]:
 
 
 def _value(instance: Instance, layout: FieldLayout, cells: Cells, index: tuple[int, ...] = ()) -> Any:
-    """A field, or its element at `index`, as ITF."""
+    """The value of a field, or of its element at `index`, as ITF."""
     if len(index) < len(layout.sizes):
         return [_value(instance, layout, cells, (*index, one)) for one in range(layout.sizes[len(index)])]
     offset = 0
@@ -235,7 +235,7 @@ def read_header(document: Mapping[str, Any]) -> Header:
 
 
 def _read_error(error: object) -> Mapping[str, Any] | None:
-    """Read the error at the end of a file: a message, and the erring step unless a property errs."""
+    """Read the error at the end of a trace: a message, and the step that causes the error (None: a property does)."""
     if error is None:
         return None
     if not isinstance(error, dict) or set(error) != {"step", "message"}:
@@ -256,14 +256,14 @@ def _text(meta: Mapping[str, Any], key: str, optional: bool = False) -> str | No
 def _checked(value: object, what: str) -> str:
     """Return text that is safe to print, so that no file controls the terminal. Raises UsageError for other text."""
     if not isinstance(value, str) or len(value) > MOST_TEXT or not value.isprintable():
-        raise UsageError(f"its {what} is missing or not a line of text; write the trace again")
+        raise UsageError(f"its {what} is missing or not text of one line; write the trace again")
     return value
 
 
 def _texts(meta: Mapping[str, Any], key: str) -> dict[str, str]:
     value = meta.get(key)
     if not isinstance(value, dict):
-        raise UsageError(f"its {key} is missing or not a table; write the trace again")
+        raise UsageError(f"its {key} is missing or not an object; write the trace again")
     return {_checked(name, key): _checked(text, f"{key} {name}") for name, text in value.items()}
 
 
@@ -281,7 +281,7 @@ def model_of(header: Header, given: Model | None) -> Model:
     if model.digest != header.digest:
         raise UsageError(
             f"written with another version of model {header.model} (digest {header.digest[:8]},"
-            f" {'given' if given else 'here'} {model.digest[:8]}); write the trace again with check"
+            f" {'the given' if given else 'the current'} one has {model.digest[:8]}); write the trace again with check"
         )
     return model
 
@@ -311,7 +311,7 @@ def read_trace(document: Mapping[str, Any], given: Model | None = None) -> Trace
     command = reproduction(header.command, instance, header.file, *about, length)
     trace = Trace(instance, tuple(states), tuple(steps), *about, command, erring)
     if header.error is None and trace.property_name == IN_RANGE.name:
-        raise UsageError("it does not name the step or the property that errs; write the trace again")
+        raise UsageError("it does not name the step or the property that causes its error; write the trace again")
     return trace
 
 
@@ -340,7 +340,7 @@ def _require_initial(state: Mapping[str, Any]) -> None:
 
 
 def _instance(header: Header, model: Model) -> Instance:
-    """The model under the configuration of the file, which has to name every entry. Raises UsageError."""
+    """The model under the configuration in the file's header, which has to name every entry. Raises UsageError."""
     differing = set(model.entries) ^ set(header.configuration)
     if differing:
         raise UsageError(f"its configuration and its model differ in {', '.join(sorted(differing))}; write it again")
@@ -358,7 +358,7 @@ def _read_state(instance: Instance, state: object, position: int) -> Cells:
     if not isinstance(state, dict):
         raise UsageError("not an object; write the trace again")
     if state.get("#meta") != {"index": position}:
-        raise UsageError(f'its "#meta" is not {{"index": {position}}}: states are missing, or out of order')
+        raise UsageError(f'its "#meta" is not {{"index": {position}}}; write the trace again with all states in order')
     unknown = set(state) - set(instance.layouts) - {"#meta", ACTION, PICKS}
     if unknown:
         raise UsageError(f"{_shown(min(unknown))} is not a field of the model")

@@ -25,7 +25,7 @@ from isrcheck.traces.format.spelling import spell_value
 from isrcheck.traces.format.trace import Trace
 
 MOST_READINGS = 12
-"""The most cells listed for one expression; a fold can read hundreds."""
+"""The most cells listed for one expression; `all`, `any` and `sum` can read hundreds."""
 
 
 @dataclass(frozen=True)
@@ -53,8 +53,8 @@ class Reason:
 
     @staticmethod
     def over(source: str, truth: bool, readings: tuple[str, ...], inner: Reason) -> Reason:
-        """Return the reason for an expression that `inner` decides; if `inner` is constant, `readings` remain as the
-        reason."""
+        """Return the reason for an expression that `inner` decides. A constant `inner` is left out, since it explains
+        nothing; the cells in `readings` are then the reason."""
         if inner.source in ("True", "False"):
             return Reason(source, truth, readings=readings + inner.readings)
         return Reason(source, truth, readings=readings, deeper=(inner,))
@@ -69,7 +69,7 @@ class Reason:
 
     @property
     def shown_readings(self) -> list[str]:
-        """The cells that are read, with their number limited for the reader."""
+        """The first MOST_READINGS of the cells that are read, and the number of the other ones."""
         more = len(self.readings) - MOST_READINGS
         return [*self.readings[:MOST_READINGS], *([f"and {more} more cells"] if more > 0 else [])]
 
@@ -174,7 +174,7 @@ def spell_expression(expression: ast.expr) -> str:
 
 @dataclass
 class _Scope:
-    """The meanings of names at one point of a function: states, parameters, locals; and which print as letters.
+    """The values of names at one point of a function (states, parameters, locals), and which are printed as letters.
 
     `loops` are the variables of the enclosing loops, `tests` the enclosing conditions, innermost last.
     """

@@ -32,7 +32,8 @@ class Difference:
 
     @cached_property
     def position(self) -> int | None:
-        """The number of the first state that different steps reach, or that differs in a cell of both; or None."""
+        """The number of the first state that the traces reach by different steps, that differs in a cell of both, or
+        that one trace lacks; None if there is none."""
         longest = max(self.one.length, self.other.length)
         return next((position for position in range(longest + 1) if not self._agree(position)), None)
 
@@ -103,8 +104,8 @@ def tell(found: Difference, full: bool = False, look: Look = PLAIN) -> list[str]
     if found.settings:
         lines += ["", *wrapped("they differ in", width=look.width), *_pairs(found.settings, look)]
     if any(found.own_cells):
-        told = (f"{name} has {number} cells of its own" for name, number in zip(NAMES, found.own_cells, strict=True))
-        lines += fitted([f"  their states differ in size: {' and '.join(told)}, which are not compared"], look.width)
+        told = (f"{number} cells only in {name}" for name, number in zip(NAMES, found.own_cells, strict=True))
+        lines += fitted([f"  their states differ in size: {' and '.join(told)} are not compared"], look.width)
     if found.position is None:
         same = f"the same {_steps(found.one.length)}, and the same states"
         lines += ["", *wrapped(same, width=look.width)]

@@ -162,7 +162,7 @@ class Explorer(App[None]):
     def show_preview(self, option: Option) -> None:
         """Show the changes of an option; an initial state is shown in full."""
         if option.problem:
-            found = [plain(f"the step errs: {option.problem}", "$error")]
+            found = [plain(f"the step causes an error: {option.problem}", "$error")]
         elif option.step is None and option.after is not None:
             found = [plain(line) for line in generic_lanes.full_state(self.walk.instance, option.after)]
         else:
@@ -213,7 +213,7 @@ class Explorer(App[None]):
         self.hide_filter()
 
     def hide_filter(self) -> None:
-        """Keep the filter, and return to the options."""
+        """Hide the filter's input line, and return to the options, which remain filtered."""
         field = self.query_one("#filter", Input)
         field.display = bool(field.value)
         self.query_one("#options").focus()

@@ -83,14 +83,14 @@ def walk_of(arguments: argparse.Namespace, rest: tuple[str, ...]) -> Walk:
 
 
 def _from_trace(asked: _ModelArguments, origin: Path, step: int | None, given: Path | None) -> Walk:
-    """The walk along a trace, whose file names its model and configuration."""
+    """The walk along the trace in `origin`, which fixes model and configuration; `given` is the user's model file."""
     if asked.target is not None and asked.target.endswith(".py"):
         if given is not None and given != Path(asked.target):
             raise UsageError(f"{asked.target} and --model {given} are two models; give one of them")
         given = Path(asked.target)
     configured = (asked.protocol, *asked.settings, *asked.switches, *asked.swaps, *asked.rest)
     if any(configured):
-        raise UsageError(f"{origin} contains its own configuration; leave {' '.join(filter(None, configured))} out")
+        raise UsageError(f"{origin} fixes the configuration; leave {' '.join(filter(None, configured))} out")
     trace = folder.read(origin, None if given is None else registry.load_file(given))
     instance = trace.instance
     name = str(given) if given is not None else instance.model.name

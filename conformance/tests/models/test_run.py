@@ -572,7 +572,7 @@ def test_initial_states_keep_their_order_without_duplicates(tmp_path: Path) -> N
         ("return None", "'NoneType' object is not iterable"),
         ("raise ValueError('two\\nlines')\nyield {}", "ValueError: two lines"),
         ("yield {'count': [0] * configuration.node}", "the configuration has no node; did you mean nodes?"),
-        ("if False:\n    yield {}", "this configuration has no initial state"),
+        ("if False:\n    yield {}", "this configuration has no initial state; make @initial yield one"),
     ],
 )
 def test_a_wrong_initial_state_is_one_line(tmp_path: Path, body: str, says: str) -> None:

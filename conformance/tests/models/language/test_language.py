@@ -713,7 +713,11 @@ BAD_DECLARATIONS = {
     "size is no number": ("class Odd(Domain, size=1.5):\n    pass", "field(Odd, values=Flag)", "float"),
     "negative size": ("class Odd(Domain, size=lambda c: c.n - 3):\n    pass", "field(Odd, values=Flag)", "odd"),
     "unknown end of values": ("", 'field(values=between(0, "odd"))', "odd"),
-    "values from high to low": ("", "field(values=between(3, 1))", "field odd has no values (3..1); check its bounds"),
+    "values from high to low": (
+        "",
+        "field(values=between(3, 1))",
+        "field odd has no values (3..1); give it a range that is not empty",
+    ),
     "values too wide": ("", "field(values=between(0, 200))", "field odd would hold 0..200: a cell holds -128..127"),
     "indexed by a subset": ("", "field(Nodes, values=Flag)", "Nodes"),
     "indexed by a number": ("", "field(3, values=Flag)", "3"),

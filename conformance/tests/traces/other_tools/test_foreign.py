@@ -277,12 +277,12 @@ def test_endlessly_nested_values(around: Callable[[Any], Any]) -> None:
         ({"vars": ["x"], "states": [{"x": 1}, 2]}, "state 1 is not an object; the trace is damaged"),
         ({"states": [{}], "loop": 1}, "its loop is not the number of a state, 0..0; the trace is damaged"),
         ({"states": [{}], "loop": False}, "its loop is not the number of a state, 0..0; the trace is damaged"),
-        ({"state": []}, "it has no states; TLC found nothing, or the file is damaged"),
+        ({"state": []}, "it has no states; give a file of a run in which TLC found a counterexample"),
         ({"state": [{"x": 1}]}, "state 0 is not a pair of a number and an object; the trace is damaged"),
         ([{"x": 1}, 2], "state 1 is not an object; the trace is damaged"),
         (
             {"state": [[1, {"x": 1}], [1, {"x": 2}]]},
-            "it has two states 1: several traces in one file cannot be shown",
+            "it has two states 1, so several traces; give a file with one trace",
         ),
     ],
 )
