@@ -42,7 +42,7 @@ def instance_of(model: Named, protocol: str | None, values: Mapping[str, Value],
 
 
 def values_of(model: Model, values: Mapping[str, Value]) -> dict[str, int]:
-    """Return the numbers of configuration entries, named as in the model or as in Kafka. Raises UsageError."""
+    """Return the number for each entry in `values`, whose names are the model's or Kafka's. Raises UsageError."""
     found: dict[str, int] = {}
     for name, value in values.items():
         entry = entry_of(model, name, is_switch=False)

@@ -50,7 +50,7 @@ class Result:
 
     @property
     def verdict(self) -> str:
-        """The gravest verdict, such as VIOLATED, HOLDS or NO VIOLATION TO DEPTH."""
+        """The gravest verdict on any property, such as VIOLATED, HOLDS or NO VIOLATION TO DEPTH."""
         return self.run.word.value
 
     @property
@@ -75,7 +75,7 @@ class Result:
 
     @property
     def depth(self) -> int:
-        """The depth up to which every state was judged; -1 if no state was."""
+        """The number of steps up to which every state was checked; -1 if not even the initial states were."""
         return self.run.exploration.judged
 
     @property

@@ -125,7 +125,7 @@ class ModelAndSystem(RuleBasedStateMachine):
             self.refused = f"{type(error).__name__}: {error}"
 
     def take_in_system(self, step: Step) -> None:
-        """Take the last step of the trace in the system."""
+        """Take a step in the system; the model has already taken it as the last step of the trace."""
         self.system.take(step)
 
     def the_system_shows_what_the_model_says(self) -> None:
@@ -169,8 +169,8 @@ def state_machine(
 
     `driver` makes a system for each run: usually it is a class with `begin`, `take` and `observe`. `properties` names
     properties of states to watch in the model. `out` is the folder for the trace of a failure, and `steps` the largest
-    number of steps of a run. `enabled` returns the numbers of the enabled steps in a state, if something faster than
-    plain Python can compute them. `base` is a class that prepares steps in another way. Raises UsageError for an
+    number of steps of a run. `enabled` is a function that returns the numbers of the enabled steps in a state (None:
+    plain Python computes them). `base` is a class that prepares steps in another way. Raises UsageError for an
     unknown property.
     """
     for name in properties:

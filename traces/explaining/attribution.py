@@ -134,7 +134,7 @@ def _counted_on(timeline: Timeline, loss: Loss) -> list[str]:
                 known = timeline.last_change(partial(_is_known, leader, member, loss.record), until=loss.promised)
                 if known is not None and known < loss.promised:
                     when = timeline.when(known, "since")
-                    found.append(f"  counting on broker {member}, known to have it {when}")
+                    found.append(f"  the leader relied on broker {member}, which it knew to have it {when}")
     return found
 
 
@@ -162,7 +162,7 @@ def _permission(trace: Trace) -> str:
         reasons.append(f"acks={_spelled_acks(trace)} does not wait for the ISR")
     reasons += _given_up(trace)
     if trace.verdict == PERMITTED:
-        return f"permitted: {'; '.join(reasons) or 'the model says so'}"
+        return f"permitted: {'; '.join(reasons) or 'the property declares it'}"
     promise = "" if acks is None else f"acks={_spelled_acks(trace)} promises it, and "
     sent = "request sent again, " if trace.property_name in SENT_ONCE else ""
     return f"not permitted: {promise}no {sent}unclean election, loss of power or loss of a disk took place"

@@ -361,11 +361,11 @@ def _read_state(instance: Instance, state: object, position: int) -> Cells:
         raise UsageError(f'its "#meta" is not {{"index": {position}}}; write the trace again with all states in order')
     unknown = set(state) - set(instance.layouts) - {"#meta", ACTION, PICKS}
     if unknown:
-        raise UsageError(f"{_shown(min(unknown))} is not a field of the model")
+        raise UsageError(f"{_shown(min(unknown))} is not a field of the model; write the trace again")
     cells: list[int] = []
     for layout in instance.layouts.values():
         if layout.name not in state:
-            raise UsageError(f"the field {layout.name} is missing")
+            raise UsageError(f"the field {layout.name} is missing; write the trace again")
         _read_value(instance, layout, state[layout.name], layout.sizes, cells)
     return tuple(cells)
 
@@ -377,7 +377,7 @@ def _read_value(
         cells.append(_read_cell(instance, layout, value))
         return
     if not isinstance(value, list) or len(value) != sizes[0]:
-        raise UsageError(f"{layout.name} has to hold {sizes[0]} values, not {_shown(value)}")
+        raise UsageError(f"{layout.name} is {_shown(value)}; give a list of length {sizes[0]}")
     for one in value:
         _read_value(instance, layout, one, sizes[1:], cells)
 
@@ -387,7 +387,7 @@ def _read_cell(instance: Instance, layout: FieldLayout, value: object) -> int:
         if _is_same(value, _cell(instance, layout, candidate)):
             return candidate
     values = "..".join(spell_value(instance, layout, end) for end in (layout.low, layout.high))
-    raise UsageError(f"{layout.name} cannot hold {_shown(value)}; its values are {values}")
+    raise UsageError(f"{layout.name} cannot be {_shown(value)}; its values are {values}")
 
 
 def _is_same(value: object, expected: object) -> bool:
@@ -404,8 +404,8 @@ def _read_step(instance: Instance, state: Mapping[str, Any]) -> Step:
     picks = state.get(PICKS)
     ranges = instance.argument_ranges[index]
     if not isinstance(picks, dict) or set(picks) != {one.parameter.name for one in ranges}:
-        names = ", ".join(one.parameter.name for one in ranges) or "no arguments"
-        raise UsageError(f"{action} takes {names}, but the trace says {_shown(picks)}")
+        names = ", ".join(one.parameter.name for one in ranges) or "none"
+        raise UsageError(f"the arguments of {action} are {_shown(picks)}; give values for: {names}")
     return instance.step(instance.number(action, [_read_pick(c, picks[c.parameter.name]) for c in ranges]))
 
 
@@ -414,7 +414,7 @@ def _read_pick(argument: ArgumentRange, value: object) -> int:
         return _read_element(argument, value)
     members = value.get("#set") if isinstance(value, dict) and len(value) == 1 else None
     if not isinstance(members, list):
-        raise UsageError(f"{argument.parameter.name} is a set, but the trace says {_shown(value)}")
+        raise UsageError(f'{argument.parameter.name} is {_shown(value)}; give a set: {{"#set": [...]}}')
     return sum(1 << element for element in {_read_element(argument, member) for member in members})
 
 
@@ -422,7 +422,9 @@ def _read_element(argument: ArgumentRange, value: object) -> int:
     for element in range(argument.elements):
         if value == _element(argument, element):
             return element
-    raise UsageError(f"{argument.parameter.name} cannot be {_shown(value)}; there are {argument.elements} elements")
+    raise UsageError(
+        f"{argument.parameter.name} cannot be {_shown(value)}; its domain has {argument.elements} elements"
+    )
 
 
 def _shown(value: object) -> str:

@@ -153,6 +153,6 @@ def _ending(trace: Trace, look: Look) -> list[str]:
 
 
 def says(documentation: str) -> str:
-    """Return the first paragraph of a docstring, after a colon."""
+    """Return a colon and the first paragraph of a docstring, on one line; nothing without a docstring."""
     first = documentation.strip().split("\n\n")[0].replace("\n", " ")
     return f": {' '.join(first.split())}" if first else ""

@@ -34,11 +34,9 @@ def add_options(parser: Parser) -> None:
     """Declare the options of this command; the remaining arguments are options of the model."""
     parser.add_model()
     parser.add_argument("--protocol", metavar="P", help="the protocol, if the model has several")
-    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a configuration entry")
-    parser.add_argument("--switch", action="append", default=[], metavar="NAME=VALUE", help="a protocol switch")
-    parser.add_argument(
-        "--swap", action="append", default=[], metavar="ACTION=P", help="use another protocol's version"
-    )
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="set an entry")
+    parser.add_argument("--switch", action="append", default=[], metavar="NAME=VALUE", help="set a switch")
+    parser.add_argument("--swap", action="append", default=[], metavar="ACTION=P", help="use the action of protocol P")
     parser.add_argument("--from", dest="origin", metavar="FILE", type=Path, help="continue from the end of this trace")
     parser.add_argument(
         "--step", metavar="I", type=_whole, help="continue from this step; the later steps can be redone"

@@ -106,7 +106,7 @@ def test_a_marker_is_not_a_record_letter() -> None:
     assert document["states"][-1]["log_record"] == [["a", "marker"], ["a", "marker"], ["none", "none"]]
     same(itf.read_trace(document), written)
     document["states"][-1]["log_record"][2][0] = "c"
-    with pytest.raises(UsageError, match=r'log_record cannot hold "c"; its values are none\.\.marker'):
+    with pytest.raises(UsageError, match=r'log_record cannot be "c"; its values are none\.\.marker'):
         itf.read_trace(document)
     document["states"][-1]["log_record"][2][0] = "marker"
     with pytest.raises(UsageError, match=r"log_record\[2\]\[0\] is none, but the trace says marker"):
@@ -277,18 +277,18 @@ def own_meta(document: dict[str, Any]) -> dict[str, Any]:
         (lambda d: d["states"].pop(3), 'state 3: its "#meta" is not {"index": 3}; write the trace again'),
         (lambda d: d["states"][2].pop("isr"), "state 2: the field isr is missing"),
         (lambda d: d["states"][2].update(color="red"), 'state 2: "color" is not a field of the model'),
-        (lambda d: d["states"][2]["isr"].pop(), "state 2: isr has to hold 2 values, not [[false, false]]"),
-        (lambda d: d["states"][2].update(isr=5), "state 2: isr has to hold 2 values, not 5"),
-        (lambda d: d["states"][2]["isr"][1].append(True), "state 2: isr has to hold 2 values, not [false, "),
+        (lambda d: d["states"][2]["isr"].pop(), "state 2: isr is [[false, false]]; give a list of length 2"),
+        (lambda d: d["states"][2].update(isr=5), "state 2: isr is 5; give a list of length 2"),
+        (lambda d: d["states"][2]["isr"][1].append(True), "state 2: isr is [false, "),
         (
             lambda d: d["states"][2]["isr"].__setitem__(0, [0, 1]),
-            "state 2: isr cannot hold 0; its values are false..true",
+            "state 2: isr cannot be 0; its values are false..true",
         ),
-        (lambda d: d["states"][2].update(next_epoch=2), "state 2: next_epoch cannot hold 2; its values are 0..3"),
-        (lambda d: d["states"][2].update(next_epoch={"#bigint": "4"}), "state 2: next_epoch cannot hold "),
-        (lambda d: d["states"][2].update(next_epoch=None), "state 2: next_epoch cannot hold null"),
-        (lambda d: d["states"][2].update(quorum_leader="nobody"), 'state 2: quorum_leader cannot hold "nobody"'),
-        (lambda d: d["states"][2].update(quorum_leader={"#bigint": "-1"}), "state 2: quorum_leader cannot hold "),
+        (lambda d: d["states"][2].update(next_epoch=2), "state 2: next_epoch cannot be 2; its values are 0..3"),
+        (lambda d: d["states"][2].update(next_epoch={"#bigint": "4"}), "state 2: next_epoch cannot be "),
+        (lambda d: d["states"][2].update(next_epoch=None), "state 2: next_epoch cannot be null"),
+        (lambda d: d["states"][2].update(quorum_leader="nobody"), 'state 2: quorum_leader cannot be "nobody"'),
+        (lambda d: d["states"][2].update(quorum_leader={"#bigint": "-1"}), "state 2: quorum_leader cannot be "),
         (
             lambda d: d["states"][0].update({itf.ACTION: "leader_writes"}),
             "state 0: its first state is not reached by `init`",
@@ -298,15 +298,15 @@ def own_meta(document: dict[str, Any]) -> dict[str, Any]:
             lambda d: d["states"][1].update({itf.ACTION: "leader_write"}),
             "state 1: published has no action leader_write",
         ),
-        (lambda d: d["states"][1].pop(itf.PICKS), "state 1: controller_elects_leader takes r, but the trace says null"),
+        (lambda d: d["states"][1].pop(itf.PICKS), "state 1: the arguments of controller_elects_leader are null; give"),
         (
             lambda d: d["states"][1].update({itf.PICKS: {"x": "y"}}),
-            "state 1: controller_elects_leader takes r, but the trace ",
+            "state 1: the arguments of controller_elects_leader are {",
         ),
-        (lambda d: d["states"][1][itf.PICKS].update(r=0), "state 1: r cannot be 0; there are 2 elements"),
+        (lambda d: d["states"][1][itf.PICKS].update(r=0), "state 1: r cannot be 0; its domain has 2 elements"),
         (
             lambda d: d["states"][1][itf.PICKS].update(r={"#bigint": "2"}),
-            'state 1: r cannot be {"#bigint": "2"}; there',
+            'state 1: r cannot be {"#bigint": "2"}; its',
         ),
     ],
 )
@@ -325,7 +325,7 @@ def test_a_configuration_with_other_bounds_is_refused_before_its_states_are_buil
     document = json.loads(itf.to_text(weak_isr()))
     own_meta(document)["configuration"]["replicas"] = "1000000"
     monkeypatch.setattr(itf, "configuration_digest", lambda instance: "6f5877bf")
-    with pytest.raises(UsageError, match=r"field isr|log_record has to hold 1000000 values|field .* would hold"):
+    with pytest.raises(UsageError, match=r"field isr|log_record is .*; give a list of length 1000000|field .* would hold"):
         itf.read_trace(document)
 
 

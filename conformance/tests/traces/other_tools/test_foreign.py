@@ -238,12 +238,12 @@ def test_values_of_tlc() -> None:
 @pytest.mark.parametrize(
     ("value", "reason"),
     [
-        ({"#bigint": 5}, 'no #bigint: {"#bigint": 5}'),
-        ({"#bigint": "5x"}, 'no #bigint: {"#bigint": "5x"}'),
-        ({"#set": {}}, 'no #set: {"#set": {}}'),
-        ({"#tup": 1}, 'no #tup: {"#tup": 1}'),
-        ({"#map": [[1]]}, "no pair of a #map: [1]"),
-        ({"#unserializable": 1}, 'no #unserializable: {"#unserializable": 1}'),
+        ({"#bigint": 5}, 'not a #bigint: {"#bigint": 5}'),
+        ({"#bigint": "5x"}, 'not a #bigint: {"#bigint": "5x"}'),
+        ({"#set": {}}, 'not a #set: {"#set": {}}'),
+        ({"#tup": 1}, 'not a #tup: {"#tup": 1}'),
+        ({"#map": [[1]]}, "not a pair in a #map: [1]"),
+        ({"#unserializable": 1}, 'not an #unserializable: {"#unserializable": 1}'),
     ],
 )
 def test_damaged_values_are_named(value: Any, reason: str) -> None:
