@@ -108,7 +108,7 @@ def _copied(folder: str) -> list[str]:
 
 
 def _completion(shell: str) -> str:
-    """The completion script for `isrcheck` and for the three commands."""
+    """The completion script of `shell` (bash or zsh) for `isrcheck` and the three commands."""
     import shtab
 
     parsers = {name: _command_parser(package) for name, (package, _) in COMMANDS.items()}

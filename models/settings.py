@@ -66,7 +66,7 @@ def model_of(asked: ModelArguments) -> tuple[Model, str | None]:
 
 
 def model_named(target: str) -> tuple[Model, str | None]:
-    """Return the model that a word names, and the protocol that the word contains. Raises UsageError."""
+    """Return the model that `target` names, and the protocol in it, as in published/kip_101. Raises UsageError."""
     if target.endswith(".py"):
         # What the file prints while it is loaded is not part of the command's output.
         with redirect_stdout(sys.stderr):
@@ -110,7 +110,7 @@ def _pair(option: str, text: str) -> tuple[str, str]:
 
 
 def entry_of(model: Model, name: str, *, is_switch: bool) -> str:
-    """Return the name of an entry; Kafka's spelling, such as `min.insync.replicas`, is accepted. Raises UsageError."""
+    """Return the model's name of an entry or switch from that or Kafka's (`min.insync.replicas`). Raises UsageError."""
     entry = name if name in model.entries else name.replace(".", "_").replace("-", "_")
     candidates = [one for one in model.entries if one.isupper() == is_switch] if is_switch else list(model.entries)
     if entry not in candidates:

@@ -226,7 +226,7 @@ def _rule(slot: int) -> Callable[..., None]:
 
 
 def find(machine: type[ModelAndSystem], examples: int = EXAMPLES, steps: int = STEPS) -> Failure | None:
-    """Run a machine and return the shrunk failure, or None. The outcome is the same in every run."""
+    """Run a machine `examples` times with at most `steps` steps. Return the shrunk failure, if there is one."""
     try:
         run_state_machine_as_test(
             machine,
@@ -249,7 +249,7 @@ def find(machine: type[ModelAndSystem], examples: int = EXAMPLES, steps: int = S
 def must_agree(
     machine: type[ModelAndSystem], examples: int = EXAMPLES, steps: int = STEPS, out: Path = DEFAULT
 ) -> None:
-    """Run a machine. If it fails, save the trace and raise AssertionError with the shrunk steps and the path."""
+    """Run `find`. Save the trace of a failure in `out`, and raise AssertionError with the shrunk steps and the path."""
     failure = find(machine, examples, steps)
     if failure is None:
         return

@@ -102,15 +102,14 @@ def setting(
     most: int = 127,
     option: str | None = None,
 ) -> Any:
-    """Declare a run-time number from `least` to `most`, or a member of the enumeration `values`."""
+    """Declare a run-time number from `least` to `most`, or a member of `values`. `says` and `option`: see `bound`."""
     if values is not None:
         least, most = _ends(values)
     return Entry(default, says, False, values, least, most, option, is_open=True)
 
 
 def switch(default: bool | IntEnum, says: str) -> Any:
-    """Declare a protocol switch, which `--switch NAME=VALUE` sets: on or off, or, if `default` is a member of an
-    IntEnum, one of its members."""
+    """Declare a protocol switch (`--switch NAME=VALUE`): on or off, or a member of the enumeration of `default`."""
     if isinstance(default, bool):
         return Entry(default, says, False, bool, 0, 1, None)
     kind = type(default)
@@ -166,7 +165,7 @@ class LastOf:
     domain: type[Domain]
 
     def __call__(self, configuration: Any) -> int:
-        """Return the number of the last element; -1 if the domain is empty."""
+        """Return the number of the last element under `configuration`; -1 if the domain is empty."""
         return size_of(self.domain.size, configuration) - 1
 
 
@@ -235,7 +234,8 @@ class Field:
 
 
 def field(*over: type[Domain], values: type[Domain] | type[IntEnum] | Values, initially: int | bool = 0) -> Any:
-    """Declare a field of the state: the domains of its indices, the values of its cells, and their initial value."""
+    """Declare a field of the state: an array indexed by the domains `over`, whose cells hold one of `values`, and
+    `initially` the given value."""
     for domain in over:
         if not (isinstance(domain, type) and issubclass(domain, Domain)):
             raise TypeError(f"a field is indexed by domains, but {domain!r} is not a domain")

@@ -70,7 +70,7 @@ def _depth(expression: ast.expr) -> int:
 
 
 def _compiled(definition: ast.FunctionDef, text: str, names: dict[str, Any]) -> FunctionType:
-    """Compile the function; nothing is executed."""
+    """Compile the function `definition`, whose global names get the values in `names`; nothing is executed."""
     try:
         module = compile(ast.Module([definition], []), f"<{NAME}>", "exec")
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
@@ -154,6 +154,6 @@ def column_of(text: str, node: ast.AST) -> int:
 
 
 def _proposed(name: str, known: list[str]) -> str:
-    """Suggest the most similar name, or list all names if there are few."""
+    """Return the cure for an unknown name: the most similar name in `known`, or all of them if they are few."""
     proposal = nearest(name, known)
     return proposal if len(known) < 20 or proposal.startswith("did") else "list the fields with: trace show FILE --full"

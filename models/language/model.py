@@ -81,7 +81,7 @@ class NoEntryError(ModelError, AttributeError):
 
 @contextmanager
 def author_errors(path: str, what: str) -> Iterator[None]:
-    """Within this context, report any exception from a model author's plain Python as bad input, in one line."""
+    """In this context, an exception of an author's plain Python becomes a ModelError: path, line, `what`, reason."""
     try:
         yield
     except MemoryError:
@@ -97,7 +97,7 @@ def author_errors(path: str, what: str) -> Iterator[None]:
 
 
 def run_plain_python(path: str, what: str, function: Callable[..., Any], *arguments: Any) -> Any:
-    """Call a plain Python function of the model's author with these arguments. Raises ModelError."""
+    """Call a plain Python function of the model's author, with errors as in `author_errors`."""
     with author_errors(path, what):
         return function(*arguments)
 
@@ -150,7 +150,7 @@ def _member(member: IntEnum) -> str:
 
 
 def parse(name: str, entry: Entry, text: str) -> int:
-    """Return the value of a configuration entry that `text` spells. Raises UsageError."""
+    """Return the value that `text` spells for a configuration entry with this name. Raises UsageError."""
     text = text.strip()
     if entry.values is bool:
         truth = {"on": 1, "true": 1, "1": 1, "off": 0, "false": 0, "0": 0}
@@ -170,7 +170,7 @@ def parse(name: str, entry: Entry, text: str) -> int:
 
 
 def refuse_out_of_range(name: str, entry: Entry, value: int) -> None:
-    """Raise UsageError if this entry can never have this value."""
+    """Raise UsageError if the entry with this name can have this value in no configuration."""
     if value < entry.least or (entry.most is not None and value > entry.most):
         most = "any size" if entry.most is None else str(entry.most)
         raise UsageError(f"{name}={value} is impossible: it ranges from {entry.least} to {most} ({entry.says})")
@@ -308,8 +308,8 @@ def _declared(module: ModuleType, name: str, kind: type) -> dict[str, Any]:
 
 
 def _marked(modules: Sequence[ModuleType], *kinds: Kind) -> dict[str, Any]:
-    """Decorated objects by name, in the order of the modules and of their lines. Objects that a module imports are left
-    out if there are several modules, since these import from each other."""
+    """Objects with decorators of these kinds by name, in the order of modules and lines. If there are several modules,
+    which import from each other, imported objects are left out."""
     found = {}
     for module in modules:
         for name, value in vars(module).items():

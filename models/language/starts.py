@@ -67,8 +67,7 @@ class InitialStates(Sequence[Cells]):
         return map(self.__getitem__, range(self.count_of_states))
 
     def index(self, cells: Any, start: int = 0, stop: int | None = None) -> int:
-        """Return the number of the state with these cells, from `start` up to before `stop`, as in every sequence.
-        Raises ValueError if there is none."""
+        """Return the number of the state with these cells, at least `start` and below `stop`, or raise ValueError."""
         numbers = range(self.count_of_states)[start:stop]
         try:
             row = array("b", cells).tobytes()
@@ -164,8 +163,7 @@ class Enumeration:
         ]
 
     def states(self, given: Iterable[Any], watch: Watch) -> InitialStates:
-        """Return the states in the yielded dictionaries, each once, and report progress to `watch`. Raises ModelError
-        for an invalid state."""
+        """Return the states in these dictionaries, each once; `watch` gets the progress. Raises ModelError."""
         known: set[bytes] = set()
         packed, new = bytearray(), list[bytes]()
         for number, one in enumerate(given, 1):
@@ -235,7 +233,7 @@ class Enumeration:
                 raise ModelError(f"{self.path}: {where} starts with {escaped(repr(value))}; give a value in {values}")
 
     def _flat(self, name: str, value: Any, sizes: Sequence[int]) -> list[Any]:
-        """Return the cells of a nested list that has exactly these sizes."""
+        """Return the cells in `value`, a nested list with exactly these sizes, for field `name`. Raises ModelError."""
         if not sizes:
             return [value]
         if not isinstance(value, Sequence) or len(value) != sizes[0]:

@@ -136,7 +136,7 @@ def leader_writes(s, leader: Replica):
 
 
 def leader_writes_isr(s, leader, r, is_member):
-    """The leader and the quorum change the ISR together; the leader epoch stays."""
+    """The leader and the quorum add replica `r` to the ISR or remove it; the leader epoch stays."""
     s.isr[leader][r] = is_member
     for member in range(s.replicas):
         s.quorum_isr[member] = s.isr[leader][member]

@@ -182,8 +182,7 @@ class _StepRemoval:
         self.taken = 0
 
     def shrink(self, kept: tuple[int, ...]) -> tuple[int, ...]:
-        """Return those steps of `kept` that remain when no single step and no pair of steps (such as a crash and its
-        restart) can be removed."""
+        """Remove steps from `kept` until no step and no pair of steps (such as a crash and a restart) is removable."""
         while self.taken < MOST_TAKEN:
             smaller = kept
             size = len(kept) // 2

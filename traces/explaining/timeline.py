@@ -35,15 +35,13 @@ class Timeline:
         return next(position for position, s in enumerate(self.states) if is_true(s))
 
     def last_change(self, is_true: Callable[[State], bool], to: bool = True, until: int | None = None) -> int | None:
-        """Return the last step that changed the predicate's value to `to`, or None. Only the steps up to `until` are
-        examined (None: all steps)."""
+        """Return the last step, not after `until`, that changed the predicate's value to `to`; None if none did."""
         truths = [is_true(s) for s in self.states[: None if until is None else until + 1]]
         changes = [i for i in range(1, len(truths)) if truths[i] is to and truths[i - 1] is not to]
         return changes[-1] if changes else None
 
     def when(self, position: int | None, word: str = "at") -> str:
-        """Return step `position` as part of a sentence, after `word`: `at step 3 by ...`; for 0 and None, `from the
-        start`."""
+        """Return `word` and a step, as in `at step 3 by ...`; for the positions 0 and None, `from the start`."""
         if not position:
             return "from the start"
         return f"{word} step {position} by {self.trace.instance.spell_step(self.trace.steps[position - 1])}"

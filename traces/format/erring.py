@@ -34,8 +34,7 @@ class Error:
 
 @dataclass(frozen=True)
 class Path:
-    """The states along a path, and the steps between them. `erring` is a step after the last state that causes an error
-    and so has no successor, or None."""
+    """The states along a path, and the steps between them; `erring` is a last step that causes an error, or None."""
 
     states: tuple[Cells, ...]
     steps: tuple[Step, ...]
@@ -43,8 +42,8 @@ class Path:
 
 
 def path_of(instance: Instance, initial: int, numbers: Sequence[int]) -> Path:
-    """Return the path from initial state number `initial` by these steps, computed in plain Python. Raises NoErrorError
-    if a step is not enabled, or if a step before the last one causes an error."""
+    """Return the path from initial state number `initial`, computed in plain Python. Raises NoErrorError if a step is
+    not enabled, or causes an error before the last step."""
     states, steps = [instance.initial_states[initial]], [instance.step(number) for number in numbers]
     for position, step in enumerate(steps, 1):
         try:

@@ -46,7 +46,7 @@ class Difference:
         return not self.cells(position, position)
 
     def cells(self, position: int, other: int) -> list[tuple[str, str, str]]:
-        """Return the common cells in which two states differ: name, value in the first trace, value in the second."""
+        """Name and both values of each common cell that differs in state `position` of one and state `other` of two."""
         one, two = _spelled(self.one, position), _spelled(self.other, other)
         return [(name, one[name], two[name]) for name in one if name in two and one[name] != two[name]]
 

@@ -134,7 +134,7 @@ class Explorer(App[None]):
         self.query_one("#steps", VerticalScroll).scroll_end(animate=False)
 
     def show_options(self, taken: str | None = None) -> None:
-        """Show the options that contain all words of the filter."""
+        """Show the options that contain all words of the filter, with the cursor on the option `taken` or the first."""
         words = self.query_one("#filter", Input).value.split()
         options = self.walk.options()
         self.shown = [option for option in options if all(word in option.text for word in words)]
@@ -250,7 +250,7 @@ class Explorer(App[None]):
         self.tell(f"saved: {path}")
 
     def tell(self, message: str, is_wrong: bool = False) -> None:
-        """Show a notification."""
+        """Show `message` as a notification; `is_wrong` makes it an error."""
         self.notify(str(plain(message)), severity="error" if is_wrong else "information", markup=False)
 
 

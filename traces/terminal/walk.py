@@ -223,8 +223,7 @@ class Walk:
         return verdicts.index(verdicts[-1])
 
     def turned(self) -> PropertyStatus | None:
-        """The property that the last step made false for the first time, or None. A VIOLATED property precedes a
-        PERMITTED one, and an earlier declared property a later one."""
+        """The first property that the last step made VIOLATED for the first time; if none, made PERMITTED; or None."""
         now = [one for one in self.statuses() if one.verdict in BROKEN and one.first == self.position]
         return min(now, key=lambda one: BROKEN.index(one.verdict or ""), default=None)
 

@@ -56,7 +56,7 @@ class Text:
         return list(ast.walk(self.tree))
 
     def code(self, place: Place, future: int) -> types.CodeType:
-        """Return the code of a function of this text, compiled with these `from __future__ import ...` flags."""
+        """Return the code of the function at this place, compiled with these `from __future__ import ...` flags."""
         if future not in self._codes:
             module = compile(self.tree, self.path, "exec", flags=future, dont_inherit=True)
             self._codes[future] = {(code.co_name, code.co_firstlineno): code for code in _nested(module)}

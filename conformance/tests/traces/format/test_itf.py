@@ -325,7 +325,9 @@ def test_a_configuration_with_other_bounds_is_refused_before_its_states_are_buil
     document = json.loads(itf.to_text(weak_isr()))
     own_meta(document)["configuration"]["replicas"] = "1000000"
     monkeypatch.setattr(itf, "configuration_digest", lambda instance: "6f5877bf")
-    with pytest.raises(UsageError, match=r"field isr|log_record is .*; give a list of length 1000000|field .* would hold"):
+    with pytest.raises(
+        UsageError, match=r"field isr|log_record is .*; give a list of length 1000000|field .* would hold"
+    ):
         itf.read_trace(document)
 
 
