@@ -139,7 +139,7 @@ def _counted_on(timeline: Timeline, loss: Loss) -> list[str]:
 
 
 def _is_known(leader: int, follower: int, record: int, s: State) -> bool:
-    """Whether the leader has received a fetch of the follower from an offset above this entry."""
+    """Whether the leader knows from a fetch that the follower holds all entries up to this record."""
     beyond = s.remote_log_end_offset[leader][follower]
     return any(s.log_record[leader][offset] == record for offset in range(max(0, beyond)))
 

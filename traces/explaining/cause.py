@@ -66,7 +66,7 @@ def _sources(reason: Reason) -> Iterator[str]:
 
 
 def _took_part(trace: Trace) -> tuple[str, ...]:
-    """The actions of the trace, in the order of the model."""
+    """The actions that occur in the trace, in the order of the model."""
     return tuple(dict.fromkeys(step.action for step in sorted(trace.steps, key=lambda step: step.action_index)))
 
 

@@ -33,8 +33,8 @@ class StateExpression:
     layout: FieldLayout | None
 
     def value_in(self, cells: Cells, where: str) -> str:
-        """Return the value in a state, as text. Raises UsageError if there is none, for example if an index is out of
-        range."""
+        """Return the value in a state, as text. Raises UsageError, which calls the state `where`, if there is none:
+        an index may be out of range."""
         try:
             value: Any = self.function.python(State(self.instance, cells))
         except ModelError as error:

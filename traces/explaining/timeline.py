@@ -1,4 +1,4 @@
-"""Dates and origins in a trace of Kafka's model: when a predicate became true, and where an entry comes from.
+"""Finds in a trace of Kafka's model when a predicate became true, and where an entry comes from.
 
 In:  a trace.
 Out: step numbers, and text about them.
@@ -49,11 +49,11 @@ class Timeline:
     # ---------------------------------------------------------------------------------------------------------- entries
 
     def entry(self, r: int, offset: int) -> str:
-        """Return an entry of a log in the last state, in the notation of the lanes."""
+        """Return the entry of replica `r` at `offset` in the last state, in the notation of the lanes."""
         return spell_entry(self.last, self.last.log_record[r][offset], self.last.log_epoch[r][offset])
 
     def origin(self, r: int, offset: int) -> str:
-        """Return the origin of an entry in the last state: when it was sent, appended by a leader, and copied."""
+        """Return when the entry of replica `r` at `offset` in the last state was sent, appended and copied."""
         record, epoch = self.last.log_record[r][offset], self.last.log_epoch[r][offset]
         appended = self.appended(offset, record, epoch)
         copied = self.last_change(lambda s: (s.log_record[r][offset], s.log_epoch[r][offset]) == (record, epoch))
@@ -72,7 +72,7 @@ class Timeline:
         return told
 
     def appended(self, offset: int, record: int, epoch: int) -> int | None:
-        """Return the last step in which a leader appended this entry at this offset, or None."""
+        """Return the last step in which a leader appended this record at this offset in this epoch, or None."""
         entry = (record, epoch)
         for position in range(len(self.states) - 1, 0, -1):
             before, after = self.states[position - 1], self.states[position]

@@ -245,7 +245,8 @@ def behaviour(
     command: str,
     verdict: str | None = None,
 ) -> Trace:
-    """Return the certified trace of steps that a user chose. Raises UsageError if the steps are not possible."""
+    """Return the certified trace of these steps, which a user chose, from initial state number `initial_index`. Raises
+    UsageError if they are not possible."""
     starts = instance.initial_states
     if not 0 <= initial_index < len(starts):
         raise UsageError(f"there is no initial state {initial_index}; the initial states are 0..{len(starts) - 1}")

@@ -59,7 +59,7 @@ def path_of(instance: Instance, initial: int, numbers: Sequence[int]) -> Path:
 
 
 def error_of(instance: Instance, initial: int, numbers: Sequence[int]) -> Error:
-    """Return the error at the end of a path. Raises NoErrorError if there is none."""
+    """Return the error at the end of a path, given as for `path_of`. Raises NoErrorError if there is none."""
     path = path_of(instance, initial, numbers)
     found = error_at_end(instance, path.states, path.steps, path.erring)
     if found is None:

@@ -19,7 +19,7 @@ def put(path: Path, content: bytes, *, replace: bool = False) -> None:
     if path.is_dir():
         raise UsageError(f"{path}: a folder; name a file in it")
     if path.is_symlink() or (path.exists() and not path.is_file()):
-        raise UsageError(f"{path}: a link, a pipe or a device, which is not replaced by a file; name a file")
+        raise UsageError(f"{path}: a link, a pipe or a device, which is not overwritten; name a regular file")
     draft = draft_in(path.parent)
     try:
         write_through(draft, content)

@@ -42,7 +42,7 @@ def plain(text: str, style: str = "") -> Content:
 
 
 class Options(OptionList):
-    """The list of options; the footer of the screen shows the keys."""
+    """The list of possible next steps (or initial states); the footer of the screen shows its keys."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "select", "take")]
 

@@ -228,7 +228,7 @@ class Walk:
         return min(now, key=lambda one: BROKEN.index(one.verdict or ""), default=None)
 
     def why(self, status: PropertyStatus) -> list[str]:
-        """Return why a property is false here."""
+        """Return why the property of `status` is false in the current state."""
         here = self._visits[-1]
         before = self._visits[-2].cells if self.position else None
         return why_false(self.instance, status.prop, before, here.step, here.cells).lines()

@@ -135,7 +135,7 @@ def test_only_regular_files_are_ever_replaced(trace_file: Path, capsys: pytest.C
     Path("stdout").symlink_to("mine")
     Path("nowhere").symlink_to("none")
     for name in ("pipe", "link", "stdout", "nowhere"):
-        told = f"{name}: a link, a pipe or a device, which is not replaced by a file; name a file"
+        told = f"{name}: a link, a pipe or a device, which is not overwritten; name a regular file"
         for words in ([], ["--force"]):
             assert complaint(capsys, "page", str(trace_file), "--mermaid", name, *words) == told
     assert names() == ["counterexamples", "link", "mine", "nowhere", "pipe", "stdout"]
