@@ -289,7 +289,7 @@ def hull(found: Sequence[Interval]) -> Interval:
 
 
 def joined(one: Interval | None, other: Interval) -> Interval:
-    """The smallest interval that contains both intervals; the other one if `one` is None."""
+    """The smallest interval that contains both intervals; `other` if `one` is None."""
     return other if one is None else hull([one, other])
 
 

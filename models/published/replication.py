@@ -74,7 +74,7 @@ def is_caught_up_to(s, leader, follower, end_offset):
 
 
 def quorum_writes_leader(s, leader):
-    """The quorum starts a new epoch with this leader and its current ISR, announced to the replicas as a request."""
+    """The quorum starts a new epoch with this leader and the current ISR, and sends a request to the replicas."""
     s.quorum_leader = leader
     s.quorum_epoch = s.next_epoch
     s.request_leader[s.next_epoch] = leader

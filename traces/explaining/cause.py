@@ -1,4 +1,4 @@
-"""The cause of a failure, independent of the brokers and records involved; it distinguishes failures.
+"""The cause of a failure, by which failures are told apart. Failures with other brokers or records can have one cause.
 
 In:  a certified trace that ends in a failure of a property.
 Out: a `Cause`: the expressions that make the property false, the faults that were needed, and what happened.

@@ -172,7 +172,7 @@ def _effects(trace: Trace, position: int) -> tuple[set[int], set[int]]:
 
 
 class _StepRemoval:
-    """Tries shorter traces that consist of some of the steps of a trace, in their order."""
+    """Tries shorter traces of some of the steps of a trace, in their order; `kept` are these steps' positions."""
 
     def __init__(self, trace: Trace, prop: Property) -> None:
         self.trace = trace

@@ -324,7 +324,7 @@ class _Explainer:
         return Reason.over(spell_expression(call), truth, readings, inner)
 
     def why_binding(self, generator: ast.GeneratorExp, names: tuple[str, ...], scope: _Scope) -> Reason:
-        """Explain `all` or `any` by the element under the binding of `names` in `scope`, which decides the value."""
+        """Explain `all` or `any` by its deciding element, whose variables `names` have their values in `scope`."""
         inner = self.why(generator.elt, scope)
         conditions = tuple(spell_expression(test) for part in generator.generators for test in part.ifs)
         return replace(

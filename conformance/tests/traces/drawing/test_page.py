@@ -150,10 +150,10 @@ def test_bad_input(trace_file: Path, capsys: pytest.CaptureFixture[str], monkeyp
         "there is no step 7; the steps are 0..6, or -1 for the last"
     )
     assert complaint(capsys, "page", file, "--step", "1") == (
-        "--step chooses the step that --svg or --png draw; name one of them"
+        "--step applies only to --svg and --png; add one of them"
     )
     assert complaint(capsys, "page", file, "--svg", "x", "--mermaid", "x") == (
-        "two forms name the same file; give each form its own"
+        "two options name the same file; give each another file"
     )
     assert complaint(capsys, "page", file, "-o", ".") == ".: a folder; name a file in it"
     assert complaint(capsys, "page", file, "-o", "none/x.html") == (
