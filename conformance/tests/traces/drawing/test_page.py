@@ -149,9 +149,7 @@ def test_bad_input(trace_file: Path, capsys: pytest.CaptureFixture[str], monkeyp
     assert complaint(capsys, "page", file, "--svg", "x.svg", "--step", "7") == (
         "there is no step 7; the steps are 0..6, or -1 for the last"
     )
-    assert complaint(capsys, "page", file, "--step", "1") == (
-        "--step applies only to --svg and --png; add one of them"
-    )
+    assert complaint(capsys, "page", file, "--step", "1") == ("--step applies only to --svg and --png; add one of them")
     assert complaint(capsys, "page", file, "--svg", "x", "--mermaid", "x") == (
         "two options name the same file; give each another file"
     )
