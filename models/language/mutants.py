@@ -23,7 +23,7 @@ from isrcheck.models.language.syntax import Function
 class Mutant:
     """An action without a guard, or without one conjunct of a guard; `dropped` is the removed condition.
 
-    `within` names the helper functions that contain the conjunct, outermost first; other calls of them are unchanged.
+    If the conjunct stands in a helper function, `within` names it, after the helpers through which the guard calls it.
     """
 
     function: Function
