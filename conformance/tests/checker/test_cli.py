@@ -526,7 +526,7 @@ BAD = {
         " kip_320"
     ),
     "published/kip_101 --protocol kip_320": (
-        "published/kip_101 is already protocol kip_101; leave --protocol kip_320 out"
+        "published/kip_101 already fixes the protocol (kip_101); leave --protocol kip_320 out"
     ),
     "published --bound 3": "check published compares whole state spaces: leave --bound out, or name one model",
     "--protocol 0.10": "--protocol does not go with the matrix; name a model, as in: check kafka --protocol ...",
