@@ -160,7 +160,7 @@ class Cluster:
     # Brokers
 
     def crash(self, broker: int) -> None:
-        """End the process; what it wrote is kept. Errors: `ClusterError` if none runs."""
+        """End the process; everything that it wrote to the disk is kept. Errors: `ClusterError` if none runs."""
         self._broker(broker).crash()
         self._break_connections_if_down(broker)
 
@@ -196,7 +196,7 @@ class Cluster:
     # Controller
 
     def elect(self, kind: Election, candidate: int) -> None:
-        """Make the controller elect this candidate and announce it. Errors: `ClusterError`; see `Controller.elect`."""
+        """Make the controller hold an election of this kind, with this candidate. Errors: see `Controller.elect`."""
         self._controller.elect(kind, candidate)
 
     def notice_dead(self, broker: int) -> None:
@@ -283,7 +283,7 @@ class Cluster:
             self._clients.producers[asker].disconnected(request)
 
     def _break_connections_if_down(self, broker: int) -> None:
-        """Notify every process that awaits a response of an ended process, unless the response is in flight."""
+        """If the broker is down, break the connection of each request to it that has no response in flight."""
         if self._process_of(broker):
             return
         for number, other in self._brokers.items():

@@ -104,7 +104,7 @@ GROUP BY run, one, other ORDER BY run, states DESC, one, other
 
 
 def overlapping(tables: Mapping[str, DataFrame]) -> DataFrame:
-    """For each pair of parts, the number of states that both found."""
+    """For each pair of partitions of a search on Spark, the number of states that both found."""
     one = tables["overlap"].explode("parts").rename(columns={"parts": "one"})
     pairs = one.assign(other=tables["overlap"]["parts"]).explode("other")
     pairs = pairs[pairs["one"] < pairs["other"]]

@@ -96,7 +96,7 @@ def _follow(arguments: argparse.Namespace) -> int:
 
 
 def _words(arguments: argparse.Namespace) -> list[str]:
-    """The options with which `conform follow` follows a single log alike."""
+    """The options of this command that `conform follow` needs in order to follow one of these logs in the same way."""
     words = ["--protocol", arguments.protocol] if arguments.protocol else []
     words += [word for given in arguments.switch for word in ("--switch", given)]
     words += [word for given in arguments.set for word in ("--set", given)]

@@ -34,7 +34,7 @@ def seconds_left(arguments: argparse.Namespace) -> float | None:
 
 
 def follow_file(path: Path, arguments: argparse.Namespace) -> int:
-    """Follow one log of either kind; a log that cannot be read is one line on stderr."""
+    """Follow one log of either kind; if it cannot be read, print one line on stderr."""
     try:
         _, line = next(lines_of(path), (1, b""))
         if is_observation(line):

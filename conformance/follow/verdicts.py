@@ -103,7 +103,7 @@ class LogVerdict:
 
 
 def unreadable(error: UsageError, rejections: Sequence[Sequence[str]] = ()) -> LogVerdict:
-    """The verdict on a log that cannot be read, completely or from some line on, which the error names."""
+    """The verdict on a log of which a line, which the error names, cannot be read."""
     return LogVerdict(Word.UNREADABLE, "", str(error), rejections)
 
 
@@ -142,7 +142,7 @@ def _follow_events(path: Path, request: FollowRequest, content: bytes | None, ti
 
 
 def _why(found: Sequence[events.Outcome], of: int) -> str:
-    """The reasons of all runs with one verdict, in one line."""
+    """The reasons for a verdict that several runs share, in one line."""
     first = found[0]
     if first.verdict == events.Verdict.NOTHING:
         return "nothing to follow, there is no event"
@@ -154,7 +154,7 @@ def _why(found: Sequence[events.Outcome], of: int) -> str:
 
 
 def _rejections(found: Sequence[events.Outcome]) -> list[list[str]]:
-    """For each rejected run: the line, the event, and the step that came closest to it."""
+    """For each rejected run: the line, the event, and the step that leads closest (in the number of differing cells)."""
     return [
         [
             outcome.spell()[0],

@@ -24,13 +24,13 @@ class Entry:
 
     @property
     def shapes(self) -> bool:
-        """Whether the ranges of domains and fields may depend on the entry."""
+        """Whether the ranges of domains and fields may depend on this configuration entry."""
         return self.kind == "bound"
 
 
 @dataclass(frozen=True)
 class Space:
-    """A domain: its number of elements, and the texts of its declared size and of its size in a range."""
+    """A domain, its number of elements, and two texts: its declared size, and its size as an argument of `range`."""
 
     name: str
     size: int

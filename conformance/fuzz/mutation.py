@@ -347,7 +347,7 @@ def spoiled(bug: Bug, root: Path) -> str:
 
 
 def detection(bug: Bug, root: Path, seconds: int) -> str:
-    """Plant a bug in a copy of the tree; return what finds it, as a line, which begins with `not` if nothing does."""
+    """Plant a bug in a copy of the tree; return a line that says what finds it, or begins with `not` if nothing does."""
     path = root / f"{bug.file}.py"
     before, times = path.read_bytes(), path.stat()
     path.write_text(spoiled(bug, root), encoding="utf-8")
@@ -361,7 +361,7 @@ def detection(bug: Bug, root: Path, seconds: int) -> str:
 
 
 def _environment(bug: Bug, scratch: Path) -> dict[str, str]:
-    """Environment variables with which no code that is compiled with a bug stays in a cache."""
+    """Environment variables that put compiled code into temporary caches, so that no code with a bug remains."""
     caches = {"ISRCHECK_CACHE": str(scratch / "cache")}
     if bug.file.endswith(("visited_set", "shards")):
         caches["NUMBA_CACHE_DIR"] = str(scratch / "numba")

@@ -61,7 +61,7 @@ def require(condition: object) -> None:
 
 
 def noted(kind: str) -> Callable[..., Any]:
-    """A decorator that marks a function with its kind and options, in the attribute `noted`."""
+    """A decorator that marks a function with a kind and options, stored in its attribute `noted`."""
 
     def decorator(function: Any = None, **options: Any) -> Any:
         def note(function: Any) -> Any:
@@ -74,7 +74,7 @@ def noted(kind: str) -> Callable[..., Any]:
 
 
 def entry(default: Any, says: str, **options: Any) -> Any:
-    """A declared entry of the configuration, of which only the default is used."""
+    """Declare an entry of the configuration; only its default is used."""
     return SimpleNamespace(default=default, is_truth=isinstance(default, bool))
 
 
@@ -366,7 +366,7 @@ class PlainFinding:
     path: Path | None = None
 
     def note(self, path: Path) -> None:
-        """Count a path; keep it if it is the first in order."""
+        """Count a path; remember it if it comes before all earlier ones in this order."""
         self.count += 1
         self.path = path if self.path is None else min(self.path, path, key=order)
 
@@ -376,8 +376,8 @@ class PlainSearch:
     """The results of a search: the sizes of its levels, and for each property the findings (violations, or reached
     goals) and the permitted failures.
 
-    `errors` are the errors of the program: the `erring` steps, and the positions where a property is `unjudged` because
-    it errs. `is_all` says that every reachable state was expanded.
+    `errors` are all range errors: those of steps (`erring`), and those in the evaluation of a property (`unjudged`).
+    `is_all` says that every reachable state was expanded.
     """
 
     levels: list[int] = field(default_factory=list)

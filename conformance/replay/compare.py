@@ -70,7 +70,7 @@ def replay(trace: Trace, system: System) -> Divergence | None:
 
 
 def _is_unseen(value: Any) -> bool:
-    """Whether a value is None, or consists of nested lists of None."""
+    """Whether an observed value is None, or consists of nested lists of None: then nothing was observed."""
     return value is None or (isinstance(value, list | tuple) and all(map(_is_unseen, value)))
 
 

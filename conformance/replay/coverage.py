@@ -76,7 +76,7 @@ class Coverage:
 
 
 def _lines_of(code: CodeType) -> Iterator[int]:
-    """Lines with code inside functions; the code of modules and classes runs when they are imported."""
+    """The lines with code inside functions. (The code of modules and classes runs on import, so it is not counted.)"""
     if code.co_flags & inspect.CO_OPTIMIZED:
         yield from (line for _, _, line in code.co_lines() if line is not None and line != code.co_firstlineno)
     for constant in code.co_consts:

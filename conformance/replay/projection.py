@@ -69,7 +69,7 @@ class Observations:
     number_of: Callable[[str], int] = record_of
 
     def note(self, view: ClusterView, reads: Reads | None = None) -> None:
-        """Add an observation. `reads` are the records that consumers received; without it they are computed."""
+        """Add an observation. `reads` are the records that consumers received; None: they are computed from the logs."""
         aborted = {_producer_id(view, name) for name, control in view.decided if control is Control.ABORT}
         controller = view.controller
         if len(self.elections) <= controller.leader_epoch:
@@ -288,7 +288,7 @@ class _Projection:
         return tuple(meant.get(outcome, TransactionState.ABORTED) for outcome in outcomes)
 
     def _transaction(self, stamp: ProducerStamp | None) -> int:
-        """The number of the transaction to which a batch belongs: each producer has only one transaction."""
+        """The number of the transaction to which a batch belongs. Each producer has only one transaction."""
         if stamp is None:
             return NONE
         name = self.view.sent[stamp.producer_id - 1][0]

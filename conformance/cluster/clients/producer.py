@@ -48,7 +48,7 @@ class Sent:
 
     @property
     def is_refused(self) -> bool:
-        """Whether a broker refused it; with NOT_ENOUGH_REPLICAS_AFTER_APPEND the record is in a log nevertheless."""
+        """Whether a broker refused the record. After NOT_ENOUGH_REPLICAS_AFTER_APPEND it is in a log nevertheless."""
         return not self.is_acknowledged and not self.is_unanswered
 
     @property
@@ -115,7 +115,7 @@ class Producer:
         self._in_transaction = False
 
     def bump_epoch(self) -> None:
-        """Become a new instance with the same id: sequences restart, and the old instance is fenced. InitProducerId."""
+        """Become a new instance with the same id, which fences the old one; sequences restart. Kafka: InitProducerId."""
         self._producer_epoch += 1
         self._sequence = 0
         self._in_transaction = False

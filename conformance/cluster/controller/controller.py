@@ -1,4 +1,4 @@
-"""The controller: the ISR of record, the leader epoch, elections, announcements.
+"""The controller: the leader, its epoch, the ISR, elections, announcements.
 
 In:  requests from the outside world (elections, notices of dead brokers), conditional ISR writes, registrations.
 Out: LeaderAndIsr in the network, one message per running broker, including the former leader.
@@ -47,17 +47,17 @@ class Controller:
 
     @property
     def leader(self) -> int:
-        """The leader of record; it may be dead."""
+        """The current leader; it may be dead."""
         return self._leader
 
     @property
     def leader_epoch(self) -> int:
-        """The leader epoch of record."""
+        """The current leader epoch."""
         return self._leader_epoch
 
     @property
     def isr(self) -> frozenset[int]:
-        """The ISR of record."""
+        """The current ISR."""
         return self._isr
 
     @property
@@ -75,7 +75,7 @@ class Controller:
         return frozenset(each for each in self._replicas if self._is_running(each))
 
     def alter_isr(self, writer: int, leader_epoch: int, isr: frozenset[int]) -> bool:
-        """Write a leader's ISR if its epoch is the epoch of record; return whether it was written. Section 4.4."""
+        """Write a leader's ISR if its epoch is the controller's; return whether it was written. Fact sheet 4.4."""
         is_accepted = (writer, leader_epoch) == (self._leader, self._leader_epoch)
         is_accepted |= self._bug is Bug.ISR_WRITE_UNCONDITIONAL
         self._isr_writes.append(AlterIsr(writer, leader_epoch, isr, is_accepted))
@@ -108,9 +108,9 @@ class Controller:
         self._announce_new_epoch()
 
     def notice_dead(self, broker: int) -> None:
-        """Remove a dead follower from the ISR, in a new epoch. ReplicaStateMachine, section 4.7.
+        """Remove a dead follower from the ISR, in a new epoch. Kafka: ReplicaStateMachine; fact sheet 4.7.
 
-        Errors: `ClusterError` for a broker that runs, that leads, or that is not in the ISR.
+        Errors: `ClusterError` for a broker that is alive, that leads, or that is not in the ISR.
         """
         if self._is_running(broker):
             raise ClusterError(f"broker {broker} runs; crash or freeze it first")

@@ -174,7 +174,7 @@ class FileStorage:
             new.replace(path)
 
     def _read(self, name: str, prefix: str, columns: int) -> list[tuple[int, ...]]:
-        """Read a file of a version, the number of lines, and the lines. Kafka: CheckpointFile.read."""
+        """Read a checkpoint file: its version, the number of entries, and the entries. Kafka: CheckpointFile.read."""
         path = self._directory / name
         with _said_clearly(path):
             lines = path.read_text(encoding="utf-8", errors="replace").splitlines() if path.exists() else [VERSION, "0"]

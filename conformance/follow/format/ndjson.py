@@ -3,8 +3,9 @@
 In:  a file; or one object of it.
 Out: the objects with their line numbers, from 1; the values of an object.
 
-The content can also be given; then the path is only a name. The reason why a line is invalid is an UnreadableError;
-with file and line it becomes a UsageError (`bad_line`). Files of any length are read in the memory of a few lines.
+If the content is given, the file is not read, and the path only names it in errors. An UnreadableError says why a line
+is invalid; `bad_line` adds file and line and makes it a UsageError. Files are read line by line, so their length is not
+limited by memory.
 """
 
 from __future__ import annotations
@@ -114,7 +115,10 @@ def _no_number(name: str) -> NoReturn:
 
 
 def get(said: Mapping[str, Any], key: str, kind: type, *, absent: Any = ...) -> Any:
-    """The value of a key, which has to be of exactly this type: true is not a number. Raises UnreadableError."""
+    """The value of a key, or `absent` if the key is missing and `absent` is given. Raises UnreadableError.
+
+    The value has to be of exactly this type: true is not a number.
+    """
     if key not in said:
         if absent is ...:
             raise UnreadableError(f'"{key}" is missing; docs/conformance.md describes the lines of a log')

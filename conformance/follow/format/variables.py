@@ -130,7 +130,7 @@ class Variables:
         return Part(layout, start, sizes_left)
 
     def read(self, state: Mapping[str, object]) -> Seen:
-        """The observation for a `state` object of a log. Raises UnreadableError."""
+        """The observation that a `state` object of a log contains. Raises UnreadableError."""
         seen = []
         for key, value in state.items():
             part = self.part(key)

@@ -21,7 +21,7 @@ from isrcheck.traces.format.trace import PERMITTED, VIOLATED, Trace
 class Failure:
     """A failed property: VIOLATED or PERMITTED, and the part of the trace up to its first failure.
 
-    `loss` describes the loss, if the failure is one.
+    `loss` describes the lost record, if the property failed because a record was lost; otherwise it is None.
     """
 
     name: str
@@ -78,7 +78,7 @@ def lines(failure: Failure, recording: Recording, passed: Sequence[int]) -> list
 
 
 def _named(line: str, failure: Failure, recording: Recording) -> str:
-    """A line with the record's name in the recording added."""
+    """A line about the failure, with the lost record's name in the recording added."""
     if failure.loss is None:
         return line
     letter = f"record {spell_element(failure.loss.record)}:"

@@ -89,7 +89,7 @@ _ACKS = {"all": Acks.ALL, "-1": Acks.ALL, "1": Acks.ONE, "0": Acks.ZERO}
 
 
 def is_count(value: Any) -> bool:
-    """A whole number from 0 to Kafka's 32-bit maximum; true and false are not numbers."""
+    """Whether a value is a whole number from 0 to Kafka's 32-bit maximum; true and false are not numbers."""
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 31
 
 

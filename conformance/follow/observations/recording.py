@@ -53,9 +53,9 @@ BECOMES = {
 class Recording:
     """The observations of one partition, in order.
 
-    `lines` are the lines with claims. `brokers` are the replicas in ascending order, `values` the records in the order
-    in which they were sent, as far as that order is known. `has_epochs`: every metadata line has a `leader_epoch`;
-    `first_epoch` is the smallest of them.
+    `lines` are the lines about the state or a fault, without header and remarks. `brokers` are the replicas in
+    ascending order, `values` the records in the order in which they were sent, as far as that order is known.
+    `has_epochs`: every metadata line has a `leader_epoch`; `first_epoch` is the smallest of them.
     """
 
     path: Path
@@ -70,7 +70,7 @@ class Recording:
 
     @property
     def is_empty(self) -> bool:
-        """Whether there are no claims."""
+        """Whether the recording has no line about the state or a fault."""
         return not self.lines
 
     def replica(self, broker: int) -> int:
@@ -82,7 +82,7 @@ class Recording:
         return self.values.index(value)
 
     def claims(self, kind: type[Line]) -> Iterator[tuple[int, Line]]:
-        """The lines of one kind, with their positions among all lines with claims."""
+        """The lines of one kind, with their positions in `lines`."""
         return ((position, line) for position, line in enumerate(self.lines) if isinstance(line, kind))
 
 

@@ -19,7 +19,7 @@ from isrcheck.conformance.follow.observations.script import FaultStage, Script
 
 
 class Known(Enum):
-    """The knowledge about the checkpoint that a broker restarts with."""
+    """What is known about the checkpoint that a broker restarts with."""
 
     SEEN = "the one that was observed while it was down"
     AT_STOP = "the high watermark that it had when it was shut down"
@@ -36,7 +36,7 @@ class Process:
 
 @dataclass(frozen=True)
 class Needed:
-    """The precondition of a line with a checkpoint: the broker's process has had `count` of the observed values.
+    """The condition for passing a line with a checkpoint: the broker's process has had `count` of the observed values.
 
     `is_possible` is False if the checkpoint differs from the last observed one although no process could write it.
     """

@@ -40,7 +40,7 @@ RESTS_ON = (
 
 
 def tell(outcome: Outcome) -> list[str]:
-    """The outcome as lines of text."""
+    """The report on an outcome, as lines of text."""
     if isinstance(outcome, NothingToFollow):
         return [f"{outcome.path}: nothing to follow: no line makes a claim"]
     if isinstance(outcome, Explained):
@@ -89,7 +89,7 @@ def _rejected(outcome: Rejected) -> list[str]:
 
 
 def spell_unmet_claim(unmet: UnmetClaim, possible: int) -> str:
-    """A claim in one line: in how many states it is true, and the actual values in the others."""
+    """A claim in one line of text: in how many states it is true, and the actual values in the others."""
     instead = "; ".join(f"{text} ({count:,})" for text, count in unmet.instead)
     return f"{unmet.claim}: true in {unmet.true_of:,} of {possible:,} states{', instead: ' if instead else ''}{instead}"
 
@@ -110,7 +110,7 @@ def _effort(effort: Effort) -> str:
 
 
 def names(recording: Recording) -> list[str]:
-    """The broker and record for each of the model's numbers and letters in the trace."""
+    """The legend of the trace: which broker and which record each of the model's numbers and letters stands for."""
     brokers = ", ".join(f"{replica} is broker {broker}" for replica, broker in enumerate(recording.brokers))
     values = ", ".join(f"{spell_element(record)} is {value}" for record, value in enumerate(recording.values))
     return [*wrapped(f"In the trace {brokers}{'; ' if values else ''}{values}.")]

@@ -231,7 +231,7 @@ class _Run:
         return None if actor is None else told[actor]
 
     def _note_actor(self, event: Event, arguments: dict[str, Any]) -> None:
-        """Fill in the argument for the acting broker, or check it if `broker` and the argument are both given."""
+        """Fill in the argument that names the acting broker, or check it against `broker` if both are given."""
         assert event.action is not None
         actor = actor_of(event.action)
         if actor is None and event.broker is not None:
@@ -254,7 +254,7 @@ class _Run:
 
 
 def _ordinals(argument: ArgumentRange, value: object) -> Iterable[int]:
-    """The possible values of an argument."""
+    """The values that an argument of the action may have, given its value in the log."""
     name, elements = argument.parameter.name, argument.elements
     if value is None:
         return range(argument.count)
