@@ -257,12 +257,12 @@ class Cluster:
     def seek(self, position: int, consumer: str = CONSUMER) -> None:
         """A consumer moves to another position. Errors: `ClusterError` if there is no consumer of that name."""
         if consumer not in self._clients.consumers:
-            raise ClusterError(f"no consumer {consumer}; call consume first")
+            raise ClusterError(f"there is no consumer {consumer}; create it with consume")
         self._clients.consumers[consumer].seek(position)
 
     def _broker(self, number: int) -> Broker:
         if number not in self._brokers:
-            raise ClusterError(f"no broker {number}; there are {list(self._brokers)}")
+            raise ClusterError(f"there is no broker {number}; the brokers are {list(self._brokers)}")
         return self._brokers[number]
 
     def _process_of(self, broker: int) -> int:

@@ -37,7 +37,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of `conform follow`."""
     parser.add_argument(
         "files", metavar="LOG", type=Path, nargs="+",
-        help="a log of events or of observations, or a folder of logs; each of several logs gets one line",
+        help="a log of events or of observations, or a folder of logs; several logs are reported in one line each",
     )  # fmt: skip
     add_model(parser)
     parser.add_argument(

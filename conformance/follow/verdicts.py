@@ -154,7 +154,7 @@ def _why(found: Sequence[events.Outcome], of: int) -> str:
 
 
 def _rejections(found: Sequence[events.Outcome]) -> list[list[str]]:
-    """For each rejected run: the line, the event, and the step that leads closest (in the number of differing cells)."""
+    """For each rejected run: the line, the event, and the step whose result differs in the fewest cells."""
     return [
         [
             outcome.spell()[0],
@@ -180,7 +180,7 @@ def _follow_observations(
         content=content,
     )
     if isinstance(outcome, observations.NothingToFollow):
-        return LogVerdict(Word.NOTHING, str(path), "nothing to follow: no line makes a claim")
+        return LogVerdict(Word.NOTHING, str(path), "nothing to follow: no line describes a state or a fault")
     if isinstance(outcome, observations.Explained):
         why = f"a behaviour of {outcome.trace.instance.protocol.name}, in {outcome.trace.length} steps"
         if outcome.failures:

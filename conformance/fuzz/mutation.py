@@ -347,7 +347,7 @@ def spoiled(bug: Bug, root: Path) -> str:
 
 
 def detection(bug: Bug, root: Path, seconds: int) -> str:
-    """Plant a bug in a copy of the tree; return a line that says what finds it, or begins with `not` if nothing does."""
+    """Plant a bug in a copy of the tree; return a line that says what finds it, or that begins with `not`."""
     path = root / f"{bug.file}.py"
     before, times = path.read_bytes(), path.stat()
     path.write_text(spoiled(bug, root), encoding="utf-8")

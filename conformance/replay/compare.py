@@ -48,8 +48,8 @@ class Divergence:
 def replay(trace: Trace, system: System) -> Divergence | None:
     """Replay a trace on a system; return the first divergence, or None.
 
-    Raises UsageError if the driver shows an unknown variable or a list of the wrong length, and if it shows nothing at
-    all, because then nothing was compared.
+    Raises UsageError if `observe` returns an unknown variable or a list of the wrong length, and if it never returns
+    a value, because then nothing was compared.
     """
     system.begin(trace)
     is_blind = True
@@ -65,7 +65,7 @@ def replay(trace: Trace, system: System) -> Divergence | None:
         if differing is not None:
             return Divergence(position, differing, found)
     if is_blind:
-        raise UsageError("the driver shows nothing of the system, so nothing was compared; give a variable in observe")
+        raise UsageError("observe never returned the value of a variable, so nothing was compared; return at least one")
     return None
 
 
@@ -80,10 +80,10 @@ def compared(instance: Instance, cells: Cells, seen: Mapping[str, Any]) -> tuple
     for name, value in seen.items():
         layout = instance.layouts.get(name)
         if layout is None:
-            raise UsageError(f"the driver shows {name}, which {instance.model.name} does not have")
+            raise UsageError(f"observe returned {name}, but {instance.model.name} has no such variable; leave it out")
         in_a_row = isinstance(value, tuple) and len(value) == layout.count
         if in_a_row and not all(cell is None or isinstance(cell, int) for cell in value):
-            raise UsageError(f"the driver shows {value!r} in {name}; in a tuple, give the values of all its cells")
+            raise UsageError(f"observe returned {value!r} for {name}; in a tuple, give the values of all its cells")
         for offset, cell in enumerate(value if in_a_row else _flat(layout, value, layout.sizes)):
             if cell is not None:
                 found[layout.offset + offset] = cell
@@ -100,10 +100,10 @@ def _flat(layout: FieldLayout, value: Any, sizes: Sequence[int]) -> Iterator[int
         yield from [None] * prod(sizes)
     elif not sizes:
         if not isinstance(value, int) or not layout.low <= value <= layout.high:
-            raise UsageError(f"the driver shows {value!r} in {layout.name}; its values are {layout.low}..{layout.high}")
+            raise UsageError(f"observe returned {value!r} for {layout.name}; give {layout.low}..{layout.high}")
         yield int(value)
     elif not isinstance(value, Sequence) or len(value) != sizes[0]:
-        raise UsageError(f"the driver shows {value!r} in {layout.name}; show a list of {sizes[0]} values")
+        raise UsageError(f"observe returned {value!r} for {layout.name}; give a list of {sizes[0]} values")
     else:
         for one in value:
             yield from _flat(layout, one, sizes[1:])

@@ -69,7 +69,7 @@ class Observations:
     number_of: Callable[[str], int] = record_of
 
     def note(self, view: ClusterView, reads: Reads | None = None) -> None:
-        """Add an observation. `reads` are the records that consumers received; None: they are computed from the logs."""
+        """Add an observation. `reads` are the records that consumers received; None: compute them from the logs."""
         aborted = {_producer_id(view, name) for name, control in view.decided if control is Control.ABORT}
         controller = view.controller
         if len(self.elections) <= controller.leader_epoch:

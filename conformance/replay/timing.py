@@ -77,7 +77,7 @@ def timing_of(trace: Trace) -> Timing:
         if not allowed:
             raise UntimelyError(
                 f"step {shrink.position} drops a follower that caught up no earlier than one that stays;"
-                " the model has no time, a cluster has"
+                " the model has no clock and allows this, a cluster does not"
             )
         if not pauses.intersection(allowed):
             pauses.add(allowed[-1])
@@ -208,7 +208,7 @@ def _checkpoints(trace: Trace, states: Sequence[State], broker: int) -> Iterator
             elif wanted != in_file:
                 raise UntimelyError(
                     f"step {position} restarts broker {broker} with a checkpointed high watermark of {wanted}, which it"
-                    " has not had since it last started; the model allows any that is not above its last"
+                    " has not had since it last started; the model allows every value up to its last one"
                 )
             had, in_file = {}, written[max(written)] if written else wanted
         if state.is_up[broker]:

@@ -222,7 +222,7 @@ class Broker:
             case TimerKind.FETCHER_DO_WORK:
                 threads = process.fetchers.threads
                 if peer is None or peer not in threads:
-                    raise ClusterError(f"broker {self._number} has no fetcher for {peer}; it has {sorted(threads)}")
+                    raise ClusterError(f"broker {self._number} does not fetch from {peer}, only from {sorted(threads)}")
                 return threads[peer].do_work()
         return True
 

@@ -80,11 +80,11 @@ class Switches:
         """
         names = {each.name for each in fields(self)}
         if name not in names:
-            raise SwitchError(f"no switch {name}; there are: {', '.join(sorted(names))}")
+            raise SwitchError(f"there is no switch {name}; the switches are: {', '.join(sorted(names))}")
         now: bool | Enum = getattr(self, name)
         values = _values_of(now)
         if value not in values:
-            raise SwitchError(f"{name}={value}: it is one of {', '.join(values)}")
+            raise SwitchError(f"{name} cannot be {value}; its values are: {', '.join(values)}")
         new = {name: values[value]}
         return replace(self, **new)  # type: ignore[arg-type]  # the value is of the switch's own kind
 
@@ -126,5 +126,5 @@ def generation(name: str) -> Switches:
     Errors: `SwitchError` for an unknown name; the message lists the known ones.
     """
     if name not in GENERATIONS:
-        raise SwitchError(f"no generation {name}; there are: {', '.join(GENERATIONS)}")
+        raise SwitchError(f"there is no generation {name}; the generations are: {', '.join(GENERATIONS)}")
     return GENERATIONS[name]

@@ -92,18 +92,22 @@ class Controller:
         """
         self._must_run(candidate)
         if candidate == self._leader:
-            raise ClusterError(f"election: broker {candidate} leads already, in epoch {self._leader_epoch}")
+            raise ClusterError(
+                f"election: broker {candidate} leads already, in epoch {self._leader_epoch}; name another"
+            )
         if kind is Election.UNCLEAN:
             alive = [each for each in sorted(self._isr) if self._is_running(each)]
             if alive:
-                raise ClusterError(f"unclean election: ISR members {alive} run; ask for {Election.FAIL_OVER.value}")
+                raise ClusterError(
+                    f"unclean election: ISR members {alive} are alive; request a {Election.FAIL_OVER.value}"
+                )
             self._isr = frozenset({candidate})
         elif candidate not in self._isr:
-            raise ClusterError(f"{kind.value}: broker {candidate} is not in the ISR {sorted(self._isr)}")
+            raise ClusterError(f"{kind.value}: broker {candidate} is not in the ISR {sorted(self._isr)}; name a member")
         elif kind is Election.FAIL_OVER:
             self._isr -= {self._leader}
         elif not self._is_running(self._leader):
-            raise ClusterError(f"preferred election: leader {self._leader} does not run; ask for a fail-over")
+            raise ClusterError(f"preferred election: leader {self._leader} is not alive; request a fail-over")
         self._leader = candidate
         self._announce_new_epoch()
 
@@ -113,11 +117,11 @@ class Controller:
         Errors: `ClusterError` for a broker that is alive, that leads, or that is not in the ISR.
         """
         if self._is_running(broker):
-            raise ClusterError(f"broker {broker} runs; crash or freeze it first")
+            raise ClusterError(f"broker {broker} is alive; crash or freeze it first")
         if broker == self._leader:
-            raise ClusterError(f"broker {broker} leads; ask for an election")
+            raise ClusterError(f"broker {broker} leads; request an election")
         if broker not in self._isr:
-            raise ClusterError(f"broker {broker} is not in the ISR {sorted(self._isr)}")
+            raise ClusterError(f"broker {broker} is not in the ISR {sorted(self._isr)}; name a member")
         self._isr -= {broker}
         self._announce_new_epoch()
 
@@ -127,7 +131,7 @@ class Controller:
 
     def _must_run(self, candidate: int) -> None:
         if not self._is_running(candidate):
-            raise ClusterError(f"election: broker {candidate} does not run; restart or thaw it, or name another")
+            raise ClusterError(f"election: broker {candidate} is not alive; restart or thaw it, or name another")
 
     def _announce_new_epoch(self) -> None:
         self._leader_epoch += 1

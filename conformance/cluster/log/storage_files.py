@@ -131,7 +131,7 @@ class FileStorage:
         """The content of the files, which stay unchanged."""
         paths = sorted(self._directory.glob("*.log"))
         if not paths:
-            raise StorageError(f"{self._directory}: it has no segment; restore the files, or lose the disk")
+            raise StorageError(f"{self._directory}: it has no segment; restore the files, or call lose_disk")
         records: list[Record] = []
         self._segments = {}
         base_offset = _base_of(paths[0])
@@ -182,7 +182,7 @@ class FileStorage:
         count = lines[1] if lines[1:] else "?"
         whole = lines[:1] == [VERSION] and count == str(len(numbers))
         if not whole or any(len(each) != columns or not all(map(str.isdecimal, each)) for each in numbers):
-            raise StorageError(f"{path}: it is damaged or has another version; restore it, or lose the disk")
+            raise StorageError(f"{path}: it is damaged or has another version; restore it, or call lose_disk")
         return [tuple(map(int, each)) for each in numbers]
 
 
@@ -227,10 +227,10 @@ def _read_segment(path: Path, base: int, *, is_last: bool) -> tuple[list[Record]
 def _record_of(line: bytes, path: Path, offset: int) -> Record:
     checksum, _, text = line.rstrip(b"\n").partition(b" ")
     if checksum != b"%08x" % zlib.crc32(text):
-        raise StorageError(f"{path}: the record at offset {offset} is damaged; restore the file, or lose the disk")
+        raise StorageError(f"{path}: the record at offset {offset} is damaged; restore the file, or call lose_disk")
     at, leader_epoch, payload, stamp, control = json.loads(text)
     if at != offset:
-        raise StorageError(f"{path}: it has offset {at} in place of {offset}; restore the file, or lose the disk")
+        raise StorageError(f"{path}: it has offset {at} in place of {offset}; restore the file, or call lose_disk")
     return Record(
         at, leader_epoch, payload, ProducerStamp(*stamp) if stamp else None, Control(control) if control else None
     )

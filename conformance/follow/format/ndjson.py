@@ -52,7 +52,7 @@ def lines_of(path: Path, content: bytes | None = None) -> Iterator[tuple[int, by
             if not line:
                 return
             if len(line) > MOST_BYTES:
-                raise bad_line(path, number, f"the line is longer than {MOST_BYTES} bytes; is it a log?")
+                raise bad_line(path, number, f"the line is longer than {MOST_BYTES} bytes; give a log in NDJSON")
             if not line.endswith(b"\n"):
                 cut = "the file ends in the middle of this line; get the rest, or remove the line"
                 raise bad_line(path, number, cut)
@@ -85,17 +85,17 @@ def parsed(line: bytes) -> dict[str, Any]:
     try:
         said = json.loads(line.decode("utf-8").rstrip("\n"), object_pairs_hook=_once, parse_constant=_no_number)
     except UnicodeDecodeError as error:
-        raise UnreadableError(f"byte {error.start + 1} is not UTF-8; is it a log?") from None
+        raise UnreadableError(f"byte {error.start + 1} is not UTF-8; give a log (docs/conformance.md)") from None
     except json.JSONDecodeError as error:
         raise UnreadableError(
             f"not JSON: {error.msg.removesuffix(' at')} at column {error.colno}; write one object per line"
         ) from None
     except RecursionError:
-        raise UnreadableError("it is nested too deeply; is it a log?") from None
+        raise UnreadableError("it is nested too deeply; give a log (docs/conformance.md)") from None
     except UnreadableError:
         raise
     except ValueError:  # a number of thousands of digits
-        raise UnreadableError("a number in it is too long; is it a log?") from None
+        raise UnreadableError("a number in it is too long; give a log (docs/conformance.md)") from None
     if not isinstance(said, dict):
         raise UnreadableError("it is not a JSON object; write one object per line")
     return said

@@ -81,14 +81,14 @@ class Part:
         cells = tuple([read_cell(one) for one in flat])
         if None in cells:
             wrong = flat[cells.index(None)]
-            raise UnreadableError(f"{_shown(wrong)}, and a cell of it holds {self._range()}")
+            raise UnreadableError(f"{_shown(wrong)}, but its values are {self._range()}")
         return cells  # type: ignore[return-value]  # None was looked for
 
     def _flat(self, value: object, sizes: Sequence[int]) -> Sequence[object]:
         if not sizes:
             return (value,)
         if not isinstance(value, list) or len(value) != sizes[0]:
-            raise UnreadableError(f"{_shown(value)}, and it is a list of {sizes[0]}")
+            raise UnreadableError(f"{_shown(value)}, but has to be a list of {sizes[0]} values")
         return value if len(sizes) == 1 else [cell for one in value for cell in self._flat(one, sizes[1:])]
 
     def _range(self) -> str:

@@ -89,7 +89,7 @@ class Claims:
         )
 
     def _started(self, line: Fault) -> Iterator[Claim]:
-        """The claims of a start. A start is a step of the model; its claims are only evaluated to explain a rejection."""
+        """The claims of a start. As a start is a step of the model, they are evaluated only to explain a rejection."""
         replica = self.recording.replica(line.broker)
         yield self._equal(f"broker {line.broker} does not run", [("is_up", replica)], [0], lambda found: "it runs")
 
@@ -288,11 +288,11 @@ class Claims:
                 records = found[position * self.log_size : (position + 1) * self.log_size]
                 if any(record != NONE for record in records):
                     values = [recording.values[record] for record in records if record != NONE]
-                    parts.append(f"broker {recording.brokers[replica]} shows {_listed(values)}")
-            return " and ".join(parts) or "no broker shows anything"
+                    parts.append(f"broker {recording.brokers[replica]} can return {_listed(values)}")
+            return " and ".join(parts) or "no broker can return anything"
 
         return Claim(
-            f"a running leader shows {_listed(line.records)}",
+            f"a running leader can return {_listed(line.records)}",
             lambda states, monitors: (
                 np.logical_or.reduce([serves(states, replica) for replica in servers])
                 if servers

@@ -41,7 +41,7 @@ MOST_EXAMPLES = 5
 
 @dataclass(frozen=True)
 class Effort:
-    """The size and cost of a search; `states[i]` counts the states before line i, the last entry those after all lines."""
+    """The size and cost of a search; `states[i]` counts the states before line i, its last entry those at the end."""
 
     states: tuple[int, ...]
     generated: int
@@ -193,7 +193,7 @@ def instance_for(
         ("unclean_elections", unclean, values.get("unclean_elections")),
     ):
         if told is not None and given is not None and (bool(given) if isinstance(told, bool) else given) != told:
-            raise UsageError(f"the header contradicts {name}={given}; keep one of them")
+            raise UsageError(f"{name}={given} contradicts the header of the recording; leave it out")
     is_unclean = unclean if unclean is not None else values.get("unclean_elections", 0) > 0
     return model.instance(
         protocol,

@@ -71,8 +71,8 @@ class Monitor:
         self.elsewhere = {record: self._field(1) for record in self.offsets}
         if self._used > WORD_BITS:
             raise UsageError(
-                f"{script.recording.path}: {self._used} bits are needed beside a state, more than"
-                f" {WORD_BITS}; cut the recording into shorter ones"
+                f"{script.recording.path}: {self._used} bits are needed for what a state does not hold,"
+                f" more than {WORD_BITS}; split the recording"
             )
         incarnations = [stage.incarnations for stage in script.stages]
         incarnations.append(tuple(len(processes) - 1 for processes in self.sightings.processes))
@@ -99,7 +99,7 @@ class Monitor:
         return table
 
     def see(self, monitors: Words, replica: int, values: Numbers) -> None:
-        """Record for each monitor the high watermark that this replica has in memory or has read from its checkpoint."""
+        """Record for each monitor the high watermark that this replica has in memory or reads from its checkpoint."""
         stages = self.passed.read(monitors)
         seen = self.seen[replica].read(monitors)
         seen += self.next_value[replica][stages, seen] == values

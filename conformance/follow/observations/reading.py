@@ -51,7 +51,7 @@ class LineReader:
         """Refuse keys that this kind of line does not have: a mistyped key would silently lose an observation."""
         for key in self.keys:
             if key not in ("n", "t", "kind", "label", *known):
-                self.refuse(f"unknown key {key!r}", f"this kind has: {', '.join(known)}")
+                self.refuse(f"unknown key {key!r}", f"lines of this kind have: {', '.join(known)}")
 
     def optional(self, key: str, is_right: Callable[[Any], bool], what: str) -> Any:
         """The value of a key, or None if it is missing or null."""

@@ -175,10 +175,10 @@ def _values(path: Path, claims: list[Line]) -> tuple[str, ...]:
     for line in claims:
         if isinstance(line, Sent) and line.value in found:
             what = f"{line.value} is sent after it was observed at line {found[line.value]}"
-            raise bad_line(path, line.number, f"{what}; give each record a value of its own")
+            raise bad_line(path, line.number, f"{what}; give each record a distinct value")
         if isinstance(line, Acked) and acked.setdefault(line.value, line.number) != line.number:
             what = f"{line.value} was acknowledged at line {acked[line.value]} already"
-            raise bad_line(path, line.number, f"{what}; give each record a value of its own")
+            raise bad_line(path, line.number, f"{what}; give each record a distinct value")
         next_one: str | None = None
         for value in reversed(dict.fromkeys(_named(line))):  # copies appear later
             if value not in found:
@@ -202,7 +202,7 @@ def _acks(path: Path, claims: list[Line]) -> Acks | None:
     for line, acks in told:
         if acks != told[0][1]:
             what = f"acks={acks.spelling} after acks={told[0][1].spelling} at line {told[0][0].number}"
-            raise bad_line(path, line.number, f"{what}; give recordings of one acks at a time")
+            raise bad_line(path, line.number, f"{what}; split the recording: acks may not change in it")
     return told[0][1] if told else None
 
 

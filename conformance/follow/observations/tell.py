@@ -42,7 +42,7 @@ RESTS_ON = (
 def tell(outcome: Outcome) -> list[str]:
     """The report on an outcome, as lines of text."""
     if isinstance(outcome, NothingToFollow):
-        return [f"{outcome.path}: nothing to follow: no line makes a claim"]
+        return [f"{outcome.path}: nothing to follow: no line describes a state or a fault"]
     if isinstance(outcome, Explained):
         return _explained(outcome)
     if isinstance(outcome, Rejected):
@@ -54,7 +54,7 @@ def _explained(outcome: Explained) -> list[str]:
     recording, trace = outcome.recording, outcome.trace
     found = wrapped(
         f"EXPLAINED: {recording.path} is a behaviour of {trace.instance.protocol.name}, in {trace.length} steps;"
-        " there is no shorter one."
+        " no path with fewer steps explains it."
     )
     if outcome.failures:
         found += wrapped(f"It violates properties of the model: {summary(outcome.failures, recording)}.")
@@ -78,12 +78,12 @@ def _rejected(outcome: Rejected) -> list[str]:
     found = wrapped(f"REJECTED at {place(recording, line)}: {says(line)}")
     found += wrapped(
         f"Every line before it has an explanation in {outcome.instance.protocol.name}. All {outcome.possible:,} states"
-        " that are possible before this line were found, and it is true in none of them:"
+        " that are possible before this line were found, and the line is true in none of them:"
     )
     for unmet in outcome.unmet:
         found += wrapped(spell_unmet_claim(unmet, outcome.possible), "  ")
     if outcome.unmet and all(unmet.true_of for unmet in outcome.unmet):
-        found.append("  each claim is true in some state, but no state satisfies all of them")
+        found.append("  each of these is true in some state, but they are not all true in the same one")
     acks = Acks(outcome.instance.configuration.acks).spelling
     return [*found, *wrapped(RESTS_ON.format(acks=acks)), _effort(outcome.effort)]
 
@@ -97,7 +97,7 @@ def spell_unmet_claim(unmet: UnmetClaim, possible: int) -> str:
 def _undecided(outcome: Undecided) -> list[str]:
     line = place(outcome.recording, outcome.line)
     return [
-        f"UNDECIDED: {WHY[outcome.why]}; the furthest line that could be passed is the one before {line}",
+        f"UNDECIDED: {WHY[outcome.why]}; the search found explanations only of the lines before {line}",
         _effort(outcome.effort),
     ]
 

@@ -123,7 +123,7 @@ class RecordedRun:
         self.last_message = max([self.last_message, *(message.number for message in view.network)])
 
     def state(self, broker: int | None, arguments: object) -> dict[str, Value]:
-        """The values that an event observes: the shared variables, and those of its broker and of the broker's fetches."""
+        """The values that an event observes: shared variables, and those of its broker and of the broker's fetches."""
         return {key: self.value(key) for key in self.keys(broker, arguments)}
 
     def keys(self, broker: int | None, arguments: object) -> Iterator[str]:
