@@ -129,7 +129,7 @@ def _where(error: BaseException) -> str:
 
 
 def cases(program: Program, model: Model) -> Iterator[Case]:
-    """The default configuration of each protocol, and one with other run-time values, which the same kernel serves."""
+    """The default configuration of each protocol, and one with other values that need no other kernel."""
     for protocol in program.protocols:
         yield Case((), protocol)
     chance = random.Random(len(model.entries))

@@ -46,7 +46,7 @@ class Helper:
 class Scope:
     """The names available at a point of a function: states, numbers with their ranges, subsets, helpers, actions.
 
-    `assigned` are the locals that an assignment writes; `actions` may be compared with `taken`.
+    `assigned` are the local variables that an assignment writes; `actions` may be compared with `taken`.
     """
 
     states: tuple[str, ...]
@@ -59,7 +59,7 @@ class Scope:
     actions: tuple[str, ...] = ()
 
     def inner(self, **numbers: tuple[int, int]) -> Scope:
-        """This scope with more numbers, which hide other names."""
+        """A copy of this scope with more number variables, which hide others of the same name."""
         kept = {name: one for name, one in self.constants.items() if name not in numbers}
         return replace(self, numbers={**self.numbers, **numbers}, constants=kept, assigned=self.assigned - set(numbers))
 
@@ -73,7 +73,7 @@ class Writer:
         self.scope = scope
 
     def at(self, scope: Scope) -> Writer:
-        """A writer for another point of the function."""
+        """A writer with the same random source for another point of the function."""
         return Writer(self.chance, self.world, scope)
 
     def pick(self, options: Sequence[tuple[float, Callable[[], object]]]) -> object:
@@ -115,7 +115,7 @@ class Writer:
         return Number(name, *self.scope.numbers[name])
 
     def _named(self) -> Number:
-        """A constant, a member of an enumeration, an entry of the configuration, NONE."""
+        """The name of a constant, of a member of an enumeration, of a configuration entry, or NONE."""
         found = [Number(name, int(value), int(value)) for name, value in self.scope.constants.items()]
         for kind, members in self.world.enumerations.items():
             found += [Number(f"{kind}.{member}", value, value) for member, value in members.items()]
@@ -146,7 +146,7 @@ class Writer:
         return self.fitted(self.number(depth - 1), 0, size - 1)
 
     def fitted(self, number: Number, low: int, high: int) -> str:
-        """A number as an expression within a range: unchanged if it fits (or carelessly), otherwise limited."""
+        """An expression within a range: the number itself if it fits (or the program is careless), else limited."""
         if number.low >= low and number.high <= high:
             return number.text
         if self.scope.is_careless and self.chance.random() < 0.3:
@@ -219,7 +219,7 @@ class Writer:
     # ------------------------------------------------------------------------------------------------- ranges and folds
 
     def range(self) -> tuple[str, int, int]:
-        """A random range, with its first and last number; the last may be below the first."""
+        """The text of a random range, with its first and last number; if the last is below the first, it is empty."""
         form = self.chance.random()
         spaces = [space for space in self.world.spaces if space.size]
         if form < 0.7 and spaces:

@@ -30,8 +30,9 @@ GRACE = 60
 
 @dataclass(frozen=True)
 class Bug:
-    """A replacement of text in one file of the checker; `tests` run if the fuzzer does not find the bug. `hidden` is
-    the reason why the bug cannot be found, if it cannot.
+    """A replacement of text in one file of the checker; `tests` run if the fuzzer does not find the bug.
+
+    `hidden` is the reason why nothing can find the bug, if that is so.
     """
 
     name: str

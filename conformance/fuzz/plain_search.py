@@ -93,7 +93,7 @@ def ends_of(values: Any) -> tuple[Any, Any, bool]:
 
 
 def sized(size: Any, configuration: Any) -> int:
-    """The number for a size that may depend on the configuration."""
+    """The number that a size stands for; a size may depend on the configuration."""
     if isinstance(size, str):
         return int(getattr(configuration, size))
     return int(size(configuration)) if callable(size) else int(size)
@@ -115,7 +115,7 @@ WORDS: Mapping[str, Any] = {
 
 
 def executed(text: str, names: Mapping[str, Any]) -> dict[str, Any]:
-    """The names that a module defines; its imports are replaced by `names`."""
+    """The names that a module defines when it runs; `names` take the place of its imports."""
     tree = ast.parse(text)
     tree.body = [node for node in tree.body if not isinstance(node, ast.ImportFrom) or node.module == "enum"]
     found = dict(names)
@@ -153,7 +153,7 @@ class State:
 
 
 class ArrayView:
-    """A field with its first `depth` indices applied; `at` is the position that these indices determine."""
+    """A field with its first `depth` indices applied; `at` is the position in the state that they determine."""
 
     def __init__(self, state: State, place: PlainField, name: str, depth: int, at: int) -> None:
         self.state, self.place, self.name, self.depth, self.at = state, place, name, depth, at
@@ -185,7 +185,7 @@ class ArrayView:
 
 
 class Chosen:
-    """A subset: indexed with an element, it is true if the subset contains it."""
+    """A subset as a function of a program sees it: indexed with an element, it says whether it contains the element."""
 
     def __init__(self, number: int, size: int) -> None:
         self.members = [number // 2**element % 2 == 1 for element in range(size)]
@@ -198,7 +198,7 @@ class Chosen:
 
 
 class Taken:
-    """The action of a step, which equals the function of that name in every protocol."""
+    """The action of a step, as a property reads it: equal to the function of that name, in every protocol."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -360,7 +360,7 @@ def order(path: Path) -> tuple[int, Path]:
 
 @dataclass
 class PlainFinding:
-    """A number of findings, and the first path to one."""
+    """The number of paths with a finding, and the first of them in order."""
 
     count: int = 0
     path: Path | None = None
@@ -437,7 +437,7 @@ def search(
 
 
 def _judge(result: PlainSearch, asked: PlainProperty, states: list[State], taken: Taken | None, path: Path) -> None:
-    """Evaluate a property, and note the finding or the error."""
+    """Evaluate a property, and count the path as a finding or an error if it is one."""
     try:
         truth = asked.truth(states, taken)
         is_found = truth == (asked.kind == "sometimes")

@@ -92,7 +92,7 @@ def _replay_files(arguments: argparse.Namespace, system: System, coverage: Cover
     paths = [path for given in arguments.files for path in (folder.files(given) if given.is_dir() else [given])]
     if not paths:
         print(
-            f"conform: there is no trace in {' '.join(map(str, arguments.files))}; name traces that check wrote",
+            f"conform: there is no trace in {' '.join(map(str, arguments.files))}; run check to get some",
             file=sys.stderr,
         )
         return NOTHING
@@ -118,14 +118,14 @@ def _replay_file(path: Path, system: System, coverage: Coverage | None, options:
 
 
 def _behind(trace: Trace) -> list[str]:
-    """The note on a trace whose last step leaves a declared range; [] for other traces."""
+    """The note on a trace whose last step leaves a declared range, as lines; empty for other traces."""
     if trace.erring is None:
         return []
     return [f"  {trace.spell_position(trace.length)} is not replayed: the model leaves a declared range in it"]
 
 
 def _replay_walks(arguments: argparse.Namespace, system: System, coverage: Coverage | None) -> int:
-    """Replay random walks, up to the first that diverges, which is saved as a trace."""
+    """Replay random walks until one diverges; save that one as a trace."""
     instance = instance_of(arguments)
     progress, begun = ProgressLine("conform"), time.monotonic()
     for number in range(arguments.walks):

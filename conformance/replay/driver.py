@@ -131,7 +131,7 @@ class Driver:
     def _give_up_fetches(self) -> None:
         """Break the connections of the fetches that this step of the model gives up.
 
-        A fetch that only the cluster has is kept, and shows as a difference.
+        A fetch that the cluster has and the model does not is left alone, so that the comparison finds it.
         """
         before, after = (
             cells_of(self.instance, self.trace.states[at], "fetch") for at in (max(0, self.position - 1), self.position)

@@ -29,9 +29,7 @@ TIMED = (*RESTARTS, SHRINK, SEND_IN_TRANSACTION)
 
 
 class UntimelyError(UsageError):
-    """No timing makes a cluster follow the trace: the model allows more than clocks, timers and producers
-    do.
-    """
+    """No timing makes a cluster follow the trace: the model allows what clocks, timers or producers do not."""
 
 
 @dataclass(frozen=True)
@@ -136,8 +134,9 @@ def _shrinks(trace: Trace, states: Sequence[State]) -> Iterator[_Shrink]:
 
 
 def _note_fetch(known: _Known, position: int, offset: int, log_end_offset: int) -> None:
-    """Update what the leader knows. A follower counts as caught up at its last fetch once it has the log of that
-    time. Kafka: Replica.updateFetchState.
+    """Update what the leader knows of a follower. Kafka: Replica.updateFetchState.
+
+    A follower counts as caught up at its last fetch once it has the log of that time.
     """
     if offset >= log_end_offset:
         known.caught_up = position
@@ -159,7 +158,7 @@ def _enters_epoch(before: State, after: State, leader: int, action: str, ordinal
 def _note_election(
     before: State, after: State, leader: int, position: int, known: Mapping[tuple[int, int], _Known]
 ) -> None:
-    """Kafka: Partition.makeLeader, Replica.resetLastCaughtUpTime: members of the ISR get time to catch up."""
+    """Give every member of the ISR time to catch up. Kafka: Partition.makeLeader, Replica.resetLastCaughtUpTime."""
     kept = before.leader[leader] == leader and after.REMOTE_OFFSETS_KEPT_BY_REELECTED_LEADER
     for (of, follower), one in known.items():
         if of == leader:

@@ -178,10 +178,7 @@ class FetcherThread:
     def _reconciled(
         self, state: PartitionFetchState, asked: Outstanding, answer: OffsetsForLeaderEpochResponse
     ) -> None:
-        """Truncate the log as this answer requires. Kafka: maybeTruncate.
-
-        An answer to a request of an earlier epoch is dropped since 2.1.1 (KAFKA-7786), and used before.
-        """
+        """Truncate the log; since 2.1.1, answers for an older epoch are dropped (KAFKA-7786). Kafka: maybeTruncate."""
         stale = state.leader_epoch != asked.state.leader_epoch and self._switches.fences_epochs
         if state.mode is not Mode.TRUNCATING or (stale and self._bug is not Bug.STALE_EPOCH_ANSWER_APPLIED):
             return

@@ -139,7 +139,7 @@ class FileStorage:
             base = _base_of(path)
             if base != base_offset + len(records):
                 raise StorageError(
-                    f"{path}: it begins at {base}, not at {base_offset + len(records)}; restore the files"
+                    f"{path}: it begins at offset {base}, not at {base_offset + len(records)}; restore the files"
                 )
             found, self._segments[base] = _read_segment(path, base, is_last=path == paths[-1])
             records += found

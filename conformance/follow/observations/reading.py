@@ -204,7 +204,7 @@ def read_line(path: Path, number: int, said: Mapping[str, Any]) -> Line:
     if kind not in READERS:
         line.refuse(f"unknown kind {_shown(kind)}", f"there are: {', '.join(READERS)}")
     is_header = kind == "header"
-    n = (line.optional if is_header else line.required)("n", is_count, "the line's own number")
+    n = (line.optional if is_header else line.required)("n", is_count, "the number of the line")
     line.optional("t", lambda value: isinstance(value, int | float) and not isinstance(value, bool), "seconds")
     return READERS[kind](line, -1 if n is None else n)
 

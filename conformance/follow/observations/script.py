@@ -130,7 +130,7 @@ def actors(instance: Instance, step: Step) -> list[int]:
 
 
 def permission(instance: Instance, stage: Stage, step: Step) -> Permission:
-    """Whether and how this step can be taken at this stage.
+    """Whether and how a step can be taken before the line of this stage.
 
     A frozen broker takes part in no step. A response that it sent before it froze does not arrive while it is frozen,
     either; the verdicts on the existing recordings do not depend on this.
