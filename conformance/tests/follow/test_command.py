@@ -344,10 +344,15 @@ def test_a_full_device_is_reported(conform):
 
 
 def interrupted(words: list[object]) -> tuple[int, str, str]:
-    """Interrupt a command after its first progress; return its later output."""
+    """Interrupt a command after its first progress, which it reports after one second; return its later output."""
+    script = (
+        "import sys; from isrcheck.checker.session import progress; progress.SECONDS_BETWEEN_LINES = 1;"
+        "from isrcheck.conformance.__main__ import main; sys.exit(main())"
+    )
     with subprocess.Popen(
-        command(*words), env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:
+        [sys.executable, "-P", "-c", script, *map(str, words)],
+        env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    ) as process:  # fmt: skip
         next(line for line in process.stderr if " s, " in line)
         process.send_signal(signal.SIGINT)
         try:

@@ -141,6 +141,7 @@ def test_the_missed_demotion_of_3_9_needs_the_remote_offsets_that_a_reelected_le
     assert rejected(outcome) == (27, 385)
 
 
+@pytest.mark.exhaustive  # two searches that take ten seconds each
 def test_the_missed_demotion_with_held_metadata_is_explained() -> None:
     breaks = {"offsets_ordered": 40, "acked_not_lost": 36, "isr_is_complete": 34, "consistent_read": 45}
     assert explained(follow_recording(HELD, "2.1"), breaks=breaks) == 50
