@@ -238,7 +238,7 @@ class Cluster:
         self._clients.coordinator.decide(producer, named.stamp, control)
 
     def write_marker(self, broker: int, producer: str = PRODUCER) -> int:
-        """The coordinator sends the decision to a broker, perhaps again; returns the number of the attempt."""
+        """The coordinator sends its decision to a broker; may be repeated. Returns the number of the attempt."""
         self._broker(broker)
         return self._clients.coordinator.write_marker(producer, broker)
 

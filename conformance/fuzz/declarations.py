@@ -165,7 +165,7 @@ def _spaces(chance: random.Random, world: World) -> None:
 
 
 def _cells(chance: random.Random, world: World, name: str) -> Cells:
-    """A random field."""
+    """A random field with this name."""
     spaces = [space for space in world.spaces if space.size > 0]
     over = tuple(chance.choice(spaces) for _ in range(chance.choice((0, 0, 0, 1, 1, 1, 2))))
     while _count(over) > 6:

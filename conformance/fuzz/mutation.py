@@ -337,7 +337,7 @@ BUGS = (
 
 
 def spoiled(bug: Bug, root: Path) -> str:
-    """The text of the file with the bug. Raises ValueError if the replaced text does not occur exactly once."""
+    """The text of the file with the bug in it. Raises ValueError unless the replaced text occurs exactly once."""
     path = root / f"{bug.file}.py"
     text = path.read_text(encoding="utf-8")
     if text.count(bug.old) != 1:

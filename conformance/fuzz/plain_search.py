@@ -26,7 +26,7 @@ ERROR = "in_range"
 
 
 class NotEnabled(Exception):
-    """A guard is false."""
+    """A step is not enabled, because a guard is false."""
 
 
 class OutOfRange(Exception):
@@ -79,7 +79,7 @@ def entry(default: Any, says: str, **options: Any) -> Any:
 
 
 def optional(values: Any) -> Any:
-    """The range of these values and NONE."""
+    """The range that consists of these values and NONE."""
     return (NOTHING_HOLDS, ends_of(values)[1], False)
 
 
@@ -224,7 +224,7 @@ class Step:
 
 @dataclass(frozen=True)
 class PlainProperty:
-    """A property or lemma."""
+    """A property or lemma of the program."""
 
     name: str
     kind: str
@@ -354,7 +354,7 @@ def _noted(names: Mapping[str, Any], kind: str) -> dict[str, Any]:
 
 
 def order(path: Path) -> tuple[int, Path]:
-    """The order of paths: shorter ones first, then lexicographic."""
+    """The sort key of paths: shorter ones first, then in lexicographic order."""
     return len(path[1]), path
 
 
@@ -394,7 +394,7 @@ class PlainSearch:
 def search(
     system: PlainSystem, most_depth: int, most_states: int, claims: list[PlainProperty] | None = None
 ) -> PlainSearch:
-    """Search level by level, up to a depth, or to the first level after which there are this many states."""
+    """Search level by level, to a depth, or until a level ends with more than this many states."""
     asked = [one for one in (system.properties if claims is None else claims) if one.applies]
     result = PlainSearch(fired=dict.fromkeys(system.actions, 0))
     result.found = {one.name: PlainFinding() for one in asked}

@@ -75,7 +75,7 @@ def _is_unseen(value: Any) -> bool:
 
 
 def compared(instance: Instance, cells: Cells, seen: Mapping[str, Any]) -> tuple[str | None, Cells]:
-    """The first variable that differs, and the cells with the observed values inserted."""
+    """The first variable in which state and observation differ, and the cells with the observed values inserted."""
     found = list(cells)
     for name, value in seen.items():
         layout = instance.layouts.get(name)
@@ -95,7 +95,7 @@ def compared(instance: Instance, cells: Cells, seen: Mapping[str, Any]) -> tuple
 
 
 def _flat(layout: FieldLayout, value: Any, sizes: Sequence[int]) -> Iterator[int | None]:
-    """The cells in an observed value of a variable or of a row of it; None for each cell that was not observed."""
+    """The cells of an observed value, of a variable or of a row of it; None for each cell that was not observed."""
     if value is None:
         yield from [None] * prod(sizes)
     elif not sizes:

@@ -29,7 +29,7 @@ NEVER = -1
 
 @dataclass(frozen=True)
 class Bits:
-    """A bit field of the monitor."""
+    """A bit field of the monitor: the number of its lowest bit, and its width."""
 
     shift: int
     width: int
@@ -115,7 +115,7 @@ class Monitor:
             self.see(monitors, replica, self.cells.column(states, "high_watermark", replica))
 
     def begin_process(self, monitors: Words, replica: int, checkpoints: Numbers) -> None:
-        """Record for each monitor, which has passed the start, the checkpoint that this replica was started with."""
+        """Record for each monitor the checkpoint with which this replica was started; the start is already passed."""
         nothing = np.zeros(len(monitors), np.int64)
         self.seen[replica].write(monitors, nothing)
         since = self.since[replica]

@@ -31,12 +31,12 @@ class Failure:
 
     @property
     def step(self) -> int:
-        """The number of the step that violates it."""
+        """The number of the step after which the property fails."""
         return self.until.length
 
 
 def failures_of(trace: Trace) -> list[Failure]:
-    """All properties that fail in the trace, in the model's order; a violation outweighs a permitted failure."""
+    """All properties that fail in the trace, in the order of the model; if one is both, violated wins over permitted."""
     promises = [prop for prop in trace.instance.properties if prop.kind is not Kind.SOMETIMES]
     return [failure for prop in promises if (failure := _failure(trace, prop)) is not None]
 
@@ -58,7 +58,7 @@ def _failure(trace: Trace, prop: Property) -> Failure | None:
 
 
 def summary(failures: Sequence[Failure], recording: Recording) -> str:
-    """The failures in one line: each with its step, and with the recording's name of the lost record."""
+    """The failures in one line: each with its step, and a lost record by its name in the recording."""
     return "; ".join(_summary(failure, recording) for failure in failures)
 
 

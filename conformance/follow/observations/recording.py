@@ -127,7 +127,7 @@ def _check_order(path: Path, lines: list[Line]) -> None:
 
 
 def _without_first_starts(claims: Iterator[Line]) -> list[Line]:
-    """The lines without those starts of brokers with which the recording begins: they start the whole cluster."""
+    """The lines except the starts of brokers at the beginning, which start the whole cluster."""
     found: list[Line] = []
     for line in claims:
         if found or not (isinstance(line, Fault) and line.what is FaultKind.START):
@@ -165,7 +165,7 @@ def _brokers(path: Path, claims: list[Line], replicas: set[int]) -> tuple[int, .
 
 
 def _values(path: Path, claims: list[Line]) -> tuple[str, ...]:
-    """The records in the order of their first appearance; a record that a log has before a known record precedes it.
+    """The records in the order in which they first appear; if a log has one record before another, so does the result.
 
     A response can be lost or arrive late; then the log is the evidence that the record was sent.
     """

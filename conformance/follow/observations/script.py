@@ -46,7 +46,7 @@ NOBODY = -1
 
 
 class Permission(IntEnum):
-    """Whether and how a step can be taken at a stage."""
+    """Whether and how a step can be taken before a line."""
 
     NOT = 0
     FREE = 1
@@ -57,7 +57,7 @@ class Permission(IntEnum):
 
 
 class Passing(IntEnum):
-    """When a line is passed."""
+    """When a path passes a line."""
 
     AT_ONCE = 0
     """As soon as it is true: every step that is possible before it is possible after it, so waiting gains nothing."""

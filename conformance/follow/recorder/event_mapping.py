@@ -41,7 +41,7 @@ ELECTIONS = {
 
 @dataclass(frozen=True)
 class Moment:
-    """An observed state of a cluster, and its projection onto the model."""
+    """An observed state of a cluster, and the model's view of it."""
 
     view: ClusterView
     projected: Projected

@@ -218,7 +218,7 @@ class RecordedRun:
             self.cluster.drop(response.number)
 
     def number_a_record(self, act: Act) -> str | None:
-        """Number the record of a produce request that is delivered or lost; return its payload (None: another act)."""
+        """If this act delivers or loses a produce request, number its record; return the payload, or None."""
         message = act.arguments[0] if act.arguments else None
         if isinstance(message, Message) and isinstance(message.payload, ProduceRequest):
             request = message.payload

@@ -71,7 +71,7 @@ class StateSet:
                     yield cells
 
     def _collect(self, found: Iterable[Cells]) -> tuple[Cells, ...]:
-        """Each state once, in the order of discovery."""
+        """These states in the order of discovery, each only once."""
         states: dict[Cells, None] = {}
         for cells in found:
             states[cells] = None

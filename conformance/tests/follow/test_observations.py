@@ -88,7 +88,7 @@ def test_the_loss_on_0_10_2_is_explained_by_0_10() -> None:
     assert explained(outcome, breaks={"acked_not_lost": 22, "isr_is_complete": 20}) == 24
     assert sum(outcome.effort.states) == 640_152  # type: ignore[union-attr]
     text = flat(outcome)
-    assert "in 24 steps; there is no shorter" in text
+    assert "in 24 steps; no path with fewer steps explains it" in text
     assert "In the trace 0 is broker 1, 1 is broker 2, 2 is broker 3; a is m0, b is m1, c is m2, d is PRECIOUS." in text
     assert "line 25: a consumer reads m0 m1 m2" in text
 
@@ -592,7 +592,7 @@ def test_files_that_are_no_recordings(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="No such file or directory; give a log that can be read"):
         follow_recording(tmp_path / "nowhere", "2.1")
     (tmp_path / "binary").write_bytes(GOOD.encode() + b"\n\xff\xfe\n")
-    with pytest.raises(UsageError, match=r"binary:2: byte 1 is not UTF-8; is it a log\?"):
+    with pytest.raises(UsageError, match=r"binary:2: byte 1 is not UTF-8; give a log"):
         follow_recording(tmp_path / "binary", "2.1")
     with pytest.raises(UsageError, match=r"replicas cannot be set, because the recording determines it; leave it out"):
         follow_recording(LOSS, "2.1", {"replicas": 3})
