@@ -29,7 +29,7 @@ from isrcheck.traces.format import folder
 
 
 def seconds_left(arguments: argparse.Namespace) -> float | None:
-    """The seconds left to this command; None: no limit."""
+    """The seconds left until the time limit of this command; None: no limit."""
     return Budget(arguments.seconds, sys.maxsize, arguments.began).left
 
 

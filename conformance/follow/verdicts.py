@@ -72,7 +72,7 @@ class FollowRequest:
 
     @property
     def seconds(self) -> float | None:
-        """The remaining seconds; None: no limit."""
+        """The seconds left until the end of the time limit; None: no limit."""
         return None if self.ends is None else max(0.0, self.ends - time.time())
 
 

@@ -158,7 +158,7 @@ def _enters_epoch(before: State, after: State, leader: int, action: str, ordinal
 def _note_election(
     before: State, after: State, leader: int, position: int, known: Mapping[tuple[int, int], _Known]
 ) -> None:
-    """Give every member of the ISR time to catch up. Kafka: Partition.makeLeader, Replica.resetLastCaughtUpTime."""
+    """Note that a new leader gives the ISR time to catch up. Kafka: Partition.makeLeader, resetLastCaughtUpTime."""
     kept = before.leader[leader] == leader and after.REMOTE_OFFSETS_KEPT_BY_REELECTED_LEADER
     for (of, follower), one in known.items():
         if of == leader:

@@ -25,7 +25,7 @@ class Truncation(IntEnum):
 
 
 class EpochCacheAssign(Enum):
-    """How the leader-epoch cache handles an entry that conflicts with its last ones. Fact sheet 1.4, KAFKA-7415."""
+    """How the leader-epoch cache handles an entry that conflicts with its last entries. Fact sheet 1.4, KAFKA-7415."""
 
     APPEND_ONLY = "APPEND_ONLY"
     REPLACE_CONFLICTING = "REPLACE_CONFLICTING"

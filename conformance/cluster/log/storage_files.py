@@ -95,15 +95,15 @@ class FileStorage:
         self._write_offset(RECOVERY_POINTS, offset)
 
     def write_epochs(self, entries: Sequence[EpochEntry]) -> None:
-        """Replace leader-epoch-checkpoint."""
+        """Replace the content of leader-epoch-checkpoint with these entries."""
         self._write(EPOCHS, [f"{each.leader_epoch} {each.start_offset}" for each in entries])
 
     def checkpoint_high_watermark(self, offset: int) -> None:
-        """Replace replication-offset-checkpoint."""
+        """Write this offset to replication-offset-checkpoint."""
         self._write_offset(HIGH_WATERMARKS, offset)
 
     def checkpoint_log_start(self, offset: int) -> None:
-        """Replace log-start-offset-checkpoint."""
+        """Write this offset to log-start-offset-checkpoint."""
         self._write_offset(LOG_STARTS, offset)
 
     def flush(self) -> None:

@@ -36,7 +36,7 @@ class Failure:
 
 
 def failures_of(trace: Trace) -> list[Failure]:
-    """All properties that fail in the trace, in the order of the model; if one is both, violated wins over permitted."""
+    """All properties that fail in the trace, in the order of the model; violated takes precedence over permitted."""
     promises = [prop for prop in trace.instance.properties if prop.kind is not Kind.SOMETIMES]
     return [failure for prop in promises if (failure := _failure(trace, prop)) is not None]
 
