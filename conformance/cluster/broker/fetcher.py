@@ -161,9 +161,7 @@ class FetcherThread:
             self._listed(state, asked, response)
 
     def _fetched(self, state: PartitionFetchState, asked: Outstanding, response: FetchResponse) -> None:
-        """Append records that begin at the log end; the epoch is not compared. Kafka: processPartitionData; fact sheet
-        2.5.
-        """
+        """Append records that begin at the log end, of any epoch. Kafka: processPartitionData; fact sheet 2.5."""
         if state.mode is not Mode.FETCHING or response.fetch_offset != self._log.log_end_offset:
             return
         if response.error is Errors.OFFSET_OUT_OF_RANGE:
@@ -199,10 +197,9 @@ class FetcherThread:
                 self._truncate_and_fetch(state, min(own.end_offset, answer.end_offset, end))
 
     def _listed(self, state: PartitionFetchState, asked: Outstanding, answer: ListOffsetsResponse) -> None:
-        """Repair a fetch that was out of range. Kafka: fetchOffsetAndTruncate; fact sheet 2.5.
+        """Repair a fetch that was out of range; epochs are not compared. Kafka: fetchOffsetAndTruncate; fact sheet 2.5.
 
-        Drops an answer to a request of an earlier assignment: Kafka waits for the answer under the fetcher's lock, so
-        the assignment cannot change. Leader epochs are not compared.
+        An answer for an earlier assignment is dropped: in Kafka there is none, because a lock is held meanwhile.
         """
         if state is not asked.state:
             return
@@ -283,8 +280,7 @@ class FetcherManager:
     def go_on(self, leader_epoch: int) -> None:
         """Keep the fetcher unchanged, because the leader is the same in a newer epoch (switch FOLLOWER_SKIP).
 
-        No Kafka release both skips announcements and fences epochs; with both switches on, the fetcher adopts the newer
-        epoch.
+        No release both skips and fences epochs; with both switches on, the fetcher adopts the newer epoch.
         """
         for thread in self._threads.values():
             thread.adopt_epoch(leader_epoch)
