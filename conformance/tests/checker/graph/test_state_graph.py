@@ -322,10 +322,12 @@ def test_a_refused_command_writes_no_file(check, tmp_path, line, message):
 
 def test_an_interrupted_search_draws_nothing_and_is_undecided(check, tmp_path):
     code, out, _ = check("graph kafka --protocol 0.10 -o x.html --seconds 0.000001")
-    assert (code, out) == (
-        3,
+    assert code == 3
+    # A slow machine reaches the limit before the search begins.
+    assert out in (
         "UNDECIDED: the time limit is reached at 3 states, and an incomplete graph would mislead;"
         " give a smaller --bound, or a higher limit\n",
+        "UNDECIDED: the time limit is reached; nothing was drawn\n",
     )
     assert [path.name for path in tmp_path.iterdir() if path.name not in ("light.py", "__pycache__")] == []
 
