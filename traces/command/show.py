@@ -23,7 +23,9 @@ from isrcheck.traces.terminal.show import view, why
 def add_options(show: argparse.ArgumentParser) -> None:
     """Declare the options of `trace show`."""
     show.formatter_class = argparse.RawDescriptionHelpFormatter
-    show.epilog = "\n".join(["a broker of Kafka:", *spell_legend([*BASICS, *LEGEND.values()]), "", show.epilog or ""])
+    show.epilog = "\n".join(
+        ["signs in a broker's column:", *spell_legend([*BASICS, *LEGEND.values()]), "", show.epilog or ""]
+    )
     show.add_argument("file", metavar="FILE", type=Path, help=FILE_HELP)
     add_model(show)
     part = show.add_mutually_exclusive_group()
