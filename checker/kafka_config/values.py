@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
-from isrcheck.checker.kafka_config.releases import version_of_inter_broker_protocol
+from isrcheck.checker.kafka_config.releases import version_of_inter_broker_protocol, version_of_metadata
 
 WHAT_JAVA_TRIMS = "".join(map(chr, range(33)))
 """The characters that Java's String.trim removes; Kafka trims every value."""
@@ -64,6 +64,13 @@ def read_times(text: str) -> int:
     return _whole(text, 0, "write for example 0")
 
 
+def read_feature_level(text: str) -> int:
+    """Read the level of a feature that is off (0) or on (1)."""
+    if text not in ("0", "1"):
+        raise ValueError(f"{quoted(text)} is neither 0 nor 1; write 1 if the feature is on, or 0")
+    return int(text)
+
+
 def _whole(text: str, least: int, cure: str) -> int:
     if re.fullmatch(r"[+-]?0*\d{1,10}", text, re.ASCII) is None or not least <= int(text) <= MOST:
         raise ValueError(f"{quoted(text)} is not a whole number from {least} to {MOST}; {cure}")
@@ -87,6 +94,8 @@ READERS: Mapping[str, Callable[[str], object]] = {
     "inter.broker.protocol.version": version_of_inter_broker_protocol,
     "log.message.format.version": version_of_inter_broker_protocol,
     "message.format.version": version_of_inter_broker_protocol,
+    "metadata.version": version_of_metadata,
+    "eligible.leader.replicas.version": read_feature_level,
 }
 """The reader of each key that affects the answer; the values of other keys are not interpreted."""
 
