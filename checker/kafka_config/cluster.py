@@ -15,7 +15,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Generic, TypeVar
 
-from isrcheck.checker.kafka_config.cluster_settings import Setting, Settings, UnderstoodSetting, file_section
+from isrcheck.checker.kafka_config.cluster_settings import (
+    READERS,
+    Setting,
+    Settings,
+    UnderstoodSetting,
+    file_section,
+    shown,
+)
 from isrcheck.checker.kafka_config.describe import Partition, read_described
 from isrcheck.checker.kafka_config.generation import Generation, format_keys, read_generation
 from isrcheck.checker.kafka_config.ignored import Ignored, Keys, read_ignored
@@ -32,7 +39,6 @@ from isrcheck.checker.kafka_config.producer_rules import (
     read_isolation_level,
     read_producer,
 )
-from isrcheck.checker.kafka_config.values import READERS, shown
 from isrcheck.checker.kafka_config.versions import Versions, read_versions
 
 T = TypeVar("T")

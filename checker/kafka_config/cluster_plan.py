@@ -87,7 +87,8 @@ class ClusterPlan:
 
     def deciding(self) -> list[PlannedSearch]:
         """Return the searches that decide the verdict, first the main search for the cluster as configured."""
-        parts = [self._part(MAIN, 0.0)]
+        # From 2.8 on, two elections among the changes of the ISR are too many for the time of the command.
+        parts = [self._part(MAIN, 0.0, **({"elections": 1} if self._alters_partitions else {}))]
         if self.cluster.producer.retries.value and self.cluster.producer.acks.value != "0":
             parts.append(self._part(RESENDS, 0.35, retries=1, crashes=0, **self.longer_log(changes=1)))
         if self.cluster.producer.has_transactions.value and self._has_epochs:
@@ -98,9 +99,14 @@ class ClusterPlan:
     def longer_log(self, *, changes: int) -> Mapping[str, int]:
         """Return the bounds of a search with a log of two records, and with so many changes of the ISR and elections;
         nothing up to 2.4, where the generation's own bounds allow them."""
-        if self.instance().configuration.ISR_CHANNEL == IsrChannel.ZK:
+        if not self._alters_partitions:
             return {}
         return {"records": 2, "log_size": 2, "partition_changes": changes, "elections": changes, "fencings": 0}
+
+    @property
+    def _alters_partitions(self) -> bool:
+        """Whether leaders ask the controller to change the ISR, as since 2.8."""
+        return self.instance().configuration.ISR_CHANNEL == IsrChannel.ALTER_PARTITION
 
     @property
     def _has_epochs(self) -> bool:

@@ -16,11 +16,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from isrcheck.checker.kafka_config.cluster_settings import Layer, Section, UnderstoodSetting
+from isrcheck.checker.kafka_config.cluster_settings import Layer, Section, UnderstoodSetting, printable, quoted
 from isrcheck.checker.kafka_config.ignored import Ignored, WhyIgnored
 from isrcheck.checker.kafka_config.keys import Role
 from isrcheck.checker.kafka_config.properties_file import LINE_END, PropertiesError, Property, decode, read_text
-from isrcheck.checker.kafka_config.values import printable, quoted
 from isrcheck.checker.kafka_config.versions import Evidence, Mode
 
 STANDARD_INPUT = Path("standard input")

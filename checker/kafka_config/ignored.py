@@ -11,10 +11,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from isrcheck.checker.kafka_config.cluster_settings import GivenSetting, Settings
+from isrcheck.checker.kafka_config.cluster_settings import GivenSetting, Settings, printable, shown
 from isrcheck.checker.kafka_config.keys import NEWEST_LISTED_RELEASE, Role, first_release, keys_of, knows
 from isrcheck.checker.kafka_config.releases import version_of_binaries
-from isrcheck.checker.kafka_config.values import printable, shown
 from isrcheck.checker.kafka_config.versions import Versions
 
 
