@@ -87,8 +87,10 @@ class ClusterPlan:
 
     def deciding(self) -> list[PlannedSearch]:
         """Return the searches that decide the verdict, first the main search for the cluster as configured."""
-        # From 2.8 on, two elections among the changes of the ISR are too many for the time of the command.
-        parts = [self._part(MAIN, 0.0, **({"elections": 1} if self._alters_partitions else {}))]
+        # From 2.8 on, two elections among the changes of the ISR are too many for the time of the command. An unclean
+        # election needs two with KRaft: the controller first notes that there is no leader.
+        elections = 1 + (self._has_kraft and self.values["unclean_elections"])
+        parts = [self._part(MAIN, 0.0, **({"elections": elections} if self._alters_partitions else {}))]
         if self.cluster.producer.retries.value and self.cluster.producer.acks.value != "0":
             parts.append(self._part(RESENDS, 0.35, retries=1, crashes=0, **self.longer_log(changes=1)))
         if self.cluster.producer.has_transactions.value and self._has_epochs:
@@ -109,6 +111,11 @@ class ClusterPlan:
         return self.instance().configuration.ISR_CHANNEL == IsrChannel.ALTER_PARTITION
 
     @property
+    def _has_kraft(self) -> bool:
+        """Whether the controller is a KRaft quorum."""
+        return self.instance().configuration.CONTROLLER == Controller.KRAFT
+
+    @property
     def _has_epochs(self) -> bool:
         """Whether records have the format of 0.11, which transactions require."""
         return self.instance().configuration.TRUNC != Truncation.HW
@@ -122,8 +129,11 @@ class ClusterPlan:
 
     def side_searches(self) -> list[PlannedSearch]:
         """Return the side searches: each adds one fault, and none affects the verdict."""
+        # With KRaft, a broker leads again by a second election: the first one is that of its absence.
+        again = {"elections": 2} if self._has_kraft else {}
         parts = [
-            PlannedSearch(says, self.instance(**{fault: 1}), (PROMISE,), 0.1) for fault, says in SIDE_SEARCHES.items()
+            PlannedSearch(says, self.instance(**{fault: 1}, **again), (PROMISE,), 0.1)
+            for fault, says in SIDE_SEARCHES.items()
         ]
         if self.values["replicas"] > 1:
             says = MOVED if self.cluster.moves_leadership else MOVED_BY_HAND
