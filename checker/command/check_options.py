@@ -119,4 +119,11 @@ OPTIONS = (
         forms=frozenset({CONFIG, DESCRIBE}),
         refusal="--kafka-version goes with --config FILE; for a model use --protocol",
     ),
+    Option(
+        name="--metadata-version",
+        metavar="V",
+        help="the metadata.version of a KRaft cluster, such as 3.6-IV0 (kafka-features describe)",
+        forms=frozenset({CONFIG, DESCRIBE}),
+        refusal="--metadata-version goes with --config FILE; for a model use --protocol",
+    ),
 )

@@ -107,6 +107,7 @@ class Options:
     describe: tuple[str, ...]
     topic_name: str | None
     kafka_version: str | None
+    metadata_version: str | None
 
     @property
     def limits(self) -> Limits:

@@ -22,7 +22,9 @@ from isrcheck.traces.terminal.show import view
 
 def run(options: Options, session: SearchSession) -> CommandResult:
     """Run the searches that decide the verdict, and the side searches, which do not. Raises UsageError."""
-    question = read_plan(options.files, options.kafka_version, options.describe, options.topic_name)
+    question = read_plan(
+        options.files, options.kafka_version, options.describe, options.topic_name, options.metadata_version
+    )
     is_limited = options.seconds is not None or options.bound is not None
     traces, aside_traces = TraceWriter(options.out), TraceWriter(options.out)
     if question.protocol is None:
