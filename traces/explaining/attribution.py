@@ -15,12 +15,13 @@ from functools import partial
 
 from isrcheck.models.language.model import spell
 from isrcheck.models.run import State
-from isrcheck.traces.explaining import divergence
+from isrcheck.traces.explaining import divergence, isr_changes
+from isrcheck.traces.explaining.isr_changes import PendingChange, uncounted_change
 from isrcheck.traces.explaining.timeline import Timeline
 from isrcheck.traces.format.spelling import name_entry
 from isrcheck.traces.format.trace import PERMITTED, VIOLATED, Trace
 from isrcheck.traces.format.why_false import why_broken
-from isrcheck.traces.kafka.model import holds_record, is_kafka
+from isrcheck.traces.kafka.model import holds_record, is_counted, is_kafka
 
 ALL = "ALL"
 GIVEN_UP = {
@@ -43,7 +44,7 @@ class Loss:
     `broker` is the broker with the relevant copy: the leader, or the member of the ISR that lacks the entry. It lost
     its copy in step `removed`. If it never had a copy, `removed` is None and `admitted` is the step in which it joined
     the ISR (None: it was a member from the start, or never). `promise` and `outcome` describe the promise and the fate
-    of the entry in words.
+    of the entry in words. `uncounted` is the change of the ISR that the leader did not count when it made the promise.
     """
 
     record: int
@@ -54,6 +55,7 @@ class Loss:
     admitted: int | None
     outcome: str
     lost: int
+    uncounted: PendingChange | None = None
 
 
 def find_loss(trace: Trace) -> Loss | None:
@@ -77,20 +79,34 @@ def _lost_by_leader(timeline: Timeline, record: int) -> Loss:
     broker = timeline.last.controller_leader
     promised = timeline.first(lambda s: bool(s.acknowledged[record]))
     removed = timeline.last_change(lambda s: holds_record(s, broker, record), to=False)
-    admitted = _admitted(timeline, broker)
-    return Loss(record, "acknowledged", promised, broker, removed, admitted, "lost", len(timeline.states) - 1)
+    return _loss(timeline, record, "acknowledged", promised, broker, removed, "lost")
 
 
 def _missing_in_isr(timeline: Timeline, broker: int, offset: int) -> Loss:
     record = timeline.last.exposed_record[offset]
     promised = timeline.first(lambda s: bool(s.exposed_record[offset] == record))
     removed = timeline.last_change(lambda s: bool(s.log_record[broker][offset] == record), to=False)
-    admitted, broken = _admitted(timeline, broker), "missing from the ISR"
-    return Loss(record, "exposed to readers", promised, broker, removed, admitted, broken, len(timeline.states) - 1)
+    return _loss(timeline, record, "exposed to readers", promised, broker, removed, "missing from the ISR")
 
 
-def _admitted(timeline: Timeline, broker: int) -> int | None:
-    return timeline.last_change(lambda s: bool(s.controller_isr[broker]))
+def _loss(
+    timeline: Timeline, record: int, promise: str, promised: int, broker: int, removed: int | None, outcome: str
+) -> Loss:
+    admitted = timeline.last_change(lambda s: bool(s.controller_isr[broker]))
+    changes = (
+        uncounted_change(timeline, leader, broker, promised)
+        for leader in _promising(timeline, promised)
+        if leader != broker
+    )
+    uncounted = next((change for change in changes if change is not None and removed is None), None)
+    end = len(timeline.states) - 1
+    return Loss(record, promise, promised, broker, removed, admitted, outcome, end, uncounted)
+
+
+def _promising(timeline: Timeline, promised: int) -> list[int]:
+    """The leaders whose high watermark rose in the step that made the promise."""
+    before, s = timeline.states[max(0, promised - 1)], timeline.states[promised]
+    return [r for r in range(s.replicas) if s.leader[r] == r and s.high_watermark[r] > before.high_watermark[r]]
 
 
 def lines(trace: Trace) -> list[str]:
@@ -113,28 +129,30 @@ def lines(trace: Trace) -> list[str]:
 def _tell(timeline: Timeline, loss: Loss) -> list[str]:
     found = [f"{name_entry(timeline.last, loss.record)}: {loss.promise} {timeline.when(loss.promised)}"]
     found += _counted_on(timeline, loss)
+    if loss.uncounted is not None:
+        found += isr_changes.lines(timeline, loss.uncounted)
     if loss.removed is not None:
         found.append(f"  removed from broker {loss.broker} {timeline.when(loss.removed)}")
     elif not any(holds_record(s, r, loss.record) for s in timeline.states for r in range(s.replicas)):
         found.append("  never on any broker")
     else:
         found.append(f"  never on broker {loss.broker}, {_membership(timeline, loss)}")
-    return [*found, f"  {loss.outcome} {timeline.when(loss.lost)}"]
+    elected = isr_changes.election(timeline, loss.broker, loss.lost)
+    return [*found, f"  {loss.outcome} {timeline.when(loss.lost)}{elected}"]
 
 
 def _counted_on(timeline: Timeline, loss: Loss) -> list[str]:
     """Lines about the followers that the leader knew to hold the entry when it made the promise."""
-    before, s = timeline.states[max(0, loss.promised - 1)], timeline.states[loss.promised]
+    s = timeline.states[loss.promised]
     found = []
-    for leader in range(s.replicas):
-        if s.leader[leader] != leader or s.high_watermark[leader] <= before.high_watermark[leader]:
-            continue
+    for leader in _promising(timeline, loss.promised):
         for member in range(s.replicas):
-            if s.isr[leader][member] and member != leader:
+            if member != leader and is_counted(s, leader, member):
                 known = timeline.last_change(partial(_is_known, leader, member, loss.record), until=loss.promised)
                 if known is not None and known < loss.promised:
                     when = timeline.when(known, "since")
-                    found.append(f"  the leader relied on broker {member}, which it knew to have it {when}")
+                    process = isr_changes.earlier_process(timeline, leader, member, loss.promised)
+                    found.append(f"  the leader relied on broker {member}, which it knew to have it {when}{process}")
     return found
 
 

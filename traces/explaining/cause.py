@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from isrcheck.models.language.model import FieldLayout, Instance
 from isrcheck.models.run import Cells
 from isrcheck.traces.explaining.attribution import Loss, find_loss
+from isrcheck.traces.explaining.isr_changes import PendingChange
 from isrcheck.traces.format.trace import Trace
 from isrcheck.traces.format.why_false import Reason, why_broken
 
@@ -77,7 +78,18 @@ def _lost(trace: Trace, loss: Loss) -> tuple[str, ...]:
         found = f"never there: let into the ISR by {trace.steps[loss.admitted - 1].action}"
     else:
         found = "never there"
-    return found, f"{loss.outcome} by {trace.steps[loss.lost - 1].action}" if loss.lost else f"{loss.outcome} at once"
+    uncounted = () if loss.uncounted is None else _not_counted(trace, loss.uncounted)
+    return (
+        found,
+        *uncounted,
+        f"{loss.outcome} by {trace.steps[loss.lost - 1].action}" if loss.lost else f"{loss.outcome} at once",
+    )
+
+
+def _not_counted(trace: Trace, change: PendingChange) -> tuple[str, ...]:
+    if change.dropped is None:
+        return ("pending change not counted",)
+    return (f"pending change dropped by {trace.steps[change.dropped - 1].action}",)
 
 
 def budget_fields(instance: Instance) -> Mapping[str, FieldLayout]:

@@ -326,11 +326,34 @@ class _Explainer:
     def why_binding(self, generator: ast.GeneratorExp, names: tuple[str, ...], scope: _Scope) -> Reason:
         """Explain `all` or `any` by its deciding element, whose variables `names` have their values in `scope`."""
         inner = self.why(generator.elt, scope)
-        conditions = tuple(spell_expression(test) for part in generator.generators for test in part.ifs)
+        conditions = tuple(
+            condition for part in generator.generators for test in part.ifs for condition in self.stated(test, scope)
+        )
         return replace(
             inner,
             bindings=tuple(map(scope.bound, names)) + inner.bindings,
             conditions=conditions + inner.conditions,
+        )
+
+    def stated(self, test: ast.expr, scope: _Scope) -> list[str]:
+        """Return a true condition without the helpers in it that are true by the configuration alone."""
+        parts = test.values if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) else [test]
+        left = [part for part in parts if not isinstance(part, ast.Call) or not self.is_settled(part, scope)]
+        return [spell_expression(ast.BoolOp(ast.And(), left) if len(left) > 1 else left[0])] if left else []
+
+    def is_settled(self, expression: ast.expr, scope: _Scope) -> bool:
+        """Whether a true expression is true by the configuration alone, whatever the state and the bindings are."""
+        match expression:
+            case ast.BoolOp(op=ast.Or(), values=operands):
+                return self.is_settled(next(one for one in operands if scope.evaluate(one)), scope)
+            case ast.Call(func=ast.Name(id=name), args=arguments) if name in scope.function.functions:
+                callee = scope.function.functions[name]
+                names = {p.name: scope.evaluate(one) for p, one in zip(callee.parameters, arguments, strict=True)}
+                found = self.returned(callee.body, _Scope(callee, names))
+                return found is not None and self.is_settled(*found)
+        used = (scope.names.get(node.id) for node in ast.walk(expression) if isinstance(node, ast.Name))
+        return all(value is None or isinstance(value, _Watched) for value in used) and not self.readings(
+            expression, scope
         )
 
     def binding(

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterable
 
 from isrcheck.models.language.declare import Domain
 from isrcheck.models.language.model import FieldLayout, Instance, spell_element
@@ -134,7 +135,9 @@ def spell_part(instance: Instance, layout: FieldLayout, cells: Cells, index: tup
     return "[" + " ".join(parts) + "]"
 
 
-def full_state(instance: Instance, cells: Cells) -> list[str]:
-    """Return every field of a state, one per line."""
-    width = max(len(name) for name in instance.layouts)
-    return [f"{name:<{width}}  {spell_part(instance, layout, cells)}" for name, layout in instance.layouts.items()]
+def full_state(instance: Instance, cells: Cells, layouts: Iterable[FieldLayout] | None = None) -> list[str]:
+    """Return these fields of a state (None: all), one per line."""
+    shown = instance.layouts.values() if layouts is None else layouts
+    told = [(layout.name, spell_part(instance, layout, cells)) for layout in shown]
+    width = max(len(name) for name, _ in told)
+    return [f"{name:<{width}}  {text}" for name, text in told]

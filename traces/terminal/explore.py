@@ -24,6 +24,7 @@ from isrcheck.models.messages.errors import UsageError
 from isrcheck.models.messages.printable import escaped_lines
 from isrcheck.traces.format.itf import label
 from isrcheck.traces.format.trace import PERMITTED, REACHED, VIOLATED, Trace
+from isrcheck.traces.kafka.model import shown_fields
 from isrcheck.traces.lanes import generic_lanes
 from isrcheck.traces.terminal.colour import Look
 from isrcheck.traces.terminal.show import lane_rows, lane_titles, step_table
@@ -164,7 +165,8 @@ class Explorer(App[None]):
         if option.problem:
             found = [plain(f"the step causes an error: {option.problem}", "$error")]
         elif option.step is None and option.after is not None:
-            found = [plain(line) for line in generic_lanes.full_state(self.walk.instance, option.after)]
+            fields = shown_fields(self.walk.instance)
+            found = [plain(line) for line in generic_lanes.full_state(self.walk.instance, option.after, fields)]
         else:
             found = [plain(line) for line in self.walk.changes(option) or ["the step changes nothing"]]
         self.query_one("#preview", Static).update(Content("\n").join(found))
@@ -337,6 +339,6 @@ class WholeState(Overlay):
 
     def compose(self) -> ComposeResult:
         """The panel, with one field per line."""
-        lines = generic_lanes.full_state(self.walk.instance, self.walk.cells)
+        lines = generic_lanes.full_state(self.walk.instance, self.walk.cells, shown_fields(self.walk.instance))
         with VerticalScroll(id="over"):
             yield Static(plain("\n".join(lines)), markup=False)

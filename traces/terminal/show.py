@@ -16,7 +16,7 @@ from isrcheck.traces.format.itf import label
 from isrcheck.traces.format.trace import HOLDS, NOT_INDUCTIVE, PERMITTED, VIOLATED, Trace
 from isrcheck.traces.format.why_false import why_broken
 from isrcheck.traces.kafka import lanes
-from isrcheck.traces.kafka.model import is_kafka
+from isrcheck.traces.kafka.model import is_kafka, shown_fields
 from isrcheck.traces.lanes import generic_lanes
 from isrcheck.traces.lanes.table import StepRow, blocks, fitted, lay_out, widest, wrapped
 from isrcheck.traces.terminal.colour import PLAIN, Look
@@ -122,7 +122,7 @@ def full_state(trace: Trace, position: int, expressions: Sequence[StateExpressio
     """Return every field of a state and the values of the expressions there, one per line."""
     cells = trace.states[position]
     values = [f"{one.title}  {one.value_in(cells, trace.spell_position(position))}" for one in expressions]
-    return [*generic_lanes.full_state(trace.instance, cells), *values]
+    return [*generic_lanes.full_state(trace.instance, cells, shown_fields(trace.instance)), *values]
 
 
 def why(trace: Trace, look: Look = PLAIN) -> list[str]:

@@ -18,6 +18,7 @@ from isrcheck.traces.command.output import MOST_MESSAGE
 from isrcheck.traces.format import folder
 from isrcheck.traces.format.itf import spell_configuration
 from isrcheck.traces.format.trace import PERMITTED
+from isrcheck.traces.kafka import partition_state
 from isrcheck.traces.kafka.lanes import BASICS, LEGEND
 from isrcheck.traces.terminal.show import view
 
@@ -48,7 +49,7 @@ def test_help_explains_every_symbol(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         cli.main(["show", "--help"])
     out = capsys.readouterr().out
-    for example, meaning in (*BASICS, *LEGEND.values()):
+    for example, meaning in (*BASICS, *LEGEND.values(), *partition_state.LEGEND.values()):
         assert re.search(rf"^  {re.escape(example)} +{re.escape(meaning)}$", out, re.MULTILINE)
 
 
