@@ -29,7 +29,7 @@ from isrcheck.checker.outcome.kernel_results import (
     offset_of_status,
 )
 from isrcheck.models.language.model import FieldLayout, Instance, Property
-from isrcheck.models.language.syntax import EXTREMA, FOLDS, STATE_NAMES, TAKEN, Function, stored
+from isrcheck.models.language.syntax import EXTREMA, FOLDS, STATE_NAMES, TAKEN, Function
 from isrcheck.models.language.text.chains import alternatives, branches, summands, summed
 
 INDENT = "    "
@@ -198,7 +198,7 @@ class _Lowering:
             for parameter, choice in zip(function.arguments, kernel.instance.argument_ranges[slot], strict=True):
                 if not choice.is_subset:
                     self.limits[self.name(parameter.name)] = choice.elements
-        stores = [name for statement in function.body for name in stored(statement)]
+        stores = function.stores
         self.own = {parameter.name for parameter in function.parameters} | set(stores)
         self.assigned_once = {name for name in stores if stores.count(name) == 1}
         for name in stores:

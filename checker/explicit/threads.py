@@ -98,7 +98,7 @@ class Threads(Carrier):
         lane = self.lanes[0]
         for low in range(0, len(self.context.starts), self.lane_room):
             size = self.put_starts(lane.batch, low, self.lane_room)
-            lane.sort(self.context.kernel.layout.words, size, self.threads)
+            lane.sort(size)
             self._merge([lane])
         self.visited.close_level()
         return 0
@@ -108,9 +108,7 @@ class Threads(Carrier):
 
         def take(shard: int) -> None:
             for lane in lanes:
-                self.visited.stores[shard].insert(
-                    lane.batch, lane.routed, lane.hashes, int(lane.bounds[shard]), int(lane.bounds[shard + 1])
-                )
+                self.visited.stores[shard].insert(lane.routed, int(lane.bounds[shard]), int(lane.bounds[shard + 1]))
 
         self._each(take, range(self.threads))
 
@@ -169,7 +167,7 @@ class Threads(Carrier):
         return generated
 
     def _expand_chunk(self, task: Task) -> None:
-        lane, words = self.lanes[task.lane], self.context.kernel.layout.words
+        lane = self.lanes[task.lane]
         results = self.all_results[task.lane]
         results.clear()
         if task.done == 0:
@@ -180,7 +178,7 @@ class Threads(Carrier):
         )
         task.has_successors = True
         lane.batch.parents[: task.generated] += np.uint32(task.first)
-        lane.sort(words, task.generated, self.threads)
+        lane.sort(task.generated)
 
     def _take_in(self, tasks: deque[Task], free: deque[int]) -> None:
         """Insert successors in the order of the chunks; chunks behind an incomplete chunk have to wait."""

@@ -10,9 +10,8 @@ over many nodes checks the budget.
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from enum import Enum
-
-import z3
 
 from isrcheck.checker.resources.machine_memory import resident
 
@@ -64,9 +63,22 @@ class Memory:
     @classmethod
     def is_full(cls, more: int = 0) -> bool:
         """Whether the limit is reached, or would be with `more` bytes."""
+        import z3  # here, because Memory is limited also where nothing is asked, and it takes long to import
+
         if z3.Z3_get_estimated_alloc_size() + more > cls.most:
             return True
         return cls.most_resident < float("inf") and resident() + more > cls.most_resident
+
+
+class Interrupts:
+    """The interrupts of the user that were seen so far, because Python can drop the exception for Ctrl-C."""
+
+    seen: Sequence[int] = ()
+
+    @classmethod
+    def listen(cls, interrupts: Sequence[int]) -> None:
+        """Use this list of interrupts."""
+        cls.seen = interrupts
 
 
 STEPS_BETWEEN_LOOKS = 4096

@@ -18,7 +18,7 @@ LIMITS = {"cgroup2": "memory.max", "cgroup": "memory.limit_in_bytes"}
 """For each kind of cgroup file system, the file with a group's limit."""
 
 STATM = Path("/proc/self/statm")
-"""The file whose second number is the resident memory of this process, in pages."""
+"""The file whose second number is the resident memory of this process, in pages; the third, how many are of files."""
 
 
 def machine_memory(root: Path = Path("/")) -> int:
@@ -78,8 +78,12 @@ def _read(path: Path) -> str:
 
 
 def resident() -> int:
-    """How many bytes of memory this process uses; 0 if the system does not report it."""
+    """How many bytes of memory this process uses; 0 if the system does not report it.
+
+    Pages of files do not count. Those of a library are read when it is first used, and can be dropped at any time.
+    """
     try:
-        return int(STATM.read_bytes().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+        pages = STATM.read_bytes().split()
+        return (int(pages[1]) - int(pages[2])) * os.sysconf("SC_PAGE_SIZE")
     except OSError:
         return 0

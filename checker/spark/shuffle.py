@@ -48,10 +48,10 @@ class ShuffleWriter:
 
     def send(self, count: int, columns: Columns) -> Iterator[tuple[int, bytes]]:
         """Sort the first `count` states of the batch by shard, without recent duplicates; yield full blobs."""
-        self.lane.sort(self.words, count, self.shards)
+        self.lane.sort(count)
         rows = self.batch.states[: count * self.words].reshape(-1, self.words)
         for shard in range(self.shards):
-            part = self.lane.routed[self.lane.bounds[shard] : self.lane.bounds[shard + 1]]
+            part = self.lane.routed.kept[self.lane.bounds[shard] : self.lane.bounds[shard + 1]]
             if len(part):
                 self.waiting[shard].append((rows[part], {name: column[part] for name, column in columns.items()}))
                 self.bytes[shard] += 8 * self.words * len(part)

@@ -15,6 +15,7 @@ import types
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
+from functools import cached_property
 from typing import Any, NoReturn
 
 from isrcheck.models.language.declare import Domain, Kind, Mark, Subset, is_marking, mark_of, require
@@ -105,6 +106,11 @@ class Function:
     def states(self) -> tuple[str, ...]:
         """The names of the parameters that are states."""
         return tuple(parameter.name for parameter in self.parameters if parameter.is_state)
+
+    @cached_property
+    def stores(self) -> tuple[str, ...]:
+        """The names that it assigns, once per assignment."""
+        return tuple(name for statement in self.body for name in stored(statement))
 
     @property
     def arguments(self) -> tuple[Parameter, ...]:
@@ -213,7 +219,7 @@ class FunctionReader:
         special = (*STATE_NAMES, *self.subsets, TAKEN)
         self.locals = {p.name for p in self.function.parameters} - set(special)
         # As in Python, a name that is assigned anywhere in a function is local everywhere in it.
-        self.own = {p.name for p in self.function.parameters} | {name for one in body for name in stored(one)}
+        self.own = {p.name for p in self.function.parameters} | set(self.function.stores)
         ended = self._block(body, written=False).ended
         if self.returns_value and not ended:
             self._refuse(definition, "a path ends without `return`", "end each path of a helper with `return value`")

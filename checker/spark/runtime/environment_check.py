@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pyspark import SparkContext
 
 SOURCES = ("isrcheck.models", "isrcheck.traces", "isrcheck.checker", "isrcheck.conformance.follow")
-PACKAGES = ("numpy", "numba", "llvmlite", "pyarrow")
+PACKAGES = ("numpy", "llvmlite", "pyarrow")
 TASKS_PER_CORE = 2
 SECONDS_OF_A_TASK = 0.1
 """How long each check waits, so that no executor runs all checks before the others start."""

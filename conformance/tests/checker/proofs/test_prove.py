@@ -15,9 +15,8 @@ from isrcheck.checker.outcome.exploration import Finding, StepPath
 from isrcheck.checker.outcome.proof_results import Phase, Proof, Proofs
 from isrcheck.checker.outcome.verdict import Word, exit_code, verdicts, with_proofs
 from isrcheck.checker.proofs import induction, proof_cache, prove
-from isrcheck.checker.resources.formula_budget import Answer
+from isrcheck.checker.resources.formula_budget import Answer, Interrupts
 from isrcheck.checker.session import session, trace_writer
-from isrcheck.checker.symbolic import solver
 from isrcheck.checker.symbolic.solver import Solver
 from isrcheck.models import registry
 from isrcheck.models.language.declare import Kind
@@ -356,8 +355,8 @@ def test_no_interrupt_of_z3_is_lost(check, monkeypatch, tmp_path, text):
 
 
 def test_an_interrupt_dropped_by_python_is_noticed_after_the_next_query(check, monkeypatch):
-    monkeypatch.setattr(session, "listen", lambda seen: None)
-    monkeypatch.setattr(solver._Interrupts, "seen", [signal.SIGINT])
+    monkeypatch.setattr(Interrupts, "listen", lambda seen: None)
+    monkeypatch.setattr(Interrupts, "seen", [signal.SIGINT])
     code, out, err = check(JUGS)
     assert (code, err) == (130, "check: interrupted; this is what was found so far\n")
     assert "the proofs were cut short: interrupted" in out

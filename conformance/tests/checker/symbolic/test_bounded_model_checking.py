@@ -17,6 +17,7 @@ from isrcheck.checker.outcome.exploration import Finding, StepPath
 from isrcheck.checker.outcome.verdict import verdicts
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.session import session, trace_writer
+from isrcheck.checker.symbolic import bounded_model_checking
 from isrcheck.checker.symbolic.and_inverter_graph import TRUE
 from isrcheck.checker.symbolic.bounded_model_checking import ask_to_depth
 from isrcheck.checker.symbolic.transition_relation import TransitionRelation
@@ -336,7 +337,8 @@ def test_a_disagreement_of_engines_exits_70_and_shows_both_results(
     check, monkeypatch, engine, name, is_permitted, witness, honest
 ):
     wrongly = changed_finding(name, is_permitted, witness)
-    monkeypatch.setattr(session, engine, wrongly(getattr(session, engine)))
+    module = session if engine == "explore" else bounded_model_checking
+    monkeypatch.setattr(module, engine, wrongly(getattr(module, engine)))
     # The trace of a wrong path would be refused even before the engines are compared.
     monkeypatch.setattr(trace_writer.TraceWriter, "write", lambda *given: {})
     code, text, err = check("lamps.py", "--engine", "all", "--bound", "3")
