@@ -45,7 +45,11 @@ def complain(message: str) -> int:
 
 def add_model(parser: argparse.ArgumentParser) -> None:
     """Add the options that choose a configuration of the Kafka model."""
-    parser.add_argument("--protocol", metavar="NAME", help="a generation of kafka (default: the newest that the executable cluster implements)")
+    parser.add_argument(
+        "--protocol",
+        metavar="NAME",
+        help="a generation of kafka (default: the newest that the executable cluster implements)",
+    )
     parser.add_argument("--switch", metavar="NAME=VALUE", action="append", default=[], help="set a protocol switch")
     parser.add_argument("--set", metavar="NAME=VALUE", action="append", default=[], help="set a configuration entry")
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import fields
 
-from isrcheck.conformance.cluster.configuration.switches import GENERATIONS, Switches, SwitchError
+from isrcheck.conformance.cluster.configuration.switches import GENERATIONS, SwitchError, Switches
 from isrcheck.models.language.model import Instance, spell
 from isrcheck.models.messages.errors import UsageError
 

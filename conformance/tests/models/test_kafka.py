@@ -85,7 +85,7 @@ FORGETS = {"acked_not_lost": (None, 5), "isr_is_complete": (None, 3), "committed
 
 
 def test_the_generations_in_order():
-    assert GENERATIONS == ("0.8", "0.10", "0.11", "2.0", "2.1", "2.4", "2.8", *KRAFT)
+    assert ("0.8", "0.10", "0.11", "2.0", "2.1", "2.4", "2.8", *KRAFT) == GENERATIONS
 
 
 def test_0_8_counts_messages_and_loses_as_0_10_does():
