@@ -21,7 +21,7 @@ from isrcheck.conformance.cluster import observe as views
 from isrcheck.conformance.cluster.broker.broker import Broker, TimerKind
 from isrcheck.conformance.cluster.clients.clients import Clients
 from isrcheck.conformance.cluster.configuration.settings import ClusterError, Settings, Start, bug_named
-from isrcheck.conformance.cluster.configuration.switches import Switches, generation
+from isrcheck.conformance.cluster.configuration.switches import NEWEST, Switches, generation
 from isrcheck.conformance.cluster.controller.controller import Controller, Election
 from isrcheck.conformance.cluster.log.storage import MemoryStorage, Storage, StorageError, lay_out
 from isrcheck.conformance.cluster.log.storage_files import FileStorage
@@ -39,7 +39,7 @@ class Cluster:
 
     def __init__(
         self,
-        protocol: str | Switches = "2.1",
+        protocol: str | Switches = NEWEST,
         start: Start | None = None,
         settings: Settings | None = None,
         bug: str | None = None,

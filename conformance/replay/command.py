@@ -28,6 +28,7 @@ from isrcheck.conformance.console import (
     instance_of,
     say,
 )
+from isrcheck.conformance.implemented import MissingMechanismError
 from isrcheck.conformance.replay.compare import Divergence, replay
 from isrcheck.conformance.replay.coverage import Coverage, spelled
 from isrcheck.conformance.replay.driver import Driver
@@ -104,7 +105,7 @@ def _replay_file(path: Path, system: System, coverage: Coverage | None, options:
     try:
         trace = folder.read(path, None)
         divergence = _replayed(trace, system, coverage)
-    except UntimelyError as error:
+    except (MissingMechanismError, UntimelyError) as error:
         say(escaped(f"{path}: UNDECIDED: {error}"))
         return UNDECIDED
     except UsageError as error:
@@ -130,7 +131,11 @@ def _replay_walks(arguments: argparse.Namespace, system: System, coverage: Cover
     progress, begun = ProgressLine("conform"), time.monotonic()
     for number in range(arguments.walks):
         trace = walk(instance, arguments.seed + number, arguments.steps)
-        divergence = _replayed(trace, system, coverage)
+        try:
+            divergence = _replayed(trace, system, coverage)
+        except MissingMechanismError as error:
+            say(f"random walks of {label(instance)}: UNDECIDED: {error}")
+            return UNDECIDED
         if divergence is not None:
             progress.clear()
             end = divergence.position

@@ -4,7 +4,7 @@ In:  a `ClusterView`, and the `Observations` made so far, because the cluster fo
 Out: a mapping from the names of variables to their cells, in the order of the model's declaration.
 
 The model clears state that is no longer read (metadata that every running broker has received, fetches that their
-follower has given up), so that state is cleared here as well. A cluster has no budgets; they are left out.
+follower has given up), so that state is cleared here as well.
 """
 
 from __future__ import annotations
@@ -21,8 +21,12 @@ from isrcheck.models.kafka.state.values import Fetch, TransactionState, Truncati
 from isrcheck.models.language import NONE
 from isrcheck.models.language.model import Instance
 
-LEFT_OUT = frozenset(f"{name}_left" for name in BUDGETS)
-"""Variables of the model that a cluster does not have."""
+LEFT_OUT = frozenset(
+    {*(f"{name}_left" for name in BUDGETS), "controller_partition_epoch", "last_known_leader", "flushed_offset"}
+)
+"""Variables of the model that a cluster does not have: budgets, what came with 2.8 and later, and which records are on
+disk.
+"""
 
 TRANSACTIONAL = "transaction "
 
@@ -134,7 +138,7 @@ def _producer_id(view: ClusterView, name: str) -> int:
 
 
 def project(instance: Instance, view: ClusterView, seen: Observations) -> Projected:
-    """The values of all variables of the model except the budgets, in the order of the model."""
+    """Every variable of the model except those in LEFT_OUT, as cells in the model's order."""
     return _Projection(instance, view, seen).all()
 
 

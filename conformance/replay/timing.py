@@ -7,8 +7,9 @@ Out: `Timing`: when followers have to become slow, and when checkpoints have to 
 A leader drops from its ISR the followers that did not catch up within replica.lag.time.max.ms (section 4.1 of the fact
 sheet; Partition.getOutOfSyncReplicas, Replica.updateFetchState). So a shrink that drops some followers and keeps others
 needs a pause after the last time at which each dropped follower had caught up, and before the last such time of each
-kept follower. A checkpoint is a high watermark that the broker had at some time since it last started. The
-producer of a transaction waits while too many of its requests are unanswered.
+kept follower. In 0.8 a leader drops, at once, all followers that lag by too many messages. A checkpoint is a high
+watermark that the broker had at some time since it last started. The producer of a transaction waits while too many of
+its requests are unanswered.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from isrcheck.models.kafka.state.values import ShrinkRule
+from isrcheck.models.language import NONE
 from isrcheck.models.messages.errors import UsageError
 from isrcheck.models.run import State
 from isrcheck.traces.format.trace import Trace
@@ -67,7 +69,11 @@ def timing_of(trace: Trace) -> Timing:
     """The timing that a cluster needs to follow this trace. Raises UntimelyError if there is none."""
     states = [State(trace.instance, cells) for cells in trace.states]
     _must_not_have_to_wait(trace, states)
-    shrinks = list(_shrinks(trace, states))
+    if trace.instance.configuration.SHRINK_RULE == ShrinkRule.LAG_MESSAGES:
+        _must_drop_all_that_lag(trace, states)
+        shrinks = []
+    else:
+        shrinks = list(_shrinks(trace, states))
     forbidden = {position for shrink in shrinks for position in shrink.kept}
     pauses: set[int] = set()
     for shrink in shrinks:
@@ -109,6 +115,25 @@ def _must_not_have_to_wait(trace: Trace, states: Sequence[State]) -> None:
                 raise UntimelyError(
                     f"step {position} sends another record of transaction {transaction} while {unanswered} are"
                     f" unanswered, with max_in_flight_requests {most}; the model's producer does not wait, Kafka's does"
+                )
+
+
+def _must_drop_all_that_lag(trace: Trace, states: Sequence[State]) -> None:
+    """Raise UntimelyError if a shrink drops others than all followers known to lag by too many messages.
+
+    The model drops any of them, and also followers that have not fetched from this leader. Kafka 0.8:
+    Partition.getOutOfSyncReplicas, slowReplicas.
+    """
+    most = trace.instance.configuration.replica_lag_max_messages
+    for position, step in enumerate(trace.steps, start=1):
+        if step.action == SHRINK:
+            before, (leader, removed) = states[position - 1], step.ordinals
+            known = {r: before.remote_log_end_offset[leader][r] for r in range(before.replicas)}
+            lagging = {r for r, end in known.items() if end != NONE and before.log_end_offset[leader] - end > most}
+            if removed != sum(1 << r for r in lagging if before.isr[leader][r] and r != leader):
+                raise UntimelyError(
+                    f"step {position} drops other followers than those that lag by more than {most} messages; a leader"
+                    " drops all of them at once, and no follower that has not fetched from it"
                 )
 
 

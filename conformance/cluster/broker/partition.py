@@ -263,11 +263,16 @@ class Partition:
         self._write_isr(self._isr | {follower})
 
     def _is_caught_up(self, follower: int) -> bool:
-        state = self._remote[follower]
-        if (
-            self._switches.SHRINK_RULE is ShrinkRule.EXEMPT_AT_LOG_END
-            and state.log_end_offset == self._log.log_end_offset
-        ):
+        """Kafka: Partition.getOutOfSyncReplicas; section 4.1.
+
+        0.8 counts messages, and only for a follower that has fetched from this leader. (It drops a follower that has
+        not fetched for replica.lag.time.max.ms as well, which is left out here.)
+        """
+        rule, state = self._switches.SHRINK_RULE, self._remote[follower]
+        lag = self._log.log_end_offset - state.log_end_offset
+        if rule is ShrinkRule.LAG_MESSAGES:
+            return state.log_end_offset == UNDEFINED_OFFSET or lag <= self._settings.replica_lag_max_messages
+        if rule is ShrinkRule.EXEMPT_AT_LOG_END and lag == 0:
             return True
         return self._clock.now - state.last_caught_up_time <= self._settings.replica_lag_time_max_ms
 

@@ -27,6 +27,7 @@ class Settings:
     min_insync_replicas: int = 2
     unclean_leader_election_enable: bool = False
     replica_lag_time_max_ms: int = 10_000
+    replica_lag_max_messages: int = 4_000
     replica_fetch_wait_max_ms: int = 500
     replica_fetch_backoff_ms: int = 1_000
     replica_socket_timeout_ms: int = 30_000

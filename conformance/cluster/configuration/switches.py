@@ -49,6 +49,7 @@ class FollowerSkip(Enum):
 class ShrinkRule(Enum):
     """The rule by which a leader regards a follower as out of sync. Fact sheet 4.1, KAFKA-1546 and KAFKA-7152."""
 
+    LAG_MESSAGES = "LAG_MESSAGES"
     LAST_CAUGHT_UP = "LAST_CAUGHT_UP"
     EXEMPT_AT_LOG_END = "EXEMPT_AT_LOG_END"
 
@@ -100,24 +101,31 @@ def _values_of(value: bool | Enum) -> Mapping[str, bool | Enum]:
     return {"on": True, "off": False}
 
 
+_GENERATION_2_1 = Switches(
+    TRUNC=Truncation.KIP320,
+    EPOCH_AT_BECOME_LEADER=True,
+    EPOCH_CACHE_ASSIGN=EpochCacheAssign.REPLACE_CONFLICTING,
+    EPOCH_BELOW_FIRST_ENTRY=EpochBelowFirstEntry.FIRST_START_OFFSET,
+    EXPAND_EPOCH_START=True,
+    FOLLOWER_SKIP=FollowerSkip.SAME_LEADER_AND_EPOCH,
+    OUT_OF_RANGE_HALTS=False,
+    SHRINK_RULE=ShrinkRule.EXEMPT_AT_LOG_END,
+)
+
 GENERATIONS: Mapping[str, Switches] = MappingProxyType(
     {
+        "0.8": Switches(SHRINK_RULE=ShrinkRule.LAG_MESSAGES),
         "0.10": Switches(),
         "0.11": Switches(TRUNC=Truncation.KIP101),
         "2.0": Switches(TRUNC=Truncation.KIP279),
-        "2.1": Switches(
-            TRUNC=Truncation.KIP320,
-            EPOCH_AT_BECOME_LEADER=True,
-            EPOCH_CACHE_ASSIGN=EpochCacheAssign.REPLACE_CONFLICTING,
-            EPOCH_BELOW_FIRST_ENTRY=EpochBelowFirstEntry.FIRST_START_OFFSET,
-            EXPAND_EPOCH_START=True,
-            FOLLOWER_SKIP=FollowerSkip.SAME_LEADER_AND_EPOCH,
-            OUT_OF_RANGE_HALTS=False,
-            SHRINK_RULE=ShrinkRule.EXEMPT_AT_LOG_END,
-        ),
+        "2.1": _GENERATION_2_1,
+        "2.4": replace(_GENERATION_2_1, HW_CLAMPED_AT_TRUNCATION=True),
     }
 )
-"""The implemented releases by name; "2.1" is 2.1.1, which has KAFKA-7786."""
+"""The implemented releases by name, oldest first; "2.1" is 2.1.1, which has KAFKA-7786."""
+
+NEWEST = list(GENERATIONS)[-1]
+"""The newest implemented release."""
 
 
 def generation(name: str) -> Switches:

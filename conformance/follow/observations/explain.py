@@ -16,12 +16,14 @@ import numpy as np
 from isrcheck.checker.compile.kernel import kernel_of
 from isrcheck.checker.resources.budget import Budget
 from isrcheck.checker.resources.limits import Limits
+from isrcheck.conformance.cluster.configuration.switches import NEWEST
 from isrcheck.conformance.follow.observations.claims import Claim
 from isrcheck.conformance.follow.observations.lines import Line
 from isrcheck.conformance.follow.observations.promises import Failure, failures_of
 from isrcheck.conformance.follow.observations.recording import Recording, read_recording
 from isrcheck.conformance.follow.observations.script import SEND_AGAIN, Script, deaths, elections_required
 from isrcheck.conformance.follow.observations.search import ObservationSearch, Progress
+from isrcheck.conformance.implemented import newer_mechanisms
 from isrcheck.models import registry
 from isrcheck.models.language.model import Instance, spell
 from isrcheck.models.messages.errors import UsageError
@@ -185,6 +187,12 @@ def instance_for(
         if name in FROM_THE_RECORDING or (name == "acks" and recording.acks is not None):
             raise UsageError(f"{name} cannot be set, because the recording determines it; leave it out")
     model = registry.load("kafka")[0]
+    newer = newer_mechanisms(model.instance(protocol))
+    if newer:
+        raise UsageError(
+            f"recordings cannot be followed with {protocol} yet, because it has {' and '.join(newer)};"
+            f" choose a --protocol up to {NEWEST}"
+        )
     elections = elections_required(recording)
     records = max(1, len(recording.values))
     least, unclean = recording.min_insync_replicas, recording.unclean_election

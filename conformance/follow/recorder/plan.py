@@ -12,8 +12,9 @@ from enum import Enum
 
 from isrcheck.conformance.cluster.chances import Chances
 from isrcheck.conformance.cluster.configuration.settings import Settings
-from isrcheck.conformance.cluster.configuration.switches import Switches, generation
+from isrcheck.conformance.cluster.configuration.switches import NEWEST, Switches
 from isrcheck.conformance.cluster.network.messages import Acks
+from isrcheck.conformance.implemented import switches_of
 from isrcheck.models import registry
 from isrcheck.models.language.model import Instance, nearest, parse
 from isrcheck.models.messages.errors import UsageError
@@ -73,7 +74,7 @@ class Plan:
     name in conformance/cluster/configuration/bugs.py; `allowed` are the behaviours missing in the model that may occur.
     """
 
-    protocol: str = "2.1"
+    protocol: str = NEWEST
     seed: int = 0
     events: int = 1_000
     switches: Mapping[str, str] = field(default_factory=dict)
@@ -90,10 +91,13 @@ class Plan:
     untold: float = 0.0
 
     def __post_init__(self) -> None:
-        """Check the plan. Errors: UsageError for invalid shares, and for values that the model does not know."""
+        """Check the plan. Errors: UsageError for invalid shares, for values that the model does not know, and for
+        protocols that the cluster does not implement.
+        """
         for name in ("missing", "unseen", "untold"):
             if not 0 <= getattr(self, name) <= 1:
                 raise UsageError(f"{name}={getattr(self, name)}: a share is between 0 and 1")
+        self.protocol_switches()  # first, because the bounds do not fit protocols that the cluster does not implement
         self.instance(start_isr=0, common_records=0)
 
     @property
@@ -123,25 +127,30 @@ class Plan:
 
     def instance(self, start_isr: int, common_records: int) -> Instance:
         """The instance of the model for a run. Raises UsageError."""
+        return self._instance({**self.configuration(start_isr, common_records), **self.switches})
+
+    def protocol_switches(self) -> Switches:
+        """The protocol switches of the cluster. Raises UsageError."""
+        return switches_of(self._instance(self.switches))
+
+    def _instance(self, given: Mapping[str, int | str]) -> Instance:
         model = registry.load("kafka")[0]
         values: dict[str, int] = {}
         for name in self.switches:
             if name not in model.entries:
                 raise UsageError(f"no switch {name}; {nearest(name, [one for one in model.entries if one.isupper()])}")
-        for name, value in {**self.configuration(start_isr, common_records), **self.switches}.items():
+        for name, value in given.items():
             values[name] = parse(name, model.entries[name], value) if isinstance(value, str) else value
         return model.instance(self.protocol, values)
 
-    def protocol_switches(self) -> Switches:
-        """The protocol switches of the cluster. Raises SwitchError."""
-        switches = generation(self.protocol)
-        for name, value in self.switches.items():
-            switches = switches.with_switch(name, value)
-        return switches
-
     def settings(self) -> Settings:
         """The settings of the cluster."""
-        return replace(SETTINGS, min_insync_replicas=self.min_insync_replicas)
+        configuration = self.instance(start_isr=0, common_records=0).configuration
+        return replace(
+            SETTINGS,
+            min_insync_replicas=configuration.min_insync_replicas,
+            replica_lag_max_messages=configuration.replica_lag_max_messages,
+        )
 
     def chances(self) -> Chances:
         """The frequencies of random events in the recorded cluster."""

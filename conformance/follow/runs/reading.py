@@ -111,7 +111,7 @@ def _instance_of(header: Header) -> Instance:
     try:
         for given, is_switch in ((header.configuration, False), (header.switches, True)):
             for name, value in given.items():
-                names = [known for known, entry in model.entries.items() if _is_switch(entry) == is_switch]
+                names = [known for known in model.entries if known.isupper() == is_switch]
                 if name not in names:
                     what = "switch" if is_switch else "configuration entry"
                     raise UnreadableError(f"there is no {what} {name[:60]}; {nearest(name[:60], names)}")
@@ -127,11 +127,6 @@ def _instance_of(header: Header) -> Instance:
     except UsageError as error:
         raise UnreadableError(str(error)) from None
     return instance
-
-
-def _is_switch(entry: Entry) -> bool:
-    """Whether an entry is a protocol switch, and neither a bound nor an entry that users set."""
-    return not entry.is_bound and not entry.is_open
 
 
 def _entry_value(name: str, entry: Entry, value: object) -> int:

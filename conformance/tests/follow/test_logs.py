@@ -88,7 +88,10 @@ HEADERS = [
     (put("note", 7), '1: "note" is a whole number; it has to be a text'),
     (put("seed", "x"), '1: "seed" is a text; it has to be a whole number'),
     (put("more", 7), '1: "more" is not a key of this line; there are:'),
-    (put("protocol", "2.2"), "1: kafka has no protocol 2.2; there are: 0.10, 0.11, 2.0, 2.1"),
+    (
+        put("protocol", "2.2"),
+        "1: kafka has no protocol 2.2; there are: 0.8, 0.10, 0.11, 2.0, 2.1, 2.4, 2.8, 3.3, 3.5, 3.7, 4.1",
+    ),
     (put("configuration", []), '1: "configuration" is a list; it has to be an object'),
     (put("replicas", 30, "configuration"), "1: replicas=30 is impossible: it ranges from 1 to 7"),
     (put("replicas", True, "configuration"), '1: "replicas" is true or false; it has to be a whole number'),
