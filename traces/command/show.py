@@ -26,7 +26,15 @@ def add_options(show: argparse.ArgumentParser) -> None:
     show.formatter_class = argparse.RawDescriptionHelpFormatter
     signs = spell_legend([*BASICS, *LEGEND.values()])
     newer = spell_legend([*partition_state.LEGEND.values()])
-    lines = ["a broker of Kafka:", *signs, "", "controller and brokers since 2.8:", *newer, "", show.epilog or ""]
+    lines = [
+        "signs in a broker's column:",
+        *signs,
+        "",
+        "signs in the columns of the controller and of the brokers, since 2.8:",
+        *newer,
+        "",
+        show.epilog or "",
+    ]
     show.epilog = "\n".join(lines)
     show.add_argument("file", metavar="FILE", type=Path, help=FILE_HELP)
     add_model(show)

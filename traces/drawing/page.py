@@ -94,7 +94,7 @@ def page_of(scene: Scene, text: PageText) -> str:
 
 
 def _svg(drawing: Drawing, height: float, *parts: Element) -> Element:
-    """Graphics that shrink with the page, but only as far as the text stays readable."""
+    """An SVG element that shrinks with the page, but only as far as the text stays readable."""
     return element(
         "svg",
         *parts,

@@ -29,10 +29,10 @@ GIVEN_UP = {
     "power_losses": "a loss of power",
     "disk_losses": "a loss of a disk",
 }
-"""Budgets that pay for faults with data loss, and the name of one such fault."""
+"""The budgets of faults that can lose data, each with words for one such fault."""
 
 SENT_AGAIN = {"retries": "a request sent again without idempotence"}
-"""The budget that pays for permitted failures of the properties SENT_ONCE."""
+"""The budget whose use permits failures of the properties in SENT_ONCE, with words for one such use."""
 
 SENT_ONCE = ("no_duplicates", "order_preserved")
 
@@ -66,7 +66,7 @@ def find_loss(trace: Trace) -> Loss | None:
 
 
 def _find(timeline: Timeline, numbers: dict[str, int]) -> Loss | None:
-    """Return the loss; `numbers` are the values of the property's variables for which it is false."""
+    """Return the loss, or None. `numbers` are the values of the property's variables for which it is false."""
     name = timeline.trace.property_name
     if name == "acked_not_lost" and "record" in numbers:
         return _lost_by_leader(timeline, numbers["record"])
@@ -148,12 +148,12 @@ def _counted_on(timeline: Timeline, loss: Loss) -> list[str]:
                 if known is not None and known < loss.promised:
                     when = timeline.when(known, "since")
                     process = isr_changes.earlier_process(timeline, leader, member, loss.promised)
-                    found.append(f"  counting on broker {member}, known to have it {when}{process}")
+                    found.append(f"  the leader relied on broker {member}, which it knew to have it {when}{process}")
     return found
 
 
 def _is_known(leader: int, follower: int, record: int, s: State) -> bool:
-    """Whether the leader has received a fetch of the follower from an offset above this entry."""
+    """Whether the leader knows from a fetch that the follower holds all entries up to this record."""
     beyond = s.remote_log_end_offset[leader][follower]
     return any(s.log_record[leader][offset] == record for offset in range(max(0, beyond)))
 
@@ -176,7 +176,7 @@ def _permission(trace: Trace) -> str:
         reasons.append(f"acks={_spelled_acks(trace)} does not wait for the ISR")
     reasons += _given_up(trace)
     if trace.verdict == PERMITTED:
-        return f"permitted: {'; '.join(reasons) or 'the model says so'}"
+        return f"permitted: {'; '.join(reasons) or 'the property declares it'}"
     promise = "" if acks is None else f"acks={_spelled_acks(trace)} promises it, and "
     sent = "request sent again, " if trace.property_name in SENT_ONCE else ""
     return f"not permitted: {promise}no {sent}unclean election, loss of power or loss of a disk took place"

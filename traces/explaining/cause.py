@@ -1,4 +1,4 @@
-"""The cause of a failure, independent of the brokers and records involved; it distinguishes failures.
+"""The cause of a failure, by which failures are told apart. Failures with other brokers or records can have one cause.
 
 In:  a certified trace that ends in a failure of a property.
 Out: a `Cause`: the expressions that make the property false, the faults that were needed, and what happened.
@@ -31,8 +31,8 @@ class Cause:
     happened: tuple[str, ...]
 
     def is_part_of(self, other: Cause) -> bool:
-        """Whether the other cause contains this one: the same expressions are false, after at least the same faults and
-        actions."""
+        """Whether the other cause contains this one: its false expressions are the same, and its faults and actions
+        include those of this cause."""
         faults = dict(other.faults)
         return (
             self.broken == other.broken
@@ -67,7 +67,7 @@ def _sources(reason: Reason) -> Iterator[str]:
 
 
 def _took_part(trace: Trace) -> tuple[str, ...]:
-    """The actions of the trace, in the order of the model."""
+    """The actions that occur in the trace, in the order of the model."""
     return tuple(dict.fromkeys(step.action for step in sorted(trace.steps, key=lambda step: step.action_index)))
 
 

@@ -101,14 +101,14 @@ def whole_lanes(trace: Trace) -> list[tuple[tuple[str, ...], ...]]:
 def _news(
     instance: Instance, layout: FieldLayout, before: Cells | None, cells: Cells, index: tuple[int, ...]
 ) -> str | None:
-    """A field, or its element at `index`, as text if the step changed it."""
+    """The text of a field, or of its element at `index`; None if it is the same in the state `before`."""
     part = spell_part(instance, layout, cells, index)
     return None if before is not None and spell_part(instance, layout, before, index) == part else part
 
 
 def _shared_news(instance: Instance, layout: FieldLayout, before: Cells | None, cells: Cells) -> list[str]:
-    """The changes of a field without a lane: the whole field in the first row or if the field is small, otherwise its
-    elements."""
+    """The changes of a field that belongs to no lane. The first row, a single cell and a set are shown as a whole; of
+    other fields, only the changed elements are shown."""
     if before is None or not layout.sizes or (len(layout.sizes) == 1 and layout.field.values.is_flag):
         part = _news(instance, layout, before, cells, ())
         return [] if part is None else [f"{layout.name} {part}"]

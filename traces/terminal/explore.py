@@ -43,7 +43,7 @@ def plain(text: str, style: str = "") -> Content:
 
 
 class Options(OptionList):
-    """The list of options; the footer of the screen shows the keys."""
+    """The list of possible next steps (or initial states); the footer of the screen shows its keys."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "select", "take")]
 
@@ -135,7 +135,7 @@ class Explorer(App[None]):
         self.query_one("#steps", VerticalScroll).scroll_end(animate=False)
 
     def show_options(self, taken: str | None = None) -> None:
-        """Show the options that contain all words of the filter."""
+        """Show the options that contain all words of the filter, with the cursor on the option `taken` or the first."""
         words = self.query_one("#filter", Input).value.split()
         options = self.walk.options()
         self.shown = [option for option in options if all(word in option.text for word in words)]
@@ -163,7 +163,7 @@ class Explorer(App[None]):
     def show_preview(self, option: Option) -> None:
         """Show the changes of an option; an initial state is shown in full."""
         if option.problem:
-            found = [plain(f"the step errs: {option.problem}", "$error")]
+            found = [plain(f"the step causes an error: {option.problem}", "$error")]
         elif option.step is None and option.after is not None:
             fields = shown_fields(self.walk.instance)
             found = [plain(line) for line in generic_lanes.full_state(self.walk.instance, option.after, fields)]
@@ -215,7 +215,7 @@ class Explorer(App[None]):
         self.hide_filter()
 
     def hide_filter(self) -> None:
-        """Keep the filter, and return to the options."""
+        """Hide the filter's input line, and return to the options, which remain filtered."""
         field = self.query_one("#filter", Input)
         field.display = bool(field.value)
         self.query_one("#options").focus()
@@ -252,7 +252,7 @@ class Explorer(App[None]):
         self.tell(f"saved: {path}")
 
     def tell(self, message: str, is_wrong: bool = False) -> None:
-        """Show a notification."""
+        """Show `message` as a notification; `is_wrong` makes it an error."""
         self.notify(str(plain(message)), severity="error" if is_wrong else "information", markup=False)
 
 

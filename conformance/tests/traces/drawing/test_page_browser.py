@@ -180,7 +180,7 @@ PLACES = """
 """
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.exhaustive)])
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("name", TRACES)
 def test_nothing_overlaps(name: str, width: int, scheme: str, browser: Any, folder: Path) -> None:

@@ -159,7 +159,7 @@ def test_a_slice_that_takes_too_long_is_reported(monkeypatch: pytest.MonkeyPatch
     found = slicing.slice_of(longer(), "again")
     assert not found.is_minimal
     assert slice_text.tell(longer(), found)[-1] == (
-        "the time limit ended the search: more steps may be removable; slice the result again"
+        "the time limit ended the slicing: more steps may be removable; slice the result again"
     )
     shortest = kafka(CLASSIC, "acked_not_lost")
     assert slice_text.tell(shortest, slicing.slice_of(shortest, "")) == [
