@@ -9,10 +9,12 @@ truncates, and only its later election makes the record unavailable.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import partial
 
+from isrcheck.models.kafka.state.values import Failure
 from isrcheck.models.language.model import spell
 from isrcheck.models.run import State
 from isrcheck.traces.explaining import divergence, isr_changes
@@ -33,6 +35,9 @@ GIVEN_UP = {
 
 SENT_AGAIN = {"retries": "a request sent again without idempotence"}
 """The budget whose use permits failures of the properties in SENT_ONCE, with words for one such use."""
+
+CLAIM = "tolerates_claimed_failures"
+"""The property that permits as many failures as KIP-966 claims to tolerate, and not more."""
 
 SENT_ONCE = ("no_duplicates", "order_preserved")
 
@@ -68,7 +73,7 @@ def find_loss(trace: Trace) -> Loss | None:
 def _find(timeline: Timeline, numbers: dict[str, int]) -> Loss | None:
     """Return the loss, or None. `numbers` are the values of the property's variables for which it is false."""
     name = timeline.trace.property_name
-    if name == "acked_not_lost" and "record" in numbers:
+    if name in ("acked_not_lost", CLAIM) and "record" in numbers:
         return _lost_by_leader(timeline, numbers["record"])
     if name == "isr_is_complete" and {"member", "offset"} <= numbers.keys():
         return _missing_in_isr(timeline, numbers["member"], numbers["offset"])
@@ -170,16 +175,29 @@ def _membership(timeline: Timeline, loss: Loss) -> str:
 
 def _permission(trace: Trace) -> str:
     """A line about what in the trace or in the configuration permits the failure, or that nothing does."""
-    acks = _acks(trace) if trace.property_name == "acked_not_lost" else None
+    acks = _acks(trace) if trace.property_name in ("acked_not_lost", CLAIM) else None
     reasons = []
     if acks is not None and acks != ALL:
         reasons.append(f"acks={_spelled_acks(trace)} does not wait for the ISR")
+    if trace.property_name == CLAIM and not reasons:
+        return _claimed(trace)
     reasons += _given_up(trace)
     if trace.verdict == PERMITTED:
         return f"permitted: {'; '.join(reasons) or 'the property declares it'}"
     promise = "" if acks is None else f"acks={_spelled_acks(trace)} promises it, and "
     sent = "request sent again, " if trace.property_name in SENT_ONCE else ""
     return f"not permitted: {promise}no {sent}unclean election, loss of power or loss of a disk took place"
+
+
+def _claimed(trace: Trace) -> str:
+    """A line that compares the failures of the trace with the number that KIP-966 claims to tolerate."""
+    configuration = trace.instance.configuration
+    claimed = min(configuration.min_insync_replicas, configuration.replicas) - 1
+    failures = _given_up(trace)
+    if configuration.claimed_failures == Failure.UNCLEAN_SHUTDOWN:
+        failures += _spent(trace, {"crashes": "an unclean shutdown"})
+    permitted = "permitted" if trace.verdict == PERMITTED else "not permitted"
+    return f"{permitted}: KIP-966 claims to tolerate {claimed}; there were: {'; '.join(failures) or 'no failures'}"
 
 
 def _acks(trace: Trace) -> str | None:
@@ -195,9 +213,13 @@ def _spelled_acks(trace: Trace) -> str:
 
 def _given_up(trace: Trace) -> list[str]:
     """The steps of this trace that spent a budget for faults that permit a failure of the property."""
+    return _spent(trace, SENT_AGAIN | GIVEN_UP if trace.property_name in SENT_ONCE else GIVEN_UP)
+
+
+def _spent(trace: Trace, budgets: Mapping[str, str]) -> list[str]:
+    """The steps that spent one of these budgets, each with what it paid for."""
     found = []
     timeline = Timeline(trace)
-    budgets = SENT_AGAIN | GIVEN_UP if trace.property_name in SENT_ONCE else GIVEN_UP
     for budget, what in budgets.items():
         place = trace.instance.layouts.get(f"{budget}_left")
         if place is not None:

@@ -56,15 +56,15 @@ def _is_made(timeline: Timeline, leader: int, position: int) -> bool:
 def lines(timeline: Timeline, change: PendingChange) -> list[str]:
     """Return lines about a change that a leader did not count, and about what made it drop the change."""
     what = "joins" if change.is_joining else "leaves"
-    proposed = f"broker {change.leader} proposed {timeline.when(change.proposed)} that it {what} the ISR"
-    found = [f"  not counting broker {change.broker}: {proposed}"]
+    proposed = f"it proposed {timeline.when(change.proposed)} that broker {change.broker} {what} the ISR"
+    found = [f"  the leader did not wait for broker {change.broker}: {proposed}"]
     if change.dropped is None:
         return [
             *found,
             f"  that change was pending, so broker {change.broker} could be in the ISR of record (MAXIMAL_ISR)",
         ]
     reason = _reason(timeline, change.leader, change.dropped)
-    return [*found, f"  broker {change.leader} dropped that change {timeline.when(change.dropped)}{reason}"]
+    return [*found, f"  the leader dropped that change {timeline.when(change.dropped)}{reason}"]
 
 
 def _reason(timeline: Timeline, leader: int, dropped: int) -> str:

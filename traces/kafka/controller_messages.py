@@ -84,6 +84,8 @@ def _metadata(context: StepContext) -> Events:
     leader = s.metadata_leader[epoch]
     members = spell_flags(s, s.metadata_isr[epoch])
     told = f"{'no leader' if leader == NONE else f'leader {leader}'}, ISR {members}"
+    if s.reassignments > 0:
+        told += f", replicas {spell_flags(s, s.metadata_assigned[epoch])}"
     yield context.from_controller(broker, f"metadata p{epoch} e{s.metadata_leader_epoch[epoch]}: {told}")
     skipped = range(s.metadata_position[broker] + 1, epoch)
     if skipped:
@@ -115,6 +117,17 @@ def _decides(word: str) -> MessageFinder:
         yield Mark(context.lanes.controller, f"{word} {context.broker}{_elected(context)}", ELECTION)
 
     return decide
+
+
+def _reassigns(word: str) -> MessageFinder:
+    def reassign(context: StepContext) -> Events:
+        yield Mark(context.lanes.controller, f"{word} replica {context.replica}", ELECTION)
+
+    return reassign
+
+
+def _falls_behind(context: StepContext) -> Events:
+    yield context.befalls(context.leader, f"{context.follower} is no longer caught up")
 
 
 def _asks_to_shut_down(context: StepContext) -> Events:
@@ -179,6 +192,9 @@ SENT: Mapping[str, MessageFinder] = {
     "leader_asks_to_shut_down": _asks_to_shut_down,
     "last_leader_asks_to_shut_down": _asks_to_shut_down,
     "broker_shuts_down": _shuts_down,
+    "controller_removes_replica": _reassigns("removes"),
+    "controller_adds_replica": _reassigns("adds"),
+    "follower_falls_behind": _falls_behind,
     "follower_takes_high_watermark_first": _takes_high_watermark,
     "follower_truncates": _diverges,
     "broker_crashes_while_it_fetches": _stops_while_it_fetches("crashes"),
@@ -186,4 +202,4 @@ SENT: Mapping[str, MessageFinder] = {
     "leader_handles_late_fetch": _late_fetch(REQUEST),
     "late_fetch_is_lost": _late_fetch(LOST),
 }
-"""The messages of each action that came with 2.8 or later."""
+"""The messages of each action that came with 2.8 or later, or with HW_WAIT."""

@@ -14,6 +14,7 @@ from isrcheck.traces.kafka.partition_state import (
     dropped_request,
     has_kraft,
     is_behind,
+    is_partly_flushed,
     is_pending,
     is_told_more,
     known_by_controller,
@@ -22,9 +23,16 @@ from isrcheck.traces.kafka.partition_state import (
     spell_members,
     stage_of_pending,
     unusual_stop,
+    waited_for,
 )
 
-CONTROLLER = {"last": "last known leader", "elr": "ELR", "fenced": "fenced:", "stopping": "shutting down:"}
+CONTROLLER = {
+    "last": "last known leader",
+    "elr": "ELR",
+    "fenced": "fenced:",
+    "stopping": "shutting down:",
+    "replicas": "replicas",
+}
 
 STAGES = {
     AlterPartition.NONE: "waits for newer metadata",
@@ -57,5 +65,9 @@ def broker_notes(s: State, r: int) -> list[str]:
     if has_kraft(s):
         earlier = spell_members(s, lambda f: bool(s.remote_broker_epoch[r][f] == BrokerEpoch.EARLIER))
         found += [] if earlier == "-" else [f"earlier process known: {earlier}"]
+    if is_partly_flushed(s, r):
+        found.append(f"flushed to {s.flushed_offset[r]}")
+    if waits := waited_for(s, r):
+        found.append(f"HW waits for {waits}")
     found += [f"late fetch of {follower} from {offset}" for follower, offset in late_fetches(s, r)]
     return [*found, *(f"{leader} says {told}" for leader, told in diverging_responses(s, r))]

@@ -18,9 +18,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from isrcheck.models.kafka.state.values import AlterPartition, BrokerEpoch, Controller, Fetch, IsrChannel, Stop
+from isrcheck.models.kafka.state.values import (
+    AlterPartition,
+    BrokerEpoch,
+    Controller,
+    Fetch,
+    HighWatermarkWait,
+    IsrChannel,
+    Stop,
+)
 from isrcheck.models.language.declare import NONE
 from isrcheck.models.run import State
+from isrcheck.traces.kafka.model import is_counted
 
 Flags = Any
 """A field of truth values, one per broker."""
@@ -32,6 +41,7 @@ LEGEND = {
     r"^last": ("last 0", "last known leader"),
     r"^fenced": ("fenced 2", "fenced brokers"),
     r"^stopping": ("stopping 2", "brokers in controlled shutdown"),
+    r"^replicas": ("replicas 01", "the assigned replicas, while one is removed"),
     r"^n\d": ("n1", "runs, and knows of no leader in epoch 1"),
     r"^clean$": ("clean", "was shut down in order"),
     r"^cut$": ("cut", "lost a part of its log when it stopped"),
@@ -47,6 +57,8 @@ LEGEND = {
     r"^p\d+!": ("p1!012", "an answer under way to a change that the leader has dropped: a member of 012 is ineligible"),
     r"\d'": ("2'", "an earlier process of broker 2, by what the leader knows"),
     r"\bsays e\d": ("0 says e1 until 2", "broker 0's diverging response under way: in its log, epoch 1 ends at 2"),
+    r"^flushed": ("flushed 1", "up to where the log is flushed, if a part of it is: a loss of power keeps that"),
+    r"^waits": ("waits 2", "HW_WAIT: broker 2 is caught up, so the high watermark waits for it, too"),
     r"^late": ("late 2@1", "a fetch from offset 1 under way, of an earlier process of broker 2"),
 }
 """The signs that are explained below a table only if it contains them, by a pattern that finds them in an item."""
@@ -91,6 +103,8 @@ def known_by_controller(s: State) -> dict[str, str]:
     for sign, flags in sets.items():
         if any(flags[r] for r in range(s.replicas)):
             found[sign] = spell_flags(s, flags)
+    if s.reassignments > 0 and not all(s.is_assigned[r] for r in range(s.replicas)):
+        found["replicas"] = spell_flags(s, s.is_assigned)
     return found
 
 
@@ -107,6 +121,10 @@ def broker_items(s: State, r: int) -> list[str]:
     if s.leader[r] == r and (view := isr_view(s, r)) != spell_flags(s, s.controller_isr):
         found.append(f"(isr {view})")
     found += [f"p{epoch}{STAGES[stage]}{members}" for stage, epoch, members in dropped_request(s, r)]
+    if is_partly_flushed(s, r):
+        found.append(f"flushed {s.flushed_offset[r]}")
+    if waits := waited_for(s, r):
+        found.append(f"waits {waits}")
     found += [f"late {follower}@{offset}" for follower, offset in late_fetches(s, r)]
     return [*found, *(f"{leader} says {told}" for leader, told in diverging_responses(s, r))]
 
@@ -179,6 +197,19 @@ def dropped_request(s: State, leader: int) -> list[tuple[AlterPartition, int, st
         return []
     epoch = s.requested_partition_epoch[leader] + (stage == AlterPartition.ACCEPTED)
     return [(stage, epoch, requested_isr(s, leader))]
+
+
+def is_partly_flushed(s: State, r: int) -> bool:
+    """Whether a loss of power would remove a part of a broker's log, and keep another part for certain."""
+    return has_kraft(s) and bool(s.is_up[r]) and bool(0 < s.flushed_offset[r] < s.log_end_offset[r])
+
+
+def waited_for(s: State, leader: int) -> str:
+    """The replicas outside its ISR that hold a leader's high watermark back (HW_WAIT); empty without any."""
+    if s.HW_WAIT == HighWatermarkWait.OFF or s.leader[leader] != leader:
+        return ""
+    waits = [bool(s.is_caught_up[leader][r]) and not is_counted(s, leader, r) for r in range(s.replicas)]
+    return spell_flags(s, waits) if any(waits) else ""
 
 
 def late_fetches(s: State, leader: int) -> list[tuple[int, int]]:

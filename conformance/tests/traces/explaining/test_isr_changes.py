@@ -12,7 +12,7 @@ from conformance.tests.support.trace import (
     WHOLE,
     kafka,
 )
-from isrcheck.models.kafka.state.values import MaximalIsr
+from isrcheck.models.kafka.state.values import Failure, MaximalIsr
 from isrcheck.traces.explaining.attribution import find_loss, lines
 from isrcheck.traces.explaining.cause import cause_of
 from isrcheck.traces.explaining.isr_changes import (
@@ -36,9 +36,10 @@ def test_metadata_that_the_leader_knew_dropped_the_change() -> None:
     assert loss.uncounted == PendingChange(leader=0, broker=2, proposed=7, dropped=10, is_joining=True)
     assert lines(found) == [
         "record a: acknowledged at step 10 by broker_applies_metadata 0 of partition epoch 1",
-        "  counting on broker 1, known to have it since step 8 by leader_handles_fetch 0 from 1",
-        "  not counting broker 2: broker 0 proposed at step 7 by leader_handles_fetch 0 from 2 that it joins the ISR",
-        "  broker 0 dropped that change at step 10 by broker_applies_metadata 0 of partition epoch 1:"
+        "  the leader relied on broker 1, which it knew to have it since step 8 by leader_handles_fetch 0 from 1",
+        "  the leader did not wait for broker 2: it proposed at step 7 by leader_handles_fetch 0 from 2"
+        " that broker 2 joins the ISR",
+        "  the leader dropped that change at step 10 by broker_applies_metadata 0 of partition epoch 1:"
         " it knew partition epoch 1 already (EQUAL_PARTITION_EPOCH_REPLACES)",
         "  never on broker 2, which joined the ISR at step 9 by controller_handles_alter_partition of 0",
         "  lost at step 12 by controller_fences_leader 0 and elects 2",
@@ -69,7 +70,8 @@ PENDING = (
 def test_a_pending_expansion_that_does_not_count() -> None:
     found = kafka(PENDING, "isr_is_complete", None, "3.7", MAXIMAL_ISR=MaximalIsr.COMMITTED)
     assert lines(found)[1:4] == [
-        "  not counting broker 2: broker 0 proposed at step 3 by leader_handles_fetch 0 from 2 that it joins the ISR",
+        "  the leader did not wait for broker 2: it proposed at step 3 by leader_handles_fetch 0 from 2"
+        " that broker 2 joins the ISR",
         "  that change was pending, so broker 2 could be in the ISR of record (MAXIMAL_ISR)",
         "  never on broker 2, which joined the ISR at step 6 by controller_handles_alter_partition of 0",
     ]
@@ -81,7 +83,8 @@ def test_a_pending_shrink_that_counts_at_once() -> None:
     found = kafka(steps, "isr_is_complete", None, "3.7", MAXIMAL_ISR=MaximalIsr.PROPOSED)
     assert lines(found) == [
         "record a: exposed to readers at step 2 by leader_shrinks_isr 0 by {1}",
-        "  not counting broker 1: broker 0 proposed at step 2 by leader_shrinks_isr 0 by {1} that it leaves the ISR",
+        "  the leader did not wait for broker 1: it proposed at step 2 by leader_shrinks_isr 0 by {1}"
+        " that broker 1 leaves the ISR",
         "  that change was pending, so broker 1 could be in the ISR of record (MAXIMAL_ISR)",
         "  never on broker 1, which was in the ISR from the start",
         "  missing from the ISR at step 2 by leader_shrinks_isr 0 by {1}",
@@ -104,7 +107,7 @@ def test_why_else_a_leader_drops_a_change() -> None:
     change = uncounted_change(refused, 0, 2, 8)
     assert change == PendingChange(0, 2, 5, 8, is_joining=True)
     assert lines_of(refused, change)[1] == (
-        "  broker 0 dropped that change at step 8 by leader_hears_answer 0:"
+        "  the leader dropped that change at step 8 by leader_hears_answer 0:"
         " the controller refused it (INELIGIBLE_REPLICA)"
     )
     newer = [PENDING[2], "controller_fences_broker 1", "broker_applies_metadata 0 of partition epoch 1"]
@@ -112,7 +115,7 @@ def test_why_else_a_leader_drops_a_change() -> None:
     change = uncounted_change(replaced, 0, 2, 3)
     assert change == PendingChange(0, 2, 1, 3, is_joining=True)
     assert lines_of(replaced, change)[1] == (
-        "  broker 0 dropped that change at step 3 by broker_applies_metadata 0 of partition epoch 1:"
+        "  the leader dropped that change at step 3 by broker_applies_metadata 0 of partition epoch 1:"
         " partition epoch 1 is newer"
     )
     shut_down = ["leader_asks_to_shut_down 0 and the controller elects 1", newer[2]]
@@ -123,7 +126,7 @@ def test_why_else_a_leader_drops_a_change() -> None:
     crashed = Timeline(kafka([PENDING[2], "broker_crashes 0"], None, None, "3.7"))
     change = uncounted_change(crashed, 0, 2, 2)
     assert change is not None
-    assert lines_of(crashed, change)[1] == "  broker 0 dropped that change at step 2 by broker_crashes 0"
+    assert lines_of(crashed, change)[1] == "  the leader dropped that change at step 2 by broker_crashes 0"
 
 
 def test_a_change_that_is_made_is_no_cause() -> None:
@@ -154,7 +157,7 @@ def test_a_follower_that_is_to_join_counts() -> None:
     found = kafka(steps, "isr_is_complete", None, "3.7", power_losses=1)
     assert lines(found) == [
         "record a: exposed to readers at step 7 by leader_handles_fetch 0 from 1",
-        "  counting on broker 2, known to have it since step 6 by leader_handles_fetch 0 from 2",
+        "  the leader relied on broker 2, which it knew to have it since step 6 by leader_handles_fetch 0 from 2",
         "  removed from broker 1 at step 8 by broker_loses_power 1 keeping 0",
         "  missing from the ISR at step 9 by broker_restarts 1 checkpoint 0",
         "permitted: a loss of power at step 8 by broker_loses_power 1 keeping 0",
@@ -169,7 +172,7 @@ def test_a_leader_that_counts_on_an_earlier_process() -> None:
     found = kafka(steps, "isr_is_complete", None, "3.7", WHOLE, power_losses=1)
     assert lines(found)[:2] == [
         "record a: exposed to readers at step 9 by leader_handles_fetch 0 from 2",
-        "  counting on broker 1, known to have it since step 4 by leader_handles_fetch 0 from 1,"
+        "  the leader relied on broker 1, which it knew to have it since step 4 by leader_handles_fetch 0 from 1,"
         " from a process that ended at step 5 by broker_loses_power 1 keeping 0",
     ]
 
@@ -186,6 +189,31 @@ def test_the_last_known_leader_is_elected() -> None:
         " ELR are empty",
         "permitted: a loss of power at step 6 by broker_loses_power 0 keeping 0",
     ]
+
+
+def test_the_claim_of_kip_966_counts_failures() -> None:
+    found = kafka(LAST_KNOWN_LEADER, "tolerates_claimed_failures", None, "4.1", **UNCLEAN)
+    lost = "a loss of power at step 6 by broker_loses_power 0 keeping 0"
+    assert lines(found)[0] == "record a: acknowledged at step 4 by leader_handles_fetch 0 from 1"
+    assert (found.verdict, lines(found)[-1]) == (
+        "VIOLATED",
+        f"not permitted: KIP-966 claims to tolerate 1; there were: {lost}",
+    )
+    both = kafka(
+        LAST_KNOWN_LEADER,
+        "tolerates_claimed_failures",
+        None,
+        "4.1",
+        claimed_failures=Failure.UNCLEAN_SHUTDOWN,
+        **UNCLEAN,
+    )
+    assert (both.verdict, lines(both)[-1]) == (
+        "PERMITTED",
+        "permitted: KIP-966 claims to tolerate 1; there were:"
+        f" {lost}; an unclean shutdown at step 5 by broker_crashes 1",
+    )
+    weak = kafka(LAST_KNOWN_LEADER, "tolerates_claimed_failures", None, "4.1", acks=1, **UNCLEAN)
+    assert lines(weak)[-1] == f"permitted: acks=1 does not wait for the ISR; {lost}"
 
 
 def test_the_last_member_of_the_isr_is_elected() -> None:

@@ -176,11 +176,31 @@ def test_diverging_responses() -> None:
     ]
 
 
+def test_a_replica_that_is_removed_and_added() -> None:
+    steps = [
+        "controller_removes_replica 2",
+        "broker_applies_metadata 0 of partition epoch 1",
+        "controller_adds_replica 2",
+    ]
+    found = kafka(steps, None, None, "3.7", WHOLE, reassignments=2)
+    assert [told(found, position) for position in (1, 2, 3)] == [
+        ["controller: removes replica 2 (election)"],
+        ["controller > broker 0: metadata p1 e1: leader 0, ISR 01, replicas 01 (request)"],
+        ["controller: adds replica 2 (election)"],
+    ]
+
+
+def test_a_follower_that_is_no_longer_caught_up() -> None:
+    found = kafka(["producer_appends at 0", "follower_falls_behind 1 at 0"], None, None, "3.7", HW_WAIT=1)
+    assert told(found, 2) == ["broker 0: 1 is no longer caught up (note)"]
+
+
 def test_every_action_since_2_8_has_messages() -> None:
     model = registry.load("kafka")[0]
     old = {action for protocol in ("0.8", "2.4") for action in actions(protocol)}
     new = {action for protocol in ("2.8", "3.3", "4.1") for action in actions(protocol)}
-    assert new - old == controller_messages.SENT.keys()
+    # Time is modelled with HW_WAIT only, in every generation.
+    assert new - old == controller_messages.SENT.keys() - {"follower_falls_behind"}
     assert {one.name for one in model.actions} == old | new
 
 

@@ -176,6 +176,33 @@ def test_an_earlier_process_of_a_follower() -> None:
     assert column(kafka(steps, None, None, "3.7"), 1)[3] == "L0 | (isr 01+2'>)"
 
 
+def test_assigned_replicas_while_one_is_removed() -> None:
+    found = kafka(["controller_removes_replica 2", "controller_adds_replica 2"], None, None, "3.7", reassignments=2)
+    assert column(found, 0) == {
+        0: "e0 p0 leader 0 isr 01",
+        1: "e1 p1 leader 0 isr 01 replicas 01",
+        2: "e1 p2 leader 0 isr 01",
+    }
+    assert examples(found) == ["p1", "replicas 01"]
+    assert notes(found, 0, 1) == ("leader 0", "ISR 01", "replicas 01")
+
+
+def test_a_caught_up_follower_that_the_high_watermark_waits_for() -> None:
+    steps = ["leader_handles_fetch 0 from 2", "controller_fences_broker 2", "controller_handles_alter_partition of 0"]
+    steps = [*steps, "leader_hears_answer 0"]
+    found = kafka(steps, None, None, "3.7", HW_WAIT=1, fencings=1)
+    assert column(found, 1)[4] == "L0 | waits 2"
+    assert examples(found)[-1] == "waits 2"
+    assert notes(found, 1)[-1] == "HW waits for 2"
+
+
+def test_a_log_that_is_flushed_in_part() -> None:
+    found = kafka(["producer_appends at 0"], None, None, "3.7", common_records=1, records=2, log_size=2)
+    assert column(found, 1) == {0: "L0 a0|", 1: "L0 a0|b0 flushed 1"}
+    assert examples(found) == ["p1", "flushed 1"]
+    assert notes(found, 1)[-1] == "flushed to 1"
+
+
 def test_a_late_fetch() -> None:
     found = kafka(LATE_FETCH, None, None, "3.5", late_fetches=1)
     assert column(found, 1) == {0: "L0 |", 1: "L0 | late 2@0", 3: "L0 | (isr 01+2>)"}
