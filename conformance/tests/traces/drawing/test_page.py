@@ -185,7 +185,7 @@ def test_a_machine_without_fonts_writes_no_picture_without_text(monkeypatch: pyt
         picture.png("<svg/>")
 
 
-@pytest.mark.parametrize(("protocol", "count", "announcements"), [("2.1", 40, 3), ("2.8", 50, 3), ("3.7", 61, 4)])
+@pytest.mark.parametrize(("protocol", "count", "announcements"), [("2.1", 40, 3), ("2.8", 50, 3), ("3.7", 62, 4)])
 def test_only_fields_that_a_generation_has_are_listed(protocol: str, count: int, announcements: int) -> None:
     story = json.loads(Contents(page(trace.kafka(["producer_appends at 0"], None, None, protocol))).data)
     assert len(story["variables"]) == count

@@ -15,6 +15,7 @@ from isrcheck.traces import cli
 from isrcheck.traces.explaining import slicing
 from isrcheck.traces.format import folder
 from isrcheck.traces.format.certify import behaviour, from_any_state, judgements
+from isrcheck.traces.format.itf import configuration_digest
 from isrcheck.traces.format.trace import HOLDS, PERMITTED, REACHED, VIOLATED, Trace, property_of
 from isrcheck.traces.format.why_false import why_broken
 from isrcheck.traces.terminal import slice_text
@@ -177,7 +178,7 @@ removed from 8 steps:
   6  broker_crashes 2               not needed for the failure
 
 remaining: 6 steps, which end in acked_not_lost VIOLATED for the same cause; certified
-see it: trace show out/kafka_0.10_acked_not_lost_2423b463_1.itf.json
+see it: trace show out/kafka_0.10_acked_not_lost_{digest}_1.itf.json
 """
 
 
@@ -187,9 +188,10 @@ NOTHING = "none of the 6 steps can be removed, nor any two of them; nothing is w
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     path = folder.write(longer(), Path("counterexamples"))
+    digest = configuration_digest(longer().instance)
     for _ in range(2):  # the second time there is nothing new to write
         assert cli.main(["slice", str(path), "--out", "out"]) == 0
-        assert capsys.readouterr() == (SLICED, "")
+        assert capsys.readouterr() == (SLICED.format(digest=digest), "")
     (written,) = folder.files(Path("out"))
     found = folder.read(written)
     assert spelled(found) == list(CLASSIC)
@@ -198,8 +200,8 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeyp
     before = path.read_text()
     assert cli.main(["slice", str(path)]) == 0
     assert [file.name for file in folder.files(Path("counterexamples"))] == [
-        "kafka_0.10_acked_not_lost_2423b463_1.itf.json",
-        "kafka_0.10_acked_not_lost_2423b463_2.itf.json",
+        f"kafka_0.10_acked_not_lost_{digest}_1.itf.json",
+        f"kafka_0.10_acked_not_lost_{digest}_2.itf.json",
     ]
     assert path.read_text() == before
     capsys.readouterr()

@@ -309,7 +309,10 @@ def test_one_line_for_bad_input(tmp_path: Path, capsys: pytest.CaptureFixture[st
     path = folder.write(weak_isr(), tmp_path)
     assert complaint(capsys) == "name a model, as in: trace explore kafka --protocol 2.1; or a trace: --from FILE"
     assert complaint(capsys, "kafak").startswith("no model kafak; did you mean kafka?")
-    assert complaint(capsys, "kafka") == "kafka needs --protocol; there are: 0.10, 0.11, 2.0, 2.1"
+    assert (
+        complaint(capsys, "kafka")
+        == "kafka needs --protocol; there are: 0.8, 0.10, 0.11, 2.0, 2.1, 2.4, 2.8, 3.3, 3.5, 3.7, 4.1"
+    )
     assert (
         complaint(capsys, "kafka/2.1", "--replicas")
         == "argument --replicas: expected one argument; see trace explore --help"
