@@ -311,6 +311,7 @@ def _cluster_object(plan: ClusterPlan) -> dict[str, Any]:
         "kafka_version": cluster.kafka_version.value if cluster.kafka_version else None,
         "protocol": plan.protocol,
         "is_nearest": plan.is_nearest,
+        "taken": cluster.generation.taken,
         "partition": partition
         and {
             "topic": partition.topic,

@@ -1,4 +1,5 @@
-"""Reads the unchanged output of `kafka-topics --describe` and `kafka-configs --describe`, of Kafka 0.10 to 4.1.
+"""Reads the unchanged output of `kafka-topics --describe`, `kafka-configs --describe` and `kafka-features describe`, of
+Kafka 0.10 to 4.1.
 
 In:  files that contain one or more outputs; - is standard input.
 Out: a `Description`: the settings of the topic and of the brokers, with their places, and the partition from which the
@@ -18,7 +19,7 @@ from pathlib import Path
 
 from isrcheck.checker.kafka_config.cluster_settings import Layer, Section, UnderstoodSetting, printable, quoted
 from isrcheck.checker.kafka_config.ignored import Ignored, WhyIgnored
-from isrcheck.checker.kafka_config.keys import Role
+from isrcheck.checker.kafka_config.keys import FEATURES, Role
 from isrcheck.checker.kafka_config.properties_file import LINE_END, PropertiesError, Property, decode, read_text
 from isrcheck.checker.kafka_config.versions import Evidence, Mode
 
@@ -227,6 +228,7 @@ _CONFIGS_BELOW = re.compile(
     r"Default configs? for (?P<kinds>[a-z-]+) in the cluster are:"
 )
 _CONFIG = re.compile(r"\s+(?P<key>[^\s=]+)=(?P<value>.*?) sensitive=(?:true|false) synonyms=\{.*\}\s*")
+_FEATURE = re.compile(r"Feature: (?P<name>\S+)\s.*\bFinalizedVersionLevel: (?P<level>\S+)(?:\s.*)?")
 _OF_TOPIC = re.compile(r"topic '(?P<name>.*)'|topics:(?P<old>.*)")
 _OF_BROKER = re.compile(r"brokers? '?(?P<name>\d+)'?|brokers:(?P<old>\d+)")
 
@@ -256,7 +258,7 @@ class _Reader:
                 self._topic(labels)
             elif "Partition" in labels:
                 self._partition(labels)
-            elif self._heading(line.strip()) or self._config(line):
+            elif self._heading(line.strip()) or self._config(line) or self._feature(line.strip()):
                 pass
             elif _NOISE.match(line):
                 continue
@@ -391,6 +393,18 @@ class _Reader:
                 self.found.topics[name].append(each)
             else:
                 self.found.brokers.append((name, layer, each))
+        return True
+
+    # kafka-features
+
+    def _feature(self, line: str) -> bool:
+        """Read the level of a feature of the cluster, of which only some matter for replication."""
+        feature = _FEATURE.fullmatch(line)
+        if feature is None:
+            return False
+        if feature["name"] in FEATURES:
+            level = Property(feature["name"], feature["level"], self.path, self.line)
+            self.found.brokers.append(("the cluster", Layer.CLUSTER, level))
         return True
 
     def _pairs(self, text: str) -> list[Property]:
