@@ -37,7 +37,7 @@ SEED ?= 1
 fuzz: .venv/ready-for-tests
 	$(BIN)/python -m isrcheck.conformance.fuzz --seconds $(SECONDS) --seed $(SEED)
 
-benchmark: .venv/ready
+benchmark: .venv/ready-for-benchmarks
 	$(BIN)/python -m benchmarks.limit_loop
 	$(BIN)/python -m benchmarks.encodings
 	$(BIN)/python -m benchmarks.threads
@@ -53,6 +53,10 @@ benchmark: .venv/ready
 
 .venv/ready-for-tests: pyproject.toml | .venv/bin/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$(EXTRAS)]'
+	touch $@ .venv/ready
+
+.venv/ready-for-benchmarks: pyproject.toml | .venv/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[benchmark]'
 	touch $@ .venv/ready
 
 clean:

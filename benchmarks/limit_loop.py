@@ -1,6 +1,6 @@
 """Compares the explorer with the limit loop, which only inserts the same number of states.
 
-Run: python -m benchmarks.limit_loop [ROUNDS]
+Run: python -m benchmarks.limit_loop [ROUNDS]; it needs Numba, which `make benchmark` installs
 
 The limit loop inserts 9,985,570 random states of 40 bytes, one at a time, into an open-addressing table with 16-bit
 tags. Any exact search on one thread has to do this at least once per distinct state. The explorer searches published

@@ -11,6 +11,7 @@ import sys
 
 from isrcheck.checker.command.console import give_up_stdout, parse_memory
 from isrcheck.conformance.cluster.configuration.bugs import Bug
+from isrcheck.conformance.cluster.configuration.switches import NEWEST
 from isrcheck.models import registry
 from isrcheck.models.language.model import Instance, nearest, parse
 from isrcheck.models.messages.errors import UsageError
@@ -24,7 +25,7 @@ BUGS = [bug.name.lower() for bug in Bug]
 
 
 def gravest(codes: set[int]) -> int:
-    """The gravest of the exit codes of several files; 0 if none is in GRAVEST."""
+    """The first of the codes in GRAVEST that is among these; 0 if none is."""
     return next((code for code in GRAVEST if code in codes), DONE)
 
 
@@ -44,14 +45,18 @@ def complain(message: str) -> int:
 
 def add_model(parser: argparse.ArgumentParser) -> None:
     """Add the options that choose a configuration of the Kafka model."""
-    parser.add_argument("--protocol", metavar="NAME", help="a generation of kafka (default: the newest)")
+    parser.add_argument(
+        "--protocol",
+        metavar="NAME",
+        help="a generation of kafka (default: the newest that the executable cluster implements)",
+    )
     parser.add_argument("--switch", metavar="NAME=VALUE", action="append", default=[], help="set a protocol switch")
     parser.add_argument("--set", metavar="NAME=VALUE", action="append", default=[], help="set a configuration entry")
 
 
 def protocol_of(arguments: argparse.Namespace) -> str:
-    """The generation that --protocol names, or the newest."""
-    return arguments.protocol or list(registry.load("kafka")[0].protocols)[-1]
+    """The generation that --protocol names, or the newest that the executable cluster implements."""
+    return arguments.protocol or NEWEST
 
 
 def instance_of(arguments: argparse.Namespace) -> Instance:

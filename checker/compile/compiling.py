@@ -1,6 +1,6 @@
-"""Compiles the source text of a kernel; under a time limit, in a process of its own.
+"""Compiles the source text of a kernel, under a time limit in a process of its own; and the functions of a module.
 
-In:  the lowered text (checker/compile/lower.py), the `Layout`, and the seconds that are left.
+In:  the source text (checker/compile/lower.py), the `Layout`, and the seconds that are left; or a module.
 Out: object code, or OutOfTimeError.
 
 LLVM cannot be interrupted, but a process can be ended.
@@ -8,14 +8,16 @@ LLVM cannot be interrupted, but a process can be ended.
 
 from __future__ import annotations
 
+import inspect
 import pickle
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from types import FunctionType, ModuleType
 
-from isrcheck.checker.compile import instructions, native
+from isrcheck.checker.compile import instructions, native, primitives
 from isrcheck.checker.compile.layout import Layout
 
 PARAMETERS = {"expand": 12, "check": 6}
@@ -76,3 +78,12 @@ def code_of(text: str, layout: Layout) -> bytes:
         "copy": instructions.copier(layout),
     }
     return native.object_code(text, operations, PARAMETERS)
+
+
+def code_of_module(module: ModuleType, exported: Iterable[str]) -> bytes:
+    """The object code of a module's functions, which may call those of primitives.py."""
+    operations = {
+        name: getattr(instructions, name) for name, one in vars(primitives).items() if isinstance(one, FunctionType)
+    }
+    constants = {name: value for name, value in vars(module).items() if isinstance(value, int)}
+    return native.object_code(inspect.getsource(module), operations, exported, constants)

@@ -1,7 +1,7 @@
-"""The memory operations of compiled models, as LLVM instructions.
+"""The operations that compiled functions call, on memory and on unsigned numbers, as LLVM instructions.
 
-In:  a position in a function that is being built (checker/compile/native.py), and addresses of working buffers, packed
-     states and counters (see checker/compile/layout.py), as integers.
+In:  a position in a function that is being built (checker/compile/native.py), numbers, and addresses of working
+     buffers, packed states and counters (see checker/compile/layout.py), as integers.
 Out: instructions, inlined at that position.
 """
 
@@ -15,7 +15,7 @@ from llvmlite import ir
 from isrcheck.checker.compile.layout import Bits, Layout
 from isrcheck.checker.compile.native import I64, Builder, Operation, Value
 
-I8, I32 = ir.IntType(8), ir.IntType(32)
+I8, I16, I32 = ir.IntType(8), ir.IntType(16), ir.IntType(32)
 
 
 def _at(builder: Builder, address: Value, kind: Any, offset: Value | int = 0) -> Value:
@@ -75,9 +75,57 @@ def store_word(builder: Builder, address: Value, value: Value) -> None:
     builder.store(value, _at(builder, address, I64))
 
 
+def load_half(builder: Builder, address: Value) -> Value:
+    """The unsigned 32-bit number at `address`."""
+    return builder.zext(builder.load(_at(builder, address, I32)), I64)
+
+
+def load_byte(builder: Builder, address: Value) -> Value:
+    """The unsigned 8-bit number at `address`."""
+    return builder.zext(builder.load(_at(builder, address, I8)), I64)
+
+
 def store_half(builder: Builder, address: Value, value: Value) -> None:
     """Store a 32-bit number at `address`."""
     builder.store(builder.trunc(value, I32), _at(builder, address, I32))
+
+
+def store_quarter(builder: Builder, address: Value, value: Value) -> None:
+    """Store a 16-bit number at `address`."""
+    builder.store(builder.trunc(value, I16), _at(builder, address, I16))
+
+
+def store_byte(builder: Builder, address: Value, value: Value) -> None:
+    """Store an 8-bit number at `address`."""
+    builder.store(builder.trunc(value, I8), _at(builder, address, I8))
+
+
+def prefetch(builder: Builder, address: Value) -> None:
+    """Fetch the cache line of `address` for reading, into all caches. The address need not be valid."""
+    place = _at(builder, address, I8)
+    kind = ir.FunctionType(ir.VoidType(), [place.type, I32, I32, I32])
+    function = builder.module.declare_intrinsic("llvm.prefetch", [place.type], kind)
+    builder.call(function, [place, *(ir.Constant(I32, number) for number in (0, 3, 1))])
+
+
+def product(builder: Builder, left: Value, right: Value) -> Value:
+    """The lowest 64 bits of a product."""
+    return builder.mul(left, right)
+
+
+def unsigned_shift(builder: Builder, value: Value, bits: Value) -> Value:
+    """An unsigned number, shifted to the right by 0..63 bits."""
+    return builder.lshr(value, bits)
+
+
+def unsigned_remainder(builder: Builder, left: Value, right: Value) -> Value:
+    """The remainder of an unsigned division."""
+    return builder.urem(left, right)
+
+
+def unsigned_less(builder: Builder, left: Value, right: Value) -> Value:
+    """Whether one unsigned number is less than another."""
+    return builder.icmp_unsigned("<", left, right)
 
 
 LANES = 8
@@ -85,7 +133,7 @@ LANES = 8
 
 
 def _groups(layout: Layout) -> list[list[Bits]]:
-    """The cells in runs of at most LANES, each within one word."""
+    """The consecutive cells in groups of at most LANES, each group within one word."""
     groups: list[list[Bits]] = []
     for bits in layout.bits:
         if not groups or len(groups[-1]) == LANES or groups[-1][0].word != bits.word:
@@ -100,9 +148,9 @@ def _vector(values: Sequence[int], kind: Any = I64) -> Value:
 
 
 def packer(layout: Layout) -> Operation:
-    """`pack(state, words)`: pack the cells of a working buffer into `layout.words` words at address `words`.
+    """The operation `pack(state, words)`: pack the cells of the working buffer `state` into words at address `words`.
 
-    Reads up to LANES - 1 bytes beyond the last cell; a working buffer has room for that.
+    It reads up to LANES - 1 bytes beyond the last cell; a working buffer has room for that.
     """
 
     def pack(builder: Builder, state: Value, words: Value) -> None:
@@ -130,7 +178,7 @@ def packer(layout: Layout) -> Operation:
 
 
 def unpacker(layout: Layout) -> Operation:
-    """`unpack(words, state)`: unpack a state at address `words` into the cells of a working buffer."""
+    """The operation `unpack(words, state)`: unpack the state at address `words` into the working buffer `state`."""
 
     def unpack(builder: Builder, words: Value, state: Value) -> None:
         undefined = ir.Constant(ir.VectorType(I64, LANES), ir.Undefined)
@@ -152,7 +200,7 @@ def unpacker(layout: Layout) -> Operation:
 
 
 def copier(layout: Layout) -> Operation:
-    """`copy(source, target)`: copy the cells of one working buffer to another."""
+    """The operation `copy(source, target)`: copy the cells of one working buffer to another."""
 
     def copy(builder: Builder, source: Value, target: Value) -> None:
         for offset in range(layout.first_cell, layout.size, 8):

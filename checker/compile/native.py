@@ -1,7 +1,8 @@
-"""Compiles the lowered text of a kernel (checker/compile/lower.py) to machine code, through LLVM.
+"""Compiles functions in a small subset of Python to machine code, through LLVM.
 
-In:  the text, which contains only integers, truth values, `if`, `for ... in range(...)` and calls; and the memory
-     operations that it calls (checker/compile/instructions.py).
+In:  the text of a kernel (checker/compile/lower.py) or of a module (checker/compile/hash_table.py), in which functions
+     contain only integers, truth values, `if`, `while`, `for ... in range(...)`, `break` and calls; and the operations
+     that they call (checker/compile/instructions.py).
 Out: object code, which can be stored; and, from object code, functions that Python can call.
 """
 
@@ -28,14 +29,19 @@ OPTIMIZATION = 3
 SIGNS = {ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
 
 
-def object_code(text: str, operations: Mapping[str, Operation], exported: Iterable[str]) -> bytes:
-    """Compile the text of a kernel; only the `exported` functions can be called from outside."""
+def object_code(
+    text: str, operations: Mapping[str, Operation], exported: Iterable[str], constants: Mapping[str, int] = {}
+) -> bytes:
+    """Compile the functions of a text; only the `exported` ones can be called from outside.
+
+    What else a module contains, such as imports, concerns only Python; its constants are given as values.
+    """
     module = ir.Module("kernel")
     module.triple = llvm.get_process_triple()
     functions: dict[str, Any] = {}
     for definition in ast.parse(text).body:
-        assert isinstance(definition, ast.FunctionDef)
-        _Function(module, definition, operations, functions).build(definition.name in exported)
+        if isinstance(definition, ast.FunctionDef):
+            _Function(module, definition, operations, functions, constants).build(definition.name in exported)
     machine = _machine()
     module.data_layout = str(machine.target_data)
     compiled = llvm.parse_assembly(str(module))
@@ -64,7 +70,7 @@ def load(code: bytes, parameters: Mapping[str, int]) -> dict[str, Callable[..., 
 
 
 def host() -> str:
-    """The processor that code is compiled for: two processors of one name need not have the same features."""
+    """The system, the processor and its features, which can differ between processors with the same name."""
     return f"{llvm.get_process_triple()} {llvm.get_host_cpu_name()} {llvm.get_host_cpu_features().flatten()}"
 
 
@@ -85,6 +91,7 @@ class _Function:
         definition: ast.FunctionDef,
         operations: Mapping[str, Operation],
         functions: dict[str, Any],
+        constants: Mapping[str, int],
     ) -> None:
         names = [argument.arg for argument in definition.args.args]
         kind = ir.FunctionType(I64, [I64] * len(names))
@@ -93,6 +100,8 @@ class _Function:
         self.definition = definition
         self.operations = operations
         self.functions = functions
+        self.constants = constants
+        self.ends_of_loops: list[Value] = []
         functions[definition.name] = self.function
         self.entry = self.function.append_basic_block("entry")
         self.builder: Builder = ir.IRBuilder(self.function.append_basic_block("body"))
@@ -168,7 +177,7 @@ class _Function:
 
     def statement_For(self, statement: ast.For) -> None:
         """Build a loop. The counter has a cell of its own, so that the body may assign to the variable."""
-        assert isinstance(statement.target, ast.Name) and isinstance(statement.iter, ast.Call)
+        assert isinstance(statement.target, ast.Name) and isinstance(statement.iter, ast.Call) and not statement.orelse
         limits = [self.number(self.value(argument)) for argument in statement.iter.args]
         first, last = limits if len(limits) == 2 else (ir.Constant(I64, 0), *limits)
         counter = f"range {len(self.cells)}"
@@ -181,10 +190,26 @@ class _Function:
         self.builder.position_at_end(body)
         self.assign(statement.target.id, number)
         self.assign(counter, self.builder.add(number, ir.Constant(I64, 1), flags=["nsw"]))
-        self.block(statement.body)
-        if not self.builder.block.is_terminated:
-            self.builder.branch(head)
+        self.repeat(statement.body, head, after)
+
+    def statement_While(self, statement: ast.While) -> None:
+        assert not statement.orelse
+        head, body, after = (self.function.append_basic_block() for _ in range(3))
+        self.builder.branch(head)
+        self.builder.position_at_end(head)
+        self.builder.cbranch(self.truth(self.value(statement.test)), body, after)
+        self.builder.position_at_end(body)
+        self.repeat(statement.body, head, after)
+
+    def repeat(self, statements: Iterable[ast.stmt], head: Value, after: Value) -> None:
+        """Build the body of a loop, followed by a jump to `head`; a `break` in the body jumps to `after`."""
+        self.ends_of_loops.append(after)
+        self.block_to(statements, head)
+        self.ends_of_loops.pop()
         self.builder.position_at_end(after)
+
+    def statement_Break(self, statement: ast.Break) -> None:
+        self.builder.branch(self.ends_of_loops[-1])
 
     # -------------------------------------------------------------------------------------------------- expressions
 
@@ -203,7 +228,9 @@ class _Function:
         return ir.Constant(kind, int(expression.value))
 
     def value_Name(self, expression: ast.Name) -> Value:
-        return self.builder.load(self.cells[expression.id])
+        if expression.id in self.cells:
+            return self.builder.load(self.cells[expression.id])
+        return ir.Constant(I64, self.constants[expression.id])
 
     def value_UnaryOp(self, expression: ast.UnaryOp) -> Value:
         value = self.value(expression.operand)
@@ -228,6 +255,8 @@ class _Function:
             ast.Mult: self.builder.mul,
             ast.RShift: self.builder.ashr,
             ast.BitAnd: self.builder.and_,
+            ast.BitOr: self.builder.or_,
+            ast.BitXor: self.builder.xor,
         }
         return operations[type(operator)](self.number(left), self.number(right))
 
@@ -248,7 +277,7 @@ class _Function:
         return self.first(values, len(expression.values), decides=isinstance(expression.op, ast.Or))
 
     def first(self, values: Iterator[Value], count: int, *, decides: bool) -> Value:
-        """The first of several values whose truth decides, or else the last one; later values are not evaluated."""
+        """The value of `and` or `or`: the first one whose truth is `decides`, else the last; evaluates no others."""
         ends = []
         after = self.function.append_basic_block() if count > 1 else None
         for position, value in enumerate(values, 1):
@@ -294,7 +323,7 @@ class _Function:
         return self.met(kind, incoming, after)
 
     def met(self, kind: Any, incoming: Iterable[tuple[Value, Value]], after: Value) -> Value:
-        """The value that a block gets from whichever predecessor enters it."""
+        """The phi node of the block `after`: its value for each predecessor is given in `incoming`."""
         self.builder.position_at_end(after)
         found = self.builder.phi(kind)
         for value, block in incoming:

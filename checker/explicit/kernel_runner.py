@@ -54,11 +54,11 @@ class KernelRunner:
         active: Buffer,
         results: KernelResults,
     ) -> tuple[int, int]:
-        """Expand states first..last-1 while the batch has room; return the next state, and the number of successors."""
-        arrays = (before, after, batch.states, batch.parents, batch.steps)
+        """Expand states first..last-1 while the batch has room; return the next state to expand and the successor
+        count."""
         arguments = (
-            *(states, first, last),
-            *(array.ctypes.data for array in arrays),
+            *(states, first, last, before.ctypes.data, after.ctypes.data),
+            *(batch.at.states, batch.at.parents, batch.at.steps),
             *(room, fired.ctypes.data, active.ctypes.data, results.address),
         )
         known = fired.copy(), results.copy()

@@ -10,104 +10,50 @@ one merge of the shards yields the order of all. The shard of each state is stor
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
-from numba import types
 from numpy.typing import NDArray
 
-from isrcheck.checker.explicit.visited_set import (
-    INT,
-    LOW,
-    MOST_STATES,
-    U32,
-    U64,
-    Batch,
-    VisitedSet,
-    compiled,
-    recent_states,
-    reserve,
-    sift,
-)
-
-U8 = types.uint8[::1]
-
-
-@compiled(types.void(U32, U64, INT, INT, U32, U64, types.int64[::1]))
-def route(kept: Any, hashes: Any, size: Any, shards: Any, routed: Any, routed_hashes: Any, bounds: Any) -> None:
-    """Sort the kept successors by shard, in order within each; shard s gets routed[bounds[s]..bounds[s+1]-1]."""
-    for shard in range(shards + 1):
-        bounds[shard] = 0
-    for i in range(size):
-        bounds[np.int64((hashes[i] & LOW) % np.uint64(shards)) + 1] += 1
-    for shard in range(shards):
-        bounds[shard + 1] += bounds[shard]
-    for i in range(size):
-        owner = np.int64((hashes[i] & LOW) % np.uint64(shards))
-        at = bounds[owner]
-        routed[at] = kept[i]
-        routed_hashes[at] = hashes[i]
-        bounds[owner] = at + 1
-    for shard in range(shards, 0, -1):
-        bounds[shard] = bounds[shard - 1]
-    bounds[0] = 0
-
-
-@compiled(types.void(U64, INT, INT, U8, INT, INT, INT, U64))
-def pick(states: Any, words: Any, local: Any, owners: Any, first: Any, last: Any, shard: Any, chunk: Any) -> None:
-    """Copy the states of one shard to their places in a chunk of consecutive numbers, from position `local` on."""
-    for number in range(first, last):
-        if owners[number] == shard:
-            for word in range(words):
-                chunk[(number - first) * words + word] = states[local * words + word]
-            local += 1
+from isrcheck.checker.compile import hash_table
+from isrcheck.checker.compile.machine_code import as_machine_code
+from isrcheck.checker.explicit.visited_set import MOST_STATES, Batch, RecentStates, VisitedSet, reserve
 
 
 @dataclass
 class Lane:
-    """The working memory of one thread: a chunk of states to expand, and their successors, by shard."""
+    """The working memory of one thread: a chunk of states to expand, and their successors.
+
+    `routed` has the same successors as `batch`; those that are kept are sorted by shard, those of shard s at
+    bounds[s]..bounds[s+1]-1.
+    """
 
     chunk: NDArray[np.uint64]
     batch: Batch
-    recent: NDArray[np.uint64]
-    routed: NDArray[np.uint32]
-    hashes: NDArray[np.uint64]
+    recent: RecentStates
+    routed: Batch
     bounds: NDArray[np.int64]
 
     @classmethod
     def of(cls, words: int, room: int, chunk: int, shards: int) -> Lane:
-        """A lane with room for a chunk of `chunk` states and `room` successors."""
-        return cls(
-            np.empty(chunk * words, np.uint64),
-            Batch.of(room, words),
-            recent_states(words),
-            np.empty(room, np.uint32),
-            np.empty(room, np.uint64),
-            np.zeros(shards + 1, np.int64),
+        """Working memory with room for a chunk of `chunk` states and `room` successors."""
+        batch = Batch.of(room, words)
+        routed = replace(batch, kept=np.empty(room, np.uint32), hashes=np.empty(room, np.uint64))
+        bounds = np.zeros(shards + 1, np.int64)
+        return cls(np.empty(chunk * words, np.uint64), batch, RecentStates(words), routed, bounds)
+
+    def sort(self, size: int) -> None:
+        """Remove recent duplicates from the first `size` successors of the batch; sort the others by shard."""
+        rest = self.recent.sift(self.batch, size)
+        sifted, routed = self.batch.at, self.routed.at
+        as_machine_code(hash_table.route)(
+            *(sifted.kept, sifted.hashes, rest, len(self.bounds) - 1),
+            *(routed.kept, routed.hashes, self.bounds.ctypes.data),
         )
-
-    def sort(self, words: int, size: int, shards: int) -> None:
-        """Remove recent duplicates from the first `size` successors of the batch, and sort the others by shard."""
-        rest = sift(self.batch.states, words, size, self.recent, self.batch.kept, self.batch.hashes)
-        route(self.batch.kept, self.batch.hashes, rest, shards, self.routed, self.hashes, self.bounds)
-
-
-@compiled(types.void(U64, types.int64[::1], INT, U8, INT))
-def interleave(keys: Any, bounds: Any, shards: Any, owners: Any, first: Any) -> None:
-    """Merge sorted keys, those of shard s at keys[bounds[s]..bounds[s+1]-1]; write each key's shard to `owners`."""
-    heads = bounds.copy()
-    for at in range(first, first + bounds[shards]):
-        least = -1
-        for shard in range(shards):
-            if heads[shard] < bounds[shard + 1] and (least < 0 or keys[heads[shard]] < keys[heads[least]]):
-                least = shard
-        owners[at] = least
-        heads[least] += 1
 
 
 class Shards:
-    """The visited states by number, within a memory limit in bytes. The states of a level are numbered together.
+    """The visited states in shards, within a memory limit in bytes. The states of a level are numbered together.
 
     In each shard, the newest level has the positions `opened` to `closed` - 1.
     """
@@ -143,30 +89,37 @@ class Shards:
             for store, opened, closed in zip(self.stores, self.opened, self.closed, strict=True)
         ]
         keys = [(store.parents[part].astype(np.uint64) << np.uint64(32)) | store.steps[part] for store, part in new]
-        bounds = np.cumsum([0, *map(len, keys)])
-        interleave(np.concatenate(keys), bounds, len(self.stores), self.owners, self.numbered)
-        self.numbered += int(bounds[-1])
+        bounds = np.cumsum([0, *map(len, keys)], dtype=np.int64)
+        sorted_keys, heads, count = np.concatenate(keys), bounds.copy(), int(bounds[-1])
+        as_machine_code(hash_table.interleave)(
+            *(sorted_keys.ctypes.data, heads.ctypes.data, bounds[1:].ctypes.data, len(self.stores)),
+            *(self.owners[self.numbered :].ctypes.data, count),
+        )
+        self.numbered += count
 
     def locals_at(self, number: int, known: int, locals_there: Sequence[int]) -> list[int]:
-        """For each shard, how many of its states have a number below `number`, given these counts for `known`."""
+        """The count of states below `number` in each shard; `locals_there` has these counts for `known`."""
         owners = self.owners[known:number]
         return [int(np.count_nonzero(owners == shard)) + before for shard, before in enumerate(locals_there)]
 
     def gather(self, chunk: NDArray[np.uint64], first: int, last: int, locals_there: Sequence[int]) -> None:
-        """Copy the states first..last-1 into a chunk."""
+        """Copy the states first..last-1, which begin at these positions in the shards, into a chunk."""
         for shard, store in enumerate(self.stores):
-            pick(store.states, self.words, locals_there[shard], self.owners, first, last, shard, chunk)
+            as_machine_code(hash_table.pick)(
+                *(store.states.ctypes.data, self.words, locals_there[shard]),
+                *(self.owners.ctypes.data, first, last, shard, chunk.ctypes.data),
+            )
 
     def number_of(self, shard: int, local: int) -> int:
         """The number of the state at position `local` of a shard, in the newest level."""
         return self._number_since(sum(self.opened), shard, local - self.opened[shard])
 
     def _number_since(self, first: int, shard: int, local: int) -> int:
-        """The number of a shard's state: the one at position `local` among those with number `first` or more."""
+        """The number of a shard's state: of those with numbers from `first` on, the one at position `local`."""
         return first + int(np.flatnonzero(self.owners[first : self.numbered] == shard)[local])
 
     def found_by(self, first: int, steps: int) -> NDArray[np.int64]:
-        """The number of states that each step discovered; the `first` initial states, with step 0, do not count."""
+        """For each step, how many states it discovered; the `first` initial states do not count."""
         found = sum(store.found_by(0, steps) for store in self.stores)
         assert not isinstance(found, int)
         found[:1] -= min(first, self.count)  # a model may have no step at all

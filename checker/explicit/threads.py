@@ -38,10 +38,10 @@ MOST_CHUNK = 1 << 14
 
 @dataclass
 class Task:
-    """A chunk that a lane expands: consecutive states, and the progress on them.
+    """A chunk of consecutive states that a thread expands in its working memory (`lane`), and the progress on it.
 
-    `locals_there` are the positions in the shards at which the chunk starts. `has_successors` is true while the lane
-    holds successors that are not inserted.
+    `locals_there` are the positions in the shards at which the chunk starts. `has_successors` is true while the working
+    memory holds successors that are not inserted.
     """
 
     lane: int
@@ -98,19 +98,17 @@ class Threads(Carrier):
         lane = self.lanes[0]
         for low in range(0, len(self.context.starts), self.lane_room):
             size = self.put_starts(lane.batch, low, self.lane_room)
-            lane.sort(self.context.kernel.layout.words, size, self.threads)
+            lane.sort(size)
             self._merge([lane])
         self.visited.close_level()
         return 0
 
     def _merge(self, lanes: Sequence[Lane]) -> None:
-        """Insert the successors of the lanes, each shard on its own thread."""
+        """Insert the successors in these working memories, each shard on its own thread."""
 
         def take(shard: int) -> None:
             for lane in lanes:
-                self.visited.stores[shard].insert(
-                    lane.batch, lane.routed, lane.hashes, int(lane.bounds[shard]), int(lane.bounds[shard + 1])
-                )
+                self.visited.stores[shard].insert(lane.routed, int(lane.bounds[shard]), int(lane.bounds[shard + 1]))
 
         self._each(take, range(self.threads))
 
@@ -161,7 +159,7 @@ class Threads(Carrier):
         self.visited.close_level()
 
     def _expand_chunks(self, tasks: Sequence[Task]) -> int:
-        """Expand the rest of these chunks, as far as the lanes have room; returns the number of successors."""
+        """Expand the rest of these chunks, as far as working memory has room; returns the number of successors."""
         self._each(lambda number: self._expand_chunk(tasks[number]), range(len(tasks)))
         generated = sum(task.generated for task in tasks)
         self.context.result.generated += generated
@@ -169,7 +167,7 @@ class Threads(Carrier):
         return generated
 
     def _expand_chunk(self, task: Task) -> None:
-        lane, words = self.lanes[task.lane], self.context.kernel.layout.words
+        lane = self.lanes[task.lane]
         results = self.all_results[task.lane]
         results.clear()
         if task.done == 0:
@@ -180,10 +178,10 @@ class Threads(Carrier):
         )
         task.has_successors = True
         lane.batch.parents[: task.generated] += np.uint32(task.first)
-        lane.sort(words, task.generated, self.threads)
+        lane.sort(task.generated)
 
     def _take_in(self, tasks: deque[Task], free: deque[int]) -> None:
-        """Insert successors in the order of the chunks; chunks behind an incomplete chunk have to wait."""
+        """Insert successors in the order of the chunks, up to the first incomplete chunk; add idle lanes to `free`."""
         ready: list[Task] = []
         for task in tasks:
             ready.append(task)

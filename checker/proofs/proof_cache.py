@@ -9,15 +9,14 @@ from __future__ import annotations
 import hashlib
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from isrcheck.checker.outcome.proof_results import Attempt, CounterexampleToInduction, Phase, Proof, Proofs
-from isrcheck.checker.proofs.prove import Report, prove
 from isrcheck.checker.resources.cache import cache_folder, can_keep, keep, kept
 from isrcheck.checker.resources.engine_digest import engine_digest
-from isrcheck.checker.symbolic.solver import VERSION
+from isrcheck.checker.symbolic.solver_version import solver_version
 from isrcheck.models.language.in_range import IN_RANGE
 from isrcheck.models.language.model import Instance, Property
 from isrcheck.models.run import Cells
@@ -33,7 +32,7 @@ def proved(
     sample: Sequence[Cells] = (),
     seconds: float | None = None,
     is_patient: bool = True,
-    report: Report = lambda message: None,
+    report: Callable[[str], None] = lambda message: None,
 ) -> Proofs:
     """Return the proofs of one phase, from the cache or from the prover (for the parameters, see `prove`).
 
@@ -50,6 +49,8 @@ def proved(
     if seconds is not None and seconds <= 0:
         found = Proofs(stopped="seconds")
     else:
+        from isrcheck.checker.proofs.prove import prove  # here, because it imports Z3
+
         found = prove(
             instance,
             properties,
@@ -71,7 +72,7 @@ def _path(
     content = hashlib.sha256()
     names = [prop.name for prop in properties]
     content.update(repr([names, sorted(failing), sorted(settled), phase.value]).encode())
-    content.update(f"{instance.digest} {engine_digest()} {VERSION} {sys.version}".encode())
+    content.update(f"{instance.digest} {engine_digest()} {solver_version()} {sys.version}".encode())
     return cache_folder() / "proofs" / f"{content.hexdigest()[:32]}.json"
 
 

@@ -18,7 +18,7 @@ LIMITS = {"cgroup2": "memory.max", "cgroup": "memory.limit_in_bytes"}
 """For each kind of cgroup file system, the file with a group's limit."""
 
 STATM = Path("/proc/self/statm")
-"""The file whose second number is the resident memory of this process, in pages."""
+"""The file whose second number is the resident memory of this process, in pages; the third, how many are of files."""
 
 
 def machine_memory(root: Path = Path("/")) -> int:
@@ -43,7 +43,7 @@ def _limits(root: Path) -> Iterator[int]:
 
 
 def _groups(root: Path) -> Iterator[tuple[str, str]]:
-    """The group of this process in each kind of tree, from lines such as `0::/a/b` and `4:memory:/a/b`."""
+    """For each cgroup hierarchy its kind and the group of this process in it, from lines such as `4:memory:/a/b`."""
     for line in _read(root / "proc/self/cgroup").splitlines():
         number, _, rest = line.partition(":")
         controllers, _, path = rest.partition(":")
@@ -54,7 +54,7 @@ def _groups(root: Path) -> Iterator[tuple[str, str]]:
 
 
 def _mounts(root: Path) -> Iterator[tuple[str, str, str]]:
-    """Where groups are mounted: the kind, the topmost group there, and the folder."""
+    """For each mounted cgroup hierarchy its kind, the topmost group and the folder."""
     for line in _read(root / "proc/self/mountinfo").splitlines():
         mount, _, system = line.partition(" - ")
         fields, (kind, *more) = mount.split(" "), system.split(" ") or [""]
@@ -78,8 +78,12 @@ def _read(path: Path) -> str:
 
 
 def resident() -> int:
-    """How many bytes of memory this process uses; 0 if the system does not report it."""
+    """How many bytes of memory this process uses; 0 if the system does not report it.
+
+    Pages of files do not count. Those of a library are read when it is first used, and can be dropped at any time.
+    """
     try:
-        return int(STATM.read_bytes().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+        pages = STATM.read_bytes().split()
+        return (int(pages[1]) - int(pages[2])) * os.sysconf("SC_PAGE_SIZE")
     except OSError:
         return 0

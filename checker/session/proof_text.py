@@ -17,7 +17,7 @@ from isrcheck.checker.outcome.exploration import Exploration, StepPath
 from isrcheck.checker.outcome.proof_results import Attempt, CounterexampleToInduction, Proof, Proofs
 from isrcheck.checker.proofs.budget_independence import independent_budgets
 from isrcheck.checker.proofs.premises import premises, using
-from isrcheck.checker.symbolic.solver import VERSION
+from isrcheck.checker.symbolic.solver_version import solver_version
 from isrcheck.models.language.in_range import IN_RANGE
 from isrcheck.models.language.model import Instance, spell
 
@@ -29,9 +29,10 @@ WIDTH = 120
 class Proving:
     """Proofs and failed attempts, with facts about the counterexample to induction (CTI) of each failed attempt.
 
-    By key of an attempt (`key_of`): `reached` has the explorer's path to the state of the CTI, `files` its trace file,
-    `commands` the command that shows the trace, and `outside` how the step leaves a declared range. `false` maps a
-    lemma to a path to a state in which it is false, `failing` a property to its verdict if the explorer violates it.
+    These map the key of an attempt (`key_of`): `reached` to the explorer's path to the state of the CTI, `files` to its
+    trace file, `commands` to the command that shows the trace, `outside` to how the step leaves a declared range.
+    `false` maps a lemma to a path to a state in which it is false, `failing` a property to its verdict if the explorer
+    violates it.
     """
 
     proofs: Proofs
@@ -101,7 +102,7 @@ def lines(proving: Proving) -> list[str]:
     """Return the section of the results about proofs, as lines of text."""
     instance, proofs = proving.instance, proving.proofs
     when = ", found by an earlier run" if proofs.is_kept else ""
-    found = [f"proofs (Z3 {VERSION}, {proofs.seconds:.2f} s{when})"]
+    found = [f"proofs (Z3 {solver_version()}, {proofs.seconds:.2f} s{when})"]
     for (where, basis), names in _together(instance, proofs).items():
         found += _wrapped(f"{', '.join(names)}: PROVED{where}", "  ")
         found += _wrapped(basis, "    ")
@@ -220,11 +221,11 @@ def _row(values: list[int | None]) -> str:
 def unrolled_lines(unrolled: BmcResult) -> list[str]:
     """Return lines with the depth that Z3 has checked, and with its times."""
     if unrolled.judged < 0:
-        return [f"Z3 {VERSION}: no depth was checked" + (f": {unrolled.refusal}" if unrolled.refusal else "")]
+        return [f"Z3 {solver_version()}: no depth was checked" + (f": {unrolled.refusal}" if unrolled.refusal else "")]
     far = "no behaviour is longer" if unrolled.exhausted else "there are longer behaviours"
     times = " ".join(f"{seconds:.2f}" for seconds in unrolled.times)
     return [
-        f"Z3 {VERSION}: checked every depth to {unrolled.judged} ({far}); {unrolled.nodes:,} nodes",
+        f"Z3 {solver_version()}: checked every depth to {unrolled.judged} ({far}); {unrolled.nodes:,} nodes",
         f"{unrolled.seconds:.2f} s; by depth: {times}",
     ]
 
@@ -233,7 +234,7 @@ def as_object(proving: Proving) -> dict[str, Any]:
     """Return the object under `proofs` in the `--json` output."""
     proofs = proving.proofs
     return {
-        "solver": f"Z3 {VERSION}",
+        "solver": f"Z3 {solver_version()}",
         "seconds": round(proofs.seconds, 3),
         "stopped": proofs.stopped,
         "proved": [

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from isrcheck.checker.compile.kernels import Kernels
 from isrcheck.checker.explicit.distinct_causes import distinct_causes
@@ -23,7 +23,7 @@ from isrcheck.checker.outcome.verdict import Word, cut_short, refuse_contradicti
 from isrcheck.checker.proofs.premises import with_established_premise, with_open_premise
 from isrcheck.checker.proofs.proof_cache import proved
 from isrcheck.checker.resources.budget import Budget, Spent
-from isrcheck.checker.resources.formula_budget import Memory
+from isrcheck.checker.resources.formula_budget import Interrupts, Memory
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.session.beginning import Beginning, begin, enumerate_initial_states
 from isrcheck.checker.session.naming import title
@@ -32,14 +32,14 @@ from isrcheck.checker.session.reproduce import command_of
 from isrcheck.checker.session.text import Run
 from isrcheck.checker.session.trace_writer import SAMPLE, TraceWriter
 from isrcheck.checker.spark.request import SparkRequest
-from isrcheck.checker.spark.runtime.session import Session
 from isrcheck.checker.spark.summary import SparkSummary
-from isrcheck.checker.symbolic.bounded_model_checking import ask_to_depth
 from isrcheck.checker.symbolic.evaluator import UnsupportedError
-from isrcheck.checker.symbolic.solver import listen
 from isrcheck.models.language.declare import Kind
 from isrcheck.models.language.in_range import IN_RANGE
 from isrcheck.models.language.model import Instance
+
+if TYPE_CHECKING:
+    from isrcheck.checker.spark.runtime.session import Session
 
 BROKEN = (Word.VIOLATED, Word.PERMITTED)
 """The verdicts of failing properties, for which no proof is attempted."""
@@ -68,7 +68,7 @@ class SearchSession:
         self.spark = spark
         self.seen = seen
         self.progress_line = progress_line
-        listen(seen)
+        Interrupts.listen(seen)
         self.kernels = Kernels()
 
     def run(
@@ -176,6 +176,8 @@ class SearchSession:
 
     def _ask_z3(self, instance: Instance) -> BmcResult:
         """Check an instance by bounded model checking."""
+        from isrcheck.checker.symbolic.bounded_model_checking import ask_to_depth  # here, because it imports Z3
+
         progress = self.progress_line(title(instance))
         Memory.limit(self.limits.memory)
         try:
@@ -248,7 +250,7 @@ class SearchSession:
         *,
         is_patient: bool = True,
     ) -> Proofs:
-        """Return the proofs of one phase, within `seconds`; no proofs if the phase `before` was cut short."""
+        """Return the proofs of one phase, within `seconds`; no proofs if the earlier ones (`before`) were cut short."""
         began = time.monotonic()
         if before.stopped is not None:
             return Proofs(stopped=before.stopped)

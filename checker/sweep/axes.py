@@ -1,4 +1,4 @@
-"""The configurations of a sweep: from `--vary KEY=V1,V2` to every combination of the values.
+"""The configurations of a sweep: every combination of the values in `--vary KEY=V1,V2` options.
 
 In:  `Options` (checker/command/options.py).
 Out: a `Sweep`: each combination with its instance of the model, or with the reason why the model refuses it.
@@ -168,4 +168,4 @@ def _refuse_twice(axes: tuple[Axis, ...], given: Mapping[str, int], protocol: st
             raise UsageError(f"--vary is given for {twice}; write all values in one --vary")
         seen[axis.entry] = axis.key
         if axis.entry in given or (axis.entry is None and protocol is not None):
-            raise UsageError(f"{axis.key} is varied and also set; remove the --vary or the setting")
+            raise UsageError(f"{axis.key} is in --vary, and another option sets it; leave out one of them")

@@ -14,18 +14,17 @@ import ctypes
 import gc
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache
 
 import z3
 
-from isrcheck.checker.resources.formula_budget import STEPS_BETWEEN_LOOKS, Answer, Memory, UndecidedError
+from isrcheck.checker.resources.formula_budget import STEPS_BETWEEN_LOOKS, Answer, Interrupts, Memory, UndecidedError
 from isrcheck.checker.symbolic.and_inverter_graph import FALSE, TRUE, AndInverterGraph
 from isrcheck.checker.symbolic.linear_integers import LinearArithmetic
 
 MOST_MILLISECONDS = (1 << 32) - 2
-VERSION = z3.get_version_string()
 
 
 class Values:
@@ -63,17 +62,6 @@ def telling_interrupts() -> Iterator[None]:
         if "memory" in str(error):
             raise UndecidedError(Answer.MEMORY) from None
         raise
-
-
-def listen(interrupts: Sequence[int]) -> None:
-    """Treat Ctrl-C as pressed once this list has an entry: Python can drop the exception while Z3 runs."""
-    _Interrupts.seen = interrupts
-
-
-class _Interrupts:
-    """The list of interrupts that `listen` was given."""
-
-    seen: Sequence[int] = ()
 
 
 @contextmanager
@@ -122,7 +110,7 @@ def ask(
     try:
         with _watched(solver, deadline) as is_full:
             found = question()
-        if _Interrupts.seen:
+        if Interrupts.seen:
             raise KeyboardInterrupt
     except z3.Z3Exception as error:
         if is_full.is_set() or "memory" in str(error):

@@ -30,8 +30,9 @@ GRACE = 60
 
 @dataclass(frozen=True)
 class Bug:
-    """A replacement of text in one file of the checker; `tests` run if the fuzzer does not find the bug. `hidden` is
-    the reason why the bug cannot be found, if it cannot.
+    """A replacement of text in one file of the checker; `tests` run if the fuzzer does not find the bug.
+
+    `hidden` is the reason why nothing can find the bug, if that is so.
     """
 
     name: str
@@ -120,25 +121,25 @@ BUGS = (
     ),
     Bug(
         "wrong_parent",
-        "checker/explicit/visited_set",
+        "checker/compile/hash_table",
         "a state gets a wrong predecessor",
-        "parents[count] = from_states[i]",
-        "parents[count] = from_states[k]",
+        "load_half(from_states + 4 * i)",
+        "load_half(from_states + 4 * k)",
     ),
     Bug(
         "table_moved_wrongly",
-        "checker/explicit/visited_set",
+        "checker/compile/hash_table",
         "entries are lost when the table grows",
-        "slot = np.int64((entry & ~LOW) >> shift)",
-        "slot = np.int64((entry & ~LOW) >> (shift + ONE))",
+        "slot = unsigned_shift(entry & TAG, shift)",
+        "slot = unsigned_shift(entry & TAG, shift + 1)",
         tests=("checker/explicit/test_search",),
     ),
     Bug(
         "first_word_compared",
-        "checker/explicit/visited_set",
+        "checker/compile/hash_table",
         "states of two words are compared by their first word only",
-        "if store[first + word] != states[other + word]:",
-        "if word == 0 and store[first + word] != states[other + word]:",
+        "if load_word(one + 8 * word) != load_word(other + 8 * word):",
+        "if word == 0 and load_word(one + 8 * word) != load_word(other + 8 * word):",
         tests=("checker/explicit/test_search",),
         hidden="two states need the same 32 bits of their hash and the same first word: one pair in four billion",
     ),
@@ -180,10 +181,10 @@ BUGS = (
     ),
     Bug(
         "order_of_shards",
-        "checker/explicit/shards",
+        "checker/compile/hash_table",
         "states of a level are numbered in the wrong order",
-        "keys[heads[shard]] < keys[heads[least]]",
-        "keys[heads[shard]] > keys[heads[least]]",
+        "unsigned_less(key, least_key)",
+        "unsigned_less(least_key, key)",
     ),
     Bug(
         "chain_symbolic",
@@ -336,7 +337,7 @@ BUGS = (
 
 
 def spoiled(bug: Bug, root: Path) -> str:
-    """The text of the file with the bug. Raises ValueError if the replaced text does not occur exactly once."""
+    """The text of the file with the bug in it. Raises ValueError unless the replaced text occurs exactly once."""
     path = root / f"{bug.file}.py"
     text = path.read_text(encoding="utf-8")
     if text.count(bug.old) != 1:
@@ -347,7 +348,7 @@ def spoiled(bug: Bug, root: Path) -> str:
 
 
 def detection(bug: Bug, root: Path, seconds: int) -> str:
-    """Plant a bug in a copy of the tree; return what finds it, as a line, which begins with `not` if nothing does."""
+    """Plant a bug in a copy of the tree; return a line that says what finds it, or that begins with `not`."""
     path = root / f"{bug.file}.py"
     before, times = path.read_bytes(), path.stat()
     path.write_text(spoiled(bug, root), encoding="utf-8")
@@ -360,12 +361,9 @@ def detection(bug: Bug, root: Path, seconds: int) -> str:
         os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
 
 
-def _environment(bug: Bug, scratch: Path) -> dict[str, str]:
-    """Environment variables with which no code that is compiled with a bug stays in a cache."""
-    caches = {"ISRCHECK_CACHE": str(scratch / "cache")}
-    if bug.file.endswith(("visited_set", "shards")):
-        caches["NUMBA_CACHE_DIR"] = str(scratch / "numba")
-    return {**os.environ, **caches, "PYTHONDONTWRITEBYTECODE": "1"}
+def _environment(scratch: Path) -> dict[str, str]:
+    """Environment variables that put compiled code into a temporary cache, so that no code with a bug remains."""
+    return {**os.environ, "ISRCHECK_CACHE": str(scratch / "cache"), "PYTHONDONTWRITEBYTECODE": "1"}
 
 
 def _fuzzed(bug: Bug, root: Path, scratch: Path, seconds: int) -> str:
@@ -373,7 +371,7 @@ def _fuzzed(bug: Bug, root: Path, scratch: Path, seconds: int) -> str:
     command += ["--as-found", "--out", str(scratch / "found")]
     try:
         ended = subprocess.run(
-            command, cwd=root, env=_environment(bug, scratch), capture_output=True, text=True, timeout=seconds + GRACE
+            command, cwd=root, env=_environment(scratch), capture_output=True, text=True, timeout=seconds + GRACE
         )
     except subprocess.TimeoutExpired:
         return "fuzzer: an engine hangs"
@@ -398,7 +396,7 @@ def _tested(bug: Bug, root: Path, scratch: Path) -> str:
             "no:cacheprovider",
             *(f"conformance/tests/{name}.py" for name in bug.tests),
         ]
-        ended = subprocess.run(command, cwd=root, env=_environment(bug, scratch), capture_output=True, text=True)
+        ended = subprocess.run(command, cwd=root, env=_environment(scratch), capture_output=True, text=True)
         failed = re.search(r"^FAILED (\S+)", ended.stdout, re.MULTILINE)
         if failed is not None:
             return f"tests: {failed[1]}"

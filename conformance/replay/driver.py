@@ -11,23 +11,23 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 
 from isrcheck.conformance.cluster import acts
 from isrcheck.conformance.cluster.broker.broker import TimerKind
 from isrcheck.conformance.cluster.cluster import PRODUCER, Cluster
 from isrcheck.conformance.cluster.configuration.settings import ClusterError, Settings, Start
-from isrcheck.conformance.cluster.configuration.switches import Switches, generation
 from isrcheck.conformance.cluster.controller.controller import Election
 from isrcheck.conformance.cluster.network.messages import Acks, Isolation, LeaderAndIsr
 from isrcheck.conformance.cluster.network.records import Control, Record
 from isrcheck.conformance.cluster.observe import BrokerView
+from isrcheck.conformance.implemented import switches_of
 from isrcheck.conformance.replay.projection import Observations, Projected, payload_of, producer_of, project
 from isrcheck.conformance.replay.system import StepRefusedError
 from isrcheck.conformance.replay.timing import timing_of
 from isrcheck.models.kafka.state.values import Fetch
-from isrcheck.models.language.model import Instance, Step, spell
+from isrcheck.models.language.model import Instance, Step
 from isrcheck.models.messages.errors import UsageError
 from isrcheck.models.run import Cells
 from isrcheck.traces.format.trace import Trace
@@ -51,11 +51,13 @@ class Driver:
         self.begun = 0
 
     def begin(self, trace: Trace) -> None:
-        """Create a cluster in the trace's initial state. Raises UntimelyError if no timing makes a cluster follow the
-        trace, and UsageError for a trace of another model.
+        """Create a cluster in the trace's initial state. Raises MissingMechanismError for a protocol that the cluster
+        does not implement, UntimelyError if no timing makes a cluster follow the trace, and UsageError for a trace of
+        another model.
         """
         if trace.instance.model.name != "kafka" or trace.instance.swaps:
             raise UsageError("the cluster replays only traces of kafka without swapped actions; give such a trace")
+        switches = switches_of(trace.instance)
         self.trace = trace
         self.instance = trace.instance
         self.configuration = trace.instance.configuration
@@ -69,10 +71,11 @@ class Driver:
             replica_fetch_backoff_ms=0,
             replica_fetch_wait_max_ms=0,
             replica_lag_time_max_ms=LAG,
+            replica_lag_max_messages=self.configuration.replica_lag_max_messages,
         )
         start = replace(start_of(self.instance, trace.states[0]), checkpointed=tuple(self.timing.checkpointed.items()))
         folder = None if self.logs is None else self.logs / f"trace-{self.begun}"
-        self.cluster = Cluster(switches_of(self.instance), start, settings, self.bug, folder)
+        self.cluster = Cluster(switches, start, settings, self.bug, folder)
         self.seen = Observations(common=max(cells_of(self.instance, trace.states[0], "log_end_offset")))
         self.seen.note(self.cluster.observe())  # brokers that are down for good were up before, and were read from
         for broker, is_up in enumerate(cells_of(self.instance, trace.states[0], "is_up")):
@@ -95,7 +98,7 @@ class Driver:
             raise StepRefusedError(str(error)) from None
 
     def observe(self) -> Projected:
-        """Every variable of the model except the budgets."""
+        """The values of all variables of the model, except the budgets, which a cluster does not have."""
         view = self.cluster.observe()
         leaders = [broker for broker in view.brokers if broker.leadership is not None]
         self.seen.note(
@@ -131,7 +134,7 @@ class Driver:
     def _give_up_fetches(self) -> None:
         """Break the connections of the fetches that this step of the model gives up.
 
-        A fetch that only the cluster has is kept, and shows as a difference.
+        A fetch that the cluster has and the model does not is left alone, so that the comparison finds it.
         """
         before, after = (
             cells_of(self.instance, self.trace.states[at], "fetch") for at in (max(0, self.position - 1), self.position)
@@ -298,16 +301,8 @@ class Driver:
         self.cluster.lose_disk(broker)
 
 
-def switches_of(instance: Instance) -> Switches:
-    """The protocol switches of a cluster, which have the same names as the model's."""
-    found = generation("0.10")
-    for name in [switch.name for switch in fields(found)]:
-        found = found.with_switch(name, spell(instance.model.entries[name], getattr(instance.configuration, name)))
-    return found
-
-
 def start_of(instance: Instance, state: Cells) -> Start:
-    """The start of a cluster for the initial state of a trace."""
+    """The `Start` of a cluster that has the initial state of a trace."""
     (leader,) = cells_of(instance, state, "controller_leader")
     isr = frozenset(r for r, is_member in enumerate(cells_of(instance, state, "controller_isr")) if is_member)
     ends = cells_of(instance, state, "log_end_offset")

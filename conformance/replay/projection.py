@@ -4,7 +4,7 @@ In:  a `ClusterView`, and the `Observations` made so far, because the cluster fo
 Out: a mapping from the names of variables to their cells, in the order of the model's declaration.
 
 The model clears state that is no longer read (metadata that every running broker has received, fetches that their
-follower has given up), so that state is cleared here as well. A cluster has no budgets; they are left out.
+follower has given up), so that state is cleared here as well.
 """
 
 from __future__ import annotations
@@ -21,8 +21,12 @@ from isrcheck.models.kafka.state.values import Fetch, TransactionState, Truncati
 from isrcheck.models.language import NONE
 from isrcheck.models.language.model import Instance
 
-LEFT_OUT = frozenset(f"{name}_left" for name in BUDGETS)
-"""Variables of the model that a cluster does not have."""
+LEFT_OUT = frozenset(
+    {*(f"{name}_left" for name in BUDGETS), "controller_partition_epoch", "last_known_leader", "flushed_offset"}
+)
+"""Variables of the model that a cluster does not have: budgets, what came with 2.8 and later, and which records are on
+disk.
+"""
 
 TRANSACTIONAL = "transaction "
 
@@ -49,13 +53,13 @@ def producer_of(transaction: int) -> str:
 
 @dataclass
 class Observations:
-    """The observations of a running cluster.
+    """What was observed of a running cluster, as far as it does not remember it.
 
     `common` is the number of records that it started with, all of them acknowledged. `elections` are the leader and the
     ISR of every announced epoch, of which the first `heard` were announced while a broker was up. `exposed` and
     `committed` are the records that readers of the two isolation levels could read first at each offset.
-    `log_start_offset` is the offset up to which records were deleted. `last_...` hold the last memory of each broker.
-    `number_of` gives the number of a record by its payload, or NONE.
+    `log_start_offset` is the offset up to which records were deleted. `last_...` hold what each broker had in memory
+    when it last ran. `number_of` gives the number of a record by its payload, or NONE.
     """
 
     common: int = 0
@@ -70,7 +74,7 @@ class Observations:
     number_of: Callable[[str], int] = record_of
 
     def note(self, view: ClusterView, reads: Reads | None = None) -> None:
-        """Add an observation. `reads` are the records that consumers received; without it they are computed."""
+        """Add an observation. `reads` are the records that consumers received; None: compute them from the logs."""
         aborted = {_producer_id(view, name) for name, control in view.decided if control is Control.ABORT}
         controller = view.controller
         if len(self.elections) <= controller.leader_epoch:
@@ -134,7 +138,7 @@ def _producer_id(view: ClusterView, name: str) -> int:
 
 
 def project(instance: Instance, view: ClusterView, seen: Observations) -> Projected:
-    """Every variable of the model except the budgets, as cells in the model's order."""
+    """Every variable of the model except those in LEFT_OUT, as cells in the model's order."""
     return _Projection(instance, view, seen).all()
 
 
@@ -289,7 +293,7 @@ class _Projection:
         return tuple(meant.get(outcome, TransactionState.ABORTED) for outcome in outcomes)
 
     def _transaction(self, stamp: ProducerStamp | None) -> int:
-        """The number of the transaction to which a batch belongs: each producer has only one transaction."""
+        """The number of the transaction to which a batch belongs. Each producer has only one transaction."""
         if stamp is None:
             return NONE
         name = self.view.sent[stamp.producer_id - 1][0]

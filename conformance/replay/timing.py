@@ -7,8 +7,9 @@ Out: `Timing`: when followers have to become slow, and when checkpoints have to 
 A leader drops from its ISR the followers that did not catch up within replica.lag.time.max.ms (section 4.1 of the fact
 sheet; Partition.getOutOfSyncReplicas, Replica.updateFetchState). So a shrink that drops some followers and keeps others
 needs a pause after the last time at which each dropped follower had caught up, and before the last such time of each
-kept follower. A checkpoint is a high watermark that the broker had at some time since it last started. The
-producer of a transaction waits while too many of its requests are unanswered.
+kept follower. In 0.8 a leader drops, at once, all followers that lag by too many messages. A checkpoint is a high
+watermark that the broker had at some time since it last started. The producer of a transaction waits while too many of
+its requests are unanswered.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from isrcheck.models.kafka.state.values import ShrinkRule
+from isrcheck.models.language import NONE
 from isrcheck.models.messages.errors import UsageError
 from isrcheck.models.run import State
 from isrcheck.traces.format.trace import Trace
@@ -29,9 +31,7 @@ TIMED = (*RESTARTS, SHRINK, SEND_IN_TRANSACTION)
 
 
 class UntimelyError(UsageError):
-    """No timing makes a cluster follow the trace: the model allows more than clocks, timers and producers
-    do.
-    """
+    """No timing makes a cluster follow the trace: the model allows what clocks, timers or producers do not."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,11 @@ def timing_of(trace: Trace) -> Timing:
     """The timing that a cluster needs to follow this trace. Raises UntimelyError if there is none."""
     states = [State(trace.instance, cells) for cells in trace.states]
     _must_not_have_to_wait(trace, states)
-    shrinks = list(_shrinks(trace, states))
+    if trace.instance.configuration.SHRINK_RULE == ShrinkRule.LAG_MESSAGES:
+        _must_drop_all_that_lag(trace, states)
+        shrinks = []
+    else:
+        shrinks = list(_shrinks(trace, states))
     forbidden = {position for shrink in shrinks for position in shrink.kept}
     pauses: set[int] = set()
     for shrink in shrinks:
@@ -77,7 +81,7 @@ def timing_of(trace: Trace) -> Timing:
         if not allowed:
             raise UntimelyError(
                 f"step {shrink.position} drops a follower that caught up no earlier than one that stays;"
-                " the model has no time, a cluster has"
+                " the model has no clock and allows this, a cluster does not"
             )
         if not pauses.intersection(allowed):
             pauses.add(allowed[-1])
@@ -114,6 +118,25 @@ def _must_not_have_to_wait(trace: Trace, states: Sequence[State]) -> None:
                 )
 
 
+def _must_drop_all_that_lag(trace: Trace, states: Sequence[State]) -> None:
+    """Raise UntimelyError if a shrink drops others than all followers known to lag by too many messages.
+
+    The model drops any of them, and also followers that have not fetched from this leader. Kafka 0.8:
+    Partition.getOutOfSyncReplicas, slowReplicas.
+    """
+    most = trace.instance.configuration.replica_lag_max_messages
+    for position, step in enumerate(trace.steps, start=1):
+        if step.action == SHRINK:
+            before, (leader, removed) = states[position - 1], step.ordinals
+            known = {r: before.remote_log_end_offset[leader][r] for r in range(before.replicas)}
+            lagging = {r for r, end in known.items() if end != NONE and before.log_end_offset[leader] - end > most}
+            if removed != sum(1 << r for r in lagging if before.isr[leader][r] and r != leader):
+                raise UntimelyError(
+                    f"step {position} drops other followers than those that lag by more than {most} messages; a leader"
+                    " drops all of them at once, and no follower that has not fetched from it"
+                )
+
+
 def _shrinks(trace: Trace, states: Sequence[State]) -> Iterator[_Shrink]:
     """Every shrink of the ISR, with the states after which it needs a pause or forbids one."""
     replicas = range(trace.instance.configuration.replicas)
@@ -136,8 +159,9 @@ def _shrinks(trace: Trace, states: Sequence[State]) -> Iterator[_Shrink]:
 
 
 def _note_fetch(known: _Known, position: int, offset: int, log_end_offset: int) -> None:
-    """Update what the leader knows. A follower counts as caught up at its last fetch once it has the log of that
-    time. Kafka: Replica.updateFetchState.
+    """Update what the leader knows of a follower. Kafka: Replica.updateFetchState.
+
+    A follower counts as caught up at its last fetch once it has the log of that time.
     """
     if offset >= log_end_offset:
         known.caught_up = position
@@ -159,7 +183,7 @@ def _enters_epoch(before: State, after: State, leader: int, action: str, ordinal
 def _note_election(
     before: State, after: State, leader: int, position: int, known: Mapping[tuple[int, int], _Known]
 ) -> None:
-    """Kafka: Partition.makeLeader, Replica.resetLastCaughtUpTime: members of the ISR get time to catch up."""
+    """Note that a new leader gives the ISR time to catch up. Kafka: Partition.makeLeader, resetLastCaughtUpTime."""
     kept = before.leader[leader] == leader and after.REMOTE_OFFSETS_KEPT_BY_REELECTED_LEADER
     for (of, follower), one in known.items():
         if of == leader:
@@ -208,7 +232,7 @@ def _checkpoints(trace: Trace, states: Sequence[State], broker: int) -> Iterator
             elif wanted != in_file:
                 raise UntimelyError(
                     f"step {position} restarts broker {broker} with a checkpointed high watermark of {wanted}, which it"
-                    " has not had since it last started; the model allows any that is not above its last"
+                    " has not had since it last started; the model allows every value up to its last one"
                 )
             had, in_file = {}, written[max(written)] if written else wanted
         if state.is_up[broker]:

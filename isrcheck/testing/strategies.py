@@ -6,6 +6,7 @@ Out: strategies. They shrink towards the default configuration, and towards few 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TypeGuard
 
 from hypothesis import assume, reject
@@ -30,7 +31,8 @@ def configurations(model: Model, protocol: str | None = None, **fixed: Value) ->
     """Instances of a model: every configuration entry that is not in `fixed` is drawn, and shrinks to its default.
 
     Values are drawn up to one above the default, so that state spaces stay small. Without `protocol`, it is drawn too.
-    Contradictory configurations are drawn again. Raises UsageError for an unknown entry or protocol.
+    A drawn value that contradicts the others is left at its default; a protocol that contradicts `fixed` is drawn
+    again. Raises UsageError for an unknown entry or protocol.
     """
     given = values_of(model, fixed)
     protocols = sorted(model.protocols) if protocol is None else [model.protocol(protocol).name]
@@ -38,18 +40,37 @@ def configurations(model: Model, protocol: str | None = None, **fixed: Value) ->
     @st.composite
     def drawn(draw: st.DrawFn) -> Instance:
         chosen = model.protocol(draw(st.sampled_from(protocols), label="protocol"))
-        values = dict(given)
-        for name, entry in model.entries.items():
-            if name not in given and name not in chosen.switches:
-                values[name] = draw(_values(entry), label=name)
+        wanted = {
+            name: draw(_values(entry), label=name)
+            for name, entry in model.entries.items()
+            if name not in given and name not in chosen.switches
+        }
         try:
-            instance = model.instance(chosen.name, values)
+            instance = model.instance(chosen.name, legal_values(model, chosen.name, given, wanted))
             assume(instance.layouts and instance.first_steps)
         except UsageError:
             reject()
         return instance
 
     return drawn()
+
+
+def legal_values(
+    model: Model,
+    protocol: str,
+    given: Mapping[str, int],
+    wanted: Mapping[str, int],
+    swaps: Mapping[str, str] | None = None,
+) -> dict[str, int]:
+    """The given values, and all wanted ones that contradict neither them nor the wanted values before them."""
+    values = dict(given)
+    for name, value in wanted.items():
+        try:
+            model.instance(protocol, values | {name: value}, swaps)
+        except UsageError:
+            continue
+        values[name] = value
+    return values
 
 
 def _values(entry: Entry) -> st.SearchStrategy[int]:

@@ -15,12 +15,13 @@ from isrcheck.models.kafka.actions import (
     metadata,
     producer,
     reconciliation,
+    timing,
     transactions,
 )
 from isrcheck.models.kafka.actions import restarts as zookeeper_restarts
 from isrcheck.models.kafka.actions.kraft import brokers as kraft_brokers
 from isrcheck.models.kafka.actions.kraft import controller as kraft_controller
-from isrcheck.models.kafka.actions.kraft import late_fetch
+from isrcheck.models.kafka.actions.kraft import late_fetch, reassignment
 from isrcheck.models.kafka.actions.kraft import metadata as kraft_metadata
 from isrcheck.models.kafka.properties import lemmas, lemmas_commit, lemmas_log, lemmas_offsets, promises
 from isrcheck.models.kafka.state import clusters, contradictions, fields
@@ -36,7 +37,7 @@ from isrcheck.models.kafka.state.values import (
 )
 from isrcheck.models.language.model import assemble
 
-PARTITION = [producer, transactions, leader]
+PARTITION = [producer, transactions, leader, timing]
 ZOOKEEPER = [controller, metadata, bounces, faults, zookeeper_restarts]
 CONDITIONAL_WRITE = [*PARTITION, reconciliation, follower, *ZOOKEEPER]
 """Up to 2.4: the leader writes the ISR of record itself."""
@@ -44,17 +45,8 @@ CONDITIONAL_WRITE = [*PARTITION, reconciliation, follower, *ZOOKEEPER]
 ALTER_ISR = [*PARTITION, follower, controller, metadata, faults, zookeeper_restarts, alter_partition, diverging]
 """2.8 with ZooKeeper: the leader asks the controller, and followers truncate on fetch."""
 
-KRAFT = [
-    *PARTITION,
-    follower,
-    faults,
-    alter_partition,
-    diverging,
-    kraft_controller,
-    kraft_metadata,
-    kraft_brokers,
-    late_fetch,
-]
+KRAFT_ONLY = [kraft_controller, kraft_metadata, kraft_brokers, reassignment, late_fetch]
+KRAFT = [*PARTITION, follower, faults, alter_partition, diverging, *KRAFT_ONLY]
 """Since 3.3: brokers are fenced, and read a log of metadata records."""
 
 GENERATION_2_1 = {

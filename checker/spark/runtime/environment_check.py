@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pyspark import SparkContext
 
 SOURCES = ("isrcheck.models", "isrcheck.traces", "isrcheck.checker", "isrcheck.conformance.follow")
-PACKAGES = ("numpy", "numba", "llvmlite", "pyarrow")
+PACKAGES = ("numpy", "llvmlite", "pyarrow")
 TASKS_PER_CORE = 2
 SECONDS_OF_A_TASK = 0.1
 """How long each check waits, so that no executor runs all checks before the others start."""
@@ -30,7 +30,7 @@ CURE = "install the same version there, or give the executors a packaged environ
 
 
 def require_same(session: Session, look: Callable[[], object] = lambda: None) -> None:
-    """Raise UsageError if an executor on another machine runs different code from the driver."""
+    """Raise UsageError if another machine runs different code from the driver; call `look` while the check runs."""
     if not session.is_local:
         run_job(session, lambda: same_everywhere(session.context), look)
 

@@ -12,8 +12,9 @@ from enum import Enum
 
 from isrcheck.conformance.cluster.chances import Chances
 from isrcheck.conformance.cluster.configuration.settings import Settings
-from isrcheck.conformance.cluster.configuration.switches import Switches, generation
+from isrcheck.conformance.cluster.configuration.switches import NEWEST, Switches
 from isrcheck.conformance.cluster.network.messages import Acks
+from isrcheck.conformance.implemented import switches_of
 from isrcheck.models import registry
 from isrcheck.models.language.model import Instance, nearest, parse
 from isrcheck.models.messages.errors import UsageError
@@ -45,9 +46,7 @@ SETTINGS = Settings(
 
 
 class ModelGap(Enum):
-    """A behaviour of the cluster, and of Kafka, that the model lacks; recordings avoid it unless the plan allows
-    it.
-    """
+    """A behaviour of Kafka and of the cluster that the model lacks; recordings avoid it unless the plan allows it."""
 
     CHECKPOINT_ABOVE_HIGH_WATERMARK = (
         "a follower adopts a lower high watermark, and before the next checkpoint restarts with the higher one"
@@ -70,13 +69,12 @@ FREEZE_INTERVAL = 6_000
 class Plan:
     """The plan of a recording. `events` is the number of events in all runs; the bounds are those of each run.
 
-    `faults` is the budget of crashes and of bounces, each; `acks` is "all", "1" or "0". `missing` is the share of
+    `faults` is the budget of crashes, and also that of bounces; `acks` is "all", "1" or "0". `missing` is the share of
     events that the log leaves out; `unseen` and `untold` are the shares of variables and arguments left out. `bug` is a
-    name in conformance/cluster/configuration/bugs.py; `allowed` are the behaviours missing in the model that may
-    occur.
+    name in conformance/cluster/configuration/bugs.py; `allowed` are the behaviours missing in the model that may occur.
     """
 
-    protocol: str = "2.1"
+    protocol: str = NEWEST
     seed: int = 0
     events: int = 1_000
     switches: Mapping[str, str] = field(default_factory=dict)
@@ -93,15 +91,18 @@ class Plan:
     untold: float = 0.0
 
     def __post_init__(self) -> None:
-        """Check the plan. Errors: UsageError for invalid shares, and for values that the model does not know."""
+        """Check the plan. Errors: UsageError for invalid shares, for values that the model does not know, and for
+        protocols that the cluster does not implement.
+        """
         for name in ("missing", "unseen", "untold"):
             if not 0 <= getattr(self, name) <= 1:
                 raise UsageError(f"{name}={getattr(self, name)}: a share is between 0 and 1")
+        self.protocol_switches()  # first, because the bounds do not fit protocols that the cluster does not implement
         self.instance(start_isr=0, common_records=0)
 
     @property
     def budgets(self) -> Mapping[str, int]:
-        """By action, the number of times that it may occur in one run; other actions have no limit."""
+        """How often each of these actions may occur in one run; actions that are not named have no limit."""
         return {
             "broker_crashes": self.faults,
             "broker_bounces": self.faults,
@@ -126,25 +127,30 @@ class Plan:
 
     def instance(self, start_isr: int, common_records: int) -> Instance:
         """The instance of the model for a run. Raises UsageError."""
+        return self._instance({**self.configuration(start_isr, common_records), **self.switches})
+
+    def protocol_switches(self) -> Switches:
+        """The protocol switches of the cluster. Raises UsageError."""
+        return switches_of(self._instance(self.switches))
+
+    def _instance(self, given: Mapping[str, int | str]) -> Instance:
         model = registry.load("kafka")[0]
         values: dict[str, int] = {}
         for name in self.switches:
             if name not in model.entries:
                 raise UsageError(f"no switch {name}; {nearest(name, [one for one in model.entries if one.isupper()])}")
-        for name, value in {**self.configuration(start_isr, common_records), **self.switches}.items():
+        for name, value in given.items():
             values[name] = parse(name, model.entries[name], value) if isinstance(value, str) else value
         return model.instance(self.protocol, values)
 
-    def protocol_switches(self) -> Switches:
-        """The protocol switches of the cluster. Raises SwitchError."""
-        switches = generation(self.protocol)
-        for name, value in self.switches.items():
-            switches = switches.with_switch(name, value)
-        return switches
-
     def settings(self) -> Settings:
         """The settings of the cluster."""
-        return replace(SETTINGS, min_insync_replicas=self.min_insync_replicas)
+        configuration = self.instance(start_isr=0, common_records=0).configuration
+        return replace(
+            SETTINGS,
+            min_insync_replicas=configuration.min_insync_replicas,
+            replica_lag_max_messages=configuration.replica_lag_max_messages,
+        )
 
     def chances(self) -> Chances:
         """The frequencies of random events in the recorded cluster."""

@@ -7,6 +7,7 @@ import pytest
 
 from isrcheck.conformance.cluster.configuration.switches import (
     GENERATIONS,
+    NEWEST,
     SwitchError,
     Switches,
     Truncation,
@@ -239,10 +240,16 @@ def test_a_record_outside_the_open_transaction_of_its_producer_is_refused() -> N
 
 
 def test_the_generations_differ_as_in_the_fact_sheet() -> None:
-    assert {name: each.TRUNC for name, each in GENERATIONS.items()} == dict(
-        zip(("0.10", "0.11", "2.0", "2.1"), Truncation, strict=True)
-    )
+    assert {name: each.TRUNC for name, each in GENERATIONS.items()} == {
+        "0.8": Truncation.HW,
+        "0.10": Truncation.HW,
+        "0.11": Truncation.KIP101,
+        "2.0": Truncation.KIP279,
+        "2.1": Truncation.KIP320,
+        "2.4": Truncation.KIP320,
+    }
     assert generation("0.10") == Switches()
+    assert generation("0.8") == generation("0.10").with_switch("SHRINK_RULE", "LAG_MESSAGES")
     assert generation("2.0") == generation("0.11").with_switch("TRUNC", "KIP279")
     newer = generation("2.0")
     for name, value in (
@@ -257,14 +264,16 @@ def test_the_generations_differ_as_in_the_fact_sheet() -> None:
     ):
         newer = newer.with_switch(name, value)
     assert newer == generation("2.1")
+    assert generation("2.4") == newer.with_switch("HW_CLAMPED_AT_TRUNCATION", "on")
+    assert list(GENERATIONS)[-1] == NEWEST == "2.4"
 
 
 def test_a_switch_that_does_not_exist_is_refused_in_one_line() -> None:
-    with pytest.raises(SwitchError, match=r"^no generation 4\.1; there are: 0\.10, 0\.11, 2\.0, 2\.1$"):
+    with pytest.raises(SwitchError, match=r"^there is no generation 4\.1; the generations are: 0\.8, 0\.10, 0\.11, 2"):
         generation("4.1")
-    with pytest.raises(SwitchError, match=r"^no switch ELR; there are: EPOCH_AT_BECOME_LEADER, "):
+    with pytest.raises(SwitchError, match=r"^there is no switch ELR; the switches are: EPOCH_AT_BECOME_LEADER, "):
         generation("2.1").with_switch("ELR", "on")
-    with pytest.raises(SwitchError, match=r"^TRUNC=ON_FETCH: it is one of HW, KIP101, KIP279, KIP320$"):
+    with pytest.raises(SwitchError, match=r"^TRUNC cannot be ON_FETCH; its values are: HW, KIP101, KIP279, KIP320$"):
         generation("2.1").with_switch("TRUNC", "ON_FETCH")
-    with pytest.raises(SwitchError, match=r"^EXPAND_EPOCH_START=yes: it is one of on, off$"):
+    with pytest.raises(SwitchError, match=r"^EXPAND_EPOCH_START cannot be yes; its values are: on, off$"):
         generation("2.1").with_switch("EXPAND_EPOCH_START", "yes")

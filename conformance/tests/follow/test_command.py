@@ -65,10 +65,10 @@ def test_a_run_is_recorded_and_followed(conform):
     code, out, err = conform("run --steps 40 --seed 3")
     assert (code, err) == (0, "")
     assert out == (
-        "recorded: runs/2.1-seed-3-1.ndjson\n"
+        "recorded: runs/2.4-seed-3-1.ndjson\n"
         "run 3.1 follows the model: 40 events; 1 possible state, 1 at most at one time\n"
     )
-    assert len(lines_of(Path("runs/2.1-seed-3-1.ndjson"))) == 41
+    assert len(lines_of(Path("runs/2.4-seed-3-1.ndjson"))) == 41
 
 
 def test_the_same_run_again_is_a_new_file_with_the_same_lines(conform):
@@ -100,7 +100,7 @@ def test_the_brokers_own_logs_are_kept_on_request(conform):
 def test_a_seeded_bug_is_rejected_with_the_line_and_the_guard(conform):
     code, out, err = conform("run --steps 400 --bug hw_off_by_one")
     assert (code, err) == (20, "")
-    assert out.startswith("recorded: runs/2.1-seed-0-hw_off_by_one-1.ndjson\n")
+    assert out.startswith("recorded: runs/2.4-seed-0-hw_off_by_one-1.ndjson\n")
     assert re.search(
         r"^runs/.*\.ndjson:\d+: run 0\.\d+ is rejected: no step of the model leads to the observed state$",
         out,
@@ -153,7 +153,7 @@ def test_too_many_states_are_undecided(conform, log):
     assert (code, err) == (3, "")
     first, event, after = out.splitlines()
     assert first == (
-        "gap.ndjson:2: run 0.1 is undecided: more than 3 states are possible; raise --most-states, or log more"
+        "gap.ndjson:2: run 0.1 is undecided: more than 3 states are possible; raise --most-states, or record more"
     )
     assert event.startswith("  event 40")
     assert after == "  after 0 events, with 1 possible state"
@@ -210,7 +210,7 @@ def test_observations_are_explained(conform):
     path = write(Path("seen.ndjson"), header(2, 1, 2), acked("x", 0), disk(2, "x", checkpoint=1), metadata(1, 1, 2))
     code, out, err = conform(f"follow {path}")
     assert (code, err) == (0, "")
-    assert out.startswith("EXPLAINED: seen.ndjson is a behaviour of 2.1, in ")
+    assert out.startswith("EXPLAINED: seen.ndjson is a behaviour of 2.4, in ")
 
 
 def test_observations_and_events_together(conform, log):
@@ -228,7 +228,7 @@ def test_the_loss_on_0_10_2_is_written_as_a_replayable_trace(conform):
     written = re.fullmatch(r"written: (kept/\S+); replay it: conform replay \1", out.splitlines()[-1])
     assert written
     assert conform(f"replay {written[1]}") == (
-        *(0, f"{written[1]}: replayed, 24 steps; the same after every step\n", ""),
+        *(0, f"{written[1]}: replayed, 24 steps; system and model agree after every step\n", ""),
     )
 
 
@@ -243,7 +243,7 @@ def test_too_little_time_is_undecided(conform):
     code, out, err = conform(f"follow {FROZEN} --seconds 0.000001")
     assert (code, err) == (3, "")
     assert out.startswith(
-        "UNDECIDED: the time limit was reached; give more with --seconds; the furthest line that could be passed"
+        "UNDECIDED: the time limit was reached; give more with --seconds; the search found explanations only of"
     )
 
 
@@ -266,7 +266,7 @@ def test_too_little_time_is_undecided(conform):
         ("follow x --engine spark --spark-conf a=b", "--spark-conf a=b: write it as --spark-conf spark."),
         ("follow x --engine spark --master spark://nowhere", "--master spark://nowhere: write it as spark://HOST:PORT"),
         ("follow x --most-states 0", "0 is not a number of 1 or more"),
-        ("follow log.ndjson --protocol 2.0", "log.ndjson:1: it is a log of protocol 2.1, not of 2.0"),
+        ("follow log.ndjson --protocol 2.0", "log.ndjson:1: it is a log of protocol 2.4, not of 2.0"),
         ("follow log.ndjson --set replicas=2", "log.ndjson:1: it is a log of replicas=3, not of replicas=2"),
         ("follow log.ndjson --set replica=2", "kafka has no replica; did you mean"),
         ("run --steps 0", "0 is not a number of 1 or more"),
@@ -291,7 +291,7 @@ def test_a_log_that_ends_within_a_line_is_refused(conform, log):
     for path, content in ((log, log.read_bytes()), (Path("seen.ndjson"), LOSS.read_bytes())):
         path.write_bytes(content[:-5])
         number = content.count(b"\n")
-        code, out, err = conform(f"follow {path} --protocol {'2.1' if path == log else '0.10'}")
+        code, out, err = conform(f"follow {path} --protocol {'2.4' if path == log else '0.10'}")
         assert (code, out) == (2, "")
         assert err == (
             f"conform: {path}:{number}: the file ends in the middle of this line; get the rest, or remove the line\n"
@@ -344,10 +344,15 @@ def test_a_full_device_is_reported(conform):
 
 
 def interrupted(words: list[object]) -> tuple[int, str, str]:
-    """Interrupt a command after its first progress; return its later output."""
+    """Interrupt a command after its first progress, which it reports after one second; return its later output."""
+    script = (
+        "import sys; from isrcheck.checker.session import progress; progress.SECONDS_BETWEEN_LINES = 1;"
+        "from isrcheck.conformance.__main__ import main; sys.exit(main())"
+    )
     with subprocess.Popen(
-        command(*words), env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:
+        [sys.executable, "-P", "-c", script, *map(str, words)],
+        env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    ) as process:  # fmt: skip
         next(line for line in process.stderr if " s, " in line)
         process.send_signal(signal.SIGINT)
         try:
@@ -361,7 +366,7 @@ def interrupted(words: list[object]) -> tuple[int, str, str]:
 def test_ctrl_c_while_following_a_recording_reports_the_position():
     code, out, _ = interrupted(["follow", FROZEN])
     assert code == 130
-    assert re.match(r"UNDECIDED: interrupted; the furthest line that could be passed is the one before", out)
+    assert re.match(r"UNDECIDED: interrupted; the search found explanations only of the lines before", out)
     assert re.search(r"missed_demotion_frozen\.ndjson:\d+", out)
 
 

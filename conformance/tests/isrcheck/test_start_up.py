@@ -51,5 +51,10 @@ def test_nothing_heavy_is_imported(words: str, tmp_path: Path) -> None:
     assert imported(words, tmp_path) == set()
 
 
+def test_a_search_imports_no_other_engine(tmp_path: Path) -> None:
+    found = imported("check examples/two_phase_commit --bound 1", tmp_path)
+    assert found & set(ENGINES) == {"numpy", "llvmlite"}
+
+
 def test_a_heavy_import_is_detected(tmp_path: Path) -> None:
     assert imported("check examples/two_phase_commit --bound 1", tmp_path) >= {"numpy", "llvmlite"}

@@ -5,6 +5,7 @@ be the ISR of record. Not modelled: a leader's own, stale idea of which brokers 
 """
 
 from isrcheck.models.kafka.actions.leader import may_be_dropped, send_response
+from isrcheck.models.kafka.state.caught_up import note_progress
 from isrcheck.models.kafka.state.commit import advance_high_watermark
 from isrcheck.models.kafka.state.epochs import end_offset_for, epoch_for, is_answered, latest_epoch
 from isrcheck.models.kafka.state.fields import AlteringReplica, Replica, ReplicaSet
@@ -50,6 +51,7 @@ def may_join_isr(s, leader, follower):
 
 def note_fetch(s, leader, follower):
     """The leader learns the follower's log end, and with KRaft its broker epoch; the follower may join the ISR."""
+    note_progress(s, leader, follower)
     s.remote_log_end_offset[leader][follower] = s.log_end_offset[follower]
     if s.CONTROLLER == Controller.KRAFT:
         s.remote_broker_epoch[leader][follower] = BrokerEpoch.REGISTERED

@@ -7,9 +7,16 @@ watermark can fall (follower.py), and for up to five seconds its checkpoint is t
 
 from isrcheck.models.kafka.state.fields import EndOffset, Replica
 from isrcheck.models.kafka.state.lifecycle import stop_broker
-from isrcheck.models.kafka.state.log import truncate_log
+from isrcheck.models.kafka.state.log import has_flushed_point, truncate_log
 from isrcheck.models.kafka.state.values import Controller, Stop
 from isrcheck.models.language import action, require
+
+
+def is_kept(s, broker, end_offset):
+    """A loss of power keeps what is flushed; without a flushed point, nothing is certain to be flushed."""
+    if has_flushed_point(s):
+        return s.flushed_offset[broker] <= end_offset
+    return True
 
 
 def note_loss(s, broker):
@@ -37,6 +44,7 @@ def broker_loses_power(s, broker: Replica, kept: EndOffset):
     require(s.is_up[broker])
     require(s.log_start_offset[broker] <= kept)
     require(kept < s.log_end_offset[broker])
+    require(is_kept(s, broker, kept))
     s.power_losses_left -= 1
     stop_broker(s, broker)
     note_loss(s, broker)

@@ -1,6 +1,7 @@
 """The actions of a leader: it serves fetches, answers parked fetches, drops followers from the ISR, and deletes
 records."""
 
+from isrcheck.models.kafka.state.caught_up import holds_back, note_progress
 from isrcheck.models.kafka.state.commit import advance_high_watermark
 from isrcheck.models.kafka.state.fields import EndOffset, Replica, ReplicaSet
 from isrcheck.models.kafka.state.log import raise_log_start
@@ -55,6 +56,7 @@ def leader_handles_fetch(s, leader: Replica, follower: Replica):
     require(s.log_start_offset[leader] <= s.log_end_offset[follower] <= s.log_end_offset[leader])
     high_watermark_before = s.high_watermark[leader]
     s.fetch_offset[follower][leader] = s.log_end_offset[follower]
+    note_progress(s, leader, follower)
     s.remote_log_end_offset[leader][follower] = s.log_end_offset[follower]
     if may_join_isr(s, leader, follower):
         write_isr(s, leader, follower, True)
@@ -86,9 +88,13 @@ def may_be_dropped(s, leader, r):
     0.8 counts messages as well (replica.lag.max.messages); here it counts nothing else.
     """
     lag = s.log_end_offset[leader] - s.remote_log_end_offset[leader][r]
-    return s.isr[leader][r] and (
-        s.SHRINK_RULE == ShrinkRule.LAST_CAUGHT_UP
-        or lag > (s.replica_lag_max_messages if s.SHRINK_RULE == ShrinkRule.LAG_MESSAGES else 0)
+    return (
+        s.isr[leader][r]
+        and not holds_back(s, leader, r)
+        and (
+            s.SHRINK_RULE == ShrinkRule.LAST_CAUGHT_UP
+            or lag > (s.replica_lag_max_messages if s.SHRINK_RULE == ShrinkRule.LAG_MESSAGES else 0)
+        )
     )
 
 

@@ -1,12 +1,15 @@
 """Kafka's promises for a partition, and states that must be reachable, to show that the model is not vacuous."""
 
+from isrcheck.models.kafka.actions.alter_partition import controller_handles_alter_partition
 from isrcheck.models.kafka.actions.leader import leader_handles_fetch
 from isrcheck.models.kafka.actions.producer import producer_is_refused
 from isrcheck.models.kafka.actions.restarts import broker_restarts
+from isrcheck.models.kafka.state.commit import is_in_maximal_isr
+from isrcheck.models.kafka.state.fields import alters_partitions
 from isrcheck.models.kafka.state.log import holds_record
 from isrcheck.models.kafka.state.readers import first_read, is_read, is_record, last_stable_offset
 from isrcheck.models.kafka.state.roles import is_controllers_leader, presumes_leadership
-from isrcheck.models.kafka.state.values import Acks, Controller, Stop
+from isrcheck.models.kafka.state.values import Acks, Controller, Failure, MaximalIsr, Stop
 from isrcheck.models.language import NONE, always, always_step, sometimes
 from isrcheck.models.log import has_entry, logs_match, same_entry
 
@@ -25,6 +28,21 @@ def data_was_given_up(s):
 def nothing_was_promised(s):
     """The producer requested at most the leader's acknowledgement, or the path contains a fault with data loss."""
     return s.acks != Acks.ALL or data_was_given_up(s)
+
+
+def failures(s):
+    """What KIP-966 counts: losses of data or, with claimed_failures=UNCLEAN_SHUTDOWN, every unclean shutdown."""
+    losses = s.power_losses - s.power_losses_left + s.disk_losses - s.disk_losses_left
+    return losses + (s.crashes - s.crashes_left if s.claimed_failures == Failure.UNCLEAN_SHUTDOWN else 0)
+
+
+def more_failed_than_claimed(s):
+    """KIP-966 claims that min.insync.replicas - 1 failures lose nothing that was acknowledged with acks=all."""
+    return (
+        s.acks != Acks.ALL
+        or s.unclean_elections_left < s.unclean_elections
+        or failures(s) > min(s.min_insync_replicas, s.replicas) - 1
+    )
 
 
 def a_request_was_sent_again(s):
@@ -63,6 +81,16 @@ def was_deleted(s, record):
 @always(permitted=nothing_was_promised)
 def acked_not_lost(s):
     """The controller's leader holds every record that a producer regards as written, unless the record was deleted."""
+    return all(
+        holds_record(s, s.controller_leader, record) or was_deleted(s, record)
+        for record in range(s.records)
+        if s.acknowledged[record] and s.controller_leader != NONE and is_judged(s, s.controller_leader)
+    )
+
+
+@always(permitted=more_failed_than_claimed, applies=lambda configuration: configuration.ELR)
+def tolerates_claimed_failures(s):
+    """With ELR, nothing that was acknowledged is lost by fewer than min.insync.replicas failures (KIP-966)."""
     return all(
         holds_record(s, s.controller_leader, record) or was_deleted(s, record)
         for record in range(s.records)
@@ -157,6 +185,45 @@ def leader_in_isr(s):
     return all(s.controller_isr[r] for r in range(s.replicas) if s.controller_leader == r)
 
 
+@always(applies=lambda configuration: configuration.reassignments > 0)
+def isr_within_assigned(s):
+    """Members of the ISR and of the ELR are assigned replicas: AR = ISR + OSR."""
+    return all(
+        s.is_assigned[r] or not (s.controller_isr[r] or s.eligible_leader_replicas[r]) for r in range(s.replicas)
+    )
+
+
+@always_step(applies=lambda configuration: configuration.CONTROLLER == Controller.KRAFT)
+def elected_from_isr_or_elr(before, after):
+    """Whoever is elected was in the ISR or in the ELR, unless by an unclean election or as the last known leader."""
+    return (
+        after.controller_leader == before.controller_leader
+        or after.controller_leader == NONE
+        or after.unclean_elections_left < before.unclean_elections_left
+        or after.controller_leader == before.last_known_leader
+        or any(
+            before.controller_isr[r] or before.eligible_leader_replicas[r]
+            for r in range(before.replicas)
+            if after.controller_leader == r
+        )
+    )
+
+
+@always(
+    permitted=data_was_given_up,
+    applies=lambda c: alters_partitions(c) and c.MAXIMAL_ISR == MaximalIsr.COMMITTED_AND_PROPOSED,
+)
+def high_watermark_within_maximal_isr(s):
+    """The high watermark of the controller's leader is never above the log end of a member of its maximal ISR."""
+    return all(
+        s.high_watermark[leader] <= s.log_end_offset[r]
+        for leader in range(s.replicas)
+        if is_controllers_leader(s, leader)
+        for r in range(s.replicas)
+        if is_in_maximal_isr(s, leader, r) and s.is_up[r]
+    )
+
+
 @always
 def one_leader_per_epoch(s):
     """No two brokers presume leadership in the same epoch."""
@@ -224,7 +291,18 @@ def a_follower_truncates(before, after):
     return any(after.is_up[r] and after.log_end_offset[r] < before.log_end_offset[r] for r in range(before.replicas))
 
 
-@sometimes(applies=lambda c: c.acks == Acks.ALL and can_commit(c) and can_fail_over(c) and c.replicas > 2)
+def can_leave_zombies(configuration):
+    """A leader that lives can have a successor. With KRaft, only budgets allow it, or a leader epoch of its own ISR."""
+    return configuration.CONTROLLER == Controller.ZOOKEEPER or bool(
+        configuration.fencings or configuration.preferred_elections or configuration.EPOCH_BUMP_ON_SHRINK
+    )
+
+
+@sometimes(
+    applies=lambda c: (
+        c.acks == Acks.ALL and can_commit(c) and can_fail_over(c) and c.replicas > 2 and can_leave_zombies(c)
+    )
+)
 def a_zombie_acknowledges(before, after):
     """A leader that the controller has replaced acknowledges a record to a producer."""
     return any(
@@ -237,8 +315,8 @@ def a_zombie_acknowledges(before, after):
 
 @sometimes(applies=lambda c: c.replicas > 1)
 def a_follower_joins_the_isr(before, after, taken):
-    """A fetch brings a follower into the ISR."""
-    return taken == leader_handles_fetch and any(
+    """A fetch brings a follower into the ISR; since 2.8, the leader's request that follows it."""
+    return (taken == leader_handles_fetch or taken == controller_handles_alter_partition) and any(  # noqa: SIM109 - no `in`
         after.controller_isr[r] and not before.controller_isr[r] for r in range(before.replicas)
     )
 
@@ -249,7 +327,7 @@ def a_producer_is_refused(before, after, taken):
     return taken == producer_is_refused
 
 
-@sometimes(applies=lambda c: c.acks == Acks.ALL and 1 < c.min_insync_replicas <= c.replicas)
+@sometimes(applies=lambda c: c.acks == Acks.ALL and 1 < c.min_insync_replicas <= c.replicas and not c.HW_MINISR_GATE)
 def an_appended_record_is_refused(before, after):
     """NOT_ENOUGH_REPLICAS_AFTER_APPEND: a record is committed, but its producer receives an error."""
     return any(

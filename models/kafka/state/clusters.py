@@ -3,7 +3,7 @@
 import itertools
 
 from isrcheck.models.kafka.state.fields import BUDGETS, has_kraft
-from isrcheck.models.kafka.state.values import Start, Truncation
+from isrcheck.models.kafka.state.values import HighWatermarkWait, Start, Truncation
 from isrcheck.models.language import NONE, initial
 
 
@@ -50,6 +50,11 @@ def _cluster(configuration, leader, isr, lengths, down=()):
         "remote_broker_epoch": [
             [int(following[r][f]) for f in range(replicas)] for r in range(replicas * has_kraft(configuration))
         ],
+        "is_caught_up": [
+            [isr[f] and following[r][f] for f in range(replicas)] if leads[r] else [False] * replicas
+            for r in range(replicas * (configuration.HW_WAIT == HighWatermarkWait.CAUGHT_UP))
+        ],
+        "flushed_offset": lengths if has_kraft(configuration) or configuration.flush_interval_messages else [],
         **{f"{budget}_left": getattr(configuration, budget) for budget in BUDGETS},
     }
 

@@ -1,5 +1,6 @@
 """Commits and acknowledgements of records."""
 
+from isrcheck.models.kafka.state.caught_up import begin_to_wait, holds_back
 from isrcheck.models.kafka.state.readers import expose
 from isrcheck.models.kafka.state.roles import enter_epoch, isr_size
 from isrcheck.models.kafka.state.values import Acks, IsrChannel, MaximalIsr
@@ -56,12 +57,12 @@ def advance_high_watermark(s, leader):
     never falls.
 
     Since 3.7 it waits until the committed ISR has min.insync.replicas members. Kafka: Partition.maybeIncrementLeaderHW.
-    Not modelled: caught-up replicas outside the ISR also hold it back (HW_WAIT), which only delays it. An unknown
-    offset (-1) stops it.
+    With HW_WAIT, caught-up replicas outside the ISR also hold it back; without it, any of them may be slow, and they do
+    not. An unknown offset (-1) stops it.
     """
     held_by_all = s.log_end_offset[leader]
     for r in range(s.replicas):
-        if is_in_maximal_isr(s, leader, r) and r != leader:
+        if r != leader and (is_in_maximal_isr(s, leader, r) or holds_back(s, leader, r)):
             held_by_all = min(held_by_all, s.remote_log_end_offset[leader][r])
     if held_by_all > s.high_watermark[leader] and (not s.HW_MINISR_GATE or has_enough_replicas(s, leader)):
         s.high_watermark[leader] = held_by_all
@@ -79,6 +80,7 @@ def begin_to_lead(s, leader):
     if not s.log_start_offset[leader] <= s.high_watermark[leader] <= s.log_end_offset[leader]:
         s.high_watermark[leader] = s.log_start_offset[leader]
     enter_epoch(s, leader)
+    begin_to_wait(s, leader)
     expose(s, leader)
     advance_high_watermark(s, leader)
 

@@ -55,10 +55,10 @@ def bounces_since_2_8(configuration):
 
 @contradiction
 def kraft_budgets_with_zookeeper(configuration):
-    """--fencings, --shutdowns and --late-fetches are about brokers of a KRaft cluster; choose --protocol 3.3 or newer,
-    or set them to 0."""
+    """--fencings, --shutdowns, --reassignments and --late-fetches are about brokers of a KRaft cluster; choose
+    --protocol 3.3 or newer, or set them to 0."""
     return not has_kraft(configuration) and (
-        configuration.fencings or configuration.shutdowns or configuration.late_fetches
+        configuration.fencings or configuration.shutdowns or configuration.reassignments or configuration.late_fetches
     )
 
 

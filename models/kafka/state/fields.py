@@ -13,8 +13,10 @@ from isrcheck.models.kafka.state.values import (
     Controller,
     EpochBelowFirstEntry,
     EpochCacheAssign,
+    Failure,
     Fetch,
     FollowerSkip,
+    HighWatermarkWait,
     IsolationLevel,
     IsrChannel,
     LeaderChoice,
@@ -54,6 +56,7 @@ class Configuration:
     disk_losses = budget(0, "crashes that lose the whole log", option="--disk-losses")
     fencings = budget(0, "living brokers whose session expires", option="--fencings")
     shutdowns = budget(0, "controlled shutdowns", option="--shutdowns")
+    reassignments = budget(0, "replicas removed from or added to the partition", shapes=True, option="--reassignments")
     late_fetches = budget(0, "fetches that outlive the process that sent them", shapes=True, option="--late-fetches")
     retries = budget(0, "requests that a producer sends again", option="--retries")
     delete_records = budget(0, "DeleteRecords requests", shapes=True, option="--delete-records")
@@ -61,6 +64,10 @@ class Configuration:
     acks = setting(Acks.ALL, "when a producer regards a record as written", values=Acks, option="--acks")
     min_insync_replicas = setting(2, "min.insync.replicas", least=1, option="--min-insync-replicas")
     max_in_flight_requests = setting(5, "max.in.flight.requests.per.connection", least=1)
+    flush_interval_messages = bound(
+        0, "log.flush.interval.messages: 1 flushes every record; 0: no flush is forced", most=1
+    )
+    claimed_failures = setting(Failure.LOSS, "what counts as a failure in KIP-966's claim", values=Failure)
     replica_lag_max_messages = setting(1, "0.8: messages that a follower may lag behind, and stay in the ISR")
     isolation_level = setting(IsolationLevel.READ_UNCOMMITTED, "how far consumers read", values=IsolationLevel)
     start = setting(Start.ELECTED, "the initial clusters", values=Start, option="--start")
@@ -83,6 +90,7 @@ class Configuration:
     FOLLOWER_SKIP = switch(FollowerSkip.SAME_LEADER, "when a broker that becomes a follower takes no action")
     HW_CLAMPED_AT_TRUNCATION = switch(False, "truncation keeps the high watermark within the log")
     HW_FROM_DIVERGING_RESP = switch(False, "a follower takes the high watermark of a diverging response (KAFKA-14704)")
+    HW_WAIT = switch(HighWatermarkWait.OFF, "which replicas outside the ISR hold the high watermark back", shapes=True)
     HW_MINISR_GATE = switch(False, "the high watermark waits for min.insync.replicas")
     LATE_FETCH_COUNTS = switch(False, "a fetch from before a restart can bring a broker into the ISR (KAFKA-15221)")
     LEADER_CHOICE = switch(LeaderChoice.ANY, "which of the valid brokers is elected")
@@ -154,6 +162,27 @@ class CommittedRecord(Domain, size=lambda c: c.records if c.transactions else 0,
     """A record as read_committed readers see it; without transactions, both isolation levels see the same records."""
 
 
+class WaitReplica(Domain, size=lambda c: c.replicas * (c.HW_WAIT == HighWatermarkWait.CAUGHT_UP)):
+    """A leader that knows who has caught up."""
+
+
+class FlushedReplica(Domain, size=lambda c: c.replicas * (has_kraft(c) or c.flush_interval_messages > 0)):
+    """A replica whose flushed records are told apart from the others."""
+
+
+def reassigns(configuration):
+    """The assignment of the partition can change."""
+    return has_kraft(configuration) and configuration.reassignments > 0
+
+
+class AssignedReplica(Domain, size=lambda configuration: configuration.replicas * reassigns(configuration)):
+    """A replica that can be removed from the partition, and added again."""
+
+
+class ReassignedAnnouncement(Domain, size=lambda c: (c.partition_changes + 1) * reassigns(c)):
+    """A metadata record with an assignment."""
+
+
 class LateReplica(Domain, size=lambda c: c.replicas * (has_kraft(c) and c.late_fetches > 0)):
     """A replica in a cluster in which fetches can be late."""
 
@@ -197,6 +226,8 @@ class State:
 
     # A KRaft controller knows which brokers are fenced or shutting down, and, since 4.1, who may lead besides the ISR.
     metadata_leader_epoch = field(KraftAnnouncement, values=LeaderEpoch)
+    is_assigned = field(AssignedReplica, values=Flag, initially=True)
+    metadata_assigned = field(ReassignedAnnouncement, AssignedReplica, values=Flag)
     is_fenced = field(KraftReplica, values=Flag)
     is_shutting_down = field(KraftReplica, values=Flag)
     eligible_leader_replicas = field(KraftReplica, values=Flag)
@@ -243,6 +274,11 @@ class State:
     response_epoch = field(Replica, Replica, Offset, values=optional(LeaderEpoch), initially=NONE)
     response_high_watermark = field(Replica, Replica, values=EndOffset)
     response_log_start_offset = field(Replica, Replica, values=LOG_START_OFFSETS)
+    # With HW_WAIT: whether a follower counts as caught up, and how long the leader's log was at its last fetch; up
+    # to where a log is flushed; and a fetch that outlives its process.
+    is_caught_up = field(WaitReplica, Replica, values=Flag)
+    log_end_offset_at_fetch = field(WaitReplica, Replica, values=optional(EndOffset), initially=NONE)
+    flushed_offset = field(FlushedReplica, values=EndOffset)
     late_fetch_offset = field(LateReplica, Replica, values=optional(EndOffset), initially=NONE)
     diverging_epoch = field(AlteringReplica, Replica, values=LeaderEpoch)
     diverging_end_offset = field(AlteringReplica, Replica, values=EndOffset)
@@ -267,6 +303,7 @@ class State:
     power_losses_left = field(values=up_to_budget("power_losses"))
     disk_losses_left = field(values=up_to_budget("disk_losses"))
     fencings_left = field(values=up_to_kraft_budget("fencings"))
+    reassignments_left = field(values=between(0, "reassignments"))
     late_fetches_left = field(values=between(0, "late_fetches"))
     shutdowns_left = field(values=up_to_kraft_budget("shutdowns"))
     retries_left = field(values=up_to_budget("retries"))
@@ -281,6 +318,7 @@ BUDGETS = (
     "power_losses",
     "disk_losses",
     "fencings",
+    "reassignments",
     "late_fetches",
     "shutdowns",
     "retries",

@@ -1,9 +1,19 @@
 """Kafka's additions to the vocabulary of a log: a log start that can move, and truncation with its side effects."""
 
 from isrcheck.models.kafka.state.epochs import assign_epoch, drop_epochs_from, latest_epoch, raise_epochs_to
-from isrcheck.models.kafka.state.values import Truncation
+from isrcheck.models.kafka.state.values import Controller, Truncation
 from isrcheck.models.language import NONE
 from isrcheck.models.log import append_entry, cut_log
+
+
+def has_flushed_point(s):
+    return s.CONTROLLER == Controller.KRAFT or s.flush_interval_messages > 0
+
+
+def note_flush(s, r):
+    """Everything in the log is on disk: after a clean shutdown, and at once if every record is flushed."""
+    if has_flushed_point(s):
+        s.flushed_offset[r] = s.log_end_offset[r]
 
 
 def holds_record(s, r, record):
@@ -14,6 +24,8 @@ def append_to_log(s, r, record, epoch):
     """Append one entry, as a leader or as a follower. Kafka: Log.append."""
     assign_epoch(s, r, epoch, s.log_end_offset[r])
     append_entry(s, r, record, epoch)
+    if s.flush_interval_messages > 0:
+        note_flush(s, r)
 
 
 def clamp_high_watermark(s, r):
@@ -35,6 +47,8 @@ def truncate_log(s, r, end_offset):
         drop_epochs_from(s, r, min(end_offset, s.log_end_offset[r]))
     cut_log(s, r, end_offset)
     s.log_start_offset[r] = min(s.log_start_offset[r], s.log_end_offset[r])
+    if has_flushed_point(s):
+        s.flushed_offset[r] = min(s.flushed_offset[r], s.log_end_offset[r])
     clamp_high_watermark(s, r)
 
 
@@ -60,6 +74,7 @@ def start_log_at(s, r, offset):
     drop_epochs_from(s, r, 0)
     s.log_start_offset[r] = offset
     s.log_end_offset[r] = offset
+    note_flush(s, r)
     clamp_high_watermark(s, r)
 
 

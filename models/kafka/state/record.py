@@ -100,4 +100,7 @@ def announce_record(s, leader, is_smaller):
         s.metadata_leader_epoch[s.controller_partition_epoch] = s.controller_epoch
         for r in range(s.replicas):
             s.metadata_isr[s.controller_partition_epoch][r] = s.controller_isr[r]
+        if s.reassignments > 0:
+            for r in range(s.replicas):
+                s.metadata_assigned[s.controller_partition_epoch][r] = s.is_assigned[r]
         forget_heard_metadata(s)

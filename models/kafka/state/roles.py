@@ -1,5 +1,6 @@
 """Roles of brokers: who leads, who follows, and what a broker forgets when a role ends."""
 
+from isrcheck.models.kafka.state.caught_up import stop_waiting
 from isrcheck.models.kafka.state.epochs import assign_epoch
 from isrcheck.models.kafka.state.values import BrokerEpoch, Controller, Fetch, IsrChannel, Truncation
 from isrcheck.models.language import NONE
@@ -124,6 +125,7 @@ def stop_leading(s, r):
     for member in range(s.replicas):
         s.isr[r][member] = False
     forget_proposal(s, r)
+    stop_waiting(s, r)
     for record in range(s.records):
         if s.pending[record] == r:
             s.pending[record] = NONE
@@ -165,3 +167,6 @@ def forget_heard_metadata(s):
             if not any(s.is_up[r] and s.metadata_position[r] < partition_epoch for r in range(s.replicas)):
                 forget_announcement(s, partition_epoch)
                 s.metadata_leader_epoch[partition_epoch] = 0
+                if s.reassignments > 0:
+                    for r in range(s.replicas):
+                        s.metadata_assigned[partition_epoch][r] = False

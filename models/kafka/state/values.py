@@ -78,6 +78,23 @@ class BrokerStateCheck(IntEnum):
     BROKER_EPOCH = 2
 
 
+class HighWatermarkWait(IntEnum):
+    """HW_WAIT: whether replicas outside the ISR hold the high watermark back while they count as caught up.
+
+    OFF stands for any timing: a replica may be slow at any time.
+    """
+
+    OFF = 0
+    CAUGHT_UP = 1
+
+
+class Failure(IntEnum):
+    """What counts as a failure in KIP-966's claim: only losses of data, or every unclean shutdown."""
+
+    LOSS = 0
+    UNCLEAN_SHUTDOWN = 1
+
+
 class LeaderChoice(IntEnum):
     """LEADER_CHOICE: which of the valid brokers is elected; Kafka takes the first one in assignment order."""
 

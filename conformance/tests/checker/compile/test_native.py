@@ -12,6 +12,7 @@ from isrcheck.checker.compile import native
 
 FUNCTIONS = {
     "numbers": "def f(a, b):\n    return (a + b * 3 - -b) * 2 + (a >> 1) + (b & 5)",
+    "bits": "def f(a, b):\n    c = a ^ b\n    c |= 4\n    c ^= 9\n    return (a | b) * 100 + c + (a | 1 ^ b & 3)",
     "comparisons": "def f(a, b):\n    return (a < b) + (a <= b) * 2 + (a > b) * 4 + (a >= b) * 8 - (a != b)",
     "a chain": "def f(a, b):\n    return int(a < b <= 2) + 2 * (0 == a == b)",
     "truth values": "def f(a, b):\n    c = a < b\n    c += True\n    return c - (not a) + (True if b else 5)",
@@ -29,6 +30,20 @@ FUNCTIONS = {
     ),
     "a loop's variable is assigned to": (
         "def f(a, b):\n    total = 0\n    for i in range(0, 4):\n        i += a\n        total += i\n    return total"
+    ),
+    "while": (
+        "def f(a, b):\n    total = 0\n    while a < b and total < 9:\n        a += 1\n        while b > 2:\n"
+        "            b -= 1\n            total += 5\n        total += a\n    return total * 10 + a"
+    ),
+    "break": (
+        "def f(a, b):\n    total = 0\n"
+        "    while True:\n        total += 1\n        if total + a > 5:\n            break\n"
+        "        for i in range(9):\n            if i > b:\n                break\n            total += i\n"
+        "    for j in range(3):\n        total += 100\n        if j == a:\n            break\n        total += 7\n"
+        "    return total"
+    ),
+    "return within while": (
+        "def f(a, b):\n    while a > b:\n        if a == 2:\n            return 50\n        a -= 1\n    return a"
     ),
     "a call, and nothing to return": (
         "def g(a):\n    if a > 1:\n        return True\n    return\n\n"
@@ -78,16 +93,27 @@ def test_operands_that_python_skips_are_not_evaluated(expression: str, asked: di
         assert seen == expected
 
 
+def test_a_module_has_constants_and_other_lines_for_python() -> None:
+    text = (
+        '"""Says."""\nfrom elsewhere import g\n\nC = 1 << 40\n\n\ndef f(a: int, b: int) -> int:\n    return a * C - b\n'
+    )
+    function = native.load(native.object_code(text, {}, ("f",), {"C": 1 << 40}), {"f": 2})["f"]
+    assert function(-3, 5) == -3 * (1 << 40) - 5
+
+
 @pytest.mark.parametrize(
     "text",
     [
-        "def f(a, b):\n    while a:\n        a -= 1\n    return a",
+        "def f(a, b):\n    while a:\n        a -= 1\n        continue\n    return a",
+        "def f(a, b):\n    while a:\n        a -= 1\n    else:\n        b = 2\n    return b",
+        "def f(a, b):\n    for i in range(a):\n        b += i\n    else:\n        b = 2\n    return b",
         "def f(a, b):\n    return a // b",
+        "def f(a, b):\n    return a % b",
         "def f(a, b):\n    return [a, b][0]",
         "def f(a, b):\n    return g(a)",
         "def f(a, b):\n    return c",
     ],
 )
 def test_unknown_syntax_is_refused(text: str) -> None:
-    with pytest.raises((AttributeError, KeyError)):
+    with pytest.raises((AssertionError, AttributeError, KeyError)):
         native.object_code(text, {}, ("f",))

@@ -97,7 +97,7 @@ def asked(monkeypatch):
         phases.append(phase)
         return prove(instance, properties, phase, **more)
 
-    monkeypatch.setattr(proof_cache, "prove", counting)
+    monkeypatch.setattr("isrcheck.checker.proofs.prove.prove", counting)
     return phases
 
 
@@ -178,7 +178,7 @@ def test_any_change_leads_to_a_new_proof(tmp_path, asked, monkeypatch, change):
     proved(instance, promises(instance), first)
     asked.clear()
     if "version" in change:
-        monkeypatch.setattr(proof_cache, "VERSION", change["version"])
+        monkeypatch.setattr(proof_cache, "solver_version", lambda: change["version"])
     other = instance_of(tmp_path, change.get("text", STREAM), **change.get("values", {}))
     more = {"known": found} if "known" in change else {"failing": change.get("failing", [])}
     properties = change.get("properties", promises(other))
@@ -240,7 +240,7 @@ def test_a_timeout_is_cached_for_impatient_runs(tmp_path, asked):
 @pytest.mark.parametrize("why", ["memory", "interrupt", "unknown"])
 @pytest.mark.parametrize("is_patient", [True, False])
 def test_no_other_interrupted_proof_is_cached(tmp_path, monkeypatch, cache, why, is_patient):
-    monkeypatch.setattr(proof_cache, "prove", lambda *given, **more: Proofs(stopped=why))
+    monkeypatch.setattr("isrcheck.checker.proofs.prove.prove", lambda *given, **more: Proofs(stopped=why))
     assert within(instance_of(tmp_path), is_patient=is_patient).stopped == why
     assert not cache.exists() or list(cache.iterdir()) == []
 

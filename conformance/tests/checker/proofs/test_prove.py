@@ -15,9 +15,8 @@ from isrcheck.checker.outcome.exploration import Finding, StepPath
 from isrcheck.checker.outcome.proof_results import Phase, Proof, Proofs
 from isrcheck.checker.outcome.verdict import Word, exit_code, verdicts, with_proofs
 from isrcheck.checker.proofs import induction, proof_cache, prove
-from isrcheck.checker.resources.formula_budget import Answer
+from isrcheck.checker.resources.formula_budget import Answer, Interrupts
 from isrcheck.checker.session import session, trace_writer
-from isrcheck.checker.symbolic import solver
 from isrcheck.checker.symbolic.solver import Solver
 from isrcheck.models import registry
 from isrcheck.models.language.declare import Kind
@@ -124,7 +123,7 @@ def right_is_never_overfull(before, after):
     code, found, _ = proofs_of(check, JUGS + steps + "\n\n" + ALL_THE_WATER, "--limit", "20")
     assert (code, set(found.values())) == (0, {"PROVED"})
     (lost,) = (one for one in proofs["not_proved"] if one["property"] == "right_is_never_overfull")
-    assert (lost["kind"], lost["why"], lost["step"]) == ("always_step", "a step breaks it", "somebody_pours_right")
+    assert (lost["kind"], lost["why"], lost["step"]) == ("always_step", "a step violates it", "somebody_pours_right")
 
 
 def test_a_property_false_in_the_initial_state_is_not_proved(check):
@@ -356,8 +355,8 @@ def test_no_interrupt_of_z3_is_lost(check, monkeypatch, tmp_path, text):
 
 
 def test_an_interrupt_dropped_by_python_is_noticed_after_the_next_query(check, monkeypatch):
-    monkeypatch.setattr(session, "listen", lambda seen: None)
-    monkeypatch.setattr(solver._Interrupts, "seen", [signal.SIGINT])
+    monkeypatch.setattr(Interrupts, "listen", lambda seen: None)
+    monkeypatch.setattr(Interrupts, "seen", [signal.SIGINT])
     code, out, err = check(JUGS)
     assert (code, err) == (130, "check: interrupted; this is what was found so far\n")
     assert "the proofs were cut short: interrupted" in out
@@ -471,7 +470,7 @@ def test_a_property_that_the_abstraction_cannot_decide_is_reported_as_such(kafka
     code, out = kafka("--bound", "1")
     assert code == 3
     assert re.search(r"^offsets_ordered +NO VIOLATION TO DEPTH 1 \(not proved\)$", out, re.MULTILINE)
-    told = "offsets_ordered: not proved for every length: a step breaks it: follower_reconciles"
+    told = "offsets_ordered: not proved for every length: a step violates it: follower_reconciles"
     assert told in joined(out)
     assert (
         "the explorer does not reach (these bounds searched to depth 1); the unbounded abstraction cannot decide it"
@@ -484,7 +483,7 @@ def test_the_explorers_counterexample_is_shown_with_a_failed_proof(kafka):
     code, out = kafka("--unclean-elections", "1", "--records", "1", "--crashes", "1", "--bounces", "0", "--bound", "7")
     assert code == 3
     assert re.search(r"^offsets_ordered +PERMITTED at step 7", out, re.MULTILINE)
-    assert "offsets_ordered: not proved for every length: a step breaks it" in joined(out)
+    assert "offsets_ordered: not proved for every length: a step violates it" in joined(out)
 
 
 def test_a_proof_for_every_length_that_the_search_contradicts_exits_70(kafka, monkeypatch, capsys):

@@ -3,6 +3,7 @@
 from isrcheck.models.kafka.actions.kraft.controller import leave_leaderless
 from isrcheck.models.kafka.state.fields import EndOffset, KraftReplica, Replica
 from isrcheck.models.kafka.state.lifecycle import register_new_process, start_broker, stop_broker
+from isrcheck.models.kafka.state.log import note_flush
 from isrcheck.models.kafka.state.record import (
     announce_record,
     drop_from_isr,
@@ -86,6 +87,7 @@ def broker_shuts_down(s, broker: KraftReplica):
         )
     )
     stop_broker(s, broker)
+    note_flush(s, broker)
     s.stopped_by[broker] = Stop.SHUTDOWN
     s.is_shutting_down[broker] = False
     s.is_fenced[broker] = True

@@ -2,18 +2,20 @@
 
 from isrcheck.models.kafka.state.commit import advance_high_watermark, begin_to_lead
 from isrcheck.models.kafka.state.fields import Announcement, KraftReplica
-from isrcheck.models.kafka.state.log import begin_to_follow
+from isrcheck.models.kafka.state.log import begin_to_follow, start_log_at
 from isrcheck.models.kafka.state.roles import (
     drop_parked_fetches,
     forget_followers,
     forget_heard_metadata,
     forget_late_fetches,
+    forget_own_fetches,
     forget_proposal,
     presumes_leadership,
     stop_fetching,
     stop_leading,
 )
-from isrcheck.models.language import action, require
+from isrcheck.models.kafka.state.values import BrokerEpoch
+from isrcheck.models.language import NONE, action, require
 
 
 def adopt_isr(s, broker, partition_epoch):
@@ -32,6 +34,28 @@ def is_news(s, broker, partition_epoch):
     )
 
 
+def delete_replica(s, broker):
+    """The broker no longer holds the partition: it deletes its log. Kafka: ReplicaManager.stopPartitions."""
+    stop_leading(s, broker)
+    forget_own_fetches(s, broker)
+    s.is_truncating[broker] = False
+    start_log_at(s, broker, 0)
+    s.high_watermark[broker] = 0
+    s.leader[broker] = NONE
+    s.leader_epoch[broker] = 0
+
+
+def forget_removed_replicas(s, leader, partition_epoch):
+    """A leader forgets replicas that are no longer assigned; it never hears of one that is removed and added in one
+    change.
+    """
+    if s.reassignments > 0:
+        for r in range(s.replicas):
+            if not s.metadata_assigned[partition_epoch][r]:
+                s.remote_log_end_offset[leader][r] = NONE
+                s.remote_broker_epoch[leader][r] = BrokerEpoch.UNKNOWN
+
+
 @action(shows="{broker} of partition epoch {partition_epoch}")
 def broker_applies_metadata(s, broker: KraftReplica, partition_epoch: Announcement):
     """A broker applies a later record, and may skip those before it: they reach it as one change.
@@ -42,7 +66,11 @@ def broker_applies_metadata(s, broker: KraftReplica, partition_epoch: Announceme
     require(s.is_up[broker])
     require(s.metadata_position[broker] < partition_epoch)
     require(partition_epoch <= s.controller_partition_epoch)
-    if is_news(s, broker, partition_epoch):
+    if s.reassignments > 0 and not s.metadata_assigned[partition_epoch][broker]:
+        delete_replica(s, broker)
+        s.partition_epoch[broker] = partition_epoch
+    elif is_news(s, broker, partition_epoch):
+        forget_removed_replicas(s, broker, partition_epoch)
         s.partition_epoch[broker] = partition_epoch
         if s.metadata_leader_epoch[partition_epoch] == s.leader_epoch[broker]:
             if presumes_leadership(s, broker):

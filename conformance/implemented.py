@@ -1,0 +1,52 @@
+"""What the executable cluster implements of the model's protocols.
+
+In:  an `Instance` of kafka.
+Out: the switches of a cluster that behaves like it, or MissingMechanismError, which names what the cluster lacks.
+"""
+
+from __future__ import annotations
+
+from dataclasses import fields
+
+from isrcheck.conformance.cluster.configuration.switches import GENERATIONS, SwitchError, Switches
+from isrcheck.models.language.model import Instance, spell
+from isrcheck.models.messages.errors import UsageError
+
+MECHANISMS = {"ISR_CHANNEL": "AlterPartition", "CONTROLLER": "KRaft"}
+"""The mechanisms that came with 2.8 and 3.3, by the switches that turn them on."""
+
+
+class MissingMechanismError(UsageError):
+    """The executable cluster lacks a mechanism of this protocol."""
+
+
+def newer_mechanisms(instance: Instance) -> list[str]:
+    """The names of the mechanisms from 2.8 on that this instance has; neither the cluster nor the search for what
+    explains a recording knows them.
+    """
+    entries, configuration = instance.model.entries, instance.configuration
+    return [what for name, what in MECHANISMS.items() if getattr(configuration, name) != entries[name].default]
+
+
+def switches_of(instance: Instance) -> Switches:
+    """The protocol switches of a cluster, which have the same names as the model's. Raises MissingMechanismError."""
+    found, missing = Switches(), []
+    known = {switch.name for switch in fields(found)}
+    for name, entry in instance.model.entries.items():
+        if not name.isupper():
+            continue
+        value = getattr(instance.configuration, name)
+        spelled = spell(entry, value)
+        if name in known:
+            try:
+                found = found.with_switch(name, spelled)
+            except SwitchError:
+                missing.append(f"{name}={spelled}")
+        elif value != entry.default:
+            missing.append(f"{name}={spelled}")
+    lacks = newer_mechanisms(instance) or missing
+    if lacks:
+        raise MissingMechanismError(
+            f"the executable cluster lacks {' and '.join(lacks)}; it implements {', '.join(GENERATIONS)}"
+        )
+    return found
