@@ -1487,7 +1487,7 @@ def test_the_roles_of_the_files_shipped_with_kafka(release: str, name: str, role
 
 
 @needs_shipped_files
-@pytest.mark.parametrize(("version", "properties"), [("0.10.2", 19), ("2.1", 22), ("3.9", 21)])
+@pytest.mark.parametrize(("version", "properties"), [("0.10.2", 19), ("2.1", 22), ("3.9", 20)])
 def test_the_files_shipped_with_kafka_are_fully_understood(version: str, properties: int) -> None:
     cluster = read(*shipped(f"kafka-{version}", "server", "producer", "consumer"), version=version)
     assert len(cluster.ignored) == properties
