@@ -239,6 +239,10 @@ _NOISE = re.compile(
 )
 
 
+_TOOLS = "kafka-topics, kafka-configs or kafka-features"
+_COMMANDS = "kafka-topics --describe, kafka-configs --describe or kafka-features describe"
+
+
 class _Reader:
     """Reads one file line by line; configurations belong to the last heading of kafka-configs above them."""
 
@@ -263,22 +267,17 @@ class _Reader:
             elif _NOISE.match(line):
                 continue
             else:
-                raise self._error(f"{quoted(line.strip())} is not a line of kafka-topics or kafka-configs")
+                raise self._error(f"{quoted(line.strip())} is not a line of {_TOOLS}")
             is_empty = False
         if is_empty:
-            raise PropertiesError(
-                f"{self.path}: the file describes nothing; give the output of kafka-topics --describe or kafka-configs "
-                "--describe"
-            )
+            raise PropertiesError(f"{self.path}: the file describes nothing; give the output of {_COMMANDS}")
 
     @property
     def _place(self) -> str:
         return f"{self.path}:{self.line}"
 
     def _error(self, what: str) -> PropertiesError:
-        return PropertiesError(
-            f"{self._place}: {what}; give the unchanged output of kafka-topics --describe and kafka-configs --describe"
-        )
+        return PropertiesError(f"{self._place}: {what}; give the unchanged output of {_COMMANDS}")
 
     # kafka-topics
 

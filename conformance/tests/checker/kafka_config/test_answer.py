@@ -716,7 +716,7 @@ def test_a_malformed_description_is_bad_input(ask):
         2,
         "",
         "check: d.properties:3: broker 8 is in the ISR, but not a replica; give the unchanged output of kafka-topics "
-        "--describe and kafka-configs --describe\n",
+        "--describe, kafka-configs --describe or kafka-features describe\n",
     )
     both = DESCRIBED + DESCRIBED.replace("Topic: t", "Topic: u")
     assert ask("--describe d.properties --kafka-version 2.1", d=both) == (

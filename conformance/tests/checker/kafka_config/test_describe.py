@@ -1,4 +1,4 @@
-"""Parses the output of kafka-topics --describe and kafka-configs --describe, release by release.
+"""Parses the output of kafka-topics --describe, kafka-configs --describe and kafka-features describe.
 
 The lines have the format that the tools of these releases print, tabs included.
 """
@@ -430,15 +430,17 @@ def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
 
 # --- Malformed text ---------------------------------------------------------------------------------------------------
 
-UNCHANGED = "; give the unchanged output of kafka-topics --describe and kafka-configs --describe"
+COMMANDS = "kafka-topics --describe, kafka-configs --describe or kafka-features describe"
+UNCHANGED = f"; give the unchanged output of {COMMANDS}"
 
 
 @pytest.mark.parametrize(
     ("text", "line", "what"),
     [
-        ("hello\n", 1, "'hello' is not a line of kafka-topics or kafka-configs"),
-        (TO_2_3 + "acks=all\n", 3, "'acks=all' is not a line of kafka-topics or kafka-configs"),
-        ("Topic t doesn't exist!\n", 1, "'Topic t doesn't exist!' is not a line of kafka-topics or kafka-configs"),
+        ("hello\n", 1, "'hello' is not a line of kafka-topics, kafka-configs or kafka-features"),
+        (TO_2_3 + "acks=all\n", 3, "'acks=all' is not a line of kafka-topics, kafka-configs or kafka-features"),
+        ("Topic t doesn't exist!\n", 1,
+         "'Topic t doesn't exist!' is not a line of kafka-topics, kafka-configs or kafka-features"),
         ("Topic: t\tPartitionCount: 1\tConfigs: \n", 1, "this line has no ReplicationFactor"),
         ("Topic: t\tPartitionCount: x\tReplicationFactor: 3\n", 1,
          "PartitionCount 'x' is not a whole number of at least 1"),
@@ -471,9 +473,7 @@ def test_malformed_text_gets_the_line_and_the_cure(text: str, line: int, what: s
 
 @pytest.mark.parametrize("text", ["", "\n\n", "Warning: nothing\n"])
 def test_nothing_described(text: str) -> None:
-    assert complaint(text) == (
-        "1.txt: the file describes nothing; give the output of kafka-topics --describe or kafka-configs --describe"
-    )
+    assert complaint(text) == (f"1.txt: the file describes nothing; give the output of {COMMANDS}")
 
 
 def test_one_partition_described_twice() -> None:
