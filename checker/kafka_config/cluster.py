@@ -1,7 +1,7 @@
 """Reads a cluster's settings from Kafka's own configuration files and tools.
 
 In:  property files of brokers, topics, producers or consumers; the output of `kafka-topics --describe` and
-     `kafka-configs --describe`; and the Kafka version if it is given.
+     `kafka-configs --describe`, and of `kafka-features describe`; and the versions if they are given.
 Out: a `Cluster`: the settings on which the safety of replication depends, with their sources, the generation, the
 partition from which the search starts, and the ignored settings with the reasons.
 
