@@ -102,7 +102,7 @@ OPTIONS = (
     Option(
         name="--describe",
         metavar="FILE",
-        help="output of kafka-topics --describe or kafka-configs --describe; - is standard input",
+        help="output of kafka-topics --describe, kafka-configs --describe or kafka-features describe; - is stdin",
         is_repeated=True,
     ),
     Option(

@@ -43,7 +43,8 @@ class Answer:
 
     @cached_property
     def promises(self) -> list[Verdict]:
-        """The verdict on each promised property: the gravest verdict of the deciding runs."""
+        """The verdict on each promised property: the gravest verdict of the deciding runs. Properties of mechanisms
+        that the cluster does not have are left out."""
         undecided = self.plan.cluster.undecided_properties
         found = []
         for position, verdict in enumerate(self.deciding[0][1].verdicts):
@@ -52,7 +53,9 @@ class Answer:
             if verdict.prop.name in undecided:
                 found.append(Verdict(verdict.prop, Word.UNDECIDED, note=undecided[verdict.prop.name]))
                 continue
-            found.append(_gravest([run.verdicts[position] for _, run in self.deciding]))
+            gravest = _gravest([run.verdicts[position] for _, run in self.deciding])
+            if gravest.word is not Word.NOT_APPLICABLE:
+                found.append(gravest)
         left = [one for _, run in self.deciding for one in run.verdicts if one.prop is IN_RANGE]
         return [*found, _gravest(left)] if left else found
 
@@ -311,6 +314,7 @@ def _cluster_object(plan: ClusterPlan) -> dict[str, Any]:
         "kafka_version": cluster.kafka_version.value if cluster.kafka_version else None,
         "protocol": plan.protocol,
         "is_nearest": plan.is_nearest,
+        "taken": cluster.generation.taken,
         "partition": partition
         and {
             "topic": partition.topic,

@@ -1,7 +1,7 @@
 """Reads a cluster's settings from Kafka's own configuration files and tools.
 
 In:  property files of brokers, topics, producers or consumers; the output of `kafka-topics --describe` and
-     `kafka-configs --describe`; and the Kafka version if it is given.
+     `kafka-configs --describe`, and of `kafka-features describe`; and the versions if they are given.
 Out: a `Cluster`: the settings on which the safety of replication depends, with their sources, the generation, the
 partition from which the search starts, and the ignored settings with the reasons.
 
@@ -39,7 +39,7 @@ from isrcheck.checker.kafka_config.producer_rules import (
     read_isolation_level,
     read_producer,
 )
-from isrcheck.checker.kafka_config.versions import Versions, read_versions
+from isrcheck.checker.kafka_config.versions import ELR_VERSION, Versions, read_versions
 
 T = TypeVar("T")
 
@@ -156,13 +156,16 @@ def read_cluster(
 
 
 def _mode_lines(versions: Versions) -> list[UnderstoodSetting]:
-    """Return the settings that show who keeps the metadata, each with its meaning; versions have lines of their own."""
-    meaning = f"metadata is kept by {'controllers (KRaft)' if versions.has_kraft else 'ZooKeeper'}"
-    return [
-        UnderstoodSetting(one.key, shown(one.key, one.text), meaning, one.source)
-        for one in versions.decisive
-        if not one.key.endswith(".version")
-    ]
+    """Return the settings that show who keeps the metadata, and how; the agreed version has a line of its own."""
+    mode = f"metadata is kept by {'controllers (KRaft)' if versions.has_kraft else 'ZooKeeper'}"
+    lines = []
+    for one in versions.decisive:
+        meaning = mode
+        if (one.role, one.key) == ELR_VERSION:
+            meaning = f"the controllers keep {'' if one.value else 'no '}eligible leader replicas"
+        if one.key != versions.protocol_key:
+            lines.append(UnderstoodSetting(one.key, shown(one.key, one.text), meaning, one.source))
+    return lines
 
 
 @dataclass(frozen=True)

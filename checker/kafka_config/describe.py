@@ -1,4 +1,5 @@
-"""Reads the unchanged output of `kafka-topics --describe` and `kafka-configs --describe`, of Kafka 0.10 to 4.1.
+"""Reads the unchanged output of `kafka-topics --describe`, `kafka-configs --describe` and `kafka-features describe`, of
+Kafka 0.10 to 4.1.
 
 In:  files that contain one or more outputs; - is standard input.
 Out: a `Description`: the settings of the topic and of the brokers, with their places, and the partition from which the
@@ -18,7 +19,7 @@ from pathlib import Path
 
 from isrcheck.checker.kafka_config.cluster_settings import Layer, Section, UnderstoodSetting, printable, quoted
 from isrcheck.checker.kafka_config.ignored import Ignored, WhyIgnored
-from isrcheck.checker.kafka_config.keys import Role
+from isrcheck.checker.kafka_config.keys import FEATURES, Role
 from isrcheck.checker.kafka_config.properties_file import LINE_END, PropertiesError, Property, decode, read_text
 from isrcheck.checker.kafka_config.versions import Evidence, Mode
 
@@ -227,6 +228,7 @@ _CONFIGS_BELOW = re.compile(
     r"Default configs? for (?P<kinds>[a-z-]+) in the cluster are:"
 )
 _CONFIG = re.compile(r"\s+(?P<key>[^\s=]+)=(?P<value>.*?) sensitive=(?:true|false) synonyms=\{.*\}\s*")
+_FEATURE = re.compile(r"Feature: (?P<name>\S+)\s.*\bFinalizedVersionLevel: (?P<level>\S+)(?:\s.*)?")
 _OF_TOPIC = re.compile(r"topic '(?P<name>.*)'|topics:(?P<old>.*)")
 _OF_BROKER = re.compile(r"brokers? '?(?P<name>\d+)'?|brokers:(?P<old>\d+)")
 
@@ -235,6 +237,10 @@ _NOISE = re.compile(
     r"\s*$|[$#>] |\[|(?:Warning|WARNING|Note|NOTE|WARN|SLF4J|OpenJDK|Java HotSpot|Picked up|Use --bootstrap-server)\b"
     r"|(?:Quota|SCRAM credential) configs for "
 )
+
+
+_TOOLS = "kafka-topics, kafka-configs or kafka-features"
+_COMMANDS = "kafka-topics --describe, kafka-configs --describe or kafka-features describe"
 
 
 class _Reader:
@@ -256,27 +262,22 @@ class _Reader:
                 self._topic(labels)
             elif "Partition" in labels:
                 self._partition(labels)
-            elif self._heading(line.strip()) or self._config(line):
+            elif self._heading(line.strip()) or self._config(line) or self._feature(line.strip()):
                 pass
             elif _NOISE.match(line):
                 continue
             else:
-                raise self._error(f"{quoted(line.strip())} is not a line of kafka-topics or kafka-configs")
+                raise self._error(f"{quoted(line.strip())} is not a line of {_TOOLS}")
             is_empty = False
         if is_empty:
-            raise PropertiesError(
-                f"{self.path}: the file describes nothing; give the output of kafka-topics --describe or kafka-configs "
-                "--describe"
-            )
+            raise PropertiesError(f"{self.path}: the file describes nothing; give the output of {_COMMANDS}")
 
     @property
     def _place(self) -> str:
         return f"{self.path}:{self.line}"
 
     def _error(self, what: str) -> PropertiesError:
-        return PropertiesError(
-            f"{self._place}: {what}; give the unchanged output of kafka-topics --describe and kafka-configs --describe"
-        )
+        return PropertiesError(f"{self._place}: {what}; give the unchanged output of {_COMMANDS}")
 
     # kafka-topics
 
@@ -391,6 +392,18 @@ class _Reader:
                 self.found.topics[name].append(each)
             else:
                 self.found.brokers.append((name, layer, each))
+        return True
+
+    # kafka-features
+
+    def _feature(self, line: str) -> bool:
+        """Read the level of a feature of the cluster, of which only some matter for replication."""
+        feature = _FEATURE.fullmatch(line)
+        if feature is None:
+            return False
+        if feature["name"] in FEATURES:
+            level = Property(feature["name"], feature["level"], self.path, self.line)
+            self.found.brokers.append(("the cluster", Layer.CLUSTER, level))
         return True
 
     def _pairs(self, text: str) -> list[Property]:

@@ -120,7 +120,7 @@ def read_generation(
 
 
 def _taken(protocol: str, switches: Mapping[str, str], versions: Versions) -> str:
-    """Return which generation is searched, and why."""
+    """Return which generation is taken, and why."""
     marked = ""
     if _is_newer_than_modelled(versions):
         marked = ", the newest one modelled,"
@@ -128,7 +128,7 @@ def _taken(protocol: str, switches: Mapping[str, str], versions: Versions) -> st
         marked = ", the oldest KRaft modelled,"
     differs = ", ".join(f"{name}={value}" for name, value in switches.items())
     return (
-        f"Generation {protocol}{marked} is searched{f' with {differs}' if differs else ''}: "
+        f"Generation {protocol}{marked} is taken{f' with {differs}' if differs else ''}: "
         f"Kafka {versions.release} ({versions.binaries.source}) with {versions.mode.value.value} "
         f"({versions.mode.source})"
     )

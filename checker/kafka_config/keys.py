@@ -340,14 +340,15 @@ _NEW_KEYS: dict[str, dict[Role, str]] = {
     },
 }
 
-_FEATURES = {"metadata.version": "3.0", "eligible.leader.replicas.version": "4.0"}
+FEATURES = {"metadata.version": "3.0", "eligible.leader.replicas.version": "4.0"}
+"""The features of a KRaft cluster that matter for replication, each with its first release."""
 
 OLDEST_LISTED_RELEASE, NEWEST_LISTED_RELEASE = next(iter(_NEW_KEYS)), next(reversed(_NEW_KEYS))
 
 _FIRST_RELEASE: dict[Role, dict[str, str]] = {
     role: {key: release for release, new in _NEW_KEYS.items() for key in new.get(role, "").split()} for role in Role
 }
-_FIRST_RELEASE[Role.BROKER] |= _FEATURES
+_FIRST_RELEASE[Role.BROKER] |= FEATURES
 
 # Each broker and each client has its own value: two files of one role may differ in these keys.
 OF_ONE_MEMBER = frozenset(

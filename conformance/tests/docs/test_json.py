@@ -39,7 +39,7 @@ FORMS = [
     ("sweep", "sweep kafka --vary protocol=0.10,2.1 --vary replicas=2,3 --bound 2"),
     ("sweep", "sweep kafka --vary min.insync.replicas=2,9 --bound 1"),
     ("cluster_answer", f"--config {DURABLE} --bound 3"),
-    ("cluster_answer", f"--config {DURABLE} --kafka-version 3.0 --bound 2"),
+    ("cluster_answer", f"--config {DURABLE} --kafka-version 4.2 --bound 2"),
     ("cluster_answer", f"--config {DURABLE} --describe described.txt --bound 2"),
     ("cluster_answer", "--config idempotent.properties --bound 2"),
     ("cluster_refusal", "--config large.properties --bound 1"),

@@ -1,4 +1,4 @@
-"""Parses the output of kafka-topics --describe and kafka-configs --describe, release by release.
+"""Parses the output of kafka-topics --describe, kafka-configs --describe and kafka-features describe.
 
 The lines have the format that the tools of these releases print, tabs included.
 """
@@ -14,6 +14,7 @@ import pytest
 from isrcheck.checker.kafka_config.cluster import NO_REPLICAS_GIVEN, Cluster, read_cluster
 from isrcheck.checker.kafka_config.cluster_settings import Setting, UnderstoodSetting
 from isrcheck.checker.kafka_config.describe import Partition
+from isrcheck.checker.kafka_config.generation import Generation
 from isrcheck.checker.kafka_config.ignored import WhyIgnored
 from isrcheck.checker.kafka_config.keys import Role
 from isrcheck.checker.kafka_config.properties_file import PropertiesError
@@ -190,7 +191,7 @@ def test_the_newest_of_several_tools_counts() -> None:
 def test_a_zookeeper_broker_may_be_described_by_a_tool_of_any_release() -> None:
     for text, release in ((SINCE_2_8, "3.7"), (WITHOUT_ELR, "3.9"), (SINCE_2_4, "2.7")):
         taken = read(text, version=None, broker="broker.id=1\nzookeeper.connect=a:2181\n").generation.taken
-        assert taken.startswith("Generation 2.8 is searched with HW_FROM_DIVERGING_RESP=off")
+        assert taken.startswith("Generation 2.8 is taken with HW_FROM_DIVERGING_RESP=off")
         assert f"Kafka {release} (not given" in taken
         assert " with ZooKeeper (" in taken
 
@@ -429,15 +430,17 @@ def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
 
 # --- Malformed text ---------------------------------------------------------------------------------------------------
 
-UNCHANGED = "; give the unchanged output of kafka-topics --describe and kafka-configs --describe"
+COMMANDS = "kafka-topics --describe, kafka-configs --describe or kafka-features describe"
+UNCHANGED = f"; give the unchanged output of {COMMANDS}"
 
 
 @pytest.mark.parametrize(
     ("text", "line", "what"),
     [
-        ("hello\n", 1, "'hello' is not a line of kafka-topics or kafka-configs"),
-        (TO_2_3 + "acks=all\n", 3, "'acks=all' is not a line of kafka-topics or kafka-configs"),
-        ("Topic t doesn't exist!\n", 1, "'Topic t doesn't exist!' is not a line of kafka-topics or kafka-configs"),
+        ("hello\n", 1, "'hello' is not a line of kafka-topics, kafka-configs or kafka-features"),
+        (TO_2_3 + "acks=all\n", 3, "'acks=all' is not a line of kafka-topics, kafka-configs or kafka-features"),
+        ("Topic t doesn't exist!\n", 1,
+         "'Topic t doesn't exist!' is not a line of kafka-topics, kafka-configs or kafka-features"),
         ("Topic: t\tPartitionCount: 1\tConfigs: \n", 1, "this line has no ReplicationFactor"),
         ("Topic: t\tPartitionCount: x\tReplicationFactor: 3\n", 1,
          "PartitionCount 'x' is not a whole number of at least 1"),
@@ -470,9 +473,7 @@ def test_malformed_text_gets_the_line_and_the_cure(text: str, line: int, what: s
 
 @pytest.mark.parametrize("text", ["", "\n\n", "Warning: nothing\n"])
 def test_nothing_described(text: str) -> None:
-    assert complaint(text) == (
-        "1.txt: the file describes nothing; give the output of kafka-topics --describe or kafka-configs --describe"
-    )
+    assert complaint(text) == (f"1.txt: the file describes nothing; give the output of {COMMANDS}")
 
 
 def test_one_partition_described_twice() -> None:
@@ -524,3 +525,30 @@ def test_a_running_brokers_rebalancing_setting_overrides_its_file() -> None:
     file = "broker.id=1\nauto.leader.rebalance.enable={}\n"
     assert read(running.format("true"), broker=file.format("false")).moves_leadership
     assert not read(running.format("false"), broker=file.format("true")).moves_leadership
+
+
+# --- kafka-features ---------------------------------------------------------------------------------------------------
+
+FEATURES = (
+    "Feature: eligible.leader.replicas.version\tSupportedMinVersion: 0\tSupportedMaxVersion: 1\t"
+    "FinalizedVersionLevel: 0\tEpoch: 12\n"
+    "Feature: kraft.version\tSupportedMinVersion: 0\tSupportedMaxVersion: 1\tFinalizedVersionLevel: 1\tEpoch: 12\n"
+    "Feature: metadata.version\tSupportedMinVersion: 3.3-IV3\tSupportedMaxVersion: 4.1-IV1\t"
+    "FinalizedVersionLevel: 3.5-IV2\tEpoch: 12\n"
+)
+
+
+def test_the_features_of_a_cluster_decide_its_generation() -> None:
+    cluster = read(TO_2_3, FEATURES, version="4.1")
+    assert cluster.generation == Generation("3.7", {"EPOCH_BUMP_ON_SHRINK": "on"}, None)
+    assert cluster.understood[1:3] == (
+        UnderstoodSetting("metadata.version", "3.5-IV2", "the replication protocol is 3.7", "2.txt:3"),
+        UnderstoodSetting(
+            "eligible.leader.replicas.version", "0", "the controllers keep no eligible leader replicas", "2.txt:1"
+        ),
+    )
+    assert cluster.generation.taken.endswith(
+        ", without eligible leader replicas (eligible.leader.replicas.version=0 in 2.txt:1)"
+    )
+    raised = FEATURES.replace("FinalizedVersionLevel: 0", "FinalizedVersionLevel: 1").replace("3.5-IV2", "4.1-IV1")
+    assert read(TO_2_3, raised, version="4.1").generation == Generation("4.1", {}, None)
