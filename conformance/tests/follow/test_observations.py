@@ -26,6 +26,7 @@ from conformance.tests.support.observations import (
 )
 from conformance.tests.support.places import RECORDINGS
 from isrcheck.conformance import cli
+from isrcheck.conformance.cluster.configuration.switches import GENERATIONS
 from isrcheck.conformance.follow.observations.explain import (
     Explained,
     NothingToFollow,
@@ -483,7 +484,21 @@ def test_a_record_is_not_sent_before_its_line(tmp_path: Path) -> None:
 
 def test_every_action_of_the_model_is_classified() -> None:
     named = {*FREE, *ELECTIONS, *NEVER, "broker_crashes", "broker_restarts"}
-    assert named == {one.name for one in registry.load("kafka")[0].actions}
+    model = registry.load("kafka")[0]
+    followed = [protocol.alternatives for name, protocol in model.protocols.items() if name in GENERATIONS]
+    actions = {action.name: number for number, action in enumerate(model.actions)}
+    assert named == {name for name, number in actions.items() if any(one[number] is not None for one in followed)}
+
+
+@pytest.mark.parametrize("protocol", ["2.8", "3.3", "3.5", "3.7", "4.1"])
+def test_a_generation_with_other_actions_is_refused(protocol: str) -> None:
+    newer = "AlterPartition" if protocol == "2.8" else "AlterPartition and KRaft"
+    with pytest.raises(UsageError) as refused:
+        follow_recording(HELD, protocol)
+    assert str(refused.value) == (
+        f"{HELD}: recordings cannot be followed with {protocol} yet, because it has {newer}; choose a --protocol up"
+        " to 2.4"
+    )
 
 
 # ------------------------------------------------------------------------------------------------- limits and input
