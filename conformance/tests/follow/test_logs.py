@@ -227,7 +227,7 @@ def test_a_log_of_another_configuration_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "log.ndjson"
     path.write_text(good(), encoding="utf-8")
     assert len(list(follow_log(path, protocol="2.4", values={"replicas": 3}))) == 2
-    with pytest.raises(UsageError, match=r"log\.ndjson:1: it is a log of protocol 2\.1, not of 2\.0; give another log"):
+    with pytest.raises(UsageError, match=r"log\.ndjson:1: it is a log of protocol 2\.4, not of 2\.0; give another log"):
         list(follow_log(path, protocol="2.0"))
     with pytest.raises(UsageError, match=r"log\.ndjson:1: it is a log of replicas=3, not of replicas=2; give another"):
         list(follow_log(path, values={"replicas": 2}))

@@ -133,7 +133,7 @@ def without_line(text: str) -> str:
     [
         (
             *(ModelGap.CHECKPOINT_ABOVE_HIGH_WATERMARK, "0.11", 1, "1.5", 736),
-            "broker_bounces 0 checkpoint 1: models/kafka/actions/faults.py: its guard"
+            "broker_bounces 0 checkpoint 1: models/kafka/actions/bounces.py: its guard"
             " `checkpoint <= s.high_watermark[broker]` is false (s.high_watermark[0] = 0)",
         ),
         (

@@ -118,7 +118,7 @@ SHAPES: Mapping[str, Sequence[Mapping[str, int]]] = {
 EXAMPLES = {"kafka": 30, "published": 150, "examples": 150}
 """How many configurations are drawn for each protocol of a model of a family."""
 
-LEAST_STEPS = {"kafka": 80_000, "published": 15_000, "examples": 20_000}
+LEAST_STEPS = {"kafka": 75_000, "published": 15_000, "examples": 20_000}
 """How many steps are compared at least, for each model of a family."""
 
 
