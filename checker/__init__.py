@@ -1,1 +1,1 @@
-"""Does it hold: the engines, their report, and the command `check`."""
+"""The model checker: its engines, its reports, and the command `check`."""

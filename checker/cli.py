@@ -70,7 +70,7 @@ def main(words: Sequence[str] | None = None, began: float | None = None) -> int:
 
 
 def _guarded(words: Sequence[str], seen: list[int], began: float) -> int:
-    """Run `check`; report every error as one line, and return the exit code."""
+    """Run `check`; report every error as one line, and return the exit code. `seen` is not empty after Ctrl-C."""
     try:
         code = _run(options_of(words), seen, began)
         sys.stdout.flush()

@@ -25,7 +25,7 @@ BUGS = [bug.name.lower() for bug in Bug]
 
 
 def gravest(codes: set[int]) -> int:
-    """The gravest of the exit codes of several files; 0 if none is in GRAVEST."""
+    """The first of the codes in GRAVEST that is among these; 0 if none is."""
     return next((code for code in GRAVEST if code in codes), DONE)
 
 

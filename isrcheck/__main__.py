@@ -91,7 +91,9 @@ def _parser() -> Parser:
     for name, (_, what) in COMMANDS.items():
         commands.add_parser(name, help=what)
     examples = commands.add_parser("examples", help="copy the examples and the recordings of Kafka into a folder")
-    examples.add_argument("folder", metavar="DIR", help="created if it does not exist; no file is overwritten")
+    examples.add_argument(
+        "folder", metavar="DIR", help="the folder, created if it does not exist; no file is overwritten"
+    )
     completion = commands.add_parser("completion", help="print the script for shell completion")
     completion.add_argument("shell", choices=SHELLS)
     return parser
@@ -106,7 +108,7 @@ def _copied(folder: str) -> list[str]:
 
 
 def _completion(shell: str) -> str:
-    """The completion script for `isrcheck` and for the three commands."""
+    """The completion script of `shell` (bash or zsh) for `isrcheck` and the three commands."""
     import shtab
 
     parsers = {name: _command_parser(package) for name, (package, _) in COMMANDS.items()}

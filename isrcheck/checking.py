@@ -123,7 +123,7 @@ def _searched(
 def _refuse(engine: str, bound: int | None, *, prove: bool, count_all: bool) -> None:
     """Raise UsageError for arguments that exclude each other, as on the command line."""
     if engine not in ENGINES:
-        raise UsageError(f"no engine {engine!r}; there are: {', '.join(ENGINES)}, and others on the command line")
+        raise UsageError(f"no engine {engine!r} in Python code; give one of: {', '.join(ENGINES)}")
     if engine != "local" and bound is None:
         raise UsageError(f"engine={engine!r} searches depth by depth; give a bound, as in bound=6")
     if engine == "z3" and prove:

@@ -33,16 +33,16 @@ def instance_of(model: Named, protocol: str | None, values: Mapping[str, Value],
     """Return the instance of a model under a protocol and a configuration. Raises UsageError."""
     if isinstance(model, Instance):
         if protocol is not None or values or swaps:
-            raise UsageError("an instance already has a protocol and a configuration; give the model instead")
+            raise UsageError("an instance already fixes protocol and configuration; leave them out, or give the model")
         return model
     found, named = (model, None) if isinstance(model, Model) else _named(model)
     if named is not None and protocol is not None and named != protocol:
-        raise UsageError(f"{model} is protocol {named}; leave protocol={protocol!r} out")
+        raise UsageError(f"{model} already fixes the protocol ({named}); leave protocol={protocol!r} out")
     return found.instance(protocol or named, values_of(found, values), swaps)
 
 
 def values_of(model: Model, values: Mapping[str, Value]) -> dict[str, int]:
-    """Return the numbers of configuration entries, named as in the model or as in Kafka. Raises UsageError."""
+    """Return the number for each entry in `values`, whose names are the model's or Kafka's. Raises UsageError."""
     found: dict[str, int] = {}
     for name, value in values.items():
         entry = entry_of(model, name, is_switch=False)

@@ -23,9 +23,9 @@ from isrcheck.checker.session.text import Run
 class PropertyResult:
     """The result for one property.
 
-    `verdict` is one of the words of the verdict table; `text` adds the step or the depth. `trace` is the shortest path
-    to a violation or, without a violation, to a permitted failure; `permitted_trace` is the path to a permitted failure
-    if there is a violation as well. `violating` is the number of violating states or transitions.
+    `verdict` is one of the verdicts of README.md, such as HOLDS; `text` adds the step or the depth. `trace` is the
+    shortest path to a violation or, without a violation, to a permitted failure; `permitted_trace` is the path to a
+    permitted failure if there is a violation as well. `violating` is the number of violating states or transitions.
     """
 
     name: str
@@ -50,7 +50,7 @@ class Result:
 
     @property
     def verdict(self) -> str:
-        """The gravest verdict, such as VIOLATED, HOLDS or NO VIOLATION TO DEPTH."""
+        """The gravest verdict on any property, such as VIOLATED, HOLDS or NO VIOLATION TO DEPTH."""
         return self.run.word.value
 
     @property
@@ -75,7 +75,7 @@ class Result:
 
     @property
     def depth(self) -> int:
-        """The depth up to which every state was judged; -1 if no state was."""
+        """The number of steps up to which every state was checked; -1 if not even the initial states were."""
         return self.run.exploration.judged
 
     @property

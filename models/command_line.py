@@ -38,7 +38,7 @@ class ShowVersion(argparse.Action):
 @dataclass(frozen=True, kw_only=True)
 class Subcommand:
     """A subcommand: its name, help text, examples and module, which is imported only when the subcommand is used. The
-    module's `add_options(parser)` declares the options, and sets the function to call as `run`."""
+    module's `add_options(parser)` declares the options, and the default `run`: the function that does the work."""
 
     name: str
     help: str
@@ -69,7 +69,7 @@ class Parser(argparse.ArgumentParser):
         raise UsageError(f"{message}; see {self.prog} --help")
 
     def add_subparsers(self, **more: Any) -> Any:
-        """Add the subcommands, and keep their parsers by name for `refuse`."""
+        """Add the subcommands, and store their parsers by name, since `refuse` looks them up."""
         self.subcommands = super().add_subparsers(parser_class=Parser, **more)
         return self.subcommands
 
@@ -92,7 +92,7 @@ class Parser(argparse.ArgumentParser):
                 importlib.import_module(one.module).add_options(parser)
 
     def refuse(self, rest: Sequence[str], words: Sequence[str]) -> None:
-        """Raise UsageError if `rest`, the words that no option takes, is not empty. `words` is the whole command."""
+        """Raise UsageError if any word of the command line is left over: `rest` holds them, `words` holds all words."""
         if not rest:
             return
         option = next((word for word in rest if word.startswith("-")), None)

@@ -38,7 +38,7 @@ def cut_log(s, r, end_offset):
 
 
 def logs_match(s):
-    """Two replicas with the same epoch at an offset have equal logs up to there, from the larger log start on."""
+    """Two replicas with the same epoch at an offset have the same entries up to there, as far back as both logs go."""
     return all(
         same_entry(s, a, b, below)
         for a in range(s.replicas)

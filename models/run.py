@@ -130,12 +130,12 @@ def successors(instance: Instance, cells: Cells) -> Iterator[tuple[Step, Cells]]
 
 
 def holds(instance: Instance, prop: Property, cells: Cells) -> bool:
-    """Whether a property of states is true in this state. Raises ModelError if the property errs."""
+    """Whether a property of states is true in this state. Raises ModelError if it cannot be evaluated there."""
     return _ask(prop, State(instance, cells))
 
 
 def holds_step(instance: Instance, prop: Property, before: Cells, step: Step, after: Cells) -> bool:
-    """Whether a property of transitions is true of this transition. Raises ModelError if the property errs."""
+    """Whether a property of transitions is true of this transition. Raises ModelError if it cannot be evaluated."""
     arguments: list[Any] = [State(instance, before), State(instance, after)]
     if len(prop.function.parameters) == 3:
         arguments.append(Taken(instance, step))

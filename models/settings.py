@@ -66,7 +66,7 @@ def model_of(asked: ModelArguments) -> tuple[Model, str | None]:
 
 
 def model_named(target: str) -> tuple[Model, str | None]:
-    """Return the model that a word names, and the protocol that the word contains. Raises UsageError."""
+    """Return the model that `target` names, and the protocol in it, as in published/kip_101. Raises UsageError."""
     if target.endswith(".py"):
         # What the file prints while it is loaded is not part of the command's output.
         with redirect_stdout(sys.stderr):
@@ -81,9 +81,9 @@ def instance_of(asked: ModelArguments, command: Command) -> Instance:
 
 
 def protocol_of(asked: ModelArguments, named: str | None) -> str | None:
-    """Return the given protocol, or the one that the model's name contains. Raises UsageError."""
+    """Return the protocol: that of `--protocol`, or `named`, which the model's name contains. Raises UsageError."""
     if named is not None and asked.protocol is not None and named != asked.protocol:
-        raise UsageError(f"{asked.target} is already protocol {named}; leave --protocol {asked.protocol} out")
+        raise UsageError(f"{asked.target} already fixes the protocol ({named}); leave --protocol {asked.protocol} out")
     return asked.protocol or named
 
 
@@ -104,23 +104,24 @@ def swaps_of(asked: ModelArguments) -> dict[str, str]:
 def _pair(option: str, text: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if not equals or not name or not value:
-        raise UsageError(f"{option} {text}: write it as {option} NAME=VALUE")
+        form = "ACTION=PROTOCOL" if option == "--swap" else "NAME=VALUE"
+        raise UsageError(f"{option} {text}: write it as {option} {form}")
     return name.strip(), value.strip()
 
 
 def entry_of(model: Model, name: str, *, is_switch: bool) -> str:
-    """Return the name of an entry; Kafka's spelling, such as `min.insync.replicas`, is accepted. Raises UsageError."""
+    """Return the model's name of an entry or switch from that or Kafka's (`min.insync.replicas`). Raises UsageError."""
     entry = name if name in model.entries else name.replace(".", "_").replace("-", "_")
     candidates = [one for one in model.entries if one.isupper() == is_switch] if is_switch else list(model.entries)
     if entry not in candidates:
         what = "switch" if is_switch else "configuration entry"
-        there = nearest(name, candidates) if candidates else f"it has no {what}"
+        there = nearest(name, candidates) if candidates else "leave it out"
         raise UsageError(f"{model.name} has no {what} {name}; {there}")
     return entry
 
 
 def _given(model: Model, asked: ModelArguments, command: Command) -> Iterator[tuple[str, str]]:
-    """The name and text of every entry that the command line sets, as often as it is set."""
+    """The name and text of every entry that the command line sets; several times if the entry is set several times."""
     for name, values in _own_options(model, asked.rest, command).items():
         for value in values:
             yield name, value
@@ -140,9 +141,8 @@ def _own_options(model: Model, rest: Sequence[str], command: Command) -> Mapping
                     f"{model.path}: the option of {name} is {entry.option!r}; write it as in option='--replicas'"
                 )
             if entry.option in taken:
-                raise UsageError(
-                    f"{model.path}: {name} has the option {entry.option} of {taken[entry.option]}; rename it"
-                )
+                both = f"{name} and {taken[entry.option]} have the same option {entry.option}"
+                raise UsageError(f"{model.path}: {both}; rename that of {name}")
             taken[entry.option] = name
             parser.add_argument(entry.option, dest=name, action="append")
     known, unknown = parser.parse_known_args(list(rest))
@@ -150,7 +150,7 @@ def _own_options(model: Model, rest: Sequence[str], command: Command) -> Mapping
         options = [entry.option for entry in model.entries.values() if entry.option]
         name = unknown[0].removeprefix("--").partition("=")[0].replace("-", "_")
         close = alike(unknown[0], [*options, *command.reserved])
-        there = f"did you mean {close}?" if close else f"there are: {', '.join(options)}" if options else "it has none"
+        there = f"did you mean {close}?" if close else f"there are: {', '.join(options)}" if options else "leave it out"
         if unknown[0].startswith("--") and name in model.entries:
             there = f"write it as --set {name}=VALUE"
         raise UsageError(f"{model.name} has no option {unknown[0]}; {there}")
@@ -165,7 +165,7 @@ def words_of_name(target: str, instance: Instance) -> list[str]:
 
 
 def words_of_values(instance: Instance) -> list[str]:
-    """Return the words that set every entry that differs from its default."""
+    """Return the words that set every entry whose value differs from the default."""
     words = []
     usual = dict(instance.model.instance(instance.protocol.name).configuration.items())
     for name, value in instance.configuration.items():

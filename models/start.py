@@ -69,7 +69,7 @@ def open_streams() -> None:
 
 
 def _quiet(hook: Callable[[Any], object]) -> Callable[[Any], object]:
-    """Wrap Python's hook for exceptions raised in callbacks from C, so that it does not print an interrupt."""
+    """Wrap Python's hook for exceptions raised in callbacks from C, so that it does not print KeyboardInterrupt."""
 
     def tell(unraisable: Any) -> None:
         if isinstance(unraisable.exc_value, Exception):

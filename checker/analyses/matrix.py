@@ -40,10 +40,11 @@ KEYS = {
 
 @dataclass(frozen=True)
 class RecordedRun:
-    """One recorded run: its instance, the properties that it judges, the depths of violations and permitted failures.
+    """A run in models/verdicts.toml: its instance, and the properties that it judges.
 
-    `explored` is the recorded depth, or None for an exhaustive search; `states` is the number of states of an
-    exhaustive search, if it is recorded. `proved` are the properties that are proved at any depth.
+    `violated` and `permitted` map a property to the depth at which it fails. `explored` is the depth of the search, or
+    None for an exhaustive search; `states` is the number of states of an exhaustive search, if it is recorded. `proved`
+    are the properties that are proved at any depth.
     """
 
     instance: Instance
@@ -59,7 +60,7 @@ class RecordedRun:
 
     @property
     def is_of_another_model(self) -> bool:
-        """Whether the model has changed since the record."""
+        """Whether the model has changed since its verdicts were recorded."""
         return self.digest is not None and self.digest != self.instance.model.digest
 
     @property
@@ -69,7 +70,7 @@ class RecordedRun:
 
     @property
     def title(self) -> str:
-        """The column, and the name of the run if it has one."""
+        """The heading of the run's column, followed by the name of the run if it has one."""
         return f"{self.column} {self.name}" if self.name else self.column
 
     @cached_property
@@ -87,19 +88,19 @@ class RecordedRun:
         return EXHAUSTED if self.states is None else f"{EXHAUSTED}, {counted(self.states, 'state')}"
 
     def limits(self, left: Limits, runs_left: int) -> Limits:
-        """Return the limits of this run. `left` are the remaining limits, which `runs_left` runs share."""
+        """Return the limits of this run. `left` are the limits that remain; `runs_left` runs share the time."""
         depth = self.explored if left.depth is None else left.depth
         seconds = None if left.seconds is None else left.seconds / runs_left
         return replace(left, depth=depth, seconds=seconds)
 
     def only_judged(self, run: Run) -> Run:
-        """Return the run with only the verdicts on the properties that it judges and on `in_range`."""
+        """Return `run` with only the verdicts on `in_range` and on the properties that this recorded run judges."""
         judged = (*self.judges, IN_RANGE.name)
         return replace(run, verdicts=[verdict for verdict in run.verdicts if verdict.prop.name in judged])
 
 
 class Match(Enum):
-    """The result of comparing a cell with its record, gravest first."""
+    """How a verdict compares with the recorded one, gravest first."""
 
     NEW = "not recorded"
     MISSING = "recorded, but not found"
@@ -114,7 +115,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class MatrixFound:
-    """All recorded runs, and the finished runs, each with its record."""
+    """All recorded runs (`records`), and each finished run with the recorded run that it repeats (`pairs`)."""
 
     records: list[RecordedRun]
     pairs: list[Pair]
@@ -124,7 +125,7 @@ class MatrixFound:
 
 
 def recorded(path: Path | None = None) -> list[RecordedRun]:
-    """Return the recorded runs. Raises UsageError if the file is damaged, or assigns a property to two runs."""
+    """Return the runs that a file records (default: models/verdicts.toml). Raises UsageError if the file is invalid."""
     path = path or RECORD
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -179,7 +180,7 @@ def _recorded(
 
 
 def _refuse_doubles(path: Path, run: RecordedRun, runs: Sequence[RecordedRun]) -> None:
-    """Raise UsageError unless each cell comes from exactly one run of a generation."""
+    """Raise UsageError if two of the `runs` of a generation judge the same property, or if their names are invalid."""
     for name in run.judges:
         if sum(name in other.judges for other in runs) > 1:
             raise UsageError(f"{path}: {name} is in two runs of {run.column}; keep {name} in one of them")
@@ -193,7 +194,7 @@ def _refuse_doubles(path: Path, run: RecordedRun, runs: Sequence[RecordedRun]) -
 
 
 def judge(record: RecordedRun, run: Run, verdict: Verdict) -> Match:
-    """Compare one verdict of a run with its record. An unreachable `sometimes` property is MISSING."""
+    """Compare one verdict of a run with the recorded run. An unreachable `sometimes` property counts as MISSING."""
     if verdict.prop.kind is Kind.SOMETIMES:
         return Match.MISSING if verdict.word is Word.UNREACHABLE else Match.SAME
     name = verdict.prop.name
@@ -219,7 +220,7 @@ def judge(record: RecordedRun, run: Run, verdict: Verdict) -> Match:
 
 
 def judged(record: RecordedRun, run: Run) -> list[Match | None]:
-    """Compare every verdict of a run with its record; None for a `sometimes` property that is as recorded."""
+    """Compare every verdict of a run with the recorded run; None for a `sometimes` property that is as recorded."""
     return [
         None if verdict.prop.kind is Kind.SOMETIMES and match is Match.SAME else match
         for verdict in run.verdicts
@@ -234,7 +235,7 @@ def has_other_states(record: RecordedRun, run: Run) -> bool:
 
 
 def worst(records: Sequence[RecordedRun], pairs: Sequence[Pair]) -> Match:
-    """Return the gravest comparison of all cells; a run that did not take place is undecided."""
+    """Return the gravest result of all comparisons; a recorded run that is not among `pairs` counts as undecided."""
     matches = {match for record, run in pairs for match in judged(record, run)}
     if any(has_other_states(record, run) for record, run in pairs):
         matches.add(Match.MISSING)
@@ -261,7 +262,7 @@ CLOSING = {
 
 
 def cell(verdict: Verdict, run: Run) -> str:
-    """Return the text of a cell."""
+    """Return a verdict as the text of a cell of the matrix."""
     match verdict.word:
         case Word.NO_VIOLATION:
             return f"none to {verdict.depth}"
@@ -309,7 +310,7 @@ def _rows(records: Sequence[RecordedRun], pairs: Sequence[Pair]) -> list[list[st
 def arrange(
     records: Sequence[RecordedRun], cells: Mapping[tuple[str, str], T], empty: T
 ) -> tuple[list[str], list[tuple[str, list[T]]]]:
-    """Return the columns, and a row of cells for each property; `cells` are keyed by property and column."""
+    """Return the columns, and for each property its row of `cells` (by property and column; else `empty`)."""
     columns = list(dict.fromkeys(record.column for record in records))
     order = dict.fromkeys(prop.name for record in records for prop in record.instance.model.properties)
     names = [name for name in (*order, IN_RANGE.name) if any(name == known for known, _ in cells)]
@@ -317,13 +318,13 @@ def arrange(
 
 
 def promised(record: RecordedRun) -> list[Property]:
-    """Return the properties of a run that have a row in the matrix."""
+    """Return the properties that a run judges and that have a row in the matrix: all except `sometimes` properties."""
     known = {prop.name: prop for prop in record.instance.model.properties}
     return [known[name] for name in record.judges if known[name].kind is not Kind.SOMETIMES]
 
 
 def mark_of(match: Match, verdict: Verdict) -> str:
-    """Return the remark for a cell that differs from its record; empty if it agrees or is undecided."""
+    """Return the remark on a verdict that differs from the record; empty if it agrees or is undecided."""
     return "" if match is Match.SAME or verdict.word is Word.UNDECIDED else match.value
 
 
@@ -342,7 +343,7 @@ def _bounds(records: Sequence[RecordedRun]) -> list[str]:
 
 
 def _configurations(records: Sequence[RecordedRun]) -> list[str]:
-    """Return lines with the configurations that differ from the default, their properties and generations."""
+    """Return a line for each configuration that differs from the default, with its properties and generations."""
     groups: dict[tuple[str, str], list[str]] = {}
     for record in records:
         kinds = {prop.name: prop.kind for prop in record.instance.model.properties}
@@ -373,7 +374,7 @@ def _reaches(records: Sequence[RecordedRun], pairs: Sequence[Pair]) -> list[str]
 
 
 def _proofs(pairs: Sequence[Pair]) -> list[str]:
-    """Return lines with the proved properties, their generations and scopes, and with the proofs not attempted."""
+    """Return lines with the proved properties, their generations and scopes, and with those that were not tried."""
     lines = []
     for (names, bounds), columns in _proved(pairs).items():
         lines.append(f"proved {names} in {', '.join(columns)}: {bounds}")
@@ -426,7 +427,7 @@ def _run_lines(record: RecordedRun, run: Run) -> list[str]:
 
 
 def as_objects(records: Sequence[RecordedRun], pairs: Sequence[Pair]) -> dict[str, Any]:
-    """Return the object for `--json`: the runs, the cells, the gravest comparison and the gravest verdict."""
+    """Return the object for `--json`: the runs, the cells, the gravest result of a comparison, the gravest verdict."""
     words = {run.word for _, run in pairs}
     if len(pairs) < len(records):
         words.add(Word.UNDECIDED)

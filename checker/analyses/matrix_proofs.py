@@ -1,7 +1,7 @@
 """Proofs for the matrix: tries to prove, within a short time, the properties that no search has violated.
 
-In:  a session, and the pairs of the matrix.
-Out: the pairs, with the proofs added to their verdicts.
+In:  a session, and the runs of the matrix, each paired with its recorded run.
+Out: the pairs, with the proofs added to the verdicts of the runs.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ PROOF_SECONDS = 20.0
 
 
 def prove_matrix(session: SearchSession, pairs: list[Pair]) -> tuple[list[Pair], bool]:
-    """Try to prove properties, quick proofs first; returns the pairs with proofs, and whether the user interrupted."""
+    """Try to prove the properties of the runs, quick proofs first; returns the pairs with proofs, and whether the user
+    interrupted the proofs."""
     deadline = time.monotonic() + PROOF_SECONDS
     Memory.limit(session.limits.memory)
     found = {position: Proofs() for position, (record, _) in enumerate(pairs) if not record.name}

@@ -186,7 +186,8 @@ def candidates(instance: Instance, kernel_of: KernelOf) -> Iterator[Candidate]:
 def judgements(
     original: Original, command: str, report: Callable[[Candidate], Report], budget: Budget = UNLIMITED
 ) -> Iterator[Judgement]:
-    """Judge every mutant, in the order of the model; `command` is the command that repeats the analysis.
+    """Judge every mutant, in the order of the model. `command` is the command that repeats the analysis; `report`
+    returns the function that reports the progress of a mutant's search.
 
     Raises KeyboardInterrupt; NotCertifiedError (an AssertionError) if the reference semantics does not confirm the
     failure that killed a mutant.
@@ -230,7 +231,8 @@ def _erring(exploration: Exploration) -> int:
 
 
 class _Hunt(Search):
-    """A search to the first level with a graver failure than the known ones, or to the bound if `known` is None."""
+    """A search that ends at the first level with a graver failure than `known`, which maps properties to the failures
+    of the unmutated model; if `known` is None, a search to the bound."""
 
     def __init__(
         self,
@@ -264,7 +266,7 @@ class _Hunt(Search):
                         yield Failure(prop.name, word, path)
 
     def worse_failure(self) -> Failure | None:
-        """Return the shortest failure that is graver than the known ones (of the first such property), or None."""
+        """Return, of the failures graver than `known`, the first with the shortest path; None if there is none."""
         known = self.known or {}
         worse = [failure for failure in self.failures() if failure.is_worse_than(known.get(failure.name))]
         return min(worse, key=lambda failure: failure.path.depth, default=None)
@@ -284,7 +286,7 @@ class _Probe:
         self.searched = searched.context
 
     def takes_more(self) -> bool:
-        """Whether the mutant takes steps that the action does not take; it takes all steps of the action."""
+        """Whether the mutant takes more steps than the original action, all of whose steps it takes."""
         at = 0
         while at < self.searched.expanded:
             at, _ = self.carrier.attempt(at, min(at + CHUNK, self.searched.expanded))
@@ -293,7 +295,7 @@ class _Probe:
         return bool(self.context.results.erring_steps.count) and self._errs_more()
 
     def _errs_more(self) -> bool:
-        """Whether the mutant leaves declared ranges in more steps than the action does."""
+        """Whether the mutant leaves declared ranges in more steps than the original action does."""
         layout, instance = self.context.kernel.layout, self.searched.instance
         states = self.carrier.visited.states_at(range(self.searched.expanded))
         cells = (layout.unpack([int(word) for word in one]) for one in states)
@@ -369,7 +371,7 @@ def _outcome(original: Original, judgement: Judgement) -> str:
 
 
 def _short(message: str) -> str:
-    """Return an error message without its place and its cure."""
+    """Return an error message without the file and line at its beginning and the advice at its end."""
     return message.partition(";")[0].rpartition(": ")[2]
 
 

@@ -23,7 +23,7 @@ FIGURES = ("distinct", "levels", *PROPERTIES)
 
 @dataclass(frozen=True)
 class PublishedRow:
-    """One row: a variant, its sizes, and TLC's figures as text (`52@10`: 52 violating states, first in level 10)."""
+    """A row of tlc.csv: a model, its sizes, TLC's figures as text (`52@10`: 52 violating states, first in level 10)."""
 
     variant: str
     sizes: dict[str, int]
@@ -31,7 +31,7 @@ class PublishedRow:
 
     @property
     def title(self) -> str:
-        """The variant and its sizes."""
+        """The name of the model, and its sizes."""
         return f"{self.variant} {' '.join(map(str, self.sizes.values()))}"
 
     def instance(self) -> Instance:
@@ -48,7 +48,7 @@ def rows() -> Iterator[PublishedRow]:
 
 
 def figures_of(exploration: Exploration) -> dict[str, str]:
-    """Return isrcheck's figures for a search, in the notation of the table."""
+    """Return isrcheck's figures for a search, in the notation of tlc.csv."""
     figures = {"distinct": str(exploration.distinct), "levels": str(len(exploration.levels))}
     for name in PROPERTIES:
         found = exploration.findings[name].found
@@ -57,7 +57,7 @@ def figures_of(exploration: Exploration) -> dict[str, str]:
 
 
 def compare(row: PublishedRow, explored: Callable[[PublishedRow], Exploration]) -> tuple[Exploration, dict[str, str]]:
-    """Explore the model of a row with `explored`; returns the result and isrcheck's figures."""
+    """Search the model of a row by calling `explored`; returns the result of the search and isrcheck's figures."""
     exploration = explored(row)
     return exploration, figures_of(exploration)
 

@@ -38,7 +38,7 @@ OPTIONS = (
     Option(name="--protocol", metavar="P", help="the protocol, for a model that has several", read=name),
     Option(name="--set", field="settings", metavar="NAME=VALUE", help="set a configuration entry", is_repeated=True),
     Option(name="--switch", field="switches", metavar="NAME=VALUE", help="set a protocol switch", is_repeated=True),
-    Option(name="--swap", field="swaps", metavar="ACTION=P", help="use the action of protocol P", is_repeated=True),
+    Option(name="--swap", field="swaps", metavar="ACTION=P", help="use ACTION as in protocol P", is_repeated=True),
     Option(name="--continue", field="count_all", help="do not stop at a violation; count all violating states"),
     Option(
         name="--memory",
@@ -96,7 +96,7 @@ OPTIONS = (
     ),
     Option(name="--config", metavar="FILE", help="one of Kafka's .properties files", read=path, is_repeated=True),
     *(
-        Option(name=f"--{role.value}", metavar="FILE", help=f"the file of a {role.value}", read=path, is_repeated=True)
+        Option(name=f"--{role.value}", metavar="FILE", help=f"{role.value} settings file", read=path, is_repeated=True)
         for role in Role
     ),
     Option(
@@ -118,5 +118,12 @@ OPTIONS = (
         help="the release of the brokers, such as 0.10.2",
         forms=frozenset({CONFIG, DESCRIBE}),
         refusal="--kafka-version goes with --config FILE; for a model use --protocol",
+    ),
+    Option(
+        name="--metadata-version",
+        metavar="V",
+        help="the metadata.version of a KRaft cluster, such as 3.6-IV0 (kafka-features describe)",
+        forms=frozenset({CONFIG, DESCRIBE}),
+        refusal="--metadata-version goes with --config FILE; for a model use --protocol",
     ),
 )

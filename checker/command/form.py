@@ -59,7 +59,7 @@ class Form:
         return tuple(replace(option, forms=frozenset({self.name}), refusal=self.goes_with) for option in self.own)
 
     def refusal_of(self, option: Option) -> str:
-        """Return the error message for an option with this form; empty if the form accepts the option."""
+        """Return the error message for a command with this form and option; empty if the form accepts the option."""
         if option.name in self.refusals:
             return self.refusals[option.name]
         own = {one.name for one in self.own}
@@ -72,8 +72,8 @@ class Form:
 class Options:
     """The options of `check` as they were typed.
 
-    `words` is the whole command. `rest` are the arguments that may be options of the model. `own` holds the options
-    that only one form or one package declares; `reserved` names all options of `check`.
+    `words` is the whole command. `rest` are the arguments that may be options of the model. `own` has the values of the
+    options that only one form or one package declares; `reserved` names all options of `check`.
     """
 
     words: tuple[str, ...]
@@ -107,6 +107,7 @@ class Options:
     describe: tuple[str, ...]
     topic_name: str | None
     kafka_version: str | None
+    metadata_version: str | None
 
     @property
     def limits(self) -> Limits:
@@ -115,6 +116,6 @@ class Options:
 
     @property
     def files(self) -> tuple[tuple[Role | None, Path], ...]:
-        """Kafka's configuration files, each with the role that reads it (None for `--config`)."""
+        """Kafka's configuration files, each with the role of its reader, such as broker (None for `--config`)."""
         roles = ((role, file) for role in Role for file in getattr(self, role.value))
         return (*((None, file) for file in self.config), *roles)

@@ -90,7 +90,7 @@ def read_options(words: Sequence[str], forms: Sequence[Form], more: Sequence[Opt
     form = asked or _form_of(forms, known)
     for one in forms:
         if one.word and one.word in (known.target, *rest):
-            raise UsageError(f"{one.word} comes first, as in: {one.as_in}")
+            raise UsageError(f"{one.word} must be the first argument, as in: {one.as_in}")
     _refuse_other_options(form, options, known, rest)
     spark = read_spark_options(known)
     values = {option.field: option.value(known) for option in options}

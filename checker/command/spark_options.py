@@ -29,7 +29,7 @@ SESSION_OPTIONS = (
     Option(
         name="--spark-conf",
         metavar="KEY=VALUE",
-        help="an entry of Spark's own configuration",
+        help="a setting of Spark, such as spark.executor.memory=4g",
         read=_entry,
         is_repeated=True,
         group=GROUP,

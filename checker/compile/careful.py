@@ -1,7 +1,7 @@
 """Generates the source text of a careful kernel, which continues after the model leaves a declared range.
 
-In:  an `Instance` and its `Layout`, as in checker/compile/lower.py.
-Out: Python text that defines `expand` and `check`, with the same interface.
+In:  an `Instance` and its `Layout`.
+Out: Python text that defines `expand` and `check`, with the interface of the kernel in checker/compile/lower.py.
 
 After every step and every property, a careful kernel checks whether an index or a value left its declared range. If so,
 it only counts the error: the step has no successor, and the property is not judged there. This takes time, so a careful
@@ -59,7 +59,7 @@ class CarefulText(KernelText):
         ]
 
     def _attempts(self, slot: int, function: Function) -> list[str]:
-        """The loops over an action's arguments; every guard is evaluated for every step, as in the reference."""
+        """The loops over an action's arguments; as in the reference semantics, every step evaluates every guard."""
         choices, indent = self.instance.argument_ranges[slot], 3 * INDENT
         if any(choice.count == 0 for choice in choices):
             return [f"{indent}pass"]

@@ -1,6 +1,6 @@
 """Compiles the source text of a kernel, under a time limit in a process of its own; and the functions of a module.
 
-In:  the lowered text (checker/compile/lower.py), the `Layout`, and the seconds that are left; or a module.
+In:  the source text (checker/compile/lower.py), the `Layout`, and the seconds that are left; or a module.
 Out: object code, or OutOfTimeError.
 
 LLVM cannot be interrupted, but a process can be ended.

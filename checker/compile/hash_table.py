@@ -40,7 +40,7 @@ STATE_AHEAD = 6
 
 
 def _hash_of(state: int, words: int) -> int:
-    """64 well-mixed bits of a state."""
+    """The 64-bit hash of a state."""
     mixed = MULTIPLIER
     for word in range(words):
         mixed = product(mixed ^ load_word(state + 8 * word), MULTIPLIER)
@@ -64,7 +64,7 @@ def _copy(source: int, target: int, words: int) -> None:
 
 
 def sift(states: int, words: int, size: int, recent: int, mask: int, kept: int, hashes: int) -> int:
-    """Remove successors that equal a recent one: more than half of all repetitions, at the cost of one cache access.
+    """Remove successors that equal a recent one: more than half of all repetitions, with one cache access for each.
 
     `recent` holds, by hash, the last state with that hash, in `mask` + 1 entries. The positions of the remaining
     successors are written to `kept`, in order, and their hashes to `hashes`; returns their number.
@@ -108,7 +108,7 @@ def merge(
     last: int,
     room: int,
 ) -> int:
-    """Insert the successors at kept[first..last-1], in order, up to `room` states; returns the next of them.
+    """Insert those successors at kept[first..last-1] that are new, up to `room` states; returns the next position.
 
     The number of states in `store` is read from, and written to, the address `counted`.
     """
@@ -151,7 +151,7 @@ def merge(
 
 
 def locate(table: int, bits: int, store: int, words: int, states: int, size: int, hashes: int, places: int) -> None:
-    """Write the index of each of `size` states in the visited set to `places`, or -1.
+    """Write to `places` the index of each of `size` states in the visited set; -1 for a state that is not in it.
 
     `hashes` has room for AHEAD words.
     """
@@ -201,7 +201,7 @@ def move(old: int, size: int, new: int, bits: int) -> None:
 
 
 def route(kept: int, hashes: int, size: int, shards: int, routed: int, routed_hashes: int, bounds: int) -> None:
-    """Sort the kept successors by shard, in order within each; shard s gets routed[bounds[s]..bounds[s+1]-1]."""
+    """Sort the positions `kept` of successors by shard, stably: shard s gets routed[bounds[s]..bounds[s+1]-1]."""
     for shard in range(shards + 1):
         store_word(bounds + 8 * shard, 0)
     for i in range(size):
@@ -226,7 +226,7 @@ def route(kept: int, hashes: int, size: int, shards: int, routed: int, routed_ha
 
 
 def pick(states: int, words: int, local: int, owners: int, first: int, last: int, shard: int, chunk: int) -> None:
-    """Copy the states of one shard to their places in a chunk of consecutive numbers; `local` is the first of them."""
+    """Copy those of states first..last-1 that are in a shard, from its position `local` on, into a chunk."""
     for number in range(first, last):
         if load_byte(owners + number) == shard:
             _copy(states + 8 * words * local, chunk + 8 * words * (number - first), words)
@@ -234,7 +234,7 @@ def pick(states: int, words: int, local: int, owners: int, first: int, last: int
 
 
 def interleave(keys: int, heads: int, ends: int, shards: int, owners: int, count: int) -> None:
-    """Merge `count` sorted unsigned keys, those of shard s at keys[heads[s]..ends[s]-1]; write the shard of each one.
+    """Merge `count` sorted unsigned keys (of shard s: keys[heads[s]..ends[s]-1]); write the shard of each to `owners`.
 
     Afterwards `heads` equals `ends`.
     """

@@ -26,7 +26,7 @@ class DifferingModelError(UsageError):
 
 @dataclass(frozen=True)
 class InstanceSpecification:
-    """A model by name, or as the text of its files (the model's own file first); protocol, values and swaps."""
+    """A model by name, or as the text of its files; its protocol, configuration values and swapped actions."""
 
     name: str
     digest: str
@@ -62,7 +62,7 @@ def _instance(subject: InstanceSpecification) -> Instance:
     model = _model(subject.name, subject.files)
     if model.digest != subject.digest:
         raise DifferingModelError(
-            f"{subject.name}: an executor has another version of this model; install the same isrcheck on both"
+            f"{subject.name}: an executor has another version of this model; install the same version there"
         )
     return model.instance(subject.protocol, dict(subject.values), dict(subject.swaps))
 
@@ -95,12 +95,12 @@ def _is_registered(model: Model) -> bool:
 
 
 def _files_of(model: Model) -> tuple[tuple[str, str], ...]:
-    """The files that the model is made of, its own first, under the paths by which imports find them."""
+    """The import path and the text of each file of the model, except files of isrcheck; the main file comes first."""
     paths = {model.sources[model.path]: model.path}
     for file, path in model.sources.items():
         if paths.setdefault(path, file) != file:
             raise UsageError(
-                f"{file}: {paths[path]} has the same import name, so only one of them can be sent; rename one"
+                f"{file}: {paths[path]} has the same import name, so executors can get only one of them; rename one"
             )
     return tuple(
         (path, Path(file).read_bytes().decode("utf-8", "surrogateescape"))

@@ -133,7 +133,7 @@ LANES = 8
 
 
 def _groups(layout: Layout) -> list[list[Bits]]:
-    """The cells in runs of at most LANES, each within one word."""
+    """The consecutive cells in groups of at most LANES, each group within one word."""
     groups: list[list[Bits]] = []
     for bits in layout.bits:
         if not groups or len(groups[-1]) == LANES or groups[-1][0].word != bits.word:
@@ -148,9 +148,9 @@ def _vector(values: Sequence[int], kind: Any = I64) -> Value:
 
 
 def packer(layout: Layout) -> Operation:
-    """`pack(state, words)`: pack the cells of a working buffer into `layout.words` words at address `words`.
+    """The operation `pack(state, words)`: pack the cells of the working buffer `state` into words at address `words`.
 
-    Reads up to LANES - 1 bytes beyond the last cell; a working buffer has room for that.
+    It reads up to LANES - 1 bytes beyond the last cell; a working buffer has room for that.
     """
 
     def pack(builder: Builder, state: Value, words: Value) -> None:
@@ -178,7 +178,7 @@ def packer(layout: Layout) -> Operation:
 
 
 def unpacker(layout: Layout) -> Operation:
-    """`unpack(words, state)`: unpack a state at address `words` into the cells of a working buffer."""
+    """The operation `unpack(words, state)`: unpack the state at address `words` into the working buffer `state`."""
 
     def unpack(builder: Builder, words: Value, state: Value) -> None:
         undefined = ir.Constant(ir.VectorType(I64, LANES), ir.Undefined)
@@ -200,7 +200,7 @@ def unpacker(layout: Layout) -> Operation:
 
 
 def copier(layout: Layout) -> Operation:
-    """`copy(source, target)`: copy the cells of one working buffer to another."""
+    """The operation `copy(source, target)`: copy the cells of one working buffer to another."""
 
     def copy(builder: Builder, source: Value, target: Value) -> None:
         for offset in range(layout.first_cell, layout.size, 8):

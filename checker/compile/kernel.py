@@ -67,7 +67,7 @@ def _kernel(text: str, instance: Instance, layout: Layout, announce: Announce) -
 
 
 def _why_compiled(path: Path) -> str:
-    """Why the kernel is compiled instead of read from this file. A problem of the cache is reported once."""
+    """Why the kernel is compiled, not read from the cache file `path`. A problem of the cache is reported once."""
     why = why_not_kept(path)
     if why in _SAID:
         return " (uncached)"

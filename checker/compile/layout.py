@@ -21,7 +21,7 @@ from isrcheck.models.language.model import Instance
 ERROR_BYTES = 8
 WORD_BITS = 64
 ABSENT = -1
-"""The alternative of an action that the protocol does not have."""
+"""The number that stands for "no alternative": the protocol lacks the action."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Bits:
 
 @dataclass(frozen=True)
 class Layout:
-    """The bytes and bits of a state, for all configurations with the same ranges and array sizes."""
+    """The bytes and bits of a state, the same for all configurations with the same ranges and array sizes."""
 
     settings: tuple[str, ...]
     slots: int

@@ -67,7 +67,7 @@ class KernelText:
         return "\n\n".join(self.parts)
 
     def function(self, function: Function, is_action: bool = False, skip: int = 0) -> str:
-        """The kernel's name for a function; a new function is added, without its first `skip` guards."""
+        """The kernel's name for a model function; a new one is added to the kernel, without its first `skip` guards."""
         if function not in self.names:
             for callee in function.functions.values():
                 self.function(callee)
@@ -88,7 +88,7 @@ class KernelText:
         return "\n".join(lines)
 
     def _judge(self, number: int, prop: Property, found: str, states: Sequence[str], state: str) -> list[str]:
-        """The lines that evaluate one property and note the result."""
+        """The lines that evaluate the property with this number in `states`, and count the result."""
         if prop.kind.value == "sometimes":
             return [f"if {found}:", f"    {self._note(number, EntryKind.FOUND)}"]
         return [f"if not {found}:", *(f"    {line}" for line in self._judge_failure(number, prop, state))]
@@ -182,7 +182,7 @@ def _names(expression: ast.expr) -> set[str]:
 
 
 class _Lowering:
-    """Lowers one function. Locals keep their names; names in inlined loops get a number of their own."""
+    """Lowers one function. Local names are kept; variables of inlined loops get a unique number."""
 
     def __init__(self, kernel: KernelText, function: Function, is_action: bool) -> None:
         self.kernel = kernel
@@ -205,7 +205,7 @@ class _Lowering:
             self.limits.pop(self.name(name), None)
 
     def name(self, name: str) -> str:
-        """The kernel's name for a local name: with an underscore at the end, unlike the kernel's own names."""
+        """A local name of the model as it is written in the kernel: with a final underscore, to avoid name clashes."""
         return self.renamed.get(name, name if name in STATE_NAMES or name == TAKEN else f"{name}_")
 
     def rename_parameters(self) -> None:
@@ -217,7 +217,7 @@ class _Lowering:
                 self.limits[f"p{position}"] = limit
 
     def text(self, name: str, skip: int = 0) -> str:
-        """The function, without its first `skip` statements."""
+        """The text of the function under this name, without its first `skip` statements."""
         parameters = ", ".join(self.name(parameter.name) for parameter in self.function.parameters)
         lines = [f"def {name}({parameters}):"]
         lines += self.block(self.function.body[skip:], INDENT)
@@ -375,7 +375,7 @@ class _Lowering:
     # ------------------------------------------------------------------------------------------ cells, ranges, folds
 
     def cell(self, expression: ast.expr) -> tuple[str, FieldLayout, str]:
-        """The state, the field and the byte of `s.field[i][j]`."""
+        """The name of the state, the field, and the text of the byte offset of `s.field[i][j]`."""
         indices: list[ast.expr] = []
         node = expression
         while isinstance(node, ast.Subscript):
@@ -407,7 +407,7 @@ class _Lowering:
         return (0, numbers[0]) if len(numbers) == 1 else (numbers[0], numbers[1])
 
     def number(self, expression: ast.expr) -> int:
-        """The value of a range argument: numbers, bounds, + and - (models/language/syntax.py checks this)."""
+        """The value of an argument of `range`: numbers, bounds, + and - (models/language/syntax.py checks this)."""
         if isinstance(expression, ast.BinOp):
             return summed(expression, self.number)
         text = ast.unparse(expression)
@@ -425,7 +425,7 @@ class _Lowering:
         return call.func.id if is_one and isinstance(call.func, ast.Name) else ""
 
     def fold_lines(self, call: ast.Call, indent: str) -> list[str]:
-        """The loops of all/any/sum, in a function that returns their result."""
+        """The body of a function that computes a call of all, any or sum: loops, and a `return`."""
         fold = self.is_fold(call)
         generator = call.args[0]
         assert isinstance(generator, ast.GeneratorExp)
@@ -455,7 +455,7 @@ class _Lowering:
         return lines
 
     def fold_call(self, call: ast.Call) -> str:
-        """A fold inside an expression: a function of its own, with the names that it uses as parameters."""
+        """A call of all, any or sum inside an expression, as a call of a new function that gets the used names."""
         free = _free_names(call)
         if any(parameter.is_subset and parameter.name in free for parameter in self.function.parameters):
             free.add(self.function.states[0])  # which notes an index outside a subset

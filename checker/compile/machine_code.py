@@ -33,19 +33,19 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 @cache
 def _compiler() -> str:
-    """Everything but the text on which machine code depends; read once, for it is the same for every text."""
+    """Everything on which machine code depends, except the text: read once, because it is the same for every text."""
     tools = f"{native.host()} {sys.version} {llvmlite.__version__} {binding.llvm_version_info}"
     return f"{hashed_modules(FOLDERS)}\0{tools}"
 
 
 def code_path(kind: str, content: str) -> Path:
-    """The cache file for the code of some text, in the folder of its kind."""
+    """The cache file for the machine code of the text `content`, in the folder `kind` of the cache."""
     digest = hashlib.sha256(f"{_compiler()}\0{content}".encode()).hexdigest()[:32]
     return cache_folder() / kind / f"{digest}.o"
 
 
 def as_machine_code(function: Function) -> Function:
-    """The same function, compiled. It must be public, and its module must lie in this package."""
+    """The function as machine code. It must be public, and its module must lie in this package."""
     return cast(Function, _functions(function.__module__)[function.__name__])
 
 

@@ -70,7 +70,7 @@ def load(code: bytes, parameters: Mapping[str, int]) -> dict[str, Callable[..., 
 
 
 def host() -> str:
-    """The processor that code is compiled for: two processors of one name need not have the same features."""
+    """The system, the processor and its features, which can differ between processors with the same name."""
     return f"{llvm.get_process_triple()} {llvm.get_host_cpu_name()} {llvm.get_host_cpu_features().flatten()}"
 
 
@@ -202,7 +202,7 @@ class _Function:
         self.repeat(statement.body, head, after)
 
     def repeat(self, statements: Iterable[ast.stmt], head: Value, after: Value) -> None:
-        """The body of a loop: followed by a jump to its head, and left by `break`."""
+        """Build the body of a loop, followed by a jump to `head`; a `break` in the body jumps to `after`."""
         self.ends_of_loops.append(after)
         self.block_to(statements, head)
         self.ends_of_loops.pop()
@@ -277,7 +277,7 @@ class _Function:
         return self.first(values, len(expression.values), decides=isinstance(expression.op, ast.Or))
 
     def first(self, values: Iterator[Value], count: int, *, decides: bool) -> Value:
-        """The first of several values whose truth decides, or else the last one; later values are not evaluated."""
+        """The value of `and` or `or`: the first one whose truth is `decides`, else the last; evaluates no others."""
         ends = []
         after = self.function.append_basic_block() if count > 1 else None
         for position, value in enumerate(values, 1):
@@ -323,7 +323,7 @@ class _Function:
         return self.met(kind, incoming, after)
 
     def met(self, kind: Any, incoming: Iterable[tuple[Value, Value]], after: Value) -> Value:
-        """The value that a block gets from whichever predecessor enters it."""
+        """The phi node of the block `after`: its value for each predecessor is given in `incoming`."""
         self.builder.position_at_end(after)
         found = self.builder.phi(kind)
         for value, block in incoming:

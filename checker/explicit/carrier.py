@@ -1,9 +1,9 @@
-"""The request and the counts of a search, and the interface of the carriers that do its work.
+"""The request and the counts of a search, and the interface of its carriers.
 
 In:  an instance, its kernel, limits, and a `SearchRequest`.
 Out: a `SearchContext`, which the search and its carrier share; the base class `Carrier`.
 
-A search runs level by level. A carrier does the work within a level: on one thread, on several, or on Spark.
+A search runs level by level. Its carrier does the work within a level: on one thread, on several, or on Spark.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ class SearchRequest:
     """What a search looks for, where it starts, and when it ends.
 
     `watched` are the properties to judge (None: all that apply; empty: none, and the search visits every state).
-    `count_all` counts every violation; otherwise a property is judged up to the level with its first `decisive` entry.
-    `starts` replaces the initial states; `starts_are_judged` says that the properties were judged in them before. Once
-    a property in `patience` is violated, the search goes on for at most that many seconds. The search ends at the first
-    level with at least `enough` states.
+    `count_all` counts every violation; otherwise a property is judged up to the level with its first result of the kind
+    `decisive`. `starts` replaces the initial states; `starts_are_judged` says that the properties were judged in them
+    before. Once a property in `patience` is violated, the search goes on for at most that many seconds. The search ends
+    at the first level with at least `enough` states.
     """
 
     watched: tuple[Property, ...] | None = None
@@ -89,7 +89,7 @@ class SearchContext:
 
 
 class Carrier(ABC):
-    """Does the work of a search. As a context manager it holds threads or other resources while the search runs.
+    """The backend of a search. As a context manager it holds threads or other resources while the search runs.
 
     `visited` is the visited set.
     """

@@ -66,7 +66,8 @@ def distinct_causes(
     report: Callable[[Progress], None],
     tell: Callable[[str, float], None],
 ) -> DistinctCauses:
-    """Find at most `asked` counterexamples with distinct causes; `command` is the command that reproduces them."""
+    """Find at most `asked` counterexamples with distinct causes, in which `prop` fails with the verdict `word`;
+    `command` is the command that reproduces them."""
     share = None if limits.seconds is None else limits.seconds * SEARCH_SHARE
     request = SearchRequest(watched=(prop,), count_all=True)
     context = SearchContext(instance, replace(limits, seconds=share), kernel, request, report)

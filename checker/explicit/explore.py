@@ -40,13 +40,13 @@ def explore(
     """Search an instance within limits. Raises UsageError if there is no initial state `initial`.
 
     With `count_all`, every violation is counted; otherwise a property is judged up to its first violation, and the
-    search ends once no property is open. `only` names the properties to judge (none: all that apply). With
+    search ends once every property is decided. `only` names the properties to judge (none: all that apply). With
     `want_permitted`, a property is judged up to its first permitted failure instead; a violation may come later.
     `initial` is the position of the only initial state to start from (None: all). `keep_states` keeps the visited
     states for queries. Once a property in `patience` is violated, the search goes on for at most that many seconds.
     """
     if initial is not None and not 0 <= initial < len(instance.initial_states):
-        raise UsageError(f"there is no initial state {initial}; they are 0..{len(instance.initial_states) - 1}")
+        raise UsageError(f"no initial state {initial}; the initial states are 0..{len(instance.initial_states) - 1}")
     request = SearchRequest(
         watched=tuple(prop for prop in instance.properties if not only or prop.name in only),
         count_all=count_all,

@@ -4,7 +4,7 @@ In:  a `SearchContext`, a property, and which of its failures are wanted: violat
 Out: the ends of the paths on which the property fails for the first time, in the order of discovery.
 
 Beyond a violation, the search would mostly find the same violation again, with irrelevant steps added. As in every
-breadth-first search, each state has one path: the least of its shortest paths.
+breadth-first search, each state has one path: of its shortest paths, the first by initial state and steps.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class FirstViolations(Carrier):
             self.ends += [End(state, -1, self.visited.state(state)) for state in found]
 
     def expand(self, first: int, last: int) -> None:
-        """Expand the states in which no path ends."""
+        """Expand those of states first..last-1 in which the wanted property does not fail."""
         ended = [end.state for end in self.ends if end.state >= first] if not self.prop.of_steps else []
         for before, after in pairwise([first - 1, *ended, last]):
             if before + 1 < after:

@@ -54,7 +54,8 @@ class KernelRunner:
         active: Buffer,
         results: KernelResults,
     ) -> tuple[int, int]:
-        """Expand states first..last-1 while the batch has room; return the next state, and the number of successors."""
+        """Expand states first..last-1 while the batch has room; return the next state to expand and the successor
+        count."""
         arguments = (
             *(states, first, last, before.ctypes.data, after.ctypes.data),
             *(batch.at.states, batch.at.parents, batch.at.steps),

@@ -1,7 +1,7 @@
 """Queries about the states that a search has visited.
 
 In:  the kernel and the visited set of a search.
-Out: samples of its states, and paths to states with given cells.
+Out: samples of its states, and paths to states whose cells have given values.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Reached:
         self.starts = starts
 
     def sample(self, most: int) -> list[Cells]:
-        """About `most` of the states, spread evenly over the search."""
+        """About `most` of the states, at equal distances in the order of discovery."""
         count = self.visited.count
         return self._unpacked(range(0, count, max(1, count // most)))
 
@@ -42,7 +42,7 @@ class Reached:
         return [self.kernel.layout.unpack([int(word) for word in one]) for one in self.visited.states_at(numbers)]
 
     def find(self, cells: Sequence[int | None]) -> StepPath | None:
-        """The path to the first state that has these cells (None: any value); None if there is no such state."""
+        """The path to the first state with these values of cells (None: any value); None if there is no such state."""
         number = self.visited.first_where(lambda states: self._matching(states, cells))
         if number is None:
             return None
@@ -50,7 +50,7 @@ class Reached:
         return StepPath(self.starts[position].number, tuple(steps))
 
     def _matching(self, states: NDArray[np.uint64], cells: Sequence[int | None]) -> NDArray[np.bool_]:
-        """Which of the packed states have these cells (None: any value)."""
+        """Which of the packed states have these values of their cells (None: any value)."""
         matching = np.ones(len(states), bool)
         for position, value in enumerate(cells):
             if value is not None and matching.any():

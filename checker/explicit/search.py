@@ -1,14 +1,14 @@
 """Breadth-first search over a compiled model: exact, level by level, always in the same order.
 
 In:  a `SearchContext`: instance, limits, request; the carrier that does the work within a level.
-Out: an `Exploration`: the number of states in each level, how often each action fired, and for each property the first
-     state (or transition) that decides it, from which traces/ makes a trace.
+Out: an `Exploration`: the number of states in each level, how often each action fired, and for each property the path
+     to the first state (or transition) that violates or reaches it.
 
 A step that leaves a declared range has no successor, and a property whose evaluation leaves a declared range is not
 judged in that state. Both violate the implicit property `in_range`, and the search goes on.
 
 States are expanded in the order of their discovery, and the steps of a state in the order of the model. Therefore the
-first path to a state is the least of the shortest ones, by initial state and then by step.
+path found for a state is, of its shortest paths, the first in the order of initial states and steps.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ class Search:
         return context.request.count_all or bool(context.active.any()) or not context.watched
 
     def _settle(self, of_steps: bool) -> None:
-        """Stop judging properties that are decided, unless all violations are counted."""
+        """Stop judging properties of states (or of steps) that are decided, unless all violations are counted."""
         context, request = self.context, self.context.request
         if request.count_all:
             return
@@ -126,7 +126,7 @@ class Search:
             result.findings[IN_RANGE.name] = Findings(errors, erred=steps)
 
     def found_errors(self) -> Finding | None:
-        """How often the model has left a declared range, with the least of the shortest paths; None if never."""
+        """How often the model has left a declared range, with the first of the shortest paths to it; None if never."""
         found = [self.finding(entry) for entry in self.context.results.errors]
         paths = [one.path for one in found if one.path is not None]
         if not paths:
@@ -135,7 +135,7 @@ class Search:
         return Finding(count, min(paths, key=lambda path: path.order))
 
     def finding(self, entry: Entry) -> Finding:
-        """What an entry counts, with the path to its first state."""
+        """A count of the kernel, with the path to the first state or step that it counts."""
         return Finding(entry.count, self.path(entry.state, entry.step)) if entry.count else Finding()
 
     def path(self, state: int, step: int = -1) -> StepPath:

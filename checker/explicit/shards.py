@@ -36,7 +36,7 @@ class Lane:
 
     @classmethod
     def of(cls, words: int, room: int, chunk: int, shards: int) -> Lane:
-        """A lane with room for a chunk of `chunk` states and `room` successors."""
+        """Working memory with room for a chunk of `chunk` states and `room` successors."""
         batch = Batch.of(room, words)
         routed = replace(batch, kept=np.empty(room, np.uint32), hashes=np.empty(room, np.uint64))
         bounds = np.zeros(shards + 1, np.int64)
@@ -53,7 +53,7 @@ class Lane:
 
 
 class Shards:
-    """The visited states by number, within a memory limit in bytes. The states of a level are numbered together.
+    """The visited states in shards, within a memory limit in bytes. The states of a level are numbered together.
 
     In each shard, the newest level has the positions `opened` to `closed` - 1.
     """
@@ -98,12 +98,12 @@ class Shards:
         self.numbered += count
 
     def locals_at(self, number: int, known: int, locals_there: Sequence[int]) -> list[int]:
-        """For each shard, how many of its states have a number below `number`, given these counts for `known`."""
+        """The count of states below `number` in each shard; `locals_there` has these counts for `known`."""
         owners = self.owners[known:number]
         return [int(np.count_nonzero(owners == shard)) + before for shard, before in enumerate(locals_there)]
 
     def gather(self, chunk: NDArray[np.uint64], first: int, last: int, locals_there: Sequence[int]) -> None:
-        """Copy the states first..last-1 into a chunk."""
+        """Copy the states first..last-1, which begin at these positions in the shards, into a chunk."""
         for shard, store in enumerate(self.stores):
             as_machine_code(hash_table.pick)(
                 *(store.states.ctypes.data, self.words, locals_there[shard]),
@@ -115,11 +115,11 @@ class Shards:
         return self._number_since(sum(self.opened), shard, local - self.opened[shard])
 
     def _number_since(self, first: int, shard: int, local: int) -> int:
-        """The number of a shard's state: the one at position `local` among those with number `first` or more."""
+        """The number of a shard's state: of those with numbers from `first` on, the one at position `local`."""
         return first + int(np.flatnonzero(self.owners[first : self.numbered] == shard)[local])
 
     def found_by(self, first: int, steps: int) -> NDArray[np.int64]:
-        """The number of states that each step discovered; the `first` initial states, with step 0, do not count."""
+        """For each step, how many states it discovered; the `first` initial states do not count."""
         found = sum(store.found_by(0, steps) for store in self.stores)
         assert not isinstance(found, int)
         found[:1] -= min(first, self.count)  # a model may have no step at all

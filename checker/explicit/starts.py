@@ -1,7 +1,7 @@
 """The states that a search starts from: the initial states, or the frontier of another search.
 
 In:  an instance, or the states themselves.
-Out: `Starts`, an array of cells.
+Out: `Starts`: for each state a number, and a row with the values of its cells.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from isrcheck.models.run import Cells
 
 @dataclass(frozen=True)
 class Start:
-    """A state that a search starts from. Paths name it by `number`: the position of an initial state, for example."""
+    """A state that a search starts from; `number`, such as the position of an initial state, identifies it in paths."""
 
     number: int
     cells: Cells

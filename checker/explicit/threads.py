@@ -38,10 +38,10 @@ MOST_CHUNK = 1 << 14
 
 @dataclass
 class Task:
-    """A chunk that a lane expands: consecutive states, and the progress on them.
+    """A chunk of consecutive states that a thread expands in its working memory (`lane`), and the progress on it.
 
-    `locals_there` are the positions in the shards at which the chunk starts. `has_successors` is true while the lane
-    holds successors that are not inserted.
+    `locals_there` are the positions in the shards at which the chunk starts. `has_successors` is true while the working
+    memory holds successors that are not inserted.
     """
 
     lane: int
@@ -104,7 +104,7 @@ class Threads(Carrier):
         return 0
 
     def _merge(self, lanes: Sequence[Lane]) -> None:
-        """Insert the successors of the lanes, each shard on its own thread."""
+        """Insert the successors in these working memories, each shard on its own thread."""
 
         def take(shard: int) -> None:
             for lane in lanes:
@@ -159,7 +159,7 @@ class Threads(Carrier):
         self.visited.close_level()
 
     def _expand_chunks(self, tasks: Sequence[Task]) -> int:
-        """Expand the rest of these chunks, as far as the lanes have room; returns the number of successors."""
+        """Expand the rest of these chunks, as far as working memory has room; returns the number of successors."""
         self._each(lambda number: self._expand_chunk(tasks[number]), range(len(tasks)))
         generated = sum(task.generated for task in tasks)
         self.context.result.generated += generated
@@ -181,7 +181,7 @@ class Threads(Carrier):
         lane.sort(task.generated)
 
     def _take_in(self, tasks: deque[Task], free: deque[int]) -> None:
-        """Insert successors in the order of the chunks; chunks behind an incomplete chunk have to wait."""
+        """Insert successors in the order of the chunks, up to the first incomplete chunk; add idle lanes to `free`."""
         ready: list[Task] = []
         for task in tasks:
             ready.append(task)

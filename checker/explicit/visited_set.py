@@ -66,7 +66,7 @@ class Full(Exception):
 
 
 class BatchAddresses(NamedTuple):
-    """Where the arrays of a batch are."""
+    """The addresses of the arrays of a batch."""
 
     states: int
     parents: int
@@ -104,7 +104,7 @@ class Batch:
 
 
 class RecentStates:
-    """The last state with each of many hashes, so that `sift` can remove what repeats one of them."""
+    """A table of recent states, one for each of many hashes, with which `sift` finds repetitions."""
 
     def __init__(self, words: int) -> None:
         self.words = words
@@ -205,7 +205,7 @@ class VisitedSet:
         return self.states[index * self.words : (index + 1) * self.words]
 
     def found_by(self, first: int, steps: int) -> NDArray[np.int64]:
-        """The number of states, from `first` on, that each step discovered."""
+        """For each step, how many of the states from index `first` on it discovered."""
         return np.bincount(self.steps[first : self.count], minlength=steps)
 
     def path(self, index: int) -> tuple[int, list[int]]:

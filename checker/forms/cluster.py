@@ -21,8 +21,10 @@ from isrcheck.traces.terminal.show import view
 
 
 def run(options: Options, session: SearchSession) -> CommandResult:
-    """Run the searches that decide the verdict, and the side searches. Raises UsageError."""
-    question = read_plan(options.files, options.kafka_version, options.describe, options.topic_name)
+    """Run the searches that decide the verdict, and the side searches, which do not. Raises UsageError."""
+    question = read_plan(
+        options.files, options.kafka_version, options.describe, options.topic_name, options.metadata_version
+    )
     is_limited = options.seconds is not None or options.bound is not None
     traces, aside_traces = TraceWriter(options.out), TraceWriter(options.out)
     if question.protocol is None:
@@ -66,6 +68,6 @@ def run(options: Options, session: SearchSession) -> CommandResult:
 
 
 def _refused(question: ClusterPlan, traces: TraceWriter, *, stopped: bool) -> CommandResult:
-    """Return the result for a cluster that was not searched."""
+    """Return the result for a cluster that was not searched; `stopped` means that Ctrl-C was the reason."""
     text, content = answer.refusal(question), answer.refusal_object(question)
     return CommandResult(text, content, UNDECIDED, traces.failure, stopped, question)

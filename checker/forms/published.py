@@ -21,7 +21,7 @@ from isrcheck.models.language.in_range import IN_RANGE
 
 
 def run(options: Options, session: SearchSession) -> CommandResult:
-    """Search every row of the table of published figures, and compare. Returns the result of the command."""
+    """Search the model of every row of models/published/tlc.csv, and compare the figures."""
     lines = [["variant", *published.SIZES, *published.FIGURES]]
     runs, stopped, differing, broken, cut = [], False, 0, 0, False
     rows = list(published.rows())

@@ -1,7 +1,7 @@
 """The declarations of the built-in forms of `check`.
 
 In:  nothing.
-Out: `BEFORE_OTHERS` and `AFTER_OTHERS`. This module does not import the search.
+Out: `BEFORE_OTHERS` and `AFTER_OTHERS`: the help lists them around the forms of optional packages.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from isrcheck.models.messages.errors import UsageError
 
 ENGINE = ("--engine", "--prove")
 NAME_A_MODEL = "{option} does not go with {form}; name a model, as in: check kafka {option} ..."
-ABOUT_ONE_MODEL = "{typed} is about one model: name the model, as in: check kafka --protocol 2.1 {typed}"
+ABOUT_ONE_MODEL = "{typed} works only with one model; name the model, as in: check kafka --protocol 2.1 {typed}"
 NO_REPORT = "--report goes with the matrix, one model, a sweep or a cluster, as in: check kafka --report DIR"
 
 
@@ -113,17 +113,17 @@ _MUTATE = Form(
             (*FILES, DESCRIBE),
             "{option} does not go with mutate, which takes a model: check mutate kafka --protocol 2.1",
         ),
-        **dict.fromkeys(ENGINE, "{typed} does not go with mutate: mutants are searched explicitly"),
+        **dict.fromkeys(ENGINE, "{typed} does not go with mutate: mutants are searched explicitly; leave {option} out"),
         **dict.fromkeys(
             ("--continue", "--strict"),
-            "{option} does not go with mutate: the search of a mutant ends at its first worse verdict",
+            "{option} does not go with mutate: each search ends at the first worse verdict; leave {option} out",
         ),
         "--report": NO_REPORT,
     },
     refuse=_refuse_for_mutants,
 )
 
-_FILES_SAY = "{option} does not go with {form}: the files say how the cluster is configured"
+_FILES_SAY = "{option} does not go with {form}: the files configure the cluster; leave {option} out"
 
 _CONFIG = Form(
     name=CONFIG,
@@ -131,7 +131,7 @@ _CONFIG = Form(
     usage=(
         (
             "check --config FILE [--config FILE ...]",
-            "Kafka's own property files -> a verdict for that cluster",
+            "Kafka's .properties files -> a verdict for that cluster",
         ),
     ),
     examples=("check --config models/examples/durable_topic.properties --kafka-version 2.1",),

@@ -27,7 +27,7 @@ EXAMPLE_OF_KAFKA = f"check {GRAPH} kafka --protocol 0.10 --bound 2 -o states.htm
 
 @dataclass(frozen=True)
 class GraphRequest:
-    """The file; the fields by which states are folded into one node (`fold`); the most nodes.
+    """The file; the fields by which states are folded into nodes (`fold`); the maximum number of nodes.
 
     With `loops`, the steps within a folded node are shown; with `force`, an existing file is replaced.
     """
@@ -49,7 +49,7 @@ def _fields(_option: str, text: str) -> tuple[str, ...]:
 def _graph_file(_option: str, text: str) -> Path:
     path = Path(text)
     if path.suffix not in MOST:
-        raise UsageError(f"-o {path}: not a known type of file; let the name end in one of: {', '.join(MOST)}")
+        raise UsageError(f"-o {path}: not a known type of file; the name must end in one of: {', '.join(MOST)}")
     return path
 
 
@@ -70,7 +70,7 @@ _OPTIONS = (
     Option(
         name="--at-most",
         metavar="N",
-        help=f"graph: the most nodes (default: {MOST['.html']} in a page, {MOST['.dot']:,} otherwise)",
+        help=f"graph: the maximum number of nodes (default: {MOST['.html']} in a page, {MOST['.dot']:,} otherwise)",
         read=count,
     ),
     Option(name="--loops", help="graph: show the steps within a folded node"),

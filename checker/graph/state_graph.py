@@ -180,7 +180,7 @@ def _refuse_part(search: Search, fold: Sequence[str], most: int) -> None:
 
 
 def _smaller_bound(search: Search, most: int) -> str:
-    """Return the cure for too many states: the largest bound with at most `most` states."""
+    """Return the advice for a graph that is too large: the largest bound with at most `most` states."""
     states = np.cumsum(search.result.levels)
     depth = int(np.searchsorted(states, most, side="right")) - 1
     if depth < 0:
@@ -309,7 +309,7 @@ class _GraphBuilder:
                     _count(self._edge(*self._ends(state, step.number)).failing, (IN_RANGE.name, BROKEN))
 
     def _errs(self, states: Sequence[Cells], steps: Sequence[Step]) -> bool:
-        """Whether the evaluation of a property leaves a declared range, for a state (no `steps`) or for a step."""
+        """Whether evaluating a property leaves a declared range, in these states (no `steps`) or on these steps."""
         asked = (prop for prop in self.instance.properties if prop.of_steps == bool(steps))
         return any(error_in(self.instance, prop, states, steps, len(steps)) is not None for prop in asked)
 

@@ -16,7 +16,6 @@ from typing import Any
 from isrcheck.checker.kafka_config.availability import Availability
 from isrcheck.checker.kafka_config.cluster import Cluster
 from isrcheck.checker.kafka_config.cluster_plan import COMPLETE, MAIN, MOVED, PROMISE, ClusterPlan, PlannedSearch
-from isrcheck.checker.kafka_config.generation import NEWEST_MODELLED
 from isrcheck.checker.kafka_config.ignored import WhyIgnored
 from isrcheck.checker.kafka_config.keys import NEWEST_LISTED_RELEASE
 from isrcheck.checker.kafka_config.releases import version_of_binaries
@@ -107,13 +106,13 @@ def _gravest(found: Sequence[Verdict]) -> Verdict:
 
 
 def first_lines(plan: ClusterPlan) -> list[str]:
-    """Return the opening remarks: the assumptions about the cluster, and the generation that was searched."""
+    """Return the opening remarks: the generation that is taken and why, and the assumptions about the cluster."""
     cluster = plan.cluster
-    lines = []
+    lines = [cluster.generation.taken]
     if cluster.kafka_version is None:
         lines.append(
-            f"No Kafka version is given: {NEWEST_MODELLED} is assumed, the newest modelled version; "
-            "give --kafka-version VERSION, or inter.broker.protocol.version in a broker's file"
+            "No Kafka version is given; give --kafka-version VERSION, --metadata-version VERSION, or "
+            "inter.broker.protocol.version in a broker's file"
         )
     if not cluster.is_replication_given and plan.protocol is not None:
         lines.append(
@@ -123,7 +122,7 @@ def first_lines(plan: ClusterPlan) -> list[str]:
     if plan.is_nearest:
         lines.append(f"UNDECIDED for this cluster: {plan.why_undecided}")
         lines.append(f"The following answer is for the nearest generation, {plan.protocol}")
-    return [*lines, ""] if lines else []
+    return [*lines, ""]
 
 
 def understood_lines(cluster: Cluster) -> list[str]:

@@ -118,6 +118,8 @@ def _instance(plan: ClusterPlan, down: int) -> Instance:
         unclean_elections=down * plan.values["unclean_elections"],
         bounces=0,
         crashes=0,
+        # Each failed broker leaves the ISR, and the one that is left may be elected; all searches share a kernel.
+        **plan.longer_log(changes=replicas),
     )
 
 

@@ -15,9 +15,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Generic, TypeVar
 
-from isrcheck.checker.kafka_config.cluster_settings import Setting, Settings, UnderstoodSetting, file_section
+from isrcheck.checker.kafka_config.cluster_settings import (
+    READERS,
+    Setting,
+    Settings,
+    UnderstoodSetting,
+    file_section,
+    shown,
+)
 from isrcheck.checker.kafka_config.describe import Partition, read_described
-from isrcheck.checker.kafka_config.generation import Generation, Versions, format_keys, read_generation, read_versions
+from isrcheck.checker.kafka_config.generation import Generation, format_keys, read_generation
 from isrcheck.checker.kafka_config.ignored import Ignored, Keys, read_ignored
 from isrcheck.checker.kafka_config.keys import Role, default
 from isrcheck.checker.kafka_config.producer_rules import (
@@ -32,7 +39,7 @@ from isrcheck.checker.kafka_config.producer_rules import (
     read_isolation_level,
     read_producer,
 )
-from isrcheck.checker.kafka_config.values import READERS
+from isrcheck.checker.kafka_config.versions import Versions, read_versions
 
 T = TypeVar("T")
 
@@ -91,6 +98,7 @@ def read_cluster(
     kafka_version: str | None,
     described: Sequence[str] = (),
     topic: str | None = None,
+    metadata_version: str | None = None,
 ) -> Cluster:
     """Read the configuration files of a cluster, each with its role (None: the keys of the file determine the role).
 
@@ -99,8 +107,8 @@ def read_cluster(
     """
     description = read_described(described, topic)
     settings = Settings([*(file_section(role, path) for role, path in files), *description.sections])
-    versions = read_versions(settings, kafka_version, description.evidence)
-    generation, version_lines = read_generation(settings, versions, description.not_modelled)
+    versions = read_versions(settings, kafka_version, metadata_version, description.evidence)
+    generation, version_lines = read_generation(settings, versions, description.eligible_replicas)
     replication_factor, replication_factor_line = _decide(_REPLICATION_FACTOR, settings, versions)
     min_insync_replicas, min_insync_replicas_line = _decide(_MIN_INSYNC_REPLICAS, settings, versions)
     if versions.release.has("3.7") and min_insync_replicas.value > replication_factor.value:
@@ -110,6 +118,7 @@ def read_cluster(
         min_insync_replicas_line = replace(min_insync_replicas_line, meaning=meaning)
     unclean_election, unclean_election_line = _decide(_UNCLEAN_ELECTION, settings, versions)
     record_format, ignored_formats = format_keys(settings, versions)
+    decisive = [*_DECISIVE, record_format, *([(one.role, one.key)] for one in versions.decisive)]
     producer = read_producer(settings, versions)
     isolation_level, isolation_level_lines = read_isolation_level(settings, versions)
     rebalance = settings.get(*_REBALANCE)
@@ -131,6 +140,7 @@ def read_cluster(
         why_unavailable=why_unavailable,
         understood=(
             *version_lines,
+            *_mode_lines(versions),
             *description.understood,
             replication_factor_line,
             min_insync_replicas_line,
@@ -138,8 +148,21 @@ def read_cluster(
             *producer.understood,
             *isolation_level_lines,
         ),
-        ignored=(*description.ignored, *read_ignored(settings, versions, (*_DECISIVE, record_format), ignored_formats)),
+        ignored=(
+            *description.ignored,
+            *read_ignored(settings, versions, decisive, {**ignored_formats, **versions.ignored}),
+        ),
     )
+
+
+def _mode_lines(versions: Versions) -> list[UnderstoodSetting]:
+    """Return the settings that show who keeps the metadata, each with its meaning; versions have lines of their own."""
+    meaning = f"metadata is kept by {'controllers (KRaft)' if versions.has_kraft else 'ZooKeeper'}"
+    return [
+        UnderstoodSetting(one.key, shown(one.key, one.text), meaning, one.source)
+        for one in versions.decisive
+        if not one.key.endswith(".version")
+    ]
 
 
 @dataclass(frozen=True)
@@ -172,7 +195,6 @@ _DECISIVE: Sequence[Keys] = (
     _UNCLEAN_ELECTION.keys,
     *(((Role.PRODUCER, key),) for key in (ACKS, RETRIES, IN_FLIGHT, IDEMPOTENCE, TRANSACTIONAL_ID, DELIVERY_TIMEOUT)),
     ((Role.CONSUMER, ISOLATION_LEVEL),),
-    ((Role.BROKER, "inter.broker.protocol.version"),),
 )
 
 

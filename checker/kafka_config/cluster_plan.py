@@ -4,7 +4,8 @@ In:  a `Cluster` (checker/kafka_config/cluster.py).
 Out: a `ClusterPlan`: instances of the model. Some of the searches decide the verdict, the side searches do not.
 
 Resends and transactions would make the main search too large, so each has a search of its own with fewer faults. The
-verdict depends on all of these searches.
+verdict depends on all of these searches. From 2.8 on, a generation's own bounds are for one record in a log of one; the
+searches that need a second entry have a longer log and fewer changes of the ISR.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import Any
 from isrcheck.checker.kafka_config.cluster import Cluster, read_cluster
 from isrcheck.checker.kafka_config.keys import Role
 from isrcheck.models.kafka import MODEL
-from isrcheck.models.kafka.state.values import Acks, IsolationLevel, Truncation
+from isrcheck.models.kafka.state.values import Acks, Controller, IsolationLevel, IsrChannel, Truncation
 from isrcheck.models.language.model import Instance, parse
 
 PATIENCE = 3.0
@@ -86,12 +87,33 @@ class ClusterPlan:
 
     def deciding(self) -> list[PlannedSearch]:
         """Return the searches that decide the verdict, first the main search for the cluster as configured."""
-        parts = [self._part(MAIN, 0.0)]
+        # From 2.8 on, two elections among the changes of the ISR are too many for the time of the command. An unclean
+        # election needs two with KRaft: the controller first notes that there is no leader.
+        elections = 1 + (self._has_kraft and self.values["unclean_elections"])
+        parts = [self._part(MAIN, 0.0, **({"elections": elections} if self._alters_partitions else {}))]
         if self.cluster.producer.retries.value and self.cluster.producer.acks.value != "0":
-            parts.append(self._part(RESENDS, 0.35, retries=1, crashes=0))
+            parts.append(self._part(RESENDS, 0.35, retries=1, crashes=0, **self.longer_log(changes=1)))
         if self.cluster.producer.has_transactions.value and self._has_epochs:
-            parts.append(self._part(TRANSACTIONS, 0.3, transactions=1, crashes=0, bounces=0))
+            longer = self.longer_log(changes=1)
+            parts.append(self._part(TRANSACTIONS, 0.3, transactions=1, crashes=0, bounces=0, **longer))
         return parts
+
+    def longer_log(self, *, changes: int) -> Mapping[str, int]:
+        """Return the bounds of a search with a log of two records, and with so many changes of the ISR and elections;
+        nothing up to 2.4, where the generation's own bounds allow them."""
+        if not self._alters_partitions:
+            return {}
+        return {"records": 2, "log_size": 2, "partition_changes": changes, "elections": changes, "fencings": 0}
+
+    @property
+    def _alters_partitions(self) -> bool:
+        """Whether leaders ask the controller to change the ISR, as since 2.8."""
+        return self.instance().configuration.ISR_CHANNEL == IsrChannel.ALTER_PARTITION
+
+    @property
+    def _has_kraft(self) -> bool:
+        """Whether the controller is a KRaft quorum."""
+        return self.instance().configuration.CONTROLLER == Controller.KRAFT
 
     @property
     def _has_epochs(self) -> bool:
@@ -107,8 +129,11 @@ class ClusterPlan:
 
     def side_searches(self) -> list[PlannedSearch]:
         """Return the side searches: each adds one fault, and none affects the verdict."""
+        # With KRaft, a broker leads again by a second election: the first one is that of its absence.
+        again = {"elections": 2} if self._has_kraft else {}
         parts = [
-            PlannedSearch(says, self.instance(**{fault: 1}), (PROMISE,), 0.1) for fault, says in SIDE_SEARCHES.items()
+            PlannedSearch(says, self.instance(**{fault: 1}, **again), (PROMISE,), 0.1)
+            for fault, says in SIDE_SEARCHES.items()
         ]
         if self.values["replicas"] > 1:
             says = MOVED if self.cluster.moves_leadership else MOVED_BY_HAND
@@ -128,9 +153,10 @@ def read_plan(
     kafka_version: str | None,
     described: Sequence[str] = (),
     topic: str | None = None,
+    metadata_version: str | None = None,
 ) -> ClusterPlan:
     """Read the configuration of a cluster and plan its searches. Raises PropertiesError, UsageError."""
-    cluster = read_cluster(files, kafka_version, described, topic)
+    cluster = read_cluster(files, kafka_version, described, topic, metadata_version)
     generation, producer = cluster.generation, cluster.producer
     most = MODEL.entries["replicas"].most or 0
     replicas = cluster.replication_factor.value
@@ -144,7 +170,9 @@ def read_plan(
         "unclean.leader.election.enable": cluster.unclean_election.value,
         "max.in.flight.requests.per.connection": producer.in_flight.value,
     }
+    sessions = MODEL.instance(generation.protocol).configuration.CONTROLLER == Controller.KRAFT
     values = {
+        "fencings": int(sessions),
         **{name: parse(name, MODEL.entries[name], value) for name, value in generation.switches.items()},
         **{entry: meaning(kafka_values[key]) for key, (entry, meaning) in MODELLED.items()},
         "acks": {"all": Acks.ALL, "0": Acks.ZERO, "1": Acks.ONE}[producer.acks.value],

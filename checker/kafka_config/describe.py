@@ -1,4 +1,4 @@
-"""Reads the unchanged output of `kafka-topics --describe` and `kafka-configs --describe`, of Kafka 0.10 to 3.9.
+"""Reads the unchanged output of `kafka-topics --describe` and `kafka-configs --describe`, of Kafka 0.10 to 4.1.
 
 In:  files that contain one or more outputs; - is standard input.
 Out: a `Description`: the settings of the topic and of the brokers, with their places, and the partition from which the
@@ -16,18 +16,18 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from isrcheck.checker.kafka_config.cluster_settings import Layer, Section, Setting, UnderstoodSetting
+from isrcheck.checker.kafka_config.cluster_settings import Layer, Section, UnderstoodSetting, printable, quoted
 from isrcheck.checker.kafka_config.ignored import Ignored, WhyIgnored
 from isrcheck.checker.kafka_config.keys import Role
 from isrcheck.checker.kafka_config.properties_file import LINE_END, PropertiesError, Property, decode, read_text
-from isrcheck.checker.kafka_config.values import printable, quoted
+from isrcheck.checker.kafka_config.versions import Evidence, Mode
 
 STANDARD_INPUT = Path("standard input")
 
 NO_LEADER = ("none", "-1")
 
 NO_ELR = "N/A"
-"""The text that newer tools print in the field Elr for a cluster without eligible leader replicas."""
+"""The text that newer tools print in the field Elr for brokers that do not know of eligible leader replicas."""
 
 
 @dataclass(frozen=True)
@@ -62,8 +62,8 @@ class Partition:
 class Description:
     """The described topic and brokers.
 
-    `why_unavailable` is the reason why no search can start, or None. `evidence` are Kafka versions that follow from the
-    output itself. `not_modelled` names a mechanism that the output shows but the model lacks.
+    `why_unavailable` is the reason why no search can start, or None. `evidence` is what the output shows of the
+    brokers. `eligible_replicas` is the place of a line whose Elr or LastKnownElr names brokers, or None.
     """
 
     sections: tuple[Section, ...] = ()
@@ -71,8 +71,8 @@ class Description:
     why_unavailable: str | None = None
     understood: tuple[UnderstoodSetting, ...] = ()
     ignored: tuple[Ignored, ...] = ()
-    evidence: tuple[Setting[str], ...] = ()
-    not_modelled: str | None = None
+    evidence: tuple[Evidence, ...] = ()
+    eligible_replicas: str | None = None
 
 
 def read_described(names: Sequence[str], topic: str | None = None) -> Description:
@@ -107,6 +107,8 @@ class _Found:
     brokers: list[tuple[str, Layer, Property]] = field(default_factory=list)
     ignored: list[tuple[str, Ignored]] = field(default_factory=list)
     topic_ids: list[str] = field(default_factory=list)
+    elr_fields: list[str] = field(default_factory=list)
+    known_elrs: list[str] = field(default_factory=list)
     eligible_replicas: list[str] = field(default_factory=list)
 
 
@@ -131,21 +133,38 @@ def _chosen(found: _Found, topic: str | None) -> Description:
     if partition is not None and partition.is_reassigned:
         reason = "a reassignment is not modelled: the answer is for the replicas that are shown"
         ignored.append(Ignored("Adding Replicas", "", WhyIgnored.NOT_MODELLED, reason, partition.place))
-    evidence = [Setting("2.8", f"{place}: a TopicId is shown since 2.8") for place in found.topic_ids[:1]]
-    not_modelled = None
     if found.eligible_replicas:
+        reason = "the search starts without eligible leader replicas"
         place = found.eligible_replicas[0]
-        evidence.append(Setting("3.7", f"{place}: Elr is shown since 3.7"))
-        not_modelled = f"Elr ({place}) shows eligible leader replicas (KIP-966), which are not modelled yet"
+        ignored.append(Ignored("Elr", "", WhyIgnored.NOT_MODELLED, reason, place))
     return Description(
         sections=(Section(Role.TOPIC, str(topic), tuple(properties)), *sections),
         partition=partition,
         why_unavailable=_why_unavailable(of_topic, partition),
         understood=tuple(_understood(partition, of_topic)) if partition else (),
         ignored=tuple(ignored),
-        evidence=tuple(evidence),
-        not_modelled=not_modelled,
+        evidence=tuple(_evidence(found)),
+        eligible_replicas=next(iter(found.eligible_replicas), None),
     )
+
+
+def _evidence(found: _Found) -> Iterator[Evidence]:
+    """Yield what the newest of the outputs shows: a TopicId since 2.8, and Elr since 3.8.
+
+    Only KRaft brokers send ELRs (DescribeTopicPartitions); for others the tool prints N/A.
+    """
+    if found.eligible_replicas:
+        yield Evidence(f"names replicas in Elr ({found.eligible_replicas[0]})", since="4.0", mode=Mode.KRAFT)
+    elif found.known_elrs:
+        yield Evidence(f"shows an Elr ({found.known_elrs[0]})", since="3.8", mode=Mode.KRAFT)
+    elif found.topic_ids:
+        without_elr = "" if found.elr_fields else ", but no Elr"
+        shown = f"shows a TopicId ({found.topic_ids[0]}){without_elr}"
+        yield Evidence(shown, since="2.8", until=None if found.elr_fields else "3.7")
+    elif found.headers and not found.elr_fields:
+        yield Evidence(f"shows no TopicId ({next(iter(found.headers.values()))[1]})", until="2.7")
+    elif found.partitions and not found.elr_fields:
+        yield Evidence(f"shows no Elr ({found.partitions[0].place})", until="3.7")
 
 
 def _topic(found: _Found, topic: str | None) -> str | None:
@@ -287,8 +306,7 @@ class _Reader:
                 raise self._error(f"broker {broker} is in the ISR, but not a replica")
         if leader is not None and leader not in isr:
             raise self._error(f"leader {leader} is not in the ISR")
-        if labels.get("Elr", NO_ELR) != NO_ELR:
-            self.found.eligible_replicas.append(self._place)
+        self._elr(labels)
         is_reassigned = bool(labels.get("Adding Replicas") or labels.get("Removing Replicas"))
         new = Partition(topic, number, leader, replicas, isr, self._place, is_reassigned)
         for old in self.found.partitions:
@@ -299,6 +317,17 @@ class _Reader:
         self.found.topics.setdefault(topic, [])
         if all(old.name != new.name for old in self.found.partitions):
             self.found.partitions.append(new)
+
+    def _elr(self, labels: dict[str, str]) -> None:
+        """Note whether the line has the fields of eligible leader replicas, and whether they name brokers."""
+        shown = [labels[label] for label in ("Elr", "LastKnownElr") if label in labels]
+        if shown:
+            self.found.elr_fields.append(self._place)
+        known = [text for text in shown if text != NO_ELR]
+        if known:
+            self.found.known_elrs.append(self._place)
+        if any(known):
+            self.found.eligible_replicas.append(self._place)
 
     def _word(self, labels: dict[str, str], label: str) -> str:
         if not labels.get(label):

@@ -1,49 +1,49 @@
 """Determines the modelled generation of a cluster's replication protocol, and how the cluster differs from it.
 
-In:  `Settings`, and the version of the brokers if it is given.
+In:  `Settings`, and `Versions` (checker/kafka_config/versions.py).
 Out: a `Generation`: the modelled generation, the switches in which the cluster differs from it, and, if the cluster is
      not modelled, the reason why only the nearest generation can be searched.
 
-If no version is given, the newest modelled release is assumed, or the first release that has all given settings if that
-release is newer.
-
-Two versions matter: that of the binaries (`--kafka-version`) decides the defaults and most of the brokers' behaviour;
-`inter.broker.protocol.version` and the record format decide how followers truncate. If only one of the two versions is
-given, it is used for both. A release without a patch number means its first patch: 2.0 is 2.0.0.
+A release without a patch number means its first patch: 2.0 is 2.0.0.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from isrcheck.checker.kafka_config.cluster_settings import GivenSetting, Setting, Settings, UnderstoodSetting
-from isrcheck.checker.kafka_config.keys import Role, first_release
+from isrcheck.checker.kafka_config.keys import Role
 from isrcheck.checker.kafka_config.properties_file import PropertiesError
-from isrcheck.checker.kafka_config.releases import Version, version_of_binaries, version_of_inter_broker_protocol
+from isrcheck.checker.kafka_config.releases import Version, version_of_binaries
+from isrcheck.checker.kafka_config.versions import (
+    ELR_VERSION,
+    FIRST_PRODUCTION_KRAFT,
+    NEWEST_MODELLED,
+    Versions,
+)
 
-NEWEST_MODELLED = "2.1"
-"""The newest modelled release, which is assumed if no version is given."""
-
-NEAREST_TO_OLDER, NEAREST_TO_NEWER = "0.10", "2.1"
-
-_INTER_BROKER_PROTOCOL = (Role.BROKER, "inter.broker.protocol.version")
 _TOPIC_FORMAT = (Role.TOPIC, "message.format.version")
 _BROKER_FORMAT = (Role.BROKER, "log.message.format.version")
 
-# Each of these keys makes a cluster keep its metadata in a quorum of controllers.
-_KRAFT = (
-    (Role.BROKER, "process.roles"),
-    (Role.BROKER, "controller.quorum.voters"),
-    (Role.BROKER, "controller.quorum.bootstrap.servers"),
-)
+# The first release of each generation with ZooKeeper; from 2.7 on, the inter-broker protocol may choose 2.8 instead.
+_WITH_ZOOKEEPER = (("2.4", "2.4"), ("2.1", "2.1"), ("2.0", "2.0"), ("0.11.0", "0.11"), ("0.9.0", "0.10"))
+_OLDEST = "0.8"
 
-# How followers truncate, oldest first: the switch, the first inter-broker protocol, the generation, and in words.
+_WITH_KRAFT = (("3.7", "3.7"), ("3.5", "3.5"))
+_OLDEST_KRAFT = "3.3"
+
+_ALTER_PARTITION = "2.7-IV2"
+"""The first inter-broker protocol with which leaders ask the controller to change the ISR (KIP-497)."""
+
+_TRUNCATION_ON_FETCH = "2.7-IV1"
+
+# How followers truncate, oldest first: the switch, the first inter-broker protocol, the generations, and in words.
 _TRUNCATIONS = (
-    ("HW", "0.8.0", "0.10", "followers truncate to the high watermark"),
-    ("KIP101", "0.11.0-IV2", "0.11", "followers reconcile by leader epochs as in 0.11 (KIP-101)"),
-    ("KIP279", "2.0-IV0", "2.0", "followers reconcile by leader epochs as in 2.0 (KIP-279), without fencing"),
-    ("KIP320", "2.1-IV2", "2.1", ""),
+    ("HW", "0.8.0", ("0.8", "0.10"), "followers truncate to the high watermark"),
+    ("KIP101", "0.11.0-IV2", ("0.11",), "followers reconcile by leader epochs as in 0.11 (KIP-101)"),
+    ("KIP279", "2.0-IV0", ("2.0",), "followers reconcile by leader epochs as in 2.0 (KIP-279), without fencing"),
+    ("KIP320", "2.1-IV2", ("2.1", "2.4"), ""),
 )
 
 # 2.0.1 has most fixes of 2.1 (KAFKA-7128, KAFKA-7164, KAFKA-7414, KAFKA-7415), but no fencing.
@@ -58,22 +58,11 @@ _OF_2_0_1 = {
 
 _REPAIRED_IN_2_0_1 = "the fixes of 2.0.1 (KAFKA-7128, KAFKA-7164, KAFKA-7414, KAFKA-7415)"
 
+_FIRST_ELR, _FIRST_ELR_BY_DEFAULT = "4.0-IV1", "4.1-IV0"
+"""The metadata versions that allow eligible leader replicas (KIP-966), and that enable them in new clusters."""
+
 # Releases whose patch number matters for the model, or for the defaults of a producer.
-_PATCH_MATTERS = ("2.0", "3.0", "3.1")
-
-
-@dataclass(frozen=True)
-class Versions:
-    """The versions of the binaries and of the inter-broker protocol; `is_given` is False if they are assumed."""
-
-    binaries: Setting[Version]
-    protocol: Setting[Version]
-    is_given: bool
-
-    @property
-    def release(self) -> Version:
-        """The version of the binaries."""
-        return self.binaries.value
+_PATCH_MATTERS = ("2.0", "2.8", "3.0", "3.1")
 
 
 @dataclass(frozen=True)
@@ -81,73 +70,40 @@ class Generation:
     """A modelled generation, with switches (name -> value, as on the command line).
 
     If `why_undecided` is not None, it is the reason why the cluster is not modelled; `protocol` is then the nearest
-    generation."""
+    generation. `taken` says in one line which generation was taken, and why."""
 
     protocol: str
     switches: Mapping[str, str]
     why_undecided: str | None
-
-
-def read_versions(settings: Settings, kafka_version: str | None, evidence: Iterable[Setting[str]] = ()) -> Versions:
-    """Determine the versions; `evidence` are versions that the `--describe` output shows. Raises PropertiesError."""
-    binaries = protocol = None
-    if kafka_version is not None:
-        try:
-            binaries = Setting(version_of_binaries(kafka_version), "--kafka-version")
-        except ValueError as error:
-            raise PropertiesError(f"--kafka-version: {error}") from None
-    if found := settings.get(*_INTER_BROKER_PROTOCOL):
-        protocol = Setting(version_of_inter_broker_protocol(found.text), found.source)
-    if binaries and protocol and protocol.value.is_newer_than(binaries.value):
-        raise PropertiesError(
-            f"{protocol.source}: inter.broker.protocol.version: Kafka {binaries.value} refuses {protocol.value}, "
-            f"which is newer; write {binaries.value.release_name} or older, or correct --kafka-version"
-        )
-    if binaries:
-        return Versions(binaries, protocol or binaries, is_given=True)
-    if protocol:
-        release = Setting(version_of_binaries(protocol.value.release_name), protocol.source)
-        return Versions(release, protocol, is_given=True)
-    newest = Setting(version_of_binaries(NEWEST_MODELLED), "not given: the newest modelled version")
-    for one in (*evidence, *_shown_by_keys(settings)):
-        shown = Setting(version_of_binaries(one.value), one.source)
-        if shown.value.is_newer_than(newest.value):
-            newest = shown
-    return Versions(newest, newest, is_given=newest.value.text != NEWEST_MODELLED)
-
-
-def _shown_by_keys(settings: Settings) -> Iterator[Setting[str]]:
-    """Yield, for each setting of brokers and topics, the first release that has the setting."""
-    for each in settings:
-        since = first_release(each.role, each.key)
-        if each.role in (Role.BROKER, Role.TOPIC) and since is not None:
-            yield Setting(since, f"{each.source}: {each.key} is new in {since}")
+    taken: str = field(default="", compare=False)
 
 
 def read_generation(
-    settings: Settings, versions: Versions, not_modelled: str | None = None
+    settings: Settings, versions: Versions, eligible_replicas: str | None = None
 ) -> tuple[Generation, list[UnderstoodSetting]]:
     """Return the generation, and the settings that determine it. Raises PropertiesError.
 
-    `not_modelled` names a mechanism that the `--describe` output shows but the model lacks, if any.
+    `eligible_replicas` is the place in the `--describe` output that names eligible leader replicas, if there is one.
     """
     release = versions.release
-    protocol, why = _nearest(release)
-    why = _why_kraft(settings) or not_modelled or why
-    names = [name for name, *_ in _TRUNCATIONS]
-    own = next(number for number, each in enumerate(_TRUNCATIONS) if each[2] == protocol)
-    agreed = max(number for number, each in enumerate(_TRUNCATIONS) if versions.protocol.value.has(each[1]))
-    truncation = min(own, agreed)
-    has_repairs = protocol == "2.0" and release.has_patch("2.0.1")
-    meaning = f"the replication protocol is {protocol}" + (f", with {_REPAIRED_IN_2_0_1}" if has_repairs else "")
-    if why:
-        meaning = f"not modelled; the nearest generation is {protocol}"
-    if truncation < own:
-        meaning += f", but {_TRUNCATIONS[truncation][3]}"
+    has_elr = ""
+    if versions.has_kraft:
+        elr = _elr(settings, versions, eligible_replicas)
+        found, differs = _with_kraft(versions, has_elr=elr.value), ""
+        if release.has(_FIRST_ELR):
+            has_elr = f", {'with' if elr.value else 'without'} eligible leader replicas ({elr.source})"
+    else:
+        found, differs = _with_zookeeper(versions)
+    protocol, switches, why = found.protocol, dict(found.switches), found.why_undecided
+    if versions.migration:
+        why = f"{versions.migration.spelled} ({versions.migration.source}): a migration to KRaft is not modelled"
+    meaning = (
+        f"not modelled; the nearest generation is {protocol}" if why else f"the replication protocol is {protocol}"
+    )
     lines = [
         UnderstoodSetting("Kafka version", str(release), _decides(release), versions.binaries.source),
         UnderstoodSetting(
-            "inter.broker.protocol.version", str(versions.protocol.value), meaning, versions.protocol.source
+            versions.protocol_key, str(versions.protocol.value), meaning + differs, versions.protocol.source
         ),
     ]
     keys, _ = format_keys(settings, versions)
@@ -155,40 +111,133 @@ def read_generation(
     if record_format is not None:
         is_old = _has_old_format(record_format, versions)
         lines.append(_format_line(record_format, is_old))
-        if is_old and truncation > 0:
-            truncation = 0
+        if is_old and protocol == "2.8":
+            why = why or f"{record_format.spelled}: truncation on fetch without leader epochs is not modelled"
+        elif is_old and switches.get("TRUNC") != "HW":
+            switches["TRUNC"] = "HW"
             why = why or _why_inexact(record_format, release)
-    switches = dict(_OF_2_0_1) if has_repairs else {}
-    if truncation < own:
-        switches["TRUNC"] = names[truncation]
-    return Generation(protocol, switches, why), lines
+    return Generation(protocol, switches, why, _taken(protocol, switches, versions) + has_elr), lines
 
 
-def _nearest(release: Version) -> tuple[str, str | None]:
-    """Return the generation of a release and None; if it is not modelled, the nearest generation and the reason."""
-    why = f"the replication protocol of Kafka {release} is not modelled yet; only 0.10 to {NEWEST_MODELLED} are"
-    if release.release[:2] < (0, 10):
-        return NEAREST_TO_OLDER, why
-    if release.is_newer_than(version_of_binaries(NEWEST_MODELLED)):
-        return NEAREST_TO_NEWER, why
-    for first, protocol in (("2.1", "2.1"), ("2.0", "2.0"), ("0.11.0", "0.11")):
-        if release.has(first):
-            return protocol, None
-    return "0.10", None
-
-
-def _why_kraft(settings: Settings) -> str | None:
-    """Return why a KRaft cluster is not modelled; None if the cluster uses ZooKeeper."""
-    given = next((found for key in _KRAFT if (found := settings.get(*key)) and found.text), None)
-    if given is None:
-        return None
-    return f"{given.spelled} ({given.source}) makes this a KRaft cluster, and KRaft is not modelled yet"
+def _taken(protocol: str, switches: Mapping[str, str], versions: Versions) -> str:
+    """Return which generation is searched, and why."""
+    marked = ""
+    if _is_newer_than_modelled(versions):
+        marked = ", the newest one modelled,"
+    elif _is_kraft_preview(versions):
+        marked = ", the oldest KRaft modelled,"
+    differs = ", ".join(f"{name}={value}" for name, value in switches.items())
+    return (
+        f"Generation {protocol}{marked} is searched{f' with {differs}' if differs else ''}: "
+        f"Kafka {versions.release} ({versions.binaries.source}) with {versions.mode.value.value} "
+        f"({versions.mode.source})"
+    )
 
 
 def _decides(release: Version) -> str:
     if release.text in _PATCH_MATTERS:
         return f"decides the defaults; taken as {release.text}.0"
     return "decides the defaults"
+
+
+# --- ZooKeeper --------------------------------------------------------------------------------------------------------
+
+
+def _with_zookeeper(versions: Versions) -> tuple[Generation, str]:
+    """Return the generation of a cluster with ZooKeeper, and in words how it differs."""
+    release, agreed = versions.release, versions.protocol.value
+    if release.has("2.7") and agreed.has(_ALTER_PARTITION):
+        return _of_2_8(release), "" if release.has("2.8") else ", but followers truncate before they fetch"
+    protocol = next((generation for first, generation in _WITH_ZOOKEEPER if release.has(first)), _OLDEST)
+    switches: dict[str, str] = {}
+    differs, why = "", None
+    if protocol == "2.0" and release.has_patch("2.0.1"):
+        switches |= _OF_2_0_1
+        differs = f", with {_REPAIRED_IN_2_0_1}"
+    if release.has("2.7"):
+        switches["EPOCH_ENTRY_AT_END_DROPPED"] = "on"
+        differs = f", in which leaders write the ISR themselves before {_ALTER_PARTITION}"
+    if release.has("3.7"):
+        switches["HW_MINISR_GATE"] = "on"
+    if release.has("2.8") and agreed.has(_TRUNCATION_ON_FETCH):
+        why = f"inter.broker.protocol.version {agreed}, truncation on fetch without AlterPartition, is not modelled"
+    own = next(number for number, each in enumerate(_TRUNCATIONS) if protocol in each[2])
+    truncation = min(own, max(number for number, each in enumerate(_TRUNCATIONS) if agreed.has(each[1])))
+    if truncation < own:
+        switches["TRUNC"] = _TRUNCATIONS[truncation][0]
+        differs += f", but {_TRUNCATIONS[truncation][3]}"
+    return Generation(protocol, switches, why), differs
+
+
+def _of_2_8(release: Version) -> Generation:
+    """Return what 2.8 with ZooKeeper has become in a release from 2.7 to 3.9."""
+    switches = {}
+    if release.has("2.8") and not release.has_patch("2.8.1"):
+        switches["DIVERGING_RESP_UPDATES_STATE"] = "on"  # KAFKA-13141
+    if release.has("3.5") or not release.has("2.8"):
+        switches["HW_FROM_DIVERGING_RESP"] = "off"  # KAFKA-14704; followers of 2.7 receive no such response
+    if release.has("3.7"):
+        switches["HW_MINISR_GATE"] = "on"  # KAFKA-15583
+    return Generation("2.8", switches, None)
+
+
+# --- KRaft ------------------------------------------------------------------------------------------------------------
+
+
+def _is_newer_than_modelled(versions: Versions) -> bool:
+    return versions.release.is_newer_than(version_of_binaries(NEWEST_MODELLED))
+
+
+def _is_kraft_preview(versions: Versions) -> bool:
+    return versions.has_kraft and not versions.release.has(FIRST_PRODUCTION_KRAFT)
+
+
+def _with_kraft(versions: Versions, *, has_elr: bool) -> Generation:
+    """Return the generation of a KRaft cluster; metadata.version decides what the controller does."""
+    release, metadata = versions.release, versions.protocol.value
+    why = None
+    if _is_newer_than_modelled(versions):
+        why = (
+            f"the replication protocol of Kafka {release} is not modelled yet; {NEWEST_MODELLED} is the newest that is"
+        )
+    elif _is_kraft_preview(versions):
+        why = f"KRaft was a preview in Kafka {release}; {_OLDEST_KRAFT} is the oldest KRaft that is modelled"
+    if has_elr:
+        return Generation("4.1", {}, why)
+    protocol = next((generation for first, generation in _WITH_KRAFT if release.has(first)), _OLDEST_KRAFT)
+    switches = {}
+    if release.has("3.5") and not metadata.has("3.5-IV1"):
+        switches["BROKER_STATE_CHECK"] = "FENCED"  # fetches carry no broker epoch (KIP-903)
+    if metadata.has("3.6-IV0") != (protocol == "3.7"):
+        switches["EPOCH_BUMP_ON_SHRINK"] = "off" if metadata.has("3.6-IV0") else "on"  # KAFKA-15021
+    return Generation(protocol, switches, why)
+
+
+def _elr(settings: Settings, versions: Versions, eligible_replicas: str | None) -> Setting[bool]:
+    """Return whether the controller keeps eligible leader replicas, and why. Raises PropertiesError."""
+    given, metadata = settings.get(*ELR_VERSION), versions.protocol
+    if given and given.value and not metadata.value.has(_FIRST_ELR):
+        raise PropertiesError(
+            f"{given.source}: {given.spelled} needs metadata.version {_FIRST_ELR} or newer, but it is {metadata.value} "
+            f"({metadata.source}); correct one of them"
+        )
+    if eligible_replicas and not metadata.value.has(_FIRST_ELR):
+        raise PropertiesError(
+            f"{eligible_replicas}: Elr names replicas, which needs metadata.version {_FIRST_ELR} or newer, but it is "
+            f"{metadata.value} ({metadata.source}); correct one of them"
+        )
+    if eligible_replicas and given and not given.value:
+        raise PropertiesError(
+            f"{given.source}: {given.spelled} contradicts Elr in {eligible_replicas}, which names replicas; "
+            "correct one of them"
+        )
+    if eligible_replicas:
+        return Setting(True, f"Elr names replicas in {eligible_replicas}")
+    if given:
+        return Setting(bool(given.value), f"{given.spelled} in {given.source}")
+    if metadata.value.has(_FIRST_ELR_BY_DEFAULT):
+        return Setting(True, f"the default of a cluster created with 4.1; give {ELR_VERSION[1]}=0 if it is off")
+    return Setting(False, f"off by default before {_FIRST_ELR_BY_DEFAULT}")
 
 
 # --- The record format ------------------------------------------------------------------------------------------------
@@ -202,7 +251,7 @@ def format_keys(
     """Return the keys that determine the record format, and why other keys do not; the first given key decides.
     Raises PropertiesError for a format with which a broker would not start."""
     agreed = versions.protocol.value
-    if agreed.release >= version_of_binaries("3.0").release:
+    if versions.has_kraft or agreed.release >= version_of_binaries("3.0").release:
         return (), dict.fromkeys(
             (_TOPIC_FORMAT, _BROKER_FORMAT), "Kafka ignores it since 3.0: every record has the newest format"
         )

@@ -11,11 +11,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from isrcheck.checker.kafka_config.cluster_settings import GivenSetting, Settings
-from isrcheck.checker.kafka_config.generation import Versions
+from isrcheck.checker.kafka_config.cluster_settings import GivenSetting, Settings, printable, shown
 from isrcheck.checker.kafka_config.keys import NEWEST_LISTED_RELEASE, Role, first_release, keys_of, knows
 from isrcheck.checker.kafka_config.releases import version_of_binaries
-from isrcheck.checker.kafka_config.values import printable, shown
+from isrcheck.checker.kafka_config.versions import Versions
 
 
 class WhyIgnored(Enum):
@@ -47,7 +46,7 @@ _COMPACTION = "compaction is not modelled: the answer is for a log that keeps ev
 _FLUSH = "forced flushes are not modelled: a power loss can lose everything appended since the start"
 _TIERED = "tiered storage is not modelled: the answer is for a log on the brokers' own disks"
 _RETENTION = "retention is not modelled: the answer is for records that are not deleted yet"
-_KRAFT = "KRaft is not modelled"
+_MIGRATION = "a migration to KRaft is not modelled"
 _PREFERRED = "preferred elections are a side search for every value of this setting"
 _SHUTDOWN = "a controlled shutdown is not modelled as a separate step"
 _OFFSETS_TOPIC = "the topic of consumer offsets, which has its own replicas, is not modelled"
@@ -63,7 +62,8 @@ _NOT_MODELLED: Mapping[str, str] = {
     "log.flush.interval.ms": _FLUSH,
     "remote.storage.enable": _TIERED,
     "remote.log.storage.system.enable": _TIERED,
-    "eligible.leader.replicas.enable": "eligible leader replicas (KIP-966) are not modelled",
+    "eligible.leader.replicas.enable": "eligible leader replicas before 4.0 are not modelled",
+    "zookeeper.metadata.migration.enable": _MIGRATION,
     "transaction.partition.verification.enable": "the verification of transactions (KIP-890) is not modelled",
     "replica.selector.class": "reads from followers (KIP-392) are not modelled",
     "auto.leader.rebalance.enable": _PREFERRED,
@@ -93,16 +93,6 @@ _NOT_MODELLED: Mapping[str, str] = {
             "retention.ms",
         ),
         _RETENTION,
-    ),
-    **dict.fromkeys(
-        (
-            "controller.quorum.bootstrap.servers",
-            "controller.quorum.voters",
-            "process.roles",
-            "quorum.voters",
-            "zookeeper.metadata.migration.enable",
-        ),
-        _KRAFT,
     ),
     **dict.fromkeys(
         (
@@ -146,6 +136,7 @@ _ASSUMED: Mapping[str, str] = {
     "eligible.leader.replicas.enable": "false",
     "transaction.partition.verification.enable": "false",
     "auto.leader.rebalance.enable": "false",
+    "zookeeper.metadata.migration.enable": "false",
     "controlled.shutdown.enable": "false",
     "log.retention.bytes": "-1",
     "log.retention.ms": "-1",
@@ -198,7 +189,7 @@ def _why_unknown(each: GivenSetting, versions: Versions) -> str:
     since = first_release(each.role, each.key)
     if since:
         return f"Kafka {release} does not know this {each.role.value} setting, which is new in {since}"
-    if release.is_newer_than(newest):
+    if versions.is_given and release.is_newer_than(newest):
         return f"not a {each.role.value} setting of Kafka up to {newest}; isrcheck does not know newer settings"
     alike = difflib.get_close_matches(each.key, sorted({key for role in Role for key in keys_of(role)}), 1, cutoff=0.9)
     hint = f"; did you mean {alike[0]}?" if alike else ""

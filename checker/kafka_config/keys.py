@@ -4,7 +4,9 @@ In:  nothing. The tables follow the configuration definitions of Kafka 0.10.0 to
 Out: the roles, first release and default of each key.
 
 `replication.factor` is a parameter of topic creation, not a topic setting. It is listed with the topic settings because
-users write it there. Keys that a later release removed are still listed.
+users write it there. Keys that a later release removed are still listed. `metadata.version` and
+`eligible.leader.replicas.version` are features of a KRaft cluster (kafka-features); they are listed with the broker
+settings, for the same reason.
 """
 
 from __future__ import annotations
@@ -338,11 +340,14 @@ _NEW_KEYS: dict[str, dict[Role, str]] = {
     },
 }
 
+_FEATURES = {"metadata.version": "3.0", "eligible.leader.replicas.version": "4.0"}
+
 OLDEST_LISTED_RELEASE, NEWEST_LISTED_RELEASE = next(iter(_NEW_KEYS)), next(reversed(_NEW_KEYS))
 
 _FIRST_RELEASE: dict[Role, dict[str, str]] = {
     role: {key: release for release, new in _NEW_KEYS.items() for key in new.get(role, "").split()} for role in Role
 }
+_FIRST_RELEASE[Role.BROKER] |= _FEATURES
 
 # Each broker and each client has its own value: two files of one role may differ in these keys.
 OF_ONE_MEMBER = frozenset(

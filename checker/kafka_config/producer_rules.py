@@ -14,12 +14,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from isrcheck.checker.kafka_config.cluster_settings import GivenSetting, Setting, Settings, UnderstoodSetting
-from isrcheck.checker.kafka_config.generation import Versions
+from isrcheck.checker.kafka_config.cluster_settings import (
+    MOST,
+    READERS,
+    GivenSetting,
+    Setting,
+    Settings,
+    UnderstoodSetting,
+)
 from isrcheck.checker.kafka_config.keys import Role, default, knows
 from isrcheck.checker.kafka_config.properties_file import PropertiesError
 from isrcheck.checker.kafka_config.releases import Version
-from isrcheck.checker.kafka_config.values import MOST, READERS
+from isrcheck.checker.kafka_config.versions import Versions
 
 MOST_IN_FLIGHT = 5
 """The most requests in flight of an idempotent producer since Kafka 1.0; in 0.11 the limit is 1."""

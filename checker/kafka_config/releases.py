@@ -1,4 +1,4 @@
-"""Versions of Kafka's binaries and of its inter-broker protocol.
+"""Versions of Kafka's binaries, of its inter-broker protocol (ZooKeeper), and of its metadata (KRaft).
 
 In:  a version as text: 0.10.2.1, 0.10.1-IV2, 3.9.
 Out: a `Version`. checker/kafka_config/generation.py and keys.py define what each release does.
@@ -9,15 +9,30 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-# Each release with replication, with its last internal version of the inter-broker protocol (None before 0.10).
+# Each release with replication, with its last internal version (None before 0.10): of the inter-broker protocol, or of
+# metadata.version, which has the same numbers up to 3.9 and is alone since 4.0.
 _LAST_INTERNAL_VERSION: dict[tuple[int, ...], int | None] = {
     (0, 8, 0): None, (0, 8, 1): None, (0, 8, 2): None, (0, 9, 0): None,
     (0, 10, 0): 1, (0, 10, 1): 2, (0, 10, 2): 0, (0, 11, 0): 2,
     (1, 0): 0, (1, 1): 0,
     (2, 0): 1, (2, 1): 2, (2, 2): 1, (2, 3): 1, (2, 4): 1, (2, 5): 0, (2, 6): 0, (2, 7): 2, (2, 8): 1,
     (3, 0): 1, (3, 1): 0, (3, 2): 0, (3, 3): 3, (3, 4): 0, (3, 5): 2, (3, 6): 2, (3, 7): 4, (3, 8): 0, (3, 9): 0,
+    (4, 0): 3, (4, 1): 1,
 }  # fmt: skip
-_NEWEST_RELEASE = max(_LAST_INTERNAL_VERSION)
+_OLDEST_RELEASE, _NEWEST_RELEASE = min(_LAST_INTERNAL_VERSION), max(_LAST_INTERNAL_VERSION)
+LAST_WITH_ZOOKEEPER = "3.9"
+"""The last release whose brokers can use ZooKeeper; it has the last version of the inter-broker protocol."""
+
+FIRST_METADATA_VERSION = "3.0-IV1"
+"""The oldest metadata.version of a KRaft cluster."""
+
+# Confluent Platform has numbers of its own. Those up to 4.1 are numbers of Kafka as well, and cannot be told apart.
+_CONFLUENT_PLATFORM: dict[tuple[int, ...], tuple[int, ...]] = {
+    **{(5, minor): (2, minor) for minor in range(6)},
+    **{(6, minor): (2, minor + 6) for minor in range(3)},
+    **{(7, minor): (3, minor) for minor in range(10)},
+    **{(8, minor): (4, minor) for minor in range(2)},
+}
 
 
 @dataclass(frozen=True)
@@ -69,11 +84,14 @@ def version_of_binaries(text: str) -> Version:
     if form is None:
         raise ValueError(f"{text!r} is not a version of Kafka; write for example 0.10.2, 0.10.1-IV2 or 3.9")
     version = Version(text, tuple(map(int, form[1].split("."))), int(form[2]) if form[2] else None)
+    if version.numbers[0] > _NEWEST_RELEASE[0]:
+        raise ValueError(_why_no_release(version))
     if version.release > _NEWEST_RELEASE:
         return version
     if not _releases_within(version):
+        nearest = max((one for one in _LAST_INTERNAL_VERSION if one < version.release), default=_OLDEST_RELEASE)
         raise ValueError(
-            f"Kafka {text} does not exist or has no replication; write another release, for example 0.10.2 or 3.9"
+            f"Kafka {text} does not exist or has no replication; write another release, for example {_name(nearest)}"
         )
     last_internal = _LAST_INTERNAL_VERSION.get(version.release)
     if version.internal is not None and (last_internal is None or version.internal > last_internal):
@@ -84,6 +102,25 @@ def version_of_binaries(text: str) -> Version:
 def version_of_inter_broker_protocol(text: str) -> Version:
     """Parse inter.broker.protocol.version as a broker does: the release must be complete, and the rest of the text is
     ignored. Raises ValueError with the reason and the cure."""
+    version = _complete(text)
+    last = version_of_binaries(LAST_WITH_ZOOKEEPER)
+    if version.is_newer_than(last):
+        raise ValueError(f"{text} is no version of the inter-broker protocol, which ends with {last}; write {last}")
+    return version
+
+
+def version_of_metadata(text: str) -> Version:
+    """Parse metadata.version as kafka-features does. Raises ValueError with the reason and the cure."""
+    version = _complete(text)
+    if not version.has(FIRST_METADATA_VERSION):
+        raise ValueError(
+            f"there is no metadata.version {text}; the first one is {FIRST_METADATA_VERSION}, of Kafka 3.0 with KRaft"
+        )
+    return version
+
+
+def _complete(text: str) -> Version:
+    """Parse a version whose release must be complete; without -IV it means the last internal version."""
     version = version_of_binaries(text)
     if version.release > _NEWEST_RELEASE:
         return version
@@ -92,6 +129,20 @@ def version_of_inter_broker_protocol(text: str) -> Version:
         raise ValueError(f"Kafka refuses {text!r}, which is incomplete; write one of {whole}")
     internal = _LAST_INTERNAL_VERSION[version.release] if version.internal is None else version.internal
     return Version(text, version.release, internal)
+
+
+def _why_no_release(version: Version) -> str:
+    """Return why a number above all of Kafka's is refused, and which Kafka a distribution with this number contains."""
+    kafka = _CONFLUENT_PLATFORM.get(version.release)
+    if kafka is not None:
+        return (
+            f"{version} is no release of Kafka; Confluent Platform {version.release_name} contains Kafka "
+            f"{_name(kafka)}: write {_name(kafka)}"
+        )
+    return (
+        f"{version} is no release of Kafka, whose newest release here is {_name(_NEWEST_RELEASE)}; "
+        "write the release of Kafka that the distribution contains"
+    )
 
 
 def _releases_within(version: Version) -> list[tuple[int, ...]]:

@@ -11,7 +11,7 @@ from isrcheck.checker.outcome.exploration import Exploration, Finding, Findings
 
 
 def differences(exploration: Exploration, bmc_result: BmcResult) -> list[str]:
-    """One line for each difference in verdicts or shortest lengths, with the results of both engines."""
+    """One line for each difference in verdicts or in lengths of shortest paths, with the results of both engines."""
     # An exhaustive result counts for every depth.
     judged = [one.judged for one in (exploration, bmc_result) if not one.exhausted]
     # A step from the last states may still leave a declared range.

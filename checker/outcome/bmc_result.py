@@ -15,7 +15,7 @@ from isrcheck.models.language.model import Instance
 
 @dataclass
 class BmcResult:
-    """The result of bounded model checking. Fields that `Exploration` has, too, have the same meaning.
+    """The result of bounded model checking. Fields with the same name as in `Exploration` have the same meaning.
 
     `nodes` is the size of the formula, `times` the seconds for each depth. `refusal` says why Z3 could not check
     anything.

@@ -29,7 +29,8 @@ class Counterexample:
 class DistinctCauses:
     """The distinct causes of the violations of one property, or of its permitted failures.
 
-    Of `candidates` paths, `looked_at` were examined to find `asked` causes; `stopped` says why that ended early.
+    Of `candidates` paths, `looked_at` were examined to find `asked` causes; `stopped` says why the examination ended
+    early.
     """
 
     prop: Property

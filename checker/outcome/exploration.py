@@ -2,7 +2,7 @@
 
 In:  nothing; the engines fill the fields.
 Out: an `Exploration`: the number of states in each level, how often each action fired, and for each property the path
-     to the first state (or transition) that decides it.
+     to the first state (or transition) that violates or reaches it.
 """
 
 from __future__ import annotations
@@ -61,23 +61,23 @@ class ReachedStates(Protocol):
     """Answers queries about the states that a search has visited."""
 
     def sample(self, most: int) -> list[Cells]:
-        """About `most` of the states, spread evenly over the search."""
+        """About `most` of the states, at equal distances in the order of discovery."""
 
     def first_of_levels(self, most: int) -> Iterator[list[Cells]]:
         """The first states of each level, at most `most` each."""
 
     def find(self, cells: Sequence[int | None]) -> StepPath | None:
-        """The path to the first state that has these cells (None: any value); None if there is no such state."""
+        """The path to the first state with these values of cells (None: any value); None if there is no such state."""
 
 
 @dataclass
 class Exploration:
     """The result of a breadth-first search.
 
-    `stopped` says why the search ended early: memory, seconds, interrupt, decided (no property is open), lost (Spark),
-    or None. `judged` is the depth to which every state was reached and judged; `frontier` counts the states that were
-    not expanded. `findings` has an entry for the implicit property `in_range` only if it is violated; the entry counts
-    steps, and evaluations of properties, that leave a declared range.
+    `stopped` says why the search ended early: memory, seconds, interrupt, decided (every property is decided), lost
+    (Spark), or None. `judged` is the depth to which every state was reached and judged; `frontier` counts the states
+    that were not expanded. `findings` has an entry for the implicit property `in_range` only if it is violated; the
+    entry counts steps, and evaluations of properties, that leave a declared range.
     """
 
     instance: Instance

@@ -3,9 +3,9 @@
 In:  the number of properties of the model.
 Out: `KernelResults`, for running a kernel; byte offsets, for generating its text.
 
-The array is a table with three columns. Each property has one row per `EntryKind`. Below them are one row for steps
-that leave a declared range, and one row for the status: the state at which the kernel stopped, the number of successors
-that it made, and whether the model left a declared range there.
+The array is a table with three columns. Each property has one row for each kind of result (`EntryKind`). Below are one
+row for steps that leave a declared range, and one row for the status: the state at which the kernel stopped, the number
+of successors that it made, and whether the model left a declared range there.
 """
 
 from __future__ import annotations
@@ -20,14 +20,15 @@ from numpy.typing import NDArray
 WORD_BYTES = 8
 COLUMNS = 3
 STATE_OFFSET, STEP_OFFSET = WORD_BYTES, 2 * WORD_BYTES
-"""The byte offsets of the first state and of its step within an entry, which begins with its count."""
+"""The byte offsets of the first state and of its step within a row, which begins with the count."""
 
 SUCCESSORS_OFFSET, FAILED_OFFSET = WORD_BYTES, 2 * WORD_BYTES
-"""The byte offsets of the successor count and of the failure flag within the status, which begins with the state."""
+"""The byte offsets of the successor count and of the failure flag within the status row, which begins with the
+state."""
 
 
 class EntryKind(IntEnum):
-    """What an entry of a property counts: violations (or states that reach it), permitted failures, range errors."""
+    """The kinds of results for a property: violations (or states that reach it), permitted failures, range errors."""
 
     FOUND = 0
     PERMITTED = 1
@@ -39,7 +40,7 @@ KINDS = len(EntryKind)
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A count, and the first state and step that were counted; `step` is -1 where no step is involved."""
+    """A row: a count, and the first state and step that were counted; `step` is -1 where no step is involved."""
 
     count: int
     state: int
@@ -55,17 +56,17 @@ def _row_of_steps(properties: int) -> int:
 
 
 def offset(number: int, kind: EntryKind) -> int:
-    """The byte at which an entry of a property begins."""
+    """The byte at which the row of property `number` for this kind of result begins."""
     return COLUMNS * WORD_BYTES * _row(number, kind)
 
 
 def offset_of_steps(properties: int) -> int:
-    """The byte at which the entry of steps that leave a declared range begins."""
+    """The byte at which the row of steps that leave a declared range begins."""
     return COLUMNS * WORD_BYTES * _row_of_steps(properties)
 
 
 def offset_of_status(properties: int) -> int:
-    """The byte at which the status begins."""
+    """The byte at which the status row begins."""
     return COLUMNS * WORD_BYTES * (_row_of_steps(properties) + 1)
 
 
@@ -97,7 +98,7 @@ class KernelResults:
 
     @property
     def successors(self) -> int:
-        """How many successors the last call made."""
+        """The number of successors that the last call of the kernel made."""
         return int(self._status[1])
 
     @property
@@ -106,11 +107,11 @@ class KernelResults:
         return bool(self._status[2])
 
     def copy(self) -> NDArray[np.int64]:
-        """A copy for `restore`."""
+        """A copy of all counts, for `restore`."""
         return self._table.copy()
 
     def restore(self, copy: NDArray[np.int64]) -> None:
-        """Restore the counts of a copy."""
+        """Set all counts to those of a copy."""
         self._table[:] = copy
 
     def clear(self) -> None:
@@ -118,21 +119,21 @@ class KernelResults:
         self._table[:] = 0
 
     def count(self, number: int, kind: EntryKind = EntryKind.FOUND) -> int:
-        """How many states or transitions an entry of a property counts."""
+        """The number of states or transitions counted for property `number` in this kind of result."""
         return int(self._table[_row(number, kind), 0])
 
     def entry(self, number: int, kind: EntryKind) -> Entry:
-        """The entry of a property for one kind of result."""
+        """The row of property `number` for this kind of result."""
         return self._entry(_row(number, kind))
 
     @property
     def erring_steps(self) -> Entry:
-        """The entry of steps that leave a declared range."""
+        """The row of steps that leave a declared range."""
         return self._entry(self._of_steps)
 
     @property
     def errors(self) -> list[Entry]:
-        """The entries of all range errors: of each property, and of steps."""
+        """The rows of range errors: one for each property, and one for steps."""
         return [*map(self._entry, range(EntryKind.ERRED, self._of_steps, KINDS)), self.erring_steps]
 
     @property
@@ -142,22 +143,22 @@ class KernelResults:
         return int(of_properties.sum() + self._table[self._of_steps, 0])
 
     def first_states(self, without_found: Iterable[int] = ()) -> Iterator[int]:
-        """The first state of each entry that counts something, except the FOUND entries of these properties."""
+        """The first state of each row with a count, except the FOUND rows of the properties `without_found`."""
         left_out = {_row(number, EntryKind.FOUND) for number in without_found}
         for row in np.flatnonzero(self._table[:-1, 0]):
             if int(row) not in left_out:
                 yield int(self._table[row, 1])
 
     def forget(self, is_unknown: Callable[[int], bool]) -> None:
-        """Reset the entries whose first state is unknown."""
+        """Set the count to 0 in each row whose first state is unknown."""
         for row in np.flatnonzero(self._table[:-1, 0]):
             if is_unknown(int(self._table[row, 1])):
                 self._table[row, 0] = 0
 
     def add(self, other: KernelResults, number_of: Callable[[int], int]) -> None:
-        """Add what another call counted; `number_of` maps its state numbers to those used here.
+        """Add the counts of another call; `number_of` maps the state numbers of that call to those used here.
 
-        The first state of an entry is the one with the least number.
+        Of the first states of two rows, the one with the smaller number is kept.
         """
         for row in np.flatnonzero(other._table[:-1, 0]):
             known, found = self._entry(row), other._entry(row)

@@ -14,10 +14,10 @@ from isrcheck.models.language.model import Property, Step
 
 @dataclass(frozen=True)
 class CounterexampleToInduction:
-    """A state in which every hypothesis holds, a step, and the state after it, in which the claim fails (CTI).
+    """A state in which every hypothesis holds, a step, and the next state, in which the property `claim` fails.
 
-    Cells that the unbounded abstraction does not have are None. `step` is None if the step belongs to the abstraction;
-    `says` names it.
+    A cell is None if the unbounded abstraction lacks it. `step` is None if it is a step of the abstraction; `says`
+    describes the step.
     """
 
     claim: str
@@ -31,10 +31,10 @@ class CounterexampleToInduction:
 class Proof:
     """A proof that a property holds at every depth.
 
-    `lemmas` are the other claims that were used, including properties of the model. `every_length`: the proof covers
-    all values of open bounds, as in checker/proofs/unbounded_abstraction.py. `steps` is the k of a k-induction, over
-    simple paths if k > 1. A premise is that every step stays in range (checker/proofs/premises.py): `premise` is the
-    proof of that, or None if an exhaustive search has shown it.
+    `lemmas` names the lemmas and the other properties that it uses. `every_length`: the proof covers all values of the
+    bounds that are declared open (checker/proofs/unbounded_abstraction.py). `steps` is the k of a k-induction, over
+    simple paths if k > 1. Every proof assumes that each step stays in range: `premise` is the proof of that, or None if
+    an exhaustive search has shown it.
     """
 
     prop: Property
@@ -47,8 +47,7 @@ class Proof:
 
 @dataclass(frozen=True)
 class Attempt:
-    """A proof that was not found: `counterexample` shows the first claim that fails, otherwise `why` gives the
-    reason."""
+    """A failed attempt at a proof: `why` is the reason; `counterexample` shows the step, if a step is the reason."""
 
     prop: Property
     every_length: bool
@@ -58,7 +57,7 @@ class Attempt:
 
 @dataclass
 class Proofs:
-    """All proofs and failed attempts. `lost` has the failed attempts at lemmas, by name; `is_kept` says that all
+    """All proofs and failed attempts. `lost` has the failed attempts to prove lemmas, by name; `is_kept` says that all
     results come from the proof cache."""
 
     proofs: dict[str, Proof] = field(default_factory=dict)
@@ -69,7 +68,7 @@ class Proofs:
     is_kept: bool = False
 
     def attempt(self, name: str) -> Attempt | None:
-        """The last failed attempt at a property; None if there is none."""
+        """The last failed attempt to prove the property with this name; None if there is none."""
         return next((one for one in reversed(self.attempts) if one.prop.name == name), None)
 
     def joined(self, other: Proofs) -> Proofs:

@@ -36,11 +36,11 @@ class Word(StrEnum):
 
 
 WHY_STOPPED = {
-    "memory": "its memory limit is reached",
-    "seconds": "its time limit is reached",
-    "interrupt": "it was interrupted",
-    "unknown": "Z3 does not know",
-    "unsupported": "it does not support this model",
+    "memory": "the memory limit is reached",
+    "seconds": "the time limit is reached",
+    "interrupt": "the user interrupted it",
+    "unknown": "Z3 found no answer",
+    "unsupported": "Z3 does not support this model",
     "lost": "Spark lost part of its data",
 }
 
@@ -49,9 +49,8 @@ WHY_STOPPED = {
 class Verdict:
     """What is known about one property: the verdict, its depth, and the paths that show it.
 
-    `permitted` is a failure that the configuration permits, reported beside a graver verdict, too. A verdict PROVED
-    rests on `proof`; `is_unproved` says that no proof was found, `is_unattempted` that there was no time to look for
-    one.
+    `permitted` is a failure that the configuration permits, even if the verdict is graver. A verdict PROVED rests on
+    `proof`; `is_unproved` says that no proof was found, `is_unattempted` that there was no time to look for one.
     """
 
     prop: Property
@@ -103,7 +102,7 @@ def verdicts(exploration: Exploration | BmcResult) -> list[Verdict]:
     """A verdict for every property that the model declares, in the order of the declaration.
 
     If the implicit property `in_range` is violated, its verdict comes last, with a note about the error. Raises
-    AssertionError if the reference does not confirm the error.
+    AssertionError if the reference semantics does not confirm the error.
     """
     found = [_judge(exploration, prop) for prop in exploration.instance.model.properties]
     return [*found, range_verdict(exploration)] if IN_RANGE.name in exploration.findings else found
@@ -145,7 +144,7 @@ def _with_proof(verdict: Verdict, proof: Proof | None, stopped: str | None) -> V
 
 
 def cut_short(verdict: Verdict, stopped: str, judged: int) -> Verdict:
-    """The explorer's verdict if Z3 was cut short: the two engines agree only up to the depth that Z3 reached."""
+    """The explorer's verdict, or UNDECIDED if it holds only to the depth `judged`, at which Z3 was stopped."""
     if verdict.word not in (Word.HOLDS, Word.NO_VIOLATION, Word.NOT_REACHED):
         return verdict
     return replace(verdict, word=Word.UNDECIDED, depth=None, note=f"Z3: {stopped}; {_none('both found none', judged)}")

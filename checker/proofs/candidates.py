@@ -35,7 +35,7 @@ Truths = NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """A lemma that may hold: its text, and its literal before a step."""
+    """A lemma that may hold: its text, and the literal that it holds before a step."""
 
     name: str
     literal: int
@@ -43,7 +43,7 @@ class Candidate:
 
 @dataclass(frozen=True, eq=False)
 class _Atom:
-    """`field == value`, at every index of the field: its text, its literals, and where it is true in the sample."""
+    """`field == value` at every index of a field: its text, its literals, and where it is true in the sample."""
 
     text: str
     place: FieldLayout

@@ -1,6 +1,6 @@
 """The systems on which induction works: the bounded transition system, or its unbounded abstraction.
 
-In:  an `Instance`, and claims about its states.
+In:  an `Instance`, and claims: properties and lemmas, by name.
 Out: a system: for each claim the literal that assumes it before a step, and queries whether a step can violate it.
 
 Both systems have the same interface, so that checker/proofs/prove.py works with either.
@@ -34,7 +34,7 @@ FEW = 12
 
 @dataclass(frozen=True)
 class InductionQuery:
-    """Whether a step can violate a claim: it cannot if `demanded` and `broken` are unsatisfiable together."""
+    """Asks whether a step can violate a property or lemma: whether `demanded` and `broken` are satisfiable."""
 
     claim: str
     demanded: tuple[int, ...]
@@ -44,7 +44,7 @@ class InductionQuery:
 
 @dataclass(frozen=True)
 class Decision:
-    """The answer to a query: for NO the hypotheses that it needs, for YES the counterexample to induction."""
+    """The answer to a query. `used` are the hypotheses that NO needs; `counterexample` shows why the answer is YES."""
 
     answer: Answer
     used: frozenset[int] = frozenset()
@@ -52,19 +52,19 @@ class Decision:
 
 
 class InductionSystem(Protocol):
-    """The interface of the two systems on which induction works."""
+    """The interface of the two systems on which induction works. A claim is the name of a property or lemma."""
 
     instance: Instance
     circuit: AndInverterGraph
 
     def hypothesis(self, claim: str) -> int:
-        """The literal that assumes a claim before a step."""
+        """The literal that a property or lemma holds before a step."""
 
     def questions(self, claim: str) -> Iterator[InductionQuery]:
-        """The queries that must all be answered NO for every step to preserve a claim."""
+        """The queries whose answers are all NO if every step preserves a property or lemma."""
 
     def decide(self, question: InductionQuery, hypotheses: Sequence[int], deadline: float) -> Decision:
-        """Answer a query under hypotheses, until the deadline (in the time of time.monotonic)."""
+        """Answer a query, given the literals `hypotheses`, before the deadline (in the time of time.monotonic)."""
 
 
 def holds_initially(instance: Instance, prop: Property, budget: FormulaBudget) -> bool:
@@ -78,7 +78,7 @@ def holds_initially(instance: Instance, prop: Property, budget: FormulaBudget) -
 
 class BoundedSystem:
     """The transition system within its bounds. A step that leaves a declared range has no successor; that there is no
-    such step is a separate claim (`in_range`)."""
+    such step is a separate property (`in_range`)."""
 
     def __init__(self, instance: Instance, claims: Sequence[Property], budget: FormulaBudget | None = None) -> None:
         self.instance = instance
@@ -91,20 +91,19 @@ class BoundedSystem:
         self._solver.add(self.relation.one_value)
 
     def hypothesis(self, claim: str) -> int:
-        """The literal of a claim before the step: the claim holds and its evaluation stays in range."""
+        """The literal that a property or lemma holds before the step, and that its evaluation stays in range."""
         if claim in self.extra:
             return self.extra[claim]
         asked = self.relation.properties[claim]
         return self.circuit.both(asked.holds, -asked.error)
 
     def after(self, literal: int) -> int:
-        """A literal about the state before a step, applied to the state after it."""
+        """The literal that says about the state after a step what `literal` says about the state before it."""
         found = self.circuit.replaced(self.circuit.cone([literal]), self.images)
         return found[literal] if literal > 0 else -found[-literal]
 
     def questions(self, claim: str) -> Iterator[InductionQuery]:
-        """One query about all steps at once. For `in_range`, the query is about the state before a step, where every
-        claim is true."""
+        """One query about all steps at once. For `in_range`, the query is about the state before a step."""
         holds = self.hypothesis(claim)
         if claim == IN_RANGE.name:
             yield InductionQuery(claim, (), -holds)
@@ -114,7 +113,7 @@ class BoundedSystem:
         yield InductionQuery(claim, (self.relation.one_step, self.relation.stays), -holds)
 
     def decide(self, question: InductionQuery, hypotheses: Sequence[int], deadline: float) -> Decision:
-        """Pass all hypotheses to Z3 at once; a second query finds those that the answer needs."""
+        """Pass all hypotheses to Z3 at once; a second query finds those that the answer NO needs."""
         demanded = [self.relation.one_value, *question.demanded, question.broken]
         answer, values = once(self.circuit, [*demanded, *hypotheses], deadline)
         if values is not None:
@@ -122,7 +121,7 @@ class BoundedSystem:
         return Decision(answer, self._used(question, hypotheses, deadline) if answer is Answer.NO else frozenset())
 
     def _used(self, question: InductionQuery, hypotheses: Sequence[int], deadline: float) -> frozenset[int]:
-        """The hypotheses that an answer NO needs; all of them if minimising would take long."""
+        """The hypotheses that the answer NO needs; all hypotheses if minimising would take long."""
         if len(self.circuit.left) > MOST_NODES and len(hypotheses) > FEW:
             return frozenset(hypotheses)
         self._solver.deadline = deadline
@@ -130,7 +129,7 @@ class BoundedSystem:
         return frozenset(self._solver.core()) if answer is Answer.NO else frozenset(hypotheses)
 
     def _counterexample(self, question: InductionQuery, values: Values) -> CounterexampleToInduction:
-        """The counterexample in an assignment: a state, a step, and the state after it."""
+        """The counterexample to induction in a satisfying assignment: a state, a step, and the state after it."""
         before = self._cells(self.relation.before, values)
         if question.claim == IN_RANGE.name:  # no step is required, so there may be no state after it
             return self._out_of_range(before, values)
@@ -161,7 +160,7 @@ def _number(value: Value, holds: object) -> int:
 
 
 class AbstractSystem:
-    """The unbounded abstraction. Each step has a query of its own; steps that change nothing relevant are skipped."""
+    """Induction on the unbounded abstraction. Each step has its own query, unless it changes nothing that matters."""
 
     def __init__(self, instance: Instance, claims: Sequence[Property], budget: FormulaBudget | None = None) -> None:
         self.instance = instance
@@ -173,7 +172,7 @@ class AbstractSystem:
         self._solvers: dict[int, Solver] = {}
 
     def hypothesis(self, claim: str) -> int:
-        """The literal of a claim before the step."""
+        """The literal that a property or lemma holds before the step."""
         if claim not in self._hypotheses:
             self._hypotheses[claim] = self.circuit.both(
                 *self.abstraction.ask(self.claims[claim], [self.abstraction.before])
@@ -181,13 +180,13 @@ class AbstractSystem:
         return self._hypotheses[claim]
 
     def read(self, claim: str) -> None:
-        """Evaluate a claim before and after every step. Raises UnsupportedError if that cannot be done."""
+        """Evaluate a property or lemma before and after every step. Raises UnsupportedError if that cannot be done."""
         if not self.claims[claim].of_steps and claim != IN_RANGE.name:
             self.hypothesis(claim)
         self.questions(claim)
 
     def questions(self, claim: str) -> Iterator[InductionQuery]:
-        """One query for each step that may write what the claim reads."""
+        """One query for each step that may write what the property or lemma reads."""
         if claim not in self._questions:
             self._questions[claim] = list(self._asked(self.claims[claim]))
         return iter(self._questions[claim])
@@ -220,8 +219,7 @@ class AbstractSystem:
         return all(step.after[cell] is self.abstraction.before[cell] for cell in cells)
 
     def _writes_open(self, step: AbstractStep, claim: Property) -> bool:
-        """Whether the step may write to an array over an open domain that the claim reads; such arrays have no
-        cells."""
+        """Whether the step may write to an array over an unbounded domain that the property `claim` reads."""
         functions = [self.instance.function(slot) for slot in step.taken]
         written = {name for function in functions if function is not None for name in function.writes}
         return any(OPEN in self.abstraction.layouts[name].sizes for name in written & claim.function.reads)

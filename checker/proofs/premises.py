@@ -54,7 +54,7 @@ def _has_erred(exploration: Exploration | BmcResult) -> bool:
 
 
 def with_established_premise(proofs: Proofs, exploration: Exploration | BmcResult) -> Proofs:
-    """All proofs, if `in_range` is established; otherwise only the proofs that do not need it."""
+    """All proofs, if the premise `in_range` is established; otherwise only the proofs that do not need it."""
     if how_in_range(proofs, exploration) is Established.OPEN:
         return without_premise(proofs)
     premise = proofs.proofs.get(IN_RANGE.name)
@@ -62,8 +62,8 @@ def with_established_premise(proofs: Proofs, exploration: Exploration | BmcResul
 
 
 def without_premise(proofs: Proofs) -> Proofs:
-    """The proofs that remain if `in_range` is not established: those for every length, which prove a range premise of
-    their own. All other proofs become failed attempts."""
+    """The proofs that remain if `in_range` is not established: those for every length, which include a proof that steps
+    stay in range. All other proofs become failed attempts."""
     why = f"it rests on {IN_RANGE.name}, which is not proved"
     kept = {name: one for name, one in proofs.proofs.items() if one.every_length}
     fallen = [Attempt(one.prop, False, why) for name, one in proofs.proofs.items() if name not in kept]
@@ -71,7 +71,8 @@ def without_premise(proofs: Proofs) -> Proofs:
 
 
 def with_open_premise(found: Sequence[Verdict], proofs: Proofs, exploration: Exploration) -> Sequence[Verdict]:
-    """The verdicts; if proofs were tried and `in_range` is open, also a verdict on it, which must not pass."""
+    """The verdicts; if proofs were tried and `in_range` is not established, also a verdict on it, which does not
+    pass."""
     is_asked = any(one.proof is not None or one.is_unproved or one.is_unattempted for one in found)
     is_given = any(one.prop is IN_RANGE for one in found)
     if not is_asked or is_given or how_in_range(proofs, exploration) is not Established.OPEN:
@@ -129,5 +130,5 @@ def where(proof: Proof) -> str:
 
 
 def using(proof: Proof) -> str:
-    """The claims that a proof uses, as the end of a sentence."""
+    """The lemmas and properties that a proof uses, as the end of a sentence."""
     return f", with {', '.join(proof.lemmas)}" if proof.lemmas else ", without a lemma"

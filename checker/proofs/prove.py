@@ -3,9 +3,10 @@
 In:  an `Instance`, and the result of the explorer.
 Out: for each property a `Proof`, or a failed `Attempt`: which claim a step violates, and from which state.
 
-A set of claims is inductive if all of them are true initially, and no step from a state in which all are true violates
-one. The greatest inductive subset of the claims is found by dropping violated claims until none is left (Houdini:
-Flanagan, Leino 2001). A query that Z3 does not decide counts neither as a proof nor as a counterexample.
+A set of claims (properties and lemmas) is inductive if all of them are true initially, and no step from a state in
+which all are true violates one. The greatest inductive subset of the claims is found by dropping violated claims until
+none is left (Houdini: Flanagan, Leino 2001). A query that Z3 does not decide counts neither as a proof nor as a
+counterexample.
 """
 
 from __future__ import annotations
@@ -40,8 +41,8 @@ MOST_STEPS = 3
 
 @dataclass
 class Induction:
-    """The result for a set of claims and goals: `kept` has those that every step preserves, each with the claims that
-    its proof uses; `broken` those that a step violates; `unknown` the goals that Z3 did not decide."""
+    """The result of `induct`: `kept` has the properties and lemmas that every step preserves, each with those that its
+    proof uses; `broken` those that a step violates; `unknown` those that Z3 did not decide."""
 
     kept: dict[str, frozenset[str]]
     broken: dict[str, CounterexampleToInduction]
@@ -59,9 +60,10 @@ def induct(
     report: Report,
     known: Sequence[str] = (),
 ) -> Induction:
-    """Find the greatest inductive subset of `claims`, and the `goals` that it preserves; goals are never assumed.
+    """Find the greatest inductive subset of `claims`, and the `goals` that every step preserves if this subset holds.
 
-    Claims that are `known` to hold in every reachable state are assumed. Raises UndecidedError.
+    All are names of properties and lemmas. Those in `known` hold in every reachable state and are assumed; goals are
+    never assumed. Raises UndecidedError.
     """
     found = Induction({}, {}, {})
     left = list(claims)
@@ -93,7 +95,7 @@ def _note(found: Induction, results: Mapping[str, frozenset[str] | Counterexampl
 def _kept(
     system: InductionSystem, claim: str, assumed: Sequence[str], deadline: float, report: Report
 ) -> frozenset[str] | CounterexampleToInduction | Answer:
-    """The assumed claims with which every step preserves `claim`; or a counterexample; or why Z3 did not decide."""
+    """Those of `assumed` with which every step preserves `claim`; or a counterexample; or why Z3 did not decide."""
     report(f"proving {claim}")
     hypotheses = {system.hypothesis(one): one for one in assumed}
     used: set[str] = set()
@@ -117,7 +119,7 @@ def _kept(
 def _inductive(
     system: BoundedSystem, proposed: Sequence[Candidate], kept: Sequence[str], deadline: float
 ) -> list[Candidate]:
-    """The greatest subset of the proposed lemmas that is inductive together with the proved claims `kept`.
+    """The greatest subset of the proposed lemmas that is inductive if the properties and lemmas `kept` hold.
 
     Every answer YES is a step that violates some lemmas; all of these are dropped at once.
     """
@@ -139,7 +141,7 @@ def _inductive(
 
 
 def _rests_on(kept: Mapping[str, frozenset[str]], name: str) -> tuple[str, ...]:
-    """All claims that the claim `name` needs, directly or indirectly, in the order of `kept`."""
+    """All properties and lemmas that the proof of `name` needs, directly or indirectly, in the order of `kept`."""
     found: set[str] = set()
     new = {name}
     while new:
@@ -283,7 +285,7 @@ class _Proving:
                 self._lose(prop, Attempt(prop, True, why))
 
     def _asked_of(self, system: AbstractSystem, claims: Sequence[Property]) -> list[Property]:
-        """The claims that the abstraction can evaluate; the other claims are noted as failed."""
+        """The properties and lemmas that the abstraction can evaluate; the others are noted as failed."""
         found = []
         for claim in claims:
             try:
@@ -349,7 +351,7 @@ class _Proving:
                 self.found.proofs[name] = Proof(prop, lemmas, every_length, 1, seconds)
         for name, counterexample in induction.broken.items():
             if name not in self.found.proofs and (every_length or name not in self.settled):
-                why = "a step breaks it"
+                why = "a step violates it"
                 self._lose(by_name[name], Attempt(by_name[name], every_length, why, counterexample))
         for name, answer in induction.unknown.items():
             if name not in self.found.proofs:
@@ -358,11 +360,11 @@ class _Proving:
                 self.found.stopped = answer.value
 
     def _is_anything_asked(self, asked: Sequence[Property]) -> bool:
-        """Whether a property is left to prove, or the premise of an earlier proof."""
+        """Whether a property is left to prove, or `in_range` as the premise of an earlier proof."""
         return any(prop is not IN_RANGE for prop in asked) or bool(asked and self.settled - self.failing)
 
     def with_candidates(self, sample: Sequence[Cells]) -> None:
-        """Prove by induction with all proved claims, and with those proposed lemmas that are inductive."""
+        """Prove by induction, assuming everything that is proved, and those proposed lemmas that are inductive."""
         promises = self._claims(self.open, every_length=False)
         asked = [*promises, *self.premises]
         if not self._is_anything_asked(asked) or not sample:
@@ -386,7 +388,7 @@ class _Proving:
                 self.found.proofs[prop.name] = Proof(prop, lemmas, False, 1, time.monotonic() - started)
 
     def with_more_steps(self) -> None:
-        """Prove by k-induction over simple paths (which visit no state twice), assuming all proved claims."""
+        """Prove by k-induction over simple paths (which visit no state twice), assuming everything that is proved."""
         asked = [*self.open, *self.premises]
         if not self._is_anything_asked(asked):
             return

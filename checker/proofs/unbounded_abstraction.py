@@ -1,14 +1,15 @@
-"""The unbounded abstraction: a model reduced to its fields of fixed size, with any values for its open bounds.
+"""The unbounded abstraction: a model reduced to its fields of fixed size, with any values for open bounds.
 
 In:  an `Instance`.
 Out: an `UnboundedAbstraction`: its steps as formulas over unbounded integers. Every step of the model, for all values
      of open bounds, becomes one of these steps when the other fields are removed.
 
-Open entries are bounds that are declared open (log length, number of records), budgets (elections, faults) and client
-settings; they become integer variables. An array over an open domain has no cells: reads return any value of its range,
-writes are ignored. Loops over open domains are havocked: each cell and local that the loop writes keeps its value, or
-takes one that an iteration from an arbitrary state writes; cells that never decrease, or never increase, in an
-iteration are found first. Steps that leave a declared range are excluded.
+Open configuration entries are bounds that are declared open (log length, number of records), budgets (elections,
+faults) and client settings; they become integer variables. A domain whose size depends on them is open, too. An array
+over an open domain has no cells: reads return any value of its range, writes are ignored. Loops over open domains are
+havocked: each cell and local that the loop writes keeps its value, or takes one that an iteration from an arbitrary
+state writes; cells that never decrease, or never increase, in an iteration are found first. Steps that leave a declared
+range are excluded.
 
 The abstraction over-approximates the model. What holds in it holds in the model; what does not hold in it may still
 hold in the model.
@@ -36,12 +37,12 @@ Target = tuple[str, int | str]
 """Something that a loop writes: ("cell", number) or ("local", name)."""
 
 OPEN = 1 << 40
-"""The size of an open domain, or the end of an open range; larger than any fixed size."""
+"""The size of an unbounded domain, or the end of an unbounded range; larger than any fixed size."""
 
 
 @dataclass(frozen=True)
 class AbstractStep:
-    """A step of the abstraction: the action, the known arguments (None: open), when it is enabled, when it leaves a
+    """A step of the abstraction: the action, the arguments (None: any value), when it is enabled, when it leaves a
     range or an index of fixed size, and the cells after it."""
 
     action: str
@@ -66,7 +67,7 @@ class UnboundedAbstraction:
         self.steps = [step for slot in range(len(instance.model.actions)) for step in self._steps(slot)]
 
     def size(self, size: Any, what: str) -> int:
-        """A size, or OPEN if it depends on an open entry."""
+        """The value of `size`, or OPEN if it depends on an open configuration entry; `what` names it in errors."""
         watched = _Watched(self.instance.configuration, self.open)
         number = run_plain_python(self.instance.model.path, what, size_of, size, watched)
         return OPEN if watched.was_asked else int(number)
@@ -112,7 +113,7 @@ class UnboundedAbstraction:
                 arguments.append([(ordinal, choice.argument(ordinal)) for ordinal in range(choice.count)])
             elif issubclass(domain, Subset):
                 raise UnsupportedError(
-                    f"{function.path}:{function.line}: {function.name} takes a subset of an open domain"
+                    f"{function.path}:{function.line}: {function.name} takes a subset of an open (unbounded) domain"
                 )
             else:
                 arguments.append([(None, self.arithmetic.number(0, None))])
@@ -144,7 +145,7 @@ def ends(place: FieldLayout) -> tuple[int | None, int | None]:
 
 
 class _Watched:
-    """A configuration that notes whether an open entry is read."""
+    """A configuration that notes whether an entry without a fixed value (an open entry) is read."""
 
     def __init__(self, configuration: Configuration, is_open: Container[str]) -> None:
         self.configuration = configuration
@@ -159,7 +160,7 @@ class _Watched:
 
 @dataclass(frozen=True)
 class Round:
-    """One iteration of a loop: the condition under which it writes each target, and the values before and after it."""
+    """One iteration of a loop: for each cell or local, when it is written, and its value before and after."""
 
     written: Mapping[Target, int]
     begun: Mapping[Target, Value]
@@ -171,7 +172,7 @@ Before = tuple[list[list[Value]], dict[str, Value], int, int]
 
 
 class AbstractEvaluator(Evaluator):
-    """Evaluates functions in which some domains are open."""
+    """Evaluates functions in which some domains are unbounded (open)."""
 
     def __init__(self, abstraction: UnboundedAbstraction) -> None:
         super().__init__(abstraction.instance, abstraction.circuit, abstraction.arithmetic)
@@ -185,7 +186,7 @@ class AbstractEvaluator(Evaluator):
     def act(
         self, before: Sequence[Value], function: Function | None, arguments: Sequence[Value]
     ) -> tuple[int, int, list[Value]]:
-        """Evaluate a step, in which repeated reads of one element of an array without cells return the same value."""
+        """Evaluate a step. In an array without cells, repeated reads of one element return the same value."""
         self.read = {}
         return super().act(before, function, arguments)
 
@@ -197,7 +198,7 @@ class AbstractEvaluator(Evaluator):
         return super().ask(function, states, taken)
 
     def entry(self, name: str) -> Value:
-        """The value of a configuration entry; an open entry has an arbitrary value, the same at every reading."""
+        """The value of a configuration entry; an unbounded entry has an arbitrary value, the same at every reading."""
         if name not in self.abstraction.open:
             return super().entry(name)
         if name not in self.entries:
@@ -206,7 +207,7 @@ class AbstractEvaluator(Evaluator):
         return self.entries[name]
 
     def _demand(self, literal: int) -> None:
-        """Note where a requirement is violated, and exclude the step there."""
+        """Note that the required `literal` can be false here, and exclude the step in that case."""
         super()._demand(literal)
         if literal != TRUE:
             entry = self.circuit.both(self.frame.entry, self.frame.branch)
@@ -226,13 +227,13 @@ class AbstractEvaluator(Evaluator):
         return known[key]
 
     def _note_indices(self, place: FieldLayout, indices: Sequence[Value]) -> None:
-        """Note where an index of fixed size leaves its range, in an array over an open domain."""
+        """In an array over an unbounded domain, note where an index of fixed size leaves its range."""
         for index, size in zip(indices, place.sizes, strict=True):
             if size != OPEN:
                 self._note_error(self.arithmetic.within(self.number(index), 0, size - 1)[0])
 
     def _note_error(self, literal: int) -> None:
-        """Note where a requirement is violated, without excluding the step."""
+        """Note that the required `literal` can be false here, without excluding the step."""
         super()._demand(literal)
 
     def store(self, state: SymbolicState, place: FieldLayout, indices: Sequence[Value], value: Value) -> None:
@@ -259,7 +260,7 @@ class AbstractEvaluator(Evaluator):
         super()._assign(target, value)
 
     def _note(self, target: Target, condition: int) -> None:
-        """Within a loop, note what is written, and when. Only locals of the loop's own frame belong to the loop."""
+        """Within a loop, note that `target` is written under `condition`. Locals of called functions do not count."""
         if self.written is not None and (target[0] == "cell" or self.frame is self.looping):
             here = self.circuit.all([self.frame.entry, self.frame.branch, condition])
             self.written[target] = self.circuit.either(self.written.get(target, FALSE), here)
@@ -267,7 +268,7 @@ class AbstractEvaluator(Evaluator):
     # --------------------------------------------------------------------------------------------------------- loops
 
     def size(self, expression: ast.expr) -> int:
-        """The value of a range argument; OPEN if it depends on an open entry."""
+        """The value of an argument of `range`; OPEN if it depends on an open configuration entry."""
         if any(isinstance(node, ast.Attribute) and node.attr in self.abstraction.open for node in ast.walk(expression)):
             return OPEN
         return super().size(expression)
@@ -277,7 +278,7 @@ class AbstractEvaluator(Evaluator):
         return OPEN in [self.size(argument) for argument in call.args]
 
     def fold(self, call: ast.Call) -> Value:
-        """Evaluate all, any or sum; over an open domain, all and any are arbitrary, and sum is unsupported."""
+        """Evaluate all, any or sum; over an unbounded domain, all and any are arbitrary, and sum is unsupported."""
         assert isinstance(call.func, ast.Name)
         generator = call.args[0]
         assert isinstance(generator, ast.GeneratorExp)
@@ -285,13 +286,14 @@ class AbstractEvaluator(Evaluator):
             return super().fold(call)
         if call.func.id == "sum":
             raise UnsupportedError(
-                f"{self.frame.function.path}:{call.lineno}: in {self.frame.function.name}: a sum over an open domain"
+                f"{self.frame.function.path}:{call.lineno}: in {self.frame.function.name}:"
+                " a sum over an open (unbounded) domain"
             )
         self._look_into(generator)
         return Truth(self.circuit.variable())
 
     def _look_into(self, generator: ast.GeneratorExp) -> None:
-        """Note where a generator leaves a declared range; a variable over an open domain may have any value."""
+        """Note where a generator leaves a declared range; a variable over an unbounded domain may have any value."""
         frame = self.frame
         known, branch, alive, read = frame.locals, frame.branch, self.alive, self.read
         frame.locals, self.read = dict(known), {}
@@ -316,7 +318,7 @@ class AbstractEvaluator(Evaluator):
         frame.locals, frame.branch, self.alive, self.read = known, branch, alive, read
 
     def _any_of(self, call: ast.Call) -> Sequence[tuple[Value, int]]:
-        """The elements of a range, each with its condition; for an open range one arbitrary element."""
+        """The elements of a range, each with its condition; for an unbounded range one arbitrary element."""
         if not self._is_open(call):
             return [(element, TRUE) for element in self.range(call)]
         element, inside = self._any_element(call)
@@ -330,7 +332,7 @@ class AbstractEvaluator(Evaluator):
         return element, self.circuit.both(compare("<=", low, element), compare("<", element, high))
 
     def _statement_For(self, statement: ast.For) -> None:
-        """Execute a loop: unroll it, or havoc it if its domain is open."""
+        """Execute a loop: unroll it, or havoc it if its domain is unbounded."""
         if not self._is_open(statement.iter):
             self._loop_of_fixed_length(statement)
             return
@@ -420,8 +422,8 @@ class AbstractEvaluator(Evaluator):
         *,
         keep: bool = False,
     ) -> Round:
-        """Execute one iteration from arbitrary values of the loop's targets, then restore the state before the loop.
-        With `keep`, a return from the iteration is kept. Range errors of the last iteration are always kept."""
+        """Execute one iteration, starting from arbitrary values of what the loop writes (`targets`), then restore the
+        state before the loop, except its range errors and, with `keep`, a return from it."""
         frame = self.frame
         self.read = {}
         self.error = before[-1]
@@ -478,8 +480,7 @@ class AbstractEvaluator(Evaluator):
         return [self.layouts[name] for name in self.abstraction.kept]
 
     def _bounds(self, found: Round, target: Target) -> Sequence[str]:
-        """How a cell compares with its value before the loop: `>=` if no iteration decreases it, `<=` if none increases
-        it."""
+        """How a cell compares with its value before the loop: `>=` if it never decreases, `<=` if never increases."""
         begun, after = found.begun[target], found.after[target]
         if target[0] == "local" or not isinstance(begun, LinearInteger):
             return ()

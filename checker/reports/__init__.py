@@ -1,6 +1,6 @@
 """`check --report DIR`: the results as an HTML page, and as files for build servers.
 
-command.py       declares the option, claims the folder before the search, and writes the report after it
+command.py       declares the option, prepares the folder before the search, and writes the report after it
 content.py       the data of a report, for every form of `check`: searches, verdicts, how a build server counts them
 choose.py        selects the function that builds these data from the result of a form
 gather.py        builds them from the result of one model, the matrix or a cluster; gather_sweep.py from a sweep

@@ -32,7 +32,7 @@ OPTION = Option(
 
 
 def begin(options: Options) -> None:
-    """Claim the folder of the report if a report was requested. Raises UsageError."""
+    """If a report was requested, put an unfinished report into its folder. Raises UsageError."""
     folder: Path | None = options.own[OPTION.field]
     if folder is not None:
         from isrcheck.checker.reports import folder as reports

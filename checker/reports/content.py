@@ -84,8 +84,8 @@ class SearchReport:
     """One search: its instance, its run (None if the search did not take place), the results of its properties, and the
     outcome of the search itself, with the reason in `says`.
 
-    `others` are traces that show no verdict, as of failed proofs; `lines` is the text about proofs. A side search does
-    not decide the verdict, so its `judged` is empty.
+    `others` are traces that show no verdict, such as those of failed proofs; `lines` is the text about proofs. A side
+    search does not decide the verdict, so its `judged` is empty.
     """
 
     title: str

@@ -42,7 +42,7 @@ CURE = "move it away, or give another folder with --report DIR"
 
 
 def begin(folder: Path, command: str) -> None:
-    """Claim a folder for the report of a command. Raises UsageError if it has other files or is not writable."""
+    """Write an unfinished report into a folder. Raises UsageError if the folder has other files or is not writable."""
     try:
         _refuse_strangers(folder)
         folder.mkdir(parents=True, exist_ok=True)

@@ -1,6 +1,6 @@
 """Builds the content of a report from the results of each form of `check`.
 
-In:  a `Run`, the pairs of the matrix, or the `Answer` for a cluster; the text that was printed.
+In:  a `Run`, the runs of the matrix, or the `Answer` for a cluster; the text that was printed.
 Out: a `ReportContent` (content.py). Traces are read again from their files, which certifies the traces once more.
 """
 
@@ -126,7 +126,7 @@ AS_PROMISED = (Word.HOLDS, Word.PROVED, Word.NO_VIOLATION, Word.REACHED)
 def of_matrix(
     printed: PrintedAnswer, records: Sequence[RecordedRun], pairs: Sequence[Pair], *, strict: bool
 ) -> ReportContent:
-    """Return the content of the report on the matrix."""
+    """Return the content of the report on the matrix; `pairs` are its finished runs, each with the recorded run."""
     cells: dict[tuple[str, str], PropertyResult | str] = {}
     searches = []
     for position, record in enumerate(records):
@@ -173,7 +173,7 @@ def _not_searched(record: RecordedRun) -> SearchReport:
 
 
 def of_answer(printed: PrintedAnswer, answer: Answer, *, strict: bool) -> ReportContent:
-    """Return the content of the report on a cluster: the deciding searches, and the side searches."""
+    """Return the content of the report on a cluster: the searches that decide the verdict, and the side searches."""
     deciding = [_deciding(answer, part_and_run, strict=strict) for part_and_run in answer.deciding]
     sides = [
         SearchReport(

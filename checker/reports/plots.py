@@ -62,7 +62,7 @@ def short(value: float) -> str:
 
 
 def line(says: str, values: Sequence[float], *, across: str, first: int = 0, is_log: bool = False) -> Element:
-    """Draw values over levels numbered from `first`; a logarithmic plot omits 0. `across` names the horizontal axis."""
+    """Draw values over levels from `first` on, without 0 if logarithmic; `across` is the axis, `says` a description."""
     marks = log_ticks(max(values, default=1)) if is_log else ticks(max(values, default=1))
     width, height = WIDTH - LEFT - RIGHT, HEIGHT - TOP - BOTTOM
     last = max(len(values) - 1, 1)

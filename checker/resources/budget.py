@@ -64,7 +64,7 @@ class Budget:
 
     @contextmanager
     def kept(self) -> Iterator[None]:
-        """Run a block of Python code that does not look at the clock; Spent is raised inside the block.
+        """Watch the budget during a block of code that does not look at the clock; raises Spent inside the block.
 
         The memory of the block is the growth of the process.
         """

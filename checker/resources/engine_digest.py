@@ -34,7 +34,7 @@ def engine_digest() -> str:
 
 
 def hashed_modules(folders: Mapping[str, bool], beginning: str = "") -> str:
-    """SHA-256 over the names and contents of the modules in these packages, as 64 hexadecimal digits."""
+    """SHA-256 over `beginning`, and over the modules in these packages (True: with subpackages), as 64 digits."""
     content = hashlib.sha256(beginning.encode())
     for package, is_deep in folders.items():
         for name, module in sorted(modules_of(package, resources.files(package), is_deep)):

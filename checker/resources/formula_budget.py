@@ -51,7 +51,7 @@ class Memory:
 
     @classmethod
     def limit(cls, size: int) -> None:
-        """Allow this many bytes from now on."""
+        """From now on, let the process use at most `size` more bytes."""
         cls.most = size
         cls.most_resident = resident() + size
 
@@ -62,7 +62,7 @@ class Memory:
 
     @classmethod
     def is_full(cls, more: int = 0) -> bool:
-        """Whether the limit is reached, or would be with `more` bytes."""
+        """Whether the limit is reached, or would be with `more` additional bytes."""
         import z3  # here, because Memory is limited also where nothing is asked, and it takes long to import
 
         if z3.Z3_get_estimated_alloc_size() + more > cls.most:
@@ -77,7 +77,7 @@ class Interrupts:
 
     @classmethod
     def listen(cls, interrupts: Sequence[int]) -> None:
-        """Use this list of interrupts."""
+        """Treat Ctrl-C as pressed once this list has an entry."""
         cls.seen = interrupts
 
 
@@ -93,7 +93,7 @@ class FormulaBudget:
         self._steps = 0
 
     def look(self, more: int = 0) -> None:
-        """Raise UndecidedError if the budget is used up, or would be with `more` bytes."""
+        """Raise UndecidedError if the budget is used up, or would be with `more` additional bytes."""
         if time.monotonic() >= self.deadline:
             raise UndecidedError(Answer.SECONDS)
         if Memory.is_full(more):

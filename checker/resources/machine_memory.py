@@ -43,7 +43,7 @@ def _limits(root: Path) -> Iterator[int]:
 
 
 def _groups(root: Path) -> Iterator[tuple[str, str]]:
-    """The group of this process in each kind of tree, from lines such as `0::/a/b` and `4:memory:/a/b`."""
+    """For each cgroup hierarchy its kind and the group of this process in it, from lines such as `4:memory:/a/b`."""
     for line in _read(root / "proc/self/cgroup").splitlines():
         number, _, rest = line.partition(":")
         controllers, _, path = rest.partition(":")
@@ -54,7 +54,7 @@ def _groups(root: Path) -> Iterator[tuple[str, str]]:
 
 
 def _mounts(root: Path) -> Iterator[tuple[str, str, str]]:
-    """Where groups are mounted: the kind, the topmost group there, and the folder."""
+    """For each mounted cgroup hierarchy its kind, the topmost group and the folder."""
     for line in _read(root / "proc/self/mountinfo").splitlines():
         mount, _, system = line.partition(" - ")
         fields, (kind, *more) = mount.split(" "), system.split(" ") or [""]

@@ -1,6 +1,6 @@
 """Counterexamples with different causes, as text and as objects.
 
-In:  the `DistinctCauses` of properties: their counterexamples with different causes.
+In:  the `DistinctCauses` of properties.
 Out: lines of text, an object for `--json`.
 """
 

@@ -29,9 +29,10 @@ WIDTH = 120
 class Proving:
     """Proofs and failed attempts, with facts about the counterexample to induction (CTI) of each failed attempt.
 
-    By key of an attempt (`key_of`): `reached` has the explorer's path to the state of the CTI, `files` its trace file,
-    `commands` the command that shows the trace, and `outside` how the step leaves a declared range. `false` maps a
-    lemma to a path to a state in which it is false, `failing` a property to its verdict if the explorer violates it.
+    These map the key of an attempt (`key_of`): `reached` to the explorer's path to the state of the CTI, `files` to its
+    trace file, `commands` to the command that shows the trace, `outside` to how the step leaves a declared range.
+    `false` maps a lemma to a path to a state in which it is false, `failing` a property to its verdict if the explorer
+    violates it.
     """
 
     proofs: Proofs

@@ -250,7 +250,7 @@ class SearchSession:
         *,
         is_patient: bool = True,
     ) -> Proofs:
-        """Return the proofs of one phase, within `seconds`; no proofs if the phase `before` was cut short."""
+        """Return the proofs of one phase, within `seconds`; no proofs if the earlier ones (`before`) were cut short."""
         began = time.monotonic()
         if before.stopped is not None:
             return Proofs(stopped=before.stopped)

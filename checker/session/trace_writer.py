@@ -75,7 +75,7 @@ class TraceWriter:
     def write_counterexamples(
         self, exploration: Exploration, proofs: Proofs, command: str, show: Callable[[Path], str]
     ) -> Proving:
-        """Write a trace for every CTI with a complete state; find the CTIs and false lemmas that were reached."""
+        """Write a trace for every CTI with a complete state; find the CTIs that are reachable, and false lemmas."""
         instance = exploration.instance
         reached, files, commands, outside = {}, {}, {}, {}
         sample = exploration.reached.sample(SAMPLE) if exploration.reached and proofs.lost else []

@@ -1,9 +1,9 @@
-"""Blobs: packed states as bytes that can be sent to another machine, in the form of an Arrow record batch.
+"""Encodes packed states as bytes that can be sent to another machine: a blob is an Arrow batch (record batch).
 
 In:  arrays, one per column: packed states, and integers that belong to each state.
 Out: bytes in Arrow's streaming format, and from these the arrays; no Python object is created per state.
 
-A blob can carry metadata (`about`): named integers, stored in its schema.
+An Arrow batch can carry metadata (`about`): named integers, stored in its schema.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ STATE = "state"
 
 @dataclass(frozen=True)
 class Blob:
-    """A decoded blob: a flat array of states, `words` words each; columns with one number per state; metadata."""
+    """A decoded Arrow batch: a flat array of states, `words` words each; columns with one number per state;
+    metadata."""
 
     words: int
     states: NDArray[np.uint64]
@@ -54,7 +55,7 @@ def pack(words: int, states: NDArray[np.uint64], columns: Mapping[str, NDArray[A
 
 
 def unpack(blob: bytes) -> Blob:
-    """Decode a blob; its arrays are read-only."""
+    """Decode an Arrow batch; its arrays are read-only."""
     with pa.ipc.open_stream(pa.py_buffer(blob)) as reader:
         batch = reader.read_next_batch()
     about = {name.decode(): int(value) for name, value in (batch.schema.metadata or {}).items()}

@@ -1,10 +1,10 @@
-"""The Spark carrier: does the work of a search on Spark's executors, with the counts and paths of one process.
+"""The Spark carrier: does the work of a search on Spark's executors, with the same counts and paths as one process.
 
 In:  a `SearchContext`, a Spark session.
 Out: states in Spark's partitions, level by level; counts in the context.
 
 Tasks do the work of a level (checker/spark/level.py), and the states stay in Spark's partitions. The driver gets only
-statistics, and the paths to the states that decide a property.
+statistics, and the paths to the states that violate or reach a property.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ SECONDS_BETWEEN_CHECKPOINTS = 60.0
 
 
 class OutOfTime(Exception):
-    """The time limit of the search was reached during a job."""
+    """The time limit of the search was reached during a Spark job."""
 
 
 class SparkCarrier(Carrier):
@@ -189,7 +189,7 @@ class SparkCarrier(Carrier):
             raise OutOfTime
 
     def check(self, first: int, last: int) -> None:
-        """Add the results of the tasks that ordered the level: they have judged its states."""
+        """Add the results of the tasks that sorted the level: they have judged its states."""
         if not self.visited.levels:  # time was over before the first level was complete
             return
         offsets = self.visited.levels[-1].offsets
@@ -250,7 +250,7 @@ class SparkCarrier(Carrier):
         run_job(self.session, lambda: checkpoints.require_whole(last, chunks), self.is_out_of_time)
 
     def _take_up(self, checkpoints: Checkpoints, last: int) -> None:
-        """Load by shard the levels that were stored together, up to `last`."""
+        """Load the states of the checkpoint at depth `last`, by shard, to continue the search from them."""
         self.visited.by_shard.append(checkpoints.by_shard(last, self.shards).persist(KEPT))
         self.portions, self.kept, self.kept_at = len(self.visited.by_shard), last + 1, time.monotonic()
 

@@ -36,7 +36,7 @@ LevelRow = tuple[int, int, int, int, bytearray, int]
 VERSION = 3
 SEARCH = "search.json"
 SCHEMA = "depth int, chunk int, first long, size long, blob binary, sum long"
-"""A row is a blob of a level: depth, chunk, position, size, states with predecessors and steps in Arrow, checksum."""
+"""A row is a part of a chunk: depth, chunk, position, size, Arrow batch with predecessors and steps, checksum."""
 
 
 class Checkpoints:
@@ -140,7 +140,7 @@ class Checkpoints:
         return hashlib.sha256(json.dumps([_levels(last), there]).encode()).hexdigest()
 
     def ordered(self, depth: int, shards: int) -> Pairs:
-        """A level from its checkpoint, by chunk, in breadth-first order."""
+        """The stored level at a depth, by chunk, in breadth-first order."""
         last = min(last for last in self.written if last >= depth)
         rows: RDD[Any] = self._rows(last).where(f"depth = {depth}").select("chunk", "blob", "sum").rdd
         return partitioned(rows.map(_pair), shards).mapPartitions(_in_order, preservesPartitioning=True)
@@ -169,7 +169,7 @@ def _row(depth: int, pair: tuple[int, bytes]) -> LevelRow:
 
 
 def _pair(row: Any) -> tuple[int, bytes]:
-    """The first column of a row, and its blob. Raises UsageError if the blob is damaged."""
+    """The first column of a row, and its Arrow batch. Raises UsageError if the batch is damaged."""
     number, packed, checksum = row
     if zlib.crc32(packed) != checksum:
         raise UsageError("--checkpoint: a stored state is damaged; name a new folder")
@@ -181,7 +181,7 @@ def _in_order(pairs: Iterable[tuple[int, bytes]]) -> Iterator[tuple[int, bytes]]
 
 
 def _by_hash(shards: int, rows: Iterable[Any]) -> Iterator[tuple[int, bytes]]:
-    """Send the states of blobs to the shards that their hashes select."""
+    """Send the states of Arrow batches to the shards that their hashes select."""
     for depth, packed in map(_pair, rows):
         blob = unpack(packed)
         outbox = ShuffleWriter(blob.words, shards, depth=depth)

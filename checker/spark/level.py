@@ -1,7 +1,7 @@
 """The tasks of one level of a search on Spark: expand, merge, scatter and order.
 
-In:  blobs of packed states, by chunk or by shard.
-Out: blobs of packed states, and statistics for the driver.
+In:  Arrow batches of packed states, by chunk or by shard.
+Out: Arrow batches of packed states, and statistics for the driver.
 
 A level is divided into as many chunks of consecutive states as there are shards. Tasks expand each chunk, and send each
 successor to the shard that its hash selects. A shard removes visited states, and sends each new state to a chunk of the
@@ -33,10 +33,10 @@ EXPANDED = 1 << 12
 
 LANE_BYTES = 1 << 22
 BLOB_STATES = 1 << 16
-"""The most states in a blob of an ordered chunk."""
+"""The most states in an Arrow batch of a sorted chunk."""
 
 Blobs = Iterable[tuple[int, bytes]]
-"""Pairs: the number of a chunk or shard, and a blob of its states."""
+"""Pairs: the number of a chunk or shard, and an Arrow batch of its states."""
 
 Link = tuple[int, int, bytes]
 """How a state was reached: the number of its predecessor in the previous level, the step, and the packed state."""
@@ -44,7 +44,7 @@ Link = tuple[int, int, bytes]
 
 @dataclass(frozen=True)
 class LevelTask:
-    """The input of the tasks of a level: the instance, its division into shards and chunks, and the open properties.
+    """The input of the tasks of a level: the instance, its division into shards and chunks, the undecided properties.
 
     `memory` limits each task, in bytes. `depth` is the depth of the states to expand. `offsets` are the numbers of the
     first state of each chunk, then the size of the level. `active` has a 1 for each property that is not decided yet.
@@ -60,7 +60,7 @@ class LevelTask:
 
 @dataclass(frozen=True)
 class Expanded:
-    """The statistics of expanding a chunk; `results` are KernelResults.words, with states numbered within the level."""
+    """The statistics of a task that expands a chunk. State numbers in `results` begin at 0 in each level."""
 
     generated: int
     fired: tuple[int, ...]
@@ -69,7 +69,7 @@ class Expanded:
 
 @dataclass(frozen=True)
 class Merged:
-    """The statistics of a shard: the bytes of successors received, and whether the task ran out of memory."""
+    """The statistics of a task that merges a shard: the bytes of received successors, whether its memory was full."""
 
     bytes: int
     is_full: bool
@@ -77,7 +77,7 @@ class Merged:
 
 @dataclass(frozen=True)
 class Ordered:
-    """A chunk of the next level: number of states, states discovered by each step, and KernelResults.words."""
+    """The statistics of a task that sorts a chunk: states, states found by each step, and KernelResults.words."""
 
     states: int
     by_steps: Mapping[int, int]
@@ -97,7 +97,7 @@ class _Buffers:
 
 
 def expand(level: LevelTask, statistics: TaskStatistics, chunk: int, ordered: Blobs) -> Iterator[tuple[int, bytes]]:
-    """Expand every state of a chunk; yield blobs of successors by shard, with predecessor and step."""
+    """Expand every state of a chunk; yield Arrow batches of successors by shard, with predecessor and step."""
     instance, kernel = level.subject.instance(), level.subject.kernel()
     words, steps = kernel.layout.words, instance.first_steps[-1]
     room = max(4 * steps, LANE_BYTES // (8 * words + 16))
@@ -158,7 +158,8 @@ def merge(level: LevelTask, statistics: TaskStatistics, shard: int, arriving: Bl
 
 
 def _take_in_order(visited: VisitedSet, waiting: list[Blob]) -> NDArray[np.bool_]:
-    """Insert successors in the order of their predecessors; return a flag for each, False: not visited before."""
+    """Insert successors in the order of their predecessors; return for each the flag "visited before", at first
+    False."""
     arrivals = ShardIntake(visited)
     for blob in sorted(waiting, key=lambda blob: (blob.about["origin"], blob.about["number"])):
         arrivals.take(blob)
@@ -167,7 +168,7 @@ def _take_in_order(visited: VisitedSet, waiting: list[Blob]) -> NDArray[np.bool_
 
 
 def scatter(level: LevelTask, new: Blobs) -> Iterator[tuple[int, bytes]]:
-    """Yield new states by chunk of the next level, which the number of the predecessor selects."""
+    """Yield the new states by chunk of the next level, which the number of their predecessor selects."""
     total = level.offsets[-1]
     cuts = np.array([-(-chunk * total // level.shards) for chunk in range(level.shards + 1)])
     for _, packed in new:

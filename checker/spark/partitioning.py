@@ -1,7 +1,7 @@
-"""Partitioning: moves each blob to the partition with its number.
+"""Partitioning: moves each Arrow batch to the partition with its number.
 
-In:  an RDD of (number, blob).
-Out: an RDD in which blob n is in partition n.
+In:  an RDD of (number, Arrow batch).
+Out: an RDD in which the batches with number n are in partition n.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ Pairs = RDD[tuple[int, bytes]]
 
 
 def partitioned(pairs: Pairs, shards: int) -> Pairs:
-    """Move each blob to its partition. RDDs that are partitioned alike can be combined without a further shuffle."""
+    """Move each Arrow batch to its partition. RDDs partitioned alike can be combined without a further shuffle."""
     return pairs.partitionBy(shards, _itself)
 
 

@@ -54,7 +54,7 @@ WORST_FIRST = ("interrupt", "lost", "memory", "seconds", "decided")
 DEPTH = "depth"
 FAR = np.iinfo(np.uint32).max
 BEFORE = -1
-"""The `origin` of blobs with the states that were found before the parts started."""
+"""The `origin` of Arrow batches with the states that were found before the parts started."""
 
 
 @dataclass(frozen=True)

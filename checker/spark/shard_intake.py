@@ -1,6 +1,6 @@
 """Decodes Arrow batches into a shard's visited set.
 
-In:  blobs, from any machine.
+In:  Arrow batches of states, from any machine.
 Out: a visited set that contains each of their states once.
 """
 
@@ -13,11 +13,11 @@ from isrcheck.checker.spark.blobs import Blob
 
 ROOM = 1 << 15
 PARENT, STEP = "parent", "step"
-"""Columns of a blob: the number of a state's predecessor in its level, and the number of the step from there."""
+"""Columns of a batch: the number of a state's predecessor in its level, and the number of the step from there."""
 
 
 class ShardIntake:
-    """Inserts blobs into a visited set, with predecessors and steps if the blobs have them."""
+    """Inserts Arrow batches into a visited set, with predecessors and steps if the batches have them."""
 
     def __init__(self, visited: VisitedSet) -> None:
         self.visited = visited
@@ -26,7 +26,7 @@ class ShardIntake:
         self.batch.steps[:] = 0
 
     def take(self, blob: Blob) -> None:
-        """Insert the states of a blob, in order. Raises Full if the memory limit is reached."""
+        """Insert the states of an Arrow batch, in order. Raises Full if the memory limit is reached."""
         words, batch = self.visited.words, self.batch
         for low in range(0, blob.size, ROOM):
             size = min(ROOM, blob.size - low)

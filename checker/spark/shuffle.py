@@ -1,7 +1,7 @@
-"""The sending side of the shuffle: sorts states by shard, and packs them into blobs of moderate size.
+"""The sending side of the shuffle: sorts states by shard, and packs them into Arrow batches of moderate size.
 
 In:  packed states, and columns with one number per state.
-Out: (shard, blob) pairs, for Spark to move.
+Out: (shard, Arrow batch) pairs, for Spark to move.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from isrcheck.checker.explicit.visited_set import Batch
 from isrcheck.checker.spark.blobs import pack
 
 TASK_BYTES = 1 << 26
-"""The most bytes that the unfinished blobs of a task may take."""
+"""The most bytes that the unfinished Arrow batches of a task may take."""
 
 MOST_BLOB = 1 << 22
 LEAST_BLOB = 1 << 14
@@ -31,7 +31,7 @@ class ShuffleWriter:
     """Sorts states by shard. Within a shard, states keep their order."""
 
     def __init__(self, words: int, shards: int, room: int = ROOM, **about: int) -> None:
-        """Each blob carries `about` and its number within its shard as metadata; `room` is the size of the batch."""
+        """Each Arrow batch has `about` and its number in the shard as metadata; `room` is the size of `batch`."""
         self.words = words
         self.shards = shards
         self.about = about
@@ -47,7 +47,7 @@ class ShuffleWriter:
         return self.lane.batch
 
     def send(self, count: int, columns: Columns) -> Iterator[tuple[int, bytes]]:
-        """Sort the first `count` states of the batch by shard, without recent duplicates; yield full blobs."""
+        """Sort the first `count` states of the batch by shard, without recent duplicates; yield full Arrow batches."""
         self.lane.sort(count)
         rows = self.batch.states[: count * self.words].reshape(-1, self.words)
         for shard in range(self.shards):
@@ -59,7 +59,7 @@ class ShuffleWriter:
                     yield self._blob(shard)
 
     def send_all(self, states: NDArray[np.uint64], columns: Columns) -> Iterator[tuple[int, bytes]]:
-        """Sort any number of distinct, concatenated states by shard; yield full blobs."""
+        """Sort any number of distinct, concatenated states by shard; yield full Arrow batches."""
         room = len(self.batch.parents)
         for low in range(0, len(states) // self.words, room):
             part = states[low * self.words : (low + room) * self.words]
@@ -68,7 +68,7 @@ class ShuffleWriter:
             yield from self.send(size, {name: column[low : low + size] for name, column in columns.items()})
 
     def rest(self) -> Iterator[tuple[int, bytes]]:
-        """Yield the blobs that are not full; called last."""
+        """Yield the Arrow batches that are not full; called last."""
         for shard, waiting in enumerate(self.waiting):
             if waiting:
                 yield self._blob(shard)

@@ -56,7 +56,7 @@ class PartitionedStates:
         self.firsts = [0]
 
     def append(self, level: StoredLevel, by_shard: Iterable[Pairs]) -> None:
-        """Add a level, and RDDs with the states, by shard, that are not in `by_shard` yet."""
+        """Add a level, and RDDs, by shard, with the states that `self.by_shard` lacks."""
         self.levels.append(level)
         self.by_shard += by_shard
         self.firsts.append(self.firsts[-1] + level.size)
@@ -72,7 +72,7 @@ class PartitionedStates:
         return self.count * (16 * self.words + 16)
 
     def found_by(self, first: int, steps: int) -> NDArray[np.int64]:
-        """The number of states that each step discovered; the `first` start states do not count."""
+        """For each step, the number of states that it discovered; the `first` start states do not count."""
         assert not self.levels or first == self.levels[0].size, "the search starts from a level"
         found = np.zeros(steps, np.int64)
         for level in self.levels[1:]:

@@ -85,7 +85,7 @@ FEW_STATES = 100_000_000
 
 def spread_lines(spread: SparkSummary, states: int) -> list[str]:
     """The lines about Spark in the report of a search that found `states` distinct states."""
-    small = ["with so few states, one process is faster if its memory is sufficient: README.md, On Spark"]
+    small = ["with so few states, one process is faster if its memory is sufficient: see README.md, section On Spark"]
     return _spread_lines(spread) + (small if states < FEW_STATES else [])
 
 

@@ -1,4 +1,4 @@
-"""The configurations of a sweep: from `--vary KEY=V1,V2` to every combination of the values.
+"""The configurations of a sweep: every combination of the values in `--vary KEY=V1,V2` options.
 
 In:  `Options` (checker/command/options.py).
 Out: a `Sweep`: each combination with its instance of the model, or with the reason why the model refuses it.
@@ -18,8 +18,7 @@ from math import prod
 from isrcheck.checker.command.form import Options
 from isrcheck.checker.command.options import values_of
 from isrcheck.checker.kafka_config.cluster_plan import MODELLED
-from isrcheck.checker.kafka_config.generation import NEWEST_MODELLED
-from isrcheck.checker.kafka_config.values import READERS
+from isrcheck.checker.kafka_config.cluster_settings import READERS
 from isrcheck.checker.sweep.command import SWEPT
 from isrcheck.models.language.model import Instance, Model, nearest, parse, refuse_out_of_range, spell
 from isrcheck.models.messages.errors import UsageError
@@ -29,6 +28,9 @@ MOST_ROWS = 10_000
 """The most combinations of a sweep, because nobody reads a longer table."""
 
 PROTOCOL = "protocol"
+
+USUAL_PROTOCOL = "2.1"
+"""The generation of Kafka whose configurations are searched if no protocol is given: its logs hold two records."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +86,7 @@ def read_sweep(options: Options) -> Sweep:
     if count > MOST_ROWS:
         raise UsageError(f"--vary gives {count:,} combinations, more than {MOST_ROWS:,}; give fewer values")
     if protocol is None and model.name == SWEPT:
-        protocol = NEWEST_MODELLED
+        protocol = USUAL_PROTOCOL
     rows = []
     for values in itertools.product(*(axis.values for axis in axes)):
         varied = {axis.key: value for axis, value in zip(axes, values, strict=True)}
@@ -166,4 +168,4 @@ def _refuse_twice(axes: tuple[Axis, ...], given: Mapping[str, int], protocol: st
             raise UsageError(f"--vary is given for {twice}; write all values in one --vary")
         seen[axis.entry] = axis.key
         if axis.entry in given or (axis.entry is None and protocol is not None):
-            raise UsageError(f"{axis.key} is varied and also set; remove the --vary or the setting")
+            raise UsageError(f"{axis.key} is in --vary, and another option sets it; leave out one of them")

@@ -14,7 +14,8 @@ from isrcheck.checker.resources.limits import Limits
 
 @dataclass(frozen=True)
 class Case:
-    """One search: `position` is its row (from 0), `name` lists its varied values, `target` names the model."""
+    """One search: `position` is its row in the table (from 0), `name` lists the varied values, `target` is the
+    model."""
 
     position: int
     name: str

@@ -1,11 +1,12 @@
 """Bounded model checking: for each depth, is there a path of exactly this length that violates a property?
 
 In:  an `Instance`, and limits.
-Out: a `BmcResult`: for each property the least of the shortest paths, and the depth to which everything was checked.
+Out: a `BmcResult`: for each property a path, and the depth to which everything was checked. The path is the least of
+     the shortest ones: the first by initial state, then by steps.
 
 The transition relation and the meaning of depth are those of checker/explicit/search.py: a property of states is judged
 in every state, a property of transitions on the last step. Adjacent steps are independent if neither writes what the
-other reads or writes; of their two orders only the order of the model is considered, which is that of the least path.
+other reads or writes; of their two orders only the order of the model is considered, as on the least path.
 
 A step that leaves a declared range violates `in_range`, and no path continues after it. This constraint is added only
 from the depth of the first such step on, so that it costs nothing for other models.
@@ -39,7 +40,7 @@ WALKS = 5
 
 @dataclass(frozen=True)
 class Errors:
-    """Range errors of properties at a depth: the literal that one occurs, and an assignment that shows one."""
+    """Range errors of properties at a depth: a literal that is true if one occurs, and an assignment with one."""
 
     literal: int
     example: Values | None
@@ -53,7 +54,7 @@ class Goal:
     is_permitted: bool
 
     def literal(self, circuit: AndInverterGraph, said: tuple[int, int, int]) -> int:
-        """The literal of the goal, from the literals of its property; false where the property leaves a range."""
+        """The literal that the goal is met; `said` are the literals of its property (see PropertyLiterals)."""
         holds, permitted, error = said
         if self.prop.kind is Kind.SOMETIMES:
             return circuit.both(holds, -error)
@@ -172,7 +173,7 @@ class _BoundedModelChecker:
         return bool(self.open) or not self.watched
 
     def _ask(self, depth: int, *, expands: bool) -> None:
-        """Find every open goal at this depth, and what leaves a declared range there or in the next step."""
+        """Find every open goal at this depth, and range errors: at this depth and, with `expands`, in the next step."""
         is_asked = expands and not self.errs
         error = self.circuit.both(self.unrolling.levels[depth].error, self.circuit.all(self.last_order))
         promises = [goal for goal in self.open if goal.prop.kind is not Kind.SOMETIMES]
@@ -240,20 +241,20 @@ class _BoundedModelChecker:
         self._note_broken_range(path)
 
     def _note_broken_range(self, path: StepPath) -> None:
-        """Note a path that leaves a declared range, if it is the least so far."""
+        """Note a path that leaves a declared range, if it is the first so far in the order of StepPath."""
         found = self.result.findings.setdefault(IN_RANGE.name, Findings()).found
         if found.path is None or path.order < found.path.order:
             found.count, found.path = 1, path
 
     def _find_least_error(self, depth: int, found: Sequence[Errors]) -> None:
-        """Find the least path to a property that leaves a declared range, if the first such path has this depth."""
+        """If the shortest path to a range error has this depth, find the least path to an error of a property."""
         for errors in found:
             broken = self.result.findings[IN_RANGE.name].found.path if errors.example is not None else None
             if errors.example is not None and broken is not None and broken.depth == depth:
                 self._note_broken_range(self._least_path([errors.literal], depth, errors.example))
 
     def _find_least_step(self, depth: int, error: int, found: Values) -> None:
-        """Find the least path to a step that leaves a declared range; from here on, paths exclude such steps."""
+        """Find the lexicographically least path to a step that leaves a range; later paths exclude such steps."""
         self.errs = True
         self.order = Order(self.relation, with_errors=True)
         if IN_RANGE.name in self.result.findings:
@@ -314,7 +315,7 @@ class _BoundedModelChecker:
         return self._least_path([literal, *([] if goal.prop.of_steps else self.last_order)], depth, found)
 
     def _least_path(self, demanded: list[int], depth: int, found: Values) -> StepPath:
-        """The least path on which all these literals are true; `found` is the assignment for one such path."""
+        """The lexicographically least path on which all these literals are true; `found` is the assignment for one."""
         places = [self.unrolling.initial, *(level.taken for level in self.unrolling.levels[:depth])]
         # Usually this path is the least one already; one query confirms it.
         less = FALSE

@@ -1,8 +1,8 @@
 """Symbolic evaluation of the modelling language: the result of a function in all states at once.
 
 In:  an `Instance`, a state whose cells are variables or formulas, and a step or a property.
-Out: for a step, whether it is enabled, whether it leaves a declared range, and the state after it; for a property,
-     its truth.
+Out: for a step, whether it is enabled, whether it leaves a declared range, and the state after it; for a property, its
+     truth.
 
 There is one method per syntax node, for the closed list of models/language/syntax.py, with the meaning of
 models/run.py. The parameters of a step are plain values. If a branch condition is unknown, both sides are evaluated and
@@ -433,7 +433,7 @@ class Evaluator(SymbolicExecution):
             go_on(condition)
 
     def range(self, call: ast.Call) -> Iterable[Value]:
-        """The values of a loop variable."""
+        """The values that a call of `range` yields."""
         return range(*(self.size(argument) for argument in call.args))
 
     def size(self, expression: ast.expr) -> int:

@@ -54,7 +54,7 @@ class LinearArithmetic:
         return number
 
     def define(self, number: Number, literal: int) -> None:
-        """Require a literal wherever this number occurs."""
+        """Make a literal part of the definition of a number: every query about the number requires it."""
         assert isinstance(number, LinearInteger)
         self.definitions[number.terms[0][0]].append(literal)
 
@@ -103,7 +103,7 @@ class LinearArithmetic:
         return LinearInteger(tuple((variable, -factor) for variable, factor in a.terms), -a.constant)
 
     def compare(self, sign: str, a: Number, b: Number) -> int:
-        """The comparison of a with b."""
+        """The literal of a comparison such as a < b; `sign` is the operator."""
         if sign in ("!=", ">"):
             return -self.compare({"!=": "==", ">": "<="}[sign], a, b)
         if sign in (">=", "<"):

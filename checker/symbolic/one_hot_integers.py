@@ -116,7 +116,7 @@ class OneHotArithmetic:
         return -a if isinstance(a, int) else OneHotInteger({-value: literal for value, literal in a.of.items()})
 
     def compare(self, sign: str, a: Number, b: Number) -> int:
-        """The comparison of a with b."""
+        """The literal of a comparison such as a < b; `sign` is the operator."""
         compare = COMPARE[sign]
         if isinstance(a, int) and isinstance(b, int):
             return TRUE if compare(a, b) else FALSE

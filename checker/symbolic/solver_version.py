@@ -1,9 +1,9 @@
 """The version of Z3, without importing it.
 
 In:  the installed packages.
-Out: the version, as Z3 itself tells it.
+Out: the version, as Z3 itself reports it.
 
-Proofs from the cache are named by the version, and shown with it. The import of Z3 would take longer than to read them.
+The names and the texts of cached proofs contain the version. Importing Z3 would take longer than reading the proofs.
 """
 
 from __future__ import annotations

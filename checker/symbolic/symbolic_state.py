@@ -61,7 +61,7 @@ class SymbolicExecution:
         return self.circuit.both(self.alive, self.circuit.both(frame.entry, frame.branch))
 
     def _demand(self, literal: int) -> None:
-        """Add to `error` that a required literal is false here."""
+        """Add the case that a required literal is false at this point to `error`."""
         if literal != TRUE:
             self.error = self.circuit.either(self.error, self.circuit.both(self._here(), -literal))
 
@@ -74,7 +74,7 @@ class SymbolicExecution:
         return value
 
     def truth(self, value: Value) -> int:
-        """The literal of a truth value, or of `value != 0`."""
+        """The literal that a value is true; a number is true if it is not 0, as in Python."""
         if isinstance(value, bool | int):
             return TRUE if value else FALSE
         if isinstance(value, Truth):
@@ -101,7 +101,7 @@ class SymbolicExecution:
         return self.arithmetic.choose(condition, self.number(yes), self.number(no))
 
     def compare(self, sign: str, left: Value, right: Value) -> int:
-        """The comparison of two values."""
+        """The literal of a comparison such as left < right; `sign` is the operator."""
         if sign in ("==", "!=") and isinstance(left, bool | Truth) and isinstance(right, bool | Truth):
             same = self.circuit.same(self.truth(left), self.truth(right))
             return same if sign == "==" else -same

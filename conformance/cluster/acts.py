@@ -3,8 +3,8 @@
 In:  a `Cluster`, used through its public methods only.
 Out: the changed cluster.
 
-Each operation has the granularity of one step of the formal model: "the leader handles a fetch" fires a timer of the
-follower and delivers its request.
+Each operation is as large as one step of the formal model: "the leader handles a fetch" fires a timer of the follower
+and delivers its request.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ def reconcile(cluster: Cluster, follower: int) -> None:
 
 
 def learn(cluster: Cluster, *brokers: int) -> None:
-    """Deliver to these brokers the newest metadata in flight to them; drop older announcements."""
+    """Deliver to each of these brokers the newest metadata that is in flight to it; drop older announcements."""
     for broker in brokers:
         told = [each for each in cluster.messages() if each.destination == broker and _is_metadata(each)]
         for each in told[:-1]:
@@ -119,7 +119,7 @@ def bounce(cluster: Cluster, broker: int) -> None:
 
 
 def append(cluster: Cluster, payload: str, leader: int, acks: Acks = Acks.ALL, producer: str = PRODUCER) -> int:
-    """A record is sent and reaches the leader; returns the number of the produce request."""
+    """Send a record and deliver it to the leader; returns the number of the produce request."""
     send = cluster.produce(payload, leader, acks, producer)
     deliver_requests(cluster)
     return send

@@ -26,12 +26,12 @@ INTERVALS = {
 
 @dataclass(frozen=True)
 class Chances:
-    """Times in ms; shares between 0 and 1; intervals are means, and 0 switches an event off.
+    """The mean intervals and the probabilities of random events.
 
-    `whole_exchanges`: a request between brokers arrives in the event in which it is sent, or is lost, and so does the
-    response to a request about epochs or offsets; only fetch responses take time. This is the atomicity of the formal
-    model. Without this option, these messages take time like all others. `elections` are the kinds of
-    elections that the run requests.
+    Times are in ms, shares between 0 and 1; an interval of 0 switches an event off. `whole_exchanges`: a request
+    between brokers arrives in the event in which it is sent, or is lost, and so does the response to a request about
+    epochs or offsets; only fetch responses take time. This is the atomicity of the formal model. Without this option,
+    these messages take time like all others. `elections` are the kinds of elections that the run requests.
     """
 
     delay: int = 20

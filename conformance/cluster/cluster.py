@@ -160,7 +160,7 @@ class Cluster:
     # Brokers
 
     def crash(self, broker: int) -> None:
-        """End the process; what it wrote is kept. Errors: `ClusterError` if none runs."""
+        """End the process; everything that it wrote to the disk is kept. Errors: `ClusterError` if none runs."""
         self._broker(broker).crash()
         self._break_connections_if_down(broker)
 
@@ -196,7 +196,7 @@ class Cluster:
     # Controller
 
     def elect(self, kind: Election, candidate: int) -> None:
-        """Make the controller elect this candidate and announce it. Errors: `ClusterError`; see `Controller.elect`."""
+        """Make the controller hold an election of this kind, with this candidate. Errors: see `Controller.elect`."""
         self._controller.elect(kind, candidate)
 
     def notice_dead(self, broker: int) -> None:
@@ -238,7 +238,7 @@ class Cluster:
         self._clients.coordinator.decide(producer, named.stamp, control)
 
     def write_marker(self, broker: int, producer: str = PRODUCER) -> int:
-        """The coordinator sends the decision to a broker, perhaps again; returns the number of the attempt."""
+        """The coordinator sends its decision to a broker; may be repeated. Returns the number of the attempt."""
         self._broker(broker)
         return self._clients.coordinator.write_marker(producer, broker)
 
@@ -257,12 +257,12 @@ class Cluster:
     def seek(self, position: int, consumer: str = CONSUMER) -> None:
         """A consumer moves to another position. Errors: `ClusterError` if there is no consumer of that name."""
         if consumer not in self._clients.consumers:
-            raise ClusterError(f"no consumer {consumer}; call consume first")
+            raise ClusterError(f"there is no consumer {consumer}; create it with consume")
         self._clients.consumers[consumer].seek(position)
 
     def _broker(self, number: int) -> Broker:
         if number not in self._brokers:
-            raise ClusterError(f"no broker {number}; there are {list(self._brokers)}")
+            raise ClusterError(f"there is no broker {number}; the brokers are {list(self._brokers)}")
         return self._brokers[number]
 
     def _process_of(self, broker: int) -> int:
@@ -283,7 +283,7 @@ class Cluster:
             self._clients.producers[asker].disconnected(request)
 
     def _break_connections_if_down(self, broker: int) -> None:
-        """Notify every process that awaits a response of an ended process, unless the response is in flight."""
+        """If the broker is down, break the connection of each request to it that has no response in flight."""
         if self._process_of(broker):
             return
         for number, other in self._brokers.items():

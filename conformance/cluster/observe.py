@@ -37,7 +37,7 @@ class FetcherView:
 
 @dataclass(frozen=True)
 class LeadershipView:
-    """The knowledge of a broker that presumes leadership. Unknown offsets are None.
+    """What a broker that presumes leadership knows of the followers and of waiting requests. Unknown offsets are None.
 
     `delayed_produces` are (client, request number, offset that the high watermark has to reach, deadline in ms);
     `parked_fetches` are (follower, fetch offset, deadline in ms).
@@ -78,7 +78,7 @@ class BrokerView:
 
     @property
     def is_truncating(self) -> bool:
-        """Whether it follows a leader and has not reconciled its log yet."""
+        """Whether the broker follows a leader and has not reconciled its log yet."""
         return any(each.mode is Mode.TRUNCATING for each in self.fetchers)
 
     @property
@@ -89,7 +89,7 @@ class BrokerView:
 
 @dataclass(frozen=True)
 class ControllerView:
-    """The state of record, and the announcements that brokers have not received yet."""
+    """The controller's leader, epoch and ISR, and its announcements that brokers have not received yet."""
 
     leader: int
     leader_epoch: int

@@ -38,7 +38,7 @@ class Act:
 
 
 class Scheduler:
-    """Drives one cluster; `run` may be called repeatedly. `watch` is called with every act, after it."""
+    """Drives one cluster; `run` may be called repeatedly. `watch` is called after every act, with the act."""
 
     def __init__(
         self,
@@ -79,7 +79,7 @@ class Scheduler:
         return tuple(self._acts)
 
     def run(self, events: int) -> tuple[str, ...]:
-        """Run this number of events, many of which have no effect; returns every act so far, printed."""
+        """Run this number of events, many of which have no effect; returns every act so far as text."""
         for _ in range(events):
             self.step()
         return tuple(map(str, self._acts))
@@ -170,7 +170,7 @@ class Scheduler:
         self._done("delete records", self._cluster.delete_records(broker, offset), broker, offset)
 
     def _transact(self) -> None:
-        """Begin a transaction; or end it and send its marker; or send the marker of the last one again."""
+        """Begin a transaction; or end the open one and send its marker; or send the last marker again."""
         leaders = [each.number for each in self._cluster.observe().brokers if each.leadership is not None]
         if not leaders:
             return

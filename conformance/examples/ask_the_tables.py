@@ -73,7 +73,7 @@ spelled AS (
     SELECT run, array_join(array_sort(collect_list(concat(entry, '=', value))), ' ') AS settings
     FROM entries JOIN varied USING (entry) GROUP BY run
 )
-SELECT DISTINCT coalesce(settings, 'the only ones') AS settings, verdict, depth
+SELECT DISTINCT coalesce(settings, 'no setting differs') AS settings, verdict, depth
 FROM asked LEFT JOIN spelled USING (run)
 ORDER BY depth NULLS LAST, settings, verdict    -- what has no depth is undecided, or was searched to the end
 """
@@ -88,7 +88,7 @@ def losing(tables: Mapping[str, DataFrame]) -> DataFrame:
     entries = entries[entries.groupby("entry")["configuration"].transform("nunique") > 1]
     entries["setting"] = entries["entry"] + "=" + entries["configuration"].str[1]
     spelled = entries.groupby("run")["setting"].agg(lambda settings: " ".join(sorted(settings)))
-    found = asked.assign(settings=asked["run"].map(spelled).fillna("the only ones"))
+    found = asked.assign(settings=asked["run"].map(spelled).fillna("no setting differs"))
     found = found[["settings", "verdict", "depth"]].drop_duplicates()
     return found.sort_values(["depth", "settings", "verdict"])
 
@@ -104,7 +104,7 @@ GROUP BY run, one, other ORDER BY run, states DESC, one, other
 
 
 def overlapping(tables: Mapping[str, DataFrame]) -> DataFrame:
-    """For each pair of parts, the number of states that both found."""
+    """For each pair of partitions of a search on Spark, the number of states that both found."""
     one = tables["overlap"].explode("parts").rename(columns={"parts": "one"})
     pairs = one.assign(other=tables["overlap"]["parts"]).explode("other")
     pairs = pairs[pairs["one"] < pairs["other"]]
@@ -115,9 +115,7 @@ def overlapping(tables: Mapping[str, DataFrame]) -> DataFrame:
 QUESTIONS = (
     Question("Which action widens the state space?", widening, WIDENING, "no step gave a new state"),
     Question("Which settings lose acknowledged records?", losing, LOSING, "no search was about acked_not_lost"),
-    Question(
-        "Where do the partitions overlap?", overlapping, OVERLAPPING, "no states that several parts on Spark found"
-    ),
+    Question("Where do the partitions overlap?", overlapping, OVERLAPPING, "no state was found by several partitions"),
 )
 
 

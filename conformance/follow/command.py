@@ -37,7 +37,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of `conform follow`."""
     parser.add_argument(
         "files", metavar="LOG", type=Path, nargs="+",
-        help="a log of events or of observations, or a folder of logs; each of several logs gets one line",
+        help="a log of events or of observations, or a folder of logs; several logs are reported in one line each",
     )  # fmt: skip
     add_model(parser)
     parser.add_argument(
@@ -96,7 +96,7 @@ def _follow(arguments: argparse.Namespace) -> int:
 
 
 def _words(arguments: argparse.Namespace) -> list[str]:
-    """The options with which `conform follow` follows a single log alike."""
+    """The options of this command that `conform follow` needs in order to follow one of these logs in the same way."""
     words = ["--protocol", arguments.protocol] if arguments.protocol else []
     words += [word for given in arguments.switch for word in ("--switch", given)]
     words += [word for given in arguments.set for word in ("--set", given)]

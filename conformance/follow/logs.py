@@ -18,7 +18,7 @@ SUFFIX = ".ndjson"
 
 @dataclass
 class Logs:
-    """The logs to follow, and a complaint for each folder without logs, each unreadable folder, and each duplicate."""
+    """The logs to follow, and an error message for each folder without logs, unreadable folder, and duplicate."""
 
     paths: list[Path] = field(default_factory=list)
     empty: list[str] = field(default_factory=list)

@@ -31,8 +31,8 @@ MOST_REJECTIONS = 3
 
 @dataclass(frozen=True)
 class FollowOptions:
-    """The options for many logs: Spark's, or None for this process; the folder for traces; the words of a
-    command that follows a single log alike.
+    """The options for many logs: those of Spark (None: follow in this process), the folder for traces, and the options
+    with which `conform follow` follows one of the logs in the same way.
     """
 
     spark: SparkOptions | None

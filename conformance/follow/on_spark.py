@@ -70,7 +70,7 @@ def _follow_load(
 
 
 def _parcels(paths: Sequence[Path], take: Callable[[int, LogVerdict], None]) -> Iterator[Parcel]:
-    """The readable logs; `take` gets the verdicts on the unreadable ones."""
+    """The logs that can be read, with their contents; `take` gets the verdicts on the others."""
     for number, path in enumerate(paths):
         try:
             content = content_of(path, MOST_BYTES)
@@ -86,7 +86,7 @@ def _parcels(paths: Sequence[Path], take: Callable[[int, LogVerdict], None]) -> 
 
 
 def _loads(parcels: Iterator[Parcel]) -> Iterator[list[Parcel]]:
-    """The logs in batches that are sent together."""
+    """The logs in batches, each of which is sent as a whole."""
     load, weight = list[Parcel](), 0
     for parcel in parcels:
         if load and weight + len(parcel[2]) > MOST_AT_ONCE:

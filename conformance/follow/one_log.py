@@ -29,12 +29,12 @@ from isrcheck.traces.format import folder
 
 
 def seconds_left(arguments: argparse.Namespace) -> float | None:
-    """The seconds left to this command; None: no limit."""
+    """The seconds left until the time limit of this command; None: no limit."""
     return Budget(arguments.seconds, sys.maxsize, arguments.began).left
 
 
 def follow_file(path: Path, arguments: argparse.Namespace) -> int:
-    """Follow one log of either kind; a log that cannot be read is one line on stderr."""
+    """Follow one log of either kind; if it cannot be read, print one line on stderr."""
     try:
         _, line = next(lines_of(path), (1, b""))
         if is_observation(line):

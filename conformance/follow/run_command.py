@@ -35,7 +35,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="a generation of kafka (default: the newest that the executable cluster implements)",
     )  # fmt: skip
     parser.add_argument("--switch", metavar="NAME=VALUE", action="append", default=[], help="set a protocol switch")
-    parser.add_argument("--bug", choices=BUGS, metavar="NAME", help="seed a bug in the cluster (conform replay --help)")
+    parser.add_argument("--bug", choices=BUGS, metavar="NAME", help="seed a bug (conform replay --help lists them)")
     parser.add_argument(
         "--replicas", metavar="N", type=count, default=Plan.replicas, help="number of brokers (default: 3)"
     )

@@ -72,7 +72,7 @@ class FollowRequest:
 
     @property
     def seconds(self) -> float | None:
-        """The remaining seconds; None: no limit."""
+        """The seconds left until the end of the time limit; None: no limit."""
         return None if self.ends is None else max(0.0, self.ends - time.time())
 
 
@@ -103,7 +103,7 @@ class LogVerdict:
 
 
 def unreadable(error: UsageError, rejections: Sequence[Sequence[str]] = ()) -> LogVerdict:
-    """The verdict on a log that cannot be read, completely or from some line on, which the error names."""
+    """The verdict on a log of which a line, which the error names, cannot be read."""
     return LogVerdict(Word.UNREADABLE, "", str(error), rejections)
 
 
@@ -142,7 +142,7 @@ def _follow_events(path: Path, request: FollowRequest, content: bytes | None, ti
 
 
 def _why(found: Sequence[events.Outcome], of: int) -> str:
-    """The reasons of all runs with one verdict, in one line."""
+    """The reasons for a verdict that several runs share, in one line."""
     first = found[0]
     if first.verdict == events.Verdict.NOTHING:
         return "nothing to follow, there is no event"
@@ -154,7 +154,7 @@ def _why(found: Sequence[events.Outcome], of: int) -> str:
 
 
 def _rejections(found: Sequence[events.Outcome]) -> list[list[str]]:
-    """For each rejected run: the line, the event, and the step that came closest to it."""
+    """For each rejected run: the line, the event, and the step whose result differs in the fewest cells."""
     return [
         [
             outcome.spell()[0],
@@ -180,7 +180,7 @@ def _follow_observations(
         content=content,
     )
     if isinstance(outcome, observations.NothingToFollow):
-        return LogVerdict(Word.NOTHING, str(path), "nothing to follow: no line makes a claim")
+        return LogVerdict(Word.NOTHING, str(path), "nothing to follow: no line describes a state or a fault")
     if isinstance(outcome, observations.Explained):
         why = f"a behaviour of {outcome.trace.instance.protocol.name}, in {outcome.trace.length} steps"
         if outcome.failures:

@@ -75,9 +75,7 @@ def run(
     shrinks: bool = True,
     report: Callable[[str], None] = lambda line: None,
 ) -> Campaign:
-    """Compare the programs of a seed from number `first` on, until the time, the number of programs or the number
-    of failures is reached.
-    """
+    """Compare the programs of a seed, from number `first` on, until a limit (time, programs or failures) is reached."""
     campaign = Campaign(seed)
     began = time.monotonic()
     with fresh_cache():

@@ -113,7 +113,7 @@ def compare(program: Program) -> Comparison:
 
 
 def _without_names(message: str) -> str:
-    """The message of a refusal, without position and names."""
+    """The message of a refusal without the position and the names in it."""
     return message.rpartition(": ")[2].partition(";")[0].split("`")[-1].strip()
 
 
@@ -129,7 +129,7 @@ def _where(error: BaseException) -> str:
 
 
 def cases(program: Program, model: Model) -> Iterator[Case]:
-    """The default configuration of each protocol, and one with other run-time values, which the same kernel serves."""
+    """The default configuration of each protocol, and one with other values that need no other kernel."""
     for protocol in program.protocols:
         yield Case((), protocol)
     chance = random.Random(len(model.entries))
@@ -194,7 +194,7 @@ def _expect(kind: str, found: object, expected: object) -> None:
 
 
 def _explorers(instance: Instance, plain: PlainSearch, kernels: Kernels) -> None:
-    """Compare the explorer on one and two threads, counting everything; and once ending when decided."""
+    """Compare the explorer: complete searches on one and on two threads, and one that ends when all is decided."""
     depth = None if plain.is_all else len(plain.levels) - 1
     kernel = kernels.of(instance)
     for threads in (1, 2):
@@ -233,8 +233,9 @@ def _counts(who: str, instance: Instance, plain: PlainSearch, found: Exploration
 
 
 def _errors(who: str, found: Exploration | BmcResult, plain: PlainSearch, *, counts: bool) -> None:
-    """Compare the errors in which the model leaves a declared range. Without `counts`, the search may have ended before
-    an error, and evaluates no property that is decided.
+    """Compare the errors in which the model leaves a declared range.
+
+    `counts` is False for a search that evaluates no decided property and may have ended before an error.
     """
     expected = plain.errors.path if counts else _first_error_asked(plain)
     ours = found.findings.get(ERROR)
@@ -314,7 +315,7 @@ def _same(said: object, expected: object, asked: PlainProperty, cells: object) -
 
 
 def _answer(question: Callable[..., object], *given: object) -> object:
-    """The result of a call, or ERROR if it leaves a declared range."""
+    """What a call returns, or ERROR if it leaves a declared range."""
     try:
         return question(*given)
     except (OutOfRange, ModelError):
@@ -339,7 +340,7 @@ def _formulas(instance: Instance, plain: PlainSearch) -> None:
 
 
 def _bounded(instance: Instance, plain: PlainSearch) -> None:
-    """Compare Z3's findings at every depth up to a few steps."""
+    """Compare Z3's findings at every depth up to a small bound."""
     depth = min(ASKED_DEPTH, len(plain.levels) - (0 if plain.is_all else 1))
     does_err = plain.errors.path is not None and len(plain.errors.path[1]) <= depth
     found = ask_to_depth(instance, Limits(depth))

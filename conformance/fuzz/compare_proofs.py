@@ -89,14 +89,14 @@ def _differs(
 
 
 def _leaves_declaration(instance: Instance, full: PlainSearch) -> tuple[str, str] | None:
-    """A difference if the prover excludes errors, but the search found one. Errors of lemmas do not count."""
+    """The difference if the prover excludes range errors, but the search found one, other than in a lemma."""
     erring = [full.erring, *(full.unjudged[prop.name] for prop in instance.properties if prop.name in full.unjudged)]
     found = [one.path for one in erring if one.count]
     return ("proofs: no declared range is left", f"it is, at {found[0]}") if found else None
 
 
 def _free(model: Model, instance: Instance, proof: Proof) -> list[str]:
-    """The configuration entries of which a proof claims to be independent."""
+    """The configuration entries whose values do not matter to a proof, as the prover claims."""
     if proof.every_length:
         return [name for name, entry in model.entries.items() if entry.is_open]
     by_name = {claim.name: claim for claim in (*instance.properties, *instance.lemmas)}
@@ -106,7 +106,7 @@ def _free(model: Model, instance: Instance, proof: Proof) -> list[str]:
 
 
 def _other_values(model: Model, instance: Instance, free: Sequence[str]) -> list[dict[str, int]]:
-    """Configurations that differ in the free entries."""
+    """Configurations that differ from that of the instance in these entries only."""
     found = []
     for shift in range(1, OTHER_SIZES + 1) if free else ():
         values = dict(instance.configuration.items())
@@ -131,7 +131,10 @@ def _at_other_values(
     names: Sequence[str],
     how: str,
 ) -> tuple[str, str] | None:
-    """A difference if the proof fails at other values: its premises are true at the start, and do not stay true."""
+    """The difference if a proof is wrong for other values of the configuration; otherwise None.
+
+    It is wrong if the proved property and its premises are true initially, but one of them does not stay true.
+    """
     try:
         other = model.instance(instance.protocol.name or None, values, instance.swaps)
         assert other.initial_states
@@ -150,5 +153,5 @@ def _at_other_values(
 
 
 def _always(asked: PlainProperty) -> PlainProperty:
-    """The same claim, applied under every configuration."""
+    """The same property, but checked under every configuration."""
     return PlainProperty(asked.name, asked.kind, asked.python, None, True, asked.parameters)

@@ -24,13 +24,13 @@ class Entry:
 
     @property
     def shapes(self) -> bool:
-        """Whether the ranges of domains and fields may depend on the entry."""
+        """Whether the ranges of domains and fields may depend on this configuration entry."""
         return self.kind == "bound"
 
 
 @dataclass(frozen=True)
 class Space:
-    """A domain: its number of elements, and the texts of its declared size and of its size in a range."""
+    """A domain, its number of elements, and two texts: its declared size, and its size as an argument of `range`."""
 
     name: str
     size: int
@@ -165,7 +165,7 @@ def _spaces(chance: random.Random, world: World) -> None:
 
 
 def _cells(chance: random.Random, world: World, name: str) -> Cells:
-    """A random field."""
+    """A random field with this name."""
     spaces = [space for space in world.spaces if space.size > 0]
     over = tuple(chance.choice(spaces) for _ in range(chance.choice((0, 0, 0, 1, 1, 1, 2))))
     while _count(over) > 6:

@@ -3,8 +3,8 @@
 In:  a source of randomness, a `World`, and a `Scope`: the names available at a point of a function.
 Out: texts of numbers, with their smallest and largest values, and texts of truth values.
 
-With the ranges, most programs stay within their declared ranges. The ranges only guide the choice: nothing relies on
-them, and a careless program uses indices and values that may be outside.
+The ranges keep most programs within their declared ranges. They only guide the choice: nothing relies on them, and a
+careless program uses indices and values that may be outside.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Helper:
 class Scope:
     """The names available at a point of a function: states, numbers with their ranges, subsets, helpers, actions.
 
-    `assigned` are the locals that an assignment writes; `actions` may be compared with `taken`.
+    `assigned` are the local variables that an assignment writes; `actions` may be compared with `taken`.
     """
 
     states: tuple[str, ...]
@@ -59,7 +59,7 @@ class Scope:
     actions: tuple[str, ...] = ()
 
     def inner(self, **numbers: tuple[int, int]) -> Scope:
-        """This scope with more numbers, which hide other names."""
+        """A copy of this scope with more number variables, which hide others of the same name."""
         kept = {name: one for name, one in self.constants.items() if name not in numbers}
         return replace(self, numbers={**self.numbers, **numbers}, constants=kept, assigned=self.assigned - set(numbers))
 
@@ -73,7 +73,7 @@ class Writer:
         self.scope = scope
 
     def at(self, scope: Scope) -> Writer:
-        """A writer for another point of the function."""
+        """A writer with the same random source for another point of the function."""
         return Writer(self.chance, self.world, scope)
 
     def pick(self, options: Sequence[tuple[float, Callable[[], object]]]) -> object:
@@ -83,7 +83,7 @@ class Writer:
     # ---------------------------------------------------------------------------------------------------------- numbers
 
     def number(self, depth: int) -> Number:
-        """A random number of at most this depth."""
+        """A random numeric expression of at most this depth."""
         ends: list[tuple[float, Callable[[], Number]]] = [
             (2, self._constant),
             (4 if self.scope.states and self.world.fields else 0, lambda: self._cell(depth)),
@@ -115,7 +115,7 @@ class Writer:
         return Number(name, *self.scope.numbers[name])
 
     def _named(self) -> Number:
-        """A constant, a member of an enumeration, an entry of the configuration, NONE."""
+        """The name of a constant, of a member of an enumeration, of a configuration entry, or NONE."""
         found = [Number(name, int(value), int(value)) for name, value in self.scope.constants.items()]
         for kind, members in self.world.enumerations.items():
             found += [Number(f"{kind}.{member}", value, value) for member, value in members.items()]
@@ -130,12 +130,12 @@ class Writer:
         return Number(self.cell(one, depth=depth), one.low, one.high)
 
     def cell(self, one: Cells, state: str | None = None, depth: int = 1) -> str:
-        """A cell of a field, at a random index."""
+        """An expression for a cell of a field, at a random index."""
         indices = "".join(f"[{self.index(space.size, depth)}]" for space in one.over)
         return f"{state or self.chance.choice(self.scope.states)}.{one.name}{indices}"
 
     def index(self, size: int, depth: int = 1) -> str:
-        """A random index of a domain of this size."""
+        """A random expression for an index of a domain of this size."""
         careless = self.scope.is_careless and self.chance.random() < 0.15
         inside = [name for name, (low, high) in self.scope.numbers.items() if careless or (low >= 0 and high < size)]
         if inside and self.chance.random() < 0.75:
@@ -146,7 +146,7 @@ class Writer:
         return self.fitted(self.number(depth - 1), 0, size - 1)
 
     def fitted(self, number: Number, low: int, high: int) -> str:
-        """A number as an expression within a range: unchanged if it fits (or carelessly), otherwise limited."""
+        """An expression within a range: the number itself if it fits (or the program is careless), else limited."""
         if number.low >= low and number.high <= high:
             return number.text
         if self.scope.is_careless and self.chance.random() < 0.3:
@@ -206,7 +206,7 @@ class Writer:
         return enough and (helper.subset is None or helper.subset in self.scope.subsets.values())
 
     def call(self, helper: Helper, depth: int) -> str:
-        """A call of a helper with random arguments."""
+        """The text of a call of a helper with random arguments."""
         if helper.states == 1:
             arguments = [self.chance.choice(self.scope.states)]
         else:
@@ -219,7 +219,7 @@ class Writer:
     # ------------------------------------------------------------------------------------------------- ranges and folds
 
     def range(self) -> tuple[str, int, int]:
-        """A random range, with its first and last number; the last may be below the first."""
+        """The text of a random range, with its first and last number; if the last is below the first, it is empty."""
         form = self.chance.random()
         spaces = [space for space in self.world.spaces if space.size]
         if form < 0.7 and spaces:
@@ -239,13 +239,15 @@ class Writer:
         return text, first, last - 1
 
     def size(self, space: Space) -> str:
-        """The size of a domain, as an argument of `range`."""
+        """The text of the size of a domain, as an argument of `range`."""
         if not self.scope.states:
             return str(space.size)
         return space.range.replace("s.", f"{self.scope.states[0]}.")
 
     def generator(self, depth: int) -> tuple[str, Writer, int]:
-        """One or two `for ... in ... if ...`, the writer for the element, and the largest number of iterations."""
+        """The text of one or two `for ... in ... if ...`, a writer for the element, and the largest number of
+        iterations.
+        """
         free = [one for one in NAMES if one not in self.scope.subsets]
         names = [self.chance.choice(free) for _ in range(self.chance.choice((1, 1, 1, 2)))]
         if self.scope.constants and self.chance.random() < 0.15:
@@ -267,7 +269,7 @@ class Writer:
     # ----------------------------------------------------------------------------------------------------- truth values
 
     def truth(self, depth: int) -> str:
-        """A random truth value, or a number used as one, of at most this depth."""
+        """The text of a random truth value, or of a number used as one, of at most this depth."""
         ends: list[tuple[float, Callable[[], str]]] = [
             (3 if self.scope.states else 0.1, self._comparison_with_constant),
             (2, self._flag),
@@ -287,9 +289,7 @@ class Writer:
         return str(self.pick(ends if depth <= 0 else ends + parts))
 
     def _comparison_with_constant(self) -> str:
-        """A comparison of a cell with a value in its range, which is true in some states only; or of an entry with its
-        default.
-        """
+        """A comparison that is true in some states only: of a cell with a value, or of an entry with its default."""
         if not self.scope.states:
             return self._flag()
         entries = [one for one in self.world.entries if not one.shapes]

@@ -30,8 +30,9 @@ GRACE = 60
 
 @dataclass(frozen=True)
 class Bug:
-    """A replacement of text in one file of the checker; `tests` run if the fuzzer does not find the bug. `hidden` is
-    the reason why the bug cannot be found, if it cannot.
+    """A replacement of text in one file of the checker; `tests` run if the fuzzer does not find the bug.
+
+    `hidden` is the reason why nothing can find the bug, if that is so.
     """
 
     name: str
@@ -336,7 +337,7 @@ BUGS = (
 
 
 def spoiled(bug: Bug, root: Path) -> str:
-    """The text of the file with the bug. Raises ValueError if the replaced text does not occur exactly once."""
+    """The text of the file with the bug in it. Raises ValueError unless the replaced text occurs exactly once."""
     path = root / f"{bug.file}.py"
     text = path.read_text(encoding="utf-8")
     if text.count(bug.old) != 1:
@@ -347,7 +348,7 @@ def spoiled(bug: Bug, root: Path) -> str:
 
 
 def detection(bug: Bug, root: Path, seconds: int) -> str:
-    """Plant a bug in a copy of the tree; return what finds it, as a line, which begins with `not` if nothing does."""
+    """Plant a bug in a copy of the tree; return a line that says what finds it, or that begins with `not`."""
     path = root / f"{bug.file}.py"
     before, times = path.read_bytes(), path.stat()
     path.write_text(spoiled(bug, root), encoding="utf-8")
@@ -361,7 +362,7 @@ def detection(bug: Bug, root: Path, seconds: int) -> str:
 
 
 def _environment(scratch: Path) -> dict[str, str]:
-    """Environment variables with which no code that is compiled with a bug stays in a cache."""
+    """Environment variables that put compiled code into a temporary cache, so that no code with a bug remains."""
     return {**os.environ, "ISRCHECK_CACHE": str(scratch / "cache"), "PYTHONDONTWRITEBYTECODE": "1"}
 
 

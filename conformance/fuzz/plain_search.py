@@ -26,7 +26,7 @@ ERROR = "in_range"
 
 
 class NotEnabled(Exception):
-    """A guard is false."""
+    """A step is not enabled, because a guard is false."""
 
 
 class OutOfRange(Exception):
@@ -61,7 +61,7 @@ def require(condition: object) -> None:
 
 
 def noted(kind: str) -> Callable[..., Any]:
-    """A decorator that marks a function with its kind and options, in the attribute `noted`."""
+    """A decorator that marks a function with a kind and options, stored in its attribute `noted`."""
 
     def decorator(function: Any = None, **options: Any) -> Any:
         def note(function: Any) -> Any:
@@ -74,12 +74,12 @@ def noted(kind: str) -> Callable[..., Any]:
 
 
 def entry(default: Any, says: str, **options: Any) -> Any:
-    """A declared entry of the configuration, of which only the default is used."""
+    """Declare an entry of the configuration; only its default is used."""
     return SimpleNamespace(default=default, is_truth=isinstance(default, bool))
 
 
 def optional(values: Any) -> Any:
-    """The range of these values and NONE."""
+    """The range that consists of these values and NONE."""
     return (NOTHING_HOLDS, ends_of(values)[1], False)
 
 
@@ -93,7 +93,7 @@ def ends_of(values: Any) -> tuple[Any, Any, bool]:
 
 
 def sized(size: Any, configuration: Any) -> int:
-    """The number for a size that may depend on the configuration."""
+    """The number that a size stands for; a size may depend on the configuration."""
     if isinstance(size, str):
         return int(getattr(configuration, size))
     return int(size(configuration)) if callable(size) else int(size)
@@ -115,7 +115,7 @@ WORDS: Mapping[str, Any] = {
 
 
 def executed(text: str, names: Mapping[str, Any]) -> dict[str, Any]:
-    """The names that a module defines; its imports are replaced by `names`."""
+    """The names that a module defines when it runs; `names` take the place of its imports."""
     tree = ast.parse(text)
     tree.body = [node for node in tree.body if not isinstance(node, ast.ImportFrom) or node.module == "enum"]
     found = dict(names)
@@ -153,7 +153,7 @@ class State:
 
 
 class ArrayView:
-    """A field with its first `depth` indices applied; `at` is the position that these indices determine."""
+    """A field with its first `depth` indices applied; `at` is the position in the state that they determine."""
 
     def __init__(self, state: State, place: PlainField, name: str, depth: int, at: int) -> None:
         self.state, self.place, self.name, self.depth, self.at = state, place, name, depth, at
@@ -185,7 +185,7 @@ class ArrayView:
 
 
 class Chosen:
-    """A subset: indexed with an element, it is true if the subset contains it."""
+    """A subset as a function of a program sees it: indexed with an element, it says whether it contains the element."""
 
     def __init__(self, number: int, size: int) -> None:
         self.members = [number // 2**element % 2 == 1 for element in range(size)]
@@ -198,7 +198,7 @@ class Chosen:
 
 
 class Taken:
-    """The action of a step, which equals the function of that name in every protocol."""
+    """The action of a step, as a property reads it: equal to the function of that name, in every protocol."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -224,7 +224,7 @@ class Step:
 
 @dataclass(frozen=True)
 class PlainProperty:
-    """A property or lemma."""
+    """A property or lemma of the program."""
 
     name: str
     kind: str
@@ -354,19 +354,19 @@ def _noted(names: Mapping[str, Any], kind: str) -> dict[str, Any]:
 
 
 def order(path: Path) -> tuple[int, Path]:
-    """The order of paths: shorter ones first, then lexicographic."""
+    """The sort key of paths: shorter ones first, then in lexicographic order."""
     return len(path[1]), path
 
 
 @dataclass
 class PlainFinding:
-    """A number of findings, and the first path to one."""
+    """The number of paths with a finding, and the first of them in order."""
 
     count: int = 0
     path: Path | None = None
 
     def note(self, path: Path) -> None:
-        """Count a path; keep it if it is the first in order."""
+        """Count a path; remember it if it comes before all earlier ones in this order."""
         self.count += 1
         self.path = path if self.path is None else min(self.path, path, key=order)
 
@@ -376,8 +376,8 @@ class PlainSearch:
     """The results of a search: the sizes of its levels, and for each property the findings (violations, or reached
     goals) and the permitted failures.
 
-    `errors` are the errors of the program: the `erring` steps, and the positions where a property is `unjudged` because
-    it errs. `is_all` says that every reachable state was expanded.
+    `errors` are all range errors: those of steps (`erring`), and those in the evaluation of a property (`unjudged`).
+    `is_all` says that every reachable state was expanded.
     """
 
     levels: list[int] = field(default_factory=list)
@@ -394,7 +394,7 @@ class PlainSearch:
 def search(
     system: PlainSystem, most_depth: int, most_states: int, claims: list[PlainProperty] | None = None
 ) -> PlainSearch:
-    """Search level by level, up to a depth, or to the first level after which there are this many states."""
+    """Search level by level, to a depth, or until a level ends with more than this many states."""
     asked = [one for one in (system.properties if claims is None else claims) if one.applies]
     result = PlainSearch(fired=dict.fromkeys(system.actions, 0))
     result.found = {one.name: PlainFinding() for one in asked}
@@ -437,7 +437,7 @@ def search(
 
 
 def _judge(result: PlainSearch, asked: PlainProperty, states: list[State], taken: Taken | None, path: Path) -> None:
-    """Evaluate a property, and note the finding or the error."""
+    """Evaluate a property, and count the path as a finding or an error if it is one."""
     try:
         truth = asked.truth(states, taken)
         is_found = truth == (asked.kind == "sometimes")

@@ -63,9 +63,7 @@ def read_program(path: Path) -> Program:
 
 @contextlib.contextmanager
 def loaded(program: Program, folder: Path) -> Iterator[Model]:
-    """The model that the product loads from a program, whose files are written to this folder. Raises the errors of
-    the product.
-    """
+    """The model that the product loads from a program; writes its files to this folder. Raises the product's errors."""
     path = program.save(folder)
     before = set(sys.modules)
     sys.path.insert(0, str(folder))

@@ -24,7 +24,7 @@ FEW_STATES = 10
 
 
 def random_program(seed: int, number: int) -> Program:
-    """The program with this number for a seed: usually the first candidate that has more than a few states."""
+    """The program with this number for a seed. Candidates with only a few states are mostly skipped."""
     for attempt in range(ATTEMPTS):
         chance = random.Random(f"{seed}/{number}/{attempt}")
         program = _Making(chance, f"fuzz_{seed}_{number}").program()
@@ -35,7 +35,7 @@ def random_program(seed: int, number: int) -> Program:
 
 
 class _Making:
-    """Makes one program."""
+    """Makes one program, part by part."""
 
     def __init__(self, chance: random.Random, name: str) -> None:
         self.chance = chance
@@ -205,5 +205,5 @@ class _Making:
 
 
 def _pretty(text: str) -> str:
-    """The program as `ast.unparse` formats it, so that shrinking changes no formatting."""
+    """The program in the format of `ast.unparse`, so that shrinking does not change the formatting."""
     return ast.unparse(ast.parse(text)) + "\n"

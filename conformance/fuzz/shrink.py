@@ -24,7 +24,7 @@ Change = Callable[[], None]
 
 
 def shrink(program: Program, fails: Callable[[Program], bool], attempts: int = ATTEMPTS) -> Program:
-    """The smallest program found that fails."""
+    """The smallest program found that still fails, after at most this many attempts."""
     left = attempts
     is_smaller = True
     while is_smaller and left > 0:
@@ -59,7 +59,7 @@ def _candidate(program: Program, position: int) -> Program | None:
 
 
 def _smaller(text: str, position: int) -> str | int:
-    """The text with the change at this position; or the number of changes, if there are fewer."""
+    """The text after one change, the one at this position; or the number of possible changes, if there are fewer."""
     tree = ast.parse(text)
     count = 0
     for count, change in enumerate(_changes(tree), 1):
@@ -75,7 +75,7 @@ def _smaller(text: str, position: int) -> str | int:
 
 
 def _changes(tree: ast.Module) -> Iterator[Change]:
-    """All possible removals and simplifications, large pieces first."""
+    """All changes of a program that make it smaller or simpler, large ones first."""
     yield from _left_out(tree.body)
     for node in ast.walk(tree):
         if isinstance(node, ast.ClassDef):
@@ -97,7 +97,7 @@ def _changes(tree: ast.Module) -> Iterator[Change]:
 
 
 def _left_out(body: list[ast.stmt]) -> Iterator[Change]:
-    """The removal of each statement of a body, imports excepted."""
+    """Changes that each remove one statement of a body, except imports."""
     for at, one in enumerate(body):
         if isinstance(one, ast.ImportFrom):
             continue
@@ -111,7 +111,7 @@ def _remove(body: list[ast.stmt], at: int) -> None:
 
 
 def _statements(holder: ast.AST) -> Iterator[Change]:
-    """Remove statements of a function; replace a compound statement by its block; remove the options of decorators."""
+    """Changes that remove a statement, replace a compound statement by its block, or drop a decorator's options."""
     if isinstance(holder, ast.FunctionDef):
         for at, decorator in enumerate(holder.decorator_list):
             if isinstance(decorator, ast.Call):
@@ -131,7 +131,7 @@ def _statements(holder: ast.AST) -> Iterator[Change]:
 
 
 def _expressions(node: ast.AST, name: str, at: int | None, value: ast.expr) -> Iterator[Change]:
-    """The replacements of an expression by its operands and by constants."""
+    """Changes that replace an expression by one of its operands or by a constant."""
 
     def put(new: ast.expr) -> Change:
         def change() -> None:

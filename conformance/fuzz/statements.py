@@ -41,20 +41,20 @@ class Body:
     # ----------------------------------------------------------------------------------------------------------- locals
 
     def free_name(self) -> str | None:
-        """A name that is unused in this function so far; None if there is none."""
+        """A name that the function does not use yet; None if there is none."""
         used = {*self.scope.numbers, *self.scope.subsets, *self.scope.states, *self.scope.assigned, *self.variables}
         free = [name for name in (*self.hidden, *NAMES) if name not in used]
         return self.chance.choice(free[:2]) if self.hidden and free else self.chance.choice(free) if free else None
 
     def variable(self) -> str:
-        """A name for a loop variable, which no assignment writes."""
+        """A name for a loop variable; assignments do not use it."""
         used = {*self.scope.numbers, *self.scope.subsets, *self.scope.assigned}
         name = self.chance.choice([one for one in NAMES if one not in used] or ["z"])
         self.variables.add(name)
         return name
 
     def local(self) -> list[str]:
-        """Statements that assign a new local on every path; [] inside loops."""
+        """Statements that assign a new local variable on every path; none inside loops."""
         name = self.free_name()
         if name is None or self.loops:
             return []
@@ -73,7 +73,7 @@ class Body:
         return [f"{name} = {one.text}"]
 
     def counted(self) -> list[str]:
-        """Statements of a loop that changes a new local; [] inside loops."""
+        """A loop that changes a new local variable; none inside loops."""
         name = self.free_name()
         if name is None or self.loops:
             return []
@@ -95,7 +95,7 @@ class Body:
     # ----------------------------------------------------------------------------------------------------------- guards
 
     def guards(self) -> list[str]:
-        """Guards, some in loops and branches, with locals between them."""
+        """Guards, some of them in loops and branches, with assignments of local variables between them."""
         lines: list[str] = []
         for _ in range(self.chance.choice((0, 1, 1, 1, 2))):
             form = self.chance.random()
@@ -117,7 +117,7 @@ class Body:
     # ----------------------------------------------------------------------------------------------------------- writes
 
     def writes(self, depth: int, most: int) -> list[str]:
-        """Statements that write, at least one."""
+        """At least one statement that writes to the state, at most `most`, with branches and loops of this depth."""
         lines: list[str] = []
         for _ in range(self.chance.randint(1, most)):
             self.left -= 1
@@ -173,12 +173,12 @@ class Body:
         return [f"if {cell} != {value}:", f"    {cell} = {value}", f"    {self.writer.cell(other, 's', 0)} = {read}"]
 
     def called(self) -> list[str]:
-        """The call of a helper that writes."""
+        """A call of a helper that writes to the state."""
         found = [one for one in self.scope.helpers if one.returns is None and self.writer.can_call(one)]
         return [self.writer.call(self.chance.choice(found), 1)] if found else self.write()
 
     def branches(self, depth: int) -> list[str]:
-        """if, elif, else; after a branch, the ranges of its assignments are forgotten."""
+        """An if statement, perhaps with elif and else. After it, the ranges of numbers assigned in it are forgotten."""
         lines = []
         words = ["if", *["elif"] * self.chance.choice((0, 0, 0, 1, 2))]
         known = dict(self.scope.numbers)
@@ -226,7 +226,7 @@ class Body:
 
 
 def parameters_of(chance: random.Random, world: World, scope: Scope) -> list[tuple[str, str]]:
-    """Random parameters of an action as (name, domain); adds them to the scope."""
+    """Random parameters of an action as (name, domain); they are added to the scope."""
     found: list[tuple[str, str]] = []
     for _ in range(chance.choice((0, 0, 1, 1, 1, 2))):
         name = chance.choice([one for one in ("node", "other", "x", "i", "p1", "k") if one not in dict(found)])
@@ -242,7 +242,7 @@ def parameters_of(chance: random.Random, world: World, scope: Scope) -> list[tup
 
 
 def action(chance: random.Random, world: World, helpers: list[Helper], name: str, like: str | None = None) -> str:
-    """A random action. `like` is the text of another version of the action, with the same parameters."""
+    """The text of a random action. `like` is the text of another version of it, whose parameters it gets."""
     scope = Scope(("s",), chance.random() < world.careless, helpers=helpers, constants=dict(world.constants))
     parameters = parameters_of(chance, world, scope) if like is None else _parameters_like(like, world, scope)
     body = Body(chance, world, scope)
@@ -257,7 +257,7 @@ def action(chance: random.Random, world: World, helpers: list[Helper], name: str
 
 
 def countdown(chance: random.Random, world: World, helpers: list[Helper], name: str, one: Cells) -> str:
-    """An action that is enabled while a budget is left, and spends one unit of it."""
+    """The text of an action that is enabled while a budget is left, and spends one unit of it."""
     scope = Scope(("s",), chance.random() < world.careless, helpers=helpers, constants=dict(world.constants))
     body = Body(chance, world, scope)
     also = [f"require({body.writer.truth(1)})"] if chance.random() < 0.4 else []
@@ -283,7 +283,7 @@ def _parameters_like(like: str, world: World, scope: Scope) -> list[tuple[str, s
 def helper(
     chance: random.Random, world: World, helpers: list[Helper], name: str, *, writes: bool
 ) -> tuple[Helper, str]:
-    """A random helper, and its text."""
+    """A random helper: what callers need to know of it, and its text."""
     states = 1 if writes else chance.choice((1, 1, 1, 1, 0, 2))
     names = ("node", "value", "x", "i")
     scope = Scope(

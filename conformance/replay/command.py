@@ -53,7 +53,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add_model(parser)
     parser.add_argument("--bug", choices=BUGS, metavar="NAME", help=f"seed a bug in the cluster: {', '.join(BUGS)}")
     parser.add_argument(
-        "--driver", type=Path, metavar="FILE.py", help="the driver of your own system, which is executed"
+        "--driver", type=Path, metavar="FILE.py", help="a Python file with a driver of your system; it is executed"
     )
     parser.add_argument("--logs", type=Path, metavar="DIR", help="keep the brokers' logs as files, in a new folder")
     parser.add_argument(
@@ -93,7 +93,8 @@ def _replay_files(arguments: argparse.Namespace, system: System, coverage: Cover
     paths = [path for given in arguments.files for path in (folder.files(given) if given.is_dir() else [given])]
     if not paths:
         print(
-            f"conform: there is no trace in {' '.join(map(str, arguments.files))}; check writes some", file=sys.stderr
+            f"conform: there is no trace in {' '.join(map(str, arguments.files))}; run check to get some",
+            file=sys.stderr,
         )
         return NOTHING
     codes = {_replay_file(path, system, coverage, _on_what(arguments)) for path in paths}
@@ -111,21 +112,21 @@ def _replay_file(path: Path, system: System, coverage: Coverage | None, options:
         return complain(str(error) if str(error).startswith(str(path)) else f"{path}: {error}")
     if divergence is None:
         steps = len(trace.steps)
-        say(f"{escaped(str(path))}: replayed, {steps} steps; the same after every step", *_behind(trace))
+        say(f"{escaped(str(path))}: replayed, {steps} steps; system and model agree after every step", *_behind(trace))
         return DONE
     _tell(path, trace, divergence, options)
     return DIVERGED
 
 
 def _behind(trace: Trace) -> list[str]:
-    """The note on a trace whose last step leaves a declared range; [] for other traces."""
+    """The note on a trace whose last step leaves a declared range, as lines; empty for other traces."""
     if trace.erring is None:
         return []
     return [f"  {trace.spell_position(trace.length)} is not replayed: the model leaves a declared range in it"]
 
 
 def _replay_walks(arguments: argparse.Namespace, system: System, coverage: Coverage | None) -> int:
-    """Replay random walks, up to the first that diverges, which is saved as a trace."""
+    """Replay random walks until one diverges; save that one as a trace."""
     instance = instance_of(arguments)
     progress, begun = ProgressLine("conform"), time.monotonic()
     for number in range(arguments.walks):
@@ -150,7 +151,10 @@ def _replay_walks(arguments: argparse.Namespace, system: System, coverage: Cover
             return DIVERGED
         progress.tell(f"{number + 1} of {arguments.walks} walks replayed", time.monotonic() - begun)
     progress.clear()
-    say(f"{arguments.walks} random walks of {label(instance)}, {arguments.steps} steps each: the same after every step")
+    say(
+        f"{arguments.walks} random walks of {label(instance)}, {arguments.steps} steps each:"
+        " system and model agree after every step"
+    )
     return DONE
 
 

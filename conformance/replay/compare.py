@@ -48,8 +48,8 @@ class Divergence:
 def replay(trace: Trace, system: System) -> Divergence | None:
     """Replay a trace on a system; return the first divergence, or None.
 
-    Raises UsageError if the driver shows an unknown variable or a list of the wrong length, and if it shows nothing at
-    all, because then nothing was compared.
+    Raises UsageError if `observe` returns an unknown variable or a list of the wrong length, and if it never returns
+    a value, because then nothing was compared.
     """
     system.begin(trace)
     is_blind = True
@@ -65,25 +65,25 @@ def replay(trace: Trace, system: System) -> Divergence | None:
         if differing is not None:
             return Divergence(position, differing, found)
     if is_blind:
-        raise UsageError("the driver shows nothing of the system, so nothing was compared; give a variable in observe")
+        raise UsageError("observe never returned the value of a variable, so nothing was compared; return at least one")
     return None
 
 
 def _is_unseen(value: Any) -> bool:
-    """Whether a value is None, or consists of nested lists of None."""
+    """Whether an observed value is None, or consists of nested lists of None: then nothing was observed."""
     return value is None or (isinstance(value, list | tuple) and all(map(_is_unseen, value)))
 
 
 def compared(instance: Instance, cells: Cells, seen: Mapping[str, Any]) -> tuple[str | None, Cells]:
-    """The first variable that differs, and the cells with the observed values inserted."""
+    """The first variable in which state and observation differ, and the cells with the observed values inserted."""
     found = list(cells)
     for name, value in seen.items():
         layout = instance.layouts.get(name)
         if layout is None:
-            raise UsageError(f"the driver shows {name}, which {instance.model.name} does not have")
+            raise UsageError(f"observe returned {name}, but {instance.model.name} has no such variable; leave it out")
         in_a_row = isinstance(value, tuple) and len(value) == layout.count
         if in_a_row and not all(cell is None or isinstance(cell, int) for cell in value):
-            raise UsageError(f"the driver shows {value!r} in {name}; in a tuple, give the values of all its cells")
+            raise UsageError(f"observe returned {value!r} for {name}; in a tuple, give the values of all its cells")
         for offset, cell in enumerate(value if in_a_row else _flat(layout, value, layout.sizes)):
             if cell is not None:
                 found[layout.offset + offset] = cell
@@ -95,15 +95,15 @@ def compared(instance: Instance, cells: Cells, seen: Mapping[str, Any]) -> tuple
 
 
 def _flat(layout: FieldLayout, value: Any, sizes: Sequence[int]) -> Iterator[int | None]:
-    """The cells in an observed value of a variable or of a row of it; None for each cell that was not observed."""
+    """The cells of an observed value, of a variable or of a row of it; None for each cell that was not observed."""
     if value is None:
         yield from [None] * prod(sizes)
     elif not sizes:
         if not isinstance(value, int) or not layout.low <= value <= layout.high:
-            raise UsageError(f"the driver shows {value!r} in {layout.name}; its values are {layout.low}..{layout.high}")
+            raise UsageError(f"observe returned {value!r} for {layout.name}; give {layout.low}..{layout.high}")
         yield int(value)
     elif not isinstance(value, Sequence) or len(value) != sizes[0]:
-        raise UsageError(f"the driver shows {value!r} in {layout.name}; show a list of {sizes[0]} values")
+        raise UsageError(f"observe returned {value!r} for {layout.name}; give a list of {sizes[0]} values")
     else:
         for one in value:
             yield from _flat(layout, one, sizes[1:])

@@ -65,9 +65,7 @@ class Coverage:
         }
 
     def untouched_lines(self) -> dict[Path, tuple[list[int], int]]:
-        """For each file of the cluster, the lines inside functions that never ran, and the number of such lines in the
-        file.
-        """
+        """For each file of the cluster: the lines inside functions that never ran, and the number of all such lines."""
         found = {}
         for path in sorted(CLUSTER.rglob("*.py")):
             lines = set(_lines_of(compile(path.read_text(encoding="utf-8"), str(path), "exec")))
@@ -76,7 +74,7 @@ class Coverage:
 
 
 def _lines_of(code: CodeType) -> Iterator[int]:
-    """Lines with code inside functions; the code of modules and classes runs when they are imported."""
+    """The lines with code inside functions. (The code of modules and classes runs on import, so it is not counted.)"""
     if code.co_flags & inspect.CO_OPTIMIZED:
         yield from (line for _, _, line in code.co_lines() if line is not None and line != code.co_firstlineno)
     for constant in code.co_consts:
@@ -85,7 +83,7 @@ def _lines_of(code: CodeType) -> Iterator[int]:
 
 
 def spelled(coverage: Coverage) -> list[str]:
-    """The report as lines."""
+    """The report on what was never exercised, as lines of text."""
     report = ["never taken:"]
     for protocol, actions in coverage.untouched_actions().items():
         report.append(f"  kafka/{protocol}: {', '.join(actions) or 'every action was taken'}")
@@ -97,7 +95,7 @@ def spelled(coverage: Coverage) -> list[str]:
 
 
 def _ranges(lines: list[int]) -> str:
-    """Line numbers, with consecutive ones as ranges."""
+    """Line numbers as text, with consecutive ones joined to ranges."""
     parts: list[list[int]] = []
     for line in lines:
         if parts and line == parts[-1][-1] + 1:

@@ -98,7 +98,7 @@ class Driver:
             raise StepRefusedError(str(error)) from None
 
     def observe(self) -> Projected:
-        """Every variable of the model except the budgets."""
+        """The values of all variables of the model, except the budgets, which a cluster does not have."""
         view = self.cluster.observe()
         leaders = [broker for broker in view.brokers if broker.leadership is not None]
         self.seen.note(
@@ -134,7 +134,7 @@ class Driver:
     def _give_up_fetches(self) -> None:
         """Break the connections of the fetches that this step of the model gives up.
 
-        A fetch that only the cluster has is kept, and shows as a difference.
+        A fetch that the cluster has and the model does not is left alone, so that the comparison finds it.
         """
         before, after = (
             cells_of(self.instance, self.trace.states[at], "fetch") for at in (max(0, self.position - 1), self.position)
@@ -302,7 +302,7 @@ class Driver:
 
 
 def start_of(instance: Instance, state: Cells) -> Start:
-    """The start of a cluster for the initial state of a trace."""
+    """The `Start` of a cluster that has the initial state of a trace."""
     (leader,) = cells_of(instance, state, "controller_leader")
     isr = frozenset(r for r, is_member in enumerate(cells_of(instance, state, "controller_isr")) if is_member)
     ends = cells_of(instance, state, "log_end_offset")

@@ -53,13 +53,13 @@ def producer_of(transaction: int) -> str:
 
 @dataclass
 class Observations:
-    """The observations of a running cluster.
+    """What was observed of a running cluster, as far as it does not remember it.
 
     `common` is the number of records that it started with, all of them acknowledged. `elections` are the leader and the
     ISR of every announced epoch, of which the first `heard` were announced while a broker was up. `exposed` and
     `committed` are the records that readers of the two isolation levels could read first at each offset.
-    `log_start_offset` is the offset up to which records were deleted. `last_...` hold the last memory of each broker.
-    `number_of` gives the number of a record by its payload, or NONE.
+    `log_start_offset` is the offset up to which records were deleted. `last_...` hold what each broker had in memory
+    when it last ran. `number_of` gives the number of a record by its payload, or NONE.
     """
 
     common: int = 0
@@ -74,7 +74,7 @@ class Observations:
     number_of: Callable[[str], int] = record_of
 
     def note(self, view: ClusterView, reads: Reads | None = None) -> None:
-        """Add an observation. `reads` are the records that consumers received; without it they are computed."""
+        """Add an observation. `reads` are the records that consumers received; None: compute them from the logs."""
         aborted = {_producer_id(view, name) for name, control in view.decided if control is Control.ABORT}
         controller = view.controller
         if len(self.elections) <= controller.leader_epoch:
@@ -293,7 +293,7 @@ class _Projection:
         return tuple(meant.get(outcome, TransactionState.ABORTED) for outcome in outcomes)
 
     def _transaction(self, stamp: ProducerStamp | None) -> int:
-        """The number of the transaction to which a batch belongs: each producer has only one transaction."""
+        """The number of the transaction to which a batch belongs. Each producer has only one transaction."""
         if stamp is None:
             return NONE
         name = self.view.sent[stamp.producer_id - 1][0]

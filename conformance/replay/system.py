@@ -34,8 +34,7 @@ class System(Protocol):
         """Take the next step: `step.action` with the ordinals of its arguments. Raises StepRefusedError."""
 
     def observe(self) -> Mapping[str, Any]:
-        """The observed state: maps names of the model's variables to values, as nested lists by index; NONE is no
-        broker.
+        """The observed state: maps names of the model's variables to values, as nested lists by index; NONE: no broker.
 
         A tuple lists all cells of a variable in a row. Missing variables, and values or lists that are None, are not
         compared; but at least one value has to be observed during a trace.

@@ -31,9 +31,7 @@ TIMED = (*RESTARTS, SHRINK, SEND_IN_TRANSACTION)
 
 
 class UntimelyError(UsageError):
-    """No timing makes a cluster follow the trace: the model allows more than clocks, timers and producers
-    do.
-    """
+    """No timing makes a cluster follow the trace: the model allows what clocks, timers or producers do not."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +81,7 @@ def timing_of(trace: Trace) -> Timing:
         if not allowed:
             raise UntimelyError(
                 f"step {shrink.position} drops a follower that caught up no earlier than one that stays;"
-                " the model has no time, a cluster has"
+                " the model has no clock and allows this, a cluster does not"
             )
         if not pauses.intersection(allowed):
             pauses.add(allowed[-1])
@@ -161,8 +159,9 @@ def _shrinks(trace: Trace, states: Sequence[State]) -> Iterator[_Shrink]:
 
 
 def _note_fetch(known: _Known, position: int, offset: int, log_end_offset: int) -> None:
-    """Update what the leader knows. A follower counts as caught up at its last fetch once it has the log of that
-    time. Kafka: Replica.updateFetchState.
+    """Update what the leader knows of a follower. Kafka: Replica.updateFetchState.
+
+    A follower counts as caught up at its last fetch once it has the log of that time.
     """
     if offset >= log_end_offset:
         known.caught_up = position
@@ -184,7 +183,7 @@ def _enters_epoch(before: State, after: State, leader: int, action: str, ordinal
 def _note_election(
     before: State, after: State, leader: int, position: int, known: Mapping[tuple[int, int], _Known]
 ) -> None:
-    """Kafka: Partition.makeLeader, Replica.resetLastCaughtUpTime: members of the ISR get time to catch up."""
+    """Note that a new leader gives the ISR time to catch up. Kafka: Partition.makeLeader, resetLastCaughtUpTime."""
     kept = before.leader[leader] == leader and after.REMOTE_OFFSETS_KEPT_BY_REELECTED_LEADER
     for (of, follower), one in known.items():
         if of == leader:
@@ -233,7 +232,7 @@ def _checkpoints(trace: Trace, states: Sequence[State], broker: int) -> Iterator
             elif wanted != in_file:
                 raise UntimelyError(
                     f"step {position} restarts broker {broker} with a checkpointed high watermark of {wanted}, which it"
-                    " has not had since it last started; the model allows any that is not above its last"
+                    " has not had since it last started; the model allows every value up to its last one"
                 )
             had, in_file = {}, written[max(written)] if written else wanted
         if state.is_up[broker]:

@@ -4,7 +4,8 @@ In:  the tests that pytest has collected.
 Out: a group for each test, and their order: the slowest groups first, so that all workers end at about the same time.
 
 The tests of a file are a group: they share fixtures and compiled kernels, which two workers would build twice. The
-tests of Spark are one group, with one session. A test with its own group mark keeps that group.
+tests of Spark are two groups: tests that share one session, and tests that start their own sessions or share a cluster.
+Both groups wait for Spark most of the time, so they run side by side. A test with its own group mark keeps that group.
 """
 
 from __future__ import annotations
@@ -15,32 +16,39 @@ from pathlib import Path
 import pytest
 
 TESTS = Path(__file__).parent
-SPARK = "spark"
+SPARK = "one session of Spark"
+SPARK_PROCESSES = "sessions and a cluster of Spark"
 
 SECONDS: Mapping[str, int] = {
-    SPARK: 240,
-    "checker/symbolic/test_bounded_model_checking": 80,
-    "replay/test_histories": 80,
-    "follow/test_observations": 60,
+    SPARK_PROCESSES: 220,
+    SPARK: 120,
+    "follow/test_observations": 50,
+    "checker/symbolic/test_bounded_model_checking": 50,
+    "docs/test_commands": 50,
     "checker/proofs/test_prove": 45,
-    "docs/test_commands": 45,
-    "checker/compile/test_kernel": 40,
-    "checker/proofs/test_unbounded_abstraction": 40,
-    "checker/resources/test_budget": 38,
-    "replay/test_faults": 35,
-    "checker/symbolic/test_evaluator": 30,
-    "replay/test_state_machines": 28,
-    "follow/test_command": 28,
-    "checker/explicit/test_search": 26,
-    "follow/test_runs": 22,
-    "checker/symbolic/test_limits_of_formulas": 20,
-    "models/test_kafka": 18,
-    "traces/drawing/test_page_browser": 16,
+    "replay/test_histories": 35,
+    "checker/symbolic/test_evaluator": 34,
+    "replay/test_state_machines": 31,
+    "checker/test_start": 30,
+    "checker/proofs/test_unbounded_abstraction": 30,
+    "checker/resources/test_budget": 28,
+    "traces/drawing/test_page_browser": 25,
+    "checker/explicit/test_search": 20,
+    "checker/symbolic/test_limits_of_formulas": 19,
+    "fuzz/test_fuzz": 19,
+    "checker/compile/test_kernel": 18,
+    "isrcheck/test_command": 17,
+    "follow/test_runs": 15,
+    "models/test_kafka": 15,
+    "checker/graph/test_page": 15,
     "checker/proofs/test_unbounded_loops": 15,
     "checker/test_process": 15,
+    "replay/test_faults": 13,
+    "checker/test_rooms": 13,
+    "traces/format/test_golden": 13,
     "follow/test_bugs": 12,
     "follow/test_many": 11,
-    "fuzz/test_fuzz": 11,
+    "follow/test_command": 9,
 }
 """Processor seconds of the slow groups, roughly; only their order matters."""
 
@@ -51,7 +59,9 @@ def group_of(item: pytest.Item) -> str:
     if marks:
         return marks[0]
     file = item.path.relative_to(TESTS).with_suffix("").as_posix()
-    return SPARK if SPARK in file or uses_shared_session(item) else file
+    if uses_shared_session(item):
+        return SPARK
+    return SPARK_PROCESSES if "spark" in file else file
 
 
 def uses_shared_session(item: pytest.Item | None) -> bool:

@@ -93,7 +93,7 @@ class ModelAndSystem(RuleBasedStateMachine):
         self.refused = ""
 
     def longer(self, slot: int) -> dict[Step, certified.Trace]:
-        """The enabled steps of an action, each with the trace that is longer by this step."""
+        """The enabled steps of the action with the number `slot`, each with the trace extended by this step."""
         if slot not in self.possible:
             numbers = self.enabled(self.trace.states[-1])
             steps = [step for step in self.steps_of.get(slot, ()) if step.number in numbers]
@@ -125,7 +125,7 @@ class ModelAndSystem(RuleBasedStateMachine):
             self.refused = f"{type(error).__name__}: {error}"
 
     def take_in_system(self, step: Step) -> None:
-        """Take the last step of the trace in the system."""
+        """Take a step in the system; the model has already taken it as the last step of the trace."""
         self.system.take(step)
 
     def the_system_shows_what_the_model_says(self) -> None:
@@ -169,13 +169,13 @@ def state_machine(
 
     `driver` makes a system for each run: usually it is a class with `begin`, `take` and `observe`. `properties` names
     properties of states to watch in the model. `out` is the folder for the trace of a failure, and `steps` the largest
-    number of steps of a run. `enabled` returns the numbers of the enabled steps in a state, if something faster than
-    plain Python can compute them. `base` is a class that prepares steps in another way. Raises UsageError for an
+    number of steps of a run. `enabled` is a function that returns the numbers of the enabled steps in a state (None:
+    plain Python computes them). `base` is a class that prepares steps in another way. Raises UsageError for an
     unknown property.
     """
     for name in properties:
         if property_of(instance, name).of_steps:
-            raise UsageError(f"{name} is a property of steps; name properties of states")
+            raise UsageError(f"{name} is a property of transitions; give properties of states")
     # Shrinking reaches the same states many times.
     known = lru_cache(maxsize=STATES)(enabled or partial(_enabled, instance))
     members: dict[str, Any] = {
@@ -225,7 +225,7 @@ def _rule(slot: int) -> Callable[..., None]:
 
 
 def find(machine: type[ModelAndSystem], examples: int = EXAMPLES, steps: int = STEPS) -> Failure | None:
-    """Run a machine and return the shrunk failure, or None. The outcome is the same in every run."""
+    """Run a machine `examples` times with at most `steps` steps. Return the shrunk failure, if there is one."""
     try:
         run_state_machine_as_test(
             machine,
@@ -248,7 +248,7 @@ def find(machine: type[ModelAndSystem], examples: int = EXAMPLES, steps: int = S
 def must_agree(
     machine: type[ModelAndSystem], examples: int = EXAMPLES, steps: int = STEPS, out: Path = DEFAULT
 ) -> None:
-    """Run a machine. If it fails, save the trace and raise AssertionError with the shrunk steps and the path."""
+    """Run `find`. Save the trace of a failure in `out`, and raise AssertionError with the shrunk steps and the path."""
     failure = find(machine, examples, steps)
     if failure is None:
         return

@@ -24,7 +24,7 @@ NONE = -1
 """The value of an empty `optional(...)` field or configuration entry."""
 
 Size = int | str | Callable[[Any], int]
-"""A number that depends on the configuration: a constant, the name of an entry, or a function of the configuration."""
+"""A number: a constant, the name of a configuration entry, or a function that takes the configuration."""
 
 
 class Disabled(Exception):
@@ -63,9 +63,11 @@ class Entry:
             value = getattr(self, name)
             object.__setattr__(self, name, None if value is None else number(value))
         if self.least > self.default or (self.most is not None and self.default > self.most):
-            raise ValueError(f"its default {self.default} is outside {self.least}..{self.most}")
+            raise ValueError(f"the default {self.default} is outside {self.least}..{self.most}; change one of them")
         if not self.is_bound and not (self.least >= CELL_LOW and self.most is not None and self.most <= CELL_HIGH):
-            raise ValueError(f"{self.least}..{self.most} is too wide: a setting holds {CELL_LOW}..{CELL_HIGH}")
+            raise ValueError(
+                f"{self.least}..{self.most} is too wide for a setting; give a range within {CELL_LOW}..{CELL_HIGH}"
+            )
 
 
 def bound(
@@ -78,15 +80,15 @@ def bound(
     is_open: bool = False,
 ) -> Any:
     """Declare a number, from `least` to `most`, that determines array sizes or value ranges. `says` is its help text,
-    and `option` its option on the command line. Proofs for every length leave the value of an open bound unspecified,
-    like those of budgets and settings (checker/proofs/unbounded_abstraction.py)."""
+    and `option` its option on the command line. With `is_open`, proofs for every length leave its value unspecified,
+    as they do for budgets and settings (checker/proofs/unbounded_abstraction.py)."""
     return Entry(default, says, True, None, least, most, option, is_open=is_open)
 
 
 def budget(default: int, says: str, *, shapes: bool = False, option: str | None = None) -> Any:
     """Declare the largest number of faults (or rare events) of one kind on a path; every verdict lists the budgets.
 
-    A budget is a run-time value like a setting; with `shapes`, it determines the layout of the state like a bound.
+    A budget is a run-time value like a setting; if `shapes` is true, it determines the layout of states like a bound.
     """
     return Entry(default, says, shapes, None, 0, None if shapes else 127, option, is_budget=True, is_open=True)
 
@@ -100,17 +102,17 @@ def setting(
     most: int = 127,
     option: str | None = None,
 ) -> Any:
-    """Declare a run-time number from `least` to `most`, or a member of the enumeration `values`."""
+    """Declare a run-time number from `least` to `most`, or a member of `values`. `says` and `option`: see `bound`."""
     if values is not None:
         least, most = _ends(values)
     return Entry(default, says, False, values, least, most, option, is_open=True)
 
 
 def switch(default: bool | IntEnum, says: str, *, shapes: bool = False) -> Any:
-    """A protocol switch: on/off, or a name from the enumeration of its default. Set by `--switch NAME=VALUE`.
+    """Declare a protocol switch (`--switch NAME=VALUE`): on or off, or a member of the enumeration of `default`.
 
     A switch is a run-time value, unless it `shapes` the state like a bound: then each of its values has a kernel of its
-    own, which contains nothing that only the other values need.
+    own, without the actions and fields that only the other values need.
     """
     if isinstance(default, bool):
         return Entry(default, says, shapes, bool, 0, 1, None)
@@ -119,11 +121,13 @@ def switch(default: bool | IntEnum, says: str, *, shapes: bool = False) -> Any:
 
 
 def _ends(values: type[IntEnum]) -> tuple[int, int]:
-    """The least and the greatest value of an enumeration that names every number between them."""
+    """The least and the greatest number of an enumeration. Raises TypeError if a number between them has no member."""
     numbers = set(members_of(values).values())
     low, high = min(numbers), max(numbers)
     if numbers != set(range(low, high + 1)):
-        raise TypeError(f"{values.__name__} leaves numbers out between {low} and {high}; number its members one by one")
+        raise TypeError(
+            f"{values.__name__} has no member for some number in {low}..{high}; number its members without gaps"
+        )
     return low, high
 
 
@@ -165,7 +169,7 @@ class LastOf:
     domain: type[Domain]
 
     def __call__(self, configuration: Any) -> int:
-        """Return the number of the last element; -1 if the domain is empty."""
+        """Return the number of the last element under `configuration`; -1 if the domain is empty."""
         return size_of(self.domain.size, configuration) - 1
 
 
@@ -198,9 +202,9 @@ def optional(values: type[Domain] | Values) -> Values:
     if inner.is_flag:
         raise TypeError("optional() takes no Flag: use an IntEnum with a member that means 'none'")
     if inner.none:
-        raise TypeError("optional() takes no optional values; write optional(...) once")
+        raise TypeError("optional(optional(...)) is not allowed; write optional(...) once")
     if inner.low != 0:
-        raise TypeError(f"optional() takes a domain or numbers from 0 on, but these start at {inner.low}")
+        raise TypeError(f"optional() takes a domain or numbers that start at 0, not at {inner.low}; start them at 0")
     return Values(NONE, inner.high, letters=inner.letters, none=True)
 
 
@@ -234,7 +238,8 @@ class Field:
 
 
 def field(*over: type[Domain], values: type[Domain] | type[IntEnum] | Values, initially: int | bool = 0) -> Any:
-    """Declare a field of the state: the domains of its indices, the values of its cells, and their initial value."""
+    """Declare a field of the state: an array indexed by the domains `over`, whose cells hold one of `values`, and
+    `initially` the given value."""
     for domain in over:
         if not (isinstance(domain, type) and issubclass(domain, Domain)):
             raise TypeError(f"a field is indexed by domains, but {domain!r} is not a domain")
@@ -277,7 +282,7 @@ def mark_of(function: Any) -> Mark | None:
 
 
 def is_marking(function: object) -> bool:
-    """Whether `decorator` is one of the language's: it attaches a mark to a function and returns the function."""
+    """Whether `function` is a decorator of the language: it attaches a mark to a function and returns the function."""
     return type(function) is FunctionType and function.__code__.co_filename == _marking.__code__.co_filename
 
 
@@ -321,26 +326,26 @@ always = _property(Kind.ALWAYS)
 
 `permitted` is a predicate of the state: it is true if the path contains something for which the configuration promises
 nothing; a failure is then PERMITTED instead of VIOLATED. `applies` is a predicate of the configuration: if it is false,
-the property's mechanism is off and the verdict is n/a. With `every_length`, the prover looks for a proof in which all
+the property is not checked and its verdict is n/a. With `every_length`, the prover looks for a proof in which all
 bounds declared with `is_open` are arbitrary, such as a proof for logs of every length.
 """
 
 always_step = _property(Kind.ALWAYS_STEP)
-"""A property of every transition: a function of `before`, `after` and, optionally, the action `taken`."""
+"""A property of every transition: its function takes `before`, `after` and, optionally, the action `taken`."""
 
 sometimes = _property(Kind.SOMETIMES)
 """A state (or, with `before, after[, taken]`, a transition) that must be reachable; guards against a vacuous model."""
 
 
 lemma = _property(Kind.LEMMA)
-"""A property of every reachable state that nobody is promised, but that helps to prove the promised properties.
+"""A property of every reachable state that is not promised to users, but helps to prove the promised properties.
 
-`applies` is a predicate of the configuration: if it is false, the lemma is not claimed.
+`applies` is a predicate of the configuration: if it is false, proofs do without the lemma.
 """
 
 
 def initial(function: Any) -> Any:
-    """Mark the function of the configuration that yields the initial states, each as a dictionary {field: value}.
+    """Mark the function that takes the configuration and yields the initial states as dictionaries {field: value}.
 
     The function is plain Python outside the modelling language: it is evaluated once, and every engine receives its
     states as data. Arrays are nested lists; a missing field keeps its declared initial value.

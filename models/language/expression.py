@@ -70,19 +70,18 @@ def _depth(expression: ast.expr) -> int:
 
 
 def _compiled(definition: ast.FunctionDef, text: str, names: dict[str, Any]) -> FunctionType:
-    """Compile the function; nothing is executed."""
+    """Compile the function `definition`, whose global names get the values in `names`; nothing is executed."""
     try:
         module = compile(ast.Module([definition], []), f"<{NAME}>", "exec")
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        raise LanguageError(f"`{text.strip()}` is not an expression about a state: {error}; simplify it") from None
+        raise LanguageError(f"`{text.strip()}` cannot be compiled: {error}; simplify it") from None
     code = next(constant for constant in module.co_consts if isinstance(constant, CodeType))
     return FunctionType(code, names, NAME)
 
 
 def _names(instance: Instance) -> tuple[dict[str, Any], set[str]]:
-    """The helpers, whole numbers and enumerations named in the files of the model, and the names with several meanings.
-
-    A name that the current protocol uses has its meaning in that protocol.
+    """The names that an expression can use, with their values: helpers, whole numbers and enumerations of the model's
+    files. Also the names that it cannot use, because the functions of the instance's protocol disagree on the value.
     """
     model = instance.model
     used = [function for index in range(len(model.actions)) if (function := instance.function(index)) is not None]
@@ -155,6 +154,6 @@ def column_of(text: str, node: ast.AST) -> int:
 
 
 def _proposed(name: str, known: list[str]) -> str:
-    """Suggest the most similar name, or list all names if there are few."""
+    """Return the cure for an unknown name: the most similar name in `known`, or all of them if they are few."""
     proposal = nearest(name, known)
     return proposal if len(known) < 20 or proposal.startswith("did") else "list the fields with: trace show FILE --full"

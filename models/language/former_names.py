@@ -24,7 +24,7 @@ PACKAGE = "isrcheck."
 
 
 def name_today(name: str) -> str:
-    """Return the current name of a module; a name that is not a former one is returned unchanged."""
+    """Return the current name of a module. If `name` is not a former name, it is returned unchanged."""
     return PACKAGE + name if f"{name}.".startswith(tuple(f"{former}." for former in FORMER)) else name
 
 

@@ -94,7 +94,7 @@ class Intervals:
     # ------------------------------------------------------------------------------------------------------- statements
 
     def _block(self, statements: Sequence[ast.stmt], known: Locals) -> Locals | None:
-        """The intervals of the locals after these statements; None if every path has returned."""
+        """The intervals of the locals after these statements, given those before; None if every path returns."""
         after: Locals | None = known
         for statement in statements:
             if after is None:
@@ -139,7 +139,7 @@ class Intervals:
         return _met([end for end in ends if end is not None])
 
     def _loop(self, statement: ast.For, known: Locals) -> Locals | None:
-        """Follow the iterations one by one until an iteration changes no interval."""
+        """The intervals of the locals after a loop, whose iterations are followed until one changes no interval."""
         assert isinstance(statement.target, ast.Name)
         rounds, variable = self._range(statement.iter, known)
         for _ in range(rounds):
@@ -153,7 +153,7 @@ class Intervals:
         return known
 
     def _range(self, iterated: ast.expr, known: Locals) -> tuple[int, Interval]:
-        """The number of iterations of a loop, and the interval of its variable."""
+        """The number of iterations of a loop over `iterated`, and the interval of the loop's variable."""
         assert isinstance(iterated, ast.Call)
         # The ends of a range consist of numbers and bounds, so each end is one number.
         ends = [self._value(argument, known)[0] for argument in iterated.args]
@@ -167,7 +167,7 @@ class Intervals:
         if self.work > MOST_WORK:
             self._refuse(
                 expression,
-                f"bounding its numbers takes more than {MOST_WORK} evaluations",
+                f"computing the ranges of its numbers takes more than {MOST_WORK} evaluations",
                 "shorten the loops in which a local grows, or use smaller bounds",
             )
         return self._values[type(expression)](expression, known)
@@ -289,12 +289,12 @@ def hull(found: Sequence[Interval]) -> Interval:
 
 
 def joined(one: Interval | None, other: Interval) -> Interval:
-    """The hull of both intervals; the first may be missing."""
+    """The smallest interval that contains both intervals; `other` if `one` is None."""
     return other if one is None else hull([one, other])
 
 
 def _met(ends: Sequence[Locals]) -> Locals | None:
-    """The intervals of locals after several paths meet. Locals that some path leaves unassigned are not read later."""
+    """The intervals of locals where paths meet that end with `ends`. Locals that one leaves unassigned stay unread."""
     if not ends:
         return None
     met = dict(ends[0])

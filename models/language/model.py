@@ -59,7 +59,7 @@ IMPLICIT_PROPERTY = "in_range"
 
 
 def nearest(name: str, names: Iterable[str]) -> str:
-    """Suggest the known name nearest to `name`, or list all known names: the cure for an unknown name."""
+    """Return the cure for an unknown name: the most similar known name, or all known names if none is similar."""
     names = list(names)
     close = difflib.get_close_matches(name, names, n=1)
     # Names that differ only in their digits (2.0 and 3.0) are different names, not misspellings.
@@ -81,7 +81,7 @@ class NoEntryError(ModelError, AttributeError):
 
 @contextmanager
 def author_errors(path: str, what: str) -> Iterator[None]:
-    """Within this context, report any exception from a model author's plain Python as bad input, in one line."""
+    """In this context, an exception of an author's plain Python becomes a ModelError: path, line, `what`, reason."""
     try:
         yield
     except MemoryError:
@@ -97,7 +97,7 @@ def author_errors(path: str, what: str) -> Iterator[None]:
 
 
 def run_plain_python(path: str, what: str, function: Callable[..., Any], *arguments: Any) -> Any:
-    """Call a plain Python function of the model's author with these arguments. Raises ModelError."""
+    """Call a plain Python function of the model's author, with errors as in `author_errors`."""
     with author_errors(path, what):
         return function(*arguments)
 
@@ -150,7 +150,7 @@ def _member(member: IntEnum) -> str:
 
 
 def parse(name: str, entry: Entry, text: str) -> int:
-    """Return the value of a configuration entry that `text` spells. Raises UsageError."""
+    """Return the value that `text` spells for a configuration entry with this name. Raises UsageError."""
     text = text.strip()
     if entry.values is bool:
         truth = {"on": 1, "true": 1, "1": 1, "off": 0, "false": 0, "0": 0}
@@ -170,7 +170,7 @@ def parse(name: str, entry: Entry, text: str) -> int:
 
 
 def refuse_out_of_range(name: str, entry: Entry, value: int) -> None:
-    """Raise UsageError if this entry can never have this value."""
+    """Raise UsageError if the entry with this name can have this value in no configuration."""
     if value < entry.least or (entry.most is not None and value > entry.most):
         most = "any size" if entry.most is None else str(entry.most)
         raise UsageError(f"{name}={value} is impossible: it ranges from {entry.least} to {most} ({entry.says})")
@@ -326,8 +326,8 @@ def _declared(module: ModuleType, name: str, kind: type) -> dict[str, Any]:
 
 
 def _marked(modules: Sequence[ModuleType], *kinds: Kind) -> dict[str, Any]:
-    """Decorated objects by name, in the order of the modules and of their lines; if there are several modules, only
-    those that the module itself defines, since modules import from each other."""
+    """Objects with decorators of these kinds by name, in the order of modules and lines. If there are several modules,
+    which import from each other, imported objects are left out."""
     found = {}
     for module in modules:
         for name, value in vars(module).items():
@@ -541,7 +541,7 @@ def _property(reader: Reader, name: str, python: FunctionType) -> Property:
                 " give permitted= a function of `s` that returns a truth value"
             )
     if mark.applies is not None and not callable(mark.applies):
-        raise LanguageError(f"{function.path}:{function.line}: {name}: applies= takes a function of the configuration")
+        raise LanguageError(f"{function.path}:{function.line}: {name}: give applies= a function of the configuration")
     return Property(name, mark.kind, function, permitted, mark.applies, mark.every_length)
 
 
@@ -676,9 +676,11 @@ class Instance:
             low = self._size(declared.values.low, f"field {name}")
             high = self._size(declared.values.high, f"field {name}")
             if any(size < 0 for size in sizes):
-                raise ModelError(f"{self.model.path}: field {name} has size {min(sizes)}; check its domains")
+                what = f"has an index of size {min(sizes)}; give each of its domains a size of at least 0"
+                raise ModelError(f"{self.model.path}: field {name} {what}")
             if low > high:
-                raise ModelError(f"{self.model.path}: field {name} has no values ({low}..{high}); check its bounds")
+                what = f"has no values ({low}..{high}); give it a range that is not empty"
+                raise ModelError(f"{self.model.path}: field {name} {what}")
             if low < CELL_LOW or high > CELL_HIGH:
                 raise UsageError(
                     f"field {name} would hold {low}..{high}: a cell holds {CELL_LOW}..{CELL_HIGH}; use smaller bounds"
@@ -804,7 +806,7 @@ class Instance:
 
     @cached_property
     def lemmas(self) -> tuple[Property, ...]:
-        """The lemmas that are claimed under this configuration."""
+        """The lemmas that apply under this configuration."""
         return tuple(lemma for lemma in self.model.lemmas if self._applies(lemma))
 
     def _applies(self, prop: Property) -> bool:
@@ -823,7 +825,7 @@ class Instance:
         return "initial_states" in vars(self)
 
     def like(self, other: Instance) -> Instance:
-        """Take over the initial states of `other`, which differs only in its actions, and return this instance."""
+        """Copy the initial states of `other`, which differs only in its actions, and return this instance."""
         if other.is_enumerated:
             vars(self)["initial_states"] = other.initial_states
         return self
@@ -834,7 +836,7 @@ class Instance:
             return self.initial_states
         found = Enumeration(self.model.path, self.layouts).states(self._given(), watch)
         if not found:
-            raise ModelError(f"{self.model.name}: this configuration has no initial state")
+            raise ModelError(f"{self.model.name}: this configuration has no initial state; make @initial yield one")
         vars(self)["initial_states"] = found
         return found
 

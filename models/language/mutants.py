@@ -23,7 +23,7 @@ from isrcheck.models.language.syntax import Function
 class Mutant:
     """An action without a guard, or without one conjunct of a guard; `dropped` is the removed condition.
 
-    `within` names the helper functions that contain the conjunct, outermost first; other calls of them are unchanged.
+    If the conjunct stands in a helper function, `within` names it, after the helpers through which the guard calls it.
     """
 
     function: Function
@@ -47,7 +47,7 @@ def mutants(action: Function) -> Iterator[Mutant]:
 
 
 def _guards(action: Function, body: Sequence[ast.stmt]) -> Iterator[tuple[ast.stmt, ast.Name, ast.expr]]:
-    """Each call of `require` with one condition, at any depth: the statement, the name `require`, and the condition."""
+    """Each guard in these statements of an action, at any depth: the statement, the name `require`, the condition."""
     for statement in body:
         match statement:
             case ast.Expr(value=ast.Call(func=ast.Name() as name, args=[condition])) if name.id not in action.functions:
@@ -59,7 +59,7 @@ def _guards(action: Function, body: Sequence[ast.stmt]) -> Iterator[tuple[ast.st
 
 
 def _with(body: Sequence[ast.stmt], old: ast.stmt, new: Sequence[ast.stmt]) -> list[ast.stmt]:
-    """Return statements in which `old`, at any depth, is replaced by `new`."""
+    """Return the statements `body` with `old`, at any depth, replaced by `new`."""
     statements: list[ast.stmt] = []
     for statement in body:
         if statement is old:
@@ -89,7 +89,7 @@ class _Weaker:
 
 
 def _weaker(function: Function, condition: ast.expr) -> list[_Weaker]:
-    """The weaker conditions that omit one conjunct each; a condition without `and` is its own only conjunct."""
+    """The conditions that result from omitting one conjunct each; a condition without `and` is its only conjunct."""
     match condition:
         case ast.BoolOp(op=ast.And(), values=values):
             return _without_one(function, values)

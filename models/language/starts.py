@@ -67,7 +67,7 @@ class InitialStates(Sequence[Cells]):
         return map(self.__getitem__, range(self.count_of_states))
 
     def index(self, cells: Any, start: int = 0, stop: int | None = None) -> int:
-        """Return the number of the state with these cells. Raises ValueError if there is none."""
+        """Return the number of the state with these cells, at least `start` and below `stop`, or raise ValueError."""
         numbers = range(self.count_of_states)[start:stop]
         try:
             row = array("b", cells).tobytes()
@@ -109,7 +109,7 @@ Reader = Callable[[Any], bytes]
 
 
 def _list_reader(sizes: Sequence[int]) -> Reader:
-    """Return a reader of nested lists of numbers that have exactly these sizes."""
+    """Return a function that packs a nested list of numbers into bytes. Its lists have to have exactly these sizes."""
     if len(sizes) == 1:
         pack = struct.Struct(f"{sizes[0]}b").pack
 
@@ -135,7 +135,7 @@ def _field_reader(layout: FieldLayout) -> Reader:
 
 
 def _numbers_reader(names: Sequence[str]) -> Reader:
-    """Return a reader of adjacent fields that have a single cell each."""
+    """Return a function that packs adjacent fields with a single cell each into bytes."""
     pack, values_of = struct.Struct(f"{len(names)}b").pack, itemgetter(*names)
     return (lambda given: pack(values_of(given))) if len(names) == 1 else (lambda given: pack(*values_of(given)))
 
@@ -163,7 +163,7 @@ class Enumeration:
         ]
 
     def states(self, given: Iterable[Any], watch: Watch) -> InitialStates:
-        """Return all states, each once. Raises ModelError for an invalid state."""
+        """Return the states in these dictionaries, each once; `watch` gets the progress. Raises ModelError."""
         known: set[bytes] = set()
         packed, new = bytearray(), list[bytes]()
         for number, one in enumerate(given, 1):
@@ -200,7 +200,8 @@ class Enumeration:
     # ----------------------------------------------------------------------------------------------------- cell by cell
 
     def _slow(self, given: Any, before: Sequence[bytes]) -> bytes:
-        """Return the cells of any state, read cell by cell. Raises ModelError for the first invalid state."""
+        """Return the cells of any state, read cell by cell. Raises ModelError for the first invalid state, which can be
+        one of those `before` it: their ranges have not been checked yet."""
         try:
             return self._read(given)
         except ModelError:
@@ -228,17 +229,16 @@ class Enumeration:
             cell = plain(value)
             if cell is None or not layout.low <= cell <= layout.high:
                 where = f"{escaped(layout.name)}{''.join(f'[{i}]' for i in index)}"
-                raise ModelError(
-                    f"{self.path}: {where} starts with {escaped(repr(value))}, outside {layout.low}..{layout.high}"
-                )
+                values = f"{layout.low}..{layout.high}"
+                raise ModelError(f"{self.path}: {where} starts with {escaped(repr(value))}; give a value in {values}")
 
     def _flat(self, name: str, value: Any, sizes: Sequence[int]) -> list[Any]:
-        """Return the cells of a nested list that has exactly these sizes."""
+        """Return the cells in `value`, a nested list with exactly these sizes, for field `name`. Raises ModelError."""
         if not sizes:
             return [value]
         if not isinstance(value, Sequence) or len(value) != sizes[0]:
             raise ModelError(
-                f"{self.path}: {escaped(name)} starts with {escaped(repr(value))}; give a list of {sizes[0]}"
+                f"{self.path}: {escaped(name)} starts with {escaped(repr(value))}; give a list of length {sizes[0]}"
             )
         return [cell for one in value for cell in self._flat(name, one, sizes[1:])]
 

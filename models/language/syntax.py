@@ -238,7 +238,7 @@ class FunctionReader:
         self.function.python = self._sealed(code)
 
     def _sealed(self, code: types.CodeType) -> Callable[..., Any]:
-        """Return the function with no other globals than those that were read."""
+        """Return the function with this code, whose globals are only the names that were read with their values."""
         function = self.function
         callees = {name: callee.python for name, callee in function.functions.items()}
         others = {**dict.fromkeys(self.guards, require), **callees, **function.actions}
@@ -500,7 +500,9 @@ class FunctionReader:
         is_comparison = len(expression.ops) == 1 and isinstance(expression.ops[0], ast.Eq | ast.NotEq)
         is_known = TAKEN in (parameter.name for parameter in self.function.parameters)
         if not is_known:
-            self._refuse(expression, "`taken` has no value here", "it is the third parameter of a property of steps")
+            self._refuse(
+                expression, "`taken` has no value here", "add it as third parameter of a property of transitions"
+            )
         if not is_comparison or not isinstance(right, ast.Name) or not isinstance(left, ast.Name) or left.id != TAKEN:
             self._refuse(expression, f"`{shown(expression)}`", "write taken == action, with the action's name")
         named = self._global(right)
@@ -672,28 +674,23 @@ class FunctionReader:
         callee = self._called(named, call)
         self.function.functions[call.func.id] = callee
         if call.keywords or len(call.args) != len(callee.parameters):
-            self._refuse(call, f"{callee.name} takes {len(callee.parameters)} arguments", "pass them by position")
+            self._refuse(call, f"{callee.name} takes {len(callee.parameters)} arguments", "pass them all by position")
         for parameter, argument in zip(callee.parameters, call.args, strict=True):
             is_state = isinstance(argument, ast.Name) and argument.id in self.function.states
             is_subset = isinstance(argument, ast.Name) and argument.id in self.subsets
             is_taken = isinstance(argument, ast.Name) and argument.id == TAKEN and TAKEN in self.own
+            cure = None
             if (parameter.name == TAKEN) != is_taken:
-                what = f"argument `{shown(argument)}` of {callee.name}"
-                self._refuse(argument, what, "pass `taken` as `taken`")
-            if parameter.is_state != is_state:
-                self._refuse(
-                    argument,
-                    f"argument `{shown(argument)}` of {callee.name}",
-                    "pass a state exactly where one is expected",
-                )
-            if parameter.is_subset != is_subset:
-                self._refuse(
-                    argument,
-                    f"argument `{shown(argument)}` of {callee.name}",
-                    "pass a subset exactly where one is expected",
-                )
-            if is_subset and isinstance(argument, ast.Name) and self.subsets[argument.id] is not parameter.domain:
-                self._refuse(argument, f"argument `{argument.id}` of {callee.name}", "pass a subset of the same kind")
+                cure = "pass `taken` to a parameter `taken`, and only there"
+            elif parameter.is_state != is_state:
+                cure = "pass a state to a parameter that is a state, and only there"
+            elif parameter.is_subset != is_subset:
+                cure = "pass a subset to a parameter that is a subset, and only there"
+            elif is_subset and isinstance(argument, ast.Name) and self.subsets[argument.id] is not parameter.domain:
+                cure = "pass a subset of the kind that annotates the parameter"
+            if cure is not None:
+                what = f"`{shown(argument)}` is passed to {callee.name} as `{parameter.name}`"
+                self._refuse(argument, what, cure)
             if not is_state and not is_subset and not is_taken:
                 self._expression(argument)
         self.reads |= callee.reads

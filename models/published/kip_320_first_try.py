@@ -37,7 +37,7 @@ def is_caught_up_in_epoch(s, leader, follower, end_offset):
 
 
 def has_committed_in_own_epoch(s, leader):
-    """The high watermark is at the end of the log, or at an entry of the leader's own epoch."""
+    """The leader's high watermark is at the end of its log, or at an entry of its own leader epoch."""
     return s.high_watermark[leader] == s.log_end_offset[leader] or (
         has_entry(s, leader, s.high_watermark[leader])
         and s.log_epoch[leader][s.high_watermark[leader]] == s.leader_epoch[leader]

@@ -1,7 +1,7 @@
 """The common part of the five published replication models: state, vocabulary, actions and properties.
 
 A translation of the public TLA+ specification `hachikuji/kafka-specification` (KafkaReplication.tla), written by Kafka
-committers. One partition; a quorum (the controller) that never errs; LeaderAndIsr requests that are never lost, can
+committers. One partition; a quorum (the controller) that never fails; LeaderAndIsr requests that are never lost, can
 reach each replica at any time, and can be skipped. As in the original, not modelled: messages of a fetch (a follower
 copies one entry in one step), crashes, clients, acknowledgements. The other modules here are one generation each.
 """
@@ -74,7 +74,7 @@ def is_caught_up_to(s, leader, follower, end_offset):
 
 
 def quorum_writes_leader(s, leader):
-    """The quorum starts a new epoch with this leader and its current ISR, announced to the replicas as a request."""
+    """The quorum starts a new epoch with this leader and the current ISR, and sends a request to the replicas."""
     s.quorum_leader = leader
     s.quorum_epoch = s.next_epoch
     s.request_leader[s.next_epoch] = leader
@@ -95,7 +95,7 @@ def adopt_request(s, r, epoch):
 
 @action
 def controller_shrinks_isr(s, r: Replica):
-    """The controller removes a replica from the ISR; the last member of the ISR stays in it, but there is no leader."""
+    """The controller removes a replica from the ISR. The last member stays in it, but the partition has no leader."""
     require(s.next_epoch <= s.max_epoch)
     require(s.quorum_leader == r or s.quorum_isr[r])
     if s.quorum_leader != r:
@@ -136,7 +136,7 @@ def leader_writes(s, leader: Replica):
 
 
 def leader_writes_isr(s, leader, r, is_member):
-    """The leader and the quorum change the ISR together; the leader epoch stays."""
+    """The leader and the quorum add replica `r` to the ISR or remove it; the leader epoch stays."""
     s.isr[leader][r] = is_member
     for member in range(s.replicas):
         s.quorum_isr[member] = s.isr[leader][member]

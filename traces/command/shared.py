@@ -38,7 +38,7 @@ def model_of(arguments: argparse.Namespace) -> Model | None:
 def add_look(parser: argparse.ArgumentParser) -> None:
     """Declare the options for the width and the colours of a view."""
     parser.add_argument("--width", metavar="N", type=int, help="columns (default: those of the terminal, or 120)")
-    parser.add_argument("--color", choices=colour.WHEN, default=colour.AUTO, help="auto: on a terminal")
+    parser.add_argument("--color", choices=colour.WHEN, default=colour.AUTO, help="auto: colours on a terminal")
 
 
 def look_of(arguments: argparse.Namespace) -> Look:
@@ -52,7 +52,7 @@ def look_of(arguments: argparse.Namespace) -> Look:
 
 
 def print_lines(lines: Sequence[str]) -> None:
-    """Print lines, even if the terminal cannot encode the only non-ASCII character, or the reader closes the pipe."""
+    """Print lines, even if the terminal cannot encode the sign for unchanged cells, or the reader closes the pipe."""
     text = "\n".join(lines) + "\n"
     encoding = sys.stdout.encoding or "utf-8"
     try:

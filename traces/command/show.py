@@ -13,6 +13,7 @@ from isrcheck.models.messages.errors import UsageError
 from isrcheck.traces.command.shared import FILE_HELP, add_look, add_model, look_of, model_of, print_lines
 from isrcheck.traces.explaining.evaluate import parse_expression
 from isrcheck.traces.format import folder
+from isrcheck.traces.kafka import partition_state
 from isrcheck.traces.kafka.lanes import BASICS, LEGEND, spell_legend
 from isrcheck.traces.other_tools import reading, showing
 from isrcheck.traces.terminal.colour import Look
@@ -23,7 +24,18 @@ from isrcheck.traces.terminal.show import view, why
 def add_options(show: argparse.ArgumentParser) -> None:
     """Declare the options of `trace show`."""
     show.formatter_class = argparse.RawDescriptionHelpFormatter
-    show.epilog = "\n".join(["a broker of Kafka:", *spell_legend([*BASICS, *LEGEND.values()]), "", show.epilog or ""])
+    signs = spell_legend([*BASICS, *LEGEND.values()])
+    newer = spell_legend([*partition_state.LEGEND.values()])
+    lines = [
+        "signs in a broker's column:",
+        *signs,
+        "",
+        "signs in the columns of the controller and of the brokers, since 2.8:",
+        *newer,
+        "",
+        show.epilog or "",
+    ]
+    show.epilog = "\n".join(lines)
     show.add_argument("file", metavar="FILE", type=Path, help=FILE_HELP)
     add_model(show)
     part = show.add_mutually_exclusive_group()

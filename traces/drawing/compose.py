@@ -11,7 +11,7 @@ from dataclasses import replace
 from isrcheck.traces.drawing import generic_scene
 from isrcheck.traces.format.trace import Trace
 from isrcheck.traces.kafka import scene
-from isrcheck.traces.kafka.model import is_kafka
+from isrcheck.traces.kafka.model import is_kafka, shown_fields
 from isrcheck.traces.lanes.scene import Scene
 from isrcheck.traces.terminal.show import heading
 
@@ -19,20 +19,20 @@ from isrcheck.traces.terminal.show import heading
 def scene_of(trace: Trace) -> Scene:
     """Return the scene of a trace."""
     instance = trace.instance
+    fields = shown_fields(instance)
     teller = scene if is_kafka(instance) else generic_scene
     moments = tuple(
         replace(
             moment,
-            variables=tuple(
-                generic_scene.variable_parts(instance, place, cells) for place in instance.layouts.values()
-            ),
+            variables=tuple(generic_scene.variable_parts(instance, place, cells) for place in fields),
         )
         for moment, cells in zip(teller.moments(trace), trace.states, strict=True)
     )
     if trace.erring is not None:
         # An erring step has no successor: the state before the step is shown again.
         moments += (replace(moments[-1], step=trace.spell_row(trace.length), arrows=(), marks=()),)
-    return Scene(_title(trace), heading(trace.instance), teller.lane_titles(trace), tuple(instance.layouts), moments)
+    names = tuple(one.name for one in fields)
+    return Scene(_title(trace), heading(trace.instance), teller.lane_titles(trace), names, moments)
 
 
 def _title(trace: Trace) -> str:

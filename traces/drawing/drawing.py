@@ -75,13 +75,13 @@ class Drawing:
         return self._fragments[self.scene.moments[position].lanes[lane]]
 
     def name(self, position: int, lane: int) -> str:
-        """The name that defines the fragment which a lane shows after a step."""
+        """The identifier, in the drawing, of the fragment that a lane shows after a step."""
         return self._names[self.scene.moments[position].lanes[lane]]
 
     # -------------------------------------------------------------------------------------------- elements of a drawing
 
     def definitions(self, positions: Iterable[int] | None = None) -> Element:
-        """The definitions of the fragments at these positions (None: at all), each once."""
+        """The SVG definitions of the fragments at these positions (None: at all positions), each once."""
         chosen = range(len(self.scene.moments)) if positions is None else positions
         lanes = dict.fromkeys(lane for position in chosen for lane in self.scene.moments[position].lanes)
         return element("defs", *(self._fragments[lane].drawn(self._names[lane]) for lane in lanes))
@@ -94,7 +94,7 @@ class Drawing:
         )
 
     def events(self, position: int) -> Element:
-        """The arrows and marks of a step, one below the other; the first is at the top edge."""
+        """The arrows and marks of a step, one below the other, drawn from vertical position 0 downwards."""
         moment = self.scene.moments[position]
         lines: Sequence[Arrow | Mark] = (*moment.arrows, *moment.marks)
         return group(self._event(one, (line + 0.75) * EVENT_HEIGHT) for line, one in enumerate(lines))
@@ -105,7 +105,7 @@ class Drawing:
         return (len(moment.arrows) + len(moment.marks)) * EVENT_HEIGHT + (4 if moment.arrows or moment.marks else 0)
 
     def changes(self, position: int) -> Element:
-        """Outlines around everything that a step changed; the lanes have their top edges at 0."""
+        """Outlines around everything that a step changed, for lanes whose top edges are at vertical position 0."""
         if position == 0:
             return group([])
         found = []

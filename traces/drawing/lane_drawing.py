@@ -54,13 +54,13 @@ class Fragment:
 
 
 def changed_boxes(before: Fragment, after: Fragment) -> list[Box]:
-    """The positions of the items that an earlier fragment does not have in the same form."""
+    """The boxes of the items of `after` that `before` lacks or contains with other content."""
     old = {key: content for key, (_, content) in before.things.items()}
     return [box for key, (box, content) in after.things.items() if old.get(key) != content]
 
 
 SHORT = 1000
-"""The characters of a note that can occur in a name."""
+"""The longest note, in characters, that identifies its lines by its text; a longer one does so by its hash."""
 
 
 def draw_lane(lane: Lane) -> Fragment:
@@ -105,7 +105,7 @@ def draw_lane(lane: Lane) -> Fragment:
 
 
 def _mark(note: str) -> str:
-    """The note, or the hash of a long note; it is part of the names of the note's lines."""
+    """The text that identifies a note in the names of its lines: the note, or the hash of a long note."""
     return note if len(note) <= SHORT else hashlib.sha256(note.encode(errors="surrogatepass")).hexdigest()[:16]
 
 
@@ -140,7 +140,8 @@ def _class(cell: Cell) -> str:
 def _pointers(
     lane: Lane, left: float, top: float, cell_width: float, things: dict[str, tuple[Box, object]]
 ) -> tuple[Element, int]:
-    """Draw the names of offsets below the cell boundaries at which they point; return also the number of lines used."""
+    """Draw each named offset (LEO, HW, ...) below the boundary of log cells to which it points. Return the drawing and
+    its height in lines, and add the names to `things`."""
     by_offset: dict[int, list[str]] = {}
     for name, offset in lane.pointers:
         by_offset.setdefault(offset, []).append(name)

@@ -38,7 +38,7 @@ def element(tag: str, *content: Content, **attributes: str | float | None) -> El
 
 
 def group(parts: Iterable[Element]) -> Element:
-    """Group graphics into one element."""
+    """Put SVG elements into one group element."""
     return element("g", *parts)
 
 

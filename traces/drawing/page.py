@@ -23,6 +23,7 @@ from isrcheck.traces.format.certify import judgements
 from isrcheck.traces.format.trace import NOT_INDUCTIVE, PERMITTED, VIOLATED, Trace
 from isrcheck.traces.format.why_false import Reason, why_broken
 from isrcheck.traces.kafka.fates import BAD
+from isrcheck.traces.kafka.model import shown_fields
 from isrcheck.traces.lanes.scene import Scene
 from isrcheck.traces.terminal.show import says
 
@@ -55,7 +56,7 @@ def page_text_of(trace: Trace) -> PageText:
         [spell_element(one) if place.field.over[0].letters else str(one) for one in range(place.sizes[0])]
         if place.sizes
         else []
-        for place in trace.instance.layouts.values()
+        for place in shown_fields(trace.instance)
     ]
     return PageText(trace.verdict or "", _why(trace), trace.command, _broken(trace), indices)
 
@@ -93,7 +94,7 @@ def page_of(scene: Scene, text: PageText) -> str:
 
 
 def _svg(drawing: Drawing, height: float, *parts: Element) -> Element:
-    """Graphics that shrink with the page, but only as far as the text stays readable."""
+    """An SVG element that shrinks with the page, but only as far as the text stays readable."""
     return element(
         "svg",
         *parts,

@@ -50,10 +50,10 @@ def write(
         "plantuml": lambda: plantuml(scene).encode(),
     }
     if step is not None and not {"svg", "png"} & forms.keys():
-        raise UsageError("--step chooses the step that --svg or --png draw; name one of them")
+        raise UsageError("--step applies only to --svg and --png; add one of them")
     contents = {path: makers[form]() for form, path in forms.items()}
     if len(contents) < len(forms):
-        raise UsageError("two forms name the same file; give each form its own")
+        raise UsageError("two options name the same file; give each another file")
     for path, content in contents.items():
         put(path, content, replace=replace)
     return list(contents)

@@ -45,7 +45,7 @@ def plantuml(scene: Scene) -> str:
 
 
 def _told(scene: Scene, position: int) -> list[tuple[int, str]]:
-    """The events at each lane, and the content of each lane that changed."""
+    """The notes of a step, each with its lane: the events in the lane, and the lane's content if it changed."""
     moment = scene.moments[position]
     before = scene.moments[position - 1].lanes if position else ()
     found = [(mark.lane, f"{mark.text.upper() if mark.kind == FAULT else mark.text}") for mark in moment.marks]

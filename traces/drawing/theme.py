@@ -77,7 +77,7 @@ CELLS = "".join(f".cell.e{epoch}{{fill:var(--e{epoch})}}\n" for epoch in range(E
 
 
 def stylesheet(theme: str) -> str:
-    """Return the style of stand-alone graphics, `light` or `dark`, with colours in place of their names."""
+    """Return the style of stand-alone graphics in `theme` (`light` or `dark`), with colours in place of their names."""
     style = DRAWING + CELLS
     for name, pair in COLOURS.items():
         style = style.replace(f"var(--{name})", pair[theme == "dark"])

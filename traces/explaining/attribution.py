@@ -15,12 +15,13 @@ from functools import partial
 
 from isrcheck.models.language.model import spell
 from isrcheck.models.run import State
-from isrcheck.traces.explaining import divergence
+from isrcheck.traces.explaining import divergence, isr_changes
+from isrcheck.traces.explaining.isr_changes import PendingChange, uncounted_change
 from isrcheck.traces.explaining.timeline import Timeline
 from isrcheck.traces.format.spelling import name_entry
 from isrcheck.traces.format.trace import PERMITTED, VIOLATED, Trace
 from isrcheck.traces.format.why_false import why_broken
-from isrcheck.traces.kafka.model import holds_record, is_kafka
+from isrcheck.traces.kafka.model import holds_record, is_counted, is_kafka
 
 ALL = "ALL"
 GIVEN_UP = {
@@ -28,10 +29,10 @@ GIVEN_UP = {
     "power_losses": "a loss of power",
     "disk_losses": "a loss of a disk",
 }
-"""Budgets that pay for faults with data loss, and the name of one such fault."""
+"""The budgets of faults that can lose data, each with words for one such fault."""
 
 SENT_AGAIN = {"retries": "a request sent again without idempotence"}
-"""The budget that pays for permitted failures of the properties SENT_ONCE."""
+"""The budget whose use permits failures of the properties in SENT_ONCE, with words for one such use."""
 
 SENT_ONCE = ("no_duplicates", "order_preserved")
 
@@ -43,7 +44,7 @@ class Loss:
     `broker` is the broker with the relevant copy: the leader, or the member of the ISR that lacks the entry. It lost
     its copy in step `removed`. If it never had a copy, `removed` is None and `admitted` is the step in which it joined
     the ISR (None: it was a member from the start, or never). `promise` and `outcome` describe the promise and the fate
-    of the entry in words.
+    of the entry in words. `uncounted` is the change of the ISR that the leader did not count when it made the promise.
     """
 
     record: int
@@ -54,6 +55,7 @@ class Loss:
     admitted: int | None
     outcome: str
     lost: int
+    uncounted: PendingChange | None = None
 
 
 def find_loss(trace: Trace) -> Loss | None:
@@ -64,7 +66,7 @@ def find_loss(trace: Trace) -> Loss | None:
 
 
 def _find(timeline: Timeline, numbers: dict[str, int]) -> Loss | None:
-    """Return the loss; `numbers` are the values of the property's variables for which it is false."""
+    """Return the loss, or None. `numbers` are the values of the property's variables for which it is false."""
     name = timeline.trace.property_name
     if name == "acked_not_lost" and "record" in numbers:
         return _lost_by_leader(timeline, numbers["record"])
@@ -77,20 +79,34 @@ def _lost_by_leader(timeline: Timeline, record: int) -> Loss:
     broker = timeline.last.controller_leader
     promised = timeline.first(lambda s: bool(s.acknowledged[record]))
     removed = timeline.last_change(lambda s: holds_record(s, broker, record), to=False)
-    admitted = _admitted(timeline, broker)
-    return Loss(record, "acknowledged", promised, broker, removed, admitted, "lost", len(timeline.states) - 1)
+    return _loss(timeline, record, "acknowledged", promised, broker, removed, "lost")
 
 
 def _missing_in_isr(timeline: Timeline, broker: int, offset: int) -> Loss:
     record = timeline.last.exposed_record[offset]
     promised = timeline.first(lambda s: bool(s.exposed_record[offset] == record))
     removed = timeline.last_change(lambda s: bool(s.log_record[broker][offset] == record), to=False)
-    admitted, broken = _admitted(timeline, broker), "missing from the ISR"
-    return Loss(record, "exposed to readers", promised, broker, removed, admitted, broken, len(timeline.states) - 1)
+    return _loss(timeline, record, "exposed to readers", promised, broker, removed, "missing from the ISR")
 
 
-def _admitted(timeline: Timeline, broker: int) -> int | None:
-    return timeline.last_change(lambda s: bool(s.controller_isr[broker]))
+def _loss(
+    timeline: Timeline, record: int, promise: str, promised: int, broker: int, removed: int | None, outcome: str
+) -> Loss:
+    admitted = timeline.last_change(lambda s: bool(s.controller_isr[broker]))
+    changes = (
+        uncounted_change(timeline, leader, broker, promised)
+        for leader in _promising(timeline, promised)
+        if leader != broker
+    )
+    uncounted = next((change for change in changes if change is not None and removed is None), None)
+    end = len(timeline.states) - 1
+    return Loss(record, promise, promised, broker, removed, admitted, outcome, end, uncounted)
+
+
+def _promising(timeline: Timeline, promised: int) -> list[int]:
+    """The leaders whose high watermark rose in the step that made the promise."""
+    before, s = timeline.states[max(0, promised - 1)], timeline.states[promised]
+    return [r for r in range(s.replicas) if s.leader[r] == r and s.high_watermark[r] > before.high_watermark[r]]
 
 
 def lines(trace: Trace) -> list[str]:
@@ -113,33 +129,35 @@ def lines(trace: Trace) -> list[str]:
 def _tell(timeline: Timeline, loss: Loss) -> list[str]:
     found = [f"{name_entry(timeline.last, loss.record)}: {loss.promise} {timeline.when(loss.promised)}"]
     found += _counted_on(timeline, loss)
+    if loss.uncounted is not None:
+        found += isr_changes.lines(timeline, loss.uncounted)
     if loss.removed is not None:
         found.append(f"  removed from broker {loss.broker} {timeline.when(loss.removed)}")
     elif not any(holds_record(s, r, loss.record) for s in timeline.states for r in range(s.replicas)):
         found.append("  never on any broker")
     else:
         found.append(f"  never on broker {loss.broker}, {_membership(timeline, loss)}")
-    return [*found, f"  {loss.outcome} {timeline.when(loss.lost)}"]
+    elected = isr_changes.election(timeline, loss.broker, loss.lost)
+    return [*found, f"  {loss.outcome} {timeline.when(loss.lost)}{elected}"]
 
 
 def _counted_on(timeline: Timeline, loss: Loss) -> list[str]:
     """Lines about the followers that the leader knew to hold the entry when it made the promise."""
-    before, s = timeline.states[max(0, loss.promised - 1)], timeline.states[loss.promised]
+    s = timeline.states[loss.promised]
     found = []
-    for leader in range(s.replicas):
-        if s.leader[leader] != leader or s.high_watermark[leader] <= before.high_watermark[leader]:
-            continue
+    for leader in _promising(timeline, loss.promised):
         for member in range(s.replicas):
-            if s.isr[leader][member] and member != leader:
+            if member != leader and is_counted(s, leader, member):
                 known = timeline.last_change(partial(_is_known, leader, member, loss.record), until=loss.promised)
                 if known is not None and known < loss.promised:
                     when = timeline.when(known, "since")
-                    found.append(f"  counting on broker {member}, known to have it {when}")
+                    process = isr_changes.earlier_process(timeline, leader, member, loss.promised)
+                    found.append(f"  the leader relied on broker {member}, which it knew to have it {when}{process}")
     return found
 
 
 def _is_known(leader: int, follower: int, record: int, s: State) -> bool:
-    """Whether the leader has received a fetch of the follower from an offset above this entry."""
+    """Whether the leader knows from a fetch that the follower holds all entries up to this record."""
     beyond = s.remote_log_end_offset[leader][follower]
     return any(s.log_record[leader][offset] == record for offset in range(max(0, beyond)))
 
@@ -162,7 +180,7 @@ def _permission(trace: Trace) -> str:
         reasons.append(f"acks={_spelled_acks(trace)} does not wait for the ISR")
     reasons += _given_up(trace)
     if trace.verdict == PERMITTED:
-        return f"permitted: {'; '.join(reasons) or 'the model says so'}"
+        return f"permitted: {'; '.join(reasons) or 'the property declares it'}"
     promise = "" if acks is None else f"acks={_spelled_acks(trace)} promises it, and "
     sent = "request sent again, " if trace.property_name in SENT_ONCE else ""
     return f"not permitted: {promise}no {sent}unclean election, loss of power or loss of a disk took place"

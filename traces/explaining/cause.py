@@ -1,4 +1,4 @@
-"""The cause of a failure, independent of the brokers and records involved; it distinguishes failures.
+"""The cause of a failure, by which failures are told apart. Failures with other brokers or records can have one cause.
 
 In:  a certified trace that ends in a failure of a property.
 Out: a `Cause`: the expressions that make the property false, the faults that were needed, and what happened.
@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from isrcheck.models.language.model import FieldLayout, Instance
 from isrcheck.models.run import Cells
 from isrcheck.traces.explaining.attribution import Loss, find_loss
+from isrcheck.traces.explaining.isr_changes import PendingChange
 from isrcheck.traces.format.trace import Trace
 from isrcheck.traces.format.why_false import Reason, why_broken
 
@@ -30,8 +31,8 @@ class Cause:
     happened: tuple[str, ...]
 
     def is_part_of(self, other: Cause) -> bool:
-        """Whether the other cause contains this one: the same expressions are false, after at least the same faults and
-        actions."""
+        """Whether the other cause contains this one: its false expressions are the same, and its faults and actions
+        include those of this cause."""
         faults = dict(other.faults)
         return (
             self.broken == other.broken
@@ -66,7 +67,7 @@ def _sources(reason: Reason) -> Iterator[str]:
 
 
 def _took_part(trace: Trace) -> tuple[str, ...]:
-    """The actions of the trace, in the order of the model."""
+    """The actions that occur in the trace, in the order of the model."""
     return tuple(dict.fromkeys(step.action for step in sorted(trace.steps, key=lambda step: step.action_index)))
 
 
@@ -77,7 +78,18 @@ def _lost(trace: Trace, loss: Loss) -> tuple[str, ...]:
         found = f"never there: let into the ISR by {trace.steps[loss.admitted - 1].action}"
     else:
         found = "never there"
-    return found, f"{loss.outcome} by {trace.steps[loss.lost - 1].action}" if loss.lost else f"{loss.outcome} at once"
+    uncounted = () if loss.uncounted is None else _not_counted(trace, loss.uncounted)
+    return (
+        found,
+        *uncounted,
+        f"{loss.outcome} by {trace.steps[loss.lost - 1].action}" if loss.lost else f"{loss.outcome} at once",
+    )
+
+
+def _not_counted(trace: Trace, change: PendingChange) -> tuple[str, ...]:
+    if change.dropped is None:
+        return ("pending change not counted",)
+    return (f"pending change dropped by {trace.steps[change.dropped - 1].action}",)
 
 
 def budget_fields(instance: Instance) -> Mapping[str, FieldLayout]:

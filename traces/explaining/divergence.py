@@ -17,7 +17,7 @@ from isrcheck.traces.kafka.model import first_read, last_stable_offset
 
 
 def committed_entries(timeline: Timeline, a: int, b: int, offset: int) -> list[str]:
-    """Explain that two replicas differ at an offset below both their high watermarks."""
+    """Explain that replicas `a` and `b` have different entries at an offset below both their high watermarks."""
     found = [f"offset {offset}: brokers {a} and {b} differ, below both their high watermarks"]
     for r in (a, b):
         committed = timeline.last_change(lambda s, r=r: bool(s.high_watermark[r] > offset))  # type: ignore[misc]
@@ -27,7 +27,7 @@ def committed_entries(timeline: Timeline, a: int, b: int, offset: int) -> list[s
 
 
 def matching_entries(timeline: Timeline, a: int, b: int, offset: int, below: int) -> list[str]:
-    """Explain that two replicas differ at an offset up to which they should have the same entries."""
+    """Explain that replicas `a` and `b` have entries of one epoch at `offset`, but differ at the offset `below`."""
     epoch = timeline.last.log_epoch[a][offset]
     found = [f"offset {below}: brokers {a} and {b} have different entries of epoch {epoch}"]
     if offset != below:
@@ -40,7 +40,7 @@ def matching_entries(timeline: Timeline, a: int, b: int, offset: int, below: int
 
 
 def readable_entries(timeline: Timeline, leader: int, offset: int) -> list[str]:
-    """Explain that a leader exposes another record than the one that was read first."""
+    """Explain that a leader exposes another record at `offset` than the one that was read there first."""
     s = timeline.last
     record, shown = first_read(s, offset), s.log_record[leader][offset]
     held = f"  {timeline.entry(leader, offset)}: {timeline.origin(leader, offset)}"
@@ -57,19 +57,19 @@ def readable_entries(timeline: Timeline, leader: int, offset: int) -> list[str]:
 
 
 def _exposed_epoch(s: State, offset: int, record: int) -> int:
-    """The epoch of an exposed record, in the log of a broker that exposes it."""
+    """The epoch of the record at `offset` in the log of a broker that exposes it."""
     holders = [r for r in range(s.replicas) if s.log_record[r][offset] == record and offset < s.high_watermark[r]]
     return int(s.log_epoch[holders[0]][offset])
 
 
 def repeated_entries(timeline: Timeline, r: int, offset: int, later: int) -> list[str]:
-    """Explain that a log holds an entry twice."""
+    """Explain that replica `r` holds the same entry at `offset` and at the offset `later`."""
     name = name_entry(timeline.last, timeline.last.log_record[r][offset])
     return [f"broker {r}, the controller's leader, holds {name} twice", *_standing(timeline, r, offset, later)]
 
 
 def disordered_entries(timeline: Timeline, r: int, offset: int, later: int) -> list[str]:
-    """Explain that a log holds a record after one that was sent later."""
+    """Explain that replica `r` holds, at the offset `later`, a record that was sent before the one at `offset`."""
     before, behind = (name_entry(timeline.last, timeline.last.log_record[r][o]) for o in (offset, later))
     return [
         f"broker {r}, the controller's leader, holds {behind} behind {before}, which was sent later",
@@ -82,7 +82,7 @@ def _standing(timeline: Timeline, r: int, *offsets: int) -> list[str]:
 
 
 def crossed_offsets(timeline: Timeline, r: int) -> list[str]:
-    """Explain that two offsets of a replica are in the wrong order."""
+    """Explain that two of the log's offsets of replica `r`, such as LEO and HW, are in the wrong order."""
     offsets: dict[str, Callable[[State], int]] = {
         "log start offset": lambda s: s.log_start_offset[r],
         "last stable offset": lambda s: last_stable_offset(s, r),

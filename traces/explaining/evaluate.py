@@ -33,8 +33,8 @@ class StateExpression:
     layout: FieldLayout | None
 
     def value_in(self, cells: Cells, where: str) -> str:
-        """Return the value in a state, as text. Raises UsageError if there is none, for example if an index is out of
-        range."""
+        """Return the value in a state, as text. Raises UsageError, which calls the state `where`, if there is none:
+        an index may be out of range."""
         try:
             value: Any = self.function.python(State(self.instance, cells))
         except ModelError as error:
@@ -91,7 +91,7 @@ def _layout(instance: Instance, function: Function, expression: ast.expr) -> Fie
 
 
 def _common(instance: Instance, function: Function, expressions: list[ast.expr]) -> FieldLayout | None:
-    """The field from which the values of all these expressions come; expressions that are NONE are ignored."""
+    """The one field from which the values of all these expressions come, or None. The constant NONE is ignored."""
     layouts = [
         _layout(instance, function, expression)
         for expression in expressions

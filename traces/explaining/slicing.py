@@ -6,7 +6,7 @@ Out: a `Slice`: the certified trace of the remaining steps, and which of the rem
 First the causal cone is computed backwards from the cells that the property reads: a step belongs to the cone if it
 changed a cell that the property reads, or that a later step in the cone reads. All steps outside the cone are removed
 at once. Then the remaining steps are removed one by one and in pairs as long as the failure stays, because a step's
-effect may be read without mattering. Every candidate is checked: the reference has to confirm each step, and the
+effect may be read without mattering. Every candidate is checked: each step has to be possible in plain Python, and the
 candidate has to end with the same verdict for the same cause, without an earlier failure.
 """
 
@@ -31,10 +31,10 @@ from isrcheck.traces.format.trace import PERMITTED, REACHED, VIOLATED, Trace
 from isrcheck.traces.format.why_false import Reason, why_broken
 
 SLICED = (VIOLATED, PERMITTED, REACHED)
-"""The verdicts that result from the steps of a trace."""
+"""The verdicts of traces that can be sliced: those that the steps bring about."""
 
 MOST_TAKEN = 200_000
-"""The most steps that the search takes, in plain Python: about half a minute; a trace of check needs hundreds."""
+"""The most steps that are taken in plain Python: about half a minute. For a trace that `check` wrote, hundreds do."""
 
 
 @dataclass(frozen=True)
@@ -172,7 +172,7 @@ def _effects(trace: Trace, position: int) -> tuple[set[int], set[int]]:
 
 
 class _StepRemoval:
-    """Tries shorter traces that consist of some of the steps of a trace, in their order."""
+    """Tries shorter traces of some of the steps of a trace, in their order; `kept` are these steps' positions."""
 
     def __init__(self, trace: Trace, prop: Property) -> None:
         self.trace = trace
@@ -182,7 +182,7 @@ class _StepRemoval:
         self.taken = 0
 
     def shrink(self, kept: tuple[int, ...]) -> tuple[int, ...]:
-        """Remove steps until no single step and no pair (such as a crash and its restart) can be removed."""
+        """Remove steps from `kept` until no step and no pair of steps (such as a crash and a restart) is removable."""
         while self.taken < MOST_TAKEN:
             smaller = kept
             size = len(kept) // 2
@@ -197,7 +197,7 @@ class _StepRemoval:
         return kept
 
     def _without(self, kept: tuple[int, ...], size: int) -> tuple[int, ...]:
-        """Remove every removable block of this size, starting from the end."""
+        """Return `kept` without every removable block of `size` steps, tried from the end to the beginning."""
         end = len(kept)
         while end > 0 and self.taken < MOST_TAKEN:
             end = min(end, len(kept))
@@ -207,7 +207,7 @@ class _StepRemoval:
         return kept
 
     def _without_two(self, kept: tuple[int, ...]) -> tuple[int, ...]:
-        """Remove the first pair of steps that can be removed together, if there is one."""
+        """Return `kept` without the first pair of steps that can be removed together, or all of `kept`."""
         for first, second in combinations(kept, 2):
             if self.taken >= MOST_TAKEN:
                 break
@@ -217,7 +217,8 @@ class _StepRemoval:
         return kept
 
     def attempt(self, kept: Sequence[int]) -> tuple[int, ...] | None:
-        """Return these steps up to the failure if they are possible and end as the trace does; None otherwise."""
+        """Take only the steps in `kept`. Return those up to the failure, if all of these are possible and the failure
+        has the cause of the trace's failure; None otherwise."""
         instance = self.trace.instance
         states = [self.trace.states[0]]
         steps: list[Step] = []

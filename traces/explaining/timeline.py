@@ -1,4 +1,4 @@
-"""Dates and origins in a trace of Kafka's model: when a predicate became true, and where an entry comes from.
+"""Finds in a trace of Kafka's model when a predicate became true, and where an entry comes from.
 
 In:  a trace.
 Out: step numbers, and text about them.
@@ -31,17 +31,17 @@ class Timeline:
         return self.states[-1]
 
     def first(self, is_true: Callable[[State], bool]) -> int:
-        """Return the number of the first state that satisfies a predicate; there has to be one."""
+        """Return the number of the first state that satisfies a predicate. Some state has to satisfy it."""
         return next(position for position, s in enumerate(self.states) if is_true(s))
 
     def last_change(self, is_true: Callable[[State], bool], to: bool = True, until: int | None = None) -> int | None:
-        """Return the last step, up to `until`, after which the predicate became `to`; None if there is none."""
+        """Return the last step, not after `until`, that changed the predicate's value to `to`; None if none did."""
         truths = [is_true(s) for s in self.states[: None if until is None else until + 1]]
         changes = [i for i in range(1, len(truths)) if truths[i] is to and truths[i - 1] is not to]
         return changes[-1] if changes else None
 
     def when(self, position: int | None, word: str = "at") -> str:
-        """Return a step as part of a sentence; 0 and None mean `from the start`."""
+        """Return `word` and a step, as in `at step 3 by ...`; for the positions 0 and None, `from the start`."""
         if not position:
             return "from the start"
         return f"{word} step {position} by {self.trace.instance.spell_step(self.trace.steps[position - 1])}"
@@ -49,11 +49,11 @@ class Timeline:
     # ---------------------------------------------------------------------------------------------------------- entries
 
     def entry(self, r: int, offset: int) -> str:
-        """Return an entry of a log in the last state, in the notation of the lanes."""
+        """Return the entry of replica `r` at `offset` in the last state, in the notation of the lanes."""
         return spell_entry(self.last, self.last.log_record[r][offset], self.last.log_epoch[r][offset])
 
     def origin(self, r: int, offset: int) -> str:
-        """Return the origin of an entry in the last state: when it was sent, appended by a leader, and copied."""
+        """Return when the entry of replica `r` at `offset` in the last state was sent, appended and copied."""
         record, epoch = self.last.log_record[r][offset], self.last.log_epoch[r][offset]
         appended = self.appended(offset, record, epoch)
         copied = self.last_change(lambda s: (s.log_record[r][offset], s.log_epoch[r][offset]) == (record, epoch))
@@ -72,7 +72,7 @@ class Timeline:
         return told
 
     def appended(self, offset: int, record: int, epoch: int) -> int | None:
-        """Return the last step in which a leader appended this entry at this offset, or None."""
+        """Return the last step in which a leader appended this record at this offset in this epoch, or None."""
         entry = (record, epoch)
         for position in range(len(self.states) - 1, 0, -1):
             before, after = self.states[position - 1], self.states[position]

@@ -32,7 +32,7 @@ CURE = "the file was edited or damaged; write it again with the command that it 
 
 
 class NotCertifiedError(AssertionError):
-    """The reference semantics does not confirm a path that an engine found: an internal error, never the user's."""
+    """Plain Python does not confirm a path that an engine found: an error in this program, never the user's."""
 
 
 def certify(trace: Trace) -> None:
@@ -60,7 +60,7 @@ def _certify_error(trace: Trace) -> None:
     """Check that the error occurs at the end of the trace, and at no earlier position. Raises UsageError."""
     if trace.prop is not IN_RANGE or trace.verdict != VIOLATED:
         raise UsageError(
-            f"a step or a property errs at its end, but its verdict is not {IN_RANGE.name} {VIOLATED}; {CURE}"
+            f"it ends with an error of a step or a property, but its verdict is not {IN_RANGE.name} {VIOLATED}; {CURE}"
         )
     if trace.error is None:
         where = trace.spell_position(trace.length)
@@ -103,7 +103,7 @@ def _difference(instance: Instance, expected: Cells, found: Cells) -> str:
 
 
 def _nearest_difference(instance: Instance, found: Cells) -> str:
-    """The reason why a state is not initial: its first difference from the most similar initial state."""
+    """Why a state is not initial: the first difference from the initial state with the most equal cells."""
 
     def differences(initial: Cells) -> int:
         return sum(one != other for one, other in zip(initial, found, strict=True))
@@ -128,7 +128,7 @@ def _certify_verdict(trace: Trace) -> None:
         return
     if trace.verdict == HOLDS:
         if prop.kind is Kind.SOMETIMES:
-            raise UsageError(f"{prop.name} is about what is reached, but the trace says {HOLDS}; {CURE}")
+            raise UsageError(f"{prop.name} can only be {REACHED}, but the trace says {HOLDS}; {CURE}")
         for position, verdict in enumerate(found):
             if verdict is not None:
                 where = trace.spell_position(position)
@@ -185,10 +185,11 @@ def from_steps(
     command: str,
     verdict: str | None = None,
 ) -> Trace:
-    """Return the certified trace of a path that an engine found. Raises NotCertifiedError if the reference disagrees.
+    """Return the certified trace of a path that an engine found. Raises NotCertifiedError if plain Python disagrees.
 
     Without `verdict` the trace has to end when the property is VIOLATED, PERMITTED or REACHED for the first time; with
-    `verdict` it has to end with exactly that verdict. A path that violates `in_range` may end in a step that errs.
+    `verdict` it has to end with exactly that verdict. A path that violates `in_range` may end in a step that causes an
+    error.
     """
     if property_name == IN_RANGE.name:
         path = path_of(instance, initial_index, step_numbers)
@@ -201,7 +202,7 @@ def from_steps(
         raise
     except (UsageError, IndexError) as error:
         raise NotCertifiedError(
-            f"the reference does not confirm the path that was found: {error} (reproduce: {command})"
+            f"plain Python does not confirm the path that the engine found: {error} (reproduce: {command})"
         ) from error
 
 
@@ -210,7 +211,7 @@ def _certified(trace: Trace) -> Trace:
         certify(trace)
     except UsageError as error:
         raise NotCertifiedError(
-            f"the reference does not confirm the path that was found: {error} (reproduce: {trace.command})"
+            f"plain Python does not confirm the path that the engine found: {error} (reproduce: {trace.command})"
         ) from error
     return trace
 
@@ -218,8 +219,8 @@ def _certified(trace: Trace) -> Trace:
 def from_any_state(instance: Instance, before: Cells, step: Step, property_name: str, command: str) -> Trace:
     """Return the certified trace of one step that violates a property, from a state that need not be reachable.
 
-    Raises ModelError if the step, or the evaluation of the property after it, errs, and NotCertifiedError if the
-    reference semantics disagrees with the engine.
+    Raises ModelError if the step, or the evaluation of the property after it, causes an error, and NotCertifiedError if
+    plain Python disagrees with the engine.
     """
     try:
         after = run.take(instance, before, step)
@@ -231,7 +232,7 @@ def from_any_state(instance: Instance, before: Cells, step: Step, property_name:
         raise
     except (UsageError, IndexError) as error:
         raise NotCertifiedError(
-            f"the reference does not confirm the path that was found: {error} (reproduce: {command})"
+            f"plain Python does not confirm the path that the engine found: {error} (reproduce: {command})"
         ) from error
     return trace
 
@@ -244,7 +245,8 @@ def behaviour(
     command: str,
     verdict: str | None = None,
 ) -> Trace:
-    """Return the certified trace of steps that a user chose. Raises UsageError if the steps are not possible."""
+    """Return the certified trace of these steps, which a user chose, from initial state number `initial_index`. Raises
+    UsageError if they are not possible."""
     starts = instance.initial_states
     if not 0 <= initial_index < len(starts):
         raise UsageError(f"there is no initial state {initial_index}; the initial states are 0..{len(starts) - 1}")

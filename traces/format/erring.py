@@ -2,7 +2,7 @@
 
 In:  a path: an initial state and steps. The path may end in an error: a step that writes a value or uses an index out
      of range, or a property whose evaluation in the last state or transition does so.
-Out: an `Error`: the step or the property that errs, and the message of models/run.py.
+Out: an `Error`: the step or the property that causes the error, and the message of models/run.py.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from isrcheck.models.run import Cells
 
 
 class NoErrorError(AssertionError):
-    """An engine reports an error of the model, but the reference semantics finds none."""
+    """An engine reports an error of the model, but plain Python (models/run.py) finds none."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Error:
 
 @dataclass(frozen=True)
 class Path:
-    """The states along a path, the steps between them, and the erring step after the last state, if there is one."""
+    """The states along a path, and the steps between them; `erring` is a last step that causes an error, or None."""
 
     states: tuple[Cells, ...]
     steps: tuple[Step, ...]
@@ -42,7 +42,8 @@ class Path:
 
 
 def path_of(instance: Instance, initial: int, numbers: Sequence[int]) -> Path:
-    """Return a path, computed by the reference. Raises NoErrorError if a step before the last is not possible."""
+    """Return the path from initial state number `initial`, computed in plain Python. Raises NoErrorError if a step is
+    not enabled, or causes an error before the last step."""
     states, steps = [instance.initial_states[initial]], [instance.step(number) for number in numbers]
     for position, step in enumerate(steps, 1):
         try:
@@ -50,7 +51,7 @@ def path_of(instance: Instance, initial: int, numbers: Sequence[int]) -> Path:
         except ModelError as error:
             if position == len(steps):
                 return Path(tuple(states), tuple(steps[:-1]), step)
-            raise NoErrorError(f"step {position} of {len(steps)} errs earlier: {error}") from None
+            raise NoErrorError(f"step {position} of {len(steps)} already causes an error: {error}") from None
         if after is None:
             raise NoErrorError(f"step {position} ({instance.spell_step(step)}) is not enabled")
         states.append(after)
@@ -58,18 +59,19 @@ def path_of(instance: Instance, initial: int, numbers: Sequence[int]) -> Path:
 
 
 def error_of(instance: Instance, initial: int, numbers: Sequence[int]) -> Error:
-    """Return the error at the end of a path. Raises NoErrorError if there is none."""
+    """Return the error at the end of a path, given as for `path_of`. Raises NoErrorError if there is none."""
     path = path_of(instance, initial, numbers)
     found = error_at_end(instance, path.states, path.steps, path.erring)
     if found is None:
-        raise NoErrorError("the engine reports a value or an index out of range, but the reference finds no error")
+        raise NoErrorError("the engine reports a value or an index out of range, but plain Python finds no error")
     return found
 
 
 def error_at_end(
     instance: Instance, states: Sequence[Cells], steps: Sequence[Step], erring: Step | None
 ) -> Error | None:
-    """Return the error at the end of a path, in the erring step or otherwise in a property, if it occurs only there."""
+    """Return the error of the step `erring`, or, without such a step, the first error of a property that occurs at the
+    end of the path and not before. None if there is no such error."""
     if erring is None:
         return next(errors_in_properties(instance, states, steps), None)
     message = error_in_step(instance, states[-1], erring)
@@ -77,7 +79,7 @@ def error_at_end(
 
 
 def without_folders(instance: Instance, message: str) -> str:
-    """Return an error message of the reference with file names in place of paths."""
+    """Return an error message of models/run.py with the name of the model's file in place of its path."""
     for source in map(escaped, instance.model.sources):
         if message.startswith(f"{source}:"):
             return f"{PurePath(source).name}{message[len(source) :]}"
@@ -94,7 +96,7 @@ def error_in_step(instance: Instance, cells: Cells, step: Step) -> str | None:
 
 
 def possible_steps(instance: Instance, cells: Cells) -> Iterator[tuple[Step, Cells]]:
-    """Return every enabled step with its successor state, in order; steps that err have no successor."""
+    """Return every enabled step with its successor state, in order, except steps that cause an error."""
     for step in instance.steps:
         try:
             after = run.take(instance, cells, step)

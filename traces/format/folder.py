@@ -36,7 +36,7 @@ def write(trace: Trace, folder: Path = DEFAULT) -> Path:
         certify(trace)
     except UsageError as error:
         raise NotCertifiedError(
-            f"the trace is not written, because the reference does not confirm it: {error}"
+            f"the trace is not written, because plain Python does not confirm it: {error}"
         ) from error
     content = itf.to_text(trace).encode()
     draft = draft_in(folder)

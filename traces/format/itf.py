@@ -63,7 +63,7 @@ class Header:
 
     @property
     def has_erring_step(self) -> bool:
-        """Whether the trace ends with a step that errs and so has no successor."""
+        """Whether the trace ends with a step that causes an error and so has no successor."""
         return self.error is not None and self.error.get("step") is not None
 
 
@@ -135,7 +135,7 @@ def _number(value: int) -> dict[str, str]:
 
 
 def _value(instance: Instance, layout: FieldLayout, cells: Cells, index: tuple[int, ...] = ()) -> Any:
-    """A field, or its element at `index`, as ITF."""
+    """The value of a field, or of its element at `index`, as ITF."""
     if len(index) < len(layout.sizes):
         return [_value(instance, layout, cells, (*index, one)) for one in range(layout.sizes[len(index)])]
     offset = 0
@@ -235,7 +235,7 @@ def read_header(document: Mapping[str, Any]) -> Header:
 
 
 def _read_error(error: object) -> Mapping[str, Any] | None:
-    """Read the error at the end of a file: a message, and the erring step unless a property errs."""
+    """Read the error at the end of a trace: a message, and the step that causes the error (None: a property does)."""
     if error is None:
         return None
     if not isinstance(error, dict) or set(error) != {"step", "message"}:
@@ -256,14 +256,14 @@ def _text(meta: Mapping[str, Any], key: str, optional: bool = False) -> str | No
 def _checked(value: object, what: str) -> str:
     """Return text that is safe to print, so that no file controls the terminal. Raises UsageError for other text."""
     if not isinstance(value, str) or len(value) > MOST_TEXT or not value.isprintable():
-        raise UsageError(f"its {what} is missing or not a line of text; write the trace again")
+        raise UsageError(f"its {what} is missing or not text of one line; write the trace again")
     return value
 
 
 def _texts(meta: Mapping[str, Any], key: str) -> dict[str, str]:
     value = meta.get(key)
     if not isinstance(value, dict):
-        raise UsageError(f"its {key} is missing or not a table; write the trace again")
+        raise UsageError(f"its {key} is missing or not an object; write the trace again")
     return {_checked(name, key): _checked(text, f"{key} {name}") for name, text in value.items()}
 
 
@@ -281,7 +281,7 @@ def model_of(header: Header, given: Model | None) -> Model:
     if model.digest != header.digest:
         raise UsageError(
             f"written with another version of model {header.model} (digest {header.digest[:8]},"
-            f" {'given' if given else 'here'} {model.digest[:8]}); write the trace again with check"
+            f" {'the given' if given else 'the current'} one has {model.digest[:8]}); write the trace again with check"
         )
     return model
 
@@ -311,7 +311,7 @@ def read_trace(document: Mapping[str, Any], given: Model | None = None) -> Trace
     command = reproduction(header.command, instance, header.file, *about, length)
     trace = Trace(instance, tuple(states), tuple(steps), *about, command, erring)
     if header.error is None and trace.property_name == IN_RANGE.name:
-        raise UsageError("it does not name the step or the property that errs; write the trace again")
+        raise UsageError("it does not name the step or the property that causes its error; write the trace again")
     return trace
 
 
@@ -340,7 +340,7 @@ def _require_initial(state: Mapping[str, Any]) -> None:
 
 
 def _instance(header: Header, model: Model) -> Instance:
-    """The model under the configuration of the file, which has to name every entry. Raises UsageError."""
+    """The model under the configuration in the file's header, which has to name every entry. Raises UsageError."""
     differing = set(model.entries) ^ set(header.configuration)
     if differing:
         raise UsageError(f"its configuration and its model differ in {', '.join(sorted(differing))}; write it again")
@@ -358,14 +358,14 @@ def _read_state(instance: Instance, state: object, position: int) -> Cells:
     if not isinstance(state, dict):
         raise UsageError("not an object; write the trace again")
     if state.get("#meta") != {"index": position}:
-        raise UsageError(f'its "#meta" is not {{"index": {position}}}: states are missing, or out of order')
+        raise UsageError(f'its "#meta" is not {{"index": {position}}}; write the trace again with all states in order')
     unknown = set(state) - set(instance.layouts) - {"#meta", ACTION, PICKS}
     if unknown:
-        raise UsageError(f"{_shown(min(unknown))} is not a field of the model")
+        raise UsageError(f"{_shown(min(unknown))} is not a field of the model; write the trace again")
     cells: list[int] = []
     for layout in instance.layouts.values():
         if layout.name not in state:
-            raise UsageError(f"the field {layout.name} is missing")
+            raise UsageError(f"the field {layout.name} is missing; write the trace again")
         _read_value(instance, layout, state[layout.name], layout.sizes, cells)
     return tuple(cells)
 
@@ -377,7 +377,7 @@ def _read_value(
         cells.append(_read_cell(instance, layout, value))
         return
     if not isinstance(value, list) or len(value) != sizes[0]:
-        raise UsageError(f"{layout.name} has to hold {sizes[0]} values, not {_shown(value)}")
+        raise UsageError(f"{layout.name} is {_shown(value)}; give a list of length {sizes[0]}")
     for one in value:
         _read_value(instance, layout, one, sizes[1:], cells)
 
@@ -387,7 +387,7 @@ def _read_cell(instance: Instance, layout: FieldLayout, value: object) -> int:
         if _is_same(value, _cell(instance, layout, candidate)):
             return candidate
     values = "..".join(spell_value(instance, layout, end) for end in (layout.low, layout.high))
-    raise UsageError(f"{layout.name} cannot hold {_shown(value)}; its values are {values}")
+    raise UsageError(f"{layout.name} cannot be {_shown(value)}; its values are {values}")
 
 
 def _is_same(value: object, expected: object) -> bool:
@@ -404,8 +404,8 @@ def _read_step(instance: Instance, state: Mapping[str, Any]) -> Step:
     picks = state.get(PICKS)
     ranges = instance.argument_ranges[index]
     if not isinstance(picks, dict) or set(picks) != {one.parameter.name for one in ranges}:
-        names = ", ".join(one.parameter.name for one in ranges) or "no arguments"
-        raise UsageError(f"{action} takes {names}, but the trace says {_shown(picks)}")
+        names = ", ".join(one.parameter.name for one in ranges) or "none"
+        raise UsageError(f"the arguments of {action} are {_shown(picks)}; give values for: {names}")
     return instance.step(instance.number(action, [_read_pick(c, picks[c.parameter.name]) for c in ranges]))
 
 
@@ -414,7 +414,7 @@ def _read_pick(argument: ArgumentRange, value: object) -> int:
         return _read_element(argument, value)
     members = value.get("#set") if isinstance(value, dict) and len(value) == 1 else None
     if not isinstance(members, list):
-        raise UsageError(f"{argument.parameter.name} is a set, but the trace says {_shown(value)}")
+        raise UsageError(f'{argument.parameter.name} is {_shown(value)}; give a set: {{"#set": [...]}}')
     return sum(1 << element for element in {_read_element(argument, member) for member in members})
 
 
@@ -422,7 +422,9 @@ def _read_element(argument: ArgumentRange, value: object) -> int:
     for element in range(argument.elements):
         if value == _element(argument, element):
             return element
-    raise UsageError(f"{argument.parameter.name} cannot be {_shown(value)}; there are {argument.elements} elements")
+    raise UsageError(
+        f"{argument.parameter.name} cannot be {_shown(value)}; its domain has {argument.elements} elements"
+    )
 
 
 def _shown(value: object) -> str:

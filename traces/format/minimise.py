@@ -1,7 +1,7 @@
 """Removes the steps of a failing path that the failure does not need.
 
 In:  an instance, an initial state, and the steps of a path that ends where a property fails.
-Out: the steps that still lead from there to the same failure, none of which can be removed.
+Out: those of the steps that still lead from the initial state to the same failure; none of them can be removed.
 
 Removing a step also removes the steps that only it made possible: without a crash there is no restart.
 """
@@ -16,12 +16,12 @@ from isrcheck.models.messages.errors import ModelError
 from isrcheck.models.run import Cells
 
 Judge = Callable[[list[Cells], list[Step]], bool]
-"""Decides whether states and the steps between them end in the same failure."""
+"""Decides whether a shorter path, given as its states and the steps between them, ends in the same failure."""
 
 
 def needed_steps(instance: Instance, initial: Cells, steps: Sequence[Step], is_it: Judge) -> list[Step]:
-    """Return the steps that the failure needs. Steps are tried from last to first, so a step's consequences are tried
-    before the step itself."""
+    """Return the steps that the failure needs; `is_it` decides whether a path still ends in it. The last step is tried
+    first, so that the consequences of a step are tried before the step itself."""
     kept = list(steps)
     position = len(kept) - 1
     while position >= 0:
@@ -39,7 +39,7 @@ def take_steps(instance: Instance, initial: Cells, steps: Sequence[Step]) -> tup
     for step in steps:
         try:
             after = run.take(instance, states[-1], step)
-        except ModelError:  # a step that errs has no successor
+        except ModelError:  # a step that causes an error has no successor
             after = None
         if after is not None:
             states.append(after)

@@ -1,4 +1,4 @@
-"""Writes files that the user names: completely or not at all, and over an existing file only with `replace`.
+"""Writes files that the user names: completely or not at all. Existing files are overwritten only with `replace`.
 
 In:  a path, and content.
 Out: the file, or a UsageError.
@@ -19,7 +19,7 @@ def put(path: Path, content: bytes, *, replace: bool = False) -> None:
     if path.is_dir():
         raise UsageError(f"{path}: a folder; name a file in it")
     if path.is_symlink() or (path.exists() and not path.is_file()):
-        raise UsageError(f"{path}: a link, a pipe or a device, which is not replaced by a file; name a file")
+        raise UsageError(f"{path}: a link, a pipe or a device, which is not overwritten; name a regular file")
     draft = draft_in(path.parent)
     try:
         write_through(draft, content)
@@ -37,7 +37,7 @@ def put(path: Path, content: bytes, *, replace: bool = False) -> None:
 
 
 DRAFT = ".draft-"
-"""The prefix of the names of drafts; a draft gets the file's own name when it is complete."""
+"""The prefix of the names of unfinished files (drafts). A finished draft is renamed to the name that the user gave."""
 
 
 def draft_in(folder: Path) -> Path:

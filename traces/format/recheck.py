@@ -42,7 +42,7 @@ def recheck(path: Path, model_file: Path | None = None) -> Recheck:
         document = itf.parse_document(read_text(path))
         header = itf.read_header(document)
         if model_file is None and header.file is not None:
-            raise UsageError(f"its model is the file {header.file}, which is not loaded automatically; give its path")
+            raise UsageError(f"its model is the file {header.file}, which is not loaded automatically; pass its path")
         model = registry.load(header.model)[0] if model_file is None else registry.load_file(model_file)
         is_same = header.digest == model.digest
         document["#meta"]["isrcheck"]["model-digest"] = model.digest

@@ -28,7 +28,8 @@ OPTIONS = frozenset(
 def reproduction(
     command: str, instance: Instance, file: str | None, property_name: str | None, verdict: str | None, length: int
 ) -> str:
-    """Return the command of a trace file, or a safe replacement. `file` is the user's own model, if there is one."""
+    """Return `command` if it is one of isrcheck's; otherwise a search or proof with the bound `length` on the instance,
+    or nothing without a property. `file` is the user's own model, if there is one."""
     options = OPTIONS | {entry.option for entry in instance.model.entries.values() if entry.option is not None}
     if not command or is_ours(command, options, file):
         return command

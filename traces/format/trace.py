@@ -44,12 +44,12 @@ class Trace:
 
     @property
     def every_step(self) -> tuple[Step, ...]:
-        """The steps, followed by the erring step if there is one."""
+        """The steps, followed by the step `erring` if there is one."""
         return self.steps if self.erring is None else (*self.steps, self.erring)
 
     @property
     def length(self) -> int:
-        """The number of steps, including the erring step; state 0 is the initial state."""
+        """The number of steps, including the step `erring`."""
         return len(self.every_step)
 
     @cached_property
@@ -60,12 +60,12 @@ class Trace:
         return error_at_end(self.instance, self.states, self.steps, self.erring)
 
     def state_at(self, position: int) -> Cells:
-        """Return the state after a step; an erring step leaves the state unchanged."""
+        """Return the state after step `position`; for the step `erring`, the state before it."""
         return self.states[min(position, len(self.states) - 1)]
 
     @property
     def prop(self) -> Property | None:
-        """The property of the trace. Raises UsageError if the model has no such property."""
+        """The property named `property_name`, or None. Raises UsageError if the model has no such property."""
         return None if self.property_name is None else property_of(self.instance, self.property_name)
 
     def spell_row(self, position: int) -> str:
@@ -75,7 +75,7 @@ class Trace:
         return "from this state" if self.verdict == NOT_INDUCTIVE else "initially"
 
     def spell_position(self, position: int) -> str:
-        """Return the name of a state in messages: the step that led to it."""
+        """Return the text that denotes a state in messages: its step with number, action and arguments."""
         if position == 0:
             return "the initial state"
         return f"step {position} ({self.instance.spell_step(self.every_step[position - 1])})"
@@ -92,7 +92,7 @@ def property_of(instance: Instance, name: str) -> Property:
         if prop.name == name:
             if prop not in (*instance.properties, *instance.lemmas):
                 raise UsageError(
-                    f"{name} does not apply under this configuration; give a configuration in which its mechanism is on"
+                    f"{name} does not apply to this configuration; change the configuration, or name another property"
                 )
             return prop
     known = [prop.name for prop in (*instance.model.properties, *instance.model.lemmas)]

@@ -25,7 +25,7 @@ from isrcheck.traces.format.spelling import spell_value
 from isrcheck.traces.format.trace import Trace
 
 MOST_READINGS = 12
-"""The most cells listed for one expression; a fold can read hundreds."""
+"""The most cells listed for one expression; `all`, `any` and `sum` can read hundreds."""
 
 
 @dataclass(frozen=True)
@@ -53,8 +53,8 @@ class Reason:
 
     @staticmethod
     def over(source: str, truth: bool, readings: tuple[str, ...], inner: Reason) -> Reason:
-        """Return the reason for an expression that `inner` decides; if `inner` is constant, `readings` remain as the
-        reason."""
+        """Return the reason for an expression that `inner` decides. A constant `inner` is left out, since it explains
+        nothing; the cells in `readings` are then the reason."""
         if inner.source in ("True", "False"):
             return Reason(source, truth, readings=readings + inner.readings)
         return Reason(source, truth, readings=readings, deeper=(inner,))
@@ -69,7 +69,7 @@ class Reason:
 
     @property
     def shown_readings(self) -> list[str]:
-        """The cells that are read, with their number limited for the reader."""
+        """The first MOST_READINGS of the cells that are read, and the number of the other ones."""
         more = len(self.readings) - MOST_READINGS
         return [*self.readings[:MOST_READINGS], *([f"and {more} more cells"] if more > 0 else [])]
 
@@ -174,7 +174,7 @@ def spell_expression(expression: ast.expr) -> str:
 
 @dataclass
 class _Scope:
-    """The meanings of names at one point of a function: states, parameters, locals; and which print as letters.
+    """The values of names at one point of a function (states, parameters, locals), and which are printed as letters.
 
     `loops` are the variables of the enclosing loops, `tests` the enclosing conditions, innermost last.
     """
@@ -227,7 +227,8 @@ class _Explainer:
     # ------------------------------------------------------------------------------------------------------- statements
 
     def why_returned(self, function: Function, names: dict[str, Any], lettered: Sequence[str] = ()) -> Reason:
-        """Return why a function returns its value: the returned expression, or the `if` around a returned constant."""
+        """Return why a function, called with the values in `names`, returns its value: the returned expression, or the
+        `if` around a returned constant. Parameters in `lettered` print as letters."""
         arguments = [names[parameter.name] for parameter in function.parameters]
         found = self.returned(function.body, _Scope(function, dict(names), set(lettered)))
         assert found is not None, "every path of a property ends with a return"
@@ -242,7 +243,7 @@ class _Explainer:
         return replace(reason, bindings=tuple(map(scope.bound, scope.loops)) + reason.bindings)
 
     def returned(self, statements: Sequence[ast.stmt], scope: _Scope) -> tuple[ast.expr, _Scope] | None:
-        """Return the return statement that is reached, and the scope there."""
+        """Return the expression of the return statement that these statements reach, and the scope there; or None."""
         for statement in statements:
             found = None
             match statement:
@@ -323,26 +324,49 @@ class _Explainer:
         return Reason.over(spell_expression(call), truth, readings, inner)
 
     def why_binding(self, generator: ast.GeneratorExp, names: tuple[str, ...], scope: _Scope) -> Reason:
-        """Explain `all` and `any` by the first binding that decides them."""
+        """Explain `all` or `any` by its deciding element, whose variables `names` have their values in `scope`."""
         inner = self.why(generator.elt, scope)
-        conditions = tuple(spell_expression(test) for part in generator.generators for test in part.ifs)
+        conditions = tuple(
+            condition for part in generator.generators for test in part.ifs for condition in self.stated(test, scope)
+        )
         return replace(
             inner,
             bindings=tuple(map(scope.bound, names)) + inner.bindings,
             conditions=conditions + inner.conditions,
         )
 
+    def stated(self, test: ast.expr, scope: _Scope) -> list[str]:
+        """Return a true condition without the helpers in it that are true by the configuration alone."""
+        parts = test.values if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) else [test]
+        left = [part for part in parts if not isinstance(part, ast.Call) or not self.is_settled(part, scope)]
+        return [spell_expression(ast.BoolOp(ast.And(), left) if len(left) > 1 else left[0])] if left else []
+
+    def is_settled(self, expression: ast.expr, scope: _Scope) -> bool:
+        """Whether a true expression is true by the configuration alone, whatever the state and the bindings are."""
+        match expression:
+            case ast.BoolOp(op=ast.Or(), values=operands):
+                return self.is_settled(next(one for one in operands if scope.evaluate(one)), scope)
+            case ast.Call(func=ast.Name(id=name), args=arguments) if name in scope.function.functions:
+                callee = scope.function.functions[name]
+                names = {p.name: scope.evaluate(one) for p, one in zip(callee.parameters, arguments, strict=True)}
+                found = self.returned(callee.body, _Scope(callee, names))
+                return found is not None and self.is_settled(*found)
+        used = (scope.names.get(node.id) for node in ast.walk(expression) if isinstance(node, ast.Name))
+        return all(value is None or isinstance(value, _Watched) for value in used) and not self.readings(
+            expression, scope
+        )
+
     def binding(
         self, generator: ast.GeneratorExp, decisive: bool, scope: _Scope
     ) -> tuple[tuple[str, ...], _Scope] | None:
-        """Return the first binding for which the element has the deciding truth value, if there is one."""
+        """Return the first binding for which the generator's element has the truth value `decisive`, or None."""
         for names, inner in self.bindings(generator.generators, scope.inner()):
             if bool(inner.evaluate(generator.elt)) is decisive:
                 return names, inner
         return None
 
     def bindings(self, parts: Sequence[ast.comprehension], scope: _Scope) -> Iterator[tuple[tuple[str, ...], _Scope]]:
-        """Return every binding of the loop variables that satisfies the conditions, in order."""
+        """Return every binding of the loop variables in a generator's `parts` that satisfies the conditions in them."""
         if not parts:
             yield (), scope
             return
@@ -355,7 +379,7 @@ class _Explainer:
                     yield (part.target.id, *names), inner
 
     def bind(self, name: str, iterated: ast.expr, scope: _Scope) -> range:
-        """Return the values of a loop variable, which print as letters if its range is that of a lettered domain."""
+        """Return the values of a loop variable in the range `iterated`; those of a lettered domain print as letters."""
         scope.lettered.discard(name)
         end = iterated.args[-1] if isinstance(iterated, ast.Call) else iterated
         if isinstance(end, ast.Attribute) and end.attr in self.lettered_sizes:

@@ -5,8 +5,9 @@ Out: for every state, the fate of each record sent by then: words, each with the
 
 A record is `committed` once a broker that presumes leadership has it below its high watermark, and `exposed` once a
 reader of the configured isolation level could read it; both words remain. A record is `lost` as long as it is
-acknowledged or exposed, no client has deleted it, and the controller's leader does not hold it. A later leader may
-restore it, so `lost`, `duplicated` and `on no broker` are listed only as long as they are true.
+acknowledged or exposed, no client has deleted it, and the controller's leader does not hold it (with KRaft, a leader
+that lost data while it stopped is judged once it is back). A later leader may restore it, so `lost`, `duplicated` and
+`on no broker` are listed only as long as they are true.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from collections.abc import Callable, Mapping, Sequence
 from isrcheck.models.language.declare import NONE
 from isrcheck.models.language.model import spell_element
 from isrcheck.models.run import State
-from isrcheck.traces.kafka.model import first_read, holds_record, is_read, was_deleted
+from isrcheck.traces.kafka.model import first_read, holds_record, is_judged, is_read, was_deleted
 from isrcheck.traces.lanes.scene import Fate
 
 RecordCondition = Callable[[State, int], bool]
@@ -42,7 +43,8 @@ def _is_exposed(s: State, record: int) -> bool:
 
 def _is_missing(s: State, record: int) -> bool:
     leader = s.controller_leader
-    return bool(leader != NONE and not holds_record(s, leader, record) and not was_deleted(s, record))
+    is_held = leader == NONE or not is_judged(s, leader) or holds_record(s, leader, record)
+    return not is_held and not was_deleted(s, record)
 
 
 def _is_duplicated(s: State, record: int) -> bool:

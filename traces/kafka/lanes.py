@@ -15,10 +15,13 @@ ends at offset 2. Messages in flight between brokers are shown only with --full.
 The clients' column shows what the step changed for them (clients.py): records that are sent in a transaction or sent
 again, transactions that are decided, records that become readable (and for whom, if not for all readers), and
 acknowledgements.
+
+The items that the generations since 2.8 add are those of partition_state.py.
 """
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Sequence
 
@@ -28,8 +31,9 @@ from isrcheck.models.language.model import Instance
 from isrcheck.models.run import State
 from isrcheck.traces.format.spelling import spell_entry
 from isrcheck.traces.format.trace import Trace
-from isrcheck.traces.kafka import clients
+from isrcheck.traces.kafka import clients, partition_state
 from isrcheck.traces.kafka.model import end_offset_for, epoch_for, is_answered, last_stable_offset, latest_epoch
+from isrcheck.traces.kafka.partition_state import alters_partitions, spell_flags
 from isrcheck.traces.lanes.table import StepRow
 
 BASICS = (
@@ -58,6 +62,10 @@ LEGEND = {
 
 NEWS = 16
 """The width of the clients' column in a narrow table, which is that of `read_uncommitted`."""
+
+FILLED = ((10_000, 10_000), (22, 20), (22, 14), (18, 14), (15, 14))
+"""For each value of `stacked`, the width of the controller's column and of a broker's, which items fill as lines of
+text do, in the generations since 2.8: they have more items than lines would have room for."""
 
 MOST_STACKED = 4
 """The largest value of `stacked` in `rows`, which gives the narrowest table."""
@@ -91,7 +99,12 @@ def rows(trace: Trace, stacked: int = 0) -> list[StepRow]:
             news = [line for piece in news for line in textwrap.wrap(piece, NEWS, subsequent_indent="  ")]
         step = trace.spell_row(position)
         controller, *brokers = shown
-        lines = (_lines(controller, stacked > 2), *(_lines(lane, stacked > 0) for lane in brokers), tuple(news))
+        if alters_partitions(s):
+            widths = FILLED[stacked]
+            columns = [_filled(controller, widths[0]), *(_filled(lane, widths[1]) for lane in brokers)]
+        else:
+            columns = [_lines(controller, stacked > 2), *(_lines(lane, stacked > 0) for lane in brokers)]
+        lines = (*columns, tuple(news))
         found.append(StepRow(position, step, lines))
         before, known = s, lanes
     return found
@@ -103,6 +116,17 @@ def _lines(lane: tuple[str, ...], stacked: bool) -> tuple[str, ...]:
     return (" ".join(lane),) if lane else ()
 
 
+def _filled(lane: tuple[str, ...], width: int) -> tuple[str, ...]:
+    """The items of a lane in lines of this width, as far as they fit."""
+    found: list[str] = []
+    for item in lane:
+        if found and len(found[-1]) + 1 + len(item) <= width:
+            found[-1] += f" {item}"
+        else:
+            found.append(f"  {item}" if found else item)
+    return tuple(found)
+
+
 def legend(trace: Trace) -> list[str]:
     """Return the meanings of the signs that occur in the lanes of this trace."""
     states = [State(trace.instance, cells) for cells in trace.states]
@@ -111,6 +135,13 @@ def legend(trace: Trace) -> list[str]:
     signs = {sign for log, *_ in lanes for sign in log[3:] if not sign.islower()}
     signs |= {part[0] for lane in lanes for part in lane}
     meanings = [meaning for sign, meaning in LEGEND.items() if sign in signs]
+    if states and alters_partitions(states[0]):
+        items = {item for s in states for item in _controller(s)} | {item for lane in lanes for item in lane}
+        meanings += [
+            meaning
+            for pattern, meaning in partition_state.LEGEND.items()
+            if any(re.search(pattern, item) for item in items)
+        ]
     return spell_legend(meanings)
 
 
@@ -122,11 +153,12 @@ def spell_legend(meanings: Sequence[tuple[str, str]]) -> list[str]:
 
 def _controller(s: State) -> tuple[str, ...]:
     leader = "no leader" if s.controller_leader == NONE else f"leader {s.controller_leader}"
-    return f"e{s.controller_epoch} {leader}", f"isr {_members(s.controller_isr, s.replicas)}"
-
-
-def _members(flags: object, replicas: int) -> str:
-    return "".join(str(r) for r in range(replicas) if flags[r]) or "-"  # type: ignore[index]
+    isr = f"isr {spell_flags(s, s.controller_isr)}"
+    if not alters_partitions(s):
+        return f"e{s.controller_epoch} {leader}", isr
+    epochs = f"e{s.controller_epoch} p{s.controller_partition_epoch}"
+    known = partition_state.known_by_controller(s)
+    return f"{epochs} {leader}", isr, *(f"{sign} {members}" for sign, members in known.items())
 
 
 # ----------------------------------------------------------------------------------------------------------- one broker
@@ -137,15 +169,20 @@ def _broker(s: State, r: int) -> tuple[str, ...]:
     lane = [f"{_role(s, r):<2} {_log(s, r)}"]
     if s.TRUNC != Truncation.HW and (cache := epoch_cache_news(s, r)):
         lane.append("{" + " ".join(cache) + "}")
-    if s.leader[r] == r:
-        believed, recorded = _members(s.isr[r], s.replicas), _members(s.controller_isr, s.replicas)
-        if believed != recorded:
-            lane.append(f"(isr {believed})")
+    if alters_partitions(s):
+        lane += partition_state.broker_items(s, r)
+    elif s.leader[r] == r and (believed := spell_flags(s, s.isr[r])) != spell_flags(s, s.controller_isr):
+        lane.append(f"(isr {believed})")
     return tuple(lane)
 
 
 def _told(before: State, s: State, r: int, lane: tuple[str, ...]) -> tuple[str, ...]:
-    """The lane of a follower that was Truncating, extended by its leader's answer in this step."""
+    """The lane of a follower that was Truncating, extended by its leader's answer in this step.
+
+    Since 2.8 the answer is a response, which partition_state.py shows while it is under way.
+    """
+    if alters_partitions(s):
+        return lane
     asked = before.is_truncating[r] and (s.leader[r], s.leader_epoch[r]) == (before.leader[r], before.leader_epoch[r])
     if not asked or (s.is_truncating[r] and s.log_end_offset[r] == before.log_end_offset[r]):
         return lane
@@ -172,6 +209,8 @@ def _role(s: State, r: int) -> str:
         return "x"
     if s.leader[r] == r:
         return f"L{s.leader_epoch[r]}"
+    if s.leader[r] == NONE and alters_partitions(s):
+        return f"n{s.leader_epoch[r]}"
     return f"{'t' if s.is_truncating[r] else 'f'}{s.leader_epoch[r]}"
 
 

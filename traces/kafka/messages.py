@@ -9,92 +9,20 @@ truncations, ISR changes) by comparing the two states, so it finds them for unkn
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import Any
 
 from isrcheck.models.kafka.state.values import Acks, Fetch, TransactionState
 from isrcheck.models.language.declare import NONE
 from isrcheck.models.language.model import Instance, Step, spell_element
 from isrcheck.models.run import State
 from isrcheck.traces.format.spelling import name_transaction, spell_entry
+from isrcheck.traces.kafka import controller_messages
 from isrcheck.traces.kafka.lanes import epoch_answer
 from isrcheck.traces.kafka.model import end_offset_for, is_answered, is_exposed, is_exposed_as_committed, latest_epoch
-from isrcheck.traces.lanes.scene import ELECTION, FAULT, LOST, NOTE, RESPONSE, Arrow, Mark
-
-Events = Iterator[Arrow | Mark]
-
-
-@dataclass(frozen=True)
-class LaneNumbers:
-    """The number of each lane: first the controller, then brokers, producers and readers."""
-
-    replicas: int
-    transactions: int
-
-    controller: int = 0
-
-    def broker(self, r: int) -> int:
-        """The lane of a broker."""
-        return 1 + r
-
-    @property
-    def producer(self) -> int:
-        """The lane of the producer outside transactions."""
-        return 1 + self.replicas
-
-    def transaction(self, transaction: int) -> int:
-        """The lane of a transaction: of its producer, and of the coordinator that ends the transaction."""
-        return self.producer + 1 + transaction
-
-    def sender(self, s: State, record: int) -> int:
-        """The lane of the producer that sent a record."""
-        transaction = s.transaction_of[record]
-        return self.producer if transaction == NONE else self.transaction(transaction)
-
-    @property
-    def readers(self) -> int:
-        """The lane of the readers of all committed records."""
-        return self.producer + 1 + self.transactions
-
-    @property
-    def transaction_readers(self) -> int:
-        """The lane of read_committed readers, if there are transactions."""
-        return self.readers + 1
-
-
-class UnknownArgumentError(AttributeError):
-    """Raised if an action with a known name has other arguments than this module expects."""
-
-
-@dataclass(frozen=True)
-class StepContext:
-    """One step: its arguments by name, and the states before and after it."""
-
-    lanes: LaneNumbers
-    before: State
-    after: State
-    arguments: Mapping[str, Any]
-
-    def __getattr__(self, name: str) -> Any:
-        """An argument of the step."""
-        if name not in self.arguments:
-            raise UnknownArgumentError(name)
-        return self.arguments[name]
-
-    def to_broker(self, source: int, r: int, text: str, kind: str = "request") -> Arrow:
-        """Add a message from a lane to a broker."""
-        return Arrow(source, self.lanes.broker(r), text, kind)
-
-    def between(self, source: int, target: int, text: str, kind: str = "request") -> Arrow:
-        """Add a message from one broker to another."""
-        return Arrow(self.lanes.broker(source), self.lanes.broker(target), text, kind)
-
-    def befalls(self, r: int, text: str, kind: str = NOTE) -> Mark:
-        """Add an event at a broker."""
-        return Mark(self.lanes.broker(r), text, kind)
-
+from isrcheck.traces.kafka.partition_state import alters_partitions, spell_divergence
+from isrcheck.traces.kafka.step_context import Events, LaneNumbers, MessageFinder, StepContext, UnknownArgumentError
+from isrcheck.traces.lanes.scene import ELECTION, FAULT, LOST, RESPONSE, Arrow, Mark
 
 # ---------------------------------------------------------------------------------------- messages that an action sends
 
@@ -161,7 +89,9 @@ def _response(context: StepContext, leader: int, follower: int) -> Arrow:
 
 
 def _content(s: State, follower: int, leader: int) -> str:
-    """The content of a response: its entries and its high watermark."""
+    """The content of a response: its entries and its high watermark, or where the logs diverge."""
+    if s.fetch[follower][leader] == Fetch.DIVERGING:
+        return spell_divergence(s, follower, leader)
     entries = [
         spell_entry(s, s.response_record[follower][leader][o], s.response_epoch[follower][leader][o])
         for o in range(s.log_size)
@@ -212,7 +142,7 @@ def _hears(context: StepContext) -> Events:
     yield context.to_broker(context.lanes.controller, context.broker, text)
 
 
-def _elects(word: str, kind: str) -> Callable[[StepContext], Events]:
+def _elects(word: str, kind: str) -> MessageFinder:
     def elect(context: StepContext) -> Events:
         yield Mark(context.lanes.controller, f"{word} {context.elected}", kind)
 
@@ -223,7 +153,7 @@ def _removes(context: StepContext) -> Events:
     yield Mark(context.lanes.controller, f"gives up on {context.follower}", ELECTION)
 
 
-def _befalls(word: str) -> Callable[[StepContext], Events]:
+def _befalls(word: str) -> MessageFinder:
     def befall(context: StepContext) -> Events:
         yield context.befalls(context.broker, word, FAULT)
 
@@ -234,7 +164,7 @@ def _deletes(context: StepContext) -> Events:
     yield context.to_broker(context.lanes.producer, context.leader, f"delete records before {context.offset}")
 
 
-SENT: Mapping[str, Callable[[StepContext], Events]] = {
+SENT: Mapping[str, MessageFinder] = {
     "producer_appends": _produce,
     "producer_is_refused": _refused,
     "send_is_lost": _send_lost,
@@ -262,18 +192,24 @@ SENT: Mapping[str, Callable[[StepContext], Events]] = {
     "broker_crashes": _befalls("crashes"),
     "broker_loses_power": _befalls("loses power"),
     "broker_loses_disk": _befalls("loses its disk"),
-    "broker_restarts": lambda context: iter([context.befalls(context.broker, "restarts", ELECTION)]),
+    "broker_restarts": controller_messages.restarts,
+    **controller_messages.SENT,
 }
-"""The messages of each action. `leader_shrinks_isr` only writes the ISR, which is found by comparing the states."""
+"""The messages of each action. `leader_shrinks_isr` only writes the ISR, or sends AlterPartition, which is found by
+comparing the states."""
 
 
 # ---------------------------------------------------------------------------------------------------- effects of a step
 
 
 def _isr_written(context: StepContext) -> Events:
-    """Add the ISR write of a leader."""
+    """Add the ISR write of a leader, up to 2.4."""
     before, after = context.before, context.after
-    if "leader" not in context.arguments or before.controller_epoch != after.controller_epoch:
+    if (
+        "leader" not in context.arguments
+        or before.controller_epoch != after.controller_epoch
+        or alters_partitions(after)
+    ):
         return
     members = [r for r in range(after.replicas) if after.controller_isr[r]]
     if members != [r for r in range(before.replicas) if before.controller_isr[r]]:
@@ -357,7 +293,15 @@ def _contradiction(
     return NONE if getattr(s, first_read)[offset] in (NONE, entry) else entry
 
 
-BROUGHT_ABOUT = (_truncated, _isr_written, _refused_after_append, _acknowledged, _read, _read_otherwise)
+BROUGHT_ABOUT = (
+    _truncated,
+    _isr_written,
+    controller_messages.alter_partition_sent,
+    _refused_after_append,
+    _acknowledged,
+    _read,
+    _read_otherwise,
+)
 
 
 def events(instance: Instance, lanes: LaneNumbers, before: State, step: Step, after: State) -> Events:

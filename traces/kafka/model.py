@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from isrcheck.models.kafka.properties import promises
-from isrcheck.models.kafka.state import epochs, log, readers
-from isrcheck.models.language.model import Instance
+from isrcheck.models.kafka.state import commit, epochs, log, readers
+from isrcheck.models.language.model import FieldLayout, Instance
 from isrcheck.models.run import State
 
 FIELDS = (
@@ -26,6 +26,15 @@ SETTINGS = (
 )
 """The fields and configuration entries by which a model is recognised as Kafka's."""
 
+SINCE_2_8 = (
+    *("controller_partition_epoch", "metadata_partition_epoch", "metadata_leader_epoch", "is_fenced"),
+    *("is_shutting_down", "eligible_leader_replicas", "last_known_leader", "partition_epoch", "proposed_isr"),
+    *("alter_partition", "requested_leader_epoch", "requested_partition_epoch", "requested_isr", "metadata_position"),
+    *("stopped_by", "shutdown_partition_epoch", "remote_broker_epoch", "requested_broker_epoch", "late_fetch_offset"),
+    *("diverging_epoch", "diverging_end_offset", "fencings_left", "late_fetches_left", "shutdowns_left"),
+)
+"""The fields that came with generation 2.8 or later; earlier ones have no cells for them, or cells of one value."""
+
 latest_epoch: Callable[[State, int], int] = epochs.latest_epoch
 is_answered: Callable[[State, int, int], bool] = epochs.is_answered
 epoch_for: Callable[[State, int, int], int] = epochs.epoch_for
@@ -33,6 +42,11 @@ end_offset_for: Callable[[State, int, int], int] = epochs.end_offset_for
 
 holds_record: Callable[[State, int, int], bool] = log.holds_record
 was_deleted: Callable[[State, int], bool] = promises.was_deleted
+
+is_counted: Callable[[State, int, int], bool] = commit.is_in_maximal_isr
+"""Whether a leader's high watermark waits for a replica: since 2.8 the maximal ISR, before that the leader's ISR."""
+
+is_judged: Callable[[State, int], bool] = promises.is_judged
 
 first_read: Callable[[State, int], int] = readers.first_read
 is_read: Callable[[State, int, int], bool] = readers.is_read
@@ -44,4 +58,12 @@ last_stable_offset: Callable[[State, int], int] = readers.last_stable_offset
 
 def is_kafka(instance: Instance) -> bool:
     """Whether the model has all the fields and entries that this package shows."""
-    return instance.layouts.keys() >= set(FIELDS) and instance.model.entries.keys() >= set(SETTINGS)
+    return instance.layouts.keys() >= {*FIELDS, *SINCE_2_8} and instance.model.entries.keys() >= set(SETTINGS)
+
+
+def shown_fields(instance: Instance) -> list[FieldLayout]:
+    """Return the fields of a model that a reader is shown: all but those that a generation of Kafka does not have."""
+    layouts = instance.layouts.values()
+    if not is_kafka(instance):
+        return [*layouts]
+    return [one for one in layouts if one.name not in SINCE_2_8 or (one.count > 0 and one.low < one.high)]

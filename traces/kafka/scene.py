@@ -2,7 +2,8 @@
 
 In:  a trace of Kafka's model.
 Out: a `Scene`. Notes in a broker's lane show items besides its log, role and pointers: the ISR in a leader's view, the
-     leader's knowledge of its followers, and the leader epoch cache if it differs from the log.
+     leader's knowledge of its followers, the leader epoch cache if it differs from the log, and what partition_notes.py
+     says of the generations since 2.8.
 """
 
 from __future__ import annotations
@@ -17,9 +18,19 @@ from isrcheck.traces.format.spelling import spell_entry
 from isrcheck.traces.format.trace import Trace
 from isrcheck.traces.kafka.fates import BAD, fates
 from isrcheck.traces.kafka.lanes import epoch_cache_news, stray_offsets
-from isrcheck.traces.kafka.messages import LaneNumbers, events
+from isrcheck.traces.kafka.messages import events
 from isrcheck.traces.kafka.model import last_stable_offset
+from isrcheck.traces.kafka.partition_notes import broker_notes, controller_notes
+from isrcheck.traces.kafka.partition_state import alters_partitions, spell_flags
+from isrcheck.traces.kafka.step_context import LaneNumbers
 from isrcheck.traces.lanes.scene import Arrow, Cell, Fate, Lane, Mark, Moment
+
+FETCHES = {
+    Fetch.PARKED: "fetch parked at",
+    Fetch.ANSWERED: "fetch answered by",
+    Fetch.DIVERGING: "fetch answered by",
+}
+"""A follower's outstanding fetch, by its stage."""
 
 
 def lane_titles(trace: Trace) -> tuple[str, ...]:
@@ -68,15 +79,13 @@ def _lanes(s: State, fate: tuple[Fate, ...], offsets: int) -> tuple[Lane, ...]:
     return tuple(lanes)
 
 
-def _members(flags: object, replicas: int) -> str:
-    return "".join(str(r) for r in range(replicas) if flags[r]) or "-"  # type: ignore[index]
-
-
 def _controller(s: State) -> Lane:
     leader = "no leader" if s.controller_leader == NONE else f"leader {s.controller_leader}"
-    return Lane(
-        f"epoch {s.controller_epoch}", "controller", notes=(leader, f"ISR {_members(s.controller_isr, s.replicas)}")
-    )
+    isr = f"ISR {spell_flags(s, s.controller_isr)}"
+    title = f"epoch {s.controller_epoch}"
+    if alters_partitions(s):
+        title += f", partition epoch {s.controller_partition_epoch}"
+    return Lane(title, "controller", notes=(leader, isr, *controller_notes(s)))
 
 
 # -------------------------------------------------------------------------------------------------------------- brokers
@@ -128,7 +137,7 @@ def _role(s: State, r: int) -> tuple[str, str]:
 def _notes(s: State, r: int) -> list[str]:
     found = []
     if s.leader[r] == r:
-        found.append(f"ISR {_members(s.isr[r], s.replicas)}")
+        found.append(f"ISR {spell_flags(s, s.isr[r])}")
         known = [
             f"{f}:{s.remote_log_end_offset[r][f]}"
             for f in range(s.replicas)
@@ -140,13 +149,13 @@ def _notes(s: State, r: int) -> list[str]:
         if waiting:
             found.append(f"acks=all waits: {' '.join(waiting)}")
     found += [
-        f"fetch {'parked at' if s.fetch[r][leader] == Fetch.PARKED else 'answered by'} {leader}"
+        f"{FETCHES[Fetch(s.fetch[r][leader])]} {leader}"
         for leader in range(s.replicas)
         if s.fetch[r][leader] != Fetch.NONE
     ]
     if s.TRUNC != Truncation.HW and (cache := epoch_cache_news(s, r)):
         found.append(f"epoch cache {' '.join(cache)}")
-    return found
+    return [*found, *broker_notes(s, r)]
 
 
 # -------------------------------------------------------------------------------------------------------------- clients

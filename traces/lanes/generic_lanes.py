@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterable
 
 from isrcheck.models.language.declare import Domain
 from isrcheck.models.language.model import FieldLayout, Instance, spell_element
@@ -100,14 +101,14 @@ def whole_lanes(trace: Trace) -> list[tuple[tuple[str, ...], ...]]:
 def _news(
     instance: Instance, layout: FieldLayout, before: Cells | None, cells: Cells, index: tuple[int, ...]
 ) -> str | None:
-    """A field, or its element at `index`, as text if the step changed it."""
+    """The text of a field, or of its element at `index`; None if it is the same in the state `before`."""
     part = spell_part(instance, layout, cells, index)
     return None if before is not None and spell_part(instance, layout, before, index) == part else part
 
 
 def _shared_news(instance: Instance, layout: FieldLayout, before: Cells | None, cells: Cells) -> list[str]:
-    """The changes of a field without a lane: the whole field in the first row or if the field is small, otherwise its
-    elements."""
+    """The changes of a field that belongs to no lane. The first row, a single cell and a set are shown as a whole; of
+    other fields, only the changed elements are shown."""
     if before is None or not layout.sizes or (len(layout.sizes) == 1 and layout.field.values.is_flag):
         part = _news(instance, layout, before, cells, ())
         return [] if part is None else [f"{layout.name} {part}"]
@@ -134,7 +135,9 @@ def spell_part(instance: Instance, layout: FieldLayout, cells: Cells, index: tup
     return "[" + " ".join(parts) + "]"
 
 
-def full_state(instance: Instance, cells: Cells) -> list[str]:
-    """Return every field of a state, one per line."""
-    width = max(len(name) for name in instance.layouts)
-    return [f"{name:<{width}}  {spell_part(instance, layout, cells)}" for name, layout in instance.layouts.items()]
+def full_state(instance: Instance, cells: Cells, layouts: Iterable[FieldLayout] | None = None) -> list[str]:
+    """Return these fields of a state (None: all), one per line."""
+    shown = instance.layouts.values() if layouts is None else layouts
+    told = [(layout.name, spell_part(instance, layout, cells)) for layout in shown]
+    width = max(len(name) for name, _ in told)
+    return [f"{name:<{width}}  {text}" for name, text in told]

@@ -72,7 +72,7 @@ def _step(text: str, width: int) -> tuple[str, ...]:
 
 
 def grid(rows: Sequence[Cells], paints: Sequence[Paint] = ()) -> list[str]:
-    """Return rows in columns; the first row is the heading, which is not painted."""
+    """Return rows in columns; `paints` colours each column, except in the first row, the heading."""
     widths = [max(len(line) for row in rows for line in row[column]) for column in range(len(rows[0]))]
     found = []
     for position, row in enumerate(rows):

@@ -12,7 +12,7 @@ from __future__ import annotations
 import textwrap
 
 PIECE = 10_000
-"""The length of a piece, in characters; the output of our own models is shorter."""
+"""The length of a piece, in characters; lines about the built-in models are shorter."""
 
 
 def lines_of(text: str, width: int, indent: str = "", *, break_on_hyphens: bool = True) -> list[str]:

@@ -149,7 +149,7 @@ def _itf_state(position: int, state: Any, spelling: Spelling) -> tuple[dict[str,
 
 
 def _picks(picks: Any, spelling: Spelling) -> str:
-    """The arguments of the action. Quint lists every pick of the model; the picks of other actions are None."""
+    """The arguments of the action. Quint lists those (`picks`) of all actions; those of other actions are None."""
     found = []
     for name, value in picks.items() if isinstance(picks, dict) else ():
         match value:
@@ -171,12 +171,12 @@ def _read_tlc(found: Mapping[str, Any]) -> ForeignTrace:
         match one:
             case [int(number), dict(state)]:
                 if number in numbered:
-                    raise UsageError(f"it has two states {number}: several traces in one file cannot be shown")
+                    raise UsageError(f"it has two states {number}, so several traces; give a file with one trace")
                 numbered[number] = _tlc_state(position, state)
             case _:
                 raise UsageError(f"state {position} is not a pair of a number and an object; the trace is damaged")
     if not numbered:
-        raise UsageError("it has no states; TLC found nothing, or the file is damaged")
+        raise UsageError("it has no states; give a file of a run in which TLC found a counterexample")
     order = sorted(numbered)
     actions: dict[int, str] = {}
     loop, back = None, None

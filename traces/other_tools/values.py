@@ -64,11 +64,13 @@ def spell_itf(value: Any, spelling: Spelling, depth: int = 0) -> str:
     match value:
         case {"#bigint": digits, **rest} if not rest:
             _require(
-                isinstance(digits, str) and re.fullmatch(r"-?[0-9]+", digits, re.ASCII) is not None, "no #bigint", value
+                isinstance(digits, str) and re.fullmatch(r"-?[0-9]+", digits, re.ASCII) is not None,
+                "not a #bigint",
+                value,
             )
             return str(digits)
         case {"#unserializable": text, **rest} if not rest:
-            _require(isinstance(text, str), "no #unserializable", value)
+            _require(isinstance(text, str), "not an #unserializable", value)
             return escaped(text)
         case {"#tup": parts, **rest} if not rest:
             return _around(spelling.pair, map(inner, _list(parts, "#tup", value)))
@@ -115,7 +117,7 @@ def _map(pairs: list[Any], spelling: Spelling, depth: int) -> str:
     before, between, after, behind = spelling.mapping
     parts = []
     for pair in pairs:
-        _require(isinstance(pair, list) and len(pair) == 2, "no pair of a #map", pair)
+        _require(isinstance(pair, list) and len(pair) == 2, "not a pair in a #map", pair)
         key, one = (spell_itf(part, spelling, depth + 1) for part in pair)
         parts.append(f"{key}{between}{one}")
     if not parts and spelling is TLA:
@@ -137,7 +139,7 @@ def _name(name: str) -> str:
 
 
 def _list(value: Any, form: str, whole: Any) -> list[Any]:
-    _require(isinstance(value, list), f"no {form}", whole)
+    _require(isinstance(value, list), f"not a {form}", whole)
     found: list[Any] = value
     return found
 

@@ -24,7 +24,7 @@ EPOCHS = (CYAN, MAGENTA, YELLOW, GREEN, BLUE, RED)
 VERDICTS = {VIOLATED: RED, PERMITTED: YELLOW, NOT_INDUCTIVE: YELLOW, REACHED: GREEN, HOLDS: GREEN}
 
 OF_AN_EPOCH = re.compile(r"(?<![\w.])([a-zL]|\d*[AC])(\d+)(?!\w)")
-"""The words of a Kafka lane that have an epoch: an entry, a role, the controller."""
+"""The words in a Kafka lane that end with a leader epoch: an entry, a role, the controller."""
 
 
 def is_wanted(when: str, is_terminal: bool, environment: Mapping[str, str]) -> bool:

@@ -32,7 +32,8 @@ class Difference:
 
     @cached_property
     def position(self) -> int | None:
-        """The number of the first state that different steps reach, or that differs in a cell of both; or None."""
+        """The number of the first state that the traces reach by different steps, that differs in a cell of both, or
+        that one trace lacks; None if there is none."""
         longest = max(self.one.length, self.other.length)
         return next((position for position in range(longest + 1) if not self._agree(position)), None)
 
@@ -45,7 +46,7 @@ class Difference:
         return not self.cells(position, position)
 
     def cells(self, position: int, other: int) -> list[tuple[str, str, str]]:
-        """Return the common cells in which two states differ: name, value in the first trace, value in the second."""
+        """Name and both values of each common cell that differs in state `position` of one and state `other` of two."""
         one, two = _spelled(self.one, position), _spelled(self.other, other)
         return [(name, one[name], two[name]) for name in one if name in two and one[name] != two[name]]
 
@@ -103,8 +104,8 @@ def tell(found: Difference, full: bool = False, look: Look = PLAIN) -> list[str]
     if found.settings:
         lines += ["", *wrapped("they differ in", width=look.width), *_pairs(found.settings, look)]
     if any(found.own_cells):
-        told = (f"{name} has {number} cells of its own" for name, number in zip(NAMES, found.own_cells, strict=True))
-        lines += fitted([f"  their states differ in size: {' and '.join(told)}, which are not compared"], look.width)
+        told = (f"{number} cells only in {name}" for name, number in zip(NAMES, found.own_cells, strict=True))
+        lines += fitted([f"  their states differ in size: {' and '.join(told)} are not compared"], look.width)
     if found.position is None:
         same = f"the same {_steps(found.one.length)}, and the same states"
         lines += ["", *wrapped(same, width=look.width)]

@@ -24,6 +24,7 @@ from isrcheck.models.messages.errors import UsageError
 from isrcheck.models.messages.printable import escaped_lines
 from isrcheck.traces.format.itf import label
 from isrcheck.traces.format.trace import PERMITTED, REACHED, VIOLATED, Trace
+from isrcheck.traces.kafka.model import shown_fields
 from isrcheck.traces.lanes import generic_lanes
 from isrcheck.traces.terminal.colour import Look
 from isrcheck.traces.terminal.show import lane_rows, lane_titles, step_table
@@ -42,7 +43,7 @@ def plain(text: str, style: str = "") -> Content:
 
 
 class Options(OptionList):
-    """The list of options; the footer of the screen shows the keys."""
+    """The list of possible next steps (or initial states); the footer of the screen shows its keys."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "select", "take")]
 
@@ -134,7 +135,7 @@ class Explorer(App[None]):
         self.query_one("#steps", VerticalScroll).scroll_end(animate=False)
 
     def show_options(self, taken: str | None = None) -> None:
-        """Show the options that contain all words of the filter."""
+        """Show the options that contain all words of the filter, with the cursor on the option `taken` or the first."""
         words = self.query_one("#filter", Input).value.split()
         options = self.walk.options()
         self.shown = [option for option in options if all(word in option.text for word in words)]
@@ -162,9 +163,10 @@ class Explorer(App[None]):
     def show_preview(self, option: Option) -> None:
         """Show the changes of an option; an initial state is shown in full."""
         if option.problem:
-            found = [plain(f"the step errs: {option.problem}", "$error")]
+            found = [plain(f"the step causes an error: {option.problem}", "$error")]
         elif option.step is None and option.after is not None:
-            found = [plain(line) for line in generic_lanes.full_state(self.walk.instance, option.after)]
+            fields = shown_fields(self.walk.instance)
+            found = [plain(line) for line in generic_lanes.full_state(self.walk.instance, option.after, fields)]
         else:
             found = [plain(line) for line in self.walk.changes(option) or ["the step changes nothing"]]
         self.query_one("#preview", Static).update(Content("\n").join(found))
@@ -213,7 +215,7 @@ class Explorer(App[None]):
         self.hide_filter()
 
     def hide_filter(self) -> None:
-        """Keep the filter, and return to the options."""
+        """Hide the filter's input line, and return to the options, which remain filtered."""
         field = self.query_one("#filter", Input)
         field.display = bool(field.value)
         self.query_one("#options").focus()
@@ -250,7 +252,7 @@ class Explorer(App[None]):
         self.tell(f"saved: {path}")
 
     def tell(self, message: str, is_wrong: bool = False) -> None:
-        """Show a notification."""
+        """Show `message` as a notification; `is_wrong` makes it an error."""
         self.notify(str(plain(message)), severity="error" if is_wrong else "information", markup=False)
 
 
@@ -337,6 +339,6 @@ class WholeState(Overlay):
 
     def compose(self) -> ComposeResult:
         """The panel, with one field per line."""
-        lines = generic_lanes.full_state(self.walk.instance, self.walk.cells)
+        lines = generic_lanes.full_state(self.walk.instance, self.walk.cells, shown_fields(self.walk.instance))
         with VerticalScroll(id="over"):
             yield Static(plain("\n".join(lines)), markup=False)

@@ -31,7 +31,7 @@ def view_step(trace: Trace, number: int, look: Look = PLAIN, expressions: Sequen
     step = f"step {position} of {trace.length}: {trace.spell_row(position)}"
     found = fitted([heading(trace.instance), "", step, ""], look.width)
     if position == trace.length and trace.erring is not None and trace.error is not None:
-        told = f"the step errs, so it has no successor: {trace.error.message}"
+        told = f"the step causes an error, so no state follows it: {trace.error.message}"
         state = (f"  {line}" for line in full_state(trace, position - 1, expressions))
         return [*found, *wrapped(told, width=look.width), "", *fitted(["the state before:", *state], look.width)]
     if position:

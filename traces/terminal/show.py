@@ -16,7 +16,7 @@ from isrcheck.traces.format.itf import label
 from isrcheck.traces.format.trace import HOLDS, NOT_INDUCTIVE, PERMITTED, VIOLATED, Trace
 from isrcheck.traces.format.why_false import why_broken
 from isrcheck.traces.kafka import lanes
-from isrcheck.traces.kafka.model import is_kafka
+from isrcheck.traces.kafka.model import is_kafka, shown_fields
 from isrcheck.traces.lanes import generic_lanes
 from isrcheck.traces.lanes.table import StepRow, blocks, fitted, lay_out, widest, wrapped
 from isrcheck.traces.terminal.colour import PLAIN, Look
@@ -32,7 +32,7 @@ def view(
         else step_table(trace, look, expressions)
     )
     if full and trace.erring is not None:
-        shown += wrapped(f"{trace.length}  {trace.spell_row(trace.length)}: leads nowhere", "  ", look.width)
+        shown += wrapped(f"{trace.length}  {trace.spell_row(trace.length)}: causes an error", "  ", look.width)
     shown += [] if full else _legend(trace, look)
     return [*wrapped(heading(trace.instance), width=look.width), "", *shown, "", *_ending(trace, look)]
 
@@ -70,7 +70,7 @@ def step_table(trace: Trace, look: Look = PLAIN, expressions: Sequence[StateExpr
 
 
 def erring_row(trace: Trace, titles: Sequence[str]) -> list[StepRow]:
-    """Return the row of an erring step, which changes nothing."""
+    """Return the row of the last step if it causes an error; its columns are empty, since no state follows it."""
     if trace.erring is None:
         return []
     return [StepRow(trace.length, trace.spell_row(trace.length), tuple(() for _ in titles))]
@@ -88,7 +88,7 @@ def lane_titles(instance: Instance) -> list[str]:
 
 
 def lane_rows(trace: Trace, stacked: int = 0) -> list[StepRow]:
-    """Return one row per state; unchanged columns are empty; `stacked` as in kafka/lanes.py."""
+    """Return one row per state; unchanged columns are empty. The higher `stacked`, the narrower Kafka's columns."""
     return lanes.rows(trace, stacked) if is_kafka(trace.instance) else generic_lanes.rows(trace)
 
 
@@ -122,7 +122,7 @@ def full_state(trace: Trace, position: int, expressions: Sequence[StateExpressio
     """Return every field of a state and the values of the expressions there, one per line."""
     cells = trace.states[position]
     values = [f"{one.title}  {one.value_in(cells, trace.spell_position(position))}" for one in expressions]
-    return [*generic_lanes.full_state(trace.instance, cells), *values]
+    return [*generic_lanes.full_state(trace.instance, cells, shown_fields(trace.instance)), *values]
 
 
 def why(trace: Trace, look: Look = PLAIN) -> list[str]:
@@ -153,6 +153,6 @@ def _ending(trace: Trace, look: Look) -> list[str]:
 
 
 def says(documentation: str) -> str:
-    """Return the first paragraph of a docstring, after a colon."""
+    """Return a colon and the first paragraph of a docstring, on one line; nothing without a docstring."""
     first = documentation.strip().split("\n\n")[0].replace("\n", " ")
     return f": {' '.join(first.split())}" if first else ""

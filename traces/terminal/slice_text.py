@@ -28,5 +28,5 @@ def tell(trace: Trace, found: Slice) -> list[str]:
     lines += grid(rows)[1:]
     lines += ["", f"remaining: {found.trace.length} steps, which end in {why} for the same cause; certified"]
     if not found.is_minimal:
-        lines.append("the time limit ended the search: more steps may be removable; slice the result again")
+        lines.append("the time limit ended the slicing: more steps may be removable; slice the result again")
     return lines

@@ -30,7 +30,7 @@ BROKEN = (VIOLATED, PERMITTED)
 class Option:
     """A possible next step with its successor state; before the walk begins, an initial state without a step.
 
-    A step that errs has a `problem`, the message of the error, in place of a successor state.
+    A step that causes an error has a `problem`, the message of the error, in place of a successor state.
     """
 
     text: str
@@ -90,7 +90,7 @@ class Walk:
         if step is not None and not 0 <= step <= trace.length:
             raise UsageError(f"--step {step}: the trace has the steps 0..{trace.length}")
         if trace.erring is not None and step == trace.length:
-            raise UsageError(f"--step {step}: the step errs, so it has no successor; give an earlier step")
+            raise UsageError(f"--step {step}: the step causes an error, so no state follows it; give an earlier step")
         walk = cls(trace.instance, command)
         walk._visits.clear()
         for cells, taken in zip(trace.states, (None, *trace.steps), strict=True):
@@ -170,7 +170,7 @@ class Walk:
     # ----------------------------------------------------------------------------------------------------------- moving
 
     def take(self, option: Option) -> None:
-        """Take an option. Raises ModelError if the step errs."""
+        """Take an option. Raises ModelError if the step causes an error."""
         if option.after is None:
             raise ModelError(option.problem)
         ahead = self._undone[-1] if self._undone else None
@@ -223,13 +223,12 @@ class Walk:
         return verdicts.index(verdicts[-1])
 
     def turned(self) -> PropertyStatus | None:
-        """The property that the last step made false for the first time: VIOLATED before PERMITTED, then in order of
-        declaration."""
+        """The first property that the last step made VIOLATED for the first time; if none, made PERMITTED; or None."""
         now = [one for one in self.statuses() if one.verdict in BROKEN and one.first == self.position]
         return min(now, key=lambda one: BROKEN.index(one.verdict or ""), default=None)
 
     def why(self, status: PropertyStatus) -> list[str]:
-        """Return why a property is false here."""
+        """Return why the property of `status` is false in the current state."""
         here = self._visits[-1]
         before = self._visits[-2].cells if self.position else None
         return why_false(self.instance, status.prop, before, here.step, here.cells).lines()
@@ -237,10 +236,8 @@ class Walk:
     # ----------------------------------------------------------------------------------------------------------- saving
 
     def save(self, out: Path) -> Path:
-        """Write the walk as a certified trace, of the property that just became false if there is one; return its path.
-
-        Raises UsageError.
-        """
+        """Write the walk as a certified trace and return its path. The trace is about the property that the last step
+        made false (`turned`), if there is one. Raises UsageError."""
         if not self._visits:
             raise UsageError("there is nothing to save yet; choose an initial state")
         turned = self.turned()

@@ -34,11 +34,9 @@ def add_options(parser: Parser) -> None:
     """Declare the options of this command; the remaining arguments are options of the model."""
     parser.add_model()
     parser.add_argument("--protocol", metavar="P", help="the protocol, if the model has several")
-    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a configuration entry")
-    parser.add_argument("--switch", action="append", default=[], metavar="NAME=VALUE", help="a protocol switch")
-    parser.add_argument(
-        "--swap", action="append", default=[], metavar="ACTION=P", help="use another protocol's version"
-    )
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="set an entry")
+    parser.add_argument("--switch", action="append", default=[], metavar="NAME=VALUE", help="set a switch")
+    parser.add_argument("--swap", action="append", default=[], metavar="ACTION=P", help="use the action of protocol P")
     parser.add_argument("--from", dest="origin", metavar="FILE", type=Path, help="continue from the end of this trace")
     parser.add_argument(
         "--step", metavar="I", type=_whole, help="continue from this step; the later steps can be redone"
@@ -83,14 +81,14 @@ def walk_of(arguments: argparse.Namespace, rest: tuple[str, ...]) -> Walk:
 
 
 def _from_trace(asked: _ModelArguments, origin: Path, step: int | None, given: Path | None) -> Walk:
-    """The walk along a trace, whose file names its model and configuration."""
+    """The walk along the trace in `origin`, which fixes model and configuration; `given` is the user's model file."""
     if asked.target is not None and asked.target.endswith(".py"):
         if given is not None and given != Path(asked.target):
             raise UsageError(f"{asked.target} and --model {given} are two models; give one of them")
         given = Path(asked.target)
     configured = (asked.protocol, *asked.settings, *asked.switches, *asked.swaps, *asked.rest)
     if any(configured):
-        raise UsageError(f"{origin} contains its own configuration; leave {' '.join(filter(None, configured))} out")
+        raise UsageError(f"{origin} fixes the configuration; leave {' '.join(filter(None, configured))} out")
     trace = folder.read(origin, None if given is None else registry.load_file(given))
     instance = trace.instance
     name = str(given) if given is not None else instance.model.name

@@ -30,7 +30,7 @@ CURE = "install the same version there, or give the executors a packaged environ
 
 
 def require_same(session: Session, look: Callable[[], object] = lambda: None) -> None:
-    """Raise UsageError if an executor on another machine runs different code from the driver."""
+    """Raise UsageError if another machine runs different code from the driver; call `look` while the check runs."""
     if not session.is_local:
         run_job(session, lambda: same_everywhere(session.context), look)
 

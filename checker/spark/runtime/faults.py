@@ -64,7 +64,7 @@ class Rule:
 RULES = (
     Rule(
         r"PYTHON_VERSION_MISMATCH\D*?version: ([\d.]+) than that in driver: ([\d.]+)",
-        "the executors run Python {0}, and the driver runs Python {1}: give them the same one, "
+        "the executors run Python {0}, and the driver runs Python {1}: give them the same version, "
         f"with {INTERPRETER} or a packaged environment",
         UsageError,
     ),
@@ -105,27 +105,27 @@ RULES = (
     ),
     Rule(
         r"OutOfMemoryError|MemoryError|Container killed by YARN for exceeding|[Oo]ut of memory|OOMKilled",
-        "Spark ran out of memory: give its processes more, or divide the search into more parts",
+        "Spark ran out of memory: give its processes more memory, or divide the search into more parts",
         SparkLostError,
     ),
     Rule(
         r"Python worker exited unexpectedly|Python worker process terminated",
-        "a Python worker ended during a task, most likely killed for lack of memory: leave it more memory",
+        "a Python worker ended during a task, most likely killed for lack of memory: give it more memory",
         SparkLostError,
     ),
     Rule(
         r"ExecutorLostFailure \(executor \S+ [^)]*\)(?: Reason: ([^\n]*))?",
-        "a task was tried several times, and its executor was lost each time ({0})",
+        "a task was tried several times, and lost its executor each time ({0}): read its log",
         SparkLostError,
     ),
     Rule(
         r"FetchFailed|MetadataFetchFailed|Shuffle block .* not found",
-        "a stage was tried several times, and executors were lost with their shuffle files each time",
+        "a stage was tried several times, and executors were lost with their shuffle files each time: read their logs",
         SparkLostError,
     ),
     Rule(
         r"SparkContext was shut ?down|stopped SparkContext|Application has been killed|Master removed our application",
-        "Spark was stopped from outside during the job",
+        "Spark was stopped from outside during the job: run the command again",
         SparkLostError,
     ),
 )

@@ -184,13 +184,13 @@ def _scratch(options: SparkOptions) -> Iterator[Path]:
     """Create a folder for everything that the session writes; remove it at the end of the block."""
     if options.local_dir is not None and "," in str(options.local_dir):
         raise UsageError(
-            f"{options.local_dir}: Spark treats a comma as the end of a folder's name; name another folder"
+            f"{options.local_dir}: Spark treats a comma as the end of a folder's name; name a folder without a comma"
         )
     try:
         folder = Path(tempfile.mkdtemp(prefix="isrcheck-spark-", dir=options.local_dir)).absolute()
     except OSError as error:
         raise UsageError(
-            f"{options.local_dir or tempfile.gettempdir()}: {error.strerror}; name another folder"
+            f"{options.local_dir or tempfile.gettempdir()}: {error.strerror}; set TMPDIR to a folder for Spark's files"
         ) from None
     try:
         yield folder
@@ -332,7 +332,7 @@ def _context(gateway: Any, given: Mapping[str, str], options: SparkOptions, scra
     conf = SparkConf(_jvm=gateway.jvm)  # what spark-submit has configured
     master = conf.get("spark.master")
     if options.master is not None and master != options.master:
-        raise UsageError(f"--master {options.master}: spark-submit was given {master}; name it only in spark-submit")
+        raise UsageError(f"--master {options.master}: spark-submit was given {master}; leave --master out")
     for name, value in {**_defaults(str(master), given, scratch), **given}.items():
         conf.setIfMissing(name, value)
     before = signal.getsignal(signal.SIGINT)

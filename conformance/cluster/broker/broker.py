@@ -64,7 +64,7 @@ class Process:
 
 
 class Broker:
-    """A broker with its number. `process` counts its processes from 1; it is 0 while none runs."""
+    """A broker and its number. `process` numbers its processes from 1; it is 0 while none runs."""
 
     def __init__(
         self,
@@ -126,7 +126,7 @@ class Broker:
         self._processes += 1
 
     def stand_at_the_start(self) -> None:
-        """Take the role that `Start` gives to this broker in a stable cluster. Only for the start of a run."""
+        """Take the role that `Start` gives to this broker in a stable cluster. Called only at the start of a run."""
         process, start = self._must_run(), self._start
         process.replica_manager.become_leader_or_follower(LeaderAndIsr(start.leader, 0, start.in_sync))
         if process.partition.is_leader:
@@ -181,7 +181,7 @@ class Broker:
                 raise AssertionError(f"{message} is not for a broker: this is a defect of the cluster")
 
     def disconnected(self, source: int, request: int) -> None:
-        """Give up an outstanding request to another broker, because its connection broke; ignore any other request."""
+        """Give up an outstanding request to another broker because its connection broke; ignore any other request."""
         thread = self._running.fetchers.threads.get(source) if self._running else None
         if thread is not None and thread.outstanding == request:
             thread.disconnected()
@@ -222,7 +222,7 @@ class Broker:
             case TimerKind.FETCHER_DO_WORK:
                 threads = process.fetchers.threads
                 if peer is None or peer not in threads:
-                    raise ClusterError(f"broker {self._number} has no fetcher for {peer}; it has {sorted(threads)}")
+                    raise ClusterError(f"broker {self._number} does not fetch from {peer}, only from {sorted(threads)}")
                 return threads[peer].do_work()
         return True
 

@@ -1,4 +1,4 @@
-"""DeleteRecords: a client moves the log start up, and gets a response when every live replica has moved its own.
+"""DeleteRecords: a client moves the log start up, and gets a response when every live replica has moved its log start.
 
 In:  requests; notices that the log starts of followers may have changed.
 Out: responses in the network.

@@ -97,12 +97,12 @@ class FetcherThread:
 
     @property
     def outstanding(self) -> int | None:
-        """The number of the request whose response it awaits; None if there is none."""
+        """The number of the request whose response this fetcher awaits; None if there is none."""
         return None if self._outstanding is None else self._outstanding.number
 
     @property
     def not_before(self) -> int:
-        """The end of its back-off, in ms; 0 if there is none."""
+        """The time at which the back-off of this fetcher ends, in ms; 0 if there is none."""
         return 0 if self._state is None else self._state.not_before
 
     def add_partition(self, leader_epoch: int, mode: Mode) -> None:
@@ -110,7 +110,7 @@ class FetcherThread:
         self._state = PartitionFetchState(leader_epoch, self._log.high_watermark, mode)
 
     def adopt_epoch(self, leader_epoch: int) -> None:
-        """Use this leader epoch in all further requests."""
+        """Send all further requests with this leader epoch."""
         if self._state is not None:
             self._state.leader_epoch = leader_epoch
 
@@ -121,7 +121,7 @@ class FetcherThread:
     def do_work(self) -> bool:
         """Send a request if none is outstanding; return whether anything was done. Kafka: ShutdownableThread.
 
-        Since KIP-279, a partition without any epoch truncates to its high watermark without a request. Section 3.4.
+        Since KIP-279, a partition without any epoch truncates to its high watermark without a request. Fact sheet 3.4.
         """
         if self._outstanding is not None:
             if self._clock.now - self._outstanding.sent_at < self._settings.replica_socket_timeout_ms:
@@ -161,7 +161,7 @@ class FetcherThread:
             self._listed(state, asked, response)
 
     def _fetched(self, state: PartitionFetchState, asked: Outstanding, response: FetchResponse) -> None:
-        """Append the records if offset and mode match; not the epoch. Kafka: processPartitionData; section 2.5."""
+        """Append records that begin at the log end, of any epoch. Kafka: processPartitionData; fact sheet 2.5."""
         if state.mode is not Mode.FETCHING or response.fetch_offset != self._log.log_end_offset:
             return
         if response.error is Errors.OFFSET_OUT_OF_RANGE:
@@ -176,7 +176,7 @@ class FetcherThread:
     def _reconciled(
         self, state: PartitionFetchState, asked: Outstanding, answer: OffsetsForLeaderEpochResponse
     ) -> None:
-        """Truncate the log. Before 2.1.1 old answers count, too (KAFKA-7786). Kafka: maybeTruncate."""
+        """Truncate the log; since 2.1.1, answers for an older epoch are dropped (KAFKA-7786). Kafka: maybeTruncate."""
         stale = state.leader_epoch != asked.state.leader_epoch and self._switches.fences_epochs
         if state.mode is not Mode.TRUNCATING or (stale and self._bug is not Bug.STALE_EPOCH_ANSWER_APPLIED):
             return
@@ -197,9 +197,9 @@ class FetcherThread:
                 self._truncate_and_fetch(state, min(own.end_offset, answer.end_offset, end))
 
     def _listed(self, state: PartitionFetchState, asked: Outstanding, answer: ListOffsetsResponse) -> None:
-        """Repair a fetch that was out of range; epochs are not checked. Kafka: fetchOffsetAndTruncate; section 2.5.
+        """Repair a fetch that was out of range; epochs are not compared. Kafka: fetchOffsetAndTruncate; fact sheet 2.5.
 
-        Kafka waits for these answers under its lock, so there is no answer of an earlier assignment.
+        An answer for an earlier assignment is dropped: in Kafka there is none, because a lock is held meanwhile.
         """
         if state is not asked.state:
             return
@@ -216,7 +216,7 @@ class FetcherThread:
             self._log.truncate_fully_and_start_at(answer.offset)
 
     def _refused(self, state: PartitionFetchState, asked: Outstanding, error: Errors) -> None:
-        """After FENCED_LEADER_EPOCH in the current epoch, wait for metadata; otherwise retry. Section 2.5."""
+        """If the current epoch is fenced (FENCED_LEADER_EPOCH), wait for metadata; otherwise retry. Fact sheet 2.5."""
         if error is Errors.FENCED_LEADER_EPOCH and state.leader_epoch == asked.state.leader_epoch:
             state.mode = Mode.FAILED
         else:
@@ -265,7 +265,7 @@ class FetcherManager:
         return dict(self._threads)
 
     def start_over(self, leader: int, leader_epoch: int) -> None:
-        """Follow this leader from now on. Kafka: ReplicaManager.makeFollowers; sections 3.3 and 3.4.
+        """Follow this leader from now on. Kafka: ReplicaManager.makeFollowers; fact sheet 3.3 and 3.4.
 
         In 0.10 the log is truncated to its high watermark at once; later versions reconcile it before they fetch.
         """
@@ -278,15 +278,15 @@ class FetcherManager:
         self._thread(leader).add_partition(leader_epoch, mode)
 
     def go_on(self, leader_epoch: int) -> None:
-        """Keep the fetcher unchanged, because the leader is the same in a newer epoch (FOLLOWER_SKIP).
+        """Keep the fetcher unchanged, because the leader is the same in a newer epoch (switch FOLLOWER_SKIP).
 
-        No release both skips and fences epochs; if both are switched on, the fetcher continues in the newer epoch.
+        No release both skips and fences epochs; with both switches on, the fetcher adopts the newer epoch.
         """
         for thread in self._threads.values():
             thread.adopt_epoch(leader_epoch)
 
     def start_fetching(self, leader: int, leader_epoch: int) -> None:
-        """Set up as if the partition had reconciled with its leader; only for the start of a run (`Start`)."""
+        """Set up as if the partition had reconciled with its leader. Called only at the start of a run (`Start`)."""
         self._thread(leader).add_partition(leader_epoch, Mode.FETCHING)
 
     def remove_fetcher(self) -> None:

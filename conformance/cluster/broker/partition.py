@@ -26,10 +26,10 @@ NO_EPOCH = -1
 
 
 class IsrStore(Protocol):
-    """The store of the ISR of record: the controller's side of ReplicationUtils.updateLeaderAndIsr."""
+    """Where a leader writes the ISR: the controller's side of ReplicationUtils.updateLeaderAndIsr."""
 
     def alter_isr(self, writer: int, leader_epoch: int, isr: frozenset[int]) -> bool:
-        """Write the ISR if the writer's leader epoch is the epoch of record; returns whether it was written."""
+        """Write the ISR if the writer's leader epoch is the controller's; returns whether it was written."""
 
 
 class Role(Enum):
@@ -42,7 +42,7 @@ class Role(Enum):
 
 @dataclass(frozen=True)
 class ReplicaState:
-    """The leader's knowledge of one follower; unknown offsets are -1, times in ms. Kafka: Replica; section 2.3."""
+    """The leader's knowledge of one follower; unknown offsets are -1, times in ms. Kafka: Replica; fact sheet 2.3."""
 
     log_end_offset: int = UNDEFINED_OFFSET
     log_start_offset: int = UNDEFINED_OFFSET
@@ -121,13 +121,13 @@ class Partition:
         return len(self._isr) < self._settings.min_insync_replicas and self._bug is not Bug.MIN_ISR_NOT_CHECKED
 
     def make_leader(self, announced: LeaderAndIsr) -> None:
-        """Accept leadership in a new epoch. Kafka: Partition.makeLeader; section 3.1.
+        """Accept leadership in a new epoch. Kafka: Partition.makeLeader; fact sheet 3.1.
 
-        The followers' offsets are unknown, but REMOTE_OFFSETS_KEPT_BY_REELECTED_LEADER keeps those of a former leader.
-        The leader does not truncate its log, and tries to advance its high watermark at once. A new leader whose high
-        watermark lies outside its log starts from its log start: in the 2.1 tree Replica.convertHWToLocalOffsetMetadata
-        reads the log there. (Older releases then have -1, which is not distinguished here; later releases keep the
-        high watermark inside the log.)
+        The followers' offsets are unknown, unless this broker led before and REMOTE_OFFSETS_KEPT_BY_REELECTED_LEADER is
+        on: then it keeps the offsets that it knew. The leader does not truncate its log, and tries to advance its high
+        watermark at once. A high watermark outside the log is set to the log start: in Kafka 2.1,
+        Replica.convertHWToLocalOffsetMetadata reads the log there. (Older releases then set it to -1, which is not
+        distinguished here; later releases keep the high watermark inside the log.)
         """
         if self._bug is Bug.LEADER_TRUNCATES_ON_ELECTION and not self.is_leader:
             self._log.truncate_to(self._log.high_watermark)
@@ -170,9 +170,9 @@ class Partition:
         return not skipped
 
     def know_followers(self, log_end_offsets: Mapping[int, int]) -> None:
-        """Set up as if every follower had fetched at these offsets; only for the start of a run (`Start`).
+        """Set up as if every follower had fetched at these offsets. Called only at the start of a run (`Start`).
 
-        The records of the start were written in this epoch, so it began at offset 0.
+        The initial records were written in this epoch, so the epoch began at offset 0.
         """
         self._leader_epoch_start_offset = 0
         for follower, offset in log_end_offsets.items():
@@ -181,9 +181,7 @@ class Partition:
         self.maybe_increment_leader_high_watermark()
 
     def error_for_epoch(self, current_leader_epoch: int | None) -> Errors:
-        """The error for a request with this leader epoch (None: without one); NONE if it is accepted. Section 2.2,
-        steps 1 and 2.
-        """
+        """The error for a request with this leader epoch (None: without one); NONE: it is accepted. Fact sheet 2.2."""
         if current_leader_epoch is not None:
             if current_leader_epoch < self._leader_epoch and self._bug is not Bug.STALE_FETCHES_COUNTED:
                 return Errors.FENCED_LEADER_EPOCH
@@ -200,10 +198,9 @@ class Partition:
         return record
 
     def update_follower_fetch_state(self, follower: int, fetch_offset: int, log_start_offset: int) -> None:
-        """Record a follower's fetch: set its offset (even to a lower one), expand the ISR, advance the high
-        watermark.
+        """Record a follower's fetch: set its offset (even to a lower one), expand the ISR, advance the high watermark.
 
-        Kafka: Partition.updateFollowerFetchState, Replica.updateFetchState; sections 2.3, 4.2, 2.4, in this order.
+        Kafka: Partition.updateFollowerFetchState, Replica.updateFetchState; fact sheet 2.3, 4.2, 2.4, in this order.
         """
         old, now, end = self._remote[follower], self._clock.now, self._log.log_end_offset
         caught_up = old.last_caught_up_time
@@ -220,8 +217,8 @@ class Partition:
         self.maybe_increment_leader_high_watermark()
 
     def maybe_shrink_isr(self) -> frozenset[int]:
-        """Remove every out-of-sync follower from the ISR; return the removed ones. Kafka: Partition.maybeShrinkIsr;
-        section 4.1.
+        """Remove every out-of-sync follower from the ISR; return the removed ones. Kafka: maybeShrinkIsr; fact sheet
+        4.1.
         """
         if not self.is_leader:
             return frozenset()
@@ -235,10 +232,11 @@ class Partition:
         return out_of_sync
 
     def maybe_increment_leader_high_watermark(self) -> bool:
-        """Advance the high watermark to the offset that the whole ISR has reached; returns whether it moved. Section
+        """Advance the high watermark to the offset that the whole ISR has reached; returns whether it moved. Fact sheet
         2.4.
 
-        Only the ISR counts (no HW_WAIT), and there is no min-ISR gate before 3.7.
+        Two later rules are missing: to wait for followers that are about to join the ISR (HW_WAIT), and not to advance
+        while the ISR is smaller than min.insync.replicas (since 3.7).
         """
         known = [self._remote[each].log_end_offset for each in self._isr if each != self._broker]
         candidate = min([self._log.log_end_offset, *known])
@@ -247,13 +245,13 @@ class Partition:
         return self._log.increment_high_watermark(candidate)
 
     def low_watermark(self, live: frozenset[int]) -> int:
-        """The smallest log start of the leader and the live followers. Kafka: lowWatermarkIfLeader; section 1.1."""
+        """The smallest log start of the leader and the live followers. Kafka: lowWatermarkIfLeader; fact sheet 1.1."""
         return min(
             [self._log.log_start_offset, *(self._remote[each].log_start_offset for each in live & {*self._remote})]
         )
 
     def _maybe_expand_isr(self, follower: int) -> None:
-        """Kafka: Partition.maybeExpandIsr. Only a fetch expands the ISR; it need not be at the log end. Section 4.2."""
+        """Add a follower to the ISR that has reached the high watermark, if not the log end. Fact sheet 4.2."""
         offset = self._remote[follower].log_end_offset
         if follower in self._isr:
             return
@@ -279,7 +277,7 @@ class Partition:
         return self._clock.now - state.last_caught_up_time <= self._settings.replica_lag_time_max_ms
 
     def _write_isr(self, isr: frozenset[int]) -> bool:
-        """Write the ISR if this leader's epoch is the epoch of record; return whether it was written. Section 4.4."""
+        """Write the ISR if this leader's epoch is the controller's; return whether it was written. Fact sheet 4.4."""
         if not self._isr_store.alter_isr(self._broker, self._leader_epoch, isr):
             return False
         self._isr = isr

@@ -3,8 +3,8 @@
 In:  requests (`Message`); the controller's announcements; timers.
 Out: responses in the network.
 
-A fetch that finds no new records is parked for replica.fetch.wait.max.ms. When records arrive, it completes not in
-the same event but when its timer is fired: in Kafka another thread completes it, after the append has released its
+A fetch that finds no new records is parked for replica.fetch.wait.max.ms. When records arrive, it does not complete in
+the same event, but when its timer is fired: in Kafka another thread completes it, after the append has released its
 lock. Source: fact sheet, sections 2.2, 2.6, 3, 5.1, 1.6; Kafka: ReplicaManager, DelayedFetch, DelayedProduce.
 """
 
@@ -117,7 +117,7 @@ class ReplicaManager:
             self._fail_delayed_produces(Errors.NOT_LEADER_OR_FOLLOWER)
 
     def handle_produce(self, message: Message, request: ProduceRequest) -> None:
-        """Append, and answer according to acks. Kafka: ReplicaManager.appendRecords; sections 5.1 and 5.3."""
+        """Append, and answer according to acks. Kafka: ReplicaManager.appendRecords; fact sheet 5.1 and 5.3."""
         partition, producers = self._partition, self._partition.log.producers
         if not partition.is_leader:
             self._answer_produce(message, request, Errors.NOT_LEADER_OR_FOLLOWER)
@@ -139,7 +139,7 @@ class ReplicaManager:
         self._complete_delayed_produces()
 
     def handle_write_marker(self, message: Message, request: WriteTxnMarkersRequest) -> None:
-        """Append a transaction marker with acks=all. Kafka: handleWriteTxnMarkersRequest; section 6.2."""
+        """Append a transaction marker with acks=all. Kafka: handleWriteTxnMarkersRequest; fact sheet 6.2."""
         partition = self._partition
         error = Errors.NONE
         if not partition.is_leader:
@@ -158,9 +158,9 @@ class ReplicaManager:
     def handle_fetch(self, message: Message, request: FetchRequest) -> None:
         """Handle a follower's fetch: read the records, apply the effect of the fetch, then answer it or park it.
 
-        The response carries the high watermark from before the effect. Kafka: handleFetchRequest, fetchMessages;
-        section 2.2. A fetch out of range has no effect (before 2.4 it set the remote offset to unknown, KAFKA-8400: not
-        implemented).
+        The response carries the high watermark from before the effect. Kafka: handleFetchRequest, fetchMessages; fact
+        sheet 2.2. A fetch out of range has no effect. (Before 2.4 it set the follower's offset on the leader to
+        unknown, KAFKA-8400; this is not implemented.)
         """
         follower = self._follower(message)
         response = self._read(request.fetch_offset, request.current_leader_epoch)
@@ -179,7 +179,7 @@ class ReplicaManager:
     def try_complete_fetch(self, follower: int) -> bool:
         """Complete a follower's parked fetch if there are records or its wait is over; returns whether it completed.
 
-        The log is read again; the follower's state is not updated again. Kafka: DelayedFetch; section 2.6.
+        The log is read again; the follower's state is not updated again. Kafka: DelayedFetch; fact sheet 2.6.
         """
         if follower not in self._fetches:
             return False
@@ -191,7 +191,7 @@ class ReplicaManager:
         return True
 
     def handle_offsets_for_leader_epoch(self, message: Message, request: OffsetsForLeaderEpochRequest) -> None:
-        """Answer where the follower's epoch ends in this log. Kafka: lastOffsetForLeaderEpoch; section 3.4."""
+        """Answer where the follower's epoch ends in this log. Kafka: lastOffsetForLeaderEpoch; fact sheet 3.4."""
         error = self._partition.error_for_epoch(request.current_leader_epoch)
         if error is not Errors.NONE:
             self._reply(message, OffsetsForLeaderEpochResponse(error))
@@ -201,14 +201,14 @@ class ReplicaManager:
         self._reply(message, OffsetsForLeaderEpochResponse(error, epoch, found.end_offset))
 
     def handle_list_offsets(self, message: Message, request: ListOffsetsRequest) -> None:
-        """Answer the log's end or start to a follower that is out of range. Section 2.5."""
+        """Answer the log's end or start to a follower that is out of range. Fact sheet 2.5."""
         error = self._partition.error_for_epoch(request.current_leader_epoch)
         log = self._partition.log
         offset = log.log_end_offset if request.kind is OffsetKind.LATEST else log.log_start_offset
         self._reply(message, ListOffsetsResponse(error, request.kind, -1 if error is not Errors.NONE else offset))
 
     def handle_consumer_fetch(self, message: Message, request: ConsumerFetchRequest) -> None:
-        """Answer with records below the high watermark or the last stable offset, at once. Sections 6.4 and 7."""
+        """Answer with records below the high watermark or the last stable offset, at once. Fact sheet 6.4 and 7."""
         position, log = request.position, self._partition.log
         error = self._partition.error_for_epoch(None)
         if error is Errors.NONE and not log.log_start_offset <= position <= log.log_end_offset:

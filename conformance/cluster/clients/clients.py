@@ -54,7 +54,7 @@ class Clients:
             self.consumers[name] = Consumer(name, isolation, self._network)
         consumer = self.consumers[name]
         if consumer.isolation is not isolation:
-            raise ClusterError(f"consumer {name} reads {consumer.isolation.value}; use another name")
+            raise ClusterError(f"consumer {name} has isolation {consumer.isolation.value}; use another name")
         return consumer
 
     def delete_records(self, broker: int, before_offset: int) -> int:
@@ -78,4 +78,4 @@ class Clients:
 
     def _must_be_free(self, name: str) -> None:
         if name in {*self.producers, *self.consumers, CONTROLLER, COORDINATOR, ADMINISTRATOR}:
-            raise ClusterError(f"the name {name} is taken; use another")
+            raise ClusterError(f"{name} is a client of another kind; use another name")

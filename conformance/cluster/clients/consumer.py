@@ -61,7 +61,7 @@ class Consumer:
         self._position = position
 
     def receive(self, response: ConsumerFetchResponse) -> None:
-        """Handle a response; drop it if it is for another position."""
+        """Handle a response; drop it if the consumer has moved to another position since the request."""
         if response.position != self._position:
             return
         self._error = response.error

@@ -48,7 +48,7 @@ class Sent:
 
     @property
     def is_refused(self) -> bool:
-        """Whether a broker refused it; with NOT_ENOUGH_REPLICAS_AFTER_APPEND the record is in a log nevertheless."""
+        """Whether a broker refused the record. After NOT_ENOUGH_REPLICAS_AFTER_APPEND it is in a log nevertheless."""
         return not self.is_acknowledged and not self.is_unanswered
 
     @property
@@ -69,9 +69,9 @@ class Producer:
         """Errors: `ClusterError` for settings that Kafka's producer refuses to start with."""
         most = settings.max_in_flight_requests_per_connection
         if settings.idempotent and most > MOST_IN_FLIGHT_IF_IDEMPOTENT:
-            raise ClusterError(f"producer {name}: idempotence with {most} requests in flight; at most 5")
+            raise ClusterError(f"producer {name}: idempotence allows at most 5 requests in flight, not {most}")
         if settings.idempotent and settings.retries == 0:
-            raise ClusterError(f"producer {name}: idempotence without retries; set `retries`")
+            raise ClusterError(f"producer {name}: idempotence needs retries; set `retries`")
         self._name = name
         self._producer_id = producer_id
         self._producer_epoch = 0
@@ -115,7 +115,7 @@ class Producer:
         self._in_transaction = False
 
     def bump_epoch(self) -> None:
-        """Become a new instance with the same id: sequences restart, and the old instance is fenced. InitProducerId."""
+        """Become a new instance with the same id, which fences the old one; sequences restart."""
         self._producer_epoch += 1
         self._sequence = 0
         self._in_transaction = False
@@ -142,9 +142,11 @@ class Producer:
         earlier = self._known(number)
         first = number if earlier.retry_of is None else earlier.retry_of
         if any(each.is_acknowledged for each in self._sent if first in (each.number, each.retry_of)):
-            raise ClusterError(f"producer {self._name}: {earlier.payload} is acknowledged; it is not sent again")
+            raise ClusterError(f"producer {self._name}: {earlier.payload} is acknowledged and cannot be sent again")
         if sum(each.retry_of == first for each in self._sent) >= self._settings.retries:
-            raise ClusterError(f"producer {self._name}: {earlier.payload} was retried {self._settings.retries} times")
+            raise ClusterError(
+                f"producer {self._name}: {earlier.payload} was retried {self._settings.retries} times; raise `retries`"
+            )
         return self._send(earlier.payload, broker, earlier.acks, earlier.stamp, retry_of=first)
 
     def receive(self, response: ProduceResponse) -> None:
@@ -166,7 +168,7 @@ class Producer:
         most, number = self._settings.max_in_flight_requests_per_connection, len(self._sent)
         if sum(each.is_in_flight and each.broker == broker for each in self._sent) >= most:
             raise ClusterError(
-                f"producer {self._name}: {most} requests to broker {broker} are in flight; answer or drop"
+                f"producer {self._name}: {most} requests to broker {broker} are in flight; deliver or drop one"
             )
         request = self._network.send(self._name, broker, ProduceRequest(number, payload, acks, stamp))
         self._sent.append(Sent(number, payload, broker, acks, stamp, request, retry_of))

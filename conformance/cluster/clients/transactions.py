@@ -45,7 +45,7 @@ class TransactionCoordinator:
 
     @property
     def decided(self) -> tuple[tuple[str, Control], ...]:
-        """The producers with a decided transaction, and the decision on the last one."""
+        """Maps each producer with a decided transaction to the decision on its last one."""
         return tuple((producer, control) for producer, (_, control) in self._decided.items())
 
     def decide(self, producer: str, stamp: ProducerStamp, control: Control) -> None:
@@ -53,7 +53,7 @@ class TransactionCoordinator:
         self._decided[producer] = (stamp, control)
 
     def write_marker(self, producer: str, broker: int) -> int:
-        """Ask a broker to write the marker, perhaps again; returns the number of the attempt.
+        """Ask a broker to write the marker; may be repeated. Returns the number of the attempt.
 
         Errors: `ClusterError` if nothing is decided for that producer.
         """

@@ -12,13 +12,13 @@ from enum import Enum
 class Bug(Enum):
     """A seeded bug; its value describes the mistake and its location."""
 
-    HW_OFF_BY_ONE = "the leader's high watermark is one record above what its ISR has (Partition)"
-    ACK_BEFORE_ISR = "acks=all is answered at append (ReplicaManager)"
+    HW_OFF_BY_ONE = "the leader's high watermark is one record above what its whole ISR has (Partition)"
+    ACK_BEFORE_ISR = "a request with acks=all is answered when its record is appended (ReplicaManager)"
     TRUNCATION_TO_WRONG_EPOCH_END = "the end of an epoch is looked up one epoch too late (LeaderEpochFileCache)"
     REMOTE_OFFSET_IS_MAXIMUM = "a follower that has truncated still counts with its former, longer log (Partition)"
     EXPANSION_WITHOUT_EPOCH_START = "a follower may join the ISR below the epoch's start (Partition)"
     EXPANSION_WITHOUT_HIGH_WATERMARK = "a follower may join the ISR below the high watermark (Partition)"
-    RESPONSE_HW_AFTER_FETCH = "a response carries the high watermark that results from its own fetch (ReplicaManager)"
+    RESPONSE_HW_AFTER_FETCH = "a fetch response carries the high watermark that the fetch advanced (ReplicaManager)"
     EPOCH_CACHE_NOT_TRUNCATED = "truncation keeps the epoch entries of the removed records (Log)"
     STALE_FETCHES_COUNTED = "a fetch of an older leader epoch is not refused (ReplicaManager)"
     HW_NOT_RECOMPUTED_AFTER_SHRINK = "the high watermark is not recomputed after a shrink of the ISR (Partition)"

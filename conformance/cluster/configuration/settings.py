@@ -60,12 +60,12 @@ class Start:
         """Check the start. Errors: `ClusterError` if it is not a stable elected cluster."""
         if self.leader not in self.in_sync or not self.in_sync <= set(range(self.replicas)):
             raise ClusterError(
-                f"start: the ISR {sorted(self.in_sync)} has to hold the leader {self.leader} and only replicas"
+                f"start: the ISR {sorted(self.in_sync)} has to contain the leader {self.leader} and only replicas"
                 f" below {self.replicas}; name another ISR"
             )
         for broker, count in self.held:
             if broker in self.in_sync or not 0 <= count <= len(self.log):
-                raise ClusterError(f"start: broker {broker} cannot hold {count} of {len(self.log)} records; see `held`")
+                raise ClusterError(f"start: broker {broker} cannot hold {count} of {len(self.log)} records; set `held`")
 
     @property
     def in_sync(self) -> frozenset[int]:
@@ -85,5 +85,5 @@ def bug_named(name: str | None) -> Bug | None:
     if name is None:
         return None
     if name.upper() not in Bug.__members__:
-        raise ClusterError(f"no bug {name}; there are: {', '.join(each.lower() for each in Bug.__members__)}")
+        raise ClusterError(f"no bug {name}; the bugs are: {', '.join(each.lower() for each in Bug.__members__)}")
     return Bug[name.upper()]

@@ -3,8 +3,8 @@
 In:  nothing.
 Out: `Switches` for every class that behaves differently from release to release; `GENERATIONS` by name.
 
-Section 0.2 of the fact sheet explains the names and values. Not implemented: HW_WAIT,
-ISR_CHANNEL=ALTER_PARTITION (pending and maximal ISR), HW_MINISR_GATE, ELR, TRUNC=ON_FETCH, BROKER_STATE_CHECK.
+Section 0.2 of the fact sheet explains the names and values. Switches of the fact sheet that are not implemented:
+HW_WAIT, ISR_CHANNEL=ALTER_PARTITION (pending and maximal ISR), HW_MINISR_GATE, ELR, TRUNC=ON_FETCH, BROKER_STATE_CHECK.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from types import MappingProxyType
 
 
 class Truncation(IntEnum):
-    """How a follower reconciles its log with its leader's; later values include earlier ones. Section 3.3, 3.4."""
+    """How a follower reconciles its log with its leader's; each value includes those before it. Fact sheet 3.3, 3.4."""
 
     HW = 0
     KIP101 = 1
@@ -25,21 +25,21 @@ class Truncation(IntEnum):
 
 
 class EpochCacheAssign(Enum):
-    """How the leader-epoch cache handles an entry that conflicts with its last ones. Section 1.4, KAFKA-7415."""
+    """How the leader-epoch cache handles an entry that conflicts with its last entries. Fact sheet 1.4, KAFKA-7415."""
 
     APPEND_ONLY = "APPEND_ONLY"
     REPLACE_CONFLICTING = "REPLACE_CONFLICTING"
 
 
 class EpochBelowFirstEntry(Enum):
-    """The answer to a request for an epoch below the first entry. Section 1.4."""
+    """The answer to a request for the end of an epoch that is older than every cached one. Fact sheet 1.4."""
 
     UNDEFINED = "UNDEFINED"
     FIRST_START_OFFSET = "FIRST_START_OFFSET"
 
 
 class FollowerSkip(Enum):
-    """When becoming a follower is ignored, so that the fetcher stays unchanged. Section 0.2, KAFKA-7164."""
+    """Which announcements a follower ignores, so that its fetcher stays unchanged. Fact sheet 0.2, KAFKA-7164."""
 
     SAME_LEADER = "SAME_LEADER"
     SAME_LEADER_NEXT_EPOCH = "SAME_LEADER_NEXT_EPOCH"
@@ -47,7 +47,7 @@ class FollowerSkip(Enum):
 
 
 class ShrinkRule(Enum):
-    """The rule by which followers are out of sync. Section 4.1, KAFKA-1546 and KAFKA-7152."""
+    """The rule by which a leader regards a follower as out of sync. Fact sheet 4.1, KAFKA-1546 and KAFKA-7152."""
 
     LAG_MESSAGES = "LAG_MESSAGES"
     LAST_CAUGHT_UP = "LAST_CAUGHT_UP"
@@ -60,7 +60,7 @@ class SwitchError(ValueError):
 
 @dataclass(frozen=True)
 class Switches:
-    """One protocol. The defaults are those of 0.10. Source: fact sheet, section 0.2."""
+    """The rules of one Kafka release, one field per switch. The defaults are those of 0.10. Fact sheet 0.2."""
 
     TRUNC: Truncation = Truncation.HW
     EPOCH_AT_BECOME_LEADER: bool = False
@@ -75,17 +75,17 @@ class Switches:
     SHRINK_RULE: ShrinkRule = ShrinkRule.LAST_CAUGHT_UP
 
     def with_switch(self, name: str, value: str) -> Switches:
-        """The same protocol with one switch set to `on`, `off`, or the name of a value.
+        """These rules with one switch changed to `on`, `off`, or the name of a value.
 
         Errors: `SwitchError` for an unknown name or value; the message lists the known ones.
         """
         names = {each.name for each in fields(self)}
         if name not in names:
-            raise SwitchError(f"no switch {name}; there are: {', '.join(sorted(names))}")
+            raise SwitchError(f"there is no switch {name}; the switches are: {', '.join(sorted(names))}")
         now: bool | Enum = getattr(self, name)
         values = _values_of(now)
         if value not in values:
-            raise SwitchError(f"{name}={value}: it is one of {', '.join(values)}")
+            raise SwitchError(f"{name} cannot be {value}; its values are: {', '.join(values)}")
         new = {name: values[value]}
         return replace(self, **new)  # type: ignore[arg-type]  # the value is of the switch's own kind
 
@@ -134,5 +134,5 @@ def generation(name: str) -> Switches:
     Errors: `SwitchError` for an unknown name; the message lists the known ones.
     """
     if name not in GENERATIONS:
-        raise SwitchError(f"no generation {name}; there are: {', '.join(GENERATIONS)}")
+        raise SwitchError(f"there is no generation {name}; the generations are: {', '.join(GENERATIONS)}")
     return GENERATIONS[name]

@@ -1,4 +1,4 @@
-"""The controller: the ISR of record, the leader epoch, elections.
+"""The controller: the leader, its epoch, the ISR, elections.
 
 In:  requests of brokers, and faults.
 Out: announcements to brokers.

@@ -1,4 +1,4 @@
-"""The controller: the ISR of record, the leader epoch, elections, announcements.
+"""The controller: the leader, its epoch, the ISR, elections, announcements.
 
 In:  requests from the outside world (elections, notices of dead brokers), conditional ISR writes, registrations.
 Out: LeaderAndIsr in the network, one message per running broker, including the former leader.
@@ -47,17 +47,17 @@ class Controller:
 
     @property
     def leader(self) -> int:
-        """The leader of record; it may be dead."""
+        """The current leader; it may be dead."""
         return self._leader
 
     @property
     def leader_epoch(self) -> int:
-        """The leader epoch of record."""
+        """The current leader epoch."""
         return self._leader_epoch
 
     @property
     def isr(self) -> frozenset[int]:
-        """The ISR of record."""
+        """The current ISR."""
         return self._isr
 
     @property
@@ -75,7 +75,7 @@ class Controller:
         return frozenset(each for each in self._replicas if self._is_running(each))
 
     def alter_isr(self, writer: int, leader_epoch: int, isr: frozenset[int]) -> bool:
-        """Write a leader's ISR if its epoch is the epoch of record; return whether it was written. Section 4.4."""
+        """Write a leader's ISR if its epoch is the controller's; return whether it was written. Fact sheet 4.4."""
         is_accepted = (writer, leader_epoch) == (self._leader, self._leader_epoch)
         is_accepted |= self._bug is Bug.ISR_WRITE_UNCONDITIONAL
         self._isr_writes.append(AlterIsr(writer, leader_epoch, isr, is_accepted))
@@ -92,32 +92,36 @@ class Controller:
         """
         self._must_run(candidate)
         if candidate == self._leader:
-            raise ClusterError(f"election: broker {candidate} leads already, in epoch {self._leader_epoch}")
+            raise ClusterError(
+                f"election: broker {candidate} leads already, in epoch {self._leader_epoch}; name another"
+            )
         if kind is Election.UNCLEAN:
             alive = [each for each in sorted(self._isr) if self._is_running(each)]
             if alive:
-                raise ClusterError(f"unclean election: ISR members {alive} run; ask for {Election.FAIL_OVER.value}")
+                raise ClusterError(
+                    f"unclean election: ISR members {alive} are alive; request a {Election.FAIL_OVER.value}"
+                )
             self._isr = frozenset({candidate})
         elif candidate not in self._isr:
-            raise ClusterError(f"{kind.value}: broker {candidate} is not in the ISR {sorted(self._isr)}")
+            raise ClusterError(f"{kind.value}: broker {candidate} is not in the ISR {sorted(self._isr)}; name a member")
         elif kind is Election.FAIL_OVER:
             self._isr -= {self._leader}
         elif not self._is_running(self._leader):
-            raise ClusterError(f"preferred election: leader {self._leader} does not run; ask for a fail-over")
+            raise ClusterError(f"preferred election: leader {self._leader} is not alive; request a fail-over")
         self._leader = candidate
         self._announce_new_epoch()
 
     def notice_dead(self, broker: int) -> None:
-        """Remove a dead follower from the ISR, in a new epoch. ReplicaStateMachine, section 4.7.
+        """Remove a dead follower from the ISR, in a new epoch. Kafka: ReplicaStateMachine; fact sheet 4.7.
 
-        Errors: `ClusterError` for a broker that runs, that leads, or that is not in the ISR.
+        Errors: `ClusterError` for a broker that is alive, that leads, or that is not in the ISR.
         """
         if self._is_running(broker):
-            raise ClusterError(f"broker {broker} runs; crash or freeze it first")
+            raise ClusterError(f"broker {broker} is alive; crash or freeze it first")
         if broker == self._leader:
-            raise ClusterError(f"broker {broker} leads; ask for an election")
+            raise ClusterError(f"broker {broker} leads; request an election")
         if broker not in self._isr:
-            raise ClusterError(f"broker {broker} is not in the ISR {sorted(self._isr)}")
+            raise ClusterError(f"broker {broker} is not in the ISR {sorted(self._isr)}; name a member")
         self._isr -= {broker}
         self._announce_new_epoch()
 
@@ -127,7 +131,7 @@ class Controller:
 
     def _must_run(self, candidate: int) -> None:
         if not self._is_running(candidate):
-            raise ClusterError(f"election: broker {candidate} does not run; restart or thaw it, or name another")
+            raise ClusterError(f"election: broker {candidate} is not alive; restart or thaw it, or name another")
 
     def _announce_new_epoch(self) -> None:
         self._leader_epoch += 1

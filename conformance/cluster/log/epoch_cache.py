@@ -31,7 +31,7 @@ class EpochEntry:
 
 @dataclass(frozen=True)
 class EpochEndOffset:
-    """An epoch and the offset after its last record; -1 for undefined."""
+    """An epoch and the offset after its last record; both are -1 if undefined."""
 
     leader_epoch: int
     end_offset: int
@@ -78,9 +78,10 @@ class LeaderEpochFileCache:
         return True
 
     def end_offset_for(self, leader_epoch: int, log_end_offset: int) -> EpochEndOffset:
-        """The end of an epoch, in a log with this end. Kafka: LeaderEpochFileCache.endOffsetFor.
+        """The end of an epoch, in a log with this log end. Kafka: LeaderEpochFileCache.endOffsetFor.
 
-        Since KIP-279 the result names the largest epoch that is not above the requested one; before, the requested one.
+        Since KIP-279 the result names the largest cached epoch that is not above the requested one; before, it names
+        the requested one.
         """
         kip101 = self._switches.TRUNC <= Truncation.KIP101
         if leader_epoch == self.latest_epoch and (leader_epoch != UNDEFINED_EPOCH or kip101):  # -1: an empty cache
@@ -109,7 +110,7 @@ class LeaderEpochFileCache:
         return bool(self._entries) and self._entries[0].start_offset < offset
 
     def truncate_from_start(self, offset: int) -> None:
-        """Drop the entries that begin at or before an offset, but keep the last of them, beginning at the offset."""
+        """Drop the entries that begin at or before an offset, except the last of them, which then begins there."""
         dropped = [each for each in self._entries if each.start_offset <= offset]
         if dropped:
             self._entries[: len(dropped)] = [EpochEntry(dropped[-1].leader_epoch, offset)]

@@ -4,10 +4,10 @@ In:  records from a client or a leader; a `Storage` that keeps them.
 Out: reads, offsets, epoch ends; everything is written to the storage first.
 
 log start offset <= last stable offset <= high watermark <= log end offset, except in two cases before 2.4, where
-nothing keeps the high watermark within the log (HW_CLAMPED_AT_TRUNCATION off). First, truncation leaves it unchanged:
-above the log's end, or below the start of a log that was emptied (KAFKA-9491), until the next fetch response. Second, a
-response of a leader that has deleted less than the follower can move it below the log start. Source: fact sheet,
-section 1.
+nothing keeps the high watermark within the log (HW_CLAMPED_AT_TRUNCATION off). First, truncation leaves the high
+watermark unchanged until the next fetch response: above the log's end, or below the start of a log that was emptied
+(KAFKA-9491). Second, a response of a leader that has deleted less than the follower can move the high watermark below
+the follower's log start. Source: fact sheet, section 1.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class Log:
         return tuple(self._records[first : max(first, end - self._base_offset)])
 
     def aborted_transactions(self, start: int, end: int) -> tuple[AbortedTransaction, ...]:
-        """The aborted transactions that overlap a range of offsets. Section 6.4; Kafka: collectAbortedTxns."""
+        """The aborted transactions that overlap a range of offsets. Fact sheet 6.4; Kafka: collectAbortedTxns."""
         return tuple(each for each in self._producers.aborted if each.last_offset >= start and each.first_offset < end)
 
     def end_offset_for(self, leader_epoch: int) -> EpochEndOffset:
@@ -124,7 +124,7 @@ class Log:
             self._storage.write_epochs(self._epochs.entries)
 
     def truncate_to(self, offset: int) -> None:
-        """Remove every record at or above an offset. Kafka: Log.truncateTo; section 1.3."""
+        """Remove every record at or above an offset. Kafka: Log.truncateTo; fact sheet 1.3."""
         if offset >= self.log_end_offset:
             if self._switches.EPOCH_ENTRY_AT_END_DROPPED:
                 self._drop_epochs(self.log_end_offset)
@@ -142,7 +142,7 @@ class Log:
         self._producers.rebuild(self._records, self._log_start_offset, self._high_watermark)
 
     def truncate_fully_and_start_at(self, offset: int) -> None:
-        """Empty the log and let it begin at an offset. Kafka: Log.truncateFullyAndStartAt; section 1.3."""
+        """Empty the log and let it begin at an offset. Kafka: Log.truncateFullyAndStartAt; fact sheet 1.3."""
         self._storage.start_anew(offset)
         self._records.clear()
         self._base_offset = self._log_start_offset = offset
@@ -163,9 +163,9 @@ class Log:
         return True
 
     def update_high_watermark(self, offset: int) -> None:
-        """On a follower: adopt the leader's high watermark, up or down, limited by the log end. Section 1.2.
+        """On a follower: adopt the leader's high watermark, up or down, limited by the log end. Fact sheet 1.2.
 
-        In the 2.1 tree the result can lie below the log start (ReplicaFetcherThread.processPartitionData).
+        In Kafka 2.1 the result can lie below the log start (ReplicaFetcherThread.processPartitionData).
         """
         self._set_high_watermark(min(offset, self.log_end_offset))
         self._keep_high_watermark_above_log_start()
@@ -176,7 +176,7 @@ class Log:
             self._set_high_watermark(self._log_start_offset)
 
     def increment_log_start(self, offset: int) -> bool:
-        """Move the log start up; return whether it moved. Kafka: maybeIncrementLogStartOffset; section 1.2.
+        """Move the log start up; return whether it moved. Kafka: maybeIncrementLogStartOffset; fact sheet 1.2.
 
         The caller ensures that the offset is not above the high watermark.
         """
@@ -199,7 +199,7 @@ class Log:
         self._storage.checkpoint_log_start(self._log_start_offset)
 
     def flush(self) -> None:
-        """Force the records to disk. Log.flush."""
+        """Force the records to disk. Kafka: Log.flush."""
         self._storage.flush()
 
     def _append(self, record: Record) -> None:

@@ -53,7 +53,7 @@ class ProducerStateManager:
 
     @property
     def first_unstable_offset(self) -> int | None:
-        """The first offset of the earliest transaction that is not decided and replicated; None if there is none."""
+        """The start of the earliest transaction without a marker below the high watermark; None if there is none."""
         ongoing = [each.transaction_first_offset for each in self._entries.values()]
         firsts = [each for each in ongoing if each is not None] + [each.first_offset for each in self._unreplicated]
         return min(firsts, default=None)
@@ -92,7 +92,7 @@ class ProducerStateManager:
         return Errors.NONE
 
     def appended(self, record: Record) -> None:
-        """Update the state for a record that was appended to the log. No record is refused here."""
+        """Update the state for a record that was appended to the log. Every record is accepted here."""
         stamp = record.stamp
         if stamp is None:
             return

@@ -58,13 +58,13 @@ class Storage(Protocol):
         """Remove every record; the next one gets this offset."""
 
     def write_epochs(self, entries: Sequence[EpochEntry]) -> None:
-        """Replace leader-epoch-checkpoint."""
+        """Replace the content of leader-epoch-checkpoint with these entries."""
 
     def checkpoint_high_watermark(self, offset: int) -> None:
-        """Replace replication-offset-checkpoint."""
+        """Write this offset to replication-offset-checkpoint."""
 
     def checkpoint_log_start(self, offset: int) -> None:
-        """Replace log-start-offset-checkpoint."""
+        """Write this offset to log-start-offset-checkpoint."""
 
     def flush(self) -> None:
         """Force every record to the disk."""
@@ -115,15 +115,15 @@ class MemoryStorage:
         self._base_offset = self._recovery_point = offset
 
     def write_epochs(self, entries: Sequence[EpochEntry]) -> None:
-        """Replace leader-epoch-checkpoint."""
+        """Replace the content of leader-epoch-checkpoint with these entries."""
         self._epochs = tuple(entries)
 
     def checkpoint_high_watermark(self, offset: int) -> None:
-        """Replace replication-offset-checkpoint."""
+        """Write this offset to replication-offset-checkpoint."""
         self._high_watermark = offset
 
     def checkpoint_log_start(self, offset: int) -> None:
-        """Replace log-start-offset-checkpoint."""
+        """Write this offset to log-start-offset-checkpoint."""
         self._log_start_offset = offset
 
     def flush(self) -> None:

@@ -95,15 +95,15 @@ class FileStorage:
         self._write_offset(RECOVERY_POINTS, offset)
 
     def write_epochs(self, entries: Sequence[EpochEntry]) -> None:
-        """Replace leader-epoch-checkpoint."""
+        """Replace the content of leader-epoch-checkpoint with these entries."""
         self._write(EPOCHS, [f"{each.leader_epoch} {each.start_offset}" for each in entries])
 
     def checkpoint_high_watermark(self, offset: int) -> None:
-        """Replace replication-offset-checkpoint."""
+        """Write this offset to replication-offset-checkpoint."""
         self._write_offset(HIGH_WATERMARKS, offset)
 
     def checkpoint_log_start(self, offset: int) -> None:
-        """Replace log-start-offset-checkpoint."""
+        """Write this offset to log-start-offset-checkpoint."""
         self._write_offset(LOG_STARTS, offset)
 
     def flush(self) -> None:
@@ -131,7 +131,7 @@ class FileStorage:
         """The content of the files, which stay unchanged."""
         paths = sorted(self._directory.glob("*.log"))
         if not paths:
-            raise StorageError(f"{self._directory}: it has no segment; restore the files, or lose the disk")
+            raise StorageError(f"{self._directory}: it has no segment; restore the files, or call lose_disk")
         records: list[Record] = []
         self._segments = {}
         base_offset = _base_of(paths[0])
@@ -139,7 +139,7 @@ class FileStorage:
             base = _base_of(path)
             if base != base_offset + len(records):
                 raise StorageError(
-                    f"{path}: it begins at {base}, not at {base_offset + len(records)}; restore the files"
+                    f"{path}: it begins at offset {base}, not at {base_offset + len(records)}; restore the files"
                 )
             found, self._segments[base] = _read_segment(path, base, is_last=path == paths[-1])
             records += found
@@ -174,7 +174,7 @@ class FileStorage:
             new.replace(path)
 
     def _read(self, name: str, prefix: str, columns: int) -> list[tuple[int, ...]]:
-        """Read a file of a version, the number of lines, and the lines. Kafka: CheckpointFile.read."""
+        """Read a checkpoint file: its version, the number of entries, and the entries. Kafka: CheckpointFile.read."""
         path = self._directory / name
         with _said_clearly(path):
             lines = path.read_text(encoding="utf-8", errors="replace").splitlines() if path.exists() else [VERSION, "0"]
@@ -182,7 +182,7 @@ class FileStorage:
         count = lines[1] if lines[1:] else "?"
         whole = lines[:1] == [VERSION] and count == str(len(numbers))
         if not whole or any(len(each) != columns or not all(map(str.isdecimal, each)) for each in numbers):
-            raise StorageError(f"{path}: it is damaged or has another version; restore it, or lose the disk")
+            raise StorageError(f"{path}: it is damaged or has another version; restore it, or call lose_disk")
         return [tuple(map(int, each)) for each in numbers]
 
 
@@ -227,10 +227,10 @@ def _read_segment(path: Path, base: int, *, is_last: bool) -> tuple[list[Record]
 def _record_of(line: bytes, path: Path, offset: int) -> Record:
     checksum, _, text = line.rstrip(b"\n").partition(b" ")
     if checksum != b"%08x" % zlib.crc32(text):
-        raise StorageError(f"{path}: the record at offset {offset} is damaged; restore the file, or lose the disk")
+        raise StorageError(f"{path}: the record at offset {offset} is damaged; restore the file, or call lose_disk")
     at, leader_epoch, payload, stamp, control = json.loads(text)
     if at != offset:
-        raise StorageError(f"{path}: it has offset {at} in place of {offset}; restore the file, or lose the disk")
+        raise StorageError(f"{path}: it has offset {at} in place of {offset}; restore the file, or call lose_disk")
     return Record(
         at, leader_epoch, payload, ProducerStamp(*stamp) if stamp else None, Control(control) if control else None
     )

@@ -21,5 +21,5 @@ class Clock:
     def advance(self, milliseconds: int) -> None:
         """Advance the time. Errors: ValueError for a negative amount."""
         if milliseconds < 0:
-            raise ValueError(f"time cannot run {milliseconds} ms backwards")
+            raise ValueError(f"time cannot be advanced by {milliseconds} ms; give 0 or more")
         self._now += milliseconds

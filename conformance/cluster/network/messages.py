@@ -65,7 +65,7 @@ class LeaderAndIsr:
 
 @dataclass(frozen=True)
 class AlterIsr:
-    """A leader's conditional write of the ISR, and whether the controller accepted it, in the same event."""
+    """A leader's conditional write of the ISR, and whether the controller accepted it; it decides in the same event."""
 
     writer: int
     leader_epoch: int
@@ -75,7 +75,7 @@ class AlterIsr:
 
 @dataclass(frozen=True)
 class FetchRequest:
-    """A follower asks for everything from its log end offset on; the offset of the fetch is its acknowledgement."""
+    """A follower asks for everything from its log end offset on; this offset acknowledges all records below it."""
 
     fetch_offset: int
     log_start_offset: int
@@ -103,7 +103,7 @@ class OffsetsForLeaderEpochRequest:
 
 @dataclass(frozen=True)
 class OffsetsForLeaderEpochResponse:
-    """The end offset of an epoch, and since KIP-279 that epoch; -1 for undefined."""
+    """The end offset of an epoch, and since KIP-279 the epoch that ends there; -1 for undefined."""
 
     error: Errors
     leader_epoch: int = -1
@@ -112,7 +112,7 @@ class OffsetsForLeaderEpochResponse:
 
 @dataclass(frozen=True)
 class ListOffsetsRequest:
-    """A follower whose fetch was out of range asks for the leader's log end or start. AbstractFetcherThread."""
+    """A follower whose fetch was out of range asks for the leader's log end or start. Kafka: AbstractFetcherThread."""
 
     kind: OffsetKind
     current_leader_epoch: int | None

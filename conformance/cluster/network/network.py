@@ -89,13 +89,13 @@ class Network:
         )
 
     def look(self, number: int) -> Message:
-        """A message in flight. Errors: `ClusterError` if no message with that number is in flight."""
+        """The message in flight with this number. Errors: `ClusterError` if there is none."""
         if number not in self._in_flight:
-            raise ClusterError(f"no message #{number} is in flight; in flight: {sorted(self._in_flight)}")
+            raise ClusterError(f"no message #{number} is in flight; in flight are {sorted(self._in_flight)}")
         return self._in_flight[number]
 
     def take(self, number: int) -> Message:
-        """Remove a message from the network. Errors: `ClusterError` if no message with that number is in flight."""
+        """Remove the message with this number from the network. Errors: `ClusterError` if it is not in flight."""
         message = self.look(number)
         del self._in_flight[number]
         return message

@@ -3,8 +3,9 @@
 In:  a file; or one object of it.
 Out: the objects with their line numbers, from 1; the values of an object.
 
-The content can also be given; then the path is only a name. The reason why a line is invalid is an UnreadableError;
-with file and line it becomes a UsageError (`bad_line`). Files of any length are read in the memory of a few lines.
+If the content is given, the file is not read, and the path only names it in errors. An UnreadableError says why a line
+is invalid; `bad_line` adds file and line and makes it a UsageError. Files are read line by line, so their length is not
+limited by memory.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ def lines_of(path: Path, content: bytes | None = None) -> Iterator[tuple[int, by
             if not line:
                 return
             if len(line) > MOST_BYTES:
-                raise bad_line(path, number, f"the line is longer than {MOST_BYTES} bytes; is it a log?")
+                raise bad_line(path, number, f"the line is longer than {MOST_BYTES} bytes; give a log in NDJSON")
             if not line.endswith(b"\n"):
                 cut = "the file ends in the middle of this line; get the rest, or remove the line"
                 raise bad_line(path, number, cut)
@@ -84,17 +85,17 @@ def parsed(line: bytes) -> dict[str, Any]:
     try:
         said = json.loads(line.decode("utf-8").rstrip("\n"), object_pairs_hook=_once, parse_constant=_no_number)
     except UnicodeDecodeError as error:
-        raise UnreadableError(f"byte {error.start + 1} is not UTF-8; is it a log?") from None
+        raise UnreadableError(f"byte {error.start + 1} is not UTF-8; give a log (docs/conformance.md)") from None
     except json.JSONDecodeError as error:
         raise UnreadableError(
             f"not JSON: {error.msg.removesuffix(' at')} at column {error.colno}; write one object per line"
         ) from None
     except RecursionError:
-        raise UnreadableError("it is nested too deeply; is it a log?") from None
+        raise UnreadableError("it is nested too deeply; give a log (docs/conformance.md)") from None
     except UnreadableError:
         raise
     except ValueError:  # a number of thousands of digits
-        raise UnreadableError("a number in it is too long; is it a log?") from None
+        raise UnreadableError("a number in it is too long; give a log (docs/conformance.md)") from None
     if not isinstance(said, dict):
         raise UnreadableError("it is not a JSON object; write one object per line")
     return said
@@ -114,7 +115,10 @@ def _no_number(name: str) -> NoReturn:
 
 
 def get(said: Mapping[str, Any], key: str, kind: type, *, absent: Any = ...) -> Any:
-    """The value of a key, which has to be of exactly this type: true is not a number. Raises UnreadableError."""
+    """The value of a key, or `absent` if the key is missing and `absent` is given. Raises UnreadableError.
+
+    The value has to be of exactly this type: true is not a number.
+    """
     if key not in said:
         if absent is ...:
             raise UnreadableError(f'"{key}" is missing; docs/conformance.md describes the lines of a log')

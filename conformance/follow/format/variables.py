@@ -26,7 +26,7 @@ KEY = re.compile(r"([a-z_]+)((?:\[[0-9]{1,4}\])*)", re.ASCII)
 
 @dataclass(frozen=True)
 class Part:
-    """A variable, or a part of it after some indices: its first cell, and the sizes of the remaining indices."""
+    """A variable, or the part of it that leading indices select: its first cell, and the sizes of the other indices."""
 
     layout: FieldLayout
     start: int
@@ -34,13 +34,13 @@ class Part:
 
     @cached_property
     def members(self) -> Mapping[str, int]:
-        """The values by name, if they are members of an enumeration; otherwise empty."""
+        """Maps the names of members to values if the variable is an enumeration; otherwise empty."""
         names = self.layout.field.values.names
         return {} if names is None else {member.name: int(member) for member in names}
 
     @cached_property
     def read_cell(self) -> Callable[[object], int | None]:
-        """A function from a value in a log to the value of a cell (None: invalid). Built once: logs are long."""
+        """A function from a value in a log to the value of a cell (None: invalid). Built once, as logs are long."""
         values, low, high, members = self.layout.field.values, self.layout.low, self.layout.high, self.members
         if values.is_flag:
             return lambda value: int(value) if isinstance(value, bool) else None
@@ -56,7 +56,7 @@ class Part:
         return read
 
     def spell_cell(self, value: int) -> Value:
-        """The form in a log of the value of one cell."""
+        """The value of one cell in the form that a log has for it."""
         values = self.layout.field.values
         if values.is_flag:
             return bool(value)
@@ -65,7 +65,7 @@ class Part:
         return None if values.none and value == NONE else value
 
     def spell(self, cells: Sequence[int]) -> Value:
-        """The form in a log of these cells: a value, or lists nested like the indices."""
+        """The values of these cells in the form that a log has for them: a value, or lists nested like the indices."""
         return self._nested(self.sizes, [self.spell_cell(cell) for cell in cells])
 
     def _nested(self, sizes: Sequence[int], values: list[Value]) -> Value:
@@ -81,14 +81,14 @@ class Part:
         cells = tuple([read_cell(one) for one in flat])
         if None in cells:
             wrong = flat[cells.index(None)]
-            raise UnreadableError(f"{_shown(wrong)}, and a cell of it holds {self._range()}")
+            raise UnreadableError(f"{_shown(wrong)}, but its values are {self._range()}")
         return cells  # type: ignore[return-value]  # None was looked for
 
     def _flat(self, value: object, sizes: Sequence[int]) -> Sequence[object]:
         if not sizes:
             return (value,)
         if not isinstance(value, list) or len(value) != sizes[0]:
-            raise UnreadableError(f"{_shown(value)}, and it is a list of {sizes[0]}")
+            raise UnreadableError(f"{_shown(value)}, but has to be a list of {sizes[0]} values")
         return value if len(sizes) == 1 else [cell for one in value for cell in self._flat(one, sizes[1:])]
 
     def _range(self) -> str:
@@ -130,7 +130,7 @@ class Variables:
         return Part(layout, start, sizes_left)
 
     def read(self, state: Mapping[str, object]) -> Seen:
-        """The observation for a `state` object of a log. Raises UnreadableError."""
+        """The observation that a `state` object of a log contains. Raises UnreadableError."""
         seen = []
         for key, value in state.items():
             part = self.part(key)

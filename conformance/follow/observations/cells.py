@@ -22,7 +22,7 @@ Truths = NDArray[np.bool_]
 
 
 class Cells:
-    """The positions of an instance's variables in the words of a state."""
+    """Where the variables of an instance lie in its packed states."""
 
     def __init__(self, instance: Instance, layout: Layout) -> None:
         self.instance = instance
@@ -38,7 +38,7 @@ class Cells:
         return self.layout.column(states, place.offset + position)
 
     def masks(self, *names: str) -> Words:
-        """A packed state in which exactly the bits of these variables are set."""
+        """A mask for packed states: it selects the bits of these variables."""
         masks = [0] * self.layout.words
         for name in names:
             place = self.instance.layouts[name]
@@ -47,9 +47,7 @@ class Cells:
         return np.array(masks, np.uint64)
 
     def packed(self, values: Mapping[str, int]) -> Words:
-        """A packed state in which each of these variables has this value in all its cells, and all other bits are
-        0.
-        """
+        """A packed state in which all cells of each variable have the given value, and all other bits are 0."""
         words = [0] * self.layout.words
         for name, value in values.items():
             place = self.instance.layouts[name]

@@ -1,4 +1,4 @@
-"""The claims of the lines of a recording: predicates on the state in which a line was recorded.
+"""The claims of a recording: conditions that a line imposes on the state of the model in which it was recorded.
 
 In:  a script.
 Out: for each line its claims, each evaluated on many states at once; and, for the report, the actual values.
@@ -22,9 +22,9 @@ Told = Callable[[Sequence[int]], str]
 
 @dataclass(frozen=True)
 class Claim:
-    """One claim: its text, its truth in each state (with its monitor), and the actual values in the states.
+    """One condition on a state: its text (`says`), and for many states at once, whether it is true.
 
-    `columns` gives the values that the claim is about, and `told` prints one row of them.
+    `columns` are the values in the states that the condition is about; `told` turns those of one state into text.
     """
 
     says: str
@@ -70,7 +70,7 @@ class Claims:
     def _equal(
         self, says: str, variables: Sequence[tuple[str, *tuple[int, ...]]], wanted: Sequence[int], told: Told
     ) -> Claim:
-        """The claim that these variables have these values."""
+        """The claim that each of these variables has its wanted value."""
 
         def columns(states: Words, monitors: Words) -> list[Numbers]:
             return [self.cells.column(states, *variable) for variable in variables]
@@ -89,7 +89,7 @@ class Claims:
         )
 
     def _started(self, line: Fault) -> Iterator[Claim]:
-        """The claims of a start, which is a step of the model: evaluated only to explain why it was impossible."""
+        """The claims of a start. As a start is a step of the model, they are evaluated only to explain a rejection."""
         replica = self.recording.replica(line.broker)
         yield self._equal(f"broker {line.broker} does not run", [("is_up", replica)], [0], lambda found: "it runs")
 
@@ -233,9 +233,7 @@ class Claims:
         )
 
     def _old_view(self, position: int, line: Metadata) -> Iterator[Claim]:
-        """The claim of a line about an earlier epoch: its leader is the one observed before, as an epoch has one
-        leader.
-        """
+        """The claim of a line about an earlier epoch: it shows the same leader as other lines about that epoch."""
         for earlier in self.recording.lines[:position]:
             is_same = isinstance(earlier, Metadata) and earlier.leader_epoch == line.leader_epoch
             if isinstance(earlier, Metadata) and is_same and None not in (line.leader, earlier.leader):
@@ -260,7 +258,7 @@ class Claims:
         )
 
     def _read(self, line: Read) -> Claim:
-        """The claim of a read: a broker that presumes leadership and is not frozen can serve it in this state."""
+        """The claim of a read: some broker presumes leadership, is not frozen, and can return these records."""
         recording = self.recording
         frozen = self.script.stages[recording.lines.index(line)].frozen
         wanted = [recording.record(value) for value in line.records]
@@ -290,11 +288,11 @@ class Claims:
                 records = found[position * self.log_size : (position + 1) * self.log_size]
                 if any(record != NONE for record in records):
                     values = [recording.values[record] for record in records if record != NONE]
-                    parts.append(f"broker {recording.brokers[replica]} shows {_listed(values)}")
-            return " and ".join(parts) or "no broker shows anything"
+                    parts.append(f"broker {recording.brokers[replica]} can return {_listed(values)}")
+            return " and ".join(parts) or "no broker can return anything"
 
         return Claim(
-            f"a running leader shows {_listed(line.records)}",
+            f"a running leader can return {_listed(line.records)}",
             lambda states, monitors: (
                 np.logical_or.reduce([serves(states, replica) for replica in servers])
                 if servers

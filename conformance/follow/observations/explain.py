@@ -43,9 +43,7 @@ MOST_EXAMPLES = 5
 
 @dataclass(frozen=True)
 class Effort:
-    """The effort of a search: the states before each of `Recording.lines` (and, last, after all of them), the
-    successors, the seconds, and the bytes.
-    """
+    """The size and cost of a search; `states[i]` counts the states before line i, its last entry those at the end."""
 
     states: tuple[int, ...]
     generated: int
@@ -55,7 +53,7 @@ class Effort:
 
 @dataclass(frozen=True)
 class NothingToFollow:
-    """The recording makes no claim."""
+    """The recording says nothing about any state."""
 
     path: Path
     exit_code: int = 21
@@ -82,8 +80,8 @@ class Explained:
 
 @dataclass(frozen=True)
 class UnmetClaim:
-    """A claim of the rejected line: the number of states in which it is true, and, for the others, the most frequent
-    actual values with their numbers of states.
+    """A claim of the rejected line, in words; the number of states in which it is true (`true_of`); and, for the other
+    states, the most frequent actual values with their numbers of states (`instead`).
     """
 
     claim: str
@@ -93,7 +91,7 @@ class UnmetClaim:
 
 @dataclass(frozen=True)
 class Rejected:
-    """All paths were explored, and none passes this line. `possible` is the number of states before the line."""
+    """All paths were explored, and none passes this line. `possible` is the number of states reached before it."""
 
     recording: Recording
     instance: Instance
@@ -106,7 +104,7 @@ class Rejected:
 
 @dataclass(frozen=True)
 class Undecided:
-    """A limit or the user (`why`: interrupt) ended the search; `line` is the furthest line that it reached."""
+    """A limit ended the search, or the user did (`why` is then interrupt); all lines before `line` are explained."""
 
     recording: Recording
     instance: Instance
@@ -135,7 +133,7 @@ def follow_recording(
     announce: Callable[[str], None] = lambda message: None,
     content: bytes | None = None,
 ) -> Outcome:
-    """Follow a recording with a generation of the model, within limits of memory (in bytes) and time.
+    """Decide whether a generation of the model explains a recording, within limits of memory (in bytes) and time.
 
     `values` are configuration entries and switches, parsed (models/language/model.py, `parse`); `unclean_elections`
     above 0 allows any number of them. Without `retries`, producers are idempotent and may send records again any number
@@ -203,7 +201,7 @@ def instance_for(
         ("unclean_elections", unclean, values.get("unclean_elections")),
     ):
         if told is not None and given is not None and (bool(given) if isinstance(told, bool) else given) != told:
-            raise UsageError(f"the header contradicts {name}={given}; keep one of them")
+            raise UsageError(f"{name}={given} contradicts the header of the recording; leave it out")
     is_unclean = unclean if unclean is not None else values.get("unclean_elections", 0) > 0
     return model.instance(
         protocol,
@@ -227,7 +225,7 @@ def instance_for(
 
 
 def _given(instance: Instance, values: Mapping[str, int]) -> str:
-    """The given entries as options of the command line."""
+    """The entries that the user gave, as options of the command line."""
     entries = instance.model.entries
     words = [
         f"--{'switch' if name.isupper() else 'set'} {name}={spell(entries[name], value)}"

@@ -14,7 +14,7 @@ from isrcheck.models.kafka.state.values import Acks
 
 @dataclass(frozen=True)
 class Line:
-    """The fields of all lines: `number` is the position in the file, `n` the number that the line contains."""
+    """The fields of every line: `number` is its position in the file, `n` the number that the line itself gives."""
 
     number: int
     n: int
@@ -22,7 +22,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Remark(Line):
-    """A line that claims nothing."""
+    """A line that says nothing about the state of the cluster."""
 
 
 @dataclass(frozen=True)

@@ -1,11 +1,11 @@
-"""The monitor of a state: one number that holds the position in the recording, the checkpoints observed so far, and
-whether a record was acknowledged at another offset than the recorded one.
+"""What a search remembers of a path besides its last state, packed into one number, the monitor: the number of passed
+lines, the checkpoints observed so far, and whether a record was acknowledged at another offset than the recorded one.
 
 In:  a script.
-Out: the fields of that number, and how each step changes them.
+Out: the bit fields of that number, and how each step changes them.
 
 An observed checkpoint is matched with the first state that has its high watermark: any later match would allow less. So
-the monitor is deterministic, and no state occurs with several monitors because of guesses.
+a path determines its monitor, and the search never has to guess.
 """
 
 from __future__ import annotations
@@ -29,25 +29,25 @@ NEVER = -1
 
 @dataclass(frozen=True)
 class Bits:
-    """A bit field of the monitor."""
+    """A bit field of the monitor: the number of its lowest bit, and its width."""
 
     shift: int
     width: int
 
     def read(self, monitors: Words) -> Numbers:
-        """The value of the field in every row."""
+        """The value of the field in each of these monitors."""
         mask = np.uint64((1 << self.width) - 1)
         return ((monitors >> np.uint64(self.shift)) & mask).astype(np.int64)
 
     def write(self, monitors: Words, values: Numbers) -> None:
-        """Write a value into each row."""
+        """Write a value into each of these monitors."""
         mask = np.uint64(((1 << self.width) - 1) << self.shift)
         monitors &= ~mask
         monitors |= values.astype(np.uint64) << np.uint64(self.shift)
 
 
 class Monitor:
-    """The bit fields of a monitor, and the tables that change them."""
+    """The bit fields of a monitor, and the tables that say how they change."""
 
     def __init__(self, script: Script, cells: Cells) -> None:
         self.cells = cells
@@ -71,8 +71,8 @@ class Monitor:
         self.elsewhere = {record: self._field(1) for record in self.offsets}
         if self._used > WORD_BITS:
             raise UsageError(
-                f"{script.recording.path}: {self._used} bits are needed beside a state, more than"
-                f" {WORD_BITS}; cut the recording into shorter ones"
+                f"{script.recording.path}: {self._used} bits are needed for what a state does not hold,"
+                f" more than {WORD_BITS}; split the recording"
             )
         incarnations = [stage.incarnations for stage in script.stages]
         incarnations.append(tuple(len(processes) - 1 for processes in self.sightings.processes))
@@ -91,7 +91,7 @@ class Monitor:
         return bits
 
     def _next_values(self, replica: int, incarnations: list[tuple[int, ...]]) -> NDArray[np.int64]:
-        """By stage and number of checkpoints observed so far: the next observed value, NEVER if there is none."""
+        """A table: by stage and by number of checkpoints observed so far, the next observed value, or NEVER."""
         table = np.full((len(incarnations), 1 << self.seen[replica].width), NEVER, np.int64)
         for stage, counts in enumerate(incarnations):
             values = self.sightings.processes[replica][counts[replica]].values
@@ -99,7 +99,7 @@ class Monitor:
         return table
 
     def see(self, monitors: Words, replica: int, values: Numbers) -> None:
-        """Record that this replica has these high watermarks in memory, or has just read them from its checkpoint."""
+        """Record for each monitor the high watermark that this replica has in memory or reads from its checkpoint."""
         stages = self.passed.read(monitors)
         seen = self.seen[replica].read(monitors)
         seen += self.next_value[replica][stages, seen] == values
@@ -115,7 +115,7 @@ class Monitor:
             self.see(monitors, replica, self.cells.column(states, "high_watermark", replica))
 
     def begin_process(self, monitors: Words, replica: int, checkpoints: Numbers) -> None:
-        """Record that this replica was started with these checkpoints; the monitors are past the start."""
+        """Record for each monitor the checkpoint with which this replica was started; the start is already passed."""
         nothing = np.zeros(len(monitors), np.int64)
         self.seen[replica].write(monitors, nothing)
         since = self.since[replica]
@@ -124,7 +124,7 @@ class Monitor:
         self.see(monitors, replica, checkpoints)
 
     def may_start_with(self, monitors: Words, replica: int, checkpoints: Numbers, high_watermarks: Numbers) -> Truths:
-        """Whether this replica can be started with these checkpoints."""
+        """For each monitor, whether this replica can be started with the given checkpoint."""
         allowed: Truths = np.zeros(len(monitors), bool)
         stages = self.passed.read(monitors)
         for stage in np.unique(stages):
@@ -143,7 +143,7 @@ class Monitor:
     def note_acknowledged(
         self, monitors: Words, before: Words, parents: Numbers, after: Words, actors: Numbers
     ) -> None:
-        """Note whether records acknowledged by a step are elsewhere than at the recorded offset of the broker's log.
+        """Note for each acknowledgement whether the acting broker has the record at another than the recorded offset.
 
         `after` are the successors; `parents` gives their predecessors as rows of `before`.
         """

@@ -21,7 +21,7 @@ from isrcheck.traces.format.trace import PERMITTED, VIOLATED, Trace
 class Failure:
     """A failed property: VIOLATED or PERMITTED, and the part of the trace up to its first failure.
 
-    `loss` describes the loss, if the failure is one.
+    `loss` describes the lost record, if the property failed because a record was lost; otherwise it is None.
     """
 
     name: str
@@ -31,12 +31,12 @@ class Failure:
 
     @property
     def step(self) -> int:
-        """The number of the step that violates it."""
+        """The number of the step after which the property fails."""
         return self.until.length
 
 
 def failures_of(trace: Trace) -> list[Failure]:
-    """All properties that fail in the trace, in the model's order; a violation outweighs a permitted failure."""
+    """All properties that fail in the trace, in the order of the model; violated takes precedence over permitted."""
     promises = [prop for prop in trace.instance.properties if prop.kind is not Kind.SOMETIMES]
     return [failure for prop in promises if (failure := _failure(trace, prop)) is not None]
 
@@ -58,7 +58,7 @@ def _failure(trace: Trace, prop: Property) -> Failure | None:
 
 
 def summary(failures: Sequence[Failure], recording: Recording) -> str:
-    """The failures in one line: each with its step, and with the recording's name of the lost record."""
+    """The failures in one line: each with its step, and a lost record by its name in the recording."""
     return "; ".join(_summary(failure, recording) for failure in failures)
 
 
@@ -78,7 +78,7 @@ def lines(failure: Failure, recording: Recording, passed: Sequence[int]) -> list
 
 
 def _named(line: str, failure: Failure, recording: Recording) -> str:
-    """A line with the record's name in the recording added."""
+    """A line about the failure, with the lost record's name in the recording added."""
     if failure.loss is None:
         return line
     letter = f"record {spell_element(failure.loss.record)}:"

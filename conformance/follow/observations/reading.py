@@ -51,7 +51,7 @@ class LineReader:
         """Refuse keys that this kind of line does not have: a mistyped key would silently lose an observation."""
         for key in self.keys:
             if key not in ("n", "t", "kind", "label", *known):
-                self.refuse(f"unknown key {key!r}", f"this kind has: {', '.join(known)}")
+                self.refuse(f"unknown key {key!r}", f"lines of this kind have: {', '.join(known)}")
 
     def optional(self, key: str, is_right: Callable[[Any], bool], what: str) -> Any:
         """The value of a key, or None if it is missing or null."""
@@ -89,7 +89,7 @@ _ACKS = {"all": Acks.ALL, "-1": Acks.ALL, "1": Acks.ONE, "0": Acks.ZERO}
 
 
 def is_count(value: Any) -> bool:
-    """A whole number from 0 to Kafka's 32-bit maximum; true and false are not numbers."""
+    """Whether a value is a whole number from 0 to Kafka's 32-bit maximum; true and false are not numbers."""
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 31
 
 
@@ -204,7 +204,7 @@ def read_line(path: Path, number: int, said: Mapping[str, Any]) -> Line:
     if kind not in READERS:
         line.refuse(f"unknown kind {_shown(kind)}", f"there are: {', '.join(READERS)}")
     is_header = kind == "header"
-    n = (line.optional if is_header else line.required)("n", is_count, "the line's own number")
+    n = (line.optional if is_header else line.required)("n", is_count, "the number of the line")
     line.optional("t", lambda value: isinstance(value, int | float) and not isinstance(value, bool), "seconds")
     return READERS[kind](line, -1 if n is None else n)
 

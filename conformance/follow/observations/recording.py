@@ -53,9 +53,9 @@ BECOMES = {
 class Recording:
     """The observations of one partition, in order.
 
-    `lines` are the lines with claims. `brokers` are the replicas in ascending order, `values` the records in the order
-    in which they were sent, as far as that order is known. `has_epochs`: every metadata line has a `leader_epoch`;
-    `first_epoch` is the smallest of them.
+    `lines` are the lines about the state or a fault, without header and remarks. `brokers` are the replicas in
+    ascending order, `values` the records in the order in which they were sent, as far as that order is known.
+    `has_epochs`: every metadata line has a `leader_epoch`; `first_epoch` is the smallest of them.
     """
 
     path: Path
@@ -70,7 +70,7 @@ class Recording:
 
     @property
     def is_empty(self) -> bool:
-        """Whether there are no claims."""
+        """Whether the recording has no line about the state or a fault."""
         return not self.lines
 
     def replica(self, broker: int) -> int:
@@ -82,7 +82,7 @@ class Recording:
         return self.values.index(value)
 
     def claims(self, kind: type[Line]) -> Iterator[tuple[int, Line]]:
-        """The lines of one kind, with their positions among all lines with claims."""
+        """The lines of one kind, with their positions in `lines`."""
         return ((position, line) for position, line in enumerate(self.lines) if isinstance(line, kind))
 
 
@@ -127,7 +127,7 @@ def _check_order(path: Path, lines: list[Line]) -> None:
 
 
 def _without_first_starts(claims: Iterator[Line]) -> list[Line]:
-    """The lines without those starts of brokers with which the recording begins: they start the whole cluster."""
+    """The lines except the starts of brokers at the beginning, which start the whole cluster."""
     found: list[Line] = []
     for line in claims:
         if found or not (isinstance(line, Fault) and line.what is FaultKind.START):
@@ -165,7 +165,7 @@ def _brokers(path: Path, claims: list[Line], replicas: set[int]) -> tuple[int, .
 
 
 def _values(path: Path, claims: list[Line]) -> tuple[str, ...]:
-    """The records in the order of their first appearance; a record that a log has before a known record precedes it.
+    """The records in the order in which they first appear; if a log has one record before another, so does the result.
 
     A response can be lost or arrive late; then the log is the evidence that the record was sent.
     """
@@ -175,10 +175,10 @@ def _values(path: Path, claims: list[Line]) -> tuple[str, ...]:
     for line in claims:
         if isinstance(line, Sent) and line.value in found:
             what = f"{line.value} is sent after it was observed at line {found[line.value]}"
-            raise bad_line(path, line.number, f"{what}; give each record a value of its own")
+            raise bad_line(path, line.number, f"{what}; give each record a distinct value")
         if isinstance(line, Acked) and acked.setdefault(line.value, line.number) != line.number:
             what = f"{line.value} was acknowledged at line {acked[line.value]} already"
-            raise bad_line(path, line.number, f"{what}; give each record a value of its own")
+            raise bad_line(path, line.number, f"{what}; give each record a distinct value")
         next_one: str | None = None
         for value in reversed(dict.fromkeys(_named(line))):  # copies appear later
             if value not in found:
@@ -202,7 +202,7 @@ def _acks(path: Path, claims: list[Line]) -> Acks | None:
     for line, acks in told:
         if acks != told[0][1]:
             what = f"acks={acks.spelling} after acks={told[0][1].spelling} at line {told[0][0].number}"
-            raise bad_line(path, line.number, f"{what}; give recordings of one acks at a time")
+            raise bad_line(path, line.number, f"{what}; split the recording: acks may not change in it")
     return told[0][1] if told else None
 
 

@@ -1,4 +1,4 @@
-"""The rules of a recording for which step and stage do not suffice: they also depend on the state.
+"""The rules of a recording that depend on the state; script.py holds those that depend only on step and stage.
 
 In:  states, their monitors, and successors, many at a time.
 Out: a truth value for each successor.
@@ -67,7 +67,7 @@ class Rules:
     def _are_required(
         self, states_before: Words, after: Words, parents: Numbers, permissions: Permissions, stages: Numbers
     ) -> Truths:
-        """For each successor, whether it is no election, or one that the recorded leaders require.
+        """For each successor, whether its step is no election, or an election that the recorded leaders require.
 
         If epochs are recorded, elections happen up to the next recorded epoch, and the last one elects its recorded
         leader, if any. Otherwise there is one election if the next leader differs.
@@ -86,7 +86,7 @@ class Rules:
         return are
 
     def _keeps_order(self, states_before: Words, parents: Numbers, steps: Numbers) -> Truths:
-        """For each step, whether a record sent again follows only earlier ones: idempotent producers make no copies."""
+        """For each step, whether it is no retry of an idempotent producer, or the log holds only earlier records."""
         keeps: Truths = np.ones(len(steps), bool)
         again = np.flatnonzero(self.script.sent_again[steps] != NOBODY)
         for replica in range(len(self.monitor.seen)):

@@ -46,7 +46,7 @@ NOBODY = -1
 
 
 class Permission(IntEnum):
-    """Whether and how a step can be taken at a stage."""
+    """Whether and how a step can be taken before a line."""
 
     NOT = 0
     FREE = 1
@@ -57,7 +57,7 @@ class Permission(IntEnum):
 
 
 class Passing(IntEnum):
-    """When a line is passed."""
+    """When a path passes a line."""
 
     AT_ONCE = 0
     """As soon as it is true: every step that is possible before it is possible after it, so waiting gains nothing."""
@@ -73,10 +73,10 @@ class Passing(IntEnum):
 class Stage:
     """The situation before a line. Brokers are replica numbers.
 
-    `stopping`: brokers that are shut down or shutting down. `incarnations` counts the starts of
-    each broker. `leader` is the leader in the next metadata line that names one (lines about past epochs aside), or
-    NOBODY; `most_epoch` is its epoch, or the last epoch recorded without a leader. `most_sent` is the largest
-    number of records that can have been sent.
+    `stopping`: brokers that are shut down or shutting down. `incarnations` counts the starts of each broker. `leader`
+    is the leader in the next metadata line that names one (except lines about past epochs), or NOBODY; `most_epoch` is
+    its epoch, or the last epoch recorded without a leader. `most_sent` is the largest number of records that can have
+    been sent.
     """
 
     line: Line
@@ -91,7 +91,7 @@ class Stage:
 
 
 class Script:
-    """The stages of a recording, and tables: whether and how each step is possible at each stage."""
+    """The stages of a recording, and a table that says for each step and stage whether and how the step is possible."""
 
     def __init__(self, recording: Recording, instance: Instance) -> None:
         self.recording = recording
@@ -113,7 +113,7 @@ class Script:
                 self.permissions[position, step.number] = permission(instance, stage, step)
 
     def column(self, name: str) -> NDArray[np.int64]:
-        """A field of every stage as a column, with 0 after the last line."""
+        """The values of a field of `Stage` in every stage, followed by 0 for the situation after the last line."""
         return np.array([*(getattr(stage, name) for stage in self.stages), 0], np.int64)
 
 
@@ -130,7 +130,7 @@ def actors(instance: Instance, step: Step) -> list[int]:
 
 
 def permission(instance: Instance, stage: Stage, step: Step) -> Permission:
-    """Whether and how this step can be taken at this stage.
+    """Whether and how a step can be taken before the line of this stage.
 
     A frozen broker takes part in no step. A response that it sent before it froze does not arrive while it is frozen,
     either; the verdicts on the existing recordings do not depend on this.
@@ -159,7 +159,7 @@ def _replica_of(stage: Stage) -> int:
 
 @dataclass(frozen=True)
 class FaultStage(Stage):
-    """A stage before a fault; `replica` is the broker with the fault."""
+    """The situation before a fault; `replica` is the broker with the fault."""
 
     replica: int
 
@@ -205,10 +205,10 @@ def _befall(what: FaultKind, replica: int, down: set[int], frozen: set[int], sto
 
 
 def next_leader(recording: Recording, position: int, newest: int) -> tuple[Metadata | None, int]:
-    """The next metadata line from `position` on that names a leader and is about no epoch before `newest`; and its
-    epoch.
+    """The next metadata line that names a leader, and its epoch; lines about epochs before `newest` do not count.
 
-    If there is no such line: None, and the last epoch recorded without a leader.
+    `position` is the first line to look at. If there is no such line: None, and the last epoch recorded without a
+    leader.
     """
     for line in recording.lines[position:]:
         if isinstance(line, Metadata) and not is_old(recording, line, newest):

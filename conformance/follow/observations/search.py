@@ -5,9 +5,8 @@ Out: a shortest path that passes the last line; or all states before the line th
 
 A node is a state of the model with its monitor, which holds the number of passed lines. A true line is passed at once,
 without a step, if waiting gains nothing (script.py). So only steps count, and the first path that passes the last line
-is a shortest one. No depth limits the search: free steps are tried until no new node appears. Budgets are restored
-after every step, because only the recording limits faults. The variable `exposed_record` is
-cleared, because no rule reads it.
+is a shortest one. No depth limits the search: it ends when no new node appears. Budgets are restored after every step,
+because only the recording limits faults. The variable `exposed_record` is cleared, because no rule reads it.
 """
 
 from __future__ import annotations
@@ -39,8 +38,8 @@ ROOM = 1 << 16
 
 @dataclass(frozen=True)
 class Path:
-    """A path: the number of its initial state, the numbers of its steps, and the number of lines passed after each
-    state, the initial one included.
+    """A path: the numbers of its initial state and steps, and the number of lines passed after each state, also the
+    first.
     """
 
     initial: int
@@ -50,7 +49,7 @@ class Path:
 
 @dataclass(frozen=True)
 class Progress:
-    """The progress of a search: at most `lines` of `of` lines are passed."""
+    """The progress of a search: the furthest path has passed `lines` of the `of` lines."""
 
     seconds: float
     depth: int
@@ -230,9 +229,7 @@ class ObservationSearch:
                 nodes.append((states[later], changed, parents[later], steps[later]))
 
     def _pass_lines(self, states: Words, monitors: Words) -> Numbers:
-        """Pass every line that can be passed at once; return the nodes that are then before a line that may be
-        passed at any time.
-        """
+        """Pass every line that is passed at once; return the nodes whose next line may be passed at any time."""
         moving = np.arange(len(states))
         while len(moving):
             stages = self.monitor.passed.read(monitors[moving])
@@ -288,7 +285,7 @@ class ObservationSearch:
         return Path(int(self.store.steps[index]) - self.steps, tuple(steps[::-1]), tuple(passed[::-1]))
 
     def waiting(self) -> tuple[Words, Words]:
-        """The states, and their monitors, before the furthest line that the search reached."""
+        """The states before the furthest line that the search reached, and their monitors."""
         nodes = self._nodes()
         rows = self.monitor.passed.read(nodes[:, self.words]) == self.furthest
         return nodes[rows, : self.words], nodes[rows, self.words]

@@ -19,7 +19,7 @@ from isrcheck.conformance.follow.observations.script import FaultStage, Script
 
 
 class Known(Enum):
-    """The knowledge about the checkpoint that a broker restarts with."""
+    """What is known about the checkpoint that a broker restarts with."""
 
     SEEN = "the one that was observed while it was down"
     AT_STOP = "the high watermark that it had when it was shut down"
@@ -36,9 +36,10 @@ class Process:
 
 @dataclass(frozen=True)
 class Needed:
-    """The precondition of a line with a checkpoint: the broker's process has had `count` of the observed values.
+    """What has to be true when a line with a checkpoint is passed: `count` of the observed values have occurred.
 
-    `is_possible` is False if the checkpoint differs from the last observed one although no process could write it.
+    They are high watermarks of the running process of the broker. `is_possible` is False if the checkpoint differs from
+    the last observed one although no process could write it.
     """
 
     replica: int
@@ -47,7 +48,7 @@ class Needed:
 
 
 class Sightings:
-    """The observed checkpoints of a script."""
+    """The checkpoints that the lines of a script show."""
 
     def __init__(self, script: Script) -> None:
         recording = script.recording

@@ -40,9 +40,9 @@ RESTS_ON = (
 
 
 def tell(outcome: Outcome) -> list[str]:
-    """The outcome as lines of text."""
+    """The report on an outcome, as lines of text."""
     if isinstance(outcome, NothingToFollow):
-        return [f"{outcome.path}: nothing to follow: no line makes a claim"]
+        return [f"{outcome.path}: nothing to follow: no line describes a state or a fault"]
     if isinstance(outcome, Explained):
         return _explained(outcome)
     if isinstance(outcome, Rejected):
@@ -54,7 +54,7 @@ def _explained(outcome: Explained) -> list[str]:
     recording, trace = outcome.recording, outcome.trace
     found = wrapped(
         f"EXPLAINED: {recording.path} is a behaviour of {trace.instance.protocol.name}, in {trace.length} steps;"
-        " there is no shorter one."
+        " no path with fewer steps explains it."
     )
     if outcome.failures:
         found += wrapped(f"It violates properties of the model: {summary(outcome.failures, recording)}.")
@@ -78,18 +78,18 @@ def _rejected(outcome: Rejected) -> list[str]:
     found = wrapped(f"REJECTED at {place(recording, line)}: {says(line)}")
     found += wrapped(
         f"Every line before it has an explanation in {outcome.instance.protocol.name}. All {outcome.possible:,} states"
-        " that are possible before this line were found, and it is true in none of them:"
+        " that are possible before this line were found, and the line is true in none of them:"
     )
     for unmet in outcome.unmet:
         found += wrapped(spell_unmet_claim(unmet, outcome.possible), "  ")
     if outcome.unmet and all(unmet.true_of for unmet in outcome.unmet):
-        found.append("  each claim is true in some state, but no state satisfies all of them")
+        found.append("  each of these is true in some state, but they are not all true in the same one")
     acks = Acks(outcome.instance.configuration.acks).spelling
     return [*found, *wrapped(RESTS_ON.format(acks=acks)), _effort(outcome.effort)]
 
 
 def spell_unmet_claim(unmet: UnmetClaim, possible: int) -> str:
-    """A claim in one line: in how many states it is true, and the actual values in the others."""
+    """A claim in one line of text: in how many states it is true, and the actual values in the others."""
     instead = "; ".join(f"{text} ({count:,})" for text, count in unmet.instead)
     return f"{unmet.claim}: true in {unmet.true_of:,} of {possible:,} states{', instead: ' if instead else ''}{instead}"
 
@@ -97,7 +97,7 @@ def spell_unmet_claim(unmet: UnmetClaim, possible: int) -> str:
 def _undecided(outcome: Undecided) -> list[str]:
     line = place(outcome.recording, outcome.line)
     return [
-        f"UNDECIDED: {WHY[outcome.why]}; the furthest line that could be passed is the one before {line}",
+        f"UNDECIDED: {WHY[outcome.why]}; the search found explanations only of the lines before {line}",
         _effort(outcome.effort),
     ]
 
@@ -110,7 +110,7 @@ def _effort(effort: Effort) -> str:
 
 
 def names(recording: Recording) -> list[str]:
-    """The broker and record for each of the model's numbers and letters in the trace."""
+    """The legend of the trace: which broker and which record each of the model's numbers and letters stands for."""
     brokers = ", ".join(f"{replica} is broker {broker}" for replica, broker in enumerate(recording.brokers))
     values = ", ".join(f"{spell_element(record)} is {value}" for record, value in enumerate(recording.values))
     return [*wrapped(f"In the trace {brokers}{'; ' if values else ''}{values}.")]

@@ -41,7 +41,7 @@ ELECTIONS = {
 
 @dataclass(frozen=True)
 class Moment:
-    """An observed state of a cluster, and its projection onto the model."""
+    """An observed state of a cluster, and the model's view of it."""
 
     view: ClusterView
     projected: Projected
@@ -86,9 +86,9 @@ def map_event(act: Act, before: Moment, after: Moment) -> MappedEvent | None:
 
 
 def starts_to_fetch(act: Act, before: Moment, after: Moment) -> tuple[int, int] | None:
-    """The follower and its source, if this act made a follower without any epoch reconcile without a request; or None.
+    """The follower and the source of a fetcher that this act made reconcile without a request; or None.
 
-    Kafka: AbstractFetcherThread.maybeTruncate, since KIP-279.
+    This happens if the follower's log has no epoch. Kafka: AbstractFetcherThread.maybeTruncate, since KIP-279.
     """
     match act.name, act.arguments:
         case "fire", (int(broker), TimerKind.FETCHER_DO_WORK.value, int(source)):
@@ -170,5 +170,5 @@ def _role(broker: BrokerView) -> tuple[object, ...]:
 
 
 def _log(broker: BrokerView) -> tuple[object, ...]:
-    """The content and offsets of a broker's log; a broker that halts changes them, too."""
+    """The parts of a broker's state that a fetch response can change: its log, its offsets, and whether it runs."""
     return broker.is_up, broker.log, broker.high_watermark, broker.epoch_entries, broker.log_start_offset

@@ -46,9 +46,7 @@ SETTINGS = Settings(
 
 
 class ModelGap(Enum):
-    """A behaviour of the cluster, and of Kafka, that the model lacks; recordings avoid it unless the plan allows
-    it.
-    """
+    """A behaviour of Kafka and of the cluster that the model lacks; recordings avoid it unless the plan allows it."""
 
     CHECKPOINT_ABOVE_HIGH_WATERMARK = (
         "a follower adopts a lower high watermark, and before the next checkpoint restarts with the higher one"
@@ -71,10 +69,9 @@ FREEZE_INTERVAL = 6_000
 class Plan:
     """The plan of a recording. `events` is the number of events in all runs; the bounds are those of each run.
 
-    `faults` is the budget of crashes and of bounces, each; `acks` is "all", "1" or "0". `missing` is the share of
+    `faults` is the budget of crashes, and also that of bounces; `acks` is "all", "1" or "0". `missing` is the share of
     events that the log leaves out; `unseen` and `untold` are the shares of variables and arguments left out. `bug` is a
-    name in conformance/cluster/configuration/bugs.py; `allowed` are the behaviours missing in the model that may
-    occur.
+    name in conformance/cluster/configuration/bugs.py; `allowed` are the behaviours missing in the model that may occur.
     """
 
     protocol: str = NEWEST
@@ -105,7 +102,7 @@ class Plan:
 
     @property
     def budgets(self) -> Mapping[str, int]:
-        """By action, the number of times that it may occur in one run; other actions have no limit."""
+        """How often each of these actions may occur in one run; actions that are not named have no limit."""
         return {
             "broker_crashes": self.faults,
             "broker_bounces": self.faults,

@@ -4,11 +4,12 @@ In:  a `Plan`, and a `Writer`.
 Out: the header and the events of the run, written.
 
 The model is bounded, and so is each run: at the first act that exceeds the bounds, the run ends without this act, and
-the next run begins with another cluster. The acts are those of `Scheduler`, at the model's level of atomicity, and acts
-that the scheduler does not perform: bounces, restarts of brokers that have halted, and elections in quick succession.
+the next run begins with another cluster. The acts are those of `Scheduler`, with the atomicity of the model's steps,
+and acts that the scheduler does not perform: bounces, restarts of brokers that have halted, and elections in quick
+succession.
 
-Behaviours that the model lacks are prevented: a broker that starts receives the metadata at once, requests do not
-time out, and every `ModelGap` that the plan does not allow is avoided.
+Behaviours that the model lacks are prevented: a broker that starts receives the metadata at once, requests do not time
+out, and every `ModelGap` that the plan does not allow is avoided.
 """
 
 from __future__ import annotations
@@ -122,7 +123,7 @@ class RecordedRun:
         self.last_message = max([self.last_message, *(message.number for message in view.network)])
 
     def state(self, broker: int | None, arguments: object) -> dict[str, Value]:
-        """The observation of an event: shared variables, and those of its broker and of the broker's fetches."""
+        """The values that an event observes: shared variables, and those of its broker and of the broker's fetches."""
         return {key: self.value(key) for key in self.keys(broker, arguments)}
 
     def keys(self, broker: int | None, arguments: object) -> Iterator[str]:
@@ -217,7 +218,7 @@ class RecordedRun:
             self.cluster.drop(response.number)
 
     def number_a_record(self, act: Act) -> str | None:
-        """Number the record of a produce request that is delivered or lost; return its payload (None: another act)."""
+        """If this act delivers or loses a produce request, number its record; return the payload, or None."""
         message = act.arguments[0] if act.arguments else None
         if isinstance(message, Message) and isinstance(message.payload, ProduceRequest):
             request = message.payload

@@ -15,7 +15,7 @@ from isrcheck.models.messages.errors import UsageError
 
 
 class Writer:
-    """Writes the log line by line. `lines` and `runs` count the written ones, `events` also the events left out.
+    """Writes the log line by line. `lines` and `runs` count what was written, `events` also the events left out.
 
     `name` names the stream in errors.
     """

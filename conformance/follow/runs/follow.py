@@ -100,7 +100,7 @@ class _Following:
                 why = (
                     "no step of the model leads to the observed state"
                     if states
-                    else "the model has no path with so many missing steps"
+                    else "no path of the model takes this many arbitrary steps for the missing events"
                 )
                 self._end = self._ended(
                     Verdict.REJECTED,
@@ -111,7 +111,7 @@ class _Following:
                     left_out=left_out,
                 )
         except TooManyError:
-            why = f"more than {self._most} states are possible; raise --most-states, or log more"
+            why = f"more than {self._most} states are possible; raise --most-states, or record more"
             self._end = replace(self._undecided(line.line, why), event=line.event)
         except TimeOverError:
             self._end = replace(self._undecided(line.line, TIME_IS_OVER), event=line.event)
@@ -123,7 +123,7 @@ class _Following:
     def _skip(self, line: RunEvent) -> None:
         assert self._possible is not None
         if line.missing > MOST_MISSING:
-            why = f"{line.missing} events are missing before it, more than {MOST_MISSING}; log more events"
+            why = f"{line.missing} events are missing before it, more than {MOST_MISSING}; record more events"
             self._end = replace(self._undecided(line.line, why), event=line.event)
             return
         self._possible.skip(line.missing)

@@ -38,13 +38,13 @@ class Verdict(IntEnum):
 
 @dataclass(frozen=True)
 class Candidate:
-    """A step that an event may record, and why it is impossible: a false guard, or a differing successor state."""
+    """A step that an event may record, and why it is impossible: a guard is false, or the state after it differs."""
 
     step: str
     reason: str
 
     def __str__(self) -> str:
-        """One line."""
+        """The step and the reason, in one line."""
         return f"{self.step}: {self.reason}"
 
 
@@ -53,8 +53,8 @@ class Outcome:
     """The outcome of one run; `line` and `event` are those at which following ended early, if it did.
 
     `events` were followed; `possible` states remain, or remained before the rejected event; `largest` was the largest
-    number of states. `missing` events were bridged. `candidates` say why each step is impossible; `left_out` is the
-    number of further pairs of a state and a step, whose reasons are not listed.
+    number of states. Arbitrary steps took the place of `missing` events. `candidates` say why each step is impossible;
+    `left_out` is the number of further pairs of a state and a step, whose reasons are not listed.
     """
 
     verdict: Verdict
@@ -106,7 +106,7 @@ def explain(
 ) -> tuple[tuple[Candidate, ...], int]:
     """Why no step leads from any state to the observation; and the number of pairs of state and step without a reason.
 
-    Enabled steps come first, and of these the ones whose successors are closest to the observation.
+    Steps whose successors differ from the observation in the fewest cells come first, steps that are not enabled last.
     """
     found: dict[Candidate, int] = {}
     pairs = itertools.product(states, steps)

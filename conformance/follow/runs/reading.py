@@ -118,7 +118,10 @@ def _instance_of(header: Header) -> Instance:
                 values[name] = _entry_value(name, model.entries[name], value)
         instance = model.instance(header.protocol, values)
         if instance.configuration.start != Start.ELECTED:
-            raise UnreadableError('"start" has to be "elected"; say in "state" how the run started')
+            raise UnreadableError(
+                '"start" accepts only "elected"; for any other initial state, leave "start" out'
+                ' and give the state in "state"'
+            )
         if not (instance.cells and instance.first_steps):  # both raise if the bounds are too large
             raise AssertionError("a model has a state and steps")
     except UsageError as error:
@@ -136,15 +139,15 @@ def _entry_value(name: str, entry: Entry, value: object) -> int:
 def _expect(began: RunStart, protocol: str | None, values: Mapping[str, int]) -> None:
     """Refuse a log of another configuration than the requested one."""
     if protocol is not None and began.header.protocol != protocol:
-        raise UnreadableError(f"it is a log of protocol {began.header.protocol}, not of {protocol}; give another log")
+        raise UnreadableError(f"it is a log of protocol {began.header.protocol}, not of {protocol}; omit --protocol")
     for name, value in values.items():
         there = getattr(began.instance.configuration, name)
         if there != value:
-            raise UnreadableError(f"it is a log of {name}={there}, not of {name}={value}; give another log")
+            raise UnreadableError(f"it is a log of {name}={there}, not of {name}={value}; omit {name}")
 
 
 def _short(number: int) -> str:
-    return str(number) if abs(number) < 10**12 else "of so many digits"
+    return str(number) if abs(number) < 10**12 else "with more than 12 digits"
 
 
 # -------------------------------------------------------------------------------------------------------- the events
@@ -187,7 +190,7 @@ class _Run:
         if event.broker is not None and not 0 <= event.broker < self.instance.configuration.replicas:
             raise UnreadableError(
                 f"broker {_short(event.broker)} does not exist, there are {self.instance.configuration.replicas};"
-                " is it a log of another configuration?"
+                " correct it, or `replicas` in the header"
             )
         return RunEvent(line, event, self._steps(event), self.variables.read(event.state), missing)
 
@@ -226,18 +229,18 @@ class _Run:
         return None if actor is None else told[actor]
 
     def _note_actor(self, event: Event, arguments: dict[str, Any]) -> None:
-        """Fill in the argument for the acting broker, or check it if `broker` and the argument are both given."""
+        """Fill in the argument that names the acting broker, or check it against `broker` if both are given."""
         assert event.action is not None
         actor = actor_of(event.action)
         if actor is None and event.broker is not None:
-            raise UnreadableError(f"{event.action} does not happen at a broker; make broker null")
+            raise UnreadableError(f'{event.action} is not performed by a broker; set "broker" to null')
         if actor is None or event.broker is None:
             return
         if arguments.get(actor) is None:
             arguments[actor] = event.broker
         elif arguments[actor] != event.broker:
             raise UnreadableError(
-                f"{event.action} happens at its {actor}, which is not broker {event.broker}; say which"
+                f'"broker" is {event.broker}, but {event.action} is performed by its {actor}; correct one'
             )
 
     def _step(self, index: int, ordinals: tuple[int, ...]) -> Step:
@@ -249,7 +252,7 @@ class _Run:
 
 
 def _ordinals(argument: ArgumentRange, value: object) -> Iterable[int]:
-    """The possible values of an argument."""
+    """The values that an argument of the action may have, given its value in the log."""
     name, elements = argument.parameter.name, argument.elements
     if value is None:
         return range(argument.count)
@@ -263,10 +266,10 @@ def _ordinals(argument: ArgumentRange, value: object) -> Iterable[int]:
     for member in members:
         if not 0 <= member < elements:  # type: ignore[operator]  # its type was looked at
             raise UnreadableError(
-                f"{name} {_short(member)} is outside 0..{elements - 1}; is it a log of another configuration?"  # type: ignore[arg-type]
+                f"{name} {_short(member)} is outside 0..{elements - 1}; correct it, or the configuration in the header"  # type: ignore[arg-type]
             )
     if argument.is_subset:
         if len(set(members)) < len(members):
-            raise UnreadableError(f"{name} names a member twice; name each once")
+            raise UnreadableError(f"{name} contains a number twice; give each number once")
         return (sum(1 << int(member) for member in members),)  # type: ignore[call-overload]
     return (int(value),)  # type: ignore[call-overload]

@@ -38,7 +38,7 @@ class StateSet:
         self.states = self._collect(cells for cells in instance.initial_states if agrees(cells, seen))
 
     def skip(self, events: int) -> None:
-        """Take this number of arbitrary steps, for missing events."""
+        """Take this number of arbitrary steps, in place of missing events."""
         states = self.states
         for _ in range(events):
             if not states:
@@ -71,7 +71,7 @@ class StateSet:
                     yield cells
 
     def _collect(self, found: Iterable[Cells]) -> tuple[Cells, ...]:
-        """Each state once, in the order of discovery."""
+        """These states in the order of discovery, each only once."""
         states: dict[Cells, None] = {}
         for cells in found:
             states[cells] = None

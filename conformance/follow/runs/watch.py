@@ -27,7 +27,7 @@ class Progress:
 
 
 class Watch:
-    """The clock for a whole log; `line` and `possible` are set by the follower, and reported as `Progress`."""
+    """The clock for a whole log. The follower sets `line` and `possible`, which `Progress` reports."""
 
     def __init__(
         self, seconds: float | None = None, report: Callable[[Progress], None] = lambda progress: None

@@ -196,7 +196,7 @@ def test_every_verdict_has_a_word_a_depth_and_an_exit_code(check, check_json, ca
 def test_undecided_states_reason_and_depth_and_never_that_a_property_holds(check):
     _, text, _ = check("counter.py", "--seconds", "1e-9")
     assert "HOLDS" not in text
-    assert text.splitlines()[-1] == "UNDECIDED: its time limit is reached; every state to depth 0 was judged"
+    assert text.splitlines()[-1] == "UNDECIDED: the time limit is reached; every state to depth 0 was judged"
 
 
 def test_reaching_the_memory_limit_is_undecided_and_keeps_findings(check_json, check):
@@ -526,7 +526,7 @@ BAD = {
         " kip_320"
     ),
     "published/kip_101 --protocol kip_320": (
-        "published/kip_101 is already protocol kip_101; leave --protocol kip_320 out"
+        "published/kip_101 already fixes the protocol (kip_101); leave --protocol kip_320 out"
     ),
     "published --bound 3": "check published compares whole state spaces: leave --bound out, or name one model",
     "--protocol 0.10": "--protocol does not go with the matrix; name a model, as in: check kafka --protocol ...",
@@ -535,7 +535,7 @@ BAD = {
     "kafka --kafka-version 0.10.2": "--kafka-version goes with --config FILE; for a model use --protocol",
     "kafka --config x.properties": "--config is for a cluster, kafka is a model: give only one of them",
     "--config x.properties --set replicas=3": (
-        "--set does not go with --config: the files say how the cluster is configured"
+        "--set does not go with --config: the files configure the cluster; leave --set out"
     ),
     "kafka --memory 0": "--memory 0: a search needs at least 16M",
     "kafka --memory 15M": "--memory 15M: a search needs at least 16M",

@@ -104,7 +104,7 @@ def test_a_cluster_searched_to_a_bound_is_not_reported_as_holding(check):
 def test_a_disagreement_of_the_engines_exits_70_in_one_line(check, monkeypatch):
     def disagree(*arguments):
         raise NotCertifiedError(
-            "the reference does not confirm the path that was found (reproduce: check model.py --bound 2)"
+            "plain Python does not confirm the path that the engine found (reproduce: check model.py --bound 2)"
         )
 
     monkeypatch.setattr(trace_writer, "from_steps", disagree)

@@ -316,7 +316,7 @@ def test_an_index_out_of_range_in_a_property_is_reported(check, tmp_path):
 
 def test_an_initial_value_out_of_range_is_refused(check, tmp_path):
     text = changed("values=optional(Process), initially=NONE", "values=optional(Process), initially=2")
-    assert check(text) == (2, "", f"check: {tmp_path / 'model.py'}: owner starts with 2, outside -1..1\n")
+    assert check(text) == (2, "", f"check: {tmp_path / 'model.py'}: owner starts with 2; give a value in -1..1\n")
 
 
 def initial(body):
@@ -342,7 +342,7 @@ def test_declared_initial_states_are_used(check):
 def test_a_domain_of_negative_size_is_refused(check):
     code, _, err = check(changed('class Process(Domain, size="processes")', "class Process(Domain, size=-1)"))
     assert (code, err.count("\n")) == (2, 1)
-    assert "has size -1; check its domains" in err
+    assert "has an index of size -1; give each of its domains a size of at least 0" in err
 
 
 @pytest.mark.parametrize(
@@ -353,7 +353,7 @@ def test_a_domain_of_negative_size_is_refused(check):
         ("--thefts -1", "thefts=-1 is impossible: it ranges from 0 to 127 (times the lock is stolen)"),
         ("--theft 1", "model has no option --theft; did you mean --thefts?"),
         ("--set theft=1", "model has no configuration entry theft; did you mean thefts?"),
-        ("--switch STEAL=on", "model has no switch STEAL; it has no switch"),
+        ("--switch STEAL=on", "model has no switch STEAL; leave it out"),
         ("--swap process_ask=x", "model has no action process_ask; did you mean process_asks?"),
         ("--protocol 1", "model has no protocol 1: it has only one; leave --protocol out"),
     ],

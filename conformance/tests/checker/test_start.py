@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import resource
 import signal
 import subprocess
 import sys
@@ -28,9 +29,12 @@ COMMANDS = {
     "conform": ("isrcheck.conformance", "replay --walks 3"),
 }
 INSTANTS = 16
-BETWEEN = 0.1
-OWN = re.compile(r'File "[^"]*/(models|checker|traces|conformance)/')
-"""A line of a traceback that is in our code: before it runs, Python has Ctrl-C to itself."""
+SECONDS_OF_PYTHON = 0.5
+"""Python starts to run our code within this processor time."""
+
+TICKS = os.sysconf("SC_CLK_TCK")
+OWN = re.compile(r'File "[^"]*/(models|checker|traces|conformance)/[^"]*", line \d+, in (?!<module>)')
+"""A line of a traceback in a function of ours: before the first call, Python itself handles Ctrl-C."""
 
 COMPILING = """
 import os, signal, sys
@@ -56,13 +60,29 @@ def words_of(package: str, words: str) -> list[str]:
     return [sys.executable, "-c", f"import sys; from {package}.__main__ import main; sys.exit(main())", *words.split()]
 
 
+def processor_seconds(process: subprocess.Popen[str]) -> float:
+    """The processor time that a process has used; unlike the clock, it does not depend on other processes."""
+    words = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(words[11]) + int(words[12])) / TICKS
+
+
+def length_of(command: list[str], folder: Path) -> float:
+    """The processor time of an uninterrupted command, after a first run that compiles its kernel."""
+    for _ in range(2):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run(command, cwd=folder, env=HERE, capture_output=True, check=True)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
+
+
 def interrupted(command: list[str], folder: Path, *instants: float) -> tuple[int, str]:
-    environment = os.environ | {"PYTHONPATH": str(PROJECT)}
+    """Send Ctrl-C to a command after each of these processor times; return its exit code and its errors."""
     with subprocess.Popen(
-        command, cwd=folder, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+        command, cwd=folder, env=HERE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
     ) as process:
         for instant in instants:
-            time.sleep(instant)
+            while process.poll() is None and processor_seconds(process) < instant:
+                time.sleep(0.002)
             process.send_signal(signal.SIGINT)
         _, told = process.communicate(timeout=60)
     return process.returncode, told
@@ -70,11 +90,14 @@ def interrupted(command: list[str], folder: Path, *instants: float) -> tuple[int
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_an_interrupt_at_any_time_is_one_line(tmp_path: Path, name: str) -> None:
+    command = words_of(*COMMANDS[name])
+    length = length_of(command, tmp_path)
     for number in range(INSTANTS):
-        code, told = interrupted(words_of(*COMMANDS[name]), tmp_path, number * BETWEEN)
+        instant = length * number / INSTANTS
+        code, told = interrupted(command, tmp_path, instant)
         if code not in (0, 130):
             assert not OWN.search(told), told
-            assert number * BETWEEN < 0.5, told
+            assert instant < SECONDS_OF_PYTHON, told
             continue
         lines = told.splitlines()
         assert [line for line in lines if "compiling" not in line] in ([], lines[-1:]), told
@@ -83,8 +106,11 @@ def test_an_interrupt_at_any_time_is_one_line(tmp_path: Path, name: str) -> None
 
 
 def test_a_second_interrupt_gives_no_traceback(tmp_path: Path) -> None:
+    command = words_of(*COMMANDS["check"])
+    length = length_of(command, tmp_path)
     for number in range(8):
-        code, told = interrupted(words_of(*COMMANDS["check"]), tmp_path, 0.5 + number / 5, 0.01)
+        instant = length * (4 + number) / 12
+        code, told = interrupted(command, tmp_path, instant, instant + 0.01)
         assert code in (0, 130)
         assert "Traceback" not in told
 

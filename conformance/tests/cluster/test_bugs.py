@@ -262,5 +262,5 @@ def test_every_seeded_bug_has_a_driver() -> None:
 
 
 def test_a_bug_is_chosen_by_name() -> None:
-    with pytest.raises(ClusterError, match=r"no bug off_by_two; there are: hw_off_by_one, ack_before_isr, "):
+    with pytest.raises(ClusterError, match=r"no bug off_by_two; the bugs are: hw_off_by_one, ack_before_isr, "):
         Cluster(bug="off_by_two")

@@ -269,11 +269,11 @@ def test_the_generations_differ_as_in_the_fact_sheet() -> None:
 
 
 def test_a_switch_that_does_not_exist_is_refused_in_one_line() -> None:
-    with pytest.raises(SwitchError, match=r"^no generation 4\.1; there are: 0\.8, 0\.10, 0\.11, 2\.0, 2\.1, 2\.4$"):
+    with pytest.raises(SwitchError, match=r"^there is no generation 4\.1; the generations are: 0\.8, 0\.10, 0\.11, 2"):
         generation("4.1")
-    with pytest.raises(SwitchError, match=r"^no switch ELR; there are: EPOCH_AT_BECOME_LEADER, "):
+    with pytest.raises(SwitchError, match=r"^there is no switch ELR; the switches are: EPOCH_AT_BECOME_LEADER, "):
         generation("2.1").with_switch("ELR", "on")
-    with pytest.raises(SwitchError, match=r"^TRUNC=ON_FETCH: it is one of HW, KIP101, KIP279, KIP320$"):
+    with pytest.raises(SwitchError, match=r"^TRUNC cannot be ON_FETCH; its values are: HW, KIP101, KIP279, KIP320$"):
         generation("2.1").with_switch("TRUNC", "ON_FETCH")
-    with pytest.raises(SwitchError, match=r"^EXPAND_EPOCH_START=yes: it is one of on, off$"):
+    with pytest.raises(SwitchError, match=r"^EXPAND_EPOCH_START cannot be yes; its values are: on, off$"):
         generation("2.1").with_switch("EXPAND_EPOCH_START", "yes")

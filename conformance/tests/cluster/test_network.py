@@ -174,7 +174,7 @@ def test_a_producer_respects_its_limits() -> None:
     cluster.drop(cluster.messages()[-1].number)
     second = cluster.resend(first, 0)
     cluster.drop(cluster.messages()[-1].number)
-    with pytest.raises(ClusterError, match="producer producer: a was retried 1 times"):
+    with pytest.raises(ClusterError, match="producer producer: a was retried 1 times; raise"):
         cluster.resend(second, 0)
     (sent,) = [sent for _, sent in cluster.observe().sent]
     assert [(each.payload, each.retry_of) for each in sent] == [("a", None), ("a", 0)]
@@ -185,8 +185,8 @@ def test_an_idempotent_producer_refuses_the_same_settings_as_kafkas() -> None:
     with pytest.raises(ClusterError, match="idempotence needs acks=all, not 1"):
         cluster.produce("a", 0, Acks.LEADER)
     for settings, why in (
-        (Settings(idempotent=True, retries=0), "idempotence without retries"),
-        (Settings(idempotent=True, max_in_flight_requests_per_connection=6), "idempotence with 6 requests in flight"),
+        (Settings(idempotent=True, retries=0), "idempotence needs retries; set `retries`"),
+        (Settings(idempotent=True, max_in_flight_requests_per_connection=6), "idempotence allows at most 5 requests"),
     ):
         with pytest.raises(ClusterError, match=why):
             Cluster("2.1", PAIR, settings).produce("a", 0)
@@ -212,20 +212,20 @@ def test_batches_that_overtake_one_another_are_refused() -> None:
 def test_nonexistent_names_are_refused_in_one_line() -> None:
     cluster = Cluster("2.1", PAIR, PROMPT)
     for act, why in (
-        (lambda: cluster.deliver(7), r"^no message #7 is in flight; in flight: \[\]$"),
-        (lambda: cluster.crash(2), r"^no broker 2; there are \[0, 1\]$"),
+        (lambda: cluster.deliver(7), r"^no message #7 is in flight; in flight are \[\]$"),
+        (lambda: cluster.crash(2), r"^there is no broker 2; the brokers are \[0, 1\]$"),
         (lambda: cluster.restart(0), r"^broker 0 runs already; crash it first$"),
         (lambda: cluster.thaw(0), r"^broker 0 is not frozen$"),
-        (lambda: cluster.fire(0, TimerKind.FETCHER_DO_WORK, 1), r"^broker 0 has no fetcher for 1; it has \[\]$"),
+        (lambda: cluster.fire(0, TimerKind.FETCHER_DO_WORK, 1), r"^broker 0 does not fetch from 1, only from \[\]$"),
         (lambda: cluster.resend(0, 0), r"^producer producer has sent no request 0; it has sent 0$"),
         (lambda: cluster.write_marker(0), r"^coordinator: nothing is decided for producer producer"),
-        (lambda: cluster.produce("a", 0, producer="controller"), r"^the name controller is taken; use another$"),
-        (lambda: cluster.consume(2), r"^no broker 2; "),
-        (lambda: cluster.produce("a", 2), r"^no broker 2; "),
-        (lambda: cluster.resend(0, 2), r"^no broker 2; "),
-        (lambda: cluster.write_marker(2), r"^no broker 2; "),
-        (lambda: cluster.delete_records(2, 0), r"^no broker 2; "),
-        (lambda: cluster.seek(0), r"^no consumer consumer; call consume first$"),
+        (lambda: cluster.produce("a", 0, producer="controller"), r"^controller is a client of another kind; use"),
+        (lambda: cluster.consume(2), r"^there is no broker 2; "),
+        (lambda: cluster.produce("a", 2), r"^there is no broker 2; "),
+        (lambda: cluster.resend(0, 2), r"^there is no broker 2; "),
+        (lambda: cluster.write_marker(2), r"^there is no broker 2; "),
+        (lambda: cluster.delete_records(2, 0), r"^there is no broker 2; "),
+        (lambda: cluster.seek(0), r"^there is no consumer consumer; create it with consume$"),
     ):
         with pytest.raises(ClusterError, match=why):
             act()

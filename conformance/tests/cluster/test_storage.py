@@ -170,7 +170,7 @@ def test_a_cut_last_line_is_ignored_and_overwritten(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "old", "new", "said"),
     [
-        ("00000000000000000000.log", "a", "z", "the record at offset 0 is damaged; restore the file, or lose the disk"),
+        ("00000000000000000000.log", "a", "z", "the record at offset 0 is damaged; restore the file, or call"),
         ("leader-epoch-checkpoint", "0\n1", "0\n2", "it is damaged or has another version; restore it"),
         ("leader-epoch-checkpoint", "0 0", "0 x", "it is damaged or has another version; restore it"),
         ("replication-offset-checkpoint", "0\n1", "7\n1", "it is damaged or has another version; restore it"),
@@ -191,11 +191,11 @@ def test_a_damaged_file_is_reported_in_one_line(tmp_path: Path, name: str, old: 
 def test_a_missing_segment_is_reported_in_one_line(tmp_path: Path) -> None:
     cluster, disk = files_of_a_crashed_broker(tmp_path)
     (disk / "00000000000000000002.log").rename(disk / "00000000000000000003.log")
-    with pytest.raises(StorageError, match=r"00000000000000000003\.log: it begins at 3, not at 2; restore the files$"):
+    with pytest.raises(StorageError, match=r"00000000000000000003\.log: it begins at offset 3, not at 2; restore"):
         cluster.restart(0)
     for each in disk.glob("*.log"):
         each.unlink()
-    with pytest.raises(StorageError, match="it has no segment; restore the files, or lose the disk"):
+    with pytest.raises(StorageError, match="it has no segment; restore the files, or call lose_disk"):
         cluster.restart(0)
 
 

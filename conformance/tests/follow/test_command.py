@@ -163,7 +163,7 @@ def test_too_many_states_are_undecided(conform, log):
     assert (code, err) == (3, "")
     first, event, after = out.splitlines()
     assert first == (
-        "gap.ndjson:2: run 0.1 is undecided: more than 3 states are possible; raise --most-states, or log more"
+        "gap.ndjson:2: run 0.1 is undecided: more than 3 states are possible; raise --most-states, or record more"
     )
     assert event.startswith("  event 40")
     assert after == "  after 0 events, with 1 possible state"
@@ -238,7 +238,7 @@ def test_the_loss_on_0_10_2_is_written_as_a_replayable_trace(conform):
     written = re.fullmatch(r"written: (kept/\S+); replay it: conform replay \1", out.splitlines()[-1])
     assert written
     assert conform(f"replay {written[1]}") == (
-        *(0, f"{written[1]}: replayed, 24 steps; the same after every step\n", ""),
+        *(0, f"{written[1]}: replayed, 24 steps; system and model agree after every step\n", ""),
     )
 
 
@@ -253,7 +253,7 @@ def test_too_little_time_is_undecided(conform):
     code, out, err = conform(f"follow {FROZEN} --seconds 0.000001")
     assert (code, err) == (3, "")
     assert out.startswith(
-        "UNDECIDED: the time limit was reached; give more with --seconds; the furthest line that could be passed"
+        "UNDECIDED: the time limit was reached; give more with --seconds; the search found explanations only of"
     )
 
 
@@ -354,10 +354,15 @@ def test_a_full_device_is_reported(conform):
 
 
 def interrupted(words: list[object]) -> tuple[int, str, str]:
-    """Interrupt a command after its first progress; return its later output."""
+    """Interrupt a command after its first progress, which it reports after one second; return its later output."""
+    script = (
+        "import sys; from isrcheck.checker.session import progress; progress.SECONDS_BETWEEN_LINES = 1;"
+        "from isrcheck.conformance.__main__ import main; sys.exit(main())"
+    )
     with subprocess.Popen(
-        command(*words), env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:
+        [sys.executable, "-P", "-c", script, *map(str, words)],
+        env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    ) as process:  # fmt: skip
         next(line for line in process.stderr if " s, " in line)
         process.send_signal(signal.SIGINT)
         try:
@@ -371,7 +376,7 @@ def interrupted(words: list[object]) -> tuple[int, str, str]:
 def test_ctrl_c_while_following_a_recording_reports_the_position():
     code, out, _ = interrupted(["follow", FROZEN])
     assert code == 130
-    assert re.match(r"UNDECIDED: interrupted; the furthest line that could be passed is the one before", out)
+    assert re.match(r"UNDECIDED: interrupted; the search found explanations only of the lines before", out)
     assert re.search(r"missed_demotion_frozen\.ndjson:\d+", out)
 
 

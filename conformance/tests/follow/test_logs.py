@@ -100,12 +100,12 @@ HEADERS = [
     (put("elections", 126, "configuration"), "2: metadata_leader is [None, None, "),
     (put("acks", -1, "configuration"), '1: "acks" is a whole number; it has to be a text'),
     (put("acks", "most", "configuration"), "1: acks=most: no such value; there are: all, 0, 1"),
-    (put("start", "any", "configuration"), '1: "start" has to be "elected"; say in "state" how the run started'),
+    (put("start", "any", "configuration"), '1: "start" accepts only "elected"; for any other'),
     (put("start_isr", 6, "configuration"), "1: start_isr is a number whose bit r means"),
     (put("TRUNC", "HW", "configuration"), "1: there is no configuration entry TRUNC; "),
     (put("replicas", "3", "switches"), "1: there is no switch replicas; "),
     (put("TRUNC", "KIP1", "switches"), "1: TRUNC=KIP1: no such value; there are: HW, KIP101, KIP279, KIP320"),
-    (put("controller_epoch", None, "state"), "1: controller_epoch is None, and a cell of it holds 0..8; correct"),
+    (put("controller_epoch", None, "state"), "1: controller_epoch is None, but its values are 0..8; correct"),
 ]
 
 EVENTS = [
@@ -114,20 +114,20 @@ EVENTS = [
     (take_out("action"), '3: "action" is missing; '),
     (take_out("number"), '3: "number" is missing; '),
     (take_out("broker"), '3: "broker" is missing; '),
-    (put("broker", 3), "3: broker 3 does not exist, there are 3; is it a log of another configuration?"),
+    (put("broker", 3), "3: broker 3 does not exist, there are 3; correct it, or `replicas` in the header"),
     (put("broker", True), '3: "broker" is true or false; it has to be a whole number'),
-    (put("broker", 2), "3: leader_handles_fetch happens at its leader, which is not broker 2; say which"),
+    (put("broker", 2), '3: "broker" is 2, but leader_handles_fetch is performed by its leader;'),
     (put("number", 1), "3: event number 1 does not follow 1; number them 1, 2, 3, ... in order"),
     (put("number", 0), "3: event number 0 does not follow 1; number them 1, 2, 3, ... in order"),
-    (put("number", -(10**40)), "3: event number of so many digits does not follow 1; "),
+    (put("number", -(10**40)), "3: event number with more than 12 digits does not follow 1; "),
     (put("number", 2.0), '3: "number" is a number with a point; it has to be a whole number'),
     (put("run", "9.9"), "3: it belongs to run 9.9, but is among the lines of run 2.1; put the lines of one run"),
     (put("schema", 1), "3: "),
     (put("remark", "x"), '3: "remark" is not a key of this line; '),
     (put("arguments", None), '3: "arguments" is null; it has to be an object'),
     (put("who", 1, "arguments"), "3: leader_handles_fetch has no argument who; it takes leader, follower"),
-    (put("follower", 3, "arguments"), "3: follower 3 is outside 0..2; is it a log of another configuration?"),
-    (put("follower", -1, "arguments"), "3: follower -1 is outside 0..2; is it a log of another configuration?"),
+    (put("follower", 3, "arguments"), "3: follower 3 is outside 0..2; correct it, or the configuration in"),
+    (put("follower", -1, "arguments"), "3: follower -1 is outside 0..2; correct it, or the configuration in"),
     (put("follower", "1", "arguments"), "3: follower is a text; it has to be a whole number"),
     (put("follower", [1], "arguments"), "3: follower is a list; it has to be a whole number"),
     (put("state", 1), '3: "state" is a whole number; it has to be an object'),
@@ -135,14 +135,14 @@ EVENTS = [
     (put("log_end_offset[3]", 1, "state"), "3: log_end_offset[3] does not exist: the model has log_end_offset[0..2]; "),
     (put("log_end_offset[0][0]", 1, "state"), "3: log_end_offset[0][0] does not exist: the model has "),
     (put("log_end_offset[-1]", 1, "state"), "3: the model has no variable "),
-    (put("log_end_offset[0]", 13, "state"), "3: log_end_offset[0] is 13, and a cell of it holds 0..12; correct "),
-    (put("log_end_offset[0]", True, "state"), "3: log_end_offset[0] is True, and a cell of it holds 0..12; correct "),
-    (put("log_end_offset[0]", None, "state"), "3: log_end_offset[0] is None, and a cell of it holds 0..12; correct "),
-    (put("log_end_offset", [1, 2], "state"), "3: log_end_offset is [1, 2], and it is a list of 3; correct the value"),
-    (put("log_record[0][0]", -1, "state"), "3: log_record[0][0] is -1, and a cell of it holds 0..11 or null; "),
-    (put("is_up[0]", 1, "state"), "3: is_up[0] is 1, and a cell of it holds true or false; correct the value"),
-    (put("fetch[1][0]", "GONE", "state"), "3: fetch[1][0] is 'GONE', and a cell of it holds \"NONE\" or "),
-    (put("fetch[1][0]", 1, "state"), "3: fetch[1][0] is 1, and a cell of it holds "),
+    (put("log_end_offset[0]", 13, "state"), "3: log_end_offset[0] is 13, but its values are 0..12; correct "),
+    (put("log_end_offset[0]", True, "state"), "3: log_end_offset[0] is True, but its values are 0..12; correct "),
+    (put("log_end_offset[0]", None, "state"), "3: log_end_offset[0] is None, but its values are 0..12; correct "),
+    (put("log_end_offset", [1, 2], "state"), "3: log_end_offset is [1, 2], but has to be a list of 3 values; "),
+    (put("log_record[0][0]", -1, "state"), "3: log_record[0][0] is -1, but its values are 0..11 or null; "),
+    (put("is_up[0]", 1, "state"), "3: is_up[0] is 1, but its values are true or false; correct the value"),
+    (put("fetch[1][0]", "GONE", "state"), "3: fetch[1][0] is 'GONE', but its values are \"NONE\" or "),
+    (put("fetch[1][0]", 1, "state"), "3: fetch[1][0] is 1, but its values are "),
 ]
 
 
@@ -172,12 +172,12 @@ LINES = [
     (b'{"run": "2.1", "run": "2.1"}', '3: "run" occurs twice; write it once'),
     (b'{"run": "2.1", "number": NaN}', "3: NaN is not a JSON number; write a number"),
     (b'{"run": "2.1", "number": -Infinity}', "3: -Infinity is not a JSON number; write a number"),
-    (b'{"run": "2.1", "number": ' + b"1" * 5_000 + b"}", "3: a number in it is too long; is it a log?"),
-    (b'{"run": "\xff"}', "3: byte 10 is not UTF-8; is it a log?"),
+    (b'{"run": "2.1", "number": ' + b"1" * 5_000 + b"}", "3: a number in it is too long; give a log"),
+    (b'{"run": "\xff"}', "3: byte 10 is not UTF-8; give a log (docs/conformance.md)"),
     (b"\xef\xbb\xbf{}", "3: not JSON: "),
-    (b'{"run": "' + b"x" * (1 << 20) + b'"}', "3: the line is longer than 1048576 bytes; is it a log?"),
-    (b"[" * 100_000, "3: it is nested too deeply; is it a log?"),
-    (b'{"a": ' * 100_000, "3: it is nested too deeply; is it a log?"),
+    (b'{"run": "' + b"x" * (1 << 20) + b'"}', "3: the line is longer than 1048576 bytes; give a log in NDJSON"),
+    (b"[" * 100_000, "3: it is nested too deeply; give a log (docs/conformance.md)"),
+    (b'{"a": ' * 100_000, "3: it is nested too deeply; give a log (docs/conformance.md)"),
 ]
 
 
@@ -227,9 +227,9 @@ def test_a_log_of_another_configuration_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "log.ndjson"
     path.write_text(good(), encoding="utf-8")
     assert len(list(follow_log(path, protocol="2.4", values={"replicas": 3}))) == 2
-    with pytest.raises(UsageError, match=r"log\.ndjson:1: it is a log of protocol 2\.4, not of 2\.0; give another log"):
+    with pytest.raises(UsageError, match=r"log\.ndjson:1: it is a log of protocol 2\.4, not of 2\.0; omit --protocol"):
         list(follow_log(path, protocol="2.0"))
-    with pytest.raises(UsageError, match=r"log\.ndjson:1: it is a log of replicas=3, not of replicas=2; give another"):
+    with pytest.raises(UsageError, match=r"log\.ndjson:1: it is a log of replicas=3, not of replicas=2; omit replicas"):
         list(follow_log(path, values={"replicas": 2}))
 
 
@@ -251,7 +251,7 @@ def test_a_long_run_is_read_line_by_line(tmp_path: Path) -> None:
 def test_a_member_named_twice_is_refused(tmp_path: Path) -> None:
     told = {"action": "leader_shrinks_isr", "arguments": {"leader": 0, "removed": [1, 1]}, "broker": 0}
     message = refusal(tmp_path, changed(3, lambda said: said.update(told)))
-    assert message == "3: removed names a member twice; name each once"
+    assert message == "3: removed contains a number twice; give each number once"
     told["arguments"] = {"leader": 0, "removed": 1}
     message = refusal(tmp_path, changed(3, lambda said: said.update(told)))
     assert message == "3: removed is a whole number; it has to be a list of numbers"

@@ -217,7 +217,7 @@ def test_too_many_missing_events_are_undecided_at_once(tmp_path: Path) -> None:
     lines[20]["number"] += follow.MOST_MISSING + 1
     (outcome,) = followed(tmp_path, text_of(lines))
     assert (outcome.verdict, outcome.line) == (Verdict.UNDECIDED, 21)
-    assert outcome.why == "101 events are missing before it, more than 100; log more events"
+    assert outcome.why == "101 events are missing before it, more than 100; record more events"
 
 
 def test_an_empty_log_has_nothing_to_follow(tmp_path: Path) -> None:
@@ -242,7 +242,7 @@ def test_a_log_holds_runs_one_after_the_other(tmp_path: Path) -> None:
     ("plan", "message"),
     [
         ({"protocol": "3.0"}, "kafka has no protocol 3.0"),
-        ({"bug": "no_such"}, "no bug no_such; there are: hw_off_by_one"),
+        ({"bug": "no_such"}, "no bug no_such; the bugs are: hw_off_by_one"),
         ({"switches": {"NO_SUCH": "on"}}, "NO_SUCH"),
         ({"acks": "2"}, "acks=2: no such value"),
         ({"missing": 1.5}, "missing=1.5: a share is between 0 and 1"),

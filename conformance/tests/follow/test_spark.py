@@ -122,13 +122,14 @@ def without_progress(err):
     return re.sub(r"^conform: \d+ s, .*\n", "", err, flags=re.MULTILINE)
 
 
-@pytest.mark.parametrize("cores", [1, 2])
+@pytest.mark.parametrize("cores", [1, pytest.param(2, marks=pytest.mark.exhaustive)])  # each starts a session
 def test_the_command_prints_the_same_as_without_spark(logs, cores):
     *said, last = process(["logs", *ASKED.split(), "--engine", "spark", "--master", f"local[{cores}]"])
     assert said == [20, OUT, f"starting Spark ...\n{ERR}"]
     assert re.search(rf"; [0-9.]+ s on local\[{cores}\], which took [0-9.]+ s to start$", last)
 
 
+@pytest.mark.exhaustive  # a session and two executors
 def test_a_cluster_of_two_executors_prints_the_same(cluster, logs):
     given = ["--master", cluster.master, "--spark-conf", f"spark.executor.memory={EXECUTOR_MEMORY >> 20}m"]
     *said, _ = process(["logs", *ASKED.split(), "--engine", "spark", *given])

@@ -180,11 +180,11 @@ def test_models_and_instances_are_accepted_as_well(counter):
         ("kafka", {"protocol": "2.1", "seconds": 0}, "0: not a time; give a number of seconds above 0"),
         ("kafka", {"protocol": "2.1", "memory": "much"}, "much: not a size; write it as 512M or 8G"),
         ("kafka", {"protocol": "2.1", "threads": 0}, "0: not a number of threads"),
-        ("kafka", {"protocol": "2.1", "engine": "spark"}, "no engine 'spark'; there are: local, z3, all"),
+        ("kafka", {"protocol": "2.1", "engine": "spark"}, "no engine 'spark' in Python code; give one of: local"),
         ("kafka", {"protocol": "2.1", "engine": "z3"}, "give a bound, as in bound=6"),
         ("kafka", {"protocol": "2.1", "engine": "z3", "bound": 1, "prove": True}, "prove=True needs the explorer"),
         ("kafka", {"protocol": "2.1", "engine": "all", "bound": 1, "count_all": True}, "count_all=True counts states"),
-        ("published/kip_101", {"protocol": "kip_279"}, "published/kip_101 is protocol kip_101; leave"),
+        ("published/kip_101", {"protocol": "kip_279"}, "published/kip_101 already fixes the protocol (kip_101); leave"),
     ],
 )
 def test_bad_input_is_a_usage_error_of_one_line(words, values, says, tmp_path, monkeypatch):
@@ -199,7 +199,7 @@ def test_bad_input_is_a_usage_error_of_one_line(words, values, says, tmp_path, m
 
 
 def test_an_instance_takes_no_further_configuration():
-    with pytest.raises(isrcheck.UsageError, match="an instance already has a protocol and a configuration"):
+    with pytest.raises(isrcheck.UsageError, match="an instance already fixes protocol and configuration"):
         isrcheck.check(isrcheck.load("kafka").instance("2.1"), acks=1)
 
 

@@ -59,6 +59,9 @@ EXAMPLES = [
 ]
 """In an order in which the files are there that they name."""
 
+LONG = {"check mutate kafka --protocol 0.10 --bound 3", "check mutate published/kip_101 --bound 3"}
+"""Each of them searches every mutant of a model."""
+
 
 def ran(*words: str, folder: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
@@ -122,6 +125,11 @@ printf '%s\\n' "${{COMPREPLY[@]}}"
 """
 
 
+@pytest.fixture(scope="module")
+def bash_script(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return ran("completion", "bash", folder=tmp_path_factory.mktemp("bash")).stdout
+
+
 @pytest.mark.parametrize(
     ("words", "last", "found"),
     [
@@ -137,8 +145,8 @@ printf '%s\\n' "${{COMPREPLY[@]}}"
         ("conform follow", "--most", {"--most-states"}),
     ],
 )
-def test_bash_completes_words(words: str, last: str, found: set[str], tmp_path: Path) -> None:
-    (tmp_path / "script").write_text(ran("completion", "bash", folder=tmp_path).stdout)
+def test_bash_completes_words(words: str, last: str, found: set[str], bash_script: str, tmp_path: Path) -> None:
+    (tmp_path / "script").write_text(bash_script)
     (tmp_path / "my_protocol.py").write_text(OWN)
     function = f"_shtab_{words.partition(' ')[0]}"
     done = subprocess.run(
@@ -180,7 +188,9 @@ def inside(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     return folder
 
 
-@pytest.mark.parametrize("example", EXAMPLES)
+@pytest.mark.parametrize(
+    "example", [pytest.param(one, marks=[pytest.mark.exhaustive] if one in LONG else []) for one in EXAMPLES]
+)
 def test_examples_of_the_help_work(
     example: str, inside: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -216,6 +226,10 @@ def test_the_help_of_a_subcommand_shows_three_examples(
         MAINS[name]([*rest, "-h"])
     shown = capsys.readouterr().out
     assert [line.strip() for line in shown.splitlines() if line.startswith(f"  {' '.join(words)}")] == list(examples)
+
+
+def test_the_long_examples_are_among_them() -> None:
+    assert set(EXAMPLES) >= LONG
 
 
 def test_the_help_of_check_shows_three_examples(capsys: pytest.CaptureFixture[str]) -> None:

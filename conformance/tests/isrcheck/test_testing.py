@@ -187,7 +187,7 @@ def test_a_property_is_checked_on_request(counter):
 
 def test_a_step_property_cannot_be_checked(lamps):
     of_steps = next(prop.name for prop in lamps.properties if prop.of_steps)
-    with pytest.raises(isrcheck.UsageError, match=f"{of_steps} is a property of steps; name properties of states"):
+    with pytest.raises(isrcheck.UsageError, match=f"{of_steps} is a property of transitions; give properties of st"):
         state_machine(lamps.instance(), Counter, properties=[of_steps])
 
 

@@ -45,13 +45,13 @@ def loss(tmp_path):
 
 
 def test_a_loss_is_replayed(conform, loss):
-    assert conform(f"replay {loss}") == (0, f"{loss}: replayed, 6 steps; the same after every step\n", "")
+    assert conform(f"replay {loss}") == (0, f"{loss}: replayed, 6 steps; system and model agree after every step\n", "")
 
 
 def test_a_folder_means_all_traces_in_it(conform, loss):
     code, out, err = conform("replay found")
     assert (code, err) == (0, "")
-    assert out == f"found/{loss.name}: replayed, 6 steps; the same after every step\n"
+    assert out == f"found/{loss.name}: replayed, 6 steps; system and model agree after every step\n"
 
 
 def test_a_divergence_is_a_unified_diff_with_step_and_variable(conform, loss):
@@ -69,7 +69,7 @@ def test_a_divergence_is_a_unified_diff_with_step_and_variable(conform, loss):
 
 def test_nothing_to_replay(conform, tmp_path):
     (tmp_path / "empty").mkdir()
-    assert conform("replay empty") == (21, "", "conform: there is no trace in empty; check writes some\n")
+    assert conform("replay empty") == (21, "", "conform: there is no trace in empty; run check to get some\n")
 
 
 def test_a_trace_that_no_timing_allows_is_undecided(conform, tmp_path):
@@ -122,7 +122,7 @@ def test_a_file_that_is_no_trace_is_one_clear_line(conform, loss, damage, why):
 def test_a_bad_file_does_not_stop_the_replay_of_others(conform, loss):
     code, out, err = conform(f"replay none.json {loss}")
     assert code == 2
-    assert out == f"{loss}: replayed, 6 steps; the same after every step\n"
+    assert out == f"{loss}: replayed, 6 steps; system and model agree after every step\n"
     assert err.startswith("conform: none.json: cannot be read: No such file or directory")
     assert conform(f"replay none.json {loss} --bug ack_before_isr")[0] == 20
 
@@ -192,7 +192,7 @@ def test_logs_are_files_on_request_and_nothing_is_overwritten(conform, loss, tmp
 def test_walks_are_counted(conform):
     assert conform("replay --walks 5 --steps 10 --protocol 0.11 --seed 3") == (
         0,
-        "5 random walks of kafka/0.11, 10 steps each: the same after every step\n",
+        "5 random walks of kafka/0.11, 10 steps each: system and model agree after every step\n",
         "",
     )
 
@@ -255,7 +255,8 @@ def test_the_worked_example_follows_the_model(conform):
     command = f"conform replay --driver own_broker.py --walks 200 {TWO_REPLICAS}"
     assert command in text
     words = command.removeprefix("conform ").replace("own_broker.py", str(EXAMPLE))
-    assert conform(words) == (0, "200 random walks of kafka/2.4, 30 steps each: the same after every step\n", "")
+    agree = "system and model agree after every step"
+    assert conform(words) == (0, f"200 random walks of kafka/2.4, 30 steps each: {agree}\n", "")
 
 
 def test_a_mistake_in_the_worked_example_is_found(conform, tmp_path):
@@ -296,11 +297,11 @@ def driver_that(observe: str) -> str:
             driver_that("return 5"),
             "mine.py: observe gives 5; give a dict that maps the names of variables to their values",
         ),
-        (driver_that("return {}"), "the driver shows nothing of the system, so nothing was compared"),
-        (driver_that("return {'isr': [None, (None,) * 3, None]}"), "the driver shows nothing of the system"),
+        (driver_that("return {}"), "observe never returned the value of a variable, so nothing was compared"),
+        (driver_that("return {'isr': [None, (None,) * 3, None]}"), "observe never returned the value of a variable"),
         (
             driver_that("return {'is_up': ('y', 'y', 'n')}"),
-            "the driver shows ('y', 'y', 'n') in is_up; in a tuple, give",
+            "observe returned ('y', 'y', 'n') for is_up; in a tuple, give",
         ),
     ],
 )

@@ -188,12 +188,12 @@ def test_a_refused_step_is_a_divergence():
 @pytest.mark.parametrize(
     ("shown", "why"),
     [
-        ({"log_end": [0, 0, 0]}, "the driver shows log_end, which kafka does not have"),
-        ({"log_end_offset": [0, 0]}, r"the driver shows \[0, 0\] in log_end_offset; show a list of 3 values"),
-        ({"log_end_offset": 0}, "the driver shows 0 in log_end_offset; show a list of 3 values"),
-        ({"log_end_offset": [0, 0, 9]}, r"the driver shows 9 in log_end_offset; its values are 0\.\.2"),
-        ({"log_end_offset": [0, 0, "2"]}, "the driver shows '2' in log_end_offset"),
-        ({"isr": [[1, 1, 1], None, [0, 0]]}, r"the driver shows \[0, 0\] in isr; show a list of 3 values"),
+        ({"log_end": [0, 0, 0]}, "observe returned log_end, but kafka has no such variable"),
+        ({"log_end_offset": [0, 0]}, r"observe returned \[0, 0\] for log_end_offset; give a list of 3 values"),
+        ({"log_end_offset": 0}, "observe returned 0 for log_end_offset; give a list of 3 values"),
+        ({"log_end_offset": [0, 0, 9]}, r"observe returned 9 for log_end_offset; give 0\.\.2"),
+        ({"log_end_offset": [0, 0, "2"]}, "observe returned '2' for log_end_offset"),
+        ({"isr": [[1, 1, 1], None, [0, 0]]}, r"observe returned \[0, 0\] for isr; give a list of 3 values"),
     ],
 )
 def test_an_unknown_variable_is_refused(shown, why):

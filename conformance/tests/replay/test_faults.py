@@ -30,6 +30,11 @@ CLIENTS = {
 }
 
 
+SEEDS = [range(50), pytest.param(range(50, 150), marks=pytest.mark.exhaustive)]
+"""150 walks of every configuration, in two parts; each part takes every expected action."""
+
+
+@pytest.mark.parametrize("seeds", SEEDS, ids=str)
 @pytest.mark.parametrize(
     ("protocol", "values", "also"),
     [
@@ -40,9 +45,9 @@ CLIENTS = {
         ("2.0", FOUR_BROKERS, {"leader_shrinks_isr"}),
     ],
 )
-def test_the_cluster_agrees_with_every_fault_and_client_feature(protocol, values, also):
+def test_the_cluster_agrees_with_every_fault_and_client_feature(protocol, values, also, seeds):
     taken: set[str] = set()
-    for seed in range(150):
+    for seed in seeds:
         trace = walk_of(protocol, values, seed, 40)
         must_replay(trace, seed)
         taken |= {step.action for step in trace.steps}

@@ -89,7 +89,7 @@ def test_the_explorer_finds_hypothesis_failures_in_no_more_steps(
     assert path.exists()
     replayed = run_command(command)
     assert (replayed.returncode, replayed.stderr) == (0, "")
-    assert replayed.stdout == f"{path}: replayed, {len(failure.trace)} steps; the same after every step\n"
+    assert replayed.stdout == f"{path}: replayed, {len(failure.trace)} steps; system and model agree after every step\n"
 
 
 def test_a_bug_in_the_cluster_is_shrunk_to_a_trace_that_shows_it(tmp_path):

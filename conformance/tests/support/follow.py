@@ -56,7 +56,7 @@ OUT = f"""\
 FOLLOWED   logs/a.ndjson: 1 run, 40 events
 REJECTED   logs/c-bug.ndjson:4: run 7.1: no step of the model leads to the observed state (so 2 of 2 runs)
 NOTHING    logs/e-empty.ndjson: nothing to follow, there is no event
-UNDECIDED  logs/f-gap.ndjson:2: run 0.1: more than 30 states are possible; raise --most-states, or log more
+UNDECIDED  logs/f-gap.ndjson:2: run 0.1: more than 30 states are possible; raise --most-states, or record more
 REJECTED   logs/g-kafka.ndjson:17: broker 2 has m0 m1 m2 on disk, checkpointed high watermark 2
 FOLLOWED   logs/i.ndjson: 3 runs, 300 events
 

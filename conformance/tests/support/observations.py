@@ -10,6 +10,7 @@ import json
 from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -83,6 +84,9 @@ class SlowReading:
         self.instance = instance
         self.is_idempotent = is_idempotent
         self.furthest = 0
+        # These are called for every moment, and depend only on the recording.
+        self.faults_before = cache(self._faults_before)
+        self.sightings = cache(self._sightings)
 
     def shortest(self) -> int | None:
         """The length of the shortest path that explains the recording, or None."""
@@ -144,7 +148,7 @@ class SlowReading:
 
     # --------------------------------------------------------------------------------------------- between the lines
 
-    def faults_before(self, passed: int, broker: int) -> list[FaultKind]:
+    def _faults_before(self, passed: int, broker: int) -> list[FaultKind]:
         lines = self.recording.lines[:passed]
         return [line.what for line in lines if isinstance(line, Fault) and line.broker == broker]
 
@@ -287,7 +291,7 @@ class SlowReading:
     def process_of(self, position: int, broker: int) -> int:
         return self.faults_before(position, broker).count(FaultKind.START)
 
-    def sightings(self, passed: int, replica: int, until: int | None = None) -> list[int]:
+    def _sightings(self, passed: int, replica: int, until: int | None = None) -> list[int]:
         """The observed checkpoints of the broker's current or last process when this number of lines is passed."""
         broker = self.recording.brokers[replica]
         return [

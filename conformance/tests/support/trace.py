@@ -115,6 +115,50 @@ MISSED_DEMOTION = (
 """The history of models/kafka/missed_demotion.md, up to the record that is missing."""
 
 
+STALE_RECORD = (
+    "producer_appends at 0",
+    "leader_handles_fetch 0 from 1",
+    "leader_shrinks_isr 0 by {2}",
+    "follower_applies_response 1 from 0",
+    "controller_handles_alter_partition of 0",
+    "leader_hears_answer 0",
+    "leader_handles_fetch 0 from 2",
+    "leader_handles_fetch 0 from 1",
+    "controller_handles_alter_partition of 0",
+    "broker_applies_metadata 0 of partition epoch 1",
+    "broker_crashes 0",
+    "controller_fences_leader 0 and elects 2",
+)
+"""8.25, in 3.7 from WHOLE: metadata that the leader already has drops its pending change, which the controller made."""
+
+INELIGIBLE = (
+    *(STALE_RECORD[0], STALE_RECORD[2]),
+    *STALE_RECORD[4:7],
+    "controller_fences_broker 2",
+    "controller_handles_alter_partition of 0",
+)
+"""In 3.7 with a living broker fenced, from WHOLE: broker 2 is to join the ISR again, and is fenced by then."""
+
+LAST_KNOWN_LEADER = (
+    *COMMITTED,
+    "broker_crashes 1",
+    "broker_loses_power 0 keeping 0",
+    "controller_fences_broker 1",
+    "controller_fences_last_leader 0",
+    "broker_restarts 0 checkpoint 0",
+    "controller_unfences_broker 0",
+    "broker_restarts 1 checkpoint 0",
+)
+"""In 4.1 with a power loss and four changes of the partition: both members of the ISR stopped uncleanly."""
+
+LATE_FETCH = (
+    "broker_crashes_while_it_fetches 2 from 0",
+    "broker_restarts 2 checkpoint 0",
+    "leader_handles_late_fetch of 2 at 0",
+)
+"""KAFKA-15221, in 3.5 with one late fetch."""
+
+
 def weak_isr() -> Trace:
     """The shortest failure of weak_isr under truncation to the high watermark."""
     model, protocol = registry.load("published/truncate_to_high_watermark")

@@ -18,6 +18,7 @@ from isrcheck.traces.command.output import MOST_MESSAGE
 from isrcheck.traces.format import folder
 from isrcheck.traces.format.itf import spell_configuration
 from isrcheck.traces.format.trace import PERMITTED
+from isrcheck.traces.kafka import partition_state
 from isrcheck.traces.kafka.lanes import BASICS, LEGEND
 from isrcheck.traces.terminal.show import view
 
@@ -48,7 +49,7 @@ def test_help_explains_every_symbol(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         cli.main(["show", "--help"])
     out = capsys.readouterr().out
-    for example, meaning in (*BASICS, *LEGEND.values()):
+    for example, meaning in (*BASICS, *LEGEND.values(), *partition_state.LEGEND.values()):
         assert re.search(rf"^  {re.escape(example)} +{re.escape(meaning)}$", out, re.MULTILINE)
 
 
@@ -162,13 +163,13 @@ def test_text_of_a_file_cannot_control_the_terminal(written: Path, capsys: pytes
     text = written.read_text()
     written.write_text(text.replace('"leader_writes"', '"\\u001b[31mleader\\nwrites"'))
     assert complaint(capsys, "show", written) == (
-        f"{written}: state 4: its mbt::actionTaken is missing or not a line of text; write the trace again"
+        f"{written}: state 4: its mbt::actionTaken is missing or not text of one line; write the trace again"
     )
     written.write_text(text.replace('"isr": [[false', '"\\u001b[31m": 0, "isr": [[false', 1))
     assert '"\\u001b[31m" is not a field of the model' in complaint(capsys, "show", written)
     written.write_text(text.replace('"records": "1"', '"\\u202e": "1"'))
     assert complaint(capsys, "show", written).endswith(
-        "its configuration is missing or not a line of text; write the trace again"
+        "its configuration is missing or not text of one line; write the trace again"
     )
     written.write_text(text.replace('"model": "published"', f'"model": "{"x" * 4000}"'))
     assert len(complaint(capsys, "show", written)) == MOST_MESSAGE
@@ -229,7 +230,7 @@ def test_another_version_of_a_model_is_refused(
     with model.open("a") as file:
         file.write("\n\n@always\ndef one_more(s):\n    return True\n")
     assert complaint(capsys, "show", path, "--model", model) == (
-        f"{path}: written with another version of model parcels (digest {digest}, given"
+        f"{path}: written with another version of model parcels (digest {digest}, the given one has"
         f" {registry.load_file(model).digest[:8]}); write the trace again with check"
     )
     assert complaint(capsys, "show", path, "--model", "none.py").startswith("none.py: ")

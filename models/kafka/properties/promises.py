@@ -291,7 +291,18 @@ def a_follower_truncates(before, after):
     return any(after.is_up[r] and after.log_end_offset[r] < before.log_end_offset[r] for r in range(before.replicas))
 
 
-@sometimes(applies=lambda c: c.acks == Acks.ALL and can_commit(c) and can_fail_over(c) and c.replicas > 2)
+def can_leave_zombies(configuration):
+    """A leader that lives can have a successor. With KRaft, only budgets allow it, or a leader epoch of its own ISR."""
+    return configuration.CONTROLLER == Controller.ZOOKEEPER or bool(
+        configuration.fencings or configuration.preferred_elections or configuration.EPOCH_BUMP_ON_SHRINK
+    )
+
+
+@sometimes(
+    applies=lambda c: (
+        c.acks == Acks.ALL and can_commit(c) and can_fail_over(c) and c.replicas > 2 and can_leave_zombies(c)
+    )
+)
 def a_zombie_acknowledges(before, after):
     """A leader that the controller has replaced acknowledges a record to a producer."""
     return any(
@@ -316,7 +327,7 @@ def a_producer_is_refused(before, after, taken):
     return taken == producer_is_refused
 
 
-@sometimes(applies=lambda c: c.acks == Acks.ALL and 1 < c.min_insync_replicas <= c.replicas)
+@sometimes(applies=lambda c: c.acks == Acks.ALL and 1 < c.min_insync_replicas <= c.replicas and not c.HW_MINISR_GATE)
 def an_appended_record_is_refused(before, after):
     """NOT_ENOUGH_REPLICAS_AFTER_APPEND: a record is committed, but its producer receives an error."""
     return any(

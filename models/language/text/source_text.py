@@ -56,7 +56,7 @@ class Text:
         return list(ast.walk(self.tree))
 
     def code(self, place: Place, future: int) -> types.CodeType:
-        """Return the code of a function of this text, compiled with these `from __future__ import ...` flags."""
+        """Return the code of the function at this place, compiled with these `from __future__ import ...` flags."""
         if future not in self._codes:
             module = compile(self.tree, self.path, "exec", flags=future, dont_inherit=True)
             self._codes[future] = {(code.co_name, code.co_firstlineno): code for code in _nested(module)}
@@ -118,7 +118,7 @@ def written(python: types.FunctionType) -> tuple[ast.FunctionDef, types.CodeType
     place = code.co_name, code.co_firstlineno
     here = f"{code.co_filename}:{code.co_firstlineno}: {code.co_name}"
     if python.__name__ != code.co_name:
-        raise LanguageError(f"{here} is what {python.__name__} runs; leave `__code__` and `__name__` alone")
+        raise LanguageError(f"{here} is the code of {python.__name__}; do not assign `__code__` or `__name__`")
     if code.co_freevars:
         names = ", ".join(code.co_freevars)
         raise LanguageError(f"{here} uses {names} of the function around it; define it at the top of the module")
@@ -133,9 +133,9 @@ def written(python: types.FunctionType) -> tuple[ast.FunctionDef, types.CodeType
         )
     if text.code(place, code.co_flags & FUTURE) != code:
         raise LanguageError(
-            f"{here} runs other code than its text says; load the file again, and leave `__code__` alone"
+            f"{here} runs other code than its text says; load the file again, and do not assign `__code__`"
         )
     has_defaults = python.__defaults__ is not None or python.__kwdefaults__ is not None
     if has_defaults and not (definition.args.defaults or definition.args.kw_defaults):
-        raise LanguageError(f"{here} has default values that its text lacks; pass every argument, and set none")
+        raise LanguageError(f"{here} has defaults that its text lacks; pass every argument, and set no defaults")
     return definition, text.code(place, code.co_flags & FUTURE)

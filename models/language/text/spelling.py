@@ -30,7 +30,8 @@ def shown(node: ast.AST) -> str:
 
 
 def _shallow(node: ast.AST) -> ast.AST:
-    """Return a copy in which a name whose spelling is the chain's text replaces all of the chain but its last term."""
+    """Return a copy that is not deeply nested, but has the same text: in each long sum or chain of `else`, all parts
+    but one are replaced by a single name that is spelled like their text."""
     match node:
         case ast.BinOp(op=ast.Add() | ast.Sub(), left=ast.BinOp(op=ast.Add() | ast.Sub())):
             first, rest = summands(node)

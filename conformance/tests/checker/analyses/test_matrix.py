@@ -332,7 +332,7 @@ def test_the_runs_share_the_time_limit(check):
     assert (code, first["stopped"], second["exhausted"]) == (3, "seconds", True)
     assert first["seconds"] >= 1
     assert re.search(r"^log_matching +UNDECIDED, none to \d+$", text, re.MULTILINE)
-    assert line(text, "not exhaustive: kafka 0.10 (to depth ").endswith(": its time limit is reached)")
+    assert line(text, "not exhaustive: kafka 0.10 (to depth ").endswith(": the time limit is reached)")
 
 
 def test_a_disabled_mechanism_is_not_undecided_when_time_runs_out(tmp_path):

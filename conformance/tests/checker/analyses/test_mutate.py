@@ -325,7 +325,7 @@ def test_with_a_bound_nothing_is_claimed_beyond_it(ask) -> None:
 def test_an_interrupted_search_leaves_mutants_undecided(ask, monkeypatch: pytest.MonkeyPatch) -> None:
     code, output, _ = ask("mutate door.py --seconds 0.000001")
     assert code == 3
-    assert set(fates(output).values()) == {"undecided: survives to depth 0; its time limit is reached"}
+    assert set(fates(output).values()) == {"undecided: survives to depth 0; the time limit is reached"}
     assert output.endswith("\n0 of 10 mutants killed, 0 survive, 10 undecided, 1 not asked\n")
 
 
@@ -339,7 +339,7 @@ def test_nothing_is_compared_beyond_the_searched_depth_of_the_model(folder: Path
     found = list(mutate.judgements(cut, "check mutate door.py", lambda candidate: lambda progress: None))
     assert [one.fate for one in found].count(mutate.Fate.UNDECIDED) == len(found) - 2
     assert [one.path.depth for one in found if one.path is not None] == [1, 3]
-    assert mutate._outcome(cut, found[3]) == ("undecided: survives to depth 4; its time limit is reached")
+    assert mutate._outcome(cut, found[3]) == ("undecided: survives to depth 4; the time limit is reached")
 
 
 def test_json_has_the_counterexample_of_every_kill(ask, folder: Path) -> None:
@@ -461,8 +461,8 @@ def test_a_mutant_with_fewer_steps_than_its_model_is_an_internal_error(ask, monk
         ("mutate door.py --continue", "--continue does not go with mutate: "),
         ("mutate door.py --strict", "--strict does not go with mutate: "),
         ("mutate door.py --most 0", "most=0 is impossible: it ranges from 1 to any size"),
-        ("--bound 3 mutate door.py", "mutate comes first, as in: check mutate kafka --protocol 2.1"),
-        ("door.py mutate", "mutate comes first, as in: check mutate kafka --protocol 2.1"),
+        ("--bound 3 mutate door.py", "mutate must be the first argument, as in: check mutate kafka --protocol 2.1"),
+        ("door.py mutate", "mutate must be the first argument, as in: check mutate kafka --protocol 2.1"),
     ],
 )
 def test_bad_input_is_one_line(ask, line: str, says: str) -> None:

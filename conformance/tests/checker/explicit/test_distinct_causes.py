@@ -263,12 +263,12 @@ def test_an_interrupted_search_is_reported(monkeypatch, tmp_path):
     assert (len(done.found), done.stopped) == (2, None)
     cut = of_doors(monkeypatch, tmp_path, Limits(seconds=1e-9))
     assert (len(cut.found), cut.stopped) == (0, "seconds")
-    assert cut.reach == "UNDECIDED whether there are more: its time limit is reached"
+    assert cut.reach == "UNDECIDED whether there are more: the time limit is reached"
 
     cut.exploration.stopped = "memory"
     enough = replace(cut, asked=0, stopped=None)
     assert enough.reach == (
-        "as many as requested; there may be more, some with fewer faults: its memory limit is reached"
+        "as many as requested; there may be more, some with fewer faults: the memory limit is reached"
     )
 
     def interrupted(trace):
@@ -277,7 +277,7 @@ def test_an_interrupted_search_is_reported(monkeypatch, tmp_path):
     monkeypatch.setattr(search_for_causes, "cause_of", interrupted)
     cut = of_doors(monkeypatch, tmp_path, Limits())
     assert (len(cut.found), cut.looked_at, cut.stopped) == (0, 1, "interrupt")
-    assert cut.reach == "UNDECIDED whether there are more: it was interrupted"
+    assert cut.reach == "UNDECIDED whether there are more: the user interrupted it"
 
 
 NAME_IT = (

@@ -277,13 +277,13 @@ def _is_no_object(meta: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("damage", "says"),
     [
-        (_loses_its_error, "it does not name the step or the property that errs"),
+        (_loses_its_error, "it does not name the step or the property that causes its error"),
         (_says_something_else, "its error is "),
         (_has_no_erring_step, "in_range is not broken at step 2 (takes)"),
         (_names_another_step, "the step of its error: "),
         (
             _speaks_of_another_property,
-            "a step or a property errs at its end, but its verdict is not in_range VIOLATED",
+            "it ends with an error of a step or a property, but its verdict is not in_range VIOLATED",
         ),
         (_is_no_object, "its error has no message"),
     ],

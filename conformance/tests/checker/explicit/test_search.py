@@ -689,4 +689,4 @@ def test_reaching_the_memory_limit_is_undecided(tmp_path: Path) -> None:
     done = check(tmp_path, tmp_path / "cache", "--memory", "16M", "--continue")
     assert done.returncode == 3
     assert re.search(r"^total_is_the_sum +UNDECIDED \(memory; none to depth 5\)", done.stdout, re.MULTILINE)
-    assert done.stdout.endswith("\nUNDECIDED: its memory limit is reached; every state to depth 5 was judged\n")
+    assert done.stdout.endswith("\nUNDECIDED: the memory limit is reached; every state to depth 5 was judged\n")

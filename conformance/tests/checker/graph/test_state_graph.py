@@ -257,7 +257,7 @@ AS_IN = "as in: check graph examples/two_phase_commit --bound 3 -o states.html"
         ("graph light.py", f"graph writes a file; name the file with -o, {AS_IN}"),
         (
             "graph light.py -o light.svg",
-            "-o light.svg: not a known type of file; let the name end in one of: .html, .dot, .graphml",
+            "-o light.svg: not a known type of file; the name must end in one of: .html, .dot, .graphml",
         ),
         (
             "graph light.py -o light.py.html/x.dot",
@@ -290,7 +290,7 @@ AS_IN = "as in: check graph examples/two_phase_commit --bound 3 -o states.html"
         ),
         (
             "light.py graph",
-            "graph comes first, as in: check graph kafka --protocol 0.10 --bound 2 -o states.html",
+            "graph must be the first argument, as in: check graph kafka --protocol 0.10 --bound 2 -o states.html",
         ),
         (
             "graph light.py -o x.html --at-most 2",
@@ -322,10 +322,12 @@ def test_a_refused_command_writes_no_file(check, tmp_path, line, message):
 
 def test_an_interrupted_search_draws_nothing_and_is_undecided(check, tmp_path):
     code, out, _ = check("graph kafka --protocol 0.10 -o x.html --seconds 0.000001")
-    assert (code, out) == (
-        3,
-        "UNDECIDED: its time limit is reached at 3 states, and an incomplete graph would mislead;"
+    assert code == 3
+    # A slow machine reaches the limit before the search begins.
+    assert out in (
+        "UNDECIDED: the time limit is reached at 3 states, and an incomplete graph would mislead;"
         " give a smaller --bound, or a higher limit\n",
+        "UNDECIDED: the time limit is reached; nothing was drawn\n",
     )
     assert [path.name for path in tmp_path.iterdir() if path.name not in ("light.py", "__pycache__")] == []
 

@@ -39,13 +39,18 @@ def file(name: str, *lines: str) -> Path:
     return path
 
 
-def read(*files: Path | tuple[Role, Path], version: str | None = "0.10.2") -> Cluster:
-    return read_cluster([each if isinstance(each, tuple) else (None, each) for each in files], version)
+def read(
+    *files: Path | tuple[Role, Path], version: str | None = "0.10.2", metadata_version: str | None = None
+) -> Cluster:
+    roles = [each if isinstance(each, tuple) else (None, each) for each in files]
+    return read_cluster(roles, version, metadata_version=metadata_version)
 
 
-def complaint(*files: Path | tuple[Role, Path], version: str | None = "0.10.2") -> str:
+def complaint(
+    *files: Path | tuple[Role, Path], version: str | None = "0.10.2", metadata_version: str | None = None
+) -> str:
     with pytest.raises(PropertiesError) as refusal:
-        read(*files, version=version)
+        read(*files, version=version, metadata_version=metadata_version)
     assert "\n" not in str(refusal.value)
     return str(refusal.value)
 
@@ -419,7 +424,15 @@ OLD_FORMAT = "records have no leader epochs: followers truncate to the high wate
 
 
 def not_modelled(version: str) -> str:
-    return f"the replication protocol of Kafka {version} is not modelled yet; only 0.10 to 2.1 are"
+    return f"the replication protocol of Kafka {version} is not modelled yet; 4.1 is the newest that is"
+
+
+def preview(version: str) -> str:
+    return f"KRaft was a preview in Kafka {version}; 3.3 is the oldest KRaft that is modelled"
+
+
+NO_DIVERGING_HW = {"HW_FROM_DIVERGING_RESP": "off"}
+GATE = {"HW_MINISR_GATE": "on"}
 
 
 @pytest.mark.parametrize(
@@ -473,6 +486,7 @@ def test_2_0_1_has_most_of_2_1() -> None:
     ("version", "says"),
     [
         ("2.0", "decides the defaults; taken as 2.0.0"),
+        ("2.8", "decides the defaults; taken as 2.8.0"),
         ("3.0", "decides the defaults; taken as 3.0.0"),
         ("3.1", "decides the defaults; taken as 3.1.0"),
         ("2.0.1", "decides the defaults"),
@@ -483,32 +497,85 @@ def test_a_release_without_a_patch_number_is_its_first_patch(version: str, says:
     assert meaning(read(version=version), "Kafka version") == says
 
 
+ZOOKEEPER = "zookeeper.connect=a:2181"
+KRAFT = "process.roles=broker"
+
+
 @pytest.mark.parametrize(
-    ("version", "nearest", "acks", "unclean_election", "retries", "is_idempotent"),
+    ("version", "mode", "generation"),
     [
-        ("0.8.2", "0.10", "1", True, 0, False),
-        ("0.9", "0.10", "1", True, 0, False),
-        ("0.9.0.1", "0.10", "1", True, 0, False),
-        ("2.2", "2.1", "1", False, 2147483647, False),
-        ("2.8.2", "2.1", "1", False, 2147483647, False),
-        ("3.0", "2.1", "all", False, 2147483647, False),
-        ("3.0.1", "2.1", "all", False, 2147483647, True),
-        ("3.0-IV0", "2.1", "all", False, 2147483647, False),
-        ("3.1.0", "2.1", "all", False, 2147483647, False),
-        ("3.1.1", "2.1", "all", False, 2147483647, True),
-        ("3.2", "2.1", "all", False, 2147483647, True),
-        ("3.9", "2.1", "all", False, 2147483647, True),
-        ("3.9.1", "2.1", "all", False, 2147483647, True),
-        ("4.1", "2.1", "all", False, 2147483647, True),
-        ("10.0", "2.1", "all", False, 2147483647, True),
+        ("0.8.2", None, Generation("0.8", {}, None)),
+        ("0.9", None, Generation("0.10", {}, None)),
+        ("0.9.0.1", None, Generation("0.10", {}, None)),
+        ("2.2", None, Generation("2.1", {}, None)),
+        ("2.3.1", None, Generation("2.1", {}, None)),
+        ("2.4", None, Generation("2.4", {}, None)),
+        ("2.6.3", None, Generation("2.4", {}, None)),
+        ("2.7", None, Generation("2.8", NO_DIVERGING_HW, None)),
+        ("2.8", None, Generation("2.8", {"DIVERGING_RESP_UPDATES_STATE": "on"}, None)),
+        ("2.8.0", ZOOKEEPER, Generation("2.8", {"DIVERGING_RESP_UPDATES_STATE": "on"}, None)),
+        ("2.8.1", ZOOKEEPER, Generation("2.8", {}, None)),
+        ("3.0", None, Generation("2.8", {}, None)),
+        ("3.2", None, Generation("2.8", {}, None)),
+        ("3.4", ZOOKEEPER, Generation("2.8", {}, None)),
+        ("3.5", ZOOKEEPER, Generation("2.8", NO_DIVERGING_HW, None)),
+        ("3.6.2", ZOOKEEPER, Generation("2.8", NO_DIVERGING_HW, None)),
+        ("3.7", ZOOKEEPER, Generation("2.8", NO_DIVERGING_HW | GATE, None)),
+        ("3.9", ZOOKEEPER, Generation("2.8", NO_DIVERGING_HW | GATE, None)),
+        ("2.8", KRAFT, Generation("3.3", {}, preview("2.8"))),
+        ("3.2.3", KRAFT, Generation("3.3", {}, preview("3.2.3"))),
+        ("3.3", KRAFT, Generation("3.3", {}, None)),
+        ("3.4.1", KRAFT, Generation("3.3", {}, None)),
+        ("3.5", KRAFT, Generation("3.5", {}, None)),
+        ("3.6", KRAFT, Generation("3.5", {"EPOCH_BUMP_ON_SHRINK": "off"}, None)),
+        ("3.7", KRAFT, Generation("3.7", {}, None)),
+        ("3.9.1", KRAFT, Generation("3.7", {}, None)),
+        ("4.0", KRAFT, Generation("3.7", {}, None)),
+        ("4.1", KRAFT, Generation("4.1", {}, None)),
+        ("4.1.1", KRAFT, Generation("4.1", {}, None)),
+        ("4.2", KRAFT, Generation("4.1", {}, not_modelled("4.2"))),
+        # Without a sign of the mode, it is that of the first production release on.
+        ("3.3", None, Generation("3.3", {}, None)),
+        ("3.9", None, Generation("3.7", {}, None)),
+        ("4.1", None, Generation("4.1", {}, None)),
     ],
 )
-def test_other_versions_have_a_nearest_generation_and_their_own_defaults(
-    version: str, nearest: str, acks: str, unclean_election: bool, retries: int, is_idempotent: bool
+def test_each_release_has_a_generation_with_its_switches(
+    version: str, mode: str | None, generation: Generation
+) -> None:
+    files = [] if mode is None else [file("server.properties", "broker.id=1", mode)]
+    cluster = read(*files, version=version)
+    assert cluster.generation == generation
+    has_kraft = mode is KRAFT or (mode is None and version >= "3.3")
+    says = meaning(cluster, "metadata.version" if has_kraft else "inter.broker.protocol.version")
+    told = "not modelled; the nearest generation" if generation.why_undecided else "the replication protocol"
+    assert says.startswith(f"{told} is {generation.protocol}")
+
+
+@pytest.mark.parametrize(
+    ("version", "acks", "unclean_election", "retries", "is_idempotent"),
+    [
+        ("0.8.2", "1", True, 0, False),
+        ("0.9", "1", True, 0, False),
+        ("0.9.0.1", "1", True, 0, False),
+        ("2.2", "1", False, 2147483647, False),
+        ("2.8.2", "1", False, 2147483647, False),
+        ("3.0", "all", False, 2147483647, False),
+        ("3.0.1", "all", False, 2147483647, True),
+        ("3.0-IV0", "all", False, 2147483647, False),
+        ("3.1.0", "all", False, 2147483647, False),
+        ("3.1.1", "all", False, 2147483647, True),
+        ("3.2", "all", False, 2147483647, True),
+        ("3.9", "all", False, 2147483647, True),
+        ("3.9.1", "all", False, 2147483647, True),
+        ("4.1", "all", False, 2147483647, True),
+        ("4.3", "all", False, 2147483647, True),
+    ],
+)
+def test_each_version_has_its_own_defaults(
+    version: str, acks: str, unclean_election: bool, retries: int, is_idempotent: bool
 ) -> None:
     cluster = read(version=version)
-    assert cluster.generation == Generation(nearest, {}, not_modelled(version))
-    assert meaning(cluster, "inter.broker.protocol.version") == f"not modelled; the nearest generation is {nearest}"
     assert cluster.producer.acks == Setting(acks, f"Kafka {version}'s default")
     assert cluster.producer.retries == Setting(retries, f"Kafka {version}'s default")
     assert cluster.producer.is_idempotent.value is is_idempotent
@@ -523,16 +590,217 @@ def test_from_3_0_to_3_1_0_the_default_of_idempotence_has_no_effect() -> None:
 
 
 def test_no_version_given() -> None:
-    cluster = read(file("topic.properties", "min.insync.replicas=2"), version=None)
+    cluster = read(file("topic.properties", "min.insync.replicas=2", "replication.factor=3"), version=None)
     assert cluster.kafka_version is None
-    assert cluster.generation == Generation("2.1", {}, None)
+    assert cluster.generation == Generation("4.1", {}, None)
     assert cluster.min_insync_replicas == Setting(2, "topic.properties:1")
-    assert cluster.producer.acks == Setting("1", "Kafka 2.1's default")
-    source = "not given: the newest modelled version"
+    assert cluster.producer.acks == Setting("all", "Kafka 4.1's default")
+    source = "not given: the newest modelled release"
+    elr = "the default of a cluster created with 4.1; give eligible.leader.replicas.version=0 if it is off"
     assert cluster.understood[:2] == (
-        UnderstoodSetting("Kafka version", "2.1", "decides the defaults", source),
-        UnderstoodSetting("inter.broker.protocol.version", "2.1", "the replication protocol is 2.1", source),
+        UnderstoodSetting("Kafka version", "4.1", "decides the defaults", source),
+        UnderstoodSetting("metadata.version", "4.1", "the replication protocol is 4.1", source),
     )
+    assert cluster.generation.taken == (
+        f"Generation 4.1 is searched: Kafka 4.1 ({source}) with KRaft (the only mode since 4.0), "
+        f"with eligible leader replicas ({elr})"
+    )
+
+
+def test_without_a_version_a_cluster_with_zookeeper_is_of_the_last_release_with_it() -> None:
+    cluster = read(file("server.properties", "broker.id=1", ZOOKEEPER), version=None)
+    assert cluster.kafka_version is None
+    assert cluster.generation == Generation("2.8", NO_DIVERGING_HW | GATE, None)
+    assert cluster.generation.taken == (
+        "Generation 2.8 is searched with HW_FROM_DIVERGING_RESP=off, HW_MINISR_GATE=on: Kafka 3.9 (not given: the last "
+        f"release with ZooKeeper) with ZooKeeper ({ZOOKEEPER} in server.properties:2)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("version", "mode", "taken"),
+    [
+        ("2.1", None, "Generation 2.1 is searched: Kafka 2.1 (--kafka-version) with ZooKeeper (the only mode before"
+         " 2.8)"),
+        ("3.2", None, "Generation 2.8 is searched: Kafka 3.2 (--kafka-version) with ZooKeeper (assumed: KRaft was a"
+         " preview before 3.3)"),
+        ("3.4", None, "Generation 3.3 is searched: Kafka 3.4 (--kafka-version) with KRaft (assumed: give"
+         " zookeeper.connect in a broker's file if it uses ZooKeeper)"),
+        ("3.4", "inter.broker.protocol.version=3.4", "Generation 2.8 is searched: Kafka 3.4 (--kafka-version) with"
+         " ZooKeeper (inter.broker.protocol.version in server.properties:1 is not for KRaft)"),
+        ("3.6", KRAFT, "Generation 3.5 is searched with EPOCH_BUMP_ON_SHRINK=off: Kafka 3.6 (--kafka-version) with"
+         " KRaft"
+         " (process.roles=broker in server.properties:1)"),
+        ("3.1.2", KRAFT, "Generation 3.3, the oldest KRaft modelled, is searched: Kafka 3.1.2 (--kafka-version) with"
+         " KRaft (process.roles=broker in server.properties:1)"),
+        ("4.0", None, "Generation 3.7 is searched: Kafka 4.0 (--kafka-version) with KRaft (the only mode since 4.0),"
+         " without eligible leader replicas (off by default before 4.1-IV0)"),
+        ("4.2", "eligible.leader.replicas.version=0", "Generation 3.7, the newest one modelled, is searched: Kafka 4.2"
+         " (--kafka-version) with KRaft (eligible.leader.replicas.version=0 in server.properties:1), without eligible"
+         " leader replicas (eligible.leader.replicas.version=0 in server.properties:1)"),
+    ],
+)  # fmt: skip
+def test_the_first_line_says_which_generation_is_taken_and_why(version: str, mode: str | None, taken: str) -> None:
+    files = [(BROKER, file("server.properties", mode))] if mode else []
+    assert read(*files, version=version).generation.taken == taken
+
+
+# --- KRaft, and its metadata version ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("version", "metadata_version", "generation"),
+    [
+        (None, "3.3", Generation("3.3", {}, None)),
+        (None, "3.6-IV0", Generation("3.5", {"EPOCH_BUMP_ON_SHRINK": "off"}, None)),
+        ("3.6", "3.5-IV2", Generation("3.5", {}, None)),
+        ("3.6", "3.5-IV1", Generation("3.5", {}, None)),
+        ("3.6", "3.5-IV0", Generation("3.5", {"BROKER_STATE_CHECK": "FENCED"}, None)),
+        ("3.9", "3.6", Generation("3.7", {}, None)),
+        ("3.9", "3.5", Generation("3.7", {"EPOCH_BUMP_ON_SHRINK": "on"}, None)),
+        ("3.9", "3.4", Generation("3.7", {"BROKER_STATE_CHECK": "FENCED", "EPOCH_BUMP_ON_SHRINK": "on"}, None)),
+        ("4.1", "4.0-IV3", Generation("3.7", {}, None)),
+        ("4.1", "4.1-IV0", Generation("4.1", {}, None)),
+        ("4.1", "3.3", Generation("3.7", {"BROKER_STATE_CHECK": "FENCED", "EPOCH_BUMP_ON_SHRINK": "on"}, None)),
+    ],
+)
+def test_the_metadata_version_decides_what_the_controller_does(
+    version: str | None, metadata_version: str, generation: Generation
+) -> None:
+    given = read(version=version, metadata_version=metadata_version)
+    assert given.generation == generation
+    assert (given.understood[1].key, given.understood[1].value) == ("metadata.version", metadata_version)
+    assert given.kafka_version is not None
+    in_file = read(file("server.properties", "node.id=1", f"metadata.version={metadata_version}"), version=version)
+    assert in_file.generation == generation
+    assert in_file.ignored[1:] == ()
+
+
+@pytest.mark.parametrize(
+    ("version", "level", "protocol"), [("4.0", 1, "4.1"), ("4.0", 0, "3.7"), ("4.1", 0, "3.7"), ("4.1", 1, "4.1")]
+)
+def test_a_feature_decides_on_eligible_leader_replicas(version: str, level: int, protocol: str) -> None:
+    cluster = read(file("server.properties", "node.id=1", f"eligible.leader.replicas.version={level}"), version=version)
+    assert cluster.generation == Generation(protocol, {}, None)
+
+
+def test_kraft_keys_are_understood() -> None:
+    lines = (
+        "process.roles=broker,controller",
+        "node.id=1",
+        "controller.quorum.voters=1@a:9093",
+        "controller.listener.names=CONTROLLER",
+        "broker.session.timeout.ms=9000",
+        "broker.heartbeat.interval.ms=2000",
+        "controller.quorum.election.timeout.ms=1000",
+        "inter.broker.protocol.version=3.3",
+    )
+    cluster = read(file("server.properties", *lines), version="3.9")
+    assert cluster.generation == Generation("3.7", {}, None)
+    assert cluster.understood[2:4] == (
+        UnderstoodSetting(
+            "process.roles", "broker,controller", "metadata is kept by controllers (KRaft)", "server.properties:1"
+        ),
+        UnderstoodSetting(
+            "controller.quorum.voters",
+            "1@a:9093",
+            "metadata is kept by controllers (KRaft)",
+            "server.properties:3",
+        ),
+    )
+    assert ignored(cluster, WhyIgnored.NOT_MODELLED) == dict.fromkeys(
+        (
+            "broker.session.timeout.ms",
+            "broker.heartbeat.interval.ms",
+            "controller.quorum.election.timeout.ms",
+        ),
+        "time is not modelled: the answer covers every value",
+    )
+    assert ignored(cluster, WhyIgnored.NO_BEARING) == {
+        "node.id": "has no bearing on replication",
+        "controller.listener.names": "has no bearing on replication",
+        "inter.broker.protocol.version": "a KRaft cluster has metadata.version instead",
+    }
+
+
+@pytest.mark.parametrize(
+    ("lines", "version", "metadata_version", "says"),
+    [
+        ((KRAFT, ZOOKEEPER), "3.9", None, "server.properties:2: zookeeper.connect=a:2181 contradicts"
+         " process.roles=broker in"
+         " server.properties:1: either ZooKeeper or KRaft controllers keep the metadata of a cluster; leave one of"
+         " them out"),
+        ((ZOOKEEPER,), None, "3.6", "server.properties:1: zookeeper.connect=a:2181 contradicts --metadata-version:"
+         " either"
+         " ZooKeeper or KRaft controllers keep the metadata of a cluster; leave one of them out"),
+        ((ZOOKEEPER,), "4.0", None, "--kafka-version: Kafka 4.0 contradicts zookeeper.connect=a:2181 in"
+         " server.properties:1: 3.9 is the last release with ZooKeeper; correct --kafka-version, or leave the other"
+         " out"),
+        ((KRAFT,), "2.7", None, "--kafka-version: Kafka 2.7 contradicts process.roles=broker in server.properties:1:"
+         " KRaft"
+         " came with 2.8; correct --kafka-version, or leave the other out"),
+        ((KRAFT, "inter.broker.protocol.version=2.8"), "3.9", None, "server.properties:2:"
+         " inter.broker.protocol.version: a"
+         " KRaft broker refuses 2.8, which is older than 3.0-IV1; leave it out, and give --metadata-version if you"
+         " know it"),
+        ((KRAFT, "inter.broker.protocol.version=3.7"), "3.6", None, "server.properties:2:"
+         " inter.broker.protocol.version:"
+         " Kafka 3.6 refuses 3.7, which is newer; write 3.6 or older, or correct --kafka-version"),
+        ((KRAFT,), "3.5", "3.6-IV0", "--metadata-version: metadata.version: Kafka 3.5 refuses 3.6-IV0, which is"
+         " newer; write"
+         " 3.5 or older, or correct --kafka-version"),
+        ((KRAFT, "metadata.version=3.4"), "3.5", "3.5", "server.properties:2: metadata.version=3.4 contradicts"
+         " --metadata-version 3.5; a cluster has one metadata.version: keep one of them"),
+        ((KRAFT,), "4.0", "3.2", "--metadata-version: metadata.version: Kafka 4.0 refuses 3.2, which is older than"
+         " 3.3-IV3;"
+         " raise metadata.version, or correct --kafka-version"),
+        ((KRAFT,), None, "2.8", "--metadata-version: there is no metadata.version 2.8; the first one is 3.0-IV1, of"
+         " Kafka"
+         " 3.0 with KRaft"),
+        ((KRAFT,), None, "3.6-IV9", "--metadata-version: Kafka has no internal version 3.6-IV9; write 3.6"),
+        ((KRAFT, "eligible.leader.replicas.version=1"), "3.9", None, "server.properties:2:"
+         " eligible.leader.replicas.version=1"
+         " needs metadata.version 4.0-IV1 or newer, but it is 3.9 (--kafka-version); correct one of them"),
+        ((KRAFT, "eligible.leader.replicas.version=yes"), "4.1", None, "server.properties:2:"
+         " eligible.leader.replicas.version: 'yes' is neither 0 nor 1; write 1 if the feature is on, or 0"),
+    ],
+)  # fmt: skip
+def test_contradictory_modes_and_versions_are_refused(
+    lines: tuple[str, ...], version: str | None, metadata_version: str | None, says: str
+) -> None:
+    path = file("server.properties", *lines)
+    assert complaint((BROKER, path), version=version, metadata_version=metadata_version) == says
+
+
+@pytest.mark.parametrize(("roles", "protocol"), [("", "2.8"), ("process.roles=broker", "3.7")])
+def test_a_migration_is_not_modelled(roles: str, protocol: str) -> None:
+    lines = (ZOOKEEPER, "controller.quorum.voters=1@a:9093", roles, "zookeeper.metadata.migration.enable=true")
+    cluster = read(file("server.properties", *lines), version="3.9")
+    assert cluster.generation.protocol == protocol
+    assert cluster.generation.why_undecided == (
+        "zookeeper.metadata.migration.enable=true (server.properties:4): a migration to KRaft is not modelled"
+    )
+
+
+@pytest.mark.parametrize(
+    ("binaries", "agreed", "generation"),
+    [
+        ("2.7", "2.6", Generation("2.4", {"EPOCH_ENTRY_AT_END_DROPPED": "on"}, None)),
+        ("2.7", "2.7-IV1", Generation("2.4", {"EPOCH_ENTRY_AT_END_DROPPED": "on"}, None)),
+        ("2.7", "2.7-IV2", Generation("2.8", NO_DIVERGING_HW, None)),
+        ("2.8.1", "2.7", Generation("2.8", {}, None)),
+        ("3.6", "2.6", Generation("2.4", {"EPOCH_ENTRY_AT_END_DROPPED": "on"}, None)),
+        ("3.9", "2.0", Generation("2.4", {"EPOCH_ENTRY_AT_END_DROPPED": "on", **GATE, "TRUNC": "KIP279"}, None)),
+        ("2.8.1", "2.7-IV1", Generation("2.4", {"EPOCH_ENTRY_AT_END_DROPPED": "on"}, "inter.broker.protocol.version"
+         " 2.7-IV1, truncation on fetch without AlterPartition, is not modelled")),
+        ("2.6", "2.0", Generation("2.4", {"TRUNC": "KIP279"}, None)),
+    ],
+)  # fmt: skip
+def test_an_older_inter_broker_protocol_keeps_the_isr_in_zookeeper(
+    binaries: str, agreed: str, generation: Generation
+) -> None:
+    path = file("server.properties", "broker.id=1", f"inter.broker.protocol.version={agreed}")
+    assert read(path, version=binaries).generation == generation
 
 
 @pytest.mark.parametrize(
@@ -543,6 +811,8 @@ def test_no_version_given() -> None:
         ("0.10.2.1", "0.10.2", "0.10"),
         ("1.1", "1.1", "0.11"),
         ("2.1-IV2", "2.1", "2.1"),
+        ("2.5", "2.5", "2.4"),
+        ("3.4", "3.4", "2.8"),
     ],
 )
 def test_the_inter_broker_protocol_version_stands_in_for_the_version(
@@ -588,11 +858,6 @@ def test_the_inter_broker_protocol_decides_how_followers_truncate_and_the_binari
     assert cluster.understood[1] == UnderstoodSetting(
         "inter.broker.protocol.version", agreed, f"the replication protocol is {protocol}{says}", "server.properties:1"
     )
-
-
-def test_unmodelled_binaries_stay_unmodelled_with_any_protocol() -> None:
-    cluster = read(file("server.properties", "inter.broker.protocol.version=2.0"), version="3.9")
-    assert cluster.generation == Generation("2.1", {"TRUNC": "KIP279"}, not_modelled("3.9"))
 
 
 # --- The format of the records ----------------------------------------------------------------------------------------
@@ -665,10 +930,18 @@ def test_the_effective_record_format() -> None:
         "Kafka ignores it: newer than inter.broker.protocol.version 1.1"
     )
     cluster = read(topic, version="3.0")
-    assert cluster.generation == Generation("2.1", {}, not_modelled("3.0"))
+    assert cluster.generation == Generation("2.8", {}, None)
     assert ignored(cluster, WhyIgnored.NO_BEARING) == {
         "message.format.version": "Kafka ignores it since 3.0: every record has the newest format"
     }
+
+
+def test_records_without_leader_epochs_are_not_modelled_with_truncation_on_fetch() -> None:
+    topic = file("topic.properties", "message.format.version=0.10.2")
+    assert read(topic, version="2.8.1").generation == Generation(
+        "2.8", {}, "message.format.version=0.10.2: truncation on fetch without leader epochs is not modelled"
+    )
+    assert read(topic, version="2.6").generation == Generation("2.4", {"TRUNC": "HW"}, None)
 
 
 @pytest.mark.parametrize(
@@ -708,8 +981,7 @@ def test_a_broker_refuses_a_format_that_its_protocol_cannot_carry(
         ("0.10.2.1", "0.10.2", "2.1"),
         ("0.9", "0.9", "0.10.0"),
         ("2.1-IV1", "2.1", "2.1-IV2"),
-        ("3.9", "3.9", "4.0"),
-        ("4.0", "4.0", "4.1"),
+        ("3.8", "3.8", "3.9"),
     ],
 )
 def test_a_broker_refuses_a_newer_inter_broker_protocol(binaries: str, release: str, protocol: str) -> None:
@@ -736,12 +1008,41 @@ def test_ill_formed_versions(version: str) -> None:
     assert complaint(version=version) == f"--kafka-version: {cure}"
 
 
-@pytest.mark.parametrize("version", ["0.7", "0.7.2", "0.10.3", "0.12", "1.2", "2.9"])
-def test_nonexistent_versions(version: str) -> None:
-    reason = f"Kafka {version} does not exist or has no replication; write another release, for example 0.10.2 or 3.9"
+@pytest.mark.parametrize(
+    ("version", "nearest"),
+    [("0.7", "0.8.0"), ("0.7.2", "0.8.0"), ("0.10.3", "0.10.2"), ("0.12", "0.11.0"), ("1.2", "1.1"), ("2.9", "2.8"),
+     ("3.10", "3.9")],
+)  # fmt: skip
+def test_nonexistent_versions(version: str, nearest: str) -> None:
+    reason = f"Kafka {version} does not exist or has no replication; write another release, for example {nearest}"
     assert complaint(version=version) == f"--kafka-version: {reason}"
     broker = file("server.properties", f"inter.broker.protocol.version={version}")
     assert complaint(broker, version=None) == f"server.properties:1: inter.broker.protocol.version: {reason}"
+
+
+@pytest.mark.parametrize(
+    ("version", "says"),
+    [
+        ("7.6", "7.6 is no release of Kafka; Confluent Platform 7.6 contains Kafka 3.6: write 3.6"),
+        ("7.6.1", "7.6.1 is no release of Kafka; Confluent Platform 7.6 contains Kafka 3.6: write 3.6"),
+        ("5.0", "5.0 is no release of Kafka; Confluent Platform 5.0 contains Kafka 2.0: write 2.0"),
+        ("5.5", "5.5 is no release of Kafka; Confluent Platform 5.5 contains Kafka 2.5: write 2.5"),
+        ("6.2", "6.2 is no release of Kafka; Confluent Platform 6.2 contains Kafka 2.8: write 2.8"),
+        ("8.1.0", "8.1.0 is no release of Kafka; Confluent Platform 8.1 contains Kafka 4.1: write 4.1"),
+        ("10.0", "10.0 is no release of Kafka, whose newest release here is 4.1; write the release of Kafka that the"
+         " distribution contains"),
+    ],
+)  # fmt: skip
+def test_numbers_of_distributions_are_refused(version: str, says: str) -> None:
+    assert complaint(version=version) == f"--kafka-version: {says}"
+
+
+def test_there_is_no_inter_broker_protocol_since_4_0() -> None:
+    assert complaint(file("server.properties", "broker.id=1", "inter.broker.protocol.version=4.0"), version=None) == (
+        "server.properties:2: inter.broker.protocol.version: 4.0 is no version of the inter-broker protocol, which"
+        " ends "
+        "with 3.9; write 3.9"
+    )
 
 
 @pytest.mark.parametrize(
@@ -993,8 +1294,8 @@ def test_unmodelled_settings_are_distinguished_from_irrelevant_ones() -> None:
 @pytest.mark.parametrize(
     ("key", "version", "reason"),
     [
-        ("process.roles", "3.9", "KRaft is not modelled"),
-        ("controller.quorum.voters", "3.9", "KRaft is not modelled"),
+        ("broker.session.timeout.ms", "3.9", NO_CLOCK),
+        ("zookeeper.metadata.migration.enable", "3.9", "a migration to KRaft is not modelled"),
         ("replica.lag.time.max.ms", "2.1", NO_CLOCK),
         ("zookeeper.session.timeout.ms", "2.1", NO_CLOCK),
         ("offsets.topic.replication.factor", "2.1", OFFSETS_TOPIC),
@@ -1011,19 +1312,13 @@ def test_settings_that_affect_replication_are_not_called_irrelevant(key: str, ve
     assert (only.key, only.why, only.reason) == (key, WhyIgnored.NOT_MODELLED, reason)
 
 
-def test_settings_of_newer_releases_imply_a_newer_kafka() -> None:
+def test_settings_of_newer_releases_do_not_contradict_a_given_version() -> None:
     newer = file("server.properties", "broker.id=1", "log.local.retention.ms=5", "connections.max.reauth.ms=1")
-    cluster = read(newer, version=None)
-    assert cluster.kafka_version == Setting("3.6", "server.properties:2: log.local.retention.ms is new in 3.6")
-    assert cluster.generation.protocol == "2.1"
-    assert cluster.generation.why_undecided == (
-        "the replication protocol of Kafka 3.6 is not modelled yet; only 0.10 to 2.1 are"
-    )
-    # What was told goes before, and a client may be newer than the brokers.
     assert read(newer, version="2.1").kafka_version == Setting("2.1", "--kafka-version")
-    client = file("producer.properties", "acks=all", "metadata.recovery.strategy=none")
-    older = file("server.properties", "broker.id=1", "queued.max.request.bytes=5")
-    assert read(client, older, version=None).kafka_version is None
+    assert ignored(read(newer, version="2.1"), WhyIgnored.UNKNOWN) == {
+        "log.local.retention.ms": "Kafka 2.1 does not know this broker setting, which is new in 3.6",
+        "connections.max.reauth.ms": "Kafka 2.1 does not know this broker setting, which is new in 2.2",
+    }
 
 
 @pytest.mark.parametrize(
@@ -1032,24 +1327,22 @@ def test_settings_of_newer_releases_imply_a_newer_kafka() -> None:
         "process.roles=broker,controller",
         "controller.quorum.voters=1@a:9093",
         "controller.quorum.bootstrap.servers=a:9093",
+        "metadata.version=3.9",
+        "eligible.leader.replicas.version=0",
     ],
 )
-@pytest.mark.parametrize("protocol", [None, "2.1"])
-@pytest.mark.parametrize("version", [None, "2.1", "3.9"])
-def test_a_cluster_without_zookeeper_is_not_taken_for_2_1(line: str, protocol: str | None, version: str | None) -> None:
-    lines = [line, *([f"inter.broker.protocol.version={protocol}"] if protocol else [])]
-    cluster = read(file("server.properties", *lines), version=version)
-    assert cluster.generation.why_undecided == (
-        f"{line} (server.properties:1) makes this a KRaft cluster, and KRaft is not modelled yet"
-    )
-    if version is None and protocol is None:
-        assert cluster.kafka_version is not None
-        assert cluster.kafka_version.value == ("3.8" if "bootstrap" in line else "2.8")
+@pytest.mark.parametrize("version", [None, "3.3", "3.9", "4.0"])
+def test_a_cluster_without_zookeeper_is_never_taken_for_one_with_zookeeper(line: str, version: str | None) -> None:
+    if line == "metadata.version=3.9" and version == "3.3":
+        line = "metadata.version=3.3"
+    cluster = read(file("server.properties", "node.id=1", line), version=version)
+    assert f"with KRaft ({line} in server.properties:2)" in cluster.generation.taken
+    assert cluster.generation.protocol in ("3.3", "3.7", "4.1")
 
 
 def test_no_process_roles_is_a_cluster_with_zookeeper() -> None:
-    cluster = read(file("server.properties", "broker.id=1", "process.roles="), version="2.1")
-    assert cluster.generation.why_undecided is None
+    cluster = read(file("server.properties", "broker.id=1", "process.roles=", ZOOKEEPER), version="3.9")
+    assert cluster.generation == Generation("2.8", NO_DIVERGING_HW | GATE, None)
 
 
 @pytest.mark.parametrize(("lines", "moves"), [((), True), (("=true",), True), (("=False",), False)])
@@ -1075,9 +1368,8 @@ def test_mechanisms_of_newer_releases_are_named() -> None:
     assert ignored(cluster, WhyIgnored.NOT_MODELLED) == {
         "remote.storage.enable": "tiered storage is not modelled: the answer is for a log on the brokers' own disks",
         "replica.selector.class": "reads from followers (KIP-392) are not modelled",
-        "eligible.leader.replicas.enable": "eligible leader replicas (KIP-966) are not modelled",
+        "eligible.leader.replicas.enable": "eligible leader replicas before 4.0 are not modelled",
         "transaction.partition.verification.enable": "the verification of transactions (KIP-890) is not modelled",
-        "process.roles": "KRaft is not modelled",
     }
     assert set(ignored(cluster, WhyIgnored.NO_BEARING)) == {"node.id"}
 
@@ -1120,6 +1412,7 @@ def test_releases_older_than_the_list_know_what_its_first_release_knows() -> Non
     [
         ("a.plugins.own.key=1", "0.10.2", "Kafka 0.10.2 has no such topic setting"),
         ("a.plugins.own.key=1", None, "Kafka up to 3.9 has no such topic setting"),
+        ("min.insync.replica=3", None, "Kafka up to 3.9 has no such topic setting; did you mean min.insync.replicas?"),
         ("a.plugins.own.key=1", "3.9", "Kafka 3.9 has no such topic setting"),
         ("a.plugins.own.key=1", "4.0", "not a topic setting of Kafka up to 3.9; isrcheck does not know newer settings"),
         ("remote.storage.enable=true", "2.1", "Kafka 2.1 does not know this topic setting, which is new in 3.0"),
@@ -1217,7 +1510,7 @@ def test_the_files_shipped_with_kafka_0_10_2_give_a_cluster_of_defaults() -> Non
 
 def test_the_number_of_keys_of_each_role() -> None:
     assert {role.value: len(keys_of(role)) for role in Role} == {
-        "broker": 346,
+        "broker": 348,
         "topic": 37,
         "producer": 113,
         "consumer": 119,

@@ -25,7 +25,8 @@ TO_2_3 = (
 SINCE_2_4 = TO_2_3.replace("Topic:t\tPartitionCount:1\tReplicationFactor:3\tConfigs:", "Topic: t\tPartitionCount: 1\t"
                            "ReplicationFactor: 3\tConfigs: ")  # fmt: skip
 SINCE_2_8 = SINCE_2_4.replace("Topic: t\tPartitionC", "Topic: t\tTopicId: 2Wz1sSgYTGaQ4pmf5V9Zhw\tPartitionC")
-SINCE_3_7 = SINCE_2_8.replace("Isr: 2,3\n", "Isr: 2,3\tElr: 1\tLastKnownElr: \n")
+WITH_ELR = SINCE_2_8.replace("Isr: 2,3\n", "Isr: 2,3\tElr: 1\tLastKnownElr: \n")
+EMPTY_ELR = WITH_ELR.replace("Elr: 1", "Elr: ")
 WITHOUT_ELR = SINCE_2_8.replace("Isr: 2,3\n", "Isr: 2,3\tElr: N/A\tLastKnownElr: N/A\n")
 WITH_SPACES = SINCE_2_8.replace("\t", "    ")
 
@@ -62,11 +63,11 @@ def partition(number: int, leader: str, isr: str, topic: str = "t", replicas: st
 
 @pytest.mark.parametrize(
     "text",
-    [TO_2_3, SINCE_2_4, SINCE_2_8, SINCE_3_7, WITHOUT_ELR, WITH_SPACES, TO_2_3.replace("\n", "\r\n")],
-    ids=["to 2.3", "since 2.4", "since 2.8", "since 3.7", "3.9 without ELR", "spaces", "carriage returns"],
+    [TO_2_3, SINCE_2_4, SINCE_2_8, EMPTY_ELR, WITHOUT_ELR, WITH_SPACES, TO_2_3.replace("\n", "\r\n")],
+    ids=["to 2.3", "since 2.4", "since 2.8", "3.8 with ELR", "3.8 without ELR", "spaces", "carriage returns"],
 )
 def test_a_topic_with_one_partition(text: str) -> None:
-    cluster = read(text)
+    cluster = read(text, version="3.9")
     assert cluster.partition == Partition("t", 0, 2, (1, 2, 3), (2, 3), "1.txt:2")
     assert cluster.partition.brokers == (2, 1, 3)
     assert cluster.partition.isr_number == 0b101
@@ -160,25 +161,87 @@ def test_unmodelled_settings_are_named() -> None:
     ]
 
 
-def test_a_topic_id_implies_a_newer_kafka() -> None:
-    cluster = read(SINCE_2_8, version=None)
-    assert cluster.kafka_version == Setting("2.8", "1.txt:1: a TopicId is shown since 2.8")
-    assert cluster.generation.why_undecided is not None
-    assert read(SINCE_2_4, version=None).kafka_version is None
-    assert read(SINCE_2_8, version="3.9").kafka_version == Setting("3.9", "--kafka-version")
+@pytest.mark.parametrize(
+    ("text", "release", "mode", "source"),
+    [
+        (TO_2_3, "2.7", "ZooKeeper", "the last release whose kafka-topics shows no TopicId (1.txt:1)"),
+        (SINCE_2_4, "2.7", "ZooKeeper", "the last release whose kafka-topics shows no TopicId (1.txt:1)"),
+        (SINCE_2_8, "3.7", "KRaft", "the last release whose kafka-topics shows a TopicId (1.txt:1), but no Elr"),
+        (partition(0, "1", "1,2"), "3.7", "KRaft", "the last release whose kafka-topics shows no Elr (1.txt:1)"),
+        (WITHOUT_ELR, "4.1", "KRaft", "the newest modelled release"),
+        (EMPTY_ELR, "4.1", "KRaft", "the newest modelled release"),
+        (WITH_ELR, "4.1", "KRaft", "the newest modelled release"),
+        ("Configs for topic 't' are ", "4.1", "KRaft", "the newest modelled release"),
+    ],
+)
+def test_the_output_of_a_tool_bounds_the_assumed_release(text: str, release: str, mode: str, source: str) -> None:
+    cluster = read(text, version=None)
+    assert cluster.kafka_version is None
+    assert f": Kafka {release} (not given: {source}) with {mode} (" in cluster.generation.taken
+    assert cluster.generation.why_undecided is None
 
 
-@pytest.mark.parametrize("elr", ["1", ""])
-def test_eligible_leader_replicas_are_not_taken_for_a_release_without_them(elr: str) -> None:
-    described = SINCE_3_7.replace("Elr: 1", f"Elr: {elr}")
-    cluster = read(described, version=None)
-    assert cluster.kafka_version == Setting("3.7", "1.txt:2: Elr is shown since 3.7")
-    why = "Elr (1.txt:2) shows eligible leader replicas (KIP-966), which are not modelled yet"
-    assert cluster.generation.why_undecided == why
-    assert read(described, version="2.1").generation.why_undecided == why
-    # A newer tool prints the column for every cluster.
-    assert read(WITHOUT_ELR, version=None).kafka_version == Setting("2.8", "1.txt:1: a TopicId is shown since 2.8")
-    assert read(WITHOUT_ELR, version="2.1").generation.why_undecided is None
+def test_the_newest_of_several_tools_counts() -> None:
+    other = SINCE_2_4.replace("Topic: t", "Topic: u")
+    taken = read(SINCE_2_8, other, version=None, topic="u").generation.taken
+    assert "Kafka 3.7 (not given: the last release whose kafka-topics shows a TopicId (1.txt:1), but no Elr)" in taken
+
+
+def test_a_zookeeper_broker_may_be_described_by_a_tool_of_any_release() -> None:
+    for text, release in ((SINCE_2_8, "3.7"), (WITHOUT_ELR, "3.9"), (SINCE_2_4, "2.7")):
+        taken = read(text, version=None, broker="broker.id=1\nzookeeper.connect=a:2181\n").generation.taken
+        assert taken.startswith("Generation 2.8 is searched with HW_FROM_DIVERGING_RESP=off")
+        assert f"Kafka {release} (not given" in taken
+        assert " with ZooKeeper (" in taken
+
+
+def test_eligible_leader_replicas_are_on_only_if_brokers_are_named() -> None:
+    """A broker of 3.8 or newer with KRaft answers with an empty ELR, also if it keeps none."""
+    cluster = read(WITH_ELR, version="4.0")
+    assert cluster.generation.protocol == "4.1"
+    assert cluster.generation.taken.endswith(", with eligible leader replicas (Elr names replicas in 1.txt:2)")
+    assert [(one.key, one.why, one.reason, one.source) for one in cluster.ignored[:1]] == [
+        ("Elr", WhyIgnored.NOT_MODELLED, "the search starts without eligible leader replicas", "1.txt:2")
+    ]
+    only_last_known = EMPTY_ELR.replace("LastKnownElr: ", "LastKnownElr: 3")
+    assert read(only_last_known, version="4.0").generation.protocol == "4.1"
+    for text in (EMPTY_ELR, WITHOUT_ELR):
+        assert read(text, version="4.0").generation.protocol == "3.7"
+        assert read(text, version="4.1").generation.protocol == "4.1"
+    assert "with KRaft (kafka-topics shows an Elr (1.txt:2))" in read(EMPTY_ELR, version="3.9").generation.taken
+    # The tool prints N/A for brokers of any age.
+    older = WITHOUT_ELR.replace("\tTopicId: 2Wz1sSgYTGaQ4pmf5V9Zhw", "")
+    assert read(older, version="2.1").generation.protocol == "2.1"
+
+
+@pytest.mark.parametrize(
+    ("text", "version", "broker", "says"),
+    [
+        (SINCE_2_8, "2.1", "", "--kafka-version: Kafka 2.1 contradicts kafka-topics, which shows a TopicId"
+         " (1.txt:1), but no"
+         " Elr, new in 2.8; correct --kafka-version"),
+        (EMPTY_ELR, "3.7", "", "--kafka-version: Kafka 3.7 contradicts kafka-topics, which shows an Elr (1.txt:2),"
+         " new in"
+         " 3.8; correct --kafka-version"),
+        (WITH_ELR, "3.9", "", "--kafka-version: Kafka 3.9 contradicts kafka-topics, which names replicas in Elr"
+         " (1.txt:2),"
+         " new in 4.0; correct --kafka-version"),
+        (EMPTY_ELR, None, "zookeeper.connect=a:2181", "server.properties:1: zookeeper.connect=a:2181 contradicts"
+         " kafka-topics shows an Elr (1.txt:2): either ZooKeeper or KRaft controllers keep the metadata of a cluster;"
+         " leave one of them out"),
+        (WITH_ELR, None, "eligible.leader.replicas.version=0", "server.properties:1: eligible.leader.replicas.version=0"
+         " contradicts Elr in 1.txt:2, which names replicas; correct one of them"),
+        (WITH_ELR, None, "metadata.version=3.9", "1.txt:2: Elr names replicas, which needs metadata.version 4.0-IV1"
+         " or newer,"
+         " but it is 3.9 (server.properties:1); correct one of them"),
+    ],
+)  # fmt: skip
+def test_an_output_that_contradicts_the_version_is_refused(
+    text: str, version: str | None, broker: str, says: str
+) -> None:
+    with pytest.raises(PropertiesError) as refusal:
+        read(text, version=version, broker=broker)
+    assert str(refusal.value) == says
 
 
 # --- Several topics ---------------------------------------------------------------------------------------------------

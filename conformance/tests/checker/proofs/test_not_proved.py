@@ -35,7 +35,7 @@ def test_a_property_that_is_not_inductive_is_not_proved(check, capsys):
     assert (code, err) == (3, "")
     assert re.search(r"^right_stays_low +HOLDS \(not proved\)$", out, re.MULTILINE)
     told = (
-        "right_stays_low: not proved: a step breaks it: somebody_pours_right, from a state that the explorer does not"
+        "right_stays_low: not proved: a step violates it: somebody_pours_right, from a state that the explorer does not"
     )
     assert f"{told} reach (an exhaustive search within these bounds); a lemma has to exclude that state" in joined(out)
     assert out.splitlines()[-1].endswith("; not proved: right_stays_low")
@@ -75,7 +75,7 @@ def test_the_json_object_agrees(check):
         "property": "right_stays_low",
         "kind": "always",
         "every_length": False,
-        "why": "a step breaks it",
+        "why": "a step violates it",
         "step": "somebody_pours_right",
         "reached_at_depth": None,
     }
@@ -118,7 +118,7 @@ def test_the_absence_of_range_errors_is_a_proved_or_searched_premise(check):
     assert f"premise in_range (searched): {nothing}: an exhaustive search visited all 9 of them" in joined(out)
     code, out, _ = check(weaker, "--limit", "20", "--bound", "3")
     assert (code, "PROVED" in out) == (3, False)
-    assert "in_range: not proved: a step breaks it: somebody_pours_right, which leaves its range:" in joined(out)
+    assert "in_range: not proved: a step violates it: somebody_pours_right, which leaves its range:" in joined(out)
     assert "right_stays_low: not proved: it rests on in_range, which is not proved" in joined(out)
 
 
@@ -172,7 +172,7 @@ def test_an_unwritable_folder_does_not_prevent_the_report(check, tmp_path):
     code, out, err = check(JUGS, "--out", "file/below")
     assert (code, err.count("\n")) == (2, 1)
     assert "--out DIR" in err
-    assert "right_stays_low: not proved: a step breaks it" in joined(out)
+    assert "right_stays_low: not proved: a step violates it" in joined(out)
     assert re.search(r"^    right 8 -> 9$", out, re.MULTILINE)
 
 

@@ -110,9 +110,9 @@ def test_nothing_is_proved_beyond_a_state_in_which_a_claim_errs(check):
     assert found["in_range"] == "NO VIOLATION TO DEPTH"
     assert [one["property"] for one in proofs["proved"]] == ["all_off"]  # for every length
     assert {one["property"]: one["why"] for one in proofs["not_proved"]} == {
-        "off": "a step breaks it",
-        "not_seven": "a step breaks it",
-        "in_range": "a step breaks it",
+        "off": "a step violates it",
+        "not_seven": "a step violates it",
+        "in_range": "a step violates it",
     }
 
 
@@ -192,7 +192,7 @@ def test_a_model_without_an_abstraction_is_proved_within_its_bounds(check):
     assert (code, found) == (0, {"low": "PROVED"})
     (lost,) = proofs["not_proved"]
     assert lost["why"].startswith("the unbounded abstraction cannot be built: ")
-    assert lost["why"].endswith("model.py:20: in up: a sum over an open domain")
+    assert lost["why"].endswith("model.py:20: in up: a sum over an open (unbounded) domain")
 
 
 # ------------------------------------------------------------------------------------------------------- within bounds
@@ -271,7 +271,7 @@ def low(s):
 def test_a_lemma_that_errs_after_a_step_is_reported_as_erring(check):
     code, out, err = check(LEMMA_LEAVES)
     assert (code, err) == (0, "")
-    assert "lemma off is not inductive: a step breaks it: up, after which" in joined(out)
+    assert "lemma off is not inductive: a step violates it: up, after which" in joined(out)
     assert "index 4 of a is outside 0..2" in joined(out)
 
 
@@ -284,7 +284,7 @@ def test_a_failure_one_step_beyond_the_bound_is_reported_with_its_depth(check):
     text = LEMMA_LEAVES.replace("s.x < 5", "s.x < 2").replace("s.x == 3 or not s.a[s.x]", "s.x <= 5")
     code, out, _ = check(text, "--bound", "1")
     assert code == 3
-    told = "low: not proved: a step breaks it: up, from a state that the explorer reaches at depth 1"
+    told = "low: not proved: a step violates it: up, from a state that the explorer reaches at depth 1"
     assert f"{told}: a real failure at step 2;" in joined(out)
 
 

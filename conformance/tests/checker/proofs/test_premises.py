@@ -63,7 +63,7 @@ def test_a_range_error_beyond_the_bound_leaves_everything_unproved(check):
         [],
         [],
     )
-    assert why_not(proofs) == {"in_range": ("a step breaks it", "somebody_takes_one"), "never_below": RESTS}
+    assert why_not(proofs) == {"in_range": ("a step violates it", "somebody_takes_one"), "never_below": RESTS}
     code, out, _ = check(COUNTER, "--bound", "6")
     assert (code, out.splitlines()[-1]) == (
         3,
@@ -167,7 +167,7 @@ def test_a_property_that_errs_somewhere_leaves_everything_unproved(check, erring
     code, _, proofs = proofs_of(check, PROPERTY_ERRS + "\n\n" + erring, "--bound", "3")
     assert (code, proofs["proved"]) == (3, [])
     assert why_not(proofs)["within"] == RESTS
-    assert why_not(proofs)["in_range"][0] == "a step breaks it"
+    assert why_not(proofs)["in_range"][0] == "a step violates it"
 
 
 def test_no_unlimited_faults_are_claimed_if_the_premise_depends_on_them(check):
@@ -258,7 +258,7 @@ def test_a_property_outside_the_abstraction_costs_no_verdict(check):
     (lost,) = proofs["not_proved"]
     assert lost["property"] == "nothing_is_written"
     assert lost["why"].startswith("the unbounded abstraction cannot evaluate it: ")
-    assert lost["why"].endswith("a sum over an open domain")
+    assert lost["why"].endswith("a sum over an open (unbounded) domain")
 
 
 @pytest.mark.parametrize("how", ["compare", "prove"])
@@ -288,7 +288,7 @@ def test_nothing_is_proved_for_every_length_if_a_fixed_range_may_be_left(check):
     rests = "it rests on in_range for every length, which is not proved"
     assert [(one["property"], one["why"]) for one in proofs["not_proved"] if one["every_length"]] == [
         ("never_below", rests),
-        ("in_range", "a step breaks it"),
+        ("in_range", "a step violates it"),
     ]
 
 

@@ -123,7 +123,7 @@ def right_is_never_overfull(before, after):
     code, found, _ = proofs_of(check, JUGS + steps + "\n\n" + ALL_THE_WATER, "--limit", "20")
     assert (code, set(found.values())) == (0, {"PROVED"})
     (lost,) = (one for one in proofs["not_proved"] if one["property"] == "right_is_never_overfull")
-    assert (lost["kind"], lost["why"], lost["step"]) == ("always_step", "a step breaks it", "somebody_pours_right")
+    assert (lost["kind"], lost["why"], lost["step"]) == ("always_step", "a step violates it", "somebody_pours_right")
 
 
 def test_a_property_false_in_the_initial_state_is_not_proved(check):
@@ -470,7 +470,7 @@ def test_a_property_that_the_abstraction_cannot_decide_is_reported_as_such(kafka
     code, out = kafka("--bound", "1")
     assert code == 3
     assert re.search(r"^offsets_ordered +NO VIOLATION TO DEPTH 1 \(not proved\)$", out, re.MULTILINE)
-    told = "offsets_ordered: not proved for every length: a step breaks it: follower_reconciles"
+    told = "offsets_ordered: not proved for every length: a step violates it: follower_reconciles"
     assert told in joined(out)
     assert (
         "the explorer does not reach (these bounds searched to depth 1); the unbounded abstraction cannot decide it"
@@ -483,7 +483,7 @@ def test_the_explorers_counterexample_is_shown_with_a_failed_proof(kafka):
     code, out = kafka("--unclean-elections", "1", "--records", "1", "--crashes", "1", "--bounces", "0", "--bound", "7")
     assert code == 3
     assert re.search(r"^offsets_ordered +PERMITTED at step 7", out, re.MULTILINE)
-    assert "offsets_ordered: not proved for every length: a step breaks it" in joined(out)
+    assert "offsets_ordered: not proved for every length: a step violates it" in joined(out)
 
 
 def test_a_proof_for_every_length_that_the_search_contradicts_exits_70(kafka, monkeypatch, capsys):

@@ -71,7 +71,10 @@ def steps_looked_for(
     return asked, actions
 
 
-@pytest.mark.parametrize("own_switches", [True, False], ids=["own switches", "other switches"])
+@pytest.mark.parametrize(
+    "own_switches",
+    [pytest.param(True, id="own switches"), pytest.param(False, id="other switches", marks=pytest.mark.exhaustive)],
+)
 @pytest.mark.parametrize("protocol", KAFKA.protocols)
 def test_every_step_of_the_model_is_allowed_by_the_abstraction(protocol: str, own_switches: bool) -> None:
     asked, actions = steps_looked_for(protocol, 2, own_switches=own_switches, draws=16, each=18)

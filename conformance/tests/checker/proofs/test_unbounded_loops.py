@@ -453,8 +453,8 @@ def test_an_argument_may_be_open(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("body", "says"),
     [
-        ("s.x = sum(s.a[i] for i in range(s.n))", "in act_0: a sum over an open domain"),
-        ("s.f = some[0]", "act_0 takes a subset of an open domain"),
+        ("s.x = sum(s.a[i] for i in range(s.n))", "in act_0: a sum over an open (unbounded) domain"),
+        ("s.f = some[0]", "act_0 takes a subset of an open (unbounded) domain"),
     ],
 )
 def test_syntax_outside_the_abstraction_is_refused(tmp_path: Path, body: str, says: str) -> None:

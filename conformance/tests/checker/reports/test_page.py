@@ -253,7 +253,7 @@ def test_an_interrupted_search_is_marked(check, tmp_path, monkeypatch):
     assert code == 130
     page = page_of(tmp_path / "DIR")
     assert page.banners == [
-        "UNDECIDED: it was interrupted; every state to depth 1 was judged exit code 130: interrupted",
+        "UNDECIDED: the user interrupted it; every state to depth 1 was judged exit code 130: interrupted",
         "INTERRUPTED: these are the results up to the interruption",
     ]
     assert page.rows[1][1] == "? UNDECIDED (interrupt; none to depth 1)"
@@ -262,7 +262,7 @@ def test_an_interrupted_search_is_marked(check, tmp_path, monkeypatch):
     assert [(one["kind"], one["level"]) for one in run["results"]] == [("open", "none")] * 5
     (invocation,) = run["invocations"]
     assert (invocation["exitCode"], invocation["executionSuccessful"]) == (130, False)
-    assert invocation["toolExecutionNotifications"][0]["message"]["text"] == f"{SUITE}: it was interrupted"
+    assert invocation["toolExecutionNotifications"][0]["message"]["text"] == f"{SUITE}: the user interrupted it"
 
 
 def test_a_crashed_check_leaves_no_earlier_report(check, tmp_path, monkeypatch):

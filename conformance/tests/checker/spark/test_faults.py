@@ -62,7 +62,7 @@ def test_missing_memory(local_spark):
         yield bytearray(1 << 60)
 
     assert line_of(local_spark, take, SparkLostError) == (
-        "Spark ran out of memory: give its processes more, or divide the search into more parts"
+        "Spark ran out of memory: give its processes more memory, or divide the search into more parts"
     )
 
 
@@ -71,7 +71,7 @@ def test_a_killed_worker(local_spark):
         os.kill(os.getpid(), signal.SIGKILL)
 
     assert line_of(local_spark, die, SparkLostError) == (
-        "a Python worker ended during a task, most likely killed for lack of memory: leave it more memory"
+        "a Python worker ended during a task, most likely killed for lack of memory: give it more memory"
     )
 
 
@@ -97,7 +97,7 @@ def test_another_python(tmp_path, monkeypatch, local_spark):
     minor = sys.version_info.minor
     assert line_of(local_spark, numbers, UsageError) == (
         f"the executors run Python 3.{minor + 1}, and the driver runs Python 3.{minor}:"
-        " give them the same one, with PYSPARK_PYTHON or a packaged environment"
+        " give them the same version, with PYSPARK_PYTHON or a packaged environment"
     )
 
 
@@ -195,7 +195,7 @@ class Py4JJavaError(Exception):
     [
         (
             "ExecutorLostFailure (executor 1 exited caused by one of the running tasks) Reason: worker lost",
-            "a task was tried several times, and its executor was lost each time (worker lost) (on 10.0.0.7)",
+            "a task was tried several times, and lost its executor each time (worker lost): read its log (on 10.0.0.7)",
         ),
         (
             "java.io.IOException: No space left on device",
@@ -203,7 +203,8 @@ class Py4JJavaError(Exception):
         ),
         (
             "java.lang.OutOfMemoryError: Java heap space",
-            "Spark ran out of memory: give its processes more, or divide the search into more parts (on 10.0.0.7)",
+            "Spark ran out of memory: give its processes more memory, or divide the search into more parts"
+            " (on 10.0.0.7)",
         ),
     ],
 )

@@ -75,7 +75,10 @@ def everything(found: Exploration) -> dict[str, object]:
     ("name", "values", "depth", "count_all"),
     [
         ("examples/two_phase_commit", {"resource_managers": 2}, None, False),
-        ("published/truncate_to_high_watermark", {"replicas": 2, "log_size": 1, "records": 1}, None, True),
+        pytest.param(
+            *("published/truncate_to_high_watermark", {"replicas": 2, "log_size": 1, "records": 1}, None, True),
+            marks=pytest.mark.exhaustive,  # fifteen levels, each of which is two jobs
+        ),
         ("kafka", {"unclean_elections": 1, "acks": 1}, 5, False),
     ],
 )
@@ -274,6 +277,7 @@ def test_the_code_of_executors_is_checked_before_the_search(local_spark, monkeyp
 # ------------------------------------------------------------------------------------------------------- checkpoints
 
 
+@pytest.mark.exhaustive  # seven searches
 def test_an_incomplete_checkpoint_is_not_resumed(local_spark, tmp_path, monkeypatch):
     monkeypatch.setattr(carrier, "LEVELS_BETWEEN_CHECKPOINTS", 3)
     instance = registered("published/truncate_to_high_watermark", replicas=2, log_size=2, records=2)
@@ -360,6 +364,7 @@ def damaged(text: str) -> dict[str, str]:
     }
 
 
+@pytest.mark.exhaustive  # six searches, and a hundred ways to damage the statistics
 def test_damaged_statistics_are_refused(local_spark, tmp_path, monkeypatch):
     monkeypatch.setattr(carrier, "LEVELS_BETWEEN_CHECKPOINTS", 2)
     instance, limits, kept = registered("kafka"), Limits(4, MEMORY), tmp_path / "kept"
@@ -454,7 +459,7 @@ def test_an_executor_has_to_have_the_same_text_of_a_model():
         ("kafka --engine spark --prove", "--prove does not go with --engine spark; leave out one of them"),
         (
             "--engine spark",
-            "--engine spark is about one model: name the model, as in: check kafka --protocol 2.1 --engine",
+            "--engine spark works only with one model; name the model, as in: check kafka --protocol 2.1 --engine",
         ),
         ("mutate kafka --protocol 2.1 --engine spark", "--engine spark does not go with mutate: mutants are searched"),
         ("--config x.properties --engine spark", "--engine spark does not go with --config; name a model, as in:"),

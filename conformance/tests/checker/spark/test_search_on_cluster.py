@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from conformance.tests.checker.spark.test_search import everything, registered, witnesses
-from conformance.tests.support.spark import cluster_session
+from conformance.tests.support.spark import SECONDS_TO_START, cluster_session
 from isrcheck.checker.compile.kernel import kernel_of
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.outcome.verdict import verdicts
@@ -17,6 +19,26 @@ from isrcheck.checker.spark.runtime.session import SparkOptions
 from isrcheck.checker.spark.summary import Mode
 
 MEMORY = 1 << 28
+
+pytestmark = pytest.mark.exhaustive  # every test kills executor processes during a search
+
+
+@pytest.fixture(scope="module")
+def session_of_all(standalone, tmp_path_factory):
+    """One session for all tests of this file: the worker replaces a killed executor, and the session continues."""
+    standalone.start_missing_workers()
+    with cluster_session(standalone, tmp_path_factory.mktemp("faults"), patience=2) as session:
+        yield session
+
+
+@pytest.fixture
+def session(session_of_all):
+    """The session, with both executors."""
+    end = time.monotonic() + SECONDS_TO_START
+    while session_of_all.executors() < 2:
+        assert time.monotonic() < end
+        time.sleep(0.1)
+    return session_of_all
 
 
 class Killer:
@@ -34,17 +56,16 @@ class Killer:
 
 
 @pytest.mark.parametrize("is_kept", [False, True], ids=["lineage", "checkpoints"])
-def test_one_search_survives_the_loss_of_an_executor(cluster, tmp_path, is_kept, monkeypatch):
+def test_one_search_survives_the_loss_of_an_executor(cluster, session, tmp_path, is_kept, monkeypatch):
     monkeypatch.setattr(carrier, "LEVELS_BETWEEN_CHECKPOINTS", 3)
     instance = registered("kafka")
-    limits = Limits(6, MEMORY)
-    killer = Killer(cluster, 1_000)
+    limits = Limits(5, MEMORY)
+    killer = Killer(cluster, 500)
     kept = str(tmp_path / "kept") if is_kept else None
     how = SparkRequest(Mode.SEARCH, None, SparkOptions(), kept)
-    with cluster_session(cluster, tmp_path / "faults") as session:
-        found, spread = explore_on_spark(
-            session, how, instance, limits, kernel_of(instance), count_all=False, report=killer
-        )
+    found, spread = explore_on_spark(
+        session, how, instance, limits, kernel_of(instance), count_all=False, report=killer
+    )
     assert killer.killed
     assert killer.killed != cluster.executors("worker-0")
     assert everything(found) == everything(explore(instance, limits))
@@ -52,15 +73,14 @@ def test_one_search_survives_the_loss_of_an_executor(cluster, tmp_path, is_kept,
     assert spread.master == cluster.master
 
 
-def test_parts_survive_the_loss_of_an_executor(cluster, tmp_path):
+def test_parts_survive_the_loss_of_an_executor(cluster, session):
     instance = registered("kafka")
     limits = Limits(9, MEMORY)
     killer = Killer(cluster, 1)
     how = SparkRequest(Mode.PARTS, None, SparkOptions(), None)
-    with cluster_session(cluster, tmp_path / "faults") as session:
-        found, spread = explore_on_spark(
-            session, how, instance, limits, kernel_of(instance), count_all=False, report=killer
-        )
+    found, spread = explore_on_spark(
+        session, how, instance, limits, kernel_of(instance), count_all=False, report=killer
+    )
     here = explore(instance, limits)
     assert killer.killed
     assert (found.levels, found.frontier, spread.ended) == (here.levels, here.frontier, spread.parts)
@@ -68,7 +88,8 @@ def test_parts_survive_the_loss_of_an_executor(cluster, tmp_path):
     assert [verdict.bare for verdict in verdicts(found)] == [verdict.bare for verdict in verdicts(here)]
 
 
-def test_permanently_lost_executors_keep_the_findings(cluster, tmp_path):
+def test_permanently_lost_executors_keep_the_findings(cluster, session):
+    """The last test of this file: it leaves the session without executors."""
     instance = registered("kafka")
 
     def kill_all(progress) -> None:
@@ -78,10 +99,9 @@ def test_permanently_lost_executors_keep_the_findings(cluster, tmp_path):
                     cluster.kill_worker(worker)
 
     how = SparkRequest(Mode.SEARCH, None, SparkOptions(), None)
-    with cluster_session(cluster, tmp_path / "faults", patience=2) as session:
-        found, spread = explore_on_spark(
-            session, how, instance, Limits(6, MEMORY), kernel_of(instance), count_all=False, report=kill_all
-        )
+    found, spread = explore_on_spark(
+        session, how, instance, Limits(6, MEMORY), kernel_of(instance), count_all=False, report=kill_all
+    )
     here = explore(instance, Limits(found.judged, MEMORY))
     assert found.stopped == "lost"
     assert spread.lost.startswith(f"every executor of {cluster.master} is gone, and none came back within 2 s")

@@ -179,7 +179,7 @@ except UsageError as error:
         [
             "local[1] 7 3 None",
             "45",
-            "--master local[2]: spark-submit was given local[1]; name it only in spark-submit",
+            "--master local[2]: spark-submit was given local[1]; leave --master out",
         ],
     ), err
 
@@ -193,7 +193,7 @@ except UsageError as error:
         ),
         (SparkOptions(master="spark://here"), "--master spark://here: write it as spark://HOST:PORT"),
         (SparkOptions(master="local", driver_memory=1 << 20), "Spark does not start: "),
-        (SparkOptions(local_dir=Path("/nowhere")), "/nowhere: No such file or directory; name another folder"),
+        (SparkOptions(local_dir=Path("/nowhere")), "/nowhere: No such file or directory; set TMPDIR to a folder"),
         (SparkOptions(local_dir=Path("/a,b")), "/a,b: Spark treats a comma as the end of a folder's name"),
     ],
     ids=lambda value: "",

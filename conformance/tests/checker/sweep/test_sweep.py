@@ -218,7 +218,7 @@ def test_undecided_never_looks_like_a_pass(check):
     _, out, _ = check("door.py --vary limit=9,8 --seconds 1e-9")
     assert "HOLDS" not in out
     assert re.search(r"^9 +UNDECIDED +UNDECIDED$", out, re.MULTILINE)
-    assert "cut short: 2 configurations: its time limit is reached" in out
+    assert "cut short: 2 configurations: the time limit is reached" in out
     _, out, _ = check("door.py --vary BREAKS=off,on")
     assert re.search(r"^on .*VIOLATED 5$", out, re.MULTILINE)
     assert out.splitlines()[-1].startswith("VIOLATED: in 1 of 2 configurations: in_range")
@@ -451,7 +451,7 @@ def test_ctrl_c_keeps_finished_rows(tmp_path):
     assert process.returncode == 130
     assert err.splitlines()[-1] == "check: interrupted; this is what was found so far"
     assert "Traceback" not in err
-    assert "cut short: 1 configuration: it was interrupted" in out
+    assert "cut short: 1 configuration: the user interrupted it" in out
     assert len(results(tmp_path / "counterexamples").read_bytes().splitlines()) == 2
 
 
@@ -619,11 +619,11 @@ BAD = {
     "door.py --vary limit=1,1": "1 is given twice",
     "--vary acks=all,-1": "-1 is given twice",
     "--vary max.in.flight.requests.per.connection=5,9": "5 and 9 mean the same to the model",
-    "door.py --vary limit=1,2 --limit 3": "limit is varied and also set",
-    "door.py --vary limit=1,2 --set limit=1": "limit is varied and also set",
-    "--vary unclean.leader.election.enable=true --unclean-elections 1": "is varied and also set",
-    "--vary protocol=0.10,2.1 --protocol 2.1": "protocol is varied and also set",
-    "published/kip_320 --vary protocol=kip_101": "protocol is varied and also set",
+    "door.py --vary limit=1,2 --limit 3": "limit is in --vary, and another option sets it",
+    "door.py --vary limit=1,2 --set limit=1": "limit is in --vary, and another option sets it",
+    "--vary unclean.leader.election.enable=true --unclean-elections 1": "is in --vary, and another option sets it",
+    "--vary protocol=0.10,2.1 --protocol 2.1": "protocol is in --vary, and another option sets it",
+    "published/kip_320 --vary protocol=kip_101": "protocol is in --vary, and another option sets it",
     "--vary protocol=0.10,3.9": "kafka has no protocol 3.9",
     "door.py --vary protocol=a": "door has no protocol a",
     "door.py --vary most=1,99": "most=99 is impossible: it ranges from 1 to 9",
@@ -640,7 +640,7 @@ BAD = {
     "--vary acks=0,1 --prove": "--prove does not go with sweep",
     "--vary acks=0,1 --bound 3 --engine z3": "--engine z3 does not go with sweep",
     "--vary acks=0,1 --bound 3 --engine all": "--engine all does not go with sweep",
-    "mutate kafka --vary acks=0,1": "mutate comes first",
+    "mutate kafka --vary acks=0,1": "mutate must be the first argument",
     "--vary acks=0,1 --out door.py": "door.py: not a folder",
     "--vary acks=0,1 --bound -1": "--bound",
 }
@@ -666,8 +666,8 @@ def test_too_many_combinations_are_refused(check):
 def test_sweep_and_vary_go_together_and_sweep_comes_first(capsys):
     for words, said in {
         "kafka --vary acks=0,1 --bound 1": "--vary goes with sweep",
-        "kafka sweep --vary acks=0,1": "sweep comes first",
-        "mutate sweep": "sweep comes first",
+        "kafka sweep --vary acks=0,1": "sweep must be the first argument",
+        "mutate sweep": "sweep must be the first argument",
         "mutate kafka --protocol 2.1 --vary acks=0,1": "--vary goes with sweep",
     }.items():
         assert cli.main(words.split()) == 2

@@ -32,7 +32,7 @@ def test_z3_without_time_is_undecided(check):
     code, text, err = check("lamps.py", "--engine", "z3", "--bound", "4", "--seconds", "1e-9")
     assert (code, err) == (3, "")
     assert "HOLDS" not in text
-    assert text.splitlines()[-1].startswith("UNDECIDED: its time limit is reached")
+    assert text.splitlines()[-1].startswith("UNDECIDED: the time limit is reached")
     code, run = told(check, "lamps.py", "--engine", "z3", "--bound", "4", "--seconds", "1e-9")
     assert (code, run["stopped"], run["exhausted"], run["verdict"]) == (3, "seconds", False, "UNDECIDED")
     assert {word for _, word, _, _ in decided(run)} == {"UNDECIDED"}
@@ -77,7 +77,7 @@ def test_a_verdict_requires_that_both_engines_finish(check, monkeypatch):
     assert {one["verdict"] for one in run["properties"] if one["kind"] == "always"} == {Word.UNDECIDED.value}
     for more in ((), ("--prove",)):  # what is proved in the end leaves the states that have to be reached
         last = check(*words, *more)[1].splitlines()[-1]
-        assert last.startswith("UNDECIDED: Z3: its memory limit is reached; ")
+        assert last.startswith("UNDECIDED: Z3: the memory limit is reached; ")
 
 
 def process(folder, *words):
@@ -94,7 +94,7 @@ def test_z3_out_of_memory_is_undecided(tmp_path, engine):
     assert (done.returncode, "Traceback" in done.stderr) == (3, False), done.stderr
     lines = done.stdout.splitlines()
     assert lines[-1].startswith("UNDECIDED: ")
-    assert "its memory limit is reached" in lines[-1]
+    assert "the memory limit is reached" in lines[-1]
     assert not any(re.search(r"HOLDS|NO VIOLATION|VIOLATED", line) for line in lines)
 
 

@@ -150,7 +150,7 @@ REFUSED = {
     ),
     "a loop that is too long to follow": (
         asks("x = 0", *[f"{'    ' * k}for i{k} in range(99):" for k in range(4)], "                x += 1"),
-        "bounding its numbers takes more than 200000 evaluations; shorten the loops in which a local grows",
+        "computing the ranges of its numbers takes more than 200000 evaluations; shorten the loops in which a local",
     ),
 }
 

@@ -186,10 +186,10 @@ IN_AN_ACTION = [
     ("a = WORD(1)  # <-", "`WORD(...)` cannot be called here; call helpers written in the language"),
     ("a = s.f()  # <-", "`s.f(...)`; call helpers by their plain name"),
     ("a = (lambda: 1)()  # <-", "call helpers by their plain name"),
-    ("a = one()  # <-", "one takes 1 arguments; pass them by position"),
-    ("a = one(s, 1)  # <-", "one takes 1 arguments; pass them by position"),
-    ("a = one(s=s)  # <-", "one takes 1 arguments; pass them by position"),
-    ("a = one(s.f)  # <-", "argument `s.f` of one; pass a state exactly where one is expected"),
+    ("a = one()  # <-", "one takes 1 arguments; pass them all by position"),
+    ("a = one(s, 1)  # <-", "one takes 1 arguments; pass them all by position"),
+    ("a = one(s=s)  # <-", "one takes 1 arguments; pass them all by position"),
+    ("a = one(s.f)  # <-", "`s.f` is passed to one as `s`; pass a state to a parameter that is a state"),
     ("a = min(1)  # <-", "min with fewer than two arguments; write min(a, b)"),
     ("a = max(s.y[i] for i in range(2))  # <-", "max of a generator; it takes numbers: write max(a, b), or a loop"),
     ("a = min(1, 2, key=3)  # <-", "min with a keyword; it takes numbers: write min(a, b)"),
@@ -413,15 +413,15 @@ WHOLE_FUNCTIONS = {
     ),
     "subset passed for a number": (
         "def h(s, a):\n    return a\n@action\ndef act(s, nodes: Nodes):\n    s.f = h(s, nodes)  # <-",
-        "argument `nodes` of h; pass a subset exactly where one is expected",
+        "`nodes` is passed to h as `a`; pass a subset to a parameter that is a subset, and only there",
     ),
     "number passed for a subset": (
         "def h(s, nodes: Nodes):\n    return nodes[0]\n@action\ndef act(s, node: Node):\n    s.f = h(s, node)  # <-",
-        "argument `node` of h; pass a subset exactly where one is expected",
+        "`node` is passed to h as `nodes`; pass a subset to a parameter that is a subset, and only there",
     ),
     "subset of another domain": (
         "def h(s, nodes: Nodes):\n    return nodes[0]\n@action\ndef act(s, some: Places):\n    s.f = h(s, some)  # <-",
-        "argument `some` of h; pass a subset of the same kind",
+        "`some` is passed to h as `nodes`; pass a subset of the kind that annotates the parameter",
     ),
     "loop variable hides a subset": (
         "@action\ndef act(s, nodes: Nodes):\n    for nodes in range(2):  # <-\n        s.f = nodes[0]",
@@ -550,14 +550,14 @@ WHOLE_FUNCTIONS = {
             "def h(before, after, t):\n    return t == 0\n"
             "@always_step\ndef p(before, after, taken):\n    return h(before, after, taken)  # <-"
         ),
-        "argument `taken` of h",
+        "`taken` is passed to h as `t`; pass `taken` to a parameter `taken`, and only there",
     ),
     "something else passed as taken": (
         (
             "def h(before, after, taken):\n    return taken == flip\n"
             "@always_step\ndef p(before, after, taken):\n    return h(before, after, 0)  # <-"
         ),
-        "argument `0` of h",
+        "`0` is passed to h as `taken`; pass `taken` to a parameter `taken`, and only there",
     ),
     "taken as a fold variable": (
         "@always_step\ndef p(before, after, taken):\n    return any(taken == flip for taken in range(2))  # <-",
@@ -713,7 +713,11 @@ BAD_DECLARATIONS = {
     "size is no number": ("class Odd(Domain, size=1.5):\n    pass", "field(Odd, values=Flag)", "float"),
     "negative size": ("class Odd(Domain, size=lambda c: c.n - 3):\n    pass", "field(Odd, values=Flag)", "odd"),
     "unknown end of values": ("", 'field(values=between(0, "odd"))', "odd"),
-    "values from high to low": ("", "field(values=between(3, 1))", "field odd has no values (3..1); check its bounds"),
+    "values from high to low": (
+        "",
+        "field(values=between(3, 1))",
+        "field odd has no values (3..1); give it a range that is not empty",
+    ),
     "values too wide": ("", "field(values=between(0, 200))", "field odd would hold 0..200: a cell holds -128..127"),
     "indexed by a subset": ("", "field(Nodes, values=Flag)", "Nodes"),
     "indexed by a number": ("", "field(3, values=Flag)", "3"),
@@ -733,10 +737,10 @@ BAD_DECLARATIONS = {
     "optional numbers": (
         "",
         "field(values=optional(between(1, 2)))",
-        "optional() takes a domain or numbers from 0 on, but these start at 1",
+        "optional() takes a domain or numbers that start at 0, not at 1; start them at 0",
     ),
-    "optional twice": ("", "field(values=optional(optional(Node)))", "optional() takes no optional values"),
-    "initially outside": ("", "field(values=Flag, initially=2)", "odd starts with 2, outside 0..1"),
+    "optional twice": ("", "field(values=optional(optional(Node)))", "optional(optional(...)) is not allowed"),
+    "initially outside": ("", "field(values=Flag, initially=2)", "odd starts with 2; give a value in 0..1"),
     "setting too wide": (
         "class Configuration:\n    odd = setting(200, '', most=1000)",
         "field(values=Flag)",

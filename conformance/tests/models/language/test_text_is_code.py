@@ -190,13 +190,13 @@ REFUSED: dict[str, tuple[str, str, str]] = {
     "other code under the same name": (
         TEXT + OTHER + "\nrise.__code__ = other.__code__\n",
         "def other",
-        "other is what rise runs; leave `__code__` and `__name__` alone",
+        "other is the code of rise; do not assign `__code__` or `__name__`",
     ),
     "code that says where it is not from": (
         TEXT + OTHER + "\nhere = rise.__code__\nrise.__code__ = other.__code__.replace(co_name='rise', "
         "co_firstlineno=here.co_firstlineno)\n",
         "@action",
-        "rise runs other code than its text says; load the file again, and leave `__code__` alone",
+        "rise runs other code than its text says; load the file again, and do not assign `__code__`",
     ),
     "a constant of the code": (
         TEXT.replace("s.count += 1", "s.count += 2")
@@ -208,12 +208,12 @@ REFUSED: dict[str, tuple[str, str, str]] = {
     "default values": (
         TEXT + "\n\nbelow.__defaults__ = (1,)\n",
         "def below",
-        "below has default values that its text lacks; pass every argument, and set none",
+        "below has defaults that its text lacks; pass every argument, and set no defaults",
     ),
     "default values by name": (
         TEXT + "\n\nbelow.__kwdefaults__ = {'limit': 1}\n",
         "def below",
-        "below has default values that its text lacks",
+        "below has defaults that its text lacks",
     ),
     "exec": (
         TEXT + "\n\nnames = dict(globals())\nexec('def rise(s):\\n    s.is_broken = 1', names)\n"
@@ -283,7 +283,7 @@ def test_a_file_that_changed_after_it_was_loaded(tmp_path: Path) -> None:
     assert loaded.actions[0].alternatives[0].constants == {"LIMIT": 3}
     with pytest.raises(UsageError) as refusal:
         load(tmp_path, TEXT + changing + ".replace('+= 1', '+= 2'))\n")
-    assert "rise runs other code than its text says; load the file again, and leave `__code__` alone" in str(
+    assert "rise runs other code than its text says; load the file again, and do not assign `__code__`" in str(
         refusal.value
     )
 

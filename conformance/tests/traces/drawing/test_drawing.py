@@ -46,8 +46,15 @@ def test_the_ladder_has_every_step_and_every_message() -> None:
     assert len([one for one in root.iter(f"{SVG}g") if one.get("class") == "moment"]) == 7
 
 
-def test_the_drawing_in_the_readme(request: pytest.FixtureRequest) -> None:
-    path = golden_support.FOLDER / "kafka_acks_all_truncation_to_high_watermark.svg"
+@pytest.mark.parametrize(
+    "name",
+    [
+        "kafka_acks_all_truncation_to_high_watermark",  # the drawing in the README
+        "kafka_stale_record",  # AlterPartition, metadata records, and a pending change that is dropped
+    ],
+)
+def test_golden_drawing(name: str, request: pytest.FixtureRequest) -> None:
+    path = golden_support.FOLDER / f"{name}.svg"
     golden = golden_support.read(path.with_suffix(".txt").read_text(encoding="utf-8"))
     drawn = ladder_svg(scene_of(golden_support.derive(golden))) + "\n"
     if request.config.getoption("--rewrite-golden"):

@@ -135,7 +135,7 @@ def test_only_regular_files_are_ever_replaced(trace_file: Path, capsys: pytest.C
     Path("stdout").symlink_to("mine")
     Path("nowhere").symlink_to("none")
     for name in ("pipe", "link", "stdout", "nowhere"):
-        told = f"{name}: a link, a pipe or a device, which is not replaced by a file; name a file"
+        told = f"{name}: a link, a pipe or a device, which is not overwritten; name a regular file"
         for words in ([], ["--force"]):
             assert complaint(capsys, "page", str(trace_file), "--mermaid", name, *words) == told
     assert names() == ["counterexamples", "link", "mine", "nowhere", "pipe", "stdout"]
@@ -149,11 +149,9 @@ def test_bad_input(trace_file: Path, capsys: pytest.CaptureFixture[str], monkeyp
     assert complaint(capsys, "page", file, "--svg", "x.svg", "--step", "7") == (
         "there is no step 7; the steps are 0..6, or -1 for the last"
     )
-    assert complaint(capsys, "page", file, "--step", "1") == (
-        "--step chooses the step that --svg or --png draw; name one of them"
-    )
+    assert complaint(capsys, "page", file, "--step", "1") == ("--step applies only to --svg and --png; add one of them")
     assert complaint(capsys, "page", file, "--svg", "x", "--mermaid", "x") == (
-        "two forms name the same file; give each form its own"
+        "two options name the same file; give each another file"
     )
     assert complaint(capsys, "page", file, "-o", ".") == ".: a folder; name a file in it"
     assert complaint(capsys, "page", file, "-o", "none/x.html") == (

@@ -130,7 +130,7 @@ def test_the_follower_counted_by_the_leader_is_named() -> None:
     found = kafka(MISSED_DEMOTION, "isr_is_complete", None, "2.1", elections=3, preferred_elections=1)
     assert lines(found) == [
         "record a: exposed to readers at step 7 by broker_becomes_leader 0 in epoch 2",
-        "  counting on broker 2, known to have it since step 4 by leader_handles_fetch 0 from 2",
+        "  the leader relied on broker 2, which it knew to have it since step 4 by leader_handles_fetch 0 from 2",
         "  removed from broker 2 at step 10 by follower_reconciles 2 with 1",
         "  missing from the ISR at step 10 by follower_reconciles 2 with 1",
         f"not permitted: {TOOK_PLACE}",
@@ -138,7 +138,7 @@ def test_the_follower_counted_by_the_leader_is_named() -> None:
 
 
 def counted_on(trace: Trace) -> list[str]:
-    return [line for line in lines(trace) if line.startswith("  counting")]
+    return [line for line in lines(trace) if line.startswith("  the leader relied")]
 
 
 def test_later_knowledge_of_the_leader_does_not_count() -> None:
@@ -147,7 +147,7 @@ def test_later_knowledge_of_the_leader_does_not_count() -> None:
     steps = [*MISSED_DEMOTION[:7], *forgets, *MISSED_DEMOTION[7:]]
     found = kafka(steps, "isr_is_complete", None, "2.0", elections=3, preferred_elections=1)
     assert counted_on(found) == [
-        "  counting on broker 2, known to have it since step 4 by leader_handles_fetch 0 from 2"
+        "  the leader relied on broker 2, which it knew to have it since step 4 by leader_handles_fetch 0 from 2"
     ]
     # Before the promise, it forgets broker 1, which then fetches last: the promise is made in that step.
     forgets = [*COMMITTED, *forgets[:2], "leader_handles_fetch 0 from 2", "follower_applies_response 2 from 0"]
@@ -158,7 +158,7 @@ def test_later_knowledge_of_the_leader_does_not_count() -> None:
         "broker_bounces 1 checkpoint 0",
     ]
     assert counted_on(kafka(steps, "isr_is_complete", start=WHOLE)) == [
-        "  counting on broker 2, known to have it since step 9 by leader_handles_fetch 0 from 2"
+        "  the leader relied on broker 2, which it knew to have it since step 9 by leader_handles_fetch 0 from 2"
     ]
 
 

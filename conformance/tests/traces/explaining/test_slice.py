@@ -159,7 +159,7 @@ def test_a_slice_that_takes_too_long_is_reported(monkeypatch: pytest.MonkeyPatch
     found = slicing.slice_of(longer(), "again")
     assert not found.is_minimal
     assert slice_text.tell(longer(), found)[-1] == (
-        "the time limit ended the search: more steps may be removable; slice the result again"
+        "the time limit ended the slicing: more steps may be removable; slice the result again"
     )
     shortest = kafka(CLASSIC, "acked_not_lost")
     assert slice_text.tell(shortest, slicing.slice_of(shortest, "")) == [
@@ -177,7 +177,7 @@ removed from 8 steps:
   6  broker_crashes 2               not needed for the failure
 
 remaining: 6 steps, which end in acked_not_lost VIOLATED for the same cause; certified
-see it: trace show out/kafka_0.10_acked_not_lost_080ffddb_1.itf.json
+see it: trace show out/kafka_0.10_acked_not_lost_2423b463_1.itf.json
 """
 
 
@@ -198,8 +198,8 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeyp
     before = path.read_text()
     assert cli.main(["slice", str(path)]) == 0
     assert [file.name for file in folder.files(Path("counterexamples"))] == [
-        "kafka_0.10_acked_not_lost_080ffddb_1.itf.json",
-        "kafka_0.10_acked_not_lost_080ffddb_2.itf.json",
+        "kafka_0.10_acked_not_lost_2423b463_1.itf.json",
+        "kafka_0.10_acked_not_lost_2423b463_2.itf.json",
     ]
     assert path.read_text() == before
     capsys.readouterr()

@@ -204,7 +204,7 @@ def test_a_goal_is_reached_for_the_first_time() -> None:
         UsageError, match=r"^all_abort is REACHED already at step 3 \(resource_manager_chooses_to_abort 2\)"
     ):
         trace(instance, [*all_abort, "manager_aborts"], "all_abort", REACHED)
-    with pytest.raises(UsageError, match=r"^all_abort is about what is reached"):
+    with pytest.raises(UsageError, match=r"^all_abort can only be REACHED, but the trace says HOLDS"):
         trace(instance, all_abort[:2], "all_abort", HOLDS)
 
 
@@ -216,7 +216,7 @@ def own(tmp_path_factory: pytest.TempPathFactory) -> Model:
 def test_a_disabled_property_is_refused(own: Model) -> None:
     with pytest.raises(
         UsageError,
-        match=r"^full does not apply under this configuration; give a configuration in which its mechanism is on",
+        match=r"^full does not apply to this configuration; change the configuration, or name another property$",
     ):
         trace(own.instance(None, {"LOCKED": 1}), [], "full")
 
@@ -263,7 +263,7 @@ def test_a_path_that_the_reference_does_not_confirm_is_an_internal_error(
     with pytest.raises(NotCertifiedError) as refusal:
         from_steps(weak_isr().instance, initial, numbers(steps), name, "check it", verdict)
     assert not isinstance(refusal.value, UsageError)
-    assert str(refusal.value).startswith(f"the reference does not confirm the path that was found: {message}")
+    assert str(refusal.value).startswith(f"plain Python does not confirm the path that the engine found: {message}")
     assert str(refusal.value).endswith("(reproduce: check it)")
 
 

@@ -125,7 +125,7 @@ def test_a_false_trace_is_not_written(tmp_path: Path) -> None:
     true = weak_isr()
     false = Trace(true.instance, true.states[:-1], true.steps[:-1], "weak_isr", "VIOLATED", "")
     with pytest.raises(
-        NotCertifiedError, match=r"^the trace is not written, because the reference does not confirm it: weak_isr is"
+        NotCertifiedError, match=r"^the trace is not written, because plain Python does not confirm it: weak_isr is"
     ):
         folder.write(false, tmp_path / "new")
     assert not (tmp_path / "new").exists()

@@ -106,7 +106,7 @@ def test_a_marker_is_not_a_record_letter() -> None:
     assert document["states"][-1]["log_record"] == [["a", "marker"], ["a", "marker"], ["none", "none"]]
     same(itf.read_trace(document), written)
     document["states"][-1]["log_record"][2][0] = "c"
-    with pytest.raises(UsageError, match=r'log_record cannot hold "c"; its values are none\.\.marker'):
+    with pytest.raises(UsageError, match=r'log_record cannot be "c"; its values are none\.\.marker'):
         itf.read_trace(document)
     document["states"][-1]["log_record"][2][0] = "marker"
     with pytest.raises(UsageError, match=r"log_record\[2\]\[0\] is none, but the trace says marker"):
@@ -246,10 +246,10 @@ def own_meta(document: dict[str, Any]) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda d: own_meta(d).pop("model"), "its model is missing or not a line of text"),
-        (lambda d: own_meta(d).update(model=7), "its model is missing or not a line of text"),
-        (lambda d: own_meta(d).update(model="\x1b[2J"), "its model is missing or not a line of text"),
-        (lambda d: own_meta(d).update(command="x" * 5000), "its command is missing or not a line of text"),
+        (lambda d: own_meta(d).pop("model"), "its model is missing or not text of one line"),
+        (lambda d: own_meta(d).update(model=7), "its model is missing or not text of one line"),
+        (lambda d: own_meta(d).update(model="\x1b[2J"), "its model is missing or not text of one line"),
+        (lambda d: own_meta(d).update(command="x" * 5000), "its command is missing or not text of one line"),
         (lambda d: own_meta(d).update(model="os.path"), "no model os.path; "),
         (lambda d: own_meta(d).update(model="published/kip_1"), "no model published/kip_1; there are: kafka, "),
         (lambda d: own_meta(d).update({"model-digest": "0" * 64}), "written with another version of model published"),
@@ -258,12 +258,12 @@ def own_meta(document: dict[str, Any]) -> dict[str, Any]:
             lambda d: own_meta(d).update(verdict="SAFE"),
             "unknown verdict SAFE; there are: VIOLATED, PERMITTED, REACHED, ",
         ),
-        (lambda d: own_meta(d).update(configuration=[]), "its configuration is missing or not a table"),
+        (lambda d: own_meta(d).update(configuration=[]), "its configuration is missing or not an object"),
         (lambda d: own_meta(d)["configuration"].pop("records"), "its configuration and its model differ in records"),
         (lambda d: own_meta(d)["configuration"].update(x="1"), "its configuration and its model differ in x"),
         (
             lambda d: own_meta(d)["configuration"].update(records=1),
-            "its configuration records is missing or not a line",
+            "its configuration records is missing or not text of one",
         ),
         (lambda d: own_meta(d)["configuration"].update(records="two"), "records=two: not a whole number"),
         (lambda d: own_meta(d)["configuration"].update(records="0"), "records=0 is impossible"),
@@ -274,21 +274,21 @@ def own_meta(document: dict[str, Any]) -> dict[str, Any]:
         (lambda d: d["vars"].reverse(), "its variables are not the fields of its model"),
         (lambda d: d["states"].clear(), "it has no states"),
         (lambda d: d["states"].insert(1, 5), "state 1: not an object"),
-        (lambda d: d["states"].pop(3), 'state 3: its "#meta" is not {"index": 3}: states are missing'),
+        (lambda d: d["states"].pop(3), 'state 3: its "#meta" is not {"index": 3}; write the trace again'),
         (lambda d: d["states"][2].pop("isr"), "state 2: the field isr is missing"),
         (lambda d: d["states"][2].update(color="red"), 'state 2: "color" is not a field of the model'),
-        (lambda d: d["states"][2]["isr"].pop(), "state 2: isr has to hold 2 values, not [[false, false]]"),
-        (lambda d: d["states"][2].update(isr=5), "state 2: isr has to hold 2 values, not 5"),
-        (lambda d: d["states"][2]["isr"][1].append(True), "state 2: isr has to hold 2 values, not [false, "),
+        (lambda d: d["states"][2]["isr"].pop(), "state 2: isr is [[false, false]]; give a list of length 2"),
+        (lambda d: d["states"][2].update(isr=5), "state 2: isr is 5; give a list of length 2"),
+        (lambda d: d["states"][2]["isr"][1].append(True), "state 2: isr is [false, "),
         (
             lambda d: d["states"][2]["isr"].__setitem__(0, [0, 1]),
-            "state 2: isr cannot hold 0; its values are false..true",
+            "state 2: isr cannot be 0; its values are false..true",
         ),
-        (lambda d: d["states"][2].update(next_epoch=2), "state 2: next_epoch cannot hold 2; its values are 0..3"),
-        (lambda d: d["states"][2].update(next_epoch={"#bigint": "4"}), "state 2: next_epoch cannot hold "),
-        (lambda d: d["states"][2].update(next_epoch=None), "state 2: next_epoch cannot hold null"),
-        (lambda d: d["states"][2].update(quorum_leader="nobody"), 'state 2: quorum_leader cannot hold "nobody"'),
-        (lambda d: d["states"][2].update(quorum_leader={"#bigint": "-1"}), "state 2: quorum_leader cannot hold "),
+        (lambda d: d["states"][2].update(next_epoch=2), "state 2: next_epoch cannot be 2; its values are 0..3"),
+        (lambda d: d["states"][2].update(next_epoch={"#bigint": "4"}), "state 2: next_epoch cannot be "),
+        (lambda d: d["states"][2].update(next_epoch=None), "state 2: next_epoch cannot be null"),
+        (lambda d: d["states"][2].update(quorum_leader="nobody"), 'state 2: quorum_leader cannot be "nobody"'),
+        (lambda d: d["states"][2].update(quorum_leader={"#bigint": "-1"}), "state 2: quorum_leader cannot be "),
         (
             lambda d: d["states"][0].update({itf.ACTION: "leader_writes"}),
             "state 0: its first state is not reached by `init`",
@@ -298,15 +298,15 @@ def own_meta(document: dict[str, Any]) -> dict[str, Any]:
             lambda d: d["states"][1].update({itf.ACTION: "leader_write"}),
             "state 1: published has no action leader_write",
         ),
-        (lambda d: d["states"][1].pop(itf.PICKS), "state 1: controller_elects_leader takes r, but the trace says null"),
+        (lambda d: d["states"][1].pop(itf.PICKS), "state 1: the arguments of controller_elects_leader are null; give"),
         (
             lambda d: d["states"][1].update({itf.PICKS: {"x": "y"}}),
-            "state 1: controller_elects_leader takes r, but the trace ",
+            "state 1: the arguments of controller_elects_leader are {",
         ),
-        (lambda d: d["states"][1][itf.PICKS].update(r=0), "state 1: r cannot be 0; there are 2 elements"),
+        (lambda d: d["states"][1][itf.PICKS].update(r=0), "state 1: r cannot be 0; its domain has 2 elements"),
         (
             lambda d: d["states"][1][itf.PICKS].update(r={"#bigint": "2"}),
-            'state 1: r cannot be {"#bigint": "2"}; there',
+            'state 1: r cannot be {"#bigint": "2"}; its',
         ),
     ],
 )
@@ -325,7 +325,9 @@ def test_a_configuration_with_other_bounds_is_refused_before_its_states_are_buil
     document = json.loads(itf.to_text(weak_isr()))
     own_meta(document)["configuration"]["replicas"] = "1000000"
     monkeypatch.setattr(itf, "configuration_digest", lambda instance: "6f5877bf")
-    with pytest.raises(UsageError, match=r"field isr|log_record has to hold 1000000 values|field .* would hold"):
+    with pytest.raises(
+        UsageError, match=r"field isr|log_record is .*; give a list of length 1000000|field .* would hold"
+    ):
         itf.read_trace(document)
 
 

@@ -27,10 +27,9 @@ from isrcheck.traces.format.trace import HOLDS, Trace
 from isrcheck.traces.kafka import lanes
 from isrcheck.traces.kafka.lanes import legend, rows
 from isrcheck.traces.kafka.model import is_kafka
-from isrcheck.traces.lanes.generic_lanes import full_state
 from isrcheck.traces.lanes.scene import Cell, Fate
 from isrcheck.traces.lanes.table import WIDTH, lay_out
-from isrcheck.traces.terminal.show import view
+from isrcheck.traces.terminal.show import full_state, view
 
 
 def lane(trace: Trace, broker: int, stacked: int = 0) -> dict[int, str]:
@@ -359,7 +358,7 @@ def test_only_models_with_all_shown_variables_count_as_kafka() -> None:
 
 def test_markers_are_not_letters_in_fields_either() -> None:
     def log(trace: Trace) -> list[str]:
-        return [line for line in full_state(trace.instance, trace.states[-1]) if line.startswith("log_record")]
+        return [line for line in full_state(trace, trace.length) if line.startswith("log_record")]
 
     one = kafka(TRANSACTION[:6], None, None, "2.1", transactions=1)
     assert log(one) == ["log_record                 [[a marker] [a none] [none none]]"]

@@ -13,6 +13,7 @@ from isrcheck.traces.drawing.compose import scene_of
 from isrcheck.traces.format.trace import Trace
 from isrcheck.traces.kafka.fates import fates
 from isrcheck.traces.kafka.messages import SENT
+from isrcheck.traces.kafka.model import shown_fields
 from isrcheck.traces.lanes.scene import Cell, Lane, Scene
 
 GOLDEN = {
@@ -258,7 +259,7 @@ def test_scenes_of_golden_traces_contain_every_value(name: str) -> None:
     assert len(scene.moments) == len(trace.states)
     for moment in scene.moments:
         assert len(moment.lanes) == len(scene.lanes)
-        assert len(moment.variables) == len(scene.variables) == len(trace.instance.layouts)
+        assert len(moment.variables) == len(scene.variables) == len(shown_fields(trace.instance))
         assert all(0 <= lane < len(scene.lanes) for arrow in moment.arrows for lane in (arrow.source, arrow.target))
 
 

@@ -238,12 +238,12 @@ def test_values_of_tlc() -> None:
 @pytest.mark.parametrize(
     ("value", "reason"),
     [
-        ({"#bigint": 5}, 'no #bigint: {"#bigint": 5}'),
-        ({"#bigint": "5x"}, 'no #bigint: {"#bigint": "5x"}'),
-        ({"#set": {}}, 'no #set: {"#set": {}}'),
-        ({"#tup": 1}, 'no #tup: {"#tup": 1}'),
-        ({"#map": [[1]]}, "no pair of a #map: [1]"),
-        ({"#unserializable": 1}, 'no #unserializable: {"#unserializable": 1}'),
+        ({"#bigint": 5}, 'not a #bigint: {"#bigint": 5}'),
+        ({"#bigint": "5x"}, 'not a #bigint: {"#bigint": "5x"}'),
+        ({"#set": {}}, 'not a #set: {"#set": {}}'),
+        ({"#tup": 1}, 'not a #tup: {"#tup": 1}'),
+        ({"#map": [[1]]}, "not a pair in a #map: [1]"),
+        ({"#unserializable": 1}, 'not an #unserializable: {"#unserializable": 1}'),
     ],
 )
 def test_damaged_values_are_named(value: Any, reason: str) -> None:
@@ -277,12 +277,12 @@ def test_endlessly_nested_values(around: Callable[[Any], Any]) -> None:
         ({"vars": ["x"], "states": [{"x": 1}, 2]}, "state 1 is not an object; the trace is damaged"),
         ({"states": [{}], "loop": 1}, "its loop is not the number of a state, 0..0; the trace is damaged"),
         ({"states": [{}], "loop": False}, "its loop is not the number of a state, 0..0; the trace is damaged"),
-        ({"state": []}, "it has no states; TLC found nothing, or the file is damaged"),
+        ({"state": []}, "it has no states; give a file of a run in which TLC found a counterexample"),
         ({"state": [{"x": 1}]}, "state 0 is not a pair of a number and an object; the trace is damaged"),
         ([{"x": 1}, 2], "state 1 is not an object; the trace is damaged"),
         (
             {"state": [[1, {"x": 1}], [1, {"x": 2}]]},
-            "it has two states 1: several traces in one file cannot be shown",
+            "it has two states 1, so several traces; give a file with one trace",
         ),
     ],
 )

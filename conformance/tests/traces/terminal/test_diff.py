@@ -162,7 +162,7 @@ def test_states_of_other_sizes_are_compared_where_both_have_cells() -> None:
         "they differ in",
         "            A  B",
         "  replicas  3  2",
-        "  their states differ in size: A has 69 cells of its own and B has 0 cells of its own, which are not compared",
+        "  their states differ in size: 69 cells only in A and 0 cells only in B are not compared",
         "",
         "the same 6 steps, and the same states",
         "",

@@ -322,9 +322,7 @@ def test_one_line_for_bad_input(tmp_path: Path, capsys: pytest.CaptureFixture[st
         complaint(capsys, "kafka", "--from", path)
         == f"{path} is a trace of published, not of kafka; leave the model out"
     )
-    assert complaint(capsys, "--from", path, "--acks", 1) == (
-        f"{path} contains its own configuration; leave --acks out"
-    )
+    assert complaint(capsys, "--from", path, "--acks", 1) == (f"{path} fixes the configuration; leave --acks out")
     assert complaint(capsys, "--from", tmp_path / "none").endswith("list the traces with: trace list")
 
 

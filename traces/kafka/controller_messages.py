@@ -1,0 +1,190 @@
+"""The messages between brokers and controller since 2.8, and what the controller decides: AlterPartition, metadata.
+
+In:  a step of Kafka's model, with the states before and after it.
+Out: arrows and marks, by the name of the action. That a leader has sent AlterPartition is found by comparing states.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from isrcheck.models.kafka.state.values import AlterPartition
+from isrcheck.models.language.declare import NONE
+from isrcheck.models.run import State
+from isrcheck.traces.kafka.partition_state import (
+    alters_partitions,
+    has_kraft,
+    is_pending,
+    requested_isr,
+    spell_divergence,
+    spell_flags,
+)
+from isrcheck.traces.kafka.step_context import Events, MessageFinder, StepContext
+from isrcheck.traces.lanes.scene import ELECTION, FAULT, LOST, NOTE, REQUEST, RESPONSE, Mark
+
+# ------------------------------------------------------------------------------------------------------- AlterPartition
+
+
+def alter_partition_sent(context: StepContext) -> Events:
+    """Add the requests that leaders have sent in this step; they arrive later."""
+    before, after = context.before, context.after
+    if not alters_partitions(after):
+        return
+    for leader in range(after.replicas):
+        stages = before.alter_partition[leader], after.alter_partition[leader]
+        if stages == (AlterPartition.NONE, AlterPartition.REQUESTED):
+            yield context.to_controller(leader, _request(after, leader), RESPONSE)
+
+
+def _request(s: State, leader: int) -> str:
+    return f"AlterPartition p{s.requested_partition_epoch[leader]}: ISR {requested_isr(s, leader)}"
+
+
+def _answer(s: State, leader: int) -> str:
+    if s.alter_partition[leader] == AlterPartition.INELIGIBLE:
+        return "INELIGIBLE_REPLICA"
+    return f"answer p{s.requested_partition_epoch[leader] + 1}: ISR {requested_isr(s, leader)}"
+
+
+def _handled(context: StepContext) -> Events:
+    before, after, leader = context.before, context.after, context.leader
+    yield context.to_controller(leader, _request(before, leader))
+    if after.alter_partition[leader] != AlterPartition.NONE:
+        yield context.from_controller(leader, _answer(after, leader), RESPONSE)
+    elif after.controller_partition_epoch > before.controller_partition_epoch:
+        yield context.from_controller(
+            leader, f"answer p{after.controller_partition_epoch}: e{after.controller_epoch} begins"
+        )
+    else:
+        yield context.from_controller(leader, _refusal(before, leader))
+
+
+def _refusal(s: State, leader: int) -> str:
+    """The error that a controller answers to a request of old epochs, or of a broker that does not lead."""
+    if s.requested_leader_epoch[leader] < s.controller_epoch:
+        return "FENCED_LEADER_EPOCH"
+    return "INVALID_REQUEST" if s.controller_leader != leader else "INVALID_UPDATE_VERSION"
+
+
+def _answered(context: StepContext) -> Events:
+    yield context.from_controller(context.leader, _answer(context.before, context.leader))
+    if not is_pending(context.before, context.leader):
+        yield context.befalls(context.leader, "nothing is pending: ignored")
+
+
+def _answer_lost(context: StepContext) -> Events:
+    yield context.from_controller(context.leader, _answer(context.before, context.leader), LOST)
+    yield context.to_controller(context.leader, _request(context.after, context.leader), RESPONSE)
+
+
+# ----------------------------------------------------------------------------------------------------- metadata records
+
+
+def _metadata(context: StepContext) -> Events:
+    s, broker, epoch = context.before, context.broker, context.partition_epoch
+    leader = s.metadata_leader[epoch]
+    members = spell_flags(s, s.metadata_isr[epoch])
+    told = f"{'no leader' if leader == NONE else f'leader {leader}'}, ISR {members}"
+    yield context.from_controller(broker, f"metadata p{epoch} e{s.metadata_leader_epoch[epoch]}: {told}")
+    skipped = range(s.metadata_position[broker] + 1, epoch)
+    if skipped:
+        yield context.befalls(broker, f"skips {' '.join(f'p{one}' for one in skipped)}")
+    if epoch < s.partition_epoch[broker]:
+        yield context.befalls(broker, f"knows p{s.partition_epoch[broker]} already")
+    elif is_pending(s, broker) and not is_pending(context.after, broker):
+        is_old = epoch == s.partition_epoch[broker]
+        proposed = spell_flags(s, s.proposed_isr[broker])
+        text = f"drops its pending ISR {proposed}"
+        yield context.befalls(
+            broker, f"{text}, by a p{epoch} that it knew" if is_old else text, FAULT if is_old else NOTE
+        )
+
+
+# ----------------------------------------------------------------------------------------------------- lives of brokers
+
+
+def _elected(context: StepContext) -> str:
+    """Whom the controller elects in this step, as the end of a sentence."""
+    before, after = context.before, context.after
+    if after.controller_leader == before.controller_leader:
+        return ""
+    return ", no leader" if after.controller_leader == NONE else f", elects {after.controller_leader}"
+
+
+def _decides(word: str) -> MessageFinder:
+    def decide(context: StepContext) -> Events:
+        yield Mark(context.lanes.controller, f"{word} {context.broker}{_elected(context)}", ELECTION)
+
+    return decide
+
+
+def _asks_to_shut_down(context: StepContext) -> Events:
+    yield context.to_controller(context.broker, "controlled shutdown")
+    if elected := _elected(context):
+        yield Mark(context.lanes.controller, elected.removeprefix(", "), ELECTION)
+
+
+def _shuts_down(context: StepContext) -> Events:
+    yield context.befalls(context.broker, "shuts down", ELECTION)
+
+
+def restarts(context: StepContext) -> Events:
+    """Add the restart of a broker; a KRaft controller may elect a leader when it registers."""
+    yield context.befalls(context.broker, "restarts", ELECTION)
+    if has_kraft(context.after) and (elected := _elected(context)):
+        yield Mark(context.lanes.controller, elected.removeprefix(", "), ELECTION)
+
+
+# ----------------------------------------------------------------------------------- diverging responses, late fetches
+
+
+def _takes_high_watermark(context: StepContext) -> Events:
+    s, follower, leader = context.before, context.follower, context.leader
+    text = f"{spell_divergence(s, follower, leader)}, HW {s.response_high_watermark[follower][leader]}"
+    yield context.between(leader, follower, text)
+    yield context.befalls(follower, f"takes HW {context.after.high_watermark[follower]}")
+
+
+def _diverges(context: StepContext) -> Events:
+    s, follower, leader = context.before, context.follower, context.leader
+    yield context.between(leader, follower, spell_divergence(s, follower, leader))
+
+
+def _stops_while_it_fetches(word: str) -> MessageFinder:
+    def stop(context: StepContext) -> Events:
+        text = f"fetch from {context.before.log_end_offset[context.follower]}"
+        yield context.between(context.follower, context.leader, text, RESPONSE)
+        yield context.befalls(context.follower, word, FAULT)
+
+    return stop
+
+
+def _late_fetch(kind: str) -> MessageFinder:
+    def arrive(context: StepContext) -> Events:
+        offset = context.before.late_fetch_offset[context.leader][context.follower]
+        yield context.between(context.follower, context.leader, f"late fetch from {offset}", kind)
+
+    return arrive
+
+
+SENT: Mapping[str, MessageFinder] = {
+    "controller_handles_alter_partition": _handled,
+    "leader_hears_answer": _answered,
+    "answer_to_leader_is_lost": _answer_lost,
+    "broker_applies_metadata": _metadata,
+    "controller_fences_broker": _decides("fences"),
+    "controller_fences_leader": _decides("fences"),
+    "controller_fences_last_leader": _decides("fences"),
+    "controller_unfences_broker": _decides("unfences"),
+    "broker_asks_to_shut_down": _asks_to_shut_down,
+    "leader_asks_to_shut_down": _asks_to_shut_down,
+    "last_leader_asks_to_shut_down": _asks_to_shut_down,
+    "broker_shuts_down": _shuts_down,
+    "follower_takes_high_watermark_first": _takes_high_watermark,
+    "follower_truncates": _diverges,
+    "broker_crashes_while_it_fetches": _stops_while_it_fetches("crashes"),
+    "broker_loses_disk_while_it_fetches": _stops_while_it_fetches("loses its disk"),
+    "leader_handles_late_fetch": _late_fetch(REQUEST),
+    "late_fetch_is_lost": _late_fetch(LOST),
+}
+"""The messages of each action that came with 2.8 or later."""
