@@ -32,8 +32,10 @@ SINCE_2_8 = (
     *("alter_partition", "requested_leader_epoch", "requested_partition_epoch", "requested_isr", "metadata_position"),
     *("stopped_by", "shutdown_partition_epoch", "remote_broker_epoch", "requested_broker_epoch", "late_fetch_offset"),
     *("diverging_epoch", "diverging_end_offset", "fencings_left", "late_fetches_left", "shutdowns_left"),
+    *("is_assigned", "metadata_assigned", "reassignments_left", "flushed_offset"),
+    *("is_caught_up", "log_end_offset_at_fetch"),
 )
-"""The fields that came with generation 2.8 or later; earlier ones have no cells for them, or cells of one value."""
+"""The fields that came with generation 2.8 or later, or with a switch; without it they have no cells, or one value."""
 
 latest_epoch: Callable[[State, int], int] = epochs.latest_epoch
 is_answered: Callable[[State, int, int], bool] = epochs.is_answered

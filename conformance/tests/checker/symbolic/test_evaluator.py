@@ -48,7 +48,7 @@ from isrcheck.testing.strategies import legal_values
 
 # ----------------------------------------------------------------------------------------------- every model, any wish
 
-EXAMPLES = {"kafka": 6, "published": 20, "examples": 20}
+EXAMPLES = {"kafka": 4, "published": 20, "examples": 20}
 """How many configurations are drawn for each protocol of a model of a family."""
 
 LEAST_ANSWERS = {"kafka": 350_000, "published": 40_000, "examples": 15_000}
