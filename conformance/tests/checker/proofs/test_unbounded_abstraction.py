@@ -132,4 +132,4 @@ BROKEN_WITHOUT_CLAMP = {
     **dict.fromkeys(["2.8", "3.3"], SINCE_2_8 | {"follower_takes_high_watermark_first"}),
     **dict.fromkeys(["3.5", "3.7", "4.1"], SINCE_2_8),
 }
-"""The actions after which a high watermark can lie outside its log; up to 0.10 a broker that comes back truncates to it."""
+"""The actions after which a high watermark can lie outside its log; up to 0.10, a restarted broker truncates to it."""
