@@ -10,6 +10,7 @@ import html
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -107,9 +108,15 @@ def _value(layout: FieldLayout, cells: Sequence[int]) -> Any:
     """The value of a field in a state: nested lists for the field's indices."""
     part = cells[layout.offset : layout.offset + layout.count]
     values: list[Any] = [bool(cell) if layout.field.values.is_flag else cell for cell in part]
-    for size in reversed(layout.sizes[1:]):
-        values = [values[start : start + size] for start in range(0, len(values), size)]
-    return values if layout.sizes else values[0]
+    return _nested(values, layout.sizes)
+
+
+def _nested(values: list[Any], sizes: Sequence[int]) -> Any:
+    """Values in a row as lists of these sizes, which may be 0; the only value if there are no sizes."""
+    if not sizes:
+        return values[0]
+    each = prod(sizes[1:])
+    return [_nested(values[start * each : (start + 1) * each], sizes[1:]) for start in range(sizes[0])]
 
 
 def trace(path: str | os.PathLike[str], model: str | os.PathLike[str] | None = None) -> Trace:

@@ -17,6 +17,7 @@ from isrcheck.models.language.model import FieldLayout, Instance
 from isrcheck.models.messages.errors import UsageError
 from isrcheck.models.run import Cells
 from isrcheck.traces.format.trace import Trace
+from isrcheck.traces.kafka.model import shown_fields
 from isrcheck.traces.lanes.generic_lanes import full_state
 
 
@@ -38,7 +39,10 @@ class Divergence:
         at = f"diverges after {trace.spell_position(self.position)}" if self.position else "diverges in the first state"
         if self.variable is None:
             return [f"{at}: the system refuses the step: {self.why}"]
-        expected, found = (full_state(trace.instance, cells) for cells in (trace.states[self.position], self.cells))
+        shown = shown_fields(trace.instance)
+        expected, found = (
+            full_state(trace.instance, cells, shown) for cells in (trace.states[self.position], self.cells)
+        )
         return [
             f"{at}, first in {self.variable}:",
             *(line.rstrip("\n") for line in difflib.unified_diff(expected, found, "model", "system", n=0, lineterm="")),

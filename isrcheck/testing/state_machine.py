@@ -189,9 +189,8 @@ def state_machine(
         "watched_properties_hold": invariant()(base.watched_properties_hold),
         "the_model_has_ended": precondition(lambda self: self.has_ended)(rule(data=st.data())(zz_the_model_has_ended)),
     }
-    for number, action in enumerate(instance.model.actions):
-        if instance.alternatives[number] is not None:
-            members[action.name] = _rule(number)
+    for number in members["steps_of"]:  # an action without steps can never be taken
+        members[instance.model.actions[number].name] = _rule(number)
     made: type[ModelAndSystem] = type("ModelAndSystemOfThisInstance", (base,), members)
 
     class ModelAndSystemTestCase(TestCase):

@@ -52,8 +52,13 @@ ACTORS = {
     "broker": "broker",
     "producer": "leader",
     "answer": "leader",
+    "late": "leader",
+    "leader_asks_to_shut_down": "broker",
+    "last_leader_asks_to_shut_down": "broker",
+    "broker_crashes_while_it_fetches": "follower",
+    "broker_loses_disk_while_it_fetches": "follower",
 }
-"""Maps the first word of an action's name to its parameter that names the acting broker."""
+"""Maps an action's name, or its first word, to its parameter that names the acting broker."""
 
 
 @dataclass(frozen=True)
@@ -90,7 +95,7 @@ class Event:
 
 def actor_of(action: str) -> str | None:
     """The parameter of an action that names the acting broker; None for the controller and for clients."""
-    return ACTORS.get(action.partition("_")[0])
+    return ACTORS.get(action) or ACTORS.get(action.partition("_")[0])
 
 
 def line_of_header(header: Header) -> str:

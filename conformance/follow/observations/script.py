@@ -24,7 +24,7 @@ from isrcheck.models.language.model import Instance, Step
 
 FREE = (
     *("producer_appends", "producer_is_refused", "send_is_lost", "answer_is_lost", "producer_retries"),
-    *("leader_handles_fetch", "leader_answers_parked_fetch", "leader_shrinks_isr"),
+    *("leader_handles_fetch", "leader_answers_parked_fetch", "leader_shrinks_isr", "follower_falls_behind"),
     *("follower_reconciles", "follower_applies_response", "response_is_lost"),
     *("follower_is_out_of_range", "follower_starts_over"),
     *("broker_becomes_leader", "broker_becomes_follower", "controller_removes_dead_follower"),

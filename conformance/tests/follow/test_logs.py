@@ -226,8 +226,8 @@ def test_a_damaged_line_after_a_rejection_is_refused_too(tmp_path: Path) -> None
 def test_a_log_of_another_configuration_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "log.ndjson"
     path.write_text(good(), encoding="utf-8")
-    assert len(list(follow_log(path, protocol="2.1", values={"replicas": 3}))) == 2
-    with pytest.raises(UsageError, match=r"log\.ndjson:1: it is a log of protocol 2\.1, not of 2\.0; omit --protocol"):
+    assert len(list(follow_log(path, protocol="2.4", values={"replicas": 3}))) == 2
+    with pytest.raises(UsageError, match=r"log\.ndjson:1: it is a log of protocol 2\.4, not of 2\.0; omit --protocol"):
         list(follow_log(path, protocol="2.0"))
     with pytest.raises(UsageError, match=r"log\.ndjson:1: it is a log of replicas=3, not of replicas=2; omit replicas"):
         list(follow_log(path, values={"replicas": 2}))

@@ -134,7 +134,14 @@ def slow_accepts(outcome: Explained, values: dict[str, int]) -> bool:
     return slow.accepts(trace.steps, trace.states)
 
 
-SEEDS = {"0.10": (0, 4, 8), "2.1": (1, 5, 9), "2.0": (2, 6, 10), "0.11": (3, 7, 11)}
+SEEDS = {
+    "0.10": (0, 4, 8),
+    "2.1": (1, 5, 9),
+    "2.0": (2, 6, 10),
+    "0.11": (3, 7, 11),
+    "2.4": (12, 13),
+    "0.8": (14, 15),
+}
 
 
 @pytest.mark.parametrize(("protocol", "seed"), [(name, seed) for name, seeds in SEEDS.items() for seed in seeds])

@@ -166,7 +166,7 @@ def test_models_and_instances_are_accepted_as_well(counter):
 @pytest.mark.parametrize(
     ("words", "values", "says"),
     [
-        ("kafka", {}, "kafka needs --protocol; there are: 0.10, 0.11, 2.0, 2.1"),
+        ("kafka", {}, "kafka needs --protocol; there are: 0.8, 0.10, 0.11, 2.0, 2.1, 2.4, 2.8, 3.3, "),
         ("kafak", {}, "no model kafak; did you mean kafka?"),
         ("nobody.py", {}, "nobody.py: there is no such Python file"),
         (
@@ -231,6 +231,7 @@ def test_states_are_nested_as_their_fields_are():
     last = trace.states[-1]
     assert (last["controller_leader"], last["controller_isr"]) == (1, [False, True, False])
     assert (last["log_record"], last["response_record"]) == ([[0, -1], [-1, -1], [-1, -1]], [[[-1, -1]] * 3] * 3)
+    assert (last["is_fenced"], last["remote_broker_epoch"]) == ([], [])  # in 2.1 they have no cells
 
 
 def test_a_notebook_shows_the_page_of_a_trace(counter):

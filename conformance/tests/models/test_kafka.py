@@ -308,15 +308,20 @@ def test_any_start_includes_every_quiescent_cluster():
 BOUNDS = {"records": 1, "log_size": 1}
 
 
-@pytest.mark.parametrize("replicas", [1, 2, 3])
-def test_no_sometimes_is_unreachable_where_it_applies(replicas):
+@pytest.mark.parametrize(
+    ("replicas", "protocol"),
+    [
+        *itertools.product([1, 2], GENERATIONS),
+        # From 2.8 on, these would be 18 searches of up to a million states each.
+        *((3, protocol) for protocol in GENERATIONS if protocol not in ("2.8", *KRAFT)),
+    ],
+)
+def test_no_sometimes_is_unreachable_where_it_applies(replicas, protocol):
     """An unreachable `sometimes` fails a run, so each has to exclude configurations without its mechanism."""
     unreachable = []
     # Without elections the state has another shape, and so another kernel: once is enough.
     elections = (0, 1) if replicas == 1 else (1,)
-    for protocol, acks, required, epochs, crashes in itertools.product(
-        GENERATIONS, (-1, 0, 1), range(1, replicas + 1), elections, (0, 1)
-    ):
+    for acks, required, epochs, crashes in itertools.product((-1, 0, 1), range(1, replicas + 1), elections, (0, 1)):
         values = {"replicas": replicas, "acks": acks, "min_insync_replicas": required, "elections": epochs}
         instance = MODEL.instance(protocol, BOUNDS | values | {"crashes": crashes})
         exploration = explore(instance, Limits(memory=MEMORY))

@@ -15,6 +15,7 @@ from conformance.tests.support.places import CONFORMANCE
 from isrcheck.conformance.cli import main
 from isrcheck.conformance.cluster.configuration.bugs import Bug
 from isrcheck.conformance.cluster.log.storage_files import FileStorage
+from isrcheck.conformance.replay.walks import walk
 from isrcheck.models import registry
 from isrcheck.traces.format.certify import behaviour
 from isrcheck.traces.format.folder import write
@@ -196,6 +197,24 @@ def test_walks_are_counted(conform):
     )
 
 
+def test_a_generation_that_the_cluster_lacks_is_undecided(conform, tmp_path):
+    """Traces, and random walks; but a user's own driver may have every generation."""
+    lacks = "UNDECIDED: the executable cluster lacks AlterPartition; it implements 0.8, 0.10, 0.11, 2.0, 2.1, 2.4\n"
+    model = registry.load("kafka")[0]
+    for protocol in ("2.8", "3.3", "3.5", "3.7", "4.1"):
+        says = lacks if protocol == "2.8" else lacks.replace("AlterPartition", "AlterPartition and KRaft")
+        path = write(walk(model.instance(protocol), 0, 3), tmp_path)
+        assert conform(f"replay {path}") == (3, f"{path}: {says}", "")
+        assert conform(f"replay --walks 2 --protocol {protocol}") == (
+            3,
+            f"random walks of kafka/{protocol}: {says}",
+            "",
+        )
+    assert conform("replay --walks 2 --switch HW_MINISR_GATE=on") == (
+        *(3, f"random walks of kafka/2.4: {lacks.replace('AlterPartition', 'HW_MINISR_GATE=on')}", ""),
+    )
+
+
 def test_a_diverging_walk_is_saved_with_the_command_that_replays_it(conform, tmp_path):
     code, out, err = conform("replay --walks 50 --protocol 2.1 --bug parked_fetch_updates --set records=3")
     assert (code, err) == (20, "")
@@ -237,7 +256,7 @@ def test_the_worked_example_follows_the_model(conform):
     assert command in text
     words = command.removeprefix("conform ").replace("own_broker.py", str(EXAMPLE))
     agree = "system and model agree after every step"
-    assert conform(words) == (0, f"200 random walks of kafka/2.1, 30 steps each: {agree}\n", "")
+    assert conform(words) == (0, f"200 random walks of kafka/2.4, 30 steps each: {agree}\n", "")
 
 
 def test_a_mistake_in_the_worked_example_is_found(conform, tmp_path):

@@ -6,7 +6,14 @@ from types import MappingProxyType
 
 import pytest
 
-from conformance.tests.support.replay import EVERY_CLIENT, EVERY_FAULT, GENERATIONS, must_replay, walk_of
+from conformance.tests.support.replay import (
+    EVERY_CLIENT,
+    EVERY_FAULT,
+    GENERATIONS,
+    WITH_TRANSACTIONS,
+    must_replay,
+    walk_of,
+)
 
 ACKS_ONE = MappingProxyType({"acks": 1, "retries": 2, "records": 3, "log_size": 3, "power_losses": 1})
 ACKS_ZERO = MappingProxyType({"acks": 0, "brokers_down": 1, "elections": 4})
@@ -32,7 +39,7 @@ SEEDS = [range(50), pytest.param(range(50, 150), marks=pytest.mark.exhaustive)]
     ("protocol", "values", "also"),
     [
         *((protocol, EVERY_FAULT, FAULTS) for protocol in GENERATIONS),
-        *((protocol, EVERY_CLIENT, CLIENTS) for protocol in GENERATIONS[1:]),
+        *((protocol, EVERY_CLIENT, CLIENTS) for protocol in WITH_TRANSACTIONS),
         ("2.1", ACKS_ONE, {"answer_is_lost"}),
         ("0.10", ACKS_ZERO, {"send_is_lost"}),
         ("2.0", FOUR_BROKERS, {"leader_shrinks_isr"}),

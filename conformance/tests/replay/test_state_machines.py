@@ -37,14 +37,16 @@ def run_command(command: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.parametrize(
     ("protocol", "promised"),
     [
+        ("0.8", ["leader_in_isr", "one_leader_per_epoch"]),
         ("0.10", ["leader_in_isr", "one_leader_per_epoch"]),
         ("0.11", ["leader_in_isr", "one_leader_per_epoch"]),
         ("2.0", ["leader_in_isr", "one_leader_per_epoch"]),
         ("2.1", None),
+        ("2.4", None),
     ],
 )
 def test_cluster_and_model_agree_and_the_properties_hold(protocol, promised):
-    """In 2.1 all state properties hold; older generations violate some (models/verdicts.toml)."""
+    """From 2.1 on all state properties hold; older generations violate some (models/verdicts.toml)."""
     instance = kafka(protocol)
     must_agree(machine_of(instance, promised=promised, enabled=enabled_steps(instance)), examples=40)
 

@@ -10,6 +10,7 @@ import pytest
 
 from conformance.tests.support.compiled import enabled_steps
 from conformance.tests.support.golden import read_step
+from isrcheck.conformance.cluster.configuration import switches
 from isrcheck.conformance.replay.compare import replay
 from isrcheck.conformance.replay.driver import Driver
 from isrcheck.conformance.replay.walks import Enabled, walk
@@ -18,7 +19,11 @@ from isrcheck.models.language.model import Instance
 from isrcheck.traces.format.certify import behaviour
 from isrcheck.traces.format.trace import Trace
 
-GENERATIONS = ("0.10", "0.11", "2.0", "2.1")
+GENERATIONS = tuple(switches.GENERATIONS)
+"""The generations that the cluster implements."""
+
+WITH_TRANSACTIONS = GENERATIONS[2:]
+"""Those whose record format has transactions."""
 
 DEFAULT = MappingProxyType({})
 EVERY_FAULT = MappingProxyType(

@@ -456,7 +456,7 @@ def test_a_mutant_with_fewer_steps_than_its_model_is_an_internal_error(ask, monk
         ),
         ("mutate nothing", "no model nothing; there are: kafka, "),
         ("mutate nothing.py", "nothing.py: there is no such Python file"),
-        ("mutate kafka", "kafka needs --protocol; there are: 0.10, 0.11, 2.0, 2.1"),
+        ("mutate kafka", "kafka needs --protocol; there are: 0.8, 0.10, 0.11, 2.0, 2.1, 2.4, "),
         ("mutate published", "published needs --protocol; there are: truncate_to_high_watermark, "),
         ("mutate door.py --continue", "--continue does not go with mutate: "),
         ("mutate door.py --strict", "--strict does not go with mutate: "),
