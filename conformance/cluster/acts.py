@@ -51,7 +51,7 @@ def ask(cluster: Cluster, follower: int, leader: int) -> Message | None:
             cluster.deliver(fetcher.outstanding)
             return response_in_flight(cluster, follower, leader)
     raise ClusterError(
-        f"broker {follower} has no fetch to send to broker {leader}; its fetchers: {view_of(cluster, follower).fetchers}"
+        f"broker {follower} has no fetch to send to broker {leader}: {view_of(cluster, follower).fetchers}"
     )
 
 
