@@ -21,8 +21,9 @@ from isrcheck.checker.sweep.cases import RunCases, bar, search_case
 
 
 def run_cases_on_spark(session: Session, progress: ProgressLine, total: int, budget: Budget) -> RunCases:
-    """Return a function that runs cases on executors, each with the time that remains when it begins. `total` includes
-    the cases that an earlier run has finished. The function raises SparkLostError."""
+    """Return a function that runs cases on executors. The time limit of a case is the time that remains when the case
+    begins; `total` includes the cases that an earlier run has finished. The function raises SparkLostError if the
+    connection to Spark is lost."""
 
     def run_cases(cases: Sequence[Case]) -> Iterator[tuple[int, Record]]:
         require_same(session)

@@ -119,8 +119,8 @@ class TransitionRelation:
         return PropertyLiterals(prop, *self.evaluator.property(prop, states, self.taken))
 
     def _in_range(self) -> PropertyLiterals:
-        """The literals of `in_range`: no step from this state, no property of the state, and no property of the taken
-        step leaves a declared range.
+        """The literals of `in_range`: no step from this state leaves a declared range, nor does the evaluation of a
+        property of the state or of the taken step.
 
         Sets `asking` to the properties whose evaluation can leave a declared range.
         """

@@ -50,7 +50,9 @@ def ask(cluster: Cluster, follower: int, leader: int) -> Message | None:
         if fetcher.source == leader and fetcher.outstanding in {each.number for each in cluster.messages()}:
             cluster.deliver(fetcher.outstanding)
             return response_in_flight(cluster, follower, leader)
-    raise ClusterError(f"broker {follower} sends nothing to broker {leader}: {view_of(cluster, follower).fetchers}")
+    raise ClusterError(
+        f"broker {follower} has no fetch to send to broker {leader}: {view_of(cluster, follower).fetchers}"
+    )
 
 
 def apply(cluster: Cluster, follower: int, leader: int) -> None:

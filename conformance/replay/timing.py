@@ -58,7 +58,8 @@ class _Known:
 
 @dataclass(frozen=True)
 class _Shrink:
-    """A shrink at `position`: it needs a pause after a state in `slow`, and none after the states in `kept`."""
+    """A step of the trace, at `position`, that shrinks the ISR. The replay pauses after a state in `slow`, and after no
+    state in `kept`."""
 
     position: int
     slow: range

@@ -57,7 +57,7 @@ class PartitionFetchState:
 
 @dataclass(frozen=True)
 class Outstanding:
-    """The request whose response the fetcher awaits; `state` is the assignment in which it was sent; times in ms."""
+    """A request that waits for its response; `state` is the partition's state when it was sent; `sent_at` in ms."""
 
     number: int
     request: BrokerRequest

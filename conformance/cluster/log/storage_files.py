@@ -182,7 +182,9 @@ class FileStorage:
         count = lines[1] if lines[1:] else "?"
         whole = lines[:1] == [VERSION] and count == str(len(numbers))
         if not whole or any(len(each) != columns or not all(map(str.isdecimal, each)) for each in numbers):
-            raise StorageError(f"{path}: it is damaged or has another version; restore it, or call lose_disk")
+            raise StorageError(
+                f"{path}: the file is damaged, or its format has another version; restore it, or call lose_disk"
+            )
         return [tuple(map(int, each)) for each in numbers]
 
 

@@ -49,7 +49,7 @@ class Path:
 
 @dataclass(frozen=True)
 class Progress:
-    """The progress of a search: the furthest path has passed `lines` of the `of` lines."""
+    """The progress of a search: its furthest path explains the first `lines` lines of a recording of `of` lines."""
 
     seconds: float
     depth: int

@@ -42,7 +42,7 @@ class Writer:
             self._write(line_of_event(Event(event.run, event.number, event.broker, event.action, arguments, state)))
 
     def close(self) -> None:
-        """Write the buffered lines, at the end of the log. Raises UsageError if that fails."""
+        """Write the lines that are still buffered, when the log is complete. Raises UsageError if the write fails."""
         self._write("")
 
     def _write(self, line: str) -> None:
