@@ -8,7 +8,7 @@ from isrcheck.models.kafka.state.log import raise_log_start
 from isrcheck.models.kafka.state.readers import expose
 from isrcheck.models.kafka.state.roles import clear_fetch, is_controllers_leader, may_fetch, presumes_leadership
 from isrcheck.models.kafka.state.values import Fetch, ShrinkRule
-from isrcheck.models.language import action, require
+from isrcheck.models.language import NONE, action, require
 from isrcheck.models.log import has_entry
 
 
@@ -85,17 +85,14 @@ def leader_answers_parked_fetch(s, leader: Replica, follower: Replica):
 def may_be_dropped(s, leader, r):
     """Time is not modelled, so any follower can have been slow; since 2.1, one that has everything is spared.
 
-    0.8 counts messages as well (replica.lag.max.messages); here it counts nothing else.
+    0.8 counts messages (replica.lag.max.messages), of followers that have fetched; here it counts nothing else.
     """
     lag = s.log_end_offset[leader] - s.remote_log_end_offset[leader][r]
-    return (
-        s.isr[leader][r]
-        and not holds_back(s, leader, r)
-        and (
-            s.SHRINK_RULE == ShrinkRule.LAST_CAUGHT_UP
-            or lag > (s.replica_lag_max_messages if s.SHRINK_RULE == ShrinkRule.LAG_MESSAGES else 0)
-        )
-    )
+    if s.SHRINK_RULE == ShrinkRule.LAG_MESSAGES:
+        is_slow = s.remote_log_end_offset[leader][r] != NONE and lag > s.replica_lag_max_messages
+    else:
+        is_slow = s.SHRINK_RULE == ShrinkRule.LAST_CAUGHT_UP or lag > 0
+    return s.isr[leader][r] and is_slow and not holds_back(s, leader, r)
 
 
 @action(shows="{leader} by {removed}")

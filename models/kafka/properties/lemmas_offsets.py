@@ -4,13 +4,13 @@ They read only fields whose array sizes do not depend on the log's length (check
 """
 
 from isrcheck.models.kafka.state.roles import presumes_leadership
-from isrcheck.models.kafka.state.values import Fetch
+from isrcheck.models.kafka.state.values import Controller, Fetch
 from isrcheck.models.language import NONE, lemma
 
 
-@lemma(every_length=True)
+@lemma(applies=lambda configuration: configuration.CONTROLLER == Controller.ZOOKEEPER, every_length=True)
 def the_controller_names_a_leader(s):
-    """There is always a leader of record, which may be down."""
+    """With ZooKeeper there is always a leader of record, which may be down."""
     return s.controller_leader != NONE
 
 

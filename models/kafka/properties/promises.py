@@ -9,7 +9,7 @@ from isrcheck.models.kafka.state.fields import alters_partitions
 from isrcheck.models.kafka.state.log import holds_record
 from isrcheck.models.kafka.state.readers import first_read, is_read, is_record, last_stable_offset
 from isrcheck.models.kafka.state.roles import is_controllers_leader, presumes_leadership
-from isrcheck.models.kafka.state.values import Acks, Controller, Failure, MaximalIsr, Stop
+from isrcheck.models.kafka.state.values import Acks, Controller, Failure, MaximalIsr, ShrinkRule, Stop
 from isrcheck.models.language import NONE, always, always_step, sometimes
 from isrcheck.models.log import has_entry, logs_match, same_entry
 
@@ -257,8 +257,23 @@ def can_commit(configuration):
     return configuration.acks != Acks.ALL or configuration.min_insync_replicas <= configuration.replicas
 
 
+def can_lose_a_broker(configuration):
+    """The controller can give up on a broker: with ZooKeeper on any, with KRaft if a session can expire."""
+    return configuration.CONTROLLER == Controller.ZOOKEEPER or bool(
+        configuration.crashes
+        or configuration.power_losses
+        or configuration.disk_losses
+        or configuration.fencings
+        or configuration.shutdowns
+    )
+
+
 def can_fail_over(configuration):
-    return configuration.elections > 0 and configuration.replicas > 1
+    return (
+        configuration.elections > 0
+        and configuration.replicas > 1
+        and (can_lose_a_broker(configuration) or configuration.preferred_elections > 0)
+    )
 
 
 @sometimes
@@ -321,13 +336,22 @@ def a_follower_joins_the_isr(before, after, taken):
     )
 
 
-@sometimes(applies=lambda c: c.acks == Acks.ALL and c.min_insync_replicas > 1)
+@sometimes(
+    applies=lambda c: c.acks == Acks.ALL and c.min_insync_replicas > 1 and (c.records > 1 or can_lose_a_broker(c))
+)
 def a_producer_is_refused(before, after, taken):
     """A leader refuses a produce request with NOT_ENOUGH_REPLICAS, before anything is appended."""
     return taken == producer_is_refused
 
 
-@sometimes(applies=lambda c: c.acks == Acks.ALL and 1 < c.min_insync_replicas <= c.replicas and not c.HW_MINISR_GATE)
+@sometimes(
+    applies=lambda c: (
+        c.acks == Acks.ALL
+        and 1 < c.min_insync_replicas <= c.replicas
+        and not c.HW_MINISR_GATE
+        and c.SHRINK_RULE != ShrinkRule.LAG_MESSAGES
+    )
+)
 def an_appended_record_is_refused(before, after):
     """NOT_ENOUGH_REPLICAS_AFTER_APPEND: a record is committed, but its producer receives an error."""
     return any(
