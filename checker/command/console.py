@@ -36,7 +36,8 @@ def parse_memory(text: str) -> int:
 @contextmanager
 def interrupts() -> Iterator[list[int]]:
     """Within this context, Ctrl-C raises KeyboardInterrupt and appends the signal's number to the yielded list. The
-    list is needed because Python drops an exception that is raised in a callback from LLVM."""
+    list is needed because Python drops an exception that is raised in a callback from LLVM, and because NumPy
+    reports an interrupted import as an ImportError of its own."""
     seen: list[int] = []
 
     def note(number: int, _frame: FrameType | None) -> None:
@@ -50,6 +51,10 @@ def interrupts() -> Iterator[list[int]]:
         return
     try:
         yield seen
+    except ImportError as error:
+        if seen:
+            raise KeyboardInterrupt from error
+        raise
     finally:
         signal.signal(signal.SIGINT, before)
         seen.clear()

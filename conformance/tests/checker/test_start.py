@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import resource
@@ -16,6 +17,7 @@ import pytest
 
 from conformance.tests.support.places import PROJECT
 from isrcheck.checker.cli import main as check
+from isrcheck.checker.command.console import interrupts
 from isrcheck.checker.resources import cache
 from isrcheck.conformance.cli import main as conform
 from isrcheck.models.version import version
@@ -103,6 +105,22 @@ def test_an_interrupt_at_any_time_is_one_line(tmp_path: Path, name: str) -> None
         assert [line for line in lines if "compiling" not in line] in ([], lines[-1:]), told
         assert code == 0 or lines[-1].startswith(f"{name}: "), told
         assert "Traceback" not in told
+
+
+def import_fails(after_ctrl_c: bool) -> None:
+    """An import that fails as NumPy's does: the interrupt is swallowed, and is not the cause of the error."""
+    with interrupts():
+        if after_ctrl_c:
+            with contextlib.suppress(KeyboardInterrupt):
+                os.kill(os.getpid(), signal.SIGINT)
+        raise ImportError("PyCapsule_Import could not import module datetime")
+
+
+def test_an_error_of_an_interrupted_import_is_the_interrupt() -> None:
+    with pytest.raises(KeyboardInterrupt):
+        import_fails(after_ctrl_c=True)
+    with pytest.raises(ImportError):
+        import_fails(after_ctrl_c=False)
 
 
 def test_a_second_interrupt_gives_no_traceback(tmp_path: Path) -> None:

@@ -122,6 +122,7 @@ def without_progress(err):
     return re.sub(r"^conform: \d+ s, .*\n", "", err, flags=re.MULTILINE)
 
 
+@pytest.mark.exhaustive  # a session of its own
 @pytest.mark.parametrize("cores", [1, pytest.param(2, marks=pytest.mark.exhaustive)])  # each starts a session
 def test_the_command_prints_the_same_as_without_spark(logs, cores):
     *said, last = process(["logs", *ASKED.split(), "--engine", "spark", "--master", f"local[{cores}]"])
@@ -191,6 +192,7 @@ def cut_short(folder, function):
     return running.returncode, "".join(lines) + out, without_progress(err)
 
 
+@pytest.mark.exhaustive  # a session of its own
 def test_ctrl_c_keeps_the_findings(tmp_path):
     code, out, err = cut_short(tmp_path, lambda running: running.send_signal(signal.SIGINT))
     assert code == 130
@@ -202,6 +204,7 @@ def test_ctrl_c_keeps_the_findings(tmp_path):
     assert err.splitlines()[-1].startswith("conform: interrupted; ")
 
 
+@pytest.mark.exhaustive  # a session of its own
 def test_a_dying_java_is_one_line_and_the_findings_count(tmp_path):
     def kill_java(running):
         java = [pid for pid in children(running.pid) if "org.apache.spark" in command_line(pid)]

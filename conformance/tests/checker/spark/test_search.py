@@ -392,6 +392,7 @@ def test_damaged_statistics_are_refused(local_spark, tmp_path, monkeypatch):
     assert (everything(found), spread.taken_up) == (everything(explore(instance, limits)), 3)
 
 
+@pytest.mark.exhaustive  # two searches
 def test_damaged_levels_are_refused(local_spark, tmp_path, monkeypatch):
     monkeypatch.setattr(carrier, "LEVELS_BETWEEN_CHECKPOINTS", 3)
     instance, limits, kept = registered("kafka"), Limits(3, MEMORY), tmp_path / "kept"

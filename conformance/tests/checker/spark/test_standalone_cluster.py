@@ -40,6 +40,7 @@ def while_it_runs(session, folder, function):
         thread.join()
 
 
+@pytest.mark.exhaustive  # a cluster
 def test_a_full_cluster_is_reported_in_time(tmp_path, cluster):
     options = SparkOptions(master=cluster.master, executor_memory=1 << 40, seconds_to_start=1, fault_dir=tmp_path)
     with pytest.raises(UsageError) as error, spark_session(options, silent):
@@ -49,6 +50,7 @@ def test_a_full_cluster_is_reported_in_time(tmp_path, cluster):
     )
 
 
+@pytest.mark.exhaustive  # a cluster, and executors that are lost
 def test_one_killed_executor_is_tolerated_and_the_loss_of_all_is_one_line(tmp_path, cluster):
     def kill_all():
         for worker in ("worker-0", "worker-1"):
