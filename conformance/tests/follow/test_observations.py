@@ -125,7 +125,7 @@ def test_the_loss_on_0_10_2_has_no_explanation_in_2_1() -> None:
     assert "the log of broker 2 is m0 m1 m2: true in 0 of 689 states, instead: m0 m1 m2 PRECIOUS (689)" in flat(outcome)
 
 
-@pytest.mark.exhaustive
+@pytest.mark.recorded
 def test_the_missed_demotion_of_3_9_is_explained_by_2_1() -> None:
     assert (
         explained(
@@ -135,7 +135,7 @@ def test_the_missed_demotion_of_3_9_is_explained_by_2_1() -> None:
     )
 
 
-@pytest.mark.exhaustive
+@pytest.mark.recorded
 def test_the_missed_demotion_of_3_9_needs_the_remote_offsets_that_a_reelected_leader_keeps() -> None:
     outcome = follow_recording(FROZEN, "2.1", WITHOUT_THE_RULE)
     assert rejected(outcome) == (27, 385)

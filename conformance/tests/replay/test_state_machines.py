@@ -67,7 +67,7 @@ def test_cluster_and_model_agree_and_the_properties_hold(protocol, promised):
                 "min_insync_replicas": 1,
             },
             *("isr_is_complete", 5, 1000, 16),
-            marks=pytest.mark.exhaustive,
+            marks=pytest.mark.recorded,
         ),
     ],
 )
