@@ -1,8 +1,9 @@
 """The commands in the documents print the output that the documents show.
 
-The ```console blocks of a document run in order, in one folder, those of each kind by themselves. A word after ```console changes that: `exhaustive`
-blocks are slow, and run with the exhaustive tests; `recorded` blocks are slower, and run with `make verify`; `example`
-blocks need what tests lack (a running Kafka, a terminal, hours), and do not run. A block with `file=NAME` is a file that the reader writes first.
+The ```console blocks of a document run in order, in one folder, those of each kind by themselves. The kind is a word
+after ```console: `exhaustive` blocks are slow, and run with the exhaustive tests; `recorded` blocks are slower, and run
+with `make verify`; `example` blocks need what tests lack (a running Kafka, a terminal, hours), and do not run. A block
+with `file=NAME` is a file that the reader writes first.
 """
 
 from __future__ import annotations

@@ -16,6 +16,7 @@ from hypothesis import HealthCheck, given, reject, settings
 from hypothesis import strategies as st
 
 from conformance.tests.support.compiled import NOTHING, Compiled, Seen
+from conformance.tests.support.sampling import exhaustive
 from isrcheck.checker.compile.kernel import Kernel, kernel_of
 from isrcheck.checker.compile.layout import ABSENT, layout_of
 from isrcheck.checker.compile.lower import lower
@@ -108,7 +109,7 @@ SHAPES: Mapping[str, Sequence[Mapping[str, int]]] = {
 LEAST_STEPS = {"kafka": 35_000, "published": 15_000, "examples": 20_000}
 """How many steps are compared at least, for each model of a family: 130,000 in all, by 150 configurations of each."""
 
-SAMPLES = [(50, 4), pytest.param(150, 1, marks=pytest.mark.exhaustive)]
+SAMPLES = [(50, 4), exhaustive((150, 1))]
 """The number of drawn configurations, and the divisor of the least number of steps."""
 
 
