@@ -5,6 +5,7 @@ import itertools
 import pytest
 
 from conformance.tests.support.golden import read_step
+from conformance.tests.support.sampling import exhaustive
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.outcome.verdict import Word, verdicts
 from isrcheck.checker.resources.limits import Limits
@@ -275,7 +276,7 @@ def test_any_start_includes_every_quiescent_cluster():
 BOUNDS = {"records": 1, "log_size": 1}
 
 
-@pytest.mark.parametrize("replicas", [1, 2, 3])
+@pytest.mark.parametrize("replicas", [1, 2, exhaustive(3)])
 def test_no_sometimes_is_unreachable_where_it_applies(replicas):
     """An unreachable `sometimes` fails a run, so each has to exclude configurations without its mechanism."""
     unreachable = []

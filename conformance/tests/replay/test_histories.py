@@ -86,6 +86,7 @@ def matrix(tmp_path_factory):
     return [read(path, None) for path in files(folder)], len(depths)
 
 
+@pytest.mark.exhaustive
 def test_every_counterexample_of_the_matrix_replays(matrix):
     traces, count = matrix
     assert len(traces) == count
@@ -93,6 +94,7 @@ def test_every_counterexample_of_the_matrix_replays(matrix):
         must_replay(trace, trace.property_name)
 
 
+@pytest.mark.exhaustive
 def test_a_loss_in_the_model_is_a_loss_for_the_clusters_clients(matrix):
     """Compares the acknowledged records with those that a consumer of the leader receives at the end."""
     lost = [trace for trace in matrix[0] if trace.property_name == "acked_not_lost"]

@@ -467,6 +467,7 @@ def test_a_proof_for_every_length_names_the_open_entries(kafka):
     assert f"{told} {rest}" in joined(out)
 
 
+@pytest.mark.exhaustive
 def test_a_property_that_the_abstraction_cannot_decide_is_reported_as_such(kafka):
     code, out = kafka("--bound", "1")
     assert code == 3
@@ -480,6 +481,7 @@ def test_a_property_that_the_abstraction_cannot_decide_is_reported_as_such(kafka
     assert re.search(r"^    log_end_offset [\d ]+ -> [\d ]+$", out, re.MULTILINE)
 
 
+@pytest.mark.exhaustive
 def test_the_explorers_counterexample_is_shown_with_a_failed_proof(kafka):
     code, out = kafka("--unclean-elections", "1", "--records", "1", "--crashes", "1", "--bounces", "0", "--bound", "7")
     assert code == 3
