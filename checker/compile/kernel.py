@@ -19,8 +19,8 @@ from isrcheck.checker.compile.careful import lower_carefully
 from isrcheck.checker.compile.compiling import PARAMETERS, compiled
 from isrcheck.checker.compile.layout import Layout, layout_of
 from isrcheck.checker.compile.lower import lower
-from isrcheck.checker.compile.machine_code import code_path
-from isrcheck.checker.resources.cache import keep, kept, why_not_kept
+from isrcheck.checker.compile.machine_code import code_path, kept_or_compiled
+from isrcheck.checker.resources.cache import why_not_kept
 from isrcheck.models.language.model import Instance
 from isrcheck.models.messages.printable import escaped
 
@@ -53,12 +53,12 @@ def kernel_of(instance: Instance, announce: Announce = lambda message: None) -> 
 
 def _kernel(text: str, instance: Instance, layout: Layout, announce: Announce) -> Kernel:
     path = code_path("kernels", f"{layout!r}\0{text}")
-    code = kept(path)
-    if code is None:
+
+    def compile_code() -> bytes:
         announce(f"compiling {escaped(instance.model.name)}{_why_compiled(path)}")
-        code = compiled(text, layout)
-        keep(path, code)
-    functions = native.load(code, PARAMETERS)
+        return compiled(text, layout)
+
+    functions = native.load(kept_or_compiled(path, compile_code), PARAMETERS)
 
     def careful() -> Kernel:
         return _kernel(lower_carefully(instance, layout), instance, layout, announce)

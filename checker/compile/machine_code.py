@@ -44,6 +44,16 @@ def code_path(kind: str, content: str) -> Path:
     return cache_folder() / kind / f"{digest}.o"
 
 
+def kept_or_compiled(path: Path, compile_code: Callable[[], bytes]) -> bytes:
+    """The machine code in a cache file; if there is none, it is compiled and, if possible, kept there."""
+    code = kept(path)
+    if code is None:
+        code = compile_code()
+        if can_keep(path):
+            keep(path, code)
+    return code
+
+
 def as_machine_code(function: Function) -> Function:
     """The function as machine code. It must be public, and its module must lie in this package."""
     return cast(Function, _functions(function.__module__)[function.__name__])
@@ -59,9 +69,5 @@ def _functions(module: str) -> dict[str, Callable[..., int]]:
         for name, one in names.items()
         if isinstance(one, FunctionType) and one.__module__ == module and not name.startswith("_")
     }
-    code = kept(path)
-    if code is None:
-        code = code_of_module(sys.modules[module], parameters)
-        if can_keep(path):
-            keep(path, code)
+    code = kept_or_compiled(path, lambda: code_of_module(sys.modules[module], parameters))
     return native.load(code, parameters)

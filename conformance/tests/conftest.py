@@ -48,31 +48,34 @@ def pytest_xdist_auto_num_workers() -> Generator[None, int, int]:
     return (yield) + 1
 
 
-LEFT = pytest.StashKey[int]()
-"""How many tests were left to `make test-exhaustive`."""
+RUN_WITH = {"exhaustive": "make test-exhaustive", "recorded": "make verify"}
+"""The marks of tests that `make test` leaves out, and the command that runs them."""
+
+LEFT = pytest.StashKey[dict[str, int]]()
+"""How many tests with each of these marks were left out."""
 
 
 def pytest_deselected(items: Sequence[pytest.Item]) -> None:
-    left = [item for item in items if item.get_closest_marker("exhaustive")]
-    if left:
-        left[0].config.stash[LEFT] = len(left)
+    left = {mark: sum(item.get_closest_marker(mark) is not None for item in items) for mark in RUN_WITH}
+    if items:
+        items[0].config.stash[LEFT] = left
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
     if hasattr(session.config, "workeroutput"):
-        session.config.workeroutput["left"] = session.config.stash.get(LEFT, 0)
+        session.config.workeroutput["left"] = session.config.stash.get(LEFT, {})
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
     """Take the number of deselected tests from a worker; all workers report the same number."""
-    node.config.stash[LEFT] = getattr(node, "workeroutput", {}).get("left", 0)
+    node.config.stash[LEFT] = getattr(node, "workeroutput", {}).get("left", {})
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
-    left = config.stash.get(LEFT, 0)
-    if left:
-        terminalreporter.write_line(f"exhaustive tests left out: {left}; they run with: make test-exhaustive")
+    for mark, left in config.stash.get(LEFT, {}).items():
+        if left:
+            terminalreporter.write_line(f"{mark} tests left out: {left}; they run with: {RUN_WITH[mark]}")
 
 
 @pytest.fixture

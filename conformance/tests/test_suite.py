@@ -47,8 +47,8 @@ def test_the_number_of_deselected_tests_is_reported() -> None:
         "-q",
         "--collect-only",
         "-m",
-        "not exhaustive",
-        "conformance/tests/replay/test_state_machines.py",
+        "not exhaustive and not recorded",
+        "conformance/tests/follow/test_observations.py",
     )
     done = subprocess.run(
         [sys.executable, "-m", "pytest", *words],
@@ -57,7 +57,9 @@ def test_the_number_of_deselected_tests_is_reported() -> None:
         text=True,
         check=False,
     )
-    assert "exhaustive tests left out: 1; they run with: make test-exhaustive" in done.stdout.splitlines()
+    lines = done.stdout.splitlines()
+    assert "exhaustive tests left out: 14; they run with: make test-exhaustive" in lines
+    assert "recorded tests left out: 2; they run with: make verify" in lines
 
 
 def test_every_slow_group_is_an_existing_file() -> None:
@@ -69,14 +71,19 @@ def test_every_slow_group_is_an_existing_file() -> None:
 
 def test_every_record_can_be_computed_anew() -> None:
     found = [record.what for record in verify.records()]
-    assert len(found) == len(set(found)) == 15
+    assert len(found) == len(set(found)) == 18
     assert {"the state counts of the published models", "golden traces and drawings"} <= set(found)
+    tests = PROJECT / "conformance" / "tests"
+    files = [path for path in tests.rglob("test_*.py") if path != Path(__file__)]
+    marked = {path.relative_to(PROJECT).as_posix() for path in files if "mark.recorded" in path.read_text()}
+    assert marked == set(verify.RECORDED)
+    assert {f"the results in {file}" for file in verify.RECORDED} <= set(found)
     assert {f"the matrix, kafka {protocol}" for protocol in registry.load("kafka")[0].protocols} <= set(found)
 
 
 def test_a_sample_of_too_many_records_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    assert verify.main(["--sample", "16"]) == 2
-    assert capsys.readouterr().err == "--sample 16: there are 15 records; give 1 to 15\n"
+    assert verify.main(["--sample", "19"]) == 2
+    assert capsys.readouterr().err == "--sample 19: there are 18 records; give 1 to 18\n"
 
 
 def test_a_run_of_the_matrix_that_differs_is_reported() -> None:

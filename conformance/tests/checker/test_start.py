@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from conformance.tests.support.places import PROJECT
+from conformance.tests.support.sampling import sampled
 from isrcheck.checker.cli import main as check
 from isrcheck.checker.command.console import interrupts
 from isrcheck.checker.resources import cache
@@ -90,7 +91,7 @@ def interrupted(command: list[str], folder: Path, *instants: float) -> tuple[int
     return process.returncode, told
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("name", sampled(COMMANDS, lambda name: name == "check"))
 def test_an_interrupt_at_any_time_is_one_line(tmp_path: Path, name: str) -> None:
     command = words_of(*COMMANDS[name])
     length = length_of(command, tmp_path)

@@ -1,8 +1,9 @@
 """The commands in the documents print the output that the documents show.
 
-The ```console blocks of a document run in order, in one folder. A word after ```console changes that: `exhaustive`
-blocks are slow, and run with the exhaustive tests; `example` blocks need what tests lack (a running Kafka, a terminal,
-hours), and do not run. A block with `file=NAME` is a file that the reader writes first.
+The ```console blocks of a document run in order, in one folder, those of each kind by themselves. The kind is a word
+after ```console: `exhaustive` blocks are slow, and run with the exhaustive tests; `recorded` blocks are slower, and run
+with `make verify`; `example` blocks need what tests lack (a running Kafka, a terminal, hours), and do not run. A block
+with `file=NAME` is a file that the reader writes first.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from conformance.tests.docs.markdown import PAGES, Block, Exchange, blocks, exch
 from conformance.tests.docs.rewriting import brought_up_to_date, write
 from conformance.tests.support.places import PROJECT
 
-KINDS = {"exhaustive", "example"}
+KINDS = {"exhaustive", "recorded", "example"}
+MARKS = {"": (), "exhaustive": (pytest.mark.exhaustive,), "recorded": (pytest.mark.recorded,)}
 
 
 def name_of(path: Path) -> str:
@@ -28,27 +30,29 @@ def consoles(path: Path) -> list[Block]:
     return [block for block in blocks(path) if block.info[:1] == ("console",)]
 
 
-def has(path: Path, kind: str) -> bool:
-    return any(kind in block.info for block in consoles(path))
+def kind_of(block: Block) -> str:
+    """The kind of a console block: one of `KINDS`, or an empty text."""
+    return "".join(KINDS & set(block.info))
 
 
-def run(path: Path, console: Console, *, exhaustive: bool) -> Iterator[tuple[Exchange, str]]:
-    """Run the commands of a document; return each with its output."""
+def of_kind(path: Path, kind: str) -> list[Block]:
+    return [block for block in consoles(path) if kind_of(block) == kind]
+
+
+def run(path: Path, console: Console, kind: str) -> Iterator[tuple[Exchange, str]]:
+    """Write the files of a document, and run its commands of one kind; return each command with its output."""
     for block in blocks(path):
         if block.file:
             Path(block.file).write_text(block.text, encoding="utf-8")
-        if block.info[:1] != ("console",) or "example" in block.info:
-            continue
-        if "exhaustive" in block.info and not exhaustive:
-            continue
-        for exchange in exchanges(block):
-            yield exchange, console.run(exchange.command)
+        if block.info[:1] == ("console",) and kind_of(block) == kind:
+            for exchange in exchanges(block):
+                yield exchange, console.run(exchange.command)
 
 
-def compare(path: Path, console: Console, *, exhaustive: bool, rewrite: bool = False) -> int:
+def compare(path: Path, console: Console, kind: str = "", *, rewrite: bool = False) -> int:
     """Compare the outputs of a document's commands with the document; return the number of commands."""
     found = []
-    for exchange, told in run(path, console, exhaustive=exhaustive):
+    for exchange, told in run(path, console, kind):
         shown = "".join(f"{line}\n" for line in exchange.shown)
         if not agrees(shown, told) and not rewrite:
             where = f"{path.name}:{exchange.line}: $ {exchange.command}"
@@ -74,17 +78,18 @@ def console(tmp_path, monkeypatch, capsys):
     return Console(tmp_path, capsys)
 
 
-@pytest.mark.parametrize("path", [one for one in PAGES if consoles(one)], ids=name_of)
-def test_commands_print_the_output_in_the_document(path, console, rewrite):
-    expected = [block for block in consoles(path) if not KINDS & set(block.info)]
-    assert compare(path, console, exhaustive=False, rewrite=rewrite) == sum(len(exchanges(block)) for block in expected)
-
-
-@pytest.mark.exhaustive
-@pytest.mark.parametrize("path", [one for one in PAGES if has(one, "exhaustive")], ids=name_of)
-def test_long_commands_print_the_output_in_the_document(path, console, rewrite):
-    expected = [block for block in consoles(path) if "example" not in block.info]
-    assert compare(path, console, exhaustive=True, rewrite=rewrite) == sum(len(exchanges(block)) for block in expected)
+@pytest.mark.parametrize(
+    ("path", "kind"),
+    [
+        pytest.param(path, kind, marks=marks, id=f"{name_of(path)} {kind}".strip())
+        for kind, marks in MARKS.items()
+        for path in PAGES
+        if of_kind(path, kind)
+    ],
+)
+def test_commands_print_the_output_in_the_document(path, kind, console, rewrite):
+    count = sum(len(exchanges(block)) for block in of_kind(path, kind))
+    assert compare(path, console, kind, rewrite=rewrite) == count
 
 
 @pytest.mark.parametrize("path", PAGES, ids=name_of)
@@ -123,10 +128,10 @@ def test_wrong_output_in_a_document_is_detected(tmp_path, console):
     path = tmp_path / "wrong.md"
     path.write_text("```text file=lines.txt\none\n```\n\n```console\n$ cat lines.txt\none\n$ echo $?\n1\n```\n")
     with pytest.raises(pytest.fail.Exception, match=r"wrong\.md:8: \$ echo \$\?"):
-        compare(path, console, exhaustive=False)
-    compare(path, console, exhaustive=False, rewrite=True)
+        compare(path, console)
+    compare(path, console, rewrite=True)
     assert path.read_text().endswith("$ cat lines.txt\none\n$ echo $?\n0\n```\n")
-    assert compare(path, console, exhaustive=False) == 2
+    assert compare(path, console) == 2
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from conformance.tests.support.sampling import exhaustive
 from isrcheck.conformance.cluster.configuration.bugs import Bug
 from isrcheck.conformance.follow.format.events import Event, Header, line_of_event, line_of_header
 from isrcheck.conformance.follow.recorder.plan import Plan
@@ -137,7 +138,7 @@ def test_a_run_with_a_bug_is_rejected(tmp_path: Path, bug: Bug) -> None:
     assert {one.verdict for one in followed(tmp_path, recorded(protocol, seed, event, None))} == {Verdict.FOLLOWS}
 
 
-@pytest.mark.parametrize("protocol", ["0.10", "2.1"])
+@pytest.mark.parametrize("protocol", [exhaustive("0.10"), "2.1"])
 @pytest.mark.parametrize("bug", NEVER_MADE, ids=lambda bug: bug.name)
 def test_a_bug_without_an_opportunity_does_not_change_the_log(bug: Bug, protocol: str) -> None:
     assert recorded(protocol, 1, 500, bug) == recorded(protocol, 1, 500, None)
@@ -152,7 +153,7 @@ def test_the_model_also_appends_a_retry_again(tmp_path: Path) -> None:
     assert (outcome.verdict, outcome.events) == (Verdict.FOLLOWS, 2)
 
 
-@pytest.mark.parametrize("protocol", ["0.10", "2.1"])
+@pytest.mark.parametrize("protocol", [exhaustive("0.10"), "2.1"])
 @pytest.mark.parametrize("bug", ALLOWED, ids=lambda bug: bug.name)
 def test_a_bug_that_the_model_allows_is_followed(tmp_path: Path, bug: Bug, protocol: str) -> None:
     text = recorded(protocol, 1, 1_000, bug)

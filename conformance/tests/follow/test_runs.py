@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from conformance.tests.support.sampling import exhaustive
 from isrcheck.conformance.cluster.configuration.switches import GENERATIONS
 from isrcheck.conformance.cluster.log.storage import StorageError
 from isrcheck.conformance.cluster.log.storage_files import FileStorage
@@ -44,7 +45,7 @@ def followed(tmp_path: Path, text: str, **limits: int) -> list[Outcome]:
     return list(follow_log(path, **limits))
 
 
-@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("seed", [0, exhaustive(1)])
 @pytest.mark.parametrize("protocol", GENERATIONS)
 def test_recorded_runs_follow_the_model(tmp_path: Path, protocol: str, seed: int) -> None:
     text = recorded(Plan(protocol, seed, events=1_000))

@@ -137,6 +137,7 @@ def test_the_plain_search_continues_after_an_error() -> None:
 # -------------------------------------------------------------------------------------------------- runs and failures
 
 
+@pytest.mark.exhaustive
 def test_all_engines_agree_on_a_few_programs(tmp_path: Path) -> None:
     campaign = run(SEED, tmp_path, programs=10)
     assert campaign.line.endswith("no differences")
@@ -145,6 +146,7 @@ def test_all_engines_agree_on_a_few_programs(tmp_path: Path) -> None:
     assert campaign.proofs > 0
 
 
+@pytest.mark.exhaustive
 def test_a_bug_is_detected_shrunk_and_reproduced(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

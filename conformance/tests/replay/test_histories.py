@@ -98,6 +98,7 @@ def matrix(tmp_path_factory):
     return [read(path, None) for path in files(folder)], len(depths)
 
 
+@pytest.mark.exhaustive
 def test_every_counterexample_of_the_matrix_replays(matrix):
     traces, count = matrix
     assert len(traces) == count
@@ -105,6 +106,7 @@ def test_every_counterexample_of_the_matrix_replays(matrix):
         must_replay_or_lack_a_mechanism(trace)
 
 
+@pytest.mark.exhaustive
 def test_a_loss_in_the_model_is_a_loss_for_the_clusters_clients(matrix):
     """Compares the acknowledged records with those that a consumer of the leader receives at the end."""
     lost = [

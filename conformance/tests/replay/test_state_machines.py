@@ -14,6 +14,7 @@ import pytest
 
 from conformance.tests.support.compiled import enabled_steps
 from conformance.tests.support.places import PROJECT
+from conformance.tests.support.sampling import exhaustive
 from conformance.tests.support.state_machines import machine_of, replay_of
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.resources.limits import Limits
@@ -55,7 +56,7 @@ def test_cluster_and_model_agree_and_the_properties_hold(protocol, promised):
     ("protocol", "values", "broken", "least", "examples", "steps"),
     [
         ("2.1", {"acks": 1}, "acked_not_lost", 2, 100, 30),
-        ("2.0", {"retries": 1}, "no_duplicates", 2, 100, 30),
+        exhaustive(("2.0", {"retries": 1}, "no_duplicates", 2, 100, 30)),
         # KIP-101 between two replicas; the ISR goes on with one. A thousand examples take half a minute.
         pytest.param(
             "0.10",
@@ -69,7 +70,7 @@ def test_cluster_and_model_agree_and_the_properties_hold(protocol, promised):
                 "min_insync_replicas": 1,
             },
             *("isr_is_complete", 5, 1000, 16),
-            marks=pytest.mark.exhaustive,
+            marks=pytest.mark.recorded,
         ),
     ],
 )

@@ -16,6 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from conformance.tests.support.compiled import NOTHING, Compiled, Seen
+from conformance.tests.support.sampling import exhaustive
 from isrcheck.checker.compile.kernel import Kernel, kernel_of
 from isrcheck.checker.compile.layout import ABSENT, layout_of
 from isrcheck.checker.compile.lower import lower
@@ -121,7 +122,7 @@ EXAMPLES = {"kafka": 30, "published": 150, "examples": 150}
 LEAST_STEPS = {"kafka": 75_000, "published": 15_000, "examples": 20_000}
 """How many steps are compared at least, for each model of a family."""
 
-SAMPLES = [3, pytest.param(1, marks=pytest.mark.exhaustive)]
+SAMPLES = [3, exhaustive(1)]
 """The divisor of the number of configurations; that of the least number of steps is a little larger."""
 
 

@@ -140,6 +140,7 @@ def test_every_way_to_lose_a_record_in_seven_steps(check):
     assert found == {("acked_not_lost", "VIOLATED"): LOSSES, ("isr_is_complete", "VIOLATED"): GAPS[:2]}
 
 
+@pytest.mark.exhaustive
 def test_permitted_failures_are_listed_separately(check):
     found = asked(check, "kafka --protocol 0.10 --acks 1 --bound 5 --counterexamples 9 --strict")
     assert found == {

@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from conformance.tests.checker.explicit.test_search import COUNTERS, written
+from conformance.tests.support.sampling import exhaustive
 from isrcheck.checker import cli
 from isrcheck.checker.compile.instance_specification import InstanceSpecification
 from isrcheck.checker.compile.kernel import kernel_of
@@ -74,7 +75,7 @@ def everything(found: Exploration) -> dict[str, object]:
 @pytest.mark.parametrize(
     ("name", "values", "depth", "count_all"),
     [
-        ("examples/two_phase_commit", {"resource_managers": 2}, None, False),
+        exhaustive(("examples/two_phase_commit", {"resource_managers": 2}, None, False)),
         pytest.param(
             *("published/truncate_to_high_watermark", {"replicas": 2, "log_size": 1, "records": 1}, None, True),
             marks=pytest.mark.exhaustive,  # fifteen levels, each of which is two jobs
@@ -309,6 +310,7 @@ def names_in(folder: Path) -> set[str]:
     return {path.name for path in folder.iterdir() if not path.name.endswith(".crc")}
 
 
+@pytest.mark.exhaustive
 def test_a_search_resumes_from_its_checkpoint(local_spark, tmp_path, monkeypatch):
     monkeypatch.setattr(carrier, "LEVELS_BETWEEN_CHECKPOINTS", 2)
     instance = registered("kafka")

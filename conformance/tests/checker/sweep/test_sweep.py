@@ -677,6 +677,7 @@ def test_sweep_and_vary_go_together_and_sweep_comes_first(capsys):
 # -------------------------------------------------------------------------------------------------------- the document
 
 
+@pytest.mark.exhaustive
 def test_the_table_in_the_document_is_the_commands_output(check_json):
     text = (PROJECT / "docs" / "sweeps_and_tables.md").read_text(encoding="utf-8")
     section = text[text.index("A larger table") : text.index("## Results as tables")]

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from conformance.tests.support.sampling import exhaustive
 from isrcheck.checker.resources.formula_budget import FormulaBudget, Memory, UndecidedError
 from isrcheck.checker.resources.machine_memory import resident
 from isrcheck.checker.symbolic.and_inverter_graph import AndInverterGraph
@@ -66,17 +67,16 @@ def start(tmp_path: Path) -> float:
     return measured(tmp_path, "small.py", "--engine", "z3", "--bound", "0")[1]
 
 
+SEVEN_REPLICAS = ("kafka", "--protocol", "2.1", "--set", "replicas=7")
+
+
 @pytest.mark.parametrize(
     ("words", "seconds", "memory"),
     [
         (("wide.py", "--engine", "z3", "--bound", "3", "--seconds", "4"), 4, None),
-        (("wide.py", "--prove", "--bound", "1", "--seconds", "3", "--memory", "300M"), 3, 300 << 20),
+        exhaustive((("wide.py", "--prove", "--bound", "1", "--seconds", "3", "--memory", "300M"), 3, 300 << 20)),
         (("wide.py", "--engine", "z3", "--bound", "3", "--memory", "200M"), None, 200 << 20),
-        (
-            ("kafka", "--protocol", "2.1", "--set", "replicas=7", "--engine", "z3", "--bound", "2", "--seconds", "2"),
-            2,
-            None,
-        ),
+        exhaustive(((*SEVEN_REPLICAS, "--engine", "z3", "--bound", "2", "--seconds", "2"), 2, None)),
     ],
 )
 def test_a_limit_ends_the_construction_of_formulas(tmp_path, start, words, seconds, memory):

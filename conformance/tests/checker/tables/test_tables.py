@@ -489,6 +489,7 @@ def test_the_example_answers_three_questions(asked, capsys):
     assert capsys.readouterr().out == ANSWERS
 
 
+@pytest.mark.exhaustive
 def test_the_answers_in_the_document_match_its_commands(check, tmp_path, capsys):
     text = (PROJECT / "docs" / "sweeps_and_tables.md").read_text(encoding="utf-8")
     block = text.partition("## Results as tables")[2].partition("```console example")[2].partition("```")[0]
