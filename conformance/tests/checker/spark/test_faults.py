@@ -277,5 +277,5 @@ def test_a_connection_that_dies_before_the_job_starts_is_of_spark(tmp_path: Path
             raise Py4JNetworkError("Answer from Java side is empty")
 
     session = SimpleNamespace(context=Context(), evidence=Evidence(tmp_path / "java.log", tmp_path, is_up=True))
-    with pytest.raises(SparkLostError, match="Answer from Java side is empty"):
+    with pytest.raises(SparkLostError, match="the Java process of Spark ended during the job"):
         run_job(session, lambda: 1, lambda: None)
