@@ -63,7 +63,7 @@ def test_the_number_of_deselected_tests_is_reported() -> None:
 
 
 def test_the_groups_are_honoured(request: pytest.FixtureRequest) -> None:
-    """pytest-xdist reads the group from the end of a test's name; without groups, fixtures and kernels are built twice."""
+    """pytest-xdist reads the group from the end of a test's name. Without groups, workers repeat each other's work."""
     if not request.config.getoption("loadgroup", default=False):
         pytest.skip("this run has one process")
     assert request.node.nodeid.endswith("@test_suite")
