@@ -62,6 +62,13 @@ def test_the_number_of_deselected_tests_is_reported() -> None:
     assert "recorded tests left out: 2; they run with: make verify" in lines
 
 
+def test_the_groups_are_honoured(request: pytest.FixtureRequest) -> None:
+    """pytest-xdist reads the group from the end of a test's name. Without groups, workers repeat each other's work."""
+    if not request.config.getoption("loadgroup", default=False):
+        pytest.skip("this run has one process")
+    assert request.node.nodeid.endswith("@test_suite")
+
+
 def test_every_slow_group_is_an_existing_file() -> None:
     tests = PROJECT / "conformance" / "tests"
     assert [

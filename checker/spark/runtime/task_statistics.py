@@ -50,8 +50,8 @@ def running(session: Session, work: Callable[[], object]) -> Iterator[None]:
     group = f"isrcheck {id(errors)}"
 
     def run() -> None:
-        session.context.setJobGroup(group, "isrcheck", interruptOnCancel=True)
         try:
+            session.context.setJobGroup(group, "isrcheck", interruptOnCancel=True)
             work()
         except BaseException as error:
             errors.append(error)

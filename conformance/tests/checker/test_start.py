@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 
+from conformance.tests.sampling import sampled
 from conformance.tests.support.places import PROJECT
-from conformance.tests.support.sampling import sampled
 from isrcheck.checker.cli import main as check
 from isrcheck.checker.command.console import interrupts
 from isrcheck.checker.resources import cache

@@ -17,6 +17,7 @@ from conformance.tests.docs.console import Console, agrees
 from conformance.tests.docs.markdown import PAGES, Block, Exchange, blocks, exchanges
 from conformance.tests.docs.rewriting import brought_up_to_date, write
 from conformance.tests.support.places import PROJECT
+from isrcheck.checker.analyses import matrix_proofs
 
 KINDS = {"exhaustive", "recorded", "example"}
 MARKS = {"": (), "exhaustive": (pytest.mark.exhaustive,), "recorded": (pytest.mark.recorded,)}
@@ -75,6 +76,7 @@ def console(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.delenv("FORCE_COLOR", raising=False)
+    monkeypatch.setattr(matrix_proofs, "PROOF_SECONDS", 2.0)  # the documents show none of these proofs
     return Console(tmp_path, capsys)
 
 

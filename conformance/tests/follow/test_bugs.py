@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from conformance.tests.support.sampling import exhaustive
+from conformance.tests.sampling import exhaustive
 from isrcheck.conformance.cluster.configuration.bugs import Bug
 from isrcheck.conformance.follow.format.events import Event, Header, line_of_event, line_of_header
 from isrcheck.conformance.follow.recorder.plan import Plan

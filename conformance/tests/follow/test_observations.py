@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from conformance.tests.sampling import sampled
 from conformance.tests.support.observations import (
     FREEZE,
     KILL,
@@ -25,7 +26,6 @@ from conformance.tests.support.observations import (
     write,
 )
 from conformance.tests.support.places import RECORDINGS
-from conformance.tests.support.sampling import sampled
 from isrcheck.conformance import cli
 from isrcheck.conformance.cluster.configuration.switches import GENERATIONS
 from isrcheck.conformance.follow.observations.explain import (

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from conformance.tests.support.sampling import exhaustive
+from conformance.tests.sampling import exhaustive
 from isrcheck.conformance.cluster.configuration.switches import GENERATIONS
 from isrcheck.conformance.cluster.log.storage import StorageError
 from isrcheck.conformance.cluster.log.storage_files import FileStorage

@@ -6,7 +6,7 @@ import shlex
 
 import pytest
 
-from conformance.tests.support.sampling import sampled
+from conformance.tests.sampling import sampled
 from isrcheck import UsageError
 from isrcheck.checker import cli as checker
 from isrcheck.conformance import cli as conformance

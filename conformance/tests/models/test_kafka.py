@@ -4,8 +4,8 @@ import itertools
 
 import pytest
 
+from conformance.tests.sampling import sampled
 from conformance.tests.support.golden import read_step
-from conformance.tests.support.sampling import sampled
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.outcome.verdict import Word, verdicts
 from isrcheck.checker.resources.limits import Limits

@@ -12,9 +12,9 @@ import sys
 
 import pytest
 
+from conformance.tests.sampling import exhaustive
 from conformance.tests.support.compiled import enabled_steps
 from conformance.tests.support.places import PROJECT
-from conformance.tests.support.sampling import exhaustive
 from conformance.tests.support.state_machines import machine_of, replay_of
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.resources.limits import Limits

@@ -15,8 +15,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from conformance.tests.sampling import exhaustive
 from conformance.tests.support.compiled import NOTHING, Compiled, Seen
-from conformance.tests.support.sampling import exhaustive
 from isrcheck.checker.compile.kernel import Kernel, kernel_of
 from isrcheck.checker.compile.layout import ABSENT, layout_of
 from isrcheck.checker.compile.lower import lower

@@ -9,8 +9,8 @@ import signal
 import pytest
 import z3
 
+from conformance.tests.sampling import sampled
 from conformance.tests.support.engine import ALL_THE_WATER, JUGS, instance_of, joined, proofs_of, proving
-from conformance.tests.support.sampling import sampled
 from isrcheck.checker import cli
 from isrcheck.checker.outcome.exploration import Finding, StepPath
 from isrcheck.checker.outcome.proof_results import Phase, Proof, Proofs

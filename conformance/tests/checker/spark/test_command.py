@@ -12,7 +12,7 @@ import time
 
 import pytest
 
-from conformance.tests.support.sampling import exhaustive
+from conformance.tests.sampling import exhaustive
 from isrcheck.checker import cli
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.resources.limits import Limits

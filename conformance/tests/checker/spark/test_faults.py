@@ -6,12 +6,15 @@ import os
 import signal
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+from py4j.protocol import Py4JNetworkError
 
 from isrcheck.checker.spark.runtime import environment_check
 from isrcheck.checker.spark.runtime.environment_check import difference, facts, same_everywhere
 from isrcheck.checker.spark.runtime.faults import Evidence, SparkLostError, explained, explanation, innermost
+from isrcheck.checker.spark.runtime.task_statistics import run_job
 from isrcheck.models.messages.errors import ModelError, UsageError
 
 
@@ -264,3 +267,15 @@ def test_an_error_caused_by_an_interrupt_is_reported_as_interrupt(local_spark):
         end(KeyboardInterrupt())
     with pytest.raises(SparkLostError), explained(local_spark.evidence):
         end(ValueError())
+
+
+def test_a_connection_that_dies_before_the_job_starts_is_of_spark(tmp_path: Path) -> None:
+    """Ctrl-C can end the connection to Java between two jobs; what was found before it is kept."""
+
+    class Context:
+        def setJobGroup(self, *given: object, **more: object) -> None:  # noqa: N802 - Spark's name
+            raise Py4JNetworkError("Answer from Java side is empty")
+
+    session = SimpleNamespace(context=Context(), evidence=Evidence(tmp_path / "java.log", tmp_path, is_up=True))
+    with pytest.raises(SparkLostError, match="the Java process of Spark ended during the job"):
+        run_job(session, lambda: 1, lambda: None)

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from conformance.tests.checker.explicit.test_search import COUNTERS, written
-from conformance.tests.support.sampling import exhaustive
+from conformance.tests.sampling import exhaustive
 from isrcheck.checker import cli
 from isrcheck.checker.compile.instance_specification import InstanceSpecification
 from isrcheck.checker.compile.kernel import kernel_of

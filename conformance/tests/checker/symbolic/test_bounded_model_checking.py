@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import pytest
 
+from conformance.tests.sampling import exhaustive
 from conformance.tests.support.engine import LAMPS, checking, decided, told
-from conformance.tests.support.sampling import exhaustive
 from isrcheck.checker import cli
 from isrcheck.checker.analyses import published
 from isrcheck.checker.explicit.explore import explore

@@ -35,7 +35,7 @@ from conformance.tests.models.language.test_language import (
     whole,
     write,
 )
-from conformance.tests.support.sampling import exhaustive
+from conformance.tests.sampling import exhaustive
 from conformance.tests.support.symbolic import Compared, compare_all, states_of
 from isrcheck.checker.symbolic.and_inverter_graph import AndInverterGraph
 from isrcheck.checker.symbolic.evaluator import Evaluator, UnsupportedError

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from conformance.tests.support.sampling import exhaustive
+from conformance.tests.sampling import exhaustive
 from isrcheck.checker.resources.formula_budget import FormulaBudget, Memory, UndecidedError
 from isrcheck.checker.resources.machine_memory import resident
 from isrcheck.checker.symbolic.and_inverter_graph import AndInverterGraph

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from conformance.tests.checker.compile.test_kernel import Compiled, Reference, compare
-from conformance.tests.support.sampling import sampled
+from conformance.tests.sampling import sampled
 from conformance.tests.support.symbolic import compare_all
 from isrcheck.checker.cli import main
 from isrcheck.checker.compile.kernel import kernel_of

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from conformance.tests.sampling import sampled
 from conformance.tests.support import golden as golden_support
-from conformance.tests.support.sampling import sampled
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.models.language.model import Instance
