@@ -39,8 +39,8 @@ def run_command(command: str) -> subprocess.CompletedProcess[str]:
     ("protocol", "promised"),
     [
         ("0.10", ["leader_in_isr", "one_leader_per_epoch"]),
-        ("0.11", ["leader_in_isr", "one_leader_per_epoch"]),
-        ("2.0", ["leader_in_isr", "one_leader_per_epoch"]),
+        exhaustive(("0.11", ["leader_in_isr", "one_leader_per_epoch"])),
+        exhaustive(("2.0", ["leader_in_isr", "one_leader_per_epoch"])),
         ("2.1", None),
     ],
 )
