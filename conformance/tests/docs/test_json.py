@@ -11,6 +11,7 @@ from jsonschema import Draft202012Validator
 from jsonschema.exceptions import best_match
 
 from conformance.tests.docs.json_reference import SCHEMA, reference
+from conformance.tests.sampling import exhaustive
 from conformance.tests.support.engine import COUNTER
 from conformance.tests.support.places import PROJECT
 from isrcheck.checker import cli
@@ -30,7 +31,7 @@ FORMS = [
     ("model", "leaves.py"),
     ("model", "kafka --protocol 0.10 --bound 6"),
     ("matrix", "--bound 2"),
-    ("published", "published"),
+    exhaustive(("published", "published")),
     ("published", "published --seconds 1e-9"),
     ("mutate", "mutate counter.py"),
     ("mutate", "mutate examples/two_phase_commit"),

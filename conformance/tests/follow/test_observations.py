@@ -143,7 +143,7 @@ def test_the_missed_demotion_of_3_9_needs_the_remote_offsets_that_a_reelected_le
     assert rejected(outcome) == (27, 385)
 
 
-@pytest.mark.exhaustive  # two searches that take ten seconds each
+@pytest.mark.recorded
 def test_the_missed_demotion_with_held_metadata_is_explained() -> None:
     breaks = {"offsets_ordered": 40, "acked_not_lost": 36, "isr_is_complete": 34, "consistent_read": 45}
     assert explained(follow_recording(HELD, "2.1"), breaks=breaks) == 50
@@ -201,6 +201,7 @@ def test_a_shortened_recording_is_explained(tmp_path: Path, count: int) -> None:
     assert explained(follow_recording(path, "0.10"), breaks=breaks) <= 24
 
 
+@pytest.mark.exhaustive
 def test_a_plausible_change_is_rejected_at_the_first_contradiction(tmp_path: Path) -> None:
     lines = lines_of(LOSS)
     # Broker 3 could have had this one, but it is frozen there and dead at line 23, and the file changes in between.

@@ -330,7 +330,7 @@ def test_the_runs_share_the_time_limit(check):
     code, text, content = check(whole + OTHER, "--seconds", "2")
     first, second = content["runs"]
     assert (code, first["stopped"], second["exhausted"]) == (3, "seconds", True)
-    assert first["seconds"] >= 1
+    assert first["seconds"] >= 0.9  # half of the time, less what was spent before
     assert re.search(r"^log_matching +UNDECIDED, none to \d+$", text, re.MULTILINE)
     assert line(text, "not exhaustive: kafka 0.10 (to depth ").endswith(": the time limit is reached)")
 

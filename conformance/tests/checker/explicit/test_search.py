@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from conformance.tests.sampling import exhaustive
 from conformance.tests.support.places import PROJECT as ROOT
 from isrcheck.checker.compile.kernel import kernel_of
 from isrcheck.checker.explicit import carrier, single_thread, visited_set
@@ -643,9 +644,9 @@ def test_an_unwritable_cache_costs_only_time(mine: Path, tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("pattern", "content"),
     [
-        ("*.o", 0.0),
+        exhaustive(("*.o", 0.0)),
         ("*.o", 0.5),
-        ("*.o", b"\x7fELF, of somebody else"),
+        exhaustive(("*.o", b"\x7fELF, of somebody else")),
     ],
 )
 def test_a_damaged_cache_is_rebuilt(mine: Path, tmp_path: Path, pattern: str, content: float | bytes) -> None:

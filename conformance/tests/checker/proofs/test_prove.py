@@ -456,6 +456,7 @@ def kafka(monkeypatch, tmp_path, capsys):
     return run
 
 
+@pytest.mark.exhaustive
 def test_a_proof_for_every_length_names_the_open_entries(kafka):
     code, out = kafka("--switch", "HW_CLAMPED_AT_TRUNCATION=on", "--bound", "1")
     assert code == 3  # for the other promises no proof was looked for here

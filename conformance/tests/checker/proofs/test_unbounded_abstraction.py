@@ -106,7 +106,7 @@ def is_claimed(instance: Instance, prop: Property) -> bool:
     return prop.name != "the_controller_names_a_leader" or instance.configuration.CONTROLLER == Controller.ZOOKEEPER
 
 
-@pytest.mark.parametrize("protocol", KAFKA.protocols)
+@pytest.mark.parametrize("protocol", sampled(KAFKA.protocols, lambda protocol: protocol in ("0.10", "4.1")))
 @pytest.mark.parametrize("clamp", [True, False], ids=["clamped", "not clamped"])
 def test_the_order_of_offsets_is_inductive_exactly_with_the_clamp(protocol: str, clamp: bool) -> None:
     instance = KAFKA.instance(protocol, {"replicas": 2, "HW_CLAMPED_AT_TRUNCATION": clamp})

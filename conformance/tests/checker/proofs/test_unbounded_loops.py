@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from conformance.tests.checker.compile.test_kernel import random_state
+from conformance.tests.sampling import sampled
 from conformance.tests.support.unbounded_abstraction import Projection
 from isrcheck.checker.proofs.unbounded_abstraction import OPEN, UnboundedAbstraction
 from isrcheck.checker.resources.formula_budget import Answer
@@ -333,7 +334,7 @@ def only_action(instance: Instance, name: str) -> Instance:
     return replace(instance, alternatives=tuple(0 if one == name else None for one in slots))
 
 
-@pytest.mark.parametrize("name", LOOPS)
+@pytest.mark.parametrize("name", sampled(LOOPS, lambda name: list(LOOPS).index(name) % 2 == 0))
 def test_the_abstraction_allows_all_effects_of_a_loop(name: str, loops: tuple[Model, Projection]) -> None:
     model, projection = loops
     chance = random.Random(name)
