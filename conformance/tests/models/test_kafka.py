@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 
-from conformance.tests.sampling import sampled
+from conformance.tests.sampling import exhaustive, sampled
 from conformance.tests.support.golden import read_step
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.outcome.verdict import Word, verdicts

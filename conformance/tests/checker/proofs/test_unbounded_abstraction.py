@@ -75,7 +75,7 @@ def steps_looked_for(
     ("protocol", "own_switches"),
     sampled(
         [(protocol, own) for protocol in KAFKA.protocols for own in (True, False)],
-        lambda one: one[1] and one[0] in ("0.10", "2.1"),
+        lambda one: one[1] and one[0] in ("0.10", "4.1"),
     ),
 )
 def test_every_step_of_the_model_is_allowed_by_the_abstraction(protocol: str, own_switches: bool) -> None:
