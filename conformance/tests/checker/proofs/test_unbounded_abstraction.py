@@ -1,6 +1,6 @@
 """The unbounded abstraction over-approximates: it allows every step of the model, for all sizes of open domains.
 
-Steps of all four generations of Kafka are projected to the fields of the abstraction, which has to allow them. If it
+Steps of all generations of Kafka are projected to the fields of the abstraction, which has to allow them. If it
 lacked a step, a false property could be proved.
 """
 
