@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 from isrcheck import models
 from isrcheck.checker.outcome.verdict import WHY_STOPPED, Verdict, Word
 from isrcheck.checker.resources.limits import Limits
-from isrcheck.checker.session.formatting import counted, table
+from isrcheck.checker.session.formatting import counted, table, tables
 from isrcheck.checker.session.naming import configuration_of, faults_line
 from isrcheck.checker.session.proof_text import scope
 from isrcheck.checker.session.text import Run, as_object
@@ -32,6 +32,8 @@ from isrcheck.models.messages.errors import UsageError
 
 RECORD = Path(models.__file__).with_name("verdicts.toml")
 EXHAUSTED = "exhausted"
+WIDEST = 120
+"""The width of the printed table: more generations stand below."""
 KEYS = {
     *("model", "protocol", "name", "properties", "explored", "states", "configuration", "violated", "permitted"),
     "proved",
@@ -276,7 +278,7 @@ def cell(verdict: Verdict, run: Run) -> str:
 
 def text(records: Sequence[RecordedRun], pairs: Sequence[Pair]) -> str:
     """Return the matrix as text: cells, bounds, depths of the runs, proofs, traces, and the comparison's result."""
-    lines = [*table(_rows(records, pairs)), ""]
+    lines = [*tables(_rows(records, pairs), WIDEST), ""]
     lines += [*_bounds(records), *_configurations(records), *_reaches(records, pairs)]
     lines += _proofs(pairs)
     for record, run in pairs:

@@ -24,6 +24,23 @@ def table(rows: Sequence[Sequence[str]], indent: str = "", right: frozenset[int]
     return lines
 
 
+def tables(rows: Sequence[Sequence[str]], widest: int) -> list[str]:
+    """Return rows as lines of at most `widest` characters, where possible: as several tables, one below the other.
+
+    Every table begins with the first column of `rows`. An empty line separates two tables.
+    """
+    widths = [max(len(row[column]) for row in rows) + 2 for column in range(len(rows[0]))]
+    parts: list[list[int]] = []
+    for column in range(1, len(widths)):
+        if not parts or sum(widths[one] for one in (0, *parts[-1], column)) - 2 > widest:
+            parts.append([])
+        parts[-1].append(column)
+    lines: list[str] = []
+    for part in parts:
+        lines += [*([""] if lines else []), *table([[row[column] for column in (0, *part)] for row in rows])]
+    return lines
+
+
 def counted(count: int, noun: str) -> str:
     """Return a count with its noun: 1 level, 2 levels."""
     return f"{count:,} {noun}{'s' * (count != 1)}"
