@@ -86,6 +86,26 @@ GENERATION_3_5 = GENERATION_3_3 | {
 GENERATION_3_7 = GENERATION_3_5 | {"HW_MINISR_GATE": True, "EPOCH_BUMP_ON_SHRINK": False, "LATE_FETCH_COUNTS": False}
 GENERATION_4_1 = GENERATION_3_7 | {"ELR": True, "RESTART_BEFORE_FENCING": False}
 
+STAND_INS = {
+    "0.9": "0.10 stands for it",
+    "1.0": "0.11 stands for it",
+    "1.1": "0.11 stands for it",
+    "2.2": "2.1 stands for it",
+    "2.3": "2.1 stands for it",
+    "2.5": "2.4 stands for it",
+    "2.6": "2.4 stands for it",
+    "2.7": "2.8 stands for it (before inter.broker.protocol.version 2.7: 2.4)",
+    "3.0": "2.8 stands for it with ZooKeeper, 3.3 with KRaft",
+    "3.1": "2.8 stands for it with ZooKeeper, 3.3 with KRaft",
+    "3.2": "2.8 stands for it with ZooKeeper, 3.3 with KRaft",
+    "3.4": "2.8 stands for it with ZooKeeper, 3.3 with KRaft",
+    "3.6": "2.8 stands for it with ZooKeeper, 3.5 with KRaft",
+    "3.8": "2.8 stands for it with ZooKeeper, 3.7 with KRaft",
+    "3.9": "2.8 stands for it with ZooKeeper, 3.7 with KRaft",
+    "4.0": "3.7 stands for it, and 4.1 with eligible leader replicas",
+}
+"""Which generation stands for a release that has none of its own. `check --config` knows patch releases as well."""
+
 MODEL = assemble(
     "kafka",
     [fields, clusters, contradictions, promises, lemmas_offsets, lemmas, lemmas_log, lemmas_commit],
@@ -102,4 +122,5 @@ MODEL = assemble(
         "3.7": (KRAFT, GENERATION_3_7),
         "4.1": (KRAFT, GENERATION_4_1),
     },
+    STAND_INS,
 )

@@ -244,6 +244,8 @@ class Model:
     """The model's files, each with the path by which an import finds it."""
     reader: Reader = field(repr=False)
     """The reader of the model's functions, which knows the meanings of the names in their modules."""
+    stand_ins: Mapping[str, str]
+    """What to say of well-known names that are no protocols: which protocol stands for each."""
 
     @cached_property
     def digest(self) -> str:
@@ -264,7 +266,8 @@ class Model:
         if name not in self.protocols:
             if len(self.protocols) == 1:
                 raise UsageError(f"{self.name} has no protocol {name}: it has only one; leave --protocol out")
-            raise UsageError(f"{self.name} has no protocol {name}; {nearest(name, self.protocols)}")
+            known = self.stand_ins.get(name) or nearest(name, self.protocols)
+            raise UsageError(f"{self.name} has no protocol {name}; {known}")
         return self.protocols[name]
 
     def _refuse_of_another_protocol(self, chosen: Protocol, name: str, value: int) -> None:
@@ -390,12 +393,14 @@ def assemble(
     name: str,
     base: ModuleType | Sequence[ModuleType],
     variants: Mapping[str, tuple[ModuleType | Sequence[ModuleType] | None, Mapping[str, Any]]] | None = None,
+    stand_ins: Mapping[str, str] = MappingProxyType({}),
 ) -> Model:
     """Read a model from its base and its variants: {protocol: (modules with actions of its own, values of entries)}.
 
     The base is one module or several; the first declares `Configuration` and `State`, and their actions, properties and
     initial states count in the order in which they stand. The modules of a variant (one, several, or None) may define
-    actions of the base anew, or add some. Raises LanguageError where a function leaves the language.
+    actions of the base anew, or add some. `stand_ins` says which protocol stands for a well-known name that is none:
+    {name: text of a message}. Raises LanguageError where a function leaves the language.
     """
     bases = [base] if isinstance(base, ModuleType) else list(base)
     path = inspect.getsourcefile(bases[0]) or bases[0].__name__
@@ -474,6 +479,7 @@ def assemble(
         protocols,
         sources_of(source for source in sources if Path(source).is_file()),
         reader,
+        stand_ins,
     )
 
 
