@@ -11,7 +11,7 @@ from jsonschema import Draft202012Validator
 from jsonschema.exceptions import best_match
 
 from conformance.tests.docs.json_reference import SCHEMA, reference
-from conformance.tests.sampling import exhaustive
+from conformance.tests.sampling import sampled
 from conformance.tests.support.engine import COUNTER
 from conformance.tests.support.places import PROJECT
 from isrcheck.checker import cli
@@ -31,7 +31,7 @@ FORMS = [
     ("model", "leaves.py"),
     ("model", "kafka --protocol 0.10 --bound 6"),
     ("matrix", "--bound 2"),
-    exhaustive(("published", "published")),
+    ("published", "published"),
     ("published", "published --seconds 1e-9"),
     ("mutate", "mutate counter.py"),
     ("mutate", "mutate examples/two_phase_commit"),
@@ -90,7 +90,11 @@ def test_the_schema_is_valid():
     Draft202012Validator.check_schema(SCHEMA)
 
 
-@pytest.mark.parametrize(("form", "words"), FORMS, ids=lambda word: word.replace(str(DURABLE), DURABLE.name))
+@pytest.mark.parametrize(
+    ("form", "words"),
+    sampled(FORMS, lambda one: one[1] != "published"),
+    ids=lambda word: word.replace(str(DURABLE), DURABLE.name),
+)
 def test_the_object_matches_the_schema(check_json, form, words):
     content = check_json(words)
     error = best_match(validator(form).iter_errors(content))

@@ -183,7 +183,7 @@ def lines_of(path: Path) -> list[dict[str, Any]]:
             (24, "isr", [1, 2]),
             (25, "records", [[0, "m0"], [1, "m1"], [2, "PRECIOUS"]]),
         ],
-        lambda one: one[0] in (2, 5, 7, 25),
+        lambda one: one[0] in (2, 25),
     ),
 )
 def test_a_line_made_impossible_is_rejected(tmp_path: Path, number: int, key: str, value: Any) -> None:
@@ -193,7 +193,7 @@ def test_a_line_made_impossible_is_rejected(tmp_path: Path, number: int, key: st
     assert rejected(follow_recording(write(tmp_path / "spoilt", *lines), "0.10"))[0] == number
 
 
-@pytest.mark.parametrize("count", sampled([5, 7, 8, 14, 15, 19, 20, 22], lambda count: count in (7, 14, 22)))
+@pytest.mark.parametrize("count", sampled([5, 7, 8, 14, 15, 19, 20, 22], lambda count: count in (7, 22)))
 def test_a_shortened_recording_is_explained(tmp_path: Path, count: int) -> None:
     path = write(tmp_path / "cut", header(2, 1, 2, 3), *lines_of(LOSS)[:count])
     # From line 17 on a follower is seen that has truncated what was acknowledged; its election is seen only at line 24.
