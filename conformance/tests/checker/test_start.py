@@ -124,6 +124,7 @@ def test_an_error_of_an_interrupted_import_is_the_interrupt() -> None:
         import_fails(after_ctrl_c=False)
 
 
+@pytest.mark.exhaustive
 def test_a_second_interrupt_gives_no_traceback(tmp_path: Path) -> None:
     command = words_of(*COMMANDS["check"])
     length = length_of(command, tmp_path)

@@ -198,6 +198,7 @@ def test_too_little_memory_for_a_recording_is_undecided(conform, logs):
     assert (found.word, found.why) == (Word.UNDECIDED, "the memory limit was reached; give more with --memory")
 
 
+@pytest.mark.exhaustive
 def test_a_given_content_is_read_instead_of_the_file(every):
     for path in sorted(every.iterdir()):
         content, expected = path.read_bytes(), follow_one(path, ALL)

@@ -456,6 +456,7 @@ def test_resent_records_make_no_copy_and_keep_the_order(tmp_path: Path) -> None:
     assert explained(follow(tmp_path, *overtaken[:4], disk(1, "y"))) == 3
 
 
+@pytest.mark.exhaustive
 def test_the_logs_determine_the_position_of_an_unacknowledged_record(tmp_path: Path) -> None:
     begin = (header(1, 1), metadata(1, 1), acked("x", 0), acked("z", 2))
     outcome = follow(tmp_path, *begin, disk(1, "x", "y", "z"), disk(1, "x", "y", "z", "v", "w"))

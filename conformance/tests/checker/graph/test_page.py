@@ -9,6 +9,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from conformance.tests.checker.graph.test_state_graph import LIGHT, drawn
+from conformance.tests.sampling import exhaustive
 from conformance.tests.support.browser import Page, contrast, overlaps
 from isrcheck.checker.graph.drawing import MOST_LABELS
 from isrcheck.checker.graph.layout import Point, lay_out
@@ -180,8 +181,8 @@ PLACES = """
 """
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1280, 1920])
+@pytest.mark.parametrize("scheme", ["light", exhaustive("dark")])
+@pytest.mark.parametrize("width", [1280, exhaustive(1920)])
 @pytest.mark.parametrize("name", GRAPHS)
 def test_nothing_overlaps_and_all_text_is_readable(name, width, scheme, browser, folder):
     opened = Page(browser, folder / f"{name}.html", width, width * 5 // 8, scheme)

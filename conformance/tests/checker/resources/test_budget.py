@@ -186,6 +186,7 @@ def test_the_remaining_budget_decreases_to_zero() -> None:
         budget.look(1 << 31)
 
 
+@pytest.mark.exhaustive
 def test_proofs_get_the_memory_that_the_search_leaves(folder: Path) -> None:
     """The states stay in memory during the proofs, which may use only the rest of the limit."""
     code, text, _, used = process(folder, "kafka --protocol 2.1 --bound 16 --prove --memory 200M")

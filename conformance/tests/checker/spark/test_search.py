@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from conformance.tests.checker.explicit.test_search import COUNTERS, written
-from conformance.tests.sampling import exhaustive
+from conformance.tests.sampling import exhaustive, sampled
 from isrcheck.checker import cli
 from isrcheck.checker.compile.instance_specification import InstanceSpecification
 from isrcheck.checker.compile.kernel import kernel_of
@@ -92,7 +92,7 @@ def test_a_search_on_spark_finds_exactly_what_one_process_finds(local_spark, nam
     assert spread.shuffled > 0
 
 
-@pytest.mark.parametrize("forgiven", [0, 3])
+@pytest.mark.parametrize("forgiven", [0, exhaustive(3)])
 @pytest.mark.parametrize("depth", [None, 0, 2])
 def test_a_users_model_is_sent_to_the_executors(local_spark, counters, forgiven, depth):
     instance = counters.instance(None, {"forgiven": forgiven})
@@ -110,7 +110,7 @@ def leaving(counters_text: str) -> str:
     )
 
 
-@pytest.mark.parametrize("count_all", [False, True])
+@pytest.mark.parametrize("count_all", [exhaustive(False), True])
 def test_a_search_on_spark_finds_the_same_range_errors(local_spark, tmp_path, count_all):
     instance = registry.load_file(written(tmp_path, leaving(COUNTERS))).instance()
     here = explore(instance, Limits(None, MEMORY), count_all=count_all)
@@ -140,7 +140,7 @@ def test_too_little_memory_is_undecided(local_spark):
     }
 
 
-@pytest.mark.parametrize("mode", list(Mode))
+@pytest.mark.parametrize("mode", sampled(Mode, lambda mode: mode is Mode.SEARCH))
 def test_too_little_time_leaves_the_search_undecided(local_spark, mode):
     found, _ = on_spark(local_spark, registered("kafka", protocol="2.1"), Limits(None, 2 << 30, 3.0), asked(mode))
     assert (found.stopped, found.is_complete) == ("seconds", False)
@@ -155,7 +155,7 @@ def witnesses(found: Exploration) -> dict[str, object]:
     return {name: (one.found.path, one.permitted.path) for name, one in found.findings.items()}
 
 
-@pytest.mark.parametrize("split_depth", [None, 0, 1, 3])
+@pytest.mark.parametrize("split_depth", [None, 0, exhaustive(1), exhaustive(3)])
 def test_parts_find_the_same_levels_and_the_same_counterexamples(local_spark, split_depth):
     instance = registered("kafka")
     limits = Limits(6, MEMORY)
@@ -211,7 +211,7 @@ def test_a_finished_search_is_not_divided(local_spark, counters):
     assert (spread.parts, spread.split_depth) == (0, 1)
 
 
-@pytest.mark.parametrize("depth", [3, 5, None])
+@pytest.mark.parametrize("depth", [exhaustive(3), 5, exhaustive(None)])
 @pytest.mark.parametrize("split_depth", [0, 1])
 def test_parts_report_the_same_permitted_failures_as_one_search(local_spark, counters, split_depth, depth):
     """A part that does not know the violation in another part continues, and finds deeper permitted failures."""

@@ -387,6 +387,7 @@ def test_a_number_has_exactly_one_value() -> None:
         assert holds(circuit, variables, assignment, arithmetic.has_one_value(number)) == (sum(assignment) == 1)
 
 
+@pytest.mark.exhaustive
 @settings(thorough, max_examples=100)
 @given(sums, sums, signs, st.integers(-4, 2), st.one_of(st.none(), st.integers(0, 4)), st.data())
 def test_unbounded_numbers_agree_with_python(
