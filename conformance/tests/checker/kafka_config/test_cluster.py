@@ -19,6 +19,7 @@ from isrcheck.checker.kafka_config.ignored import Ignored, WhyIgnored
 from isrcheck.checker.kafka_config.keys import Role, first_release, keys_of, roles_that_know
 from isrcheck.checker.kafka_config.producer_rules import Producer
 from isrcheck.checker.kafka_config.properties_file import PropertiesError, read_properties
+from isrcheck.models.kafka import STAND_INS
 
 SHIPPED_FILES = SHARED / "data" / "properties"
 needs_shipped_files = pytest.mark.skipif(
@@ -550,6 +551,18 @@ def test_each_release_has_a_generation_with_its_switches(
     says = meaning(cluster, "metadata.version" if has_kraft else "inter.broker.protocol.version")
     told = "not modelled; the nearest generation" if generation.why_undecided else "the replication protocol"
     assert says.startswith(f"{told} is {generation.protocol}")
+
+
+@pytest.mark.parametrize("release", STAND_INS)
+def test_the_model_names_the_same_generation_for_a_release(release: str) -> None:
+    """`check kafka --protocol 3.0` says which generation stands for 3.0."""
+    major = int(release.partition(".")[0])
+    zookeeper, kraft = (
+        read(file("server.properties", "broker.id=1", mode), version=release).generation.protocol if is_possible else ""
+        for mode, is_possible in ((ZOOKEEPER, major < 4), (KRAFT, major > 2))
+    )
+    says = f"{zookeeper} stands for it with ZooKeeper, {kraft} with KRaft" if zookeeper and kraft else ""
+    assert STAND_INS[release].startswith(says or f"{zookeeper or kraft} stands for it")
 
 
 @pytest.mark.parametrize(
