@@ -62,7 +62,7 @@ CAUGHT = {
     ),
     Bug.CHECKPOINT_AHEAD: (
         *("2.1", 8, 57),
-        "broker_restarts 1 checkpoint 7: models/kafka/actions/faults.py: its guard"
+        "broker_restarts 1 checkpoint 7: models/kafka/actions/restarts.py: its guard"
         " `checkpoint <= s.high_watermark[broker]` is false (s.high_watermark[1] = 6)",
     ),
     Bug.LEADER_TRUNCATES_ON_ELECTION: (

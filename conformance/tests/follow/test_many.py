@@ -103,7 +103,7 @@ def test_recordings_are_explained_and_their_traces_written(conform, logs):
     code, out, err = conform("follow logs/seen.ndjson logs/1.ndjson --out kept")
     assert (code, err) == (0, "")
     first, written, *rest = out.splitlines()
-    assert re.fullmatch(r"EXPLAINED  logs/seen.ndjson: a behaviour of 2.1, in \d+ steps", first)
+    assert re.fullmatch(r"EXPLAINED  logs/seen.ndjson: a behaviour of 2.4, in \d+ steps", first)
     path = re.fullmatch(r"  written: (kept/\S+); replay it: conform replay \1", written)[1]
     assert rest == ["FOLLOWED   logs/1.ndjson: 1 run, 20 events", "2 logs: 1 FOLLOWED, 1 EXPLAINED; TIME"]
     alone = conform("follow logs/seen.ndjson --out alone")[1].splitlines()[-1]

@@ -17,7 +17,7 @@ LOSS = RECORDINGS / "kafka-0.10.2-kip101_loss.ndjson"
 def run_log(path: Path, seed: int, events: int, bug: str | None = None) -> Path:
     """The log of a random run of the cluster."""
     with path.open("w", encoding="utf-8") as stream:
-        record(Plan(seed=seed, events=events, bug=bug), stream, str(path))
+        record(Plan("2.1", seed, events=events, bug=bug), stream, str(path))
     return path
 
 

@@ -231,7 +231,7 @@ def test_an_unreached_goal_is_not_a_pass(check, tmp_path):
     assert code == 0
     assert cases_of(tmp_path / "DIR")[SUITE, "gets_up"] == ("skipped", "NOT REACHED TO DEPTH 1")
     assert counts_of(tmp_path / "DIR") == [(SUITE, 6, 0, 0, 2)]
-    assert page_of(tmp_path / "DIR").rows[3][1] == "\u25cb NO VIOLATION TO DEPTH 1"
+    assert page_of(tmp_path / "DIR").rows[4][1] == "\u25cb NO VIOLATION TO DEPTH 1"
 
 
 def test_z3_has_no_levels_and_shows_its_times(check, tmp_path):
@@ -305,7 +305,7 @@ def test_the_matrix_as_recorded(check, record, tmp_path, no_proofs):
         "\u2717 VIOLATED at step 6 trace file as recorded",
         "\u25b2 PERMITTED at step 2 trace file as recorded",
     ]
-    assert [count[1:] for count in counts_of(tmp_path / "DIR")] == [(25, 0, 0, 5), (25, 0, 0, 7)]
+    assert [count[1:] for count in counts_of(tmp_path / "DIR")] == [(29, 0, 0, 9), (29, 0, 0, 11)]
     assert cases_of(tmp_path / "DIR")["kafka 0.10", "acked_not_lost"] == ("skipped", "VIOLATED at step 6, as recorded")
     run = run_of(tmp_path / "DIR")
     assert {one["suppressions"][0]["justification"] for one in run["results"]} == {"recorded in models/verdicts.toml"}
@@ -329,7 +329,7 @@ def test_the_matrix_with_something_new_and_something_missing(check, record, tmp_
         "NO VIOLATION TO DEPTH 6 (proof undecided): recorded, but not found",
     )
     assert tests["kafka 0.10", "acked_not_lost"][0] == "skipped"
-    assert page_of(tmp_path / "DIR").rows[3][1] == "\u2717 VIOLATED at step 5 trace file \u2190 not recorded"
+    assert page_of(tmp_path / "DIR").rows[4][1] == "\u2717 VIOLATED at step 5 trace file \u2190 not recorded"
 
 
 def test_the_matrix_marks_unsearched_cells(check, record, tmp_path, no_proofs, monkeypatch):
@@ -343,7 +343,7 @@ def test_the_matrix_marks_unsearched_cells(check, record, tmp_path, no_proofs, m
     code, _, _ = check("--bound 3 --report DIR")
     assert code == 130
     assert {row[2] for row in page_of(tmp_path / "DIR").rows[1:]} == {"? UNDECIDED, not searched"}
-    assert counts_of(tmp_path / "DIR")[1] == ("kafka 2.1", 12, 0, 12, 0)
+    assert counts_of(tmp_path / "DIR")[1] == ("kafka 2.1", 16, 0, 16, 0)
 
 
 def test_a_sweep(check, tmp_path):

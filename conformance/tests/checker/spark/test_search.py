@@ -54,7 +54,8 @@ def on_spark(
 
 def registered(name: str, **values: int) -> Instance:
     model, protocol = registry.load(name)
-    chosen = values.pop("protocol", None) or protocol or next(iter(model.protocols))
+    first = "0.10" if name == "kafka" else next(iter(model.protocols))
+    chosen = values.pop("protocol", None) or protocol or first
     return model.instance(chosen, values)
 
 
