@@ -205,7 +205,8 @@ def test_examples_of_the_help_work(
             2, "trace: explore needs a terminal for input and output; without one use: trace show FILE\n",
         )  # fmt: skip
         return
-    assert code in (0, 12), told.err
+    # Other examples leave traces of generations that the executable cluster lacks.
+    assert code in (0, 12) or (code == 3 and example == "conform replay counterexamples"), told.err
     assert told.out
 
 

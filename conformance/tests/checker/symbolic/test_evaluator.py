@@ -113,8 +113,8 @@ def test_formulas_and_reference_agree(name: str, share: int) -> None:
     for protocol in protocols_of(name):
         draws = drawn(EXAMPLES[family_of(name)] // share)
         draws(given(wishes(name, protocol), st.integers(0, 1 << 32))(agree))()
-    assert compared.answers >= LEAST_ANSWERS[family_of(name)] // share
-    assert compared.successors >= LEAST_SUCCESSORS[family_of(name)] // share
+    assert compared.answers >= LEAST_ANSWERS[family_of(name)] // share**2  # what is drawn first is small
+    assert compared.successors >= LEAST_SUCCESSORS[family_of(name)] // share**2
     # Kafka's leader can be NONE where an action indexes with it; the other models guard every index.
     assert (compared.failures > 0) == (name == "kafka")
     assert share > 1 or covered >= protocols_and_values(name)
