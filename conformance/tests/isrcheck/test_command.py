@@ -59,8 +59,8 @@ EXAMPLES = [
 ]
 """In an order in which the files are there that they name."""
 
-LONG = {"check mutate kafka --protocol 0.10 --bound 3", "check mutate published/kip_101 --bound 3"}
-"""Each of them searches every mutant of a model."""
+LONG = {"check mutate kafka --protocol 0.10 --bound 3", "check mutate published/kip_101 --bound 3", "check --bound 6"}
+"""They search every mutant of a model, or look for proofs for twenty seconds."""
 
 
 def ran(*words: str, folder: Path) -> subprocess.CompletedProcess[str]:

@@ -122,7 +122,7 @@ EXAMPLES = {"kafka": 30, "published": 150, "examples": 150}
 LEAST_STEPS = {"kafka": 75_000, "published": 15_000, "examples": 20_000}
 """How many steps are compared at least, for each model of a family."""
 
-SAMPLES = [3, 1]
+SAMPLES = [6, 1]
 """The divisor of the number of configurations; that of the least number of steps is a little larger."""
 
 
@@ -257,7 +257,7 @@ def protocols_and_values(name: str) -> set[tuple[str, int | str]]:
     ("name", "divisor"),
     sampled(
         [(name, divisor) for name in registry.names() for divisor in SAMPLES],
-        lambda one: one[1] == 3 and one[0] in ("kafka", "published/kip_320", "examples/two_phase_commit"),
+        lambda one: one[1] > 1 and one[0] in ("kafka", "published/kip_320", "examples/two_phase_commit"),
     ),
 )
 def test_reference_and_kernel_take_the_same_steps(name: str, divisor: int) -> None:
@@ -274,8 +274,8 @@ def test_reference_and_kernel_take_the_same_steps(name: str, divisor: int) -> No
 
     for protocol in protocols_of(name):
         drawn(EXAMPLES[family_of(name)] // divisor)(given(wishes(name, protocol))(agree))()
-    assert compared >= LEAST_STEPS[family_of(name)] // (4 if divisor > 1 else 1)
-    assert covered >= protocols_and_values(name)
+    assert compared >= LEAST_STEPS[family_of(name)] // (8 if divisor > 1 else 1)
+    assert divisor > 1 or covered >= protocols_and_values(name)
 
 
 def test_more_than_twenty_thousand_steps_are_compared() -> None:
