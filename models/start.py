@@ -44,6 +44,10 @@ def run(name: str, load: Callable[[float], Callable[[], int]]) -> int:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # the command is done; Python only cleans up after this
     except KeyboardInterrupt:
         leave()
+    except RuntimeError as error:
+        if isinstance(error.__cause__, KeyboardInterrupt):  # Python 3.11 wraps what `__set_name__` raises
+            leave()
+        raise
     return code
 
 

@@ -57,6 +57,22 @@ from isrcheck.checker.__main__ import main
 sys.exit(main())
 """
 
+WRAPPED = """
+import sys
+from isrcheck.models.start import run
+
+class Interrupted:
+    def __set_name__(self, owner, name):
+        raise KeyboardInterrupt
+
+def work():
+    class Owner:
+        field = Interrupted()
+    return 0
+
+sys.exit(run("check", lambda began: work))
+"""
+
 
 def words_of(package: str, words: str) -> list[str]:
     """The command as a script written by pip starts it."""
@@ -139,6 +155,11 @@ def test_an_interrupt_that_python_drops_in_a_callback_is_one_line(tmp_path: Path
     command = [sys.executable, "-c", COMPILING, "kafka", "--protocol", "2.1", "--bound", "3"]
     code, told = interrupted(command, tmp_path)
     assert (code, told) == (130, "check: interrupted before anything was found\n")
+
+
+def test_an_interrupt_while_a_class_is_made_is_one_line(tmp_path: Path) -> None:
+    done = subprocess.run([sys.executable, "-c", WRAPPED], cwd=tmp_path, env=HERE, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (130, "check: interrupted\n")
 
 
 @pytest.mark.parametrize("name", COMMANDS)

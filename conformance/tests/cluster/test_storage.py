@@ -167,23 +167,16 @@ def test_a_cut_last_line_is_ignored_and_overwritten(tmp_path: Path) -> None:
     assert payloads(cluster, 0) == ("a", "b", "d")
 
 
+DAMAGED = "the file is damaged, or its format has another version; restore it"
+
+
 @pytest.mark.parametrize(
     ("name", "old", "new", "said"),
     [
         ("00000000000000000000.log", "a", "z", "the record at offset 0 is damaged; restore the file, or call"),
-        (
-            "leader-epoch-checkpoint",
-            "0\n1",
-            "0\n2",
-            "the file is damaged, or its format has another version; restore it",
-        ),
-        ("leader-epoch-checkpoint", "0 0", "0 x", "the file is damaged, or its format has another version; restore it"),
-        (
-            "replication-offset-checkpoint",
-            "0\n1",
-            "7\n1",
-            "the file is damaged, or its format has another version; restore it",
-        ),
+        ("leader-epoch-checkpoint", "0\n1", "0\n2", DAMAGED),
+        ("leader-epoch-checkpoint", "0 0", "0 x", DAMAGED),
+        ("replication-offset-checkpoint", "0\n1", "7\n1", DAMAGED),
     ],
 )
 def test_a_damaged_file_is_reported_in_one_line(tmp_path: Path, name: str, old: str, new: str, said: str) -> None:

@@ -126,7 +126,7 @@ def test_every_bug_is_rejected_or_has_a_reason() -> None:
     assert (len(CAUGHT), len(NEVER_MADE), len(ALLOWED)) == (18, 3, 1)
 
 
-@pytest.mark.parametrize("bug", sampled(CAUGHT, lambda bug: list(CAUGHT).index(bug) % 2 == 0), ids=lambda bug: bug.name)
+@pytest.mark.parametrize("bug", sampled(CAUGHT, lambda bug: bug in list(CAUGHT)[::2]), ids=lambda bug: bug.name)
 def test_a_run_with_a_bug_is_rejected(tmp_path: Path, bug: Bug) -> None:
     protocol, seed, event, why = CAUGHT[bug]
     *followed_by_then, outcome = followed(tmp_path, recorded(protocol, seed, event, bug))

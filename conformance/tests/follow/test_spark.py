@@ -122,8 +122,8 @@ def without_progress(err):
     return re.sub(r"^conform: \d+ s, .*\n", "", err, flags=re.MULTILINE)
 
 
-@pytest.mark.exhaustive  # a session of its own
-@pytest.mark.parametrize("cores", [1, pytest.param(2, marks=pytest.mark.exhaustive)])  # each starts a session
+@pytest.mark.exhaustive  # each starts a session
+@pytest.mark.parametrize("cores", [1, 2])
 def test_the_command_prints_the_same_as_without_spark(logs, cores):
     *said, last = process(["logs", *ASKED.split(), "--engine", "spark", "--master", f"local[{cores}]"])
     assert said == [20, OUT, f"starting Spark ...\n{ERR}"]

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from conformance.tests.sampling import sampled
 from conformance.tests.support.places import PROJECT
 from isrcheck import __main__ as isrcheck
 from isrcheck.checker import cli as check
@@ -188,9 +189,7 @@ def inside(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     return folder
 
 
-@pytest.mark.parametrize(
-    "example", [pytest.param(one, marks=[pytest.mark.exhaustive] if one in LONG else []) for one in EXAMPLES]
-)
+@pytest.mark.parametrize("example", sampled(EXAMPLES, lambda example: example not in LONG))
 def test_examples_of_the_help_work(
     example: str, inside: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from conformance.tests.sampling import exhaustive
 from conformance.tests.support import trace as trace_support
 from conformance.tests.support.browser import Page, overlaps
 from conformance.tests.traces.drawing.test_drawing import EVIL, SHOWN, evil
@@ -180,7 +181,7 @@ PLACES = """
 """
 
 
-@pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.exhaustive)])
+@pytest.mark.parametrize("scheme", ["light", exhaustive("dark")])
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("name", TRACES)
 def test_nothing_overlaps(name: str, width: int, scheme: str, browser: Any, folder: Path) -> None:
