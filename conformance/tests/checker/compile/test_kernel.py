@@ -10,7 +10,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 
 import pytest
@@ -192,16 +192,18 @@ def kernel_for(name: str, protocol: str, shape: int) -> Kernel:
     return kernel_of(model.instance(protocol, SHAPES[shapes][shape]))
 
 
-@dataclass(frozen=True)
 class Wish:
-    """A drawn instance, the kernel for its bounds, and the seed of a walk."""
+    """A drawn instance, the kernel for its bounds, and the seed of a walk.
 
-    instance: Instance
-    kernel: Kernel
-    seed: int
+    Of a failing draw, Hypothesis prints the representation; of a data class it would print the whole model.
+    """
+
+    def __init__(self, instance: Instance, kernel: Kernel, seed: int) -> None:
+        self.instance = instance
+        self.kernel = kernel
+        self.seed = seed
 
     def __repr__(self) -> str:
-        """Only what was drawn: a whole instance would take Hypothesis minutes to print."""
         return f"{described(self.instance)}, seed {self.seed}"
 
 
