@@ -207,6 +207,7 @@ def leaders_hold_what_followers_know(s):
     return all(
         s.log_record[leader][offset] == s.exposed_record[offset]
         and s.log_epoch[leader][offset] == coming_epoch(s, r, offset)
+        and keeps(s, leader, offset)
         for leader in range(s.replicas)
         for epoch in range(s.elections + 1)
         if leads_or_will(s, leader, epoch)
@@ -229,7 +230,7 @@ def leads_since_the_last_exposure(s, r):
 def leaders_hold_what_was_exposed(s):
     """Every leader after the last one that exposed an entry holds all exposed entries."""
     return all(
-        s.log_record[r][offset] == s.exposed_record[offset]
+        s.log_record[r][offset] == s.exposed_record[offset] and keeps(s, r, offset)
         for r in range(s.replicas)
         if leads_since_the_last_exposure(s, r)
         for offset in range(s.log_size)

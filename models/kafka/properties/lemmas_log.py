@@ -5,12 +5,14 @@ from isrcheck.models.kafka.properties.lemmas import (
     announced_leader,
     appends_once,
     elects_cleanly,
+    elects_cleanly_with_kraft,
     is_yet_to_lead,
     keeps_what_is_written,
     leads,
     leads_or_will_again,
     sends_once,
 )
+from isrcheck.models.kafka.properties.lemmas_records import is_kept
 from isrcheck.models.kafka.state.epochs import largest_epoch_up_to
 from isrcheck.models.kafka.state.readers import is_record
 from isrcheck.models.kafka.state.roles import follows, presumes_leadership
@@ -229,6 +231,30 @@ def nothing_is_known_of_an_epoch_before_its_leader(s):
     )
 
 
+def is_leaderless(s, epoch):
+    """The controller or a broker knows that this epoch has no leader, or a running broker will read so."""
+    return (
+        (s.controller_leader == NONE and s.controller_epoch == epoch)
+        or any(s.is_up[r] and s.leader[r] == NONE and s.leader_epoch[r] == epoch for r in range(s.replicas))
+        or any(
+            is_kept(s, number) and s.metadata_leader[number] == NONE and s.metadata_leader_epoch[number] == epoch
+            for number in range(s.partition_changes + 1)
+        )
+    )
+
+
+@lemma(
+    applies=lambda configuration: keeps_what_is_written(configuration) and elects_cleanly_with_kraft(configuration)
+)
+def nothing_is_known_of_an_epoch_without_a_leader(s):
+    """No log has an entry of an epoch without a leader, and no cache has the epoch."""
+    return not any(
+        is_leaderless(s, epoch)
+        and (is_coming(s, epoch) or any(s.epoch_cache[r][epoch] != NONE for r in range(s.replicas)))
+        for epoch in range(s.elections + 1)
+    )
+
+
 @lemma(applies=keeps_what_is_written)
 def coming_logs_match(s):
     """Two logs with an entry of the same epoch are equal up to that entry: each has what the leader of the epoch had.
@@ -357,6 +383,7 @@ def empty_epochs_are_their_leaders(s):
     """
     return all(
         (epoch < s.controller_epoch or s.controller_leader == r)
+        and (not s.is_up[r] or epoch <= s.leader_epoch[r])
         and (announced_leader(s, epoch) == NONE or announced_leader(s, epoch) == r)
         and not any(
             (other != r and s.epoch_cache[other][epoch] != NONE)

@@ -145,9 +145,10 @@ def brokers_know_what_the_records_said(s):
 
 @lemma(applies=elects_cleanly_with_kraft)
 def leader_and_isr_are_active(s):
-    """The leader is neither fenced nor shutting down, and so are the members of the ISR, except for the last one of a
-    partition without leader and ELR. No broker is both fenced and shutting down."""
-    return all(
+    """The leader is neither fenced nor shutting down, and so are the members of the ISR. A partition without leader
+    has no ISR or, without ELR, the last member, whatever that one does. No broker is both fenced and shutting down."""
+    members = sum(1 for r in range(s.replicas) if s.controller_isr[r])
+    return (s.controller_leader != NONE or members == (0 if s.ELR else 1)) and all(
         is_active(s, r)
         if s.controller_leader == r or (s.controller_isr[r] and (s.ELR or s.controller_leader != NONE))
         else not (s.is_fenced[r] and s.is_shutting_down[r])
@@ -158,10 +159,18 @@ def leader_and_isr_are_active(s):
 @lemma(applies=elects_cleanly_with_kraft)
 def the_elr_fills_a_small_isr(s):
     """There are eligible leaders besides the ISR, and a last known leader, only while the ISR has fewer than
-    min.insync.replicas members; or the last known leader is its only member."""
+    min.insync.replicas members; or the last known leader is its only member. With min.insync.replicas=1, only the last
+    known leader is eligible."""
     members = sum(1 for r in range(s.replicas) if s.controller_isr[r])
     return all(
-        (not s.eligible_leader_replicas[r] or (not s.controller_isr[r] and members < effective_min_insync_replicas(s)))
+        (
+            not s.eligible_leader_replicas[r]
+            or (
+                not s.controller_isr[r]
+                and members < effective_min_insync_replicas(s)
+                and (s.last_known_leader == r or effective_min_insync_replicas(s) > 1)
+            )
+        )
         and (
             s.last_known_leader != r
             or members < effective_min_insync_replicas(s)
