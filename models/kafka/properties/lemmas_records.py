@@ -159,7 +159,7 @@ def leader_and_isr_are_active(s):
 @lemma(applies=elects_cleanly_with_kraft)
 def the_elr_fills_a_small_isr(s):
     """There are eligible leaders besides the ISR, and a last known leader, only while the ISR has fewer than
-    min.insync.replicas members; or the last known leader is its only member. With min.insync.replicas=1, only the last
+    min.insync.replicas members; or the last known leader is its only member. A partition without leader has one. With min.insync.replicas=1, only the last
     known leader is eligible."""
     members = sum(1 for r in range(s.replicas) if s.controller_isr[r])
     return all(
@@ -177,7 +177,11 @@ def the_elr_fills_a_small_isr(s):
             or (members == 1 and s.controller_isr[r])
         )
         for r in range(s.replicas)
-    ) and (s.ELR or not any(s.eligible_leader_replicas[r] or s.last_known_leader == r for r in range(s.replicas)))
+    ) and (
+        s.controller_leader != NONE or s.last_known_leader != NONE
+        if s.ELR
+        else not any(s.eligible_leader_replicas[r] or s.last_known_leader == r for r in range(s.replicas))
+    )
 
 
 # ------------------------------------------------------------------------------------------- pending changes of the ISR
