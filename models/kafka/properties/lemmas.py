@@ -45,7 +45,7 @@ def elects_cleanly_with_zookeeper(configuration):
 
 
 def elects_cleanly_with_kraft(configuration):
-    """The same for a KRaft controller: no broker is elected that may lack a committed record, with the repairs of missed_demotion.md, stale_record.md and KAFKA-18991."""
+    """The same for a KRaft controller, with the repairs of missed_demotion.md, stale_record.md and KAFKA-18991."""
     return (
         configuration.CONTROLLER == Controller.KRAFT
         and configuration.BROKER_STATE_CHECK == BrokerStateCheck.BROKER_EPOCH
@@ -66,6 +66,7 @@ def elects_cleanly_with_kraft(configuration):
 
 
 def elects_cleanly(configuration):
+    """Whoever is elected holds every committed record."""
     return elects_cleanly_with_zookeeper(configuration) or elects_cleanly_with_kraft(configuration)
 
 
@@ -139,7 +140,10 @@ def leads_or_will_again(s, r, epoch):
 def is_undecided(s, leader):
     """The request is not too old for the controller, which may yet accept it, even if a first answer said no."""
     return (
-        (s.alter_partition[leader] == AlterPartition.REQUESTED or s.alter_partition[leader] == AlterPartition.INELIGIBLE)
+        (
+            s.alter_partition[leader] == AlterPartition.REQUESTED
+            or s.alter_partition[leader] == AlterPartition.INELIGIBLE
+        )
         and s.controller_leader == leader
         and s.requested_leader_epoch[leader] == s.controller_epoch
         and s.requested_partition_epoch[leader] == s.controller_partition_epoch

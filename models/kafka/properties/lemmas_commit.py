@@ -57,9 +57,7 @@ def may_commit_with(s, leader, epoch, choice, offset):
 
 
 def may_commit(s, leader, epoch, offset):
-    return any(
-        may_commit_with(s, leader, epoch, choice, offset) for choice in range(s.partition_changes + 1 + RECORD)
-    )
+    return any(may_commit_with(s, leader, epoch, choice, offset) for choice in range(s.partition_changes + 1 + RECORD))
 
 
 def holds_entry_of(s, r, leader, offset):

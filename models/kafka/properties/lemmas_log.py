@@ -216,8 +216,7 @@ def nothing_is_known_of_an_epoch_before_its_leader(s):
     return all(
         not is_coming(s, epoch)
         and not any(
-            s.epoch_cache[r][epoch] != NONE
-            or (s.leader_epoch[r] == epoch and has_agreed(s, r, leader))
+            s.epoch_cache[r][epoch] != NONE or (s.leader_epoch[r] == epoch and has_agreed(s, r, leader))
             for r in range(s.replicas)
         )
         for epoch in range(s.elections + 1)
@@ -243,9 +242,7 @@ def is_leaderless(s, epoch):
     )
 
 
-@lemma(
-    applies=lambda configuration: keeps_what_is_written(configuration) and elects_cleanly_with_kraft(configuration)
-)
+@lemma(applies=lambda configuration: keeps_what_is_written(configuration) and elects_cleanly_with_kraft(configuration))
 def nothing_is_known_of_an_epoch_without_a_leader(s):
     """No log has an entry of an epoch without a leader, and no cache has the epoch."""
     return not any(

@@ -9,7 +9,7 @@ from isrcheck.models.kafka.state.commit import effective_min_insync_replicas
 from isrcheck.models.kafka.state.proposals import is_pending
 from isrcheck.models.kafka.state.record import is_active
 from isrcheck.models.kafka.state.roles import presumes_leadership
-from isrcheck.models.kafka.state.values import AlterPartition, BrokerEpoch, Fetch
+from isrcheck.models.kafka.state.values import AlterPartition, BrokerEpoch
 from isrcheck.models.language import NONE, lemma
 
 # ------------------------------------------------------------------------------------------------- records and brokers
@@ -89,10 +89,7 @@ def records_rise(s):
                 and all(s.metadata_isr[number][r] == s.controller_isr[r] for r in range(s.replicas))
             )
         )
-        and (
-            s.metadata_leader_epoch[number] < s.controller_epoch
-            or s.metadata_leader[number] == s.controller_leader
-        )
+        and (s.metadata_leader_epoch[number] < s.controller_epoch or s.metadata_leader[number] == s.controller_leader)
         and all(
             s.metadata_leader_epoch[number] < s.metadata_leader_epoch[later]
             or (
@@ -159,8 +156,9 @@ def leader_and_isr_are_active(s):
 @lemma(applies=elects_cleanly_with_kraft)
 def the_elr_fills_a_small_isr(s):
     """There are eligible leaders besides the ISR, and a last known leader, only while the ISR has fewer than
-    min.insync.replicas members; or the last known leader is its only member. A partition without leader has one. With min.insync.replicas=1, only the last
-    known leader is eligible."""
+    min.insync.replicas members; or the last known leader is its only member. A partition without leader has a last
+    known one. With min.insync.replicas=1, only that one is eligible.
+    """
     members = sum(1 for r in range(s.replicas) if s.controller_isr[r])
     return all(
         (
@@ -194,7 +192,10 @@ def requests_name_what_their_leader_knew(s):
         s.requested_isr[leader][leader]
         and s.requested_leader_epoch[leader] <= s.controller_epoch
         and s.requested_partition_epoch[leader] <= s.controller_partition_epoch
-        and (s.alter_partition[leader] != AlterPartition.ACCEPTED or s.requested_partition_epoch[leader] < s.controller_partition_epoch)
+        and (
+            s.alter_partition[leader] != AlterPartition.ACCEPTED
+            or s.requested_partition_epoch[leader] < s.controller_partition_epoch
+        )
         and (
             not s.is_up[leader]
             or (
@@ -265,8 +266,7 @@ def the_leader_counts_everyone_in_the_isr(s):
             or all(s.isr[leader][r] == s.controller_isr[r] for r in range(s.replicas))
         )
         and all(
-            s.isr[leader][r]
-            or (s.proposed_isr[leader][r] and s.alter_partition[leader] != AlterPartition.INELIGIBLE)
+            s.isr[leader][r] or (s.proposed_isr[leader][r] and s.alter_partition[leader] != AlterPartition.INELIGIBLE)
             for number in range(s.partition_changes + 1)
             if is_news_for(s, leader, number) and s.metadata_leader_epoch[number] == s.leader_epoch[leader]
             for r in range(s.replicas)
