@@ -34,6 +34,7 @@ RECORDED = (
     "conformance/tests/docs/test_commands.py",
     "conformance/tests/follow/test_observations.py",
     "conformance/tests/replay/test_state_machines.py",
+    "conformance/tests/traces/format/test_golden.py",
 )
 """The files with tests marked `recorded`."""
 FUZZING_SECONDS = "3600"

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from conformance.tests.support.places import GOLDEN_FOLDER
 from isrcheck.models import registry
-from isrcheck.models.language.model import Instance, Step, parse
+from isrcheck.models.language.model import Instance, Step, parse, spell
 from isrcheck.traces.format.certify import behaviour
 from isrcheck.traces.format.trace import Trace
 from isrcheck.traces.terminal.show import view
@@ -83,8 +83,17 @@ def protocols(golden: Golden) -> set[tuple[str, str]]:
 
 
 def repaired(golden: Golden, change: str) -> Instance:
-    """The instance in which the counterexample should not exist: the same bounds, with one of the `repairs`."""
-    return _instance(golden.header, _pairs(change))
+    """The instance in which the counterexample should not exist: the same bounds, with one of the `repairs`.
+
+    A generation has bounds of its own; they do not count here.
+    """
+    found = _instance(golden.header, {})
+    bounds = {
+        name: spell(entry, getattr(found.configuration, name))
+        for name, entry in found.model.entries.items()
+        if not name.isupper()
+    }
+    return _instance(golden.header, bounds | _pairs(change))
 
 
 def _instance(header: dict[str, str], changed: dict[str, str]) -> Instance:
