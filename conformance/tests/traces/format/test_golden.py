@@ -81,6 +81,7 @@ def test_every_golden_trace_with_a_repair_is_searched() -> None:
         "epoch_below_the_first_entry",
         "epoch_entry_at_log_end",
         "fetches_are_not_fenced",
+        "high_watermark_of_a_diverging_response",
         "isr_expansion_against_a_lagging_high_watermark",
         "kip_279_fast_failover",
         "last_replica_standing",
