@@ -30,6 +30,7 @@ GOLDEN = (
     "conformance/tests/checker/explicit/test_distinct_causes.py",
 )
 RECORDED = (
+    "conformance/tests/checker/proofs/test_prove.py",
     "conformance/tests/checker/symbolic/test_bounded_model_checking.py",
     "conformance/tests/docs/test_commands.py",
     "conformance/tests/follow/test_observations.py",
