@@ -7,9 +7,23 @@ from isrcheck.models.kafka.actions.restarts import broker_restarts
 from isrcheck.models.kafka.state.commit import is_in_maximal_isr
 from isrcheck.models.kafka.state.fields import alters_partitions
 from isrcheck.models.kafka.state.log import holds_record
-from isrcheck.models.kafka.state.readers import first_read, is_read, is_record, last_stable_offset
+from isrcheck.models.kafka.state.readers import (
+    first_read,
+    is_exposed_as_committed,
+    is_read,
+    is_record,
+    last_stable_offset,
+)
 from isrcheck.models.kafka.state.roles import is_controllers_leader, presumes_leadership
-from isrcheck.models.kafka.state.values import Acks, Controller, Failure, MaximalIsr, ShrinkRule, Stop
+from isrcheck.models.kafka.state.values import (
+    Acks,
+    Controller,
+    Failure,
+    MaximalIsr,
+    ShrinkRule,
+    Stop,
+    TransactionState,
+)
 from isrcheck.models.language import NONE, always, always_step, sometimes
 from isrcheck.models.log import has_entry, logs_match, same_entry
 
@@ -139,6 +153,63 @@ def consistent_read(s):
         if presumes_leadership(s, leader)
         for offset in range(s.log_size)
         if offset >= s.deleted_before and is_read(s, leader, offset)
+    )
+
+
+def is_seen_as_committed(s, leader, record):
+    """A read_committed reader of this leader receives the record."""
+    return any(
+        s.log_record[leader][offset] == record and is_exposed_as_committed(s, leader, offset)
+        for offset in range(s.log_size)
+    )
+
+
+@always(permitted=data_was_given_up, applies=lambda configuration: configuration.transactions > 0)
+def read_committed_is_atomic(s):
+    """A read_committed reader sees all records of a transaction or none, and none of a transaction that was aborted.
+
+    All records are those that were acknowledged (a producer does not commit otherwise) and that no client has deleted.
+    """
+    return all(
+        is_seen_as_committed(s, leader, other) or was_deleted(s, other)
+        for leader in range(s.replicas)
+        if presumes_leadership(s, leader)
+        for record in range(s.records)
+        if s.transaction_of[record] != NONE and is_seen_as_committed(s, leader, record)
+        for other in range(s.records)
+        if s.acknowledged[other] and s.transaction_of[other] == s.transaction_of[record]
+    ) and not any(
+        s.transaction_state[transaction] == TransactionState.ABORTED
+        for transaction in range(s.transactions)
+        for offset in range(s.log_size)
+        if s.read_committed_record[offset] != NONE and s.transaction_of[s.read_committed_record[offset]] == transaction
+    )
+
+
+def is_live(s, r):
+    """The replica runs and, with KRaft, is not fenced: the low watermark waits for it."""
+    return s.is_up[r] and (s.CONTROLLER == Controller.ZOOKEEPER or not s.is_fenced[r])
+
+
+def keeps_its_log(before, after, r):
+    """The replica is live before and after the step, and the step is not its removal from the partition."""
+    return is_live(before, r) and is_live(after, r) and (before.reassignments == 0 or after.leader[r] != NONE)
+
+
+@always_step(permitted=data_was_given_up, applies=lambda configuration: configuration.delete_records > 0)
+def low_watermark_is_minimum(before, after):
+    """The low watermark is the minimum of the log starts of the live replicas, and no live replica falls below it.
+
+    DeleteRecords is answered once the low watermark has reached its offset: what is answered as deleted stays deleted
+    at every replica that was live then (KIP-107).
+    """
+    return all(
+        any(
+            is_live(before, b) and before.log_start_offset[b] <= after.log_start_offset[r]
+            for b in range(before.replicas)
+        )
+        for r in range(before.replicas)
+        if keeps_its_log(before, after, r)
     )
 
 
