@@ -4,7 +4,7 @@ from isrcheck.models.kafka.actions.alter_partition import controller_handles_alt
 from isrcheck.models.kafka.actions.leader import leader_handles_fetch
 from isrcheck.models.kafka.actions.producer import producer_is_refused
 from isrcheck.models.kafka.actions.restarts import broker_restarts
-from isrcheck.models.kafka.state.commit import is_in_maximal_isr
+from isrcheck.models.kafka.state.commit import effective_min_insync_replicas, is_in_maximal_isr
 from isrcheck.models.kafka.state.fields import alters_partitions
 from isrcheck.models.kafka.state.log import holds_record
 from isrcheck.models.kafka.state.readers import (
@@ -14,6 +14,7 @@ from isrcheck.models.kafka.state.readers import (
     is_record,
     last_stable_offset,
 )
+from isrcheck.models.kafka.state.record import is_active, members_without
 from isrcheck.models.kafka.state.roles import is_controllers_leader, presumes_leadership
 from isrcheck.models.kafka.state.values import (
     Acks,
@@ -261,6 +262,36 @@ def isr_within_assigned(s):
     """Members of the ISR and of the ELR are assigned replicas: AR = ISR + OSR."""
     return all(
         s.is_assigned[r] or not (s.controller_isr[r] or s.eligible_leader_replicas[r]) for r in range(s.replicas)
+    )
+
+
+@always(permitted=data_was_given_up, applies=lambda configuration: configuration.ELR)
+def elr_is_complete(s):
+    """Every member of the ELR holds every entry that a leader has exposed and no client has deleted (KIP-966)."""
+    return all(
+        s.log_record[member][offset] == s.exposed_record[offset]
+        for member in range(s.replicas)
+        if s.eligible_leader_replicas[member] and is_judged(s, member)
+        for offset in range(s.log_size)
+        if s.exposed_record[offset] != NONE and offset >= s.deleted_before
+    )
+
+
+@always(applies=lambda configuration: configuration.ELR)
+def elr_fills_up_isr(s):
+    """The ELR has no member of the ISR, and is empty while the ISR has min.insync.replicas members (KIP-966)."""
+    return not any(
+        s.eligible_leader_replicas[r]
+        and (s.controller_isr[r] or members_without(s, NONE) >= effective_min_insync_replicas(s))
+        for r in range(s.replicas)
+    )
+
+
+@always(applies=lambda c: c.CONTROLLER == Controller.KRAFT and not c.RESTART_BEFORE_FENCING)
+def isr_is_active(s):
+    """No member of the ISR is fenced or shutting down (KIP-841); without ELR, its last member may be."""
+    return not any(
+        s.controller_isr[r] and not is_active(s, r) and (s.ELR or members_without(s, r) > 0) for r in range(s.replicas)
     )
 
 
