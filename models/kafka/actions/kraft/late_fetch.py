@@ -16,11 +16,7 @@ from isrcheck.models.language import NONE, action, require
 
 
 def may_leave_fetch(s, follower, leader):
-    return (
-        s.late_fetches_left > 0
-        and may_fetch(s, follower, leader)
-        and s.log_end_offset[follower] <= s.log_end_offset[leader]
-    )
+    return may_fetch(s, follower, leader) and s.log_end_offset[follower] <= s.log_end_offset[leader]
 
 
 def stop_with_fetch_on_its_way(s, follower, leader):
@@ -33,6 +29,7 @@ def stop_with_fetch_on_its_way(s, follower, leader):
 def broker_crashes_while_it_fetches(s, follower: KraftReplica, leader: KraftReplica):
     """The process dies; its last fetch is still on its way. What it had written stays written."""
     require(s.crashes_left > 0)
+    require(s.late_fetches_left > 0)
     require(may_leave_fetch(s, follower, leader))
     s.crashes_left -= 1
     stop_with_fetch_on_its_way(s, follower, leader)
@@ -42,6 +39,7 @@ def broker_crashes_while_it_fetches(s, follower: KraftReplica, leader: KraftRepl
 def broker_loses_disk_while_it_fetches(s, follower: KraftReplica, leader: KraftReplica):
     """The machine dies, and restarts with an empty disk; its last fetch is still on its way."""
     require(s.disk_losses_left > 0)
+    require(s.late_fetches_left > 0)
     require(s.log_end_offset[follower] > 0)
     require(may_leave_fetch(s, follower, leader))
     s.disk_losses_left -= 1
