@@ -83,6 +83,14 @@ def read_feature_level(text: str) -> int:
     return int(text)
 
 
+def read_process_roles(text: str) -> frozenset[str]:
+    """Read the roles of a process in a KRaft cluster; none, in a cluster with ZooKeeper."""
+    roles = [role.strip() for role in text.split(",")] if text else []
+    if not {*roles} <= {"broker", "controller"} or len(roles) > len({*roles}):
+        raise ValueError(f"{quoted(text)} names no roles of a process; write broker, controller or broker,controller")
+    return frozenset(roles)
+
+
 def _whole(text: str, least: int, cure: str) -> int:
     if re.fullmatch(r"[+-]?0*\d{1,10}", text, re.ASCII) is None or not least <= int(text) <= MOST:
         raise ValueError(f"{quoted(text)} is not a whole number from {least} to {MOST}; {cure}")
@@ -107,6 +115,7 @@ READERS: Mapping[str, Callable[[str], object]] = {
     "log.message.format.version": version_of_inter_broker_protocol,
     "message.format.version": version_of_inter_broker_protocol,
     "metadata.version": version_of_metadata,
+    "process.roles": read_process_roles,
     "eligible.leader.replicas.version": read_feature_level,
 }
 """The reader of each key that affects the answer; the values of other keys are not interpreted."""

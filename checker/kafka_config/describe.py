@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -30,10 +30,23 @@ NO_LEADER = ("none", "-1")
 NO_ELR = "N/A"
 """The text that newer tools print in the field Elr for brokers that do not know of eligible leader replicas."""
 
+_REASSIGNED = "a reassignment under way is not modelled: the answer is for the replicas that are shown"
+_WITHOUT_ELR = "the search starts without eligible leader replicas"
+NOT_IN_THE_START: Mapping[str, str] = {
+    "Adding Replicas": _REASSIGNED,
+    "Removing Replicas": _REASSIGNED,
+    "Elr": _WITHOUT_ELR,
+    "LastKnownElr": "the search starts without a last known leader",
+}
+"""The fields of a partition that name brokers and that the search does not start with, each with the reason."""
+
 
 @dataclass(frozen=True)
 class Partition:
-    """A described partition. `replicas` are broker ids, the preferred leader first; `place` is FILE:LINE."""
+    """A described partition. `replicas` are broker ids, the preferred leader first; `place` is FILE:LINE.
+
+    `left_out` are the fields in NOT_IN_THE_START that name brokers, with their values.
+    """
 
     topic: str
     number: int
@@ -41,7 +54,7 @@ class Partition:
     replicas: tuple[int, ...]
     isr: tuple[int, ...]
     place: str
-    is_reassigned: bool = False
+    left_out: tuple[tuple[str, str], ...] = ()
 
     @property
     def name(self) -> str:
@@ -131,13 +144,11 @@ def _chosen(found: _Found, topic: str | None) -> Description:
         for member, layer in members
     ]
     ignored = [one for name, one in found.ignored if name == topic]
-    if partition is not None and partition.is_reassigned:
-        reason = "a reassignment is not modelled: the answer is for the replicas that are shown"
-        ignored.append(Ignored("Adding Replicas", "", WhyIgnored.NOT_MODELLED, reason, partition.place))
-    if found.eligible_replicas:
-        reason = "the search starts without eligible leader replicas"
-        place = found.eligible_replicas[0]
-        ignored.append(Ignored("Elr", "", WhyIgnored.NOT_MODELLED, reason, place))
+    if partition is not None:
+        ignored += [
+            Ignored(label, value, WhyIgnored.NOT_MODELLED, NOT_IN_THE_START[label], partition.place)
+            for label, value in partition.left_out
+        ]
     return Description(
         sections=(Section(Role.TOPIC, str(topic), tuple(properties)), *sections),
         partition=partition,
@@ -192,8 +203,12 @@ def _why_unavailable(partitions: Sequence[Partition], chosen: Partition | None) 
     first = partitions[0]
     return (
         f"{first.name} has no leader ({first.place}), so nothing can be written or read now; "
-        "describe the partition again when a broker of its ISR is up"
+        f"describe the partition again when a broker of its {'ELR' if _has_only_elr(first) else 'ISR'} is up"
     )
+
+
+def _has_only_elr(partition: Partition) -> bool:
+    return not partition.isr and "Elr" in dict(partition.left_out)
 
 
 def _understood(chosen: Partition, partitions: Sequence[Partition]) -> Iterator[UnderstoodSetting]:
@@ -307,9 +322,11 @@ class _Reader:
                 raise self._error(f"broker {broker} is in the ISR, but not a replica")
         if leader is not None and leader not in isr:
             raise self._error(f"leader {leader} is not in the ISR")
-        self._elr(labels)
-        is_reassigned = bool(labels.get("Adding Replicas") or labels.get("Removing Replicas"))
-        new = Partition(topic, number, leader, replicas, isr, self._place, is_reassigned)
+        self._elr(labels, replicas, isr)
+        left_out = tuple(
+            (label, labels[label]) for label in NOT_IN_THE_START if labels.get(label, NO_ELR) not in ("", NO_ELR)
+        )
+        new = Partition(topic, number, leader, replicas, isr, self._place, left_out)
         for old in self.found.partitions:
             if old.name == new.name and (old.leader, old.replicas, old.isr) != (leader, replicas, isr):
                 raise PropertiesError(
@@ -319,15 +336,24 @@ class _Reader:
         if all(old.name != new.name for old in self.found.partitions):
             self.found.partitions.append(new)
 
-    def _elr(self, labels: dict[str, str]) -> None:
-        """Note whether the line has the fields of eligible leader replicas, and whether they name brokers."""
-        shown = [labels[label] for label in ("Elr", "LastKnownElr") if label in labels]
+    def _elr(self, labels: dict[str, str], replicas: Sequence[int], isr: Sequence[int]) -> None:
+        """Note whether the line has the fields of eligible leader replicas, and whether they name brokers.
+
+        Kafka never keeps a broker in both the ISR and the ELR.
+        """
+        shown = [label for label in ("Elr", "LastKnownElr") if label in labels]
+        known = {label: self._brokers(labels, label) for label in shown if labels[label] != NO_ELR}
+        for label, brokers in known.items():
+            for broker in brokers:
+                if broker not in replicas:
+                    raise self._error(f"broker {broker} is in {label}, but not a replica")
+                if label == "Elr" and broker in isr:
+                    raise self._error(f"broker {broker} is both in the ISR and in the Elr")
         if shown:
             self.found.elr_fields.append(self._place)
-        known = [text for text in shown if text != NO_ELR]
         if known:
             self.found.known_elrs.append(self._place)
-        if any(known):
+        if any(known.values()):
             self.found.eligible_replicas.append(self._place)
 
     def _word(self, labels: dict[str, str], label: str) -> str:

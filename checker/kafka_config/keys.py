@@ -368,6 +368,7 @@ OF_ONE_MEMBER = frozenset(
         "metadata.log.dir",
         "node.id",
         "port",
+        "process.roles",
         "ssl.key.password",
         "ssl.keystore.location",
         "ssl.keystore.password",

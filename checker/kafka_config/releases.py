@@ -111,6 +111,8 @@ def version_of_inter_broker_protocol(text: str) -> Version:
 
 def version_of_metadata(text: str) -> Version:
     """Parse metadata.version as kafka-features does. Raises ValueError with the reason and the cure."""
+    if re.match(r"\d+\.", text, re.ASCII) is None:
+        raise ValueError(f"{text!r} is no metadata.version; write for example 3.7-IV4 or 3.9")
     version = _complete(text)
     if not version.has(FIRST_METADATA_VERSION):
         raise ValueError(

@@ -32,6 +32,7 @@ NEWEST_MODELLED = "4.1"
 
 KAFKA_VERSION, METADATA_VERSION_GIVEN = "--kafka-version", "--metadata-version"
 FIRST_WITH_KRAFT, FIRST_PRODUCTION_KRAFT, FIRST_WITHOUT_ZOOKEEPER = "2.8", "3.3", "4.0"
+_FIRST_WITH_MIGRATION = "3.4"
 OLDEST_METADATA_OF_4_0 = "3.3-IV3"
 
 INTER_BROKER_PROTOCOL = (Role.BROKER, "inter.broker.protocol.version")
@@ -40,6 +41,9 @@ ELR_VERSION = (Role.BROKER, "eligible.leader.replicas.version")
 _PROCESS_ROLES = (Role.BROKER, "process.roles")
 _ZOOKEEPER = (Role.BROKER, "zookeeper.connect")
 _MIGRATION = (Role.BROKER, "zookeeper.metadata.migration.enable")
+
+# The keys that ended with ZooKeeper: 4.0 does not know them.
+_ENDED = (_ZOOKEEPER, _MIGRATION, INTER_BROKER_PROTOCOL)
 
 # Each of these keys, unless it is empty, belongs to a cluster with KRaft controllers.
 _KRAFT = (
@@ -125,6 +129,7 @@ def read_versions(
     binaries = told or _implied(agreed, evidence) or _assumed(settings, shown, evidence)
     mode = shown or _usual_mode(binaries.value, inter_broker_counts)
     _refuse_wrong_release(binaries, mode, evidence)
+    migration = _migration(settings, binaries)
     for key, given in ((METADATA_VERSION, metadata), (INTER_BROKER_PROTOCOL, inter_broker)):
         if given:
             _refuse_newer(key[1], given, binaries)
@@ -134,14 +139,13 @@ def read_versions(
             f"than {OLDEST_METADATA_OF_4_0}; raise metadata.version, or correct {KAFKA_VERSION}"
         )
     has_kraft = mode.value is Mode.KRAFT
-    migration = settings.get(*_MIGRATION)
     return Versions(
         binaries,
         agreed if agreed and has_kraft == (agreed is metadata) else binaries,
         mode,
         is_given=told is not None or agreed is not None,
         decisive=tuple(_decisive(settings, binaries.value, has_kraft=has_kraft)),
-        migration=migration if migration and migration.text.lower() == "true" else None,
+        migration=migration,
     )
 
 
@@ -203,8 +207,8 @@ def _mode_shown(
         return Setting(Mode.KRAFT, signs[0]) if roles and roles.text else Setting(Mode.ZOOKEEPER, sign)
     if signs:
         raise PropertiesError(
-            f"{zookeeper.source}: {zookeeper.spelled} contradicts {signs[0]}: either ZooKeeper or KRaft controllers "
-            "keep the metadata of a cluster; leave one of them out"
+            f"{zookeeper.source}: {zookeeper.spelled} contradicts KRaft ({signs[0]}): either ZooKeeper or KRaft "
+            "controllers keep the metadata of a cluster; leave one of them out"
         )
     return Setting(Mode.ZOOKEEPER, sign)
 
@@ -220,6 +224,19 @@ def _usual_mode(release: Version, inter_broker: Setting[Version] | None) -> Sett
     if not release.has(FIRST_PRODUCTION_KRAFT):
         return Setting(Mode.ZOOKEEPER, f"assumed: KRaft was a preview before {FIRST_PRODUCTION_KRAFT}")
     return Setting(Mode.KRAFT, "assumed: give zookeeper.connect in a broker's file if it uses ZooKeeper")
+
+
+def _migration(settings: Settings, binaries: Setting[Version]) -> GivenSetting | None:
+    """Return the setting that makes the brokers migrate to KRaft, or None. Raises PropertiesError."""
+    given = settings.get(*_MIGRATION)
+    if given is None or given.text.lower() != "true" or not binaries.value.has(_FIRST_WITH_MIGRATION):
+        return None
+    if binaries.value.has(FIRST_WITHOUT_ZOOKEEPER):
+        raise PropertiesError(
+            f"{binaries.source}: Kafka {binaries.value} contradicts {given.spelled} in {given.source}: "
+            f"{LAST_WITH_ZOOKEEPER} is the last release with ZooKeeper; correct {KAFKA_VERSION}, or leave the other out"
+        )
+    return given
 
 
 # --- The release ------------------------------------------------------------------------------------------------------
@@ -238,6 +255,9 @@ def _assumed(settings: Settings, mode: Setting[Mode] | None, evidence: Sequence[
     newest = Setting(version_of_binaries(NEWEST_MODELLED), "not given: the newest modelled release")
     if mode and mode.value is Mode.ZOOKEEPER:
         newest = Setting(version_of_binaries(LAST_WITH_ZOOKEEPER), "not given: the last release with ZooKeeper")
+    elif ended := next((given for key in _ENDED if (given := settings.get(*key)) and given.text), None):
+        source = f"not given: the last release that knows {ended.key} ({ended.source})"
+        newest = Setting(version_of_binaries(LAST_WITH_ZOOKEEPER), source)
     for one in evidence:
         if one.until and newest.value.is_newer_than(version_of_binaries(one.until)):
             source = f"not given: the last release whose kafka-topics {one.shown}"

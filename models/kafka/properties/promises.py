@@ -4,12 +4,27 @@ from isrcheck.models.kafka.actions.alter_partition import controller_handles_alt
 from isrcheck.models.kafka.actions.leader import leader_handles_fetch
 from isrcheck.models.kafka.actions.producer import producer_is_refused
 from isrcheck.models.kafka.actions.restarts import broker_restarts
-from isrcheck.models.kafka.state.commit import is_in_maximal_isr
+from isrcheck.models.kafka.state.commit import effective_min_insync_replicas, is_in_maximal_isr
 from isrcheck.models.kafka.state.fields import alters_partitions
 from isrcheck.models.kafka.state.log import holds_record
-from isrcheck.models.kafka.state.readers import first_read, is_read, is_record, last_stable_offset
+from isrcheck.models.kafka.state.readers import (
+    first_read,
+    is_exposed_as_committed,
+    is_read,
+    is_record,
+    last_stable_offset,
+)
+from isrcheck.models.kafka.state.record import is_active, members_without
 from isrcheck.models.kafka.state.roles import is_controllers_leader, presumes_leadership
-from isrcheck.models.kafka.state.values import Acks, Controller, Failure, MaximalIsr, ShrinkRule, Stop
+from isrcheck.models.kafka.state.values import (
+    Acks,
+    Controller,
+    Failure,
+    MaximalIsr,
+    ShrinkRule,
+    Stop,
+    TransactionState,
+)
 from isrcheck.models.language import NONE, always, always_step, sometimes
 from isrcheck.models.log import has_entry, logs_match, same_entry
 
@@ -142,6 +157,63 @@ def consistent_read(s):
     )
 
 
+def is_seen_as_committed(s, leader, record):
+    """A read_committed reader of this leader receives the record."""
+    return any(
+        s.log_record[leader][offset] == record and is_exposed_as_committed(s, leader, offset)
+        for offset in range(s.log_size)
+    )
+
+
+@always(permitted=data_was_given_up, applies=lambda configuration: configuration.transactions > 0)
+def read_committed_is_atomic(s):
+    """A read_committed reader sees all records of a transaction or none, and none of a transaction that was aborted.
+
+    All records are those that were acknowledged (a producer does not commit otherwise) and that no client has deleted.
+    """
+    return all(
+        is_seen_as_committed(s, leader, other) or was_deleted(s, other)
+        for leader in range(s.replicas)
+        if presumes_leadership(s, leader)
+        for record in range(s.records)
+        if s.transaction_of[record] != NONE and is_seen_as_committed(s, leader, record)
+        for other in range(s.records)
+        if s.acknowledged[other] and s.transaction_of[other] == s.transaction_of[record]
+    ) and not any(
+        s.transaction_state[transaction] == TransactionState.ABORTED
+        for transaction in range(s.transactions)
+        for offset in range(s.log_size)
+        if s.read_committed_record[offset] != NONE and s.transaction_of[s.read_committed_record[offset]] == transaction
+    )
+
+
+def is_live(s, r):
+    """The replica runs and, with KRaft, is not fenced: the low watermark waits for it."""
+    return s.is_up[r] and (s.CONTROLLER == Controller.ZOOKEEPER or not s.is_fenced[r])
+
+
+def keeps_its_log(before, after, r):
+    """The replica is live before and after the step, and the step is not its removal from the partition."""
+    return is_live(before, r) and is_live(after, r) and (before.reassignments == 0 or after.leader[r] != NONE)
+
+
+@always_step(permitted=data_was_given_up, applies=lambda configuration: configuration.delete_records > 0)
+def low_watermark_is_minimum(before, after):
+    """The low watermark is the minimum of the log starts of the live replicas, and no live replica falls below it.
+
+    DeleteRecords is answered once the low watermark has reached its offset: what is answered as deleted stays deleted
+    at every replica that was live then (KIP-107).
+    """
+    return all(
+        any(
+            is_live(before, b) and before.log_start_offset[b] <= after.log_start_offset[r]
+            for b in range(before.replicas)
+        )
+        for r in range(before.replicas)
+        if keeps_its_log(before, after, r)
+    )
+
+
 def holds_duplicates(s, r):
     return any(
         s.log_record[r][offset] == s.log_record[r][later]
@@ -190,6 +262,36 @@ def isr_within_assigned(s):
     """Members of the ISR and of the ELR are assigned replicas: AR = ISR + OSR."""
     return all(
         s.is_assigned[r] or not (s.controller_isr[r] or s.eligible_leader_replicas[r]) for r in range(s.replicas)
+    )
+
+
+@always(permitted=data_was_given_up, applies=lambda configuration: configuration.ELR)
+def elr_is_complete(s):
+    """Every member of the ELR holds every entry that a leader has exposed and no client has deleted (KIP-966)."""
+    return all(
+        s.log_record[member][offset] == s.exposed_record[offset]
+        for member in range(s.replicas)
+        if s.eligible_leader_replicas[member] and is_judged(s, member)
+        for offset in range(s.log_size)
+        if s.exposed_record[offset] != NONE and offset >= s.deleted_before
+    )
+
+
+@always(applies=lambda configuration: configuration.ELR)
+def elr_fills_up_isr(s):
+    """The ELR has no member of the ISR, and is empty while the ISR has min.insync.replicas members (KIP-966)."""
+    return not any(
+        s.eligible_leader_replicas[r]
+        and (s.controller_isr[r] or members_without(s, NONE) >= effective_min_insync_replicas(s))
+        for r in range(s.replicas)
+    )
+
+
+@always(applies=lambda c: c.CONTROLLER == Controller.KRAFT and not c.RESTART_BEFORE_FENCING)
+def isr_is_active(s):
+    """No member of the ISR is fenced or shutting down (KIP-841); without ELR, its last member may be."""
+    return not any(
+        s.controller_isr[r] and not is_active(s, r) and (s.ELR or members_without(s, r) > 0) for r in range(s.replicas)
     )
 
 

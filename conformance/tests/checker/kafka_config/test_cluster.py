@@ -500,6 +500,7 @@ def test_a_release_without_a_patch_number_is_its_first_patch(version: str, says:
 
 ZOOKEEPER = "zookeeper.connect=a:2181"
 KRAFT = "process.roles=broker"
+MIGRATES = "zookeeper.metadata.migration.enable=true"
 
 
 @pytest.mark.parametrize(
@@ -739,13 +740,13 @@ def test_kraft_keys_are_understood() -> None:
 @pytest.mark.parametrize(
     ("lines", "version", "metadata_version", "says"),
     [
-        ((KRAFT, ZOOKEEPER), "3.9", None, "server.properties:2: zookeeper.connect=a:2181 contradicts"
-         " process.roles=broker in"
-         " server.properties:1: either ZooKeeper or KRaft controllers keep the metadata of a cluster; leave one of"
+        ((KRAFT, ZOOKEEPER), "3.9", None, "server.properties:2: zookeeper.connect=a:2181 contradicts KRaft"
+         " (process.roles=broker in server.properties:1): either ZooKeeper or KRaft"
+         " controllers keep the metadata of a cluster; leave one of"
          " them out"),
-        ((ZOOKEEPER,), None, "3.6", "server.properties:1: zookeeper.connect=a:2181 contradicts --metadata-version:"
-         " either"
-         " ZooKeeper or KRaft controllers keep the metadata of a cluster; leave one of them out"),
+        ((ZOOKEEPER,), None, "3.6", "server.properties:1: zookeeper.connect=a:2181 contradicts KRaft"
+         " (--metadata-version): either ZooKeeper or KRaft controllers keep"
+         " the metadata of a cluster; leave one of them out"),
         ((ZOOKEEPER,), "4.0", None, "--kafka-version: Kafka 4.0 contradicts zookeeper.connect=a:2181 in"
          " server.properties:1: 3.9 is the last release with ZooKeeper; correct --kafka-version, or leave the other"
          " out"),
@@ -774,6 +775,15 @@ def test_kraft_keys_are_understood() -> None:
         ((KRAFT, "eligible.leader.replicas.version=1"), "3.9", None, "server.properties:2:"
          " eligible.leader.replicas.version=1"
          " needs metadata.version 4.0-IV1 or newer, but it is 3.9 (--kafka-version); correct one of them"),
+        ((KRAFT, ZOOKEEPER, MIGRATES), "4.1", None, "--kafka-version: Kafka 4.1 contradicts"
+         " zookeeper.metadata.migration.enable=true in server.properties:3: 3.9 is the last release with ZooKeeper;"
+         " correct --kafka-version, or leave the other out"),
+        (("process.roles=broker,brooker",), "3.9", None, "server.properties:1: process.roles: 'broker,brooker' names no"
+         " roles of a process; write broker, controller or broker,controller"),
+        (("process.roles=broker,broker",), "3.9", None, "server.properties:1: process.roles: 'broker,broker' names no"
+         " roles of a process; write broker, controller or broker,controller"),
+        ((KRAFT, "metadata.version=21"), "3.9", None, "server.properties:2: metadata.version: '21' is no"
+         " metadata.version; write for example 3.7-IV4 or 3.9"),
         ((KRAFT, "eligible.leader.replicas.version=yes"), "4.1", None, "server.properties:2:"
          " eligible.leader.replicas.version: 'yes' is neither 0 nor 1; write 1 if the feature is on, or 0"),
     ],
@@ -785,14 +795,34 @@ def test_contradictory_modes_and_versions_are_refused(
     assert complaint((BROKER, path), version=version, metadata_version=metadata_version) == says
 
 
+@pytest.mark.parametrize("version", ["3.9", None])
 @pytest.mark.parametrize(("roles", "protocol"), [("", "2.8"), ("process.roles=broker", "3.7")])
-def test_a_migration_is_not_modelled(roles: str, protocol: str) -> None:
-    lines = (ZOOKEEPER, "controller.quorum.voters=1@a:9093", roles, "zookeeper.metadata.migration.enable=true")
-    cluster = read(file("server.properties", *lines), version="3.9")
+def test_a_migration_is_not_modelled(roles: str, protocol: str, version: str | None) -> None:
+    lines = (ZOOKEEPER, "controller.quorum.voters=1@a:9093", roles, MIGRATES)
+    cluster = read(file("server.properties", *lines), version=version)
     assert cluster.generation.protocol == protocol
+    assert ": Kafka 3.9 (" in cluster.generation.taken
     assert cluster.generation.why_undecided == (
         "zookeeper.metadata.migration.enable=true (server.properties:4): a migration to KRaft is not modelled"
     )
+
+
+def test_before_3_4_no_broker_migrates() -> None:
+    lines = (ZOOKEEPER, "controller.quorum.voters=1@a:9093", KRAFT, MIGRATES)
+    assert read(file("server.properties", *lines), version="3.3").generation == Generation("3.3", {}, None)
+
+
+def test_a_key_that_ended_with_zookeeper_bounds_the_assumed_release() -> None:
+    path = file("server.properties", KRAFT, "inter.broker.protocol.version=3.3")
+    assert read(path, version=None).generation.taken == (
+        "Generation 3.7 is taken: Kafka 3.9 (not given: the last release that knows inter.broker.protocol.version"
+        " (server.properties:2)) with KRaft (process.roles=broker in server.properties:1)"
+    )
+
+
+def test_processes_of_a_cluster_have_roles_of_their_own() -> None:
+    files = [file(f"{roles}.properties", f"process.roles={roles}") for roles in ("broker", "controller")]
+    assert read(*files, version="3.9").generation == Generation("3.7", {}, None)
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from isrcheck.checker.kafka_config.cluster import NO_REPLICAS_GIVEN, Cluster, re
 from isrcheck.checker.kafka_config.cluster_settings import Setting, UnderstoodSetting
 from isrcheck.checker.kafka_config.describe import Partition
 from isrcheck.checker.kafka_config.generation import Generation
-from isrcheck.checker.kafka_config.ignored import WhyIgnored
+from isrcheck.checker.kafka_config.ignored import Ignored, WhyIgnored
 from isrcheck.checker.kafka_config.keys import Role
 from isrcheck.checker.kafka_config.properties_file import PropertiesError
 
@@ -140,26 +140,20 @@ def test_unmodelled_settings_are_named() -> None:
     )
     cluster = read(text)
     assert cluster.partition is not None
-    assert (cluster.partition.replicas, cluster.partition.isr, cluster.partition.is_reassigned) == (
-        (4, 1, 2, 3),
-        (1, 2, 3),
-        True,
-    )
+    assert (cluster.partition.replicas, cluster.partition.isr) == ((4, 1, 2, 3), (1, 2, 3))
     assert cluster.replication_factor.value == 4
-    assert [(one.key, one.why, one.reason, one.source) for one in cluster.ignored] == [
+    reassigned = "a reassignment under way is not modelled: the answer is for the replicas that are shown"
+    assert [(one.key, one.value, one.reason, one.source) for one in cluster.ignored] == [
         (
             "MarkedForDeletion",
-            WhyIgnored.NOT_MODELLED,
+            "true",
             "the topic is marked for deletion: the answer is for a topic that stays",
             "1.txt:1",
         ),
-        (
-            "Adding Replicas",
-            WhyIgnored.NOT_MODELLED,
-            "a reassignment is not modelled: the answer is for the replicas that are shown",
-            "1.txt:2",
-        ),
+        ("Adding Replicas", "4", reassigned, "1.txt:2"),
+        ("Removing Replicas", "3", reassigned, "1.txt:2"),
     ]
+    assert {one.why for one in cluster.ignored} == {WhyIgnored.NOT_MODELLED}
 
 
 @pytest.mark.parametrize(
@@ -201,11 +195,14 @@ def test_eligible_leader_replicas_are_on_only_if_brokers_are_named() -> None:
     cluster = read(WITH_ELR, version="4.0")
     assert cluster.generation.protocol == "4.1"
     assert cluster.generation.taken.endswith(", with eligible leader replicas (Elr names replicas in 1.txt:2)")
-    assert [(one.key, one.why, one.reason, one.source) for one in cluster.ignored[:1]] == [
-        ("Elr", WhyIgnored.NOT_MODELLED, "the search starts without eligible leader replicas", "1.txt:2")
-    ]
-    only_last_known = EMPTY_ELR.replace("LastKnownElr: ", "LastKnownElr: 3")
-    assert read(only_last_known, version="4.0").generation.protocol == "4.1"
+    assert cluster.ignored[0] == Ignored(
+        "Elr", "1", WhyIgnored.NOT_MODELLED, "the search starts without eligible leader replicas", "1.txt:2"
+    )
+    only_last_known = read(EMPTY_ELR.replace("LastKnownElr: ", "LastKnownElr: 3"), version="4.0")
+    assert only_last_known.generation.protocol == "4.1"
+    assert only_last_known.ignored[0] == Ignored(
+        "LastKnownElr", "3", WhyIgnored.NOT_MODELLED, "the search starts without a last known leader", "1.txt:2"
+    )
     for text in (EMPTY_ELR, WITHOUT_ELR):
         assert read(text, version="4.0").generation.protocol == "3.7"
         assert read(text, version="4.1").generation.protocol == "4.1"
@@ -228,8 +225,8 @@ def test_eligible_leader_replicas_are_on_only_if_brokers_are_named() -> None:
          " (1.txt:2),"
          " new in 4.0; correct --kafka-version"),
         (EMPTY_ELR, None, "zookeeper.connect=a:2181", "server.properties:1: zookeeper.connect=a:2181 contradicts"
-         " kafka-topics shows an Elr (1.txt:2): either ZooKeeper or KRaft controllers keep the metadata of a cluster;"
-         " leave one of them out"),
+         " KRaft (kafka-topics shows an Elr (1.txt:2)): either ZooKeeper or KRaft controllers keep the"
+         " metadata of a cluster; leave one of them out"),
         (WITH_ELR, None, "eligible.leader.replicas.version=0", "server.properties:1: eligible.leader.replicas.version=0"
          " contradicts Elr in 1.txt:2, which names replicas; correct one of them"),
         (WITH_ELR, None, "metadata.version=3.9", "1.txt:2: Elr names replicas, which needs metadata.version 4.0-IV1"
@@ -243,6 +240,19 @@ def test_an_output_that_contradicts_the_version_is_refused(
     with pytest.raises(PropertiesError) as refusal:
         read(text, version=version, broker=broker)
     assert str(refusal.value) == says
+
+
+def test_the_elr_of_another_partition_is_not_that_of_the_chosen_one() -> None:
+    cluster = read(WITH_ELR + partition(1, "3", "3"), version="4.1")
+    assert cluster.partition is not None
+    assert (cluster.partition.name, cluster.partition.left_out) == ("t-1", ())
+    assert cluster.generation.taken.endswith(", with eligible leader replicas (Elr names replicas in 1.txt:2)")
+    assert "Elr" not in [one.key for one in cluster.ignored]
+
+
+def test_a_partition_without_isr_waits_for_its_elr() -> None:
+    text = WITH_ELR.replace("Leader: 2", "Leader: none").replace("Isr: 2,3", "Isr: ")
+    assert str(read(text, version="4.1").why_unavailable).endswith("again when a broker of its ELR is up")
 
 
 # --- Several topics ---------------------------------------------------------------------------------------------------
@@ -461,6 +471,10 @@ UNCHANGED = f"; give the unchanged output of {COMMANDS}"
         ("\tTopic: t\tPartition: 0\tLeader: 1\tReplicas: 1,2\tIsr: 1,3\n", 1,
          "broker 3 is in the ISR, but not a replica"),
         ("\tTopic: t\tPartition: 0\tLeader: 1\tReplicas: 1,2\tIsr: 2\n", 1, "leader 1 is not in the ISR"),
+        (WITH_ELR.replace("Elr: 1", "Elr: one"), 2, "Elr 'one' is not a list of broker ids"),
+        (WITH_ELR.replace("Elr: 1", "Elr: 4"), 2, "broker 4 is in Elr, but not a replica"),
+        (WITH_ELR.replace("Elr: 1", "Elr: 3"), 2, "broker 3 is both in the ISR and in the Elr"),
+        (WITH_ELR.replace("LastKnownElr: ", "LastKnownElr: 4"), 2, "broker 4 is in LastKnownElr, but not a replica"),
         ("  a.b=1 sensitive=false synonyms={}\n", 1,
          "'a.b' has no heading above it such as 'All configs for topic t are:'"),
         (TO_2_3 + "  a.b=1 sensitive=false synonyms={}\n", 3,

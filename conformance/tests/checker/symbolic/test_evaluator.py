@@ -16,9 +16,10 @@ from hypothesis import given, reject
 from hypothesis import strategies as st
 
 from conformance.tests.checker.compile.test_kernel import (
+    choices,
     drawn,
     family_of,
-    protocols_and_values,
+    possible_choices,
     protocols_of,
     shapes_of,
 )
@@ -101,14 +102,13 @@ def instance_of(name: str, wish: Wish) -> Instance:
 def test_formulas_and_reference_agree(name: str, share: int) -> None:
     """`make test` compares a quarter of the configurations of kafka."""
     compared = Compared()
-    covered: set[tuple[str, int | str]] = set()
+    chosen: set[tuple[str, str, int]] = set()
 
     def agree(wish: Wish, seed: int) -> None:
         nonlocal compared
         instance, chance = instance_of(name, wish), random.Random(seed)
         compared += compare_all(instance, states_of(instance, chance, walked=50, anywhere=10))
-        covered.update(instance.configuration.items())
-        covered.add(("protocol", instance.protocol.name))
+        chosen.update(choices(name, instance))
 
     for protocol in protocols_of(name):
         draws = drawn(EXAMPLES[family_of(name)] // share)
@@ -117,7 +117,7 @@ def test_formulas_and_reference_agree(name: str, share: int) -> None:
     assert compared.successors >= LEAST_SUCCESSORS[family_of(name)] // share**2
     # Kafka's leader can be NONE where an action indexes with it; the other models guard every index.
     assert (compared.failures > 0) == (name == "kafka")
-    assert share > 1 or covered >= protocols_and_values(name)
+    assert share > 1 or chosen >= possible_choices(name)
 
 
 def test_more_than_twenty_thousand_comparisons_are_made() -> None:
