@@ -260,8 +260,11 @@ def judged(protocol, name, values=None, **fields):
     instance = MODEL.instance(protocol, values or {})
     state = State(instance, instance.initial_states[0])
     for field, cells in fields.items():
-        for number, value in enumerate(cells):
-            getattr(state, field)[number] = value
+        if isinstance(cells, int):
+            setattr(state, field, cells)
+        else:
+            for number, value in enumerate(cells):
+                getattr(state, field)[number] = value
     (prop,) = [one for one in instance.properties if one.name == name]
     return run.holds(instance, prop, state.cells)
 
@@ -283,6 +286,13 @@ def test_who_may_be_elected_in_4_1_is_active_and_complete(switches, failures):
     """Without a rule of KIP-497, KIP-841 or KIP-903 it is not so."""
     assert found(4, "4.1", fencings=1) == {}
     assert found(4, "4.1", fencings=1, **switches) == failures
+
+
+@pytest.mark.parametrize(("fenced", "holds"), [([0, 1, 2], True), ([0, 2], True), ([1], False)])
+def test_a_partition_is_offline_only_while_nobody_is_valid(fenced, holds):
+    fields = {"controller_isr": [True, False, False], "is_fenced": [r in fenced for r in range(3)]}
+    assert judged("4.1", "offline_only_if_nobody_is_valid", **fields)
+    assert judged("4.1", "offline_only_if_nobody_is_valid", controller_leader=NONE, **fields) == holds
 
 
 @pytest.mark.parametrize(
