@@ -85,6 +85,9 @@ def read_options(words: Sequence[str], forms: Sequence[Form], more: Sequence[Opt
         known, rest = parser.parse_known_args([asked.usual_target, *words])
     elif taken:
         option, value = taken[0]
+        form = _form_of(forms, known)
+        if form.name in (declared.CONFIG, declared.DESCRIBE):
+            raise UsageError(form.rest.format(option=option, form=form.name))
         raise UsageError(f"{option} {value}: name the model first, as in: check kafka {option} {value}")
     options = _options(forms, more)
     form = asked or _form_of(forms, known)

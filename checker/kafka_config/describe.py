@@ -170,9 +170,8 @@ def _evidence(found: _Found) -> Iterator[Evidence]:
     elif found.known_elrs:
         yield Evidence(f"shows an Elr ({found.known_elrs[0]})", since="3.8", mode=Mode.KRAFT)
     elif found.topic_ids:
-        without_elr = "" if found.elr_fields else ", but no Elr"
-        shown = f"shows a TopicId ({found.topic_ids[0]}){without_elr}"
-        yield Evidence(shown, since="2.8", until=None if found.elr_fields else "3.7")
+        shown, is_older = f"shows a TopicId ({found.topic_ids[0]})", not found.elr_fields
+        yield Evidence(shown, "2.8", "3.7" if is_older else None, lacks=", but no Elr" if is_older else "")
     elif found.headers and not found.elr_fields:
         yield Evidence(f"shows no TopicId ({next(iter(found.headers.values()))[1]})", until="2.7")
     elif found.partitions and not found.elr_fields:

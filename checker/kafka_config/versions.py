@@ -66,12 +66,13 @@ class Mode(Enum):
 class Evidence:
     """What the output of a tool shows, and the releases that show it; `until` is the tool's, so brokers may be newer.
 
-    `mode` is the mode of the brokers, if the output shows it."""
+    `lacks` is what the output would show after `until`; `mode` is the mode of the brokers, if the output shows it."""
 
     shown: str
     since: str | None = None
     until: str | None = None
     mode: Mode | None = None
+    lacks: str = ""
 
 
 @dataclass(frozen=True)
@@ -260,7 +261,7 @@ def _assumed(settings: Settings, mode: Setting[Mode] | None, evidence: Sequence[
         newest = Setting(version_of_binaries(LAST_WITH_ZOOKEEPER), source)
     for one in evidence:
         if one.until and newest.value.is_newer_than(version_of_binaries(one.until)):
-            source = f"not given: the last release whose kafka-topics {one.shown}"
+            source = f"not given: the last release whose kafka-topics {one.shown}{one.lacks}"
             newest = Setting(version_of_binaries(one.until), source)
     return _raised(newest, [*_shown_by_outputs(evidence), *_shown_by_keys(settings)])
 

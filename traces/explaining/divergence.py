@@ -1,4 +1,4 @@
-"""Explains which entries differ, are duplicated or are out of order, and which steps wrote each of them.
+"""Explains which entries or offsets contradict each other, and which steps wrote each of them.
 
 In:  the timeline of a trace of Kafka's model, and the values of the property's variables for which it is false.
 Out: lines of any length, which table.fitted breaks.
@@ -11,6 +11,7 @@ from itertools import pairwise
 
 from isrcheck.models.language.declare import NONE
 from isrcheck.models.run import State
+from isrcheck.traces.explaining.isr_changes import passed_member
 from isrcheck.traces.explaining.timeline import Timeline
 from isrcheck.traces.format.spelling import name_entry, spell_entry
 from isrcheck.traces.kafka.model import first_read, last_stable_offset
@@ -111,6 +112,7 @@ TELLERS: Mapping[str, tuple[Callable[..., list[str]], tuple[str, ...]]] = {
     "consistent_read": (readable_entries, ("leader", "offset")),
     "no_duplicates": (repeated_entries, ("r", "offset", "later")),
     "order_preserved": (disordered_entries, ("r", "offset", "later")),
+    "high_watermark_within_maximal_isr": (passed_member, ("leader", "r")),
 }
 """For each property, the function that explains its failure, and the property's variables that it needs."""
 

@@ -1,4 +1,4 @@
-"""Explains losses by what came with 2.8: which pending change of the ISR a leader did not count, and who was elected.
+"""Explains failures by what came with 2.8: which pending change of the ISR a leader did not count, and who was elected.
 
 In:  the timeline of a trace of Kafka's model.
 Out: the `PendingChange` that a leader should have counted when it made a promise, and text about it.
@@ -65,6 +65,21 @@ def lines(timeline: Timeline, change: PendingChange) -> list[str]:
         ]
     reason = _reason(timeline, change.leader, change.dropped)
     return [*found, f"  the leader dropped that change {timeline.when(change.dropped)}{reason}"]
+
+
+def passed_member(timeline: Timeline, leader: int, r: int) -> list[str]:
+    """Explain that the high watermark of a leader is above the log end of `r`, a member of its maximal ISR."""
+    high_watermark, end = timeline.last.high_watermark[leader], timeline.last.log_end_offset[r]
+    risen = timeline.last_change(lambda s: bool(s.high_watermark[leader] == high_watermark))
+    ended = timeline.last_change(lambda s: bool(s.log_end_offset[r] == end))
+    change = uncounted_change(timeline, leader, r, risen or 0)
+    above = f"high watermark {high_watermark} is above log end offset {end} of broker {r}"
+    return [
+        f"broker {leader}: {above} in its maximal ISR",
+        f"  high watermark {high_watermark} {timeline.when(risen, 'since')}",
+        *(lines(timeline, change) if change is not None else []),
+        f"  log end offset {end} {timeline.when(ended, 'since')}",
+    ]
 
 
 def _reason(timeline: Timeline, leader: int, dropped: int) -> str:

@@ -273,9 +273,15 @@ def test_one_entry_with_two_values_is_refused(check, line):
     refuses(check, line, "keep one")
 
 
-@pytest.mark.parametrize("line", ["--replicas 3", "--replicas 3 kafka", "--config topic.properties --replicas 3"])
+@pytest.mark.parametrize("line", ["--replicas 3", "--replicas 3 kafka"])
 def test_an_option_before_its_model_is_refused_with_a_hint(check, line):
     refuses(check, line, "--replicas 3", "name the model first")
+
+
+@pytest.mark.parametrize("form", ["--config", "--describe"])
+def test_files_that_configure_a_cluster_leave_nothing_to_options_of_the_model(check, form):
+    cure = f"--fencings does not go with {form}: the files configure the cluster; leave --fencings out"
+    refuses(check, f"{form} topic.properties --fencings 1", cure)
 
 
 def test_a_file_in_place_of_the_folder_for_traces_is_refused_before_the_search(check, monkeypatch):

@@ -10,7 +10,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 
 import pytest
@@ -192,28 +192,37 @@ def kernel_for(name: str, protocol: str, shape: int) -> Kernel:
     return kernel_of(model.instance(protocol, SHAPES[shapes][shape]))
 
 
-@dataclass(frozen=True)
 class Wish:
-    """A drawn instance, the kernel for its bounds, and the seed of a walk."""
+    """A drawn instance, the kernel for its bounds, and the seed of a walk.
 
-    instance: Instance
-    kernel: Kernel
-    seed: int
+    Of a failing draw, Hypothesis prints the representation; of a data class it would print the whole model.
+    """
+
+    def __init__(self, instance: Instance, kernel: Kernel, seed: int) -> None:
+        self.instance = instance
+        self.kernel = kernel
+        self.seed = seed
 
     def __repr__(self) -> str:
-        """Only what was drawn: a whole instance would take Hypothesis minutes to print."""
         return f"{described(self.instance)}, seed {self.seed}"
 
 
 @st.composite
 def wishes(draw: st.DrawFn, name: str, protocol: str) -> Wish:
-    """Random run-time values and swaps for a protocol, the kernel for its bounds, and a seed for the walk.
+    """Random run-time values and swaps for a protocol, the kernel for its bounds, and a seed for the walk."""
+    shape = draw(st.sampled_from(legal_shapes(name, protocol)))
+    values = draw(values_within(name, protocol, SHAPES[shapes_of(name, protocol)][shape]))
+    instance = registry.load(name)[0].instance(protocol, values, draw(swapped_actions(name, protocol)))
+    return Wish(instance, kernel_for(name, protocol, shape), draw(st.integers(0, 1 << 32)))
 
-    In half of the draws the protocol keeps its switches. Values that contradict the others are left out.
+
+@st.composite
+def values_within(draw: st.DrawFn, name: str, protocol: str, bounds: Mapping[str, int]) -> dict[str, int]:
+    """These bounds, and random run-time values for a protocol, which keeps its switches in half of the draws.
+
+    Values that contradict the others are left out.
     """
     model, _ = registry.load(name)
-    shapes = shapes_of(name, protocol)
-    shape = draw(st.sampled_from(legal_shapes(name, protocol)))
     kept = model.protocol(protocol).switches if draw(st.booleans(), label="keeps its switches") else {}
     wanted = {}
     for entry_name, entry in model.entries.items():
@@ -221,10 +230,7 @@ def wishes(draw: st.DrawFn, name: str, protocol: str) -> Wish:
             # More than three of anything adds nothing here, and budgets up to three share a shape.
             most = entry.least + 3 if entry.most is None else min(entry.most, entry.least + 3)
             wanted[entry_name] = draw(st.integers(entry.least, most), label=entry_name)
-    swaps = draw(swapped_actions(name, protocol))
-    values = legal_values(model, protocol, SHAPES[shapes][shape], wanted)
-    instance = model.instance(protocol, values, swaps)
-    return Wish(instance, kernel_for(name, protocol, shape), draw(st.integers(0, 1 << 32)))
+    return legal_values(model, protocol, bounds, wanted)
 
 
 @st.composite

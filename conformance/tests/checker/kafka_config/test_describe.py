@@ -216,8 +216,7 @@ def test_eligible_leader_replicas_are_on_only_if_brokers_are_named() -> None:
     ("text", "version", "broker", "says"),
     [
         (SINCE_2_8, "2.1", "", "--kafka-version: Kafka 2.1 contradicts kafka-topics, which shows a TopicId"
-         " (1.txt:1), but no"
-         " Elr, new in 2.8; correct --kafka-version"),
+         " (1.txt:1), new in 2.8; correct --kafka-version"),
         (EMPTY_ELR, "3.7", "", "--kafka-version: Kafka 3.7 contradicts kafka-topics, which shows an Elr (1.txt:2),"
          " new in"
          " 3.8; correct --kafka-version"),

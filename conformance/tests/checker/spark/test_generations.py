@@ -19,8 +19,8 @@ from isrcheck.checker.spark.summary import Mode
 NEW = ("2.8", "4.1")
 """The oldest and the newest generation in which leaders ask the controller to change the ISR."""
 
-DEPTH = 4
-EXAMPLES = 2
+DEPTH = 6
+EXAMPLES = 3
 
 
 @pytest.mark.parametrize(

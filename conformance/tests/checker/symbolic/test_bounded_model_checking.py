@@ -7,8 +7,10 @@ import shlex
 from dataclasses import replace
 
 import pytest
+from hypothesis import given
 
-from conformance.tests.sampling import exhaustive
+from conformance.tests.checker.compile.test_kernel import drawn, protocols_of, values_within
+from conformance.tests.sampling import exhaustive, sampled
 from conformance.tests.support.engine import LAMPS, checking, decided, told
 from isrcheck.checker import cli
 from isrcheck.checker.analyses import published
@@ -24,6 +26,7 @@ from isrcheck.checker.symbolic.bounded_model_checking import ask_to_depth
 from isrcheck.checker.symbolic.transition_relation import TransitionRelation
 from isrcheck.models import registry
 from isrcheck.models.language.declare import Kind
+from isrcheck.testing.strategies import legal_values
 from isrcheck.traces.cli import main as trace
 
 MAIN = "import sys; from isrcheck.checker.cli import main; sys.exit(main())"
@@ -185,6 +188,18 @@ KAFKA = [
 @pytest.mark.parametrize(("protocol", "depth", "values"), KAFKA, ids=str)
 def test_kafka_within_small_bounds(protocol, depth, values):
     same_findings(registry.load("kafka")[0].instance(protocol, values), depth)
+
+
+@pytest.mark.parametrize("protocol", sampled(protocols_of("kafka"), lambda protocol: protocol in ("2.8", "4.1")))
+def test_every_generation_within_small_bounds(protocol):
+    """Two draws of switches, budgets and settings of clients; the first has the least values."""
+    model, bounds = registry.load("kafka")[0], {"replicas": 2, "records": 1, "log_size": 1, "elections": 1}
+    bounds = legal_values(model, protocol, bounds, {"partition_changes": 2})
+
+    def agree(values):
+        same_findings(model.instance(protocol, values), 3)
+
+    drawn(2)(given(values_within("kafka", protocol, bounds))(agree))()
 
 
 @pytest.mark.parametrize(("managers", "depth"), [(2, 7), (3, 5)])

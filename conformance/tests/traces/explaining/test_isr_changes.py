@@ -60,6 +60,35 @@ def test_the_dropped_change_is_part_of_the_cause_and_stays_in_a_slice() -> None:
     assert sliced.left_out == (2, 3)
 
 
+def test_a_high_watermark_that_passes_a_member_of_the_maximal_isr() -> None:
+    steps = [*STALE_RECORD[:10], "broker_applies_metadata 0 of partition epoch 2"]
+    assert lines(kafka(steps, "high_watermark_within_maximal_isr", None, "3.7", WHOLE)) == [
+        "broker 0: high watermark 1 is above log end offset 0 of broker 2 in its maximal ISR",
+        "  high watermark 1 since step 10 by broker_applies_metadata 0 of partition epoch 1",
+        "  the leader did not wait for broker 2: it proposed at step 7 by leader_handles_fetch 0 from 2"
+        " that broker 2 joins the ISR",
+        "  the leader dropped that change at step 10 by broker_applies_metadata 0 of partition epoch 1:"
+        " it knew partition epoch 1 already (EQUAL_PARTITION_EPOCH_REPLACES)",
+        "  log end offset 0 from the start",
+        f"not permitted: {TOOK_PLACE}",
+    ]
+
+
+def test_a_member_of_the_maximal_isr_that_lost_its_log() -> None:
+    steps = [
+        *COMMITTED,
+        "broker_loses_power 1 keeping 0",
+        "controller_fences_broker 1",
+        "broker_restarts 1 checkpoint 0",
+    ]
+    assert lines(kafka(steps, "high_watermark_within_maximal_isr", None, "4.1", power_losses=1)) == [
+        "broker 0: high watermark 1 is above log end offset 0 of broker 1 in its maximal ISR",
+        "  high watermark 1 since step 4 by leader_handles_fetch 0 from 1",
+        "  log end offset 0 since step 5 by broker_loses_power 1 keeping 0",
+        "permitted: a loss of power at step 5 by broker_loses_power 1 keeping 0",
+    ]
+
+
 PENDING = (
     *("producer_appends at 0", "leader_handles_fetch 0 from 1", "leader_handles_fetch 0 from 2"),
     *("follower_applies_response 1 from 0", "leader_handles_fetch 0 from 1"),
