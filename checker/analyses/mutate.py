@@ -284,6 +284,7 @@ class _Probe:
         self.context = SearchContext(instance, searched.context.limits, candidate.kernel, EVERY_STATE)
         self.carrier = SingleThread(self.context, searched.visited)
         self.searched = searched.context
+        self.model_errs = _erring(searched.result) > 0
 
     def takes_more(self) -> bool:
         """Whether the mutant takes more steps than the original action, all of whose steps it takes."""
@@ -292,7 +293,8 @@ class _Probe:
             at, _ = self.carrier.attempt(at, min(at + CHUNK, self.searched.expanded))
             if self.context.fired[self.slot] > self.searched.fired[self.slot]:
                 return True
-        return bool(self.context.results.erring_steps.count) and self._errs_more()
+        errs = bool(self.context.results.erring_steps.count)
+        return errs and (not self.model_errs or self._errs_more())
 
     def _errs_more(self) -> bool:
         """Whether the mutant leaves declared ranges in more steps than the original action does."""

@@ -30,10 +30,13 @@ GOLDEN = (
     "conformance/tests/checker/explicit/test_distinct_causes.py",
 )
 RECORDED = (
+    "conformance/tests/checker/proofs/test_prove.py",
     "conformance/tests/checker/symbolic/test_bounded_model_checking.py",
     "conformance/tests/docs/test_commands.py",
     "conformance/tests/follow/test_observations.py",
+    "conformance/tests/models/test_new_incarnation.py",
     "conformance/tests/replay/test_state_machines.py",
+    "conformance/tests/traces/format/test_golden.py",
 )
 """The files with tests marked `recorded`."""
 FUZZING_SECONDS = "3600"

@@ -23,7 +23,15 @@ from isrcheck.models.kafka.actions.kraft import brokers as kraft_brokers
 from isrcheck.models.kafka.actions.kraft import controller as kraft_controller
 from isrcheck.models.kafka.actions.kraft import late_fetch, reassignment
 from isrcheck.models.kafka.actions.kraft import metadata as kraft_metadata
-from isrcheck.models.kafka.properties import lemmas, lemmas_commit, lemmas_log, lemmas_offsets, promises
+from isrcheck.models.kafka.properties import (
+    goals,
+    lemmas,
+    lemmas_commit,
+    lemmas_log,
+    lemmas_offsets,
+    lemmas_records,
+    promises,
+)
 from isrcheck.models.kafka.state import clusters, contradictions, fields
 from isrcheck.models.kafka.state.values import (
     BrokerStateCheck,
@@ -108,7 +116,18 @@ STAND_INS = {
 
 MODEL = assemble(
     "kafka",
-    [fields, clusters, contradictions, promises, lemmas_offsets, lemmas, lemmas_log, lemmas_commit],
+    [
+        fields,
+        clusters,
+        contradictions,
+        promises,
+        goals,
+        lemmas_offsets,
+        lemmas,
+        lemmas_records,
+        lemmas_log,
+        lemmas_commit,
+    ],
     {
         "0.8": (CONDITIONAL_WRITE, {"TRUNC": Truncation.HW, "SHRINK_RULE": ShrinkRule.LAG_MESSAGES}),
         "0.10": (CONDITIONAL_WRITE, {"TRUNC": Truncation.HW}),

@@ -143,7 +143,7 @@ class Drawing:
 
     def label(self, position: int, top: float) -> Element:
         """The number and name of a step, in the first column."""
-        lines = lines_of(self.scene.moments[position].step, LABEL_CHARACTERS) or [""]
+        lines = _label(self.scene.moments[position].step)
         number = element("text", str(position), x=22.0, y=top + LINE_HEIGHT, class_="number", text_anchor="end")
         rest = (
             element("text", line, x=30.0, y=top + LINE_HEIGHT * (1 + row), class_="step")
@@ -153,7 +153,7 @@ class Drawing:
 
     def label_height(self, position: int) -> float:
         """The height of a step's label."""
-        return LINE_HEIGHT * (len(lines_of(self.scene.moments[position].step, LABEL_CHARACTERS)) or 1) + 6
+        return LINE_HEIGHT * len(_label(self.scene.moments[position].step)) + 6
 
     def lanes_height(self, position: int, chosen: Iterable[int]) -> float:
         """The height of the highest of the chosen lanes after a step."""
@@ -276,6 +276,14 @@ class Drawing:
         return self.stage_top + max(
             self.lanes_height(position, everything) for position in range(len(self.scene.moments))
         )
+
+
+def _label(step: str) -> list[str]:
+    """The lines of a step's name. An action's name that is too long for a line is broken after an underscore."""
+    action, space, arguments = step.partition(" ")
+    end = action.rfind("_", 0, LABEL_CHARACTERS) + 1 if len(action) > LABEL_CHARACTERS else 0
+    broken = f"{action[:end]} {action[end:]}" if end else action
+    return lines_of(f"{broken}{space}{arguments}", LABEL_CHARACTERS) or [""]
 
 
 def _outline(left: float, box: Box) -> Element:

@@ -66,6 +66,7 @@ def test_the_matrix_in_the_document_is_the_record():
     )
     shown = set()
     applies = {(protocol, prop.name) for protocol in KAFKA.protocols for prop in KAFKA.instance(protocol).properties}
+    applies |= {(run["protocol"], name) for run in record for name in run.get("properties", [])}
     known = set(first_column("docs/kafka_model.md", "Promises"))
     for text in (block for block in blocks(PROJECT / "docs" / "asking.md") if block.info == ("text",)):
         (_, *columns), *rows = (re.split(r"\s{2,}", line) for line in text.lines)

@@ -9,8 +9,10 @@ from conformance.tests.support.golden import read_step
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.outcome.verdict import Word, verdicts
 from isrcheck.checker.resources.limits import Limits
+from isrcheck.models import run
 from isrcheck.models.kafka import MODEL
 from isrcheck.models.kafka.state.readers import last_stable_offset
+from isrcheck.models.kafka.state.values import BrokerStateCheck, MaximalIsr, TransactionState
 from isrcheck.models.language.declare import NONE, Kind
 from isrcheck.models.messages.errors import UsageError
 from isrcheck.models.run import State
@@ -235,6 +237,72 @@ def test_read_committed_readers_wait_for_the_marker_and_never_see_aborted_record
         seen.append((last.high_watermark[0], last_stable_offset(last, 0), last.exposed_record[0]))
         assert last.read_committed_record[0] == expected
     assert seen == [(1, 0, 0), (1, 0, 0), (2, 2, 0)]
+
+
+TWO_REPLICAS = {"replicas": 2, "min_insync_replicas": 1, "elections": 1, "bounces": 0, "crashes": 0}
+
+
+def test_a_log_that_starts_over_may_fall_below_the_low_watermark_until_the_high_watermark_is_clamped():
+    """A follower that has no epoch to ask for truncates to its high watermark, below its log start (KAFKA-9491)."""
+    values = TWO_REPLICAS | {"bounces": 1, "delete_records": 1, "records": 1, "log_size": 1}
+    assert found(6, "2.1", **values) == {"offsets_ordered": (3, None), "low_watermark_is_minimum": (5, None)}
+    assert found(None, "2.4", **values) == {}
+
+
+def test_a_transaction_is_read_whole_or_not_at_all_unless_data_was_given_up():
+    values = TWO_REPLICAS | {"transactions": 1, "records": 2, "log_size": 3}
+    assert found(None, "2.1", **values) == {}
+    assert found(6, "2.1", **values, power_losses=1)["read_committed_is_atomic"] == (None, 6)
+
+
+def judged(protocol, name, values=None, **fields):
+    """Whether a property is true in an initial state in which some fields have other values."""
+    instance = MODEL.instance(protocol, values or {})
+    state = State(instance, instance.initial_states[0])
+    for field, cells in fields.items():
+        if isinstance(cells, int):
+            setattr(state, field, cells)
+        else:
+            for number, value in enumerate(cells):
+                getattr(state, field)[number] = value
+    (prop,) = [one for one in instance.properties if one.name == name]
+    return run.holds(instance, prop, state.cells)
+
+
+@pytest.mark.parametrize(("decision", "holds"), [(TransactionState.COMMITTED, True), (TransactionState.ABORTED, False)])
+def test_a_read_committed_reader_sees_no_record_of_an_aborted_transaction(decision, holds):
+    fields = {"transaction_of": [0, NONE], "transaction_state": [decision], "read_committed_record": [0, NONE]}
+    assert judged("2.1", "read_committed_is_atomic", {"transactions": 1}, **fields) == holds
+
+
+@pytest.mark.parametrize(
+    ("switches", "failures"),
+    [
+        ({"MAXIMAL_ISR": MaximalIsr.PROPOSED}, {"isr_is_complete": (2, None), "elr_is_complete": (3, None)}),
+        ({"BROKER_STATE_CHECK": BrokerStateCheck.NONE}, {"isr_is_active": (3, None)}),
+    ],
+)
+def test_who_may_be_elected_in_4_1_is_active_and_complete(switches, failures):
+    """Without a rule of KIP-497, KIP-841 or KIP-903 it is not so."""
+    assert found(4, "4.1", fencings=1) == {}
+    assert found(4, "4.1", fencings=1, **switches) == failures
+
+
+@pytest.mark.parametrize(("fenced", "holds"), [([0, 1, 2], True), ([0, 2], True), ([1], False)])
+def test_a_partition_is_offline_only_while_nobody_is_valid(fenced, holds):
+    fields = {"controller_isr": [True, False, False], "is_fenced": [r in fenced for r in range(3)]}
+    assert judged("4.1", "offline_only_if_nobody_is_valid", **fields)
+    assert judged("4.1", "offline_only_if_nobody_is_valid", controller_leader=NONE, **fields) == holds
+
+
+@pytest.mark.parametrize(
+    ("isr", "elr", "holds"),
+    [([0, 1], [], True), ([0], [1, 2], True), ([], [1], True), ([0, 1], [2], False), ([0], [0, 1], False)],
+)
+def test_the_elr_fills_up_an_isr_that_is_too_small(isr, elr, holds):
+    members = {"controller_isr": isr, "eligible_leader_replicas": elr}
+    fields = {name: [r in chosen for r in range(3)] for name, chosen in members.items()}
+    assert judged("4.1", "elr_fills_up_isr", **fields) == holds
 
 
 @pytest.mark.parametrize("protocol", sampled(GENERATIONS, lambda one: one in ("0.8", "2.8", "4.1")))

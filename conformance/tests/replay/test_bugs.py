@@ -80,7 +80,7 @@ def test_a_golden_trace_under_its_repair_shows_the_bug(bug):
     """The trace is taken under the repaired protocol, as far as its steps are possible."""
     name, action = SEEN_BY_A_GOLDEN_TRACE[bug]
     golden = golden_support.read((golden_support.FOLDER / f"{name}.txt").read_text(encoding="utf-8"))
-    instance = golden_support.repaired(golden)
+    instance = golden_support.repaired(golden, golden_support.repairs(golden)[0])
     trace = Trace(instance, (instance.initial_states[int(golden.header.get("start", "0"))],), (), None, None, "")
     for text in golden.steps:
         longer = with_step(trace, golden_support.read_step(instance, text))

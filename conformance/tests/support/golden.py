@@ -4,8 +4,9 @@ In:  a file of conformance/tests/golden: comments on the importance of the trace
      an empty line; and the view of `trace show`, of which only the steps are read (a new file may contain only steps).
 Out: the certified trace of these steps, and the expected text of the file.
 
-`gone: protocol=2.0` (or a switch or setting with its value) names what removes the counterexample: with it, and with
-the same bounds otherwise, the property has no such failure.
+`gone: protocol=2.0` (or switches and settings with their values) names what removes the counterexample: with it, and
+with the same bounds otherwise, the property has no such failure. Several such changes are separated by `; `; each of
+them suffices.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from dataclasses import dataclass
 
 from conformance.tests.support.places import GOLDEN_FOLDER
 from isrcheck.models import registry
-from isrcheck.models.language.model import Instance, Step, parse
+from isrcheck.models.language.model import Instance, Step, parse, spell
 from isrcheck.traces.format.certify import behaviour
 from isrcheck.traces.format.trace import Trace
 from isrcheck.traces.terminal.show import view
@@ -70,9 +71,29 @@ def derive(golden: Golden) -> Trace:
     )
 
 
-def repaired(golden: Golden) -> Instance:
-    """The instance in which the counterexample should not exist: the same bounds, with the entry that `gone` names."""
-    return _instance(golden.header, _pairs(golden.header["gone"]))
+def repairs(golden: Golden) -> list[str]:
+    """The changes of which each removes the counterexample."""
+    return golden.header["gone"].split("; ") if "gone" in golden.header else []
+
+
+def protocols(golden: Golden) -> set[tuple[str, str]]:
+    """The pairs of the generation that has the counterexample and one that does not have it."""
+    others = {_pairs(change).get("protocol") for change in repairs(golden)}
+    return {(golden.header["protocol"], other) for other in others if other}
+
+
+def repaired(golden: Golden, change: str) -> Instance:
+    """The instance in which the counterexample should not exist: the same bounds, with one of the `repairs`.
+
+    A generation has bounds of its own; they do not count here.
+    """
+    found = _instance(golden.header, {})
+    bounds = {
+        name: spell(entry, getattr(found.configuration, name))
+        for name, entry in found.model.entries.items()
+        if not name.isupper()
+    }
+    return _instance(golden.header, bounds | _pairs(change))
 
 
 def _instance(header: dict[str, str], changed: dict[str, str]) -> Instance:

@@ -29,9 +29,8 @@ from isrcheck.models.kafka.state.values import AlterPartition, BrokerEpoch, Brok
 from isrcheck.models.language import NONE, action, require
 
 
-def diverges(s, leader, follower):
+def diverges(s, leader, follower, epoch):
     """The follower's newest epoch is unknown to the leader, or ends in its log before the follower's log does."""
-    epoch = latest_epoch(s, follower)
     return epoch != NONE and (
         epoch_for(s, leader, epoch) < epoch or end_offset_for(s, leader, epoch) < s.log_end_offset[follower]
     )
@@ -71,14 +70,16 @@ def leader_handles_fetch(s, leader: Replica, follower: Replica):
     """
     require(may_fetch(s, follower, leader))
     require(s.log_start_offset[leader] <= s.log_end_offset[follower])
-    require(latest_epoch(s, follower) == NONE or is_answered(s, leader, latest_epoch(s, follower)))
-    require(diverges(s, leader, follower) or s.log_end_offset[follower] <= s.log_end_offset[leader])
+    epoch = latest_epoch(s, follower)
+    require(epoch == NONE or is_answered(s, leader, epoch))
+    is_diverging = diverges(s, leader, follower, epoch)
+    require(is_diverging or s.log_end_offset[follower] <= s.log_end_offset[leader])
     s.fetch_offset[follower][leader] = s.log_end_offset[follower]
     high_watermark_before = s.high_watermark[leader]
-    if diverges(s, leader, follower):
+    if is_diverging:
         s.fetch[follower][leader] = Fetch.DIVERGING
-        s.diverging_epoch[follower][leader] = epoch_for(s, leader, latest_epoch(s, follower))
-        s.diverging_end_offset[follower][leader] = end_offset_for(s, leader, latest_epoch(s, follower))
+        s.diverging_epoch[follower][leader] = epoch_for(s, leader, epoch)
+        s.diverging_end_offset[follower][leader] = end_offset_for(s, leader, epoch)
         if s.HW_FROM_DIVERGING_RESP:
             s.response_high_watermark[follower][leader] = high_watermark_before
         if s.DIVERGING_RESP_UPDATES_STATE:

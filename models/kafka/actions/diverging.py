@@ -12,6 +12,21 @@ from isrcheck.models.kafka.state.values import Fetch
 from isrcheck.models.language import action, require
 
 
+def shared_end_offset(s, follower, leader):
+    """Where, by the leader's diverging response, the part of the log ends that both share.
+
+    If the follower does not have the answered epoch, it is where its previous one ends. Kafka:
+    AbstractFetcherThread.getOffsetTruncationState.
+    """
+    epoch = s.diverging_epoch[follower][leader]
+    end_offset = s.diverging_end_offset[follower][leader]
+    if not is_answered(s, follower, epoch):
+        return end_offset
+    if epoch_for(s, follower, epoch) != epoch:
+        return end_offset_for(s, follower, epoch)
+    return min(end_offset, end_offset_for(s, follower, epoch))
+
+
 @action(shows="{follower} from {leader}")
 def follower_takes_high_watermark_first(s, follower: Replica, leader: Replica):
     """Before 3.5, the high watermark of a diverging response is taken before the log is truncated.
@@ -33,20 +48,12 @@ def follower_takes_high_watermark_first(s, follower: Replica, leader: Replica):
 def follower_truncates(s, follower: Replica, leader: Replica):
     """The follower truncates to where the answered epoch ends in both logs, and fetches again.
 
-    If it does not have that epoch, it truncates to where its previous one ends. Kafka:
-    AbstractFetcherThread.truncateOnFetchResponse, getOffsetTruncationState.
+    Kafka: AbstractFetcherThread.truncateOnFetchResponse.
     """
     require(follows(s, follower, leader))
     require(s.fetch[follower][leader] == Fetch.DIVERGING)
     require(s.fetch_offset[follower][leader] == s.log_end_offset[follower])
     require(s.is_truncating[follower] or not s.HW_FROM_DIVERGING_RESP)
-    epoch = s.diverging_epoch[follower][leader]
-    end_offset = s.diverging_end_offset[follower][leader]
-    if not is_answered(s, follower, epoch):
-        truncate_log(s, follower, end_offset)
-    elif epoch_for(s, follower, epoch) != epoch:
-        truncate_log(s, follower, end_offset_for(s, follower, epoch))
-    else:
-        truncate_log(s, follower, min(end_offset, end_offset_for(s, follower, epoch)))
+    truncate_log(s, follower, shared_end_offset(s, follower, leader))
     s.is_truncating[follower] = False
     clear_fetch(s, follower, leader)

@@ -5,12 +5,21 @@ preserved by every step (checker/proofs/prove.py). This file is about roles, ele
 the contents of logs, lemmas_commit.py about commits, and lemmas_offsets.py about offsets in logs of any length.
 """
 
-from isrcheck.models.kafka.state.roles import presumes_leadership
+from isrcheck.models.kafka.state.commit import (
+    effective_min_insync_replicas,
+    has_enough_replicas,
+    is_in_maximal_isr,
+)
+from isrcheck.models.kafka.state.roles import is_controllers_leader, presumes_leadership
 from isrcheck.models.kafka.state.values import (
+    AlterPartition,
+    BrokerStateCheck,
+    Controller,
     EpochBelowFirstEntry,
     EpochCacheAssign,
     FollowerSkip,
     IsrChannel,
+    MaximalIsr,
     Truncation,
 )
 from isrcheck.models.language import NONE, lemma
@@ -18,7 +27,12 @@ from isrcheck.models.language import NONE, lemma
 # ----------------------------------------------------------------------- configurations in which the lemmas are claimed
 
 
-def elects_cleanly(configuration):
+def has_zookeeper(configuration):
+    """With a KRaft controller, lemmas_records.py says what these lemmas say."""
+    return configuration.CONTROLLER == Controller.ZOOKEEPER
+
+
+def elects_cleanly_with_zookeeper(configuration):
     """Requests are fenced by epoch (KIP-320, FOLLOWER_SKIP), leaders are elected from the ISR, and a leader that missed
     its demotion either forgets its followers' offsets or has had no successor in between (missed_demotion.md)."""
     return (
@@ -28,6 +42,32 @@ def elects_cleanly(configuration):
         and configuration.unclean_elections == 0
         and (configuration.preferred_elections == 0 or not configuration.REMOTE_OFFSETS_KEPT_BY_REELECTED_LEADER)
     )
+
+
+def elects_cleanly_with_kraft(configuration):
+    """The same for a KRaft controller, with the repairs of missed_demotion.md, stale_record.md and KAFKA-18991."""
+    return (
+        configuration.CONTROLLER == Controller.KRAFT
+        and configuration.BROKER_STATE_CHECK == BrokerStateCheck.BROKER_EPOCH
+        and configuration.RESPONSE_EPOCH_MATCHED
+        and configuration.MAXIMAL_ISR == MaximalIsr.COMMITTED_AND_PROPOSED
+        and not configuration.EPOCH_BUMP_ON_SHRINK
+        and not configuration.EQUAL_PARTITION_EPOCH_REPLACES
+        and not configuration.HW_FROM_DIVERGING_RESP
+        and not configuration.LATE_FETCH_COUNTS
+        and not configuration.REMOTE_OFFSETS_KEPT_BY_REELECTED_LEADER
+        and not configuration.RESTART_BEFORE_FENCING
+        and configuration.unclean_elections == 0
+        and configuration.power_losses == 0
+        and configuration.disk_losses == 0
+        and configuration.reassignments == 0
+        and configuration.late_fetches == 0
+    )
+
+
+def elects_cleanly(configuration):
+    """Whoever is elected holds every committed record."""
+    return elects_cleanly_with_zookeeper(configuration) or elects_cleanly_with_kraft(configuration)
 
 
 def keeps_what_is_written(configuration):
@@ -69,9 +109,27 @@ def leads(s, r, epoch):
     return presumes_leadership(s, r) and s.leader_epoch[r] == epoch
 
 
+def is_kept(s, partition_epoch):
+    """A running broker has not read the record of this partition epoch."""
+    return 0 < partition_epoch <= s.controller_partition_epoch and any(
+        s.is_up[r] and s.metadata_position[r] < partition_epoch for r in range(s.replicas)
+    )
+
+
+def announced_leader(s, epoch):
+    """The leader of this epoch, as long as a running broker has not heard of it; afterwards NONE."""
+    if s.CONTROLLER == Controller.ZOOKEEPER:
+        return s.metadata_leader[epoch]
+    leader = NONE
+    for number in range(s.partition_changes + 1):
+        if s.metadata_leader_epoch[number] == epoch and s.metadata_leader[number] != NONE:
+            leader = s.metadata_leader[number]
+    return leader
+
+
 def is_yet_to_lead(s, r, epoch):
     """The broker was elected for this epoch and runs, but has not heard of the election."""
-    return s.is_up[r] and s.leader_epoch[r] < epoch and s.metadata_leader[epoch] == r
+    return s.is_up[r] and s.leader_epoch[r] < epoch and announced_leader(s, epoch) == r
 
 
 def leads_or_will(s, r, epoch):
@@ -83,18 +141,110 @@ def leads_or_will_again(s, r, epoch):
     return leads(s, r, epoch) or (not s.is_up[r] and s.controller_leader == r and s.controller_epoch == epoch)
 
 
-def may_lead_after(s, r, epoch):
-    """The broker leads a later epoch, is yet to lead one, or can be elected because it is in the controller's ISR."""
+# ------------------------------------------------------------------- ISRs, those that may come, and who may be elected
+
+
+def is_undecided(s, leader):
+    """The request is not too old for the controller, which may yet accept it, even if a first answer said no."""
     return (
-        s.controller_isr[r]
-        or (presumes_leadership(s, r) and s.leader_epoch[r] > epoch)
-        or any(is_yet_to_lead(s, r, later) for later in range(s.elections + 1) if later > epoch)
+        (
+            s.alter_partition[leader] == AlterPartition.REQUESTED
+            or s.alter_partition[leader] == AlterPartition.INELIGIBLE
+        )
+        and s.controller_leader == leader
+        and s.requested_leader_epoch[leader] == s.controller_epoch
+        and s.requested_partition_epoch[leader] == s.controller_partition_epoch
     )
 
 
-def isr_has(s, leader, epoch, r):
-    """The replica is in the ISR of this epoch's leader, or will be once that leader has heard of its election."""
-    return s.isr[leader][r] if leads(s, leader, epoch) else s.metadata_isr[epoch][r]
+def is_counted_by(s, leader, r):
+    """The leader of record counts the replica in its ISR, will do so when it reads a record, or has asked the
+    controller to do so."""
+    return s.controller_leader == leader and (
+        (is_controllers_leader(s, leader) and is_in_maximal_isr(s, leader, r))
+        or (is_undecided(s, leader) and s.requested_isr[leader][r])
+        or any(
+            s.metadata_isr[number][r]
+            for number in range(s.partition_changes + 1)
+            if s.is_up[leader]
+            and s.partition_epoch[leader] < number <= s.controller_partition_epoch
+            and s.metadata_leader_epoch[number] == s.controller_epoch
+        )
+    )
+
+
+def is_trusted(s, r):
+    """The controller may elect the replica now."""
+    if s.CONTROLLER == Controller.ZOOKEEPER:
+        return s.controller_isr[r]
+    return s.controller_isr[r] or s.eligible_leader_replicas[r] or s.last_known_leader == r
+
+
+def may_be_trusted(s, r):
+    """The controller may elect the replica, now or after the next change of the ISR."""
+    if s.CONTROLLER == Controller.ZOOKEEPER:
+        return s.controller_isr[r]
+    return is_trusted(s, r) or any(is_counted_by(s, leader, r) for leader in range(s.replicas))
+
+
+def may_lead_after(s, r, leader, epoch):
+    """The broker leads a later epoch than this leader, is yet to lead one, or can be elected."""
+    return (
+        is_trusted(s, r)
+        or (presumes_leadership(s, r) and s.leader_epoch[r] > epoch)
+        or any(is_yet_to_lead(s, r, later) for later in range(s.elections + 1) if later > epoch)
+        or (
+            s.CONTROLLER == Controller.KRAFT
+            and any(
+                is_counted_by(s, other, r)
+                for other in range(s.replicas)
+                if other != leader or s.controller_epoch != epoch
+            )
+        )
+    )
+
+
+MAXIMAL = 0
+COMMITTED = 1
+RECORD = 2
+"""The ISRs with which a leader may commit (`choice`): its maximal ISR; the committed one alone, if the proposal was
+answered with no; and, from here on, those of the records that it has yet to read."""
+
+
+def is_choice(s, leader, epoch, choice):
+    """The broker may commit with this ISR as the leader of the epoch, now or later."""
+    if s.CONTROLLER == Controller.ZOOKEEPER:
+        return choice == MAXIMAL and leads_or_will(s, leader, epoch)
+    if choice == MAXIMAL:
+        return leads(s, leader, epoch) and (not s.HW_MINISR_GATE or has_enough_replicas(s, leader))
+    if choice == COMMITTED:
+        return (
+            leads(s, leader, epoch)
+            and s.alter_partition[leader] == AlterPartition.INELIGIBLE
+            and (not s.HW_MINISR_GATE or has_enough_replicas(s, leader))
+        )
+    number = choice - RECORD
+    return (
+        s.is_up[leader]
+        and s.partition_epoch[leader] < number <= s.controller_partition_epoch
+        and s.metadata_leader[number] == leader
+        and s.metadata_leader_epoch[number] == epoch
+        and (
+            not s.HW_MINISR_GATE
+            or sum(1 for r in range(s.replicas) if s.metadata_isr[number][r]) >= effective_min_insync_replicas(s)
+        )
+    )
+
+
+def has(s, leader, epoch, choice, r):
+    """The replica is in this ISR."""
+    if s.CONTROLLER == Controller.ZOOKEEPER:
+        return s.isr[leader][r] if leads(s, leader, epoch) else s.metadata_isr[epoch][r]
+    if choice == MAXIMAL:
+        return is_in_maximal_isr(s, leader, r)
+    if choice == COMMITTED:
+        return s.isr[leader][r]
+    return s.metadata_isr[choice - RECORD][r]
 
 
 # ------------------------------------------------------------------------------------------------ brokers and elections
@@ -113,7 +263,7 @@ def faults_stay_within_their_budgets(s):
     )
 
 
-@lemma
+@lemma(applies=has_zookeeper)
 def a_broker_that_is_down_knows_nothing(s):
     """A running broker knows a leader and an epoch that the controller has reached; one that is down knows neither."""
     return all(
@@ -124,7 +274,7 @@ def a_broker_that_is_down_knows_nothing(s):
     )
 
 
-@lemma
+@lemma(applies=has_zookeeper)
 def only_leaders_remember_followers(s):
     """A broker that does not lead has no ISR, no follower's offset, and no waiting producer; a leader does not
     truncate.
@@ -139,7 +289,7 @@ def only_leaders_remember_followers(s):
     )
 
 
-@lemma
+@lemma(applies=has_zookeeper)
 def elections_are_announced(s):
     """The announcement of an election stays while a running broker has not heard of it; its ISR contains the leader.
 
@@ -156,7 +306,7 @@ def elections_are_announced(s):
     )
 
 
-@lemma
+@lemma(applies=has_zookeeper)
 def an_epoch_has_one_leader(s):
     """All brokers that have heard of an epoch know the same leader for the epoch: the announced one."""
     return all(
@@ -179,7 +329,7 @@ def an_epoch_has_one_leader(s):
 # -------------------------------------------------------------------------------------------------------------- the ISR
 
 
-@lemma
+@lemma(applies=has_zookeeper)
 def leader_and_controller_share_the_isr(s):
     """A leader is in its own ISR, and the controller's leader has the controller's ISR: the two are written together.
 
@@ -199,7 +349,7 @@ def leader_and_controller_share_the_isr(s):
     )
 
 
-@lemma(applies=elects_cleanly)
+@lemma(applies=elects_cleanly_with_zookeeper)
 def a_reelected_leader_was_not_replaced(s):
     """A leader that was elected again, and has not heard of the epochs in between, has had no successor in between.
 
@@ -214,7 +364,7 @@ def a_reelected_leader_was_not_replaced(s):
         )
         and all(
             all(s.metadata_leader[between] == leader for between in range(s.elections + 1) if epoch < between < later)
-            and all(isr_has(s, leader, epoch, r) or not s.metadata_isr[later][r] for r in range(s.replicas))
+            and all(has(s, leader, epoch, MAXIMAL, r) or not s.metadata_isr[later][r] for r in range(s.replicas))
             for epoch in range(s.elections + 1)
             if leads_or_will(s, leader, epoch)
             for later in range(s.elections + 1)
@@ -231,10 +381,12 @@ def nobody_joins_an_isr_unheard(s):
     To join an ISR, a broker fetches in the controller's epoch, so it has heard of that epoch.
     """
     return all(
-        isr_has(s, leader, epoch, r)
+        has(s, leader, epoch, choice, r)
         for leader in range(s.replicas)
         for epoch in range(s.elections + 1)
-        if leads_or_will(s, leader, epoch)
+        for choice in range(s.partition_changes + 1 + RECORD)
+        if is_choice(s, leader, epoch, choice)
         for r in range(s.replicas)
-        if s.is_up[r] and s.leader_epoch[r] <= epoch and may_lead_after(s, r, epoch)
+        if s.controller_epoch == epoch or (s.is_up[r] and s.leader_epoch[r] <= epoch)
+        if may_lead_after(s, r, leader, epoch)
     )

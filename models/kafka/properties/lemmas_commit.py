@@ -2,14 +2,19 @@
 lemmas.py."""
 
 from isrcheck.models.kafka.properties.lemmas import (
+    RECORD,
+    elects_cleanly_with_kraft,
+    has,
+    is_choice,
+    is_undecided,
     is_yet_to_lead,
-    isr_has,
     joins_isr_with_all,
     leads,
     leads_or_will,
+    may_be_trusted,
     may_lead_after,
 )
-from isrcheck.models.kafka.properties.lemmas_log import coming_epoch, coming_record, will_be_same
+from isrcheck.models.kafka.properties.lemmas_log import coming_epoch, coming_record, has_agreed, keeps, will_be_same
 from isrcheck.models.kafka.state.roles import is_controllers_leader, presumes_leadership
 from isrcheck.models.kafka.state.values import Acks
 from isrcheck.models.language import NONE, lemma
@@ -42,13 +47,17 @@ def is_known_to_hold(s, follower, leader, epoch, offset):
     )
 
 
-def may_commit(s, leader, epoch, offset):
-    """Every member of the leader's ISR is known to hold the leader's entry at this offset, or may still fetch it."""
-    return all(
+def may_commit_with(s, leader, epoch, choice, offset):
+    """Every member of this ISR is known to hold the leader's entry at this offset, or may still fetch it."""
+    return is_choice(s, leader, epoch, choice) and all(
         r == leader or is_known_to_hold(s, r, leader, epoch, offset) or may_yet_fetch(s, r, leader, epoch)
         for r in range(s.replicas)
-        if isr_has(s, leader, epoch, r)
+        if has(s, leader, epoch, choice, r)
     )
+
+
+def may_commit(s, leader, epoch, offset):
+    return any(may_commit_with(s, leader, epoch, choice, offset) for choice in range(s.partition_changes + 1 + RECORD))
 
 
 def holds_entry_of(s, r, leader, offset):
@@ -56,6 +65,7 @@ def holds_entry_of(s, r, leader, offset):
         s.log_record[leader][offset] != NONE
         and s.log_record[r][offset] == s.log_record[leader][offset]
         and s.log_epoch[r][offset] == s.log_epoch[leader][offset]
+        and keeps(s, r, offset)
     )
 
 
@@ -66,6 +76,11 @@ def a_leader_knows_what_followers_have_fetched(s):
     return all(
         follower != leader
         and s.remote_log_end_offset[leader][follower] <= s.log_end_offset[leader]
+        and (
+            s.REMOTE_OFFSETS_KEPT_BY_REELECTED_LEADER
+            or not has_agreed(s, follower, leader)
+            or s.remote_log_end_offset[leader][follower] <= s.log_end_offset[follower]
+        )
         and (
             not s.is_up[follower]
             or s.leader_epoch[follower] >= s.leader_epoch[leader]
@@ -88,11 +103,11 @@ def followers_hold_what_may_be_committed(s):
         holds_entry_of(s, follower, leader, offset)
         for leader in range(s.replicas)
         for epoch in range(s.elections + 1)
-        if leads_or_will(s, leader, epoch)
-        for follower in range(s.replicas)
-        if isr_has(s, leader, epoch, follower)
+        for choice in range(s.partition_changes + 1 + RECORD)
         for offset in range(s.log_size)
-        if is_known_to_hold(s, follower, leader, epoch, offset) and may_commit(s, leader, epoch, offset)
+        if may_commit_with(s, leader, epoch, choice, offset)
+        for follower in range(s.replicas)
+        if has(s, leader, epoch, choice, follower) and is_known_to_hold(s, follower, leader, epoch, offset)
     )
 
 
@@ -118,9 +133,28 @@ def later_leaders_hold_what_may_be_committed(s):
         for epoch in range(s.elections + 1)
         if leads_or_will(s, leader, epoch)
         for r in range(s.replicas)
-        if r != leader and may_lead_after(s, r, epoch)
+        if r != leader and may_lead_after(s, r, leader, epoch)
         for offset in range(s.log_size)
         if may_commit(s, leader, epoch, offset)
+    )
+
+
+@lemma(applies=lambda configuration: joins_isr_with_all(configuration) and elects_cleanly_with_kraft(configuration))
+def who_is_proposed_has_caught_up(s):
+    """A leader proposes a follower only if it has fetched everything from before the leader's epoch, and everything
+    that the leader has exposed; such a follower has heard of the epoch."""
+    return all(
+        s.remote_log_end_offset[leader][r] >= s.epoch_start_offset[leader]
+        and s.remote_log_end_offset[leader][r] >= s.high_watermark[leader]
+        for leader in range(s.replicas)
+        for r in range(s.replicas)
+        if r != leader and s.proposed_isr[leader][r] and not s.isr[leader][r]
+    ) and all(
+        s.leader_epoch[r] == s.controller_epoch
+        for leader in range(s.replicas)
+        if is_undecided(s, leader)
+        for r in range(s.replicas)
+        if s.requested_isr[leader][r] and not s.controller_isr[r] and s.is_up[r]
     )
 
 
@@ -138,7 +172,7 @@ def is_known_exposed(s, r, offset):
 def nothing_was_exposed_in(s, epoch):
     """The leader of this epoch, if any, exposed nothing: it waits for an ISR member that has not heard of the epoch."""
     return any(
-        s.controller_isr[r] or any(is_yet_to_lead(s, r, later) for later in range(s.elections + 1) if later >= epoch)
+        may_be_trusted(s, r) or any(is_yet_to_lead(s, r, later) for later in range(s.elections + 1) if later >= epoch)
         for r in range(s.replicas)
         if s.is_up[r] and s.leader_epoch[r] < epoch
     )
@@ -156,7 +190,8 @@ def high_watermarks_are_exposed(s):
     return all(
         s.high_watermark[r] <= s.log_end_offset[r]
         and not any(
-            is_known_exposed(s, r, offset) and s.exposed_record[offset] != coming_record(s, r, offset)
+            is_known_exposed(s, r, offset)
+            and (s.exposed_record[offset] != coming_record(s, r, offset) or not keeps(s, r, offset))
             for offset in range(s.log_size)
         )
         for r in range(s.replicas)
@@ -170,6 +205,7 @@ def leaders_hold_what_followers_know(s):
     return all(
         s.log_record[leader][offset] == s.exposed_record[offset]
         and s.log_epoch[leader][offset] == coming_epoch(s, r, offset)
+        and keeps(s, leader, offset)
         for leader in range(s.replicas)
         for epoch in range(s.elections + 1)
         if leads_or_will(s, leader, epoch)
@@ -192,7 +228,7 @@ def leads_since_the_last_exposure(s, r):
 def leaders_hold_what_was_exposed(s):
     """Every leader after the last one that exposed an entry holds all exposed entries."""
     return all(
-        s.log_record[r][offset] == s.exposed_record[offset]
+        s.log_record[r][offset] == s.exposed_record[offset] and keeps(s, r, offset)
         for r in range(s.replicas)
         if leads_since_the_last_exposure(s, r)
         for offset in range(s.log_size)
@@ -201,7 +237,19 @@ def leaders_hold_what_was_exposed(s):
 
 
 def has_what_was_exposed(s, r, offset):
-    return is_known_exposed(s, r, offset) or s.controller_isr[r] or leads_since_the_last_exposure(s, r)
+    return is_known_exposed(s, r, offset) or may_be_trusted(s, r) or leads_since_the_last_exposure(s, r)
+
+
+@lemma(applies=lambda configuration: joins_isr_with_all(configuration) and elects_cleanly_with_kraft(configuration))
+def whoever_may_be_elected_holds_what_was_exposed(s):
+    """Like the members of the ISR: those of the ELR, the last known leader, and those that the leader counts."""
+    return all(
+        s.log_record[r][offset] == s.exposed_record[offset] and keeps(s, r, offset)
+        for r in range(s.replicas)
+        if may_be_trusted(s, r)
+        for offset in range(s.log_size)
+        if s.exposed_record[offset] != NONE
+    )
 
 
 @lemma(applies=joins_isr_with_all)

@@ -1,17 +1,22 @@
 """Lemmas about the contents of logs, the responses in flight to them, and the epoch caches; see lemmas.py."""
 
+from isrcheck.models.kafka.actions.diverging import shared_end_offset
 from isrcheck.models.kafka.properties.lemmas import (
+    announced_leader,
     appends_once,
     elects_cleanly,
+    elects_cleanly_with_kraft,
+    is_kept,
     is_yet_to_lead,
     keeps_what_is_written,
     leads,
     leads_or_will_again,
     sends_once,
 )
+from isrcheck.models.kafka.state.epochs import largest_epoch_up_to
 from isrcheck.models.kafka.state.readers import is_record
 from isrcheck.models.kafka.state.roles import follows, presumes_leadership
-from isrcheck.models.kafka.state.values import Fetch
+from isrcheck.models.kafka.state.values import Fetch, Truncation
 from isrcheck.models.language import NONE, lemma
 
 # -------------------------------------------------------------------------- logs, now and after the responses in flight
@@ -51,6 +56,33 @@ def is_coming(s, epoch):
     return any(coming_epoch(s, r, offset) == epoch for r in range(s.replicas) for offset in range(s.log_size))
 
 
+def has_agreed(s, follower, leader):
+    """The follower has found out which part of its log it shares with its leader's, and dropped the rest.
+
+    With truncation on fetch, it has if a fetch in this epoch was served.
+    """
+    if s.TRUNC != Truncation.ON_FETCH:
+        return follower != leader and follows(s, follower, leader) and not s.is_truncating[follower]
+    return follower != leader and (
+        (
+            follows(s, follower, leader)
+            and (s.fetch[follower][leader] == Fetch.PARKED or s.fetch[follower][leader] == Fetch.ANSWERED)
+        )
+        or (
+            s.remote_log_end_offset[leader][follower] != NONE
+            and s.leader_epoch[leader] == (s.leader_epoch[follower] if s.is_up[follower] else s.controller_epoch)
+        )
+    )
+
+
+def keeps(s, r, offset):
+    """No diverging response is in flight that makes the broker truncate its entry at this offset."""
+    return s.TRUNC != Truncation.ON_FETCH or not any(
+        s.fetch[r][leader] == Fetch.DIVERGING and shared_end_offset(s, r, leader) <= offset
+        for leader in range(s.replicas)
+    )
+
+
 @lemma(applies=keeps_what_is_written)
 def logs_end_at_their_end_offset(s):
     """A log has an entry at every offset below its end, none above, and only epochs that its broker has heard of."""
@@ -78,9 +110,14 @@ def fetches_end_with_the_epoch(s):
         and (
             s.fetch[follower][leader] == Fetch.ANSWERED
             or (
-                leads(s, leader, s.leader_epoch[follower])
-                and s.log_end_offset[follower] <= s.log_end_offset[leader]
-                and s.response_high_watermark[follower][leader] == 0
+                s.response_high_watermark[follower][leader] == 0
+                and (
+                    s.fetch[follower][leader] == Fetch.DIVERGING
+                    or (
+                        leads(s, leader, s.leader_epoch[follower])
+                        and s.log_end_offset[follower] <= s.log_end_offset[leader]
+                    )
+                )
             )
         )
         if s.fetch[follower][leader] != Fetch.NONE
@@ -179,8 +216,7 @@ def nothing_is_known_of_an_epoch_before_its_leader(s):
     return all(
         not is_coming(s, epoch)
         and not any(
-            s.epoch_cache[r][epoch] != NONE
-            or (s.leader_epoch[r] == epoch and follows(s, r, leader) and not s.is_truncating[r])
+            s.epoch_cache[r][epoch] != NONE or (s.leader_epoch[r] == epoch and has_agreed(s, r, leader))
             for r in range(s.replicas)
         )
         for epoch in range(s.elections + 1)
@@ -191,6 +227,28 @@ def nothing_is_known_of_an_epoch_before_its_leader(s):
         for r in range(s.replicas)
         for epoch in range(s.elections + 1)
         if epoch > s.controller_epoch
+    )
+
+
+def is_leaderless(s, epoch):
+    """The controller or a broker knows that this epoch has no leader, or a running broker will read so."""
+    return (
+        (s.controller_leader == NONE and s.controller_epoch == epoch)
+        or any(s.is_up[r] and s.leader[r] == NONE and s.leader_epoch[r] == epoch for r in range(s.replicas))
+        or any(
+            is_kept(s, number) and s.metadata_leader[number] == NONE and s.metadata_leader_epoch[number] == epoch
+            for number in range(s.partition_changes + 1)
+        )
+    )
+
+
+@lemma(applies=lambda configuration: keeps_what_is_written(configuration) and elects_cleanly_with_kraft(configuration))
+def nothing_is_known_of_an_epoch_without_a_leader(s):
+    """No log has an entry of an epoch without a leader, and no cache has the epoch."""
+    return not any(
+        is_leaderless(s, epoch)
+        and (is_coming(s, epoch) or any(s.epoch_cache[r][epoch] != NONE for r in range(s.replicas)))
+        for epoch in range(s.elections + 1)
     )
 
 
@@ -233,11 +291,11 @@ def a_leader_has_all_of_its_epoch(s):
 def a_follower_has_agreed_with_its_leader(s):
     """A follower that is done truncating has only entries of its leader, while that one leads or will lead again."""
     return all(
-        holds_what_comes_to(s, leader, follower, offset)
+        holds_what_comes_to(s, leader, follower, offset) and s.fetch[follower][leader] != Fetch.DIVERGING
         for follower in range(s.replicas)
         for leader in range(s.replicas)
-        if follower != leader and follows(s, follower, leader) and not s.is_truncating[follower]
-        if leads_or_will_again(s, leader, s.leader_epoch[follower])
+        if has_agreed(s, follower, leader)
+        if leads_or_will_again(s, leader, s.leader_epoch[follower] if s.is_up[follower] else s.leader_epoch[leader])
         for offset in range(s.log_size)
         if coming_record(s, follower, offset) != NONE
     )
@@ -322,14 +380,23 @@ def empty_epochs_are_their_leaders(s):
     """
     return all(
         (epoch < s.controller_epoch or s.controller_leader == r)
-        and (s.metadata_leader[epoch] == NONE or s.metadata_leader[epoch] == r)
+        and (not s.is_up[r] or epoch <= s.leader_epoch[r])
+        and (announced_leader(s, epoch) == NONE or announced_leader(s, epoch) == r)
         and not any(
             (other != r and s.epoch_cache[other][epoch] != NONE)
             or (s.is_up[other] and s.leader_epoch[other] == epoch and s.leader[other] != r)
             for other in range(s.replicas)
         )
         and not is_coming(s, epoch)
-        and (not s.EPOCH_ENTRY_AT_END_DROPPED or not s.is_up[r] or presumes_leadership(s, r) or s.is_truncating[r])
+        and (
+            not s.EPOCH_ENTRY_AT_END_DROPPED
+            or not s.is_up[r]
+            or presumes_leadership(s, r)
+            or not any(
+                has_agreed(s, r, leader) and largest_epoch_up_to(s, leader, epoch) != NONE
+                for leader in range(s.replicas)
+            )
+        )
         for r in range(s.replicas)
         for epoch in range(s.elections + 1)
         if is_empty_epoch(s, r, epoch)

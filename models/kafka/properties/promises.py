@@ -1,16 +1,26 @@
-"""Kafka's promises for a partition, and states that must be reachable, to show that the model is not vacuous."""
+"""Kafka's promises for a partition."""
 
-from isrcheck.models.kafka.actions.alter_partition import controller_handles_alter_partition
-from isrcheck.models.kafka.actions.leader import leader_handles_fetch
-from isrcheck.models.kafka.actions.producer import producer_is_refused
-from isrcheck.models.kafka.actions.restarts import broker_restarts
-from isrcheck.models.kafka.state.commit import is_in_maximal_isr
+from isrcheck.models.kafka.state.commit import effective_min_insync_replicas, is_in_maximal_isr
 from isrcheck.models.kafka.state.fields import alters_partitions
 from isrcheck.models.kafka.state.log import holds_record
-from isrcheck.models.kafka.state.readers import first_read, is_read, is_record, last_stable_offset
+from isrcheck.models.kafka.state.readers import (
+    first_read,
+    is_exposed_as_committed,
+    is_read,
+    is_record,
+    last_stable_offset,
+)
+from isrcheck.models.kafka.state.record import is_active, members_without, nobody_is_valid
 from isrcheck.models.kafka.state.roles import is_controllers_leader, presumes_leadership
-from isrcheck.models.kafka.state.values import Acks, Controller, Failure, MaximalIsr, ShrinkRule, Stop
-from isrcheck.models.language import NONE, always, always_step, sometimes
+from isrcheck.models.kafka.state.values import (
+    Acks,
+    Controller,
+    Failure,
+    MaximalIsr,
+    Stop,
+    TransactionState,
+)
+from isrcheck.models.language import NONE, always, always_step
 from isrcheck.models.log import has_entry, logs_match, same_entry
 
 # --------------------------------------------------------------------------------------------- when nothing is promised
@@ -142,6 +152,63 @@ def consistent_read(s):
     )
 
 
+def is_seen_as_committed(s, leader, record):
+    """A read_committed reader of this leader receives the record."""
+    return any(
+        s.log_record[leader][offset] == record and is_exposed_as_committed(s, leader, offset)
+        for offset in range(s.log_size)
+    )
+
+
+@always(permitted=data_was_given_up, applies=lambda configuration: configuration.transactions > 0)
+def read_committed_is_atomic(s):
+    """A read_committed reader sees all records of a transaction or none, and none of a transaction that was aborted.
+
+    All records are those that were acknowledged (a producer does not commit otherwise) and that no client has deleted.
+    """
+    return all(
+        is_seen_as_committed(s, leader, other) or was_deleted(s, other)
+        for leader in range(s.replicas)
+        if presumes_leadership(s, leader)
+        for record in range(s.records)
+        if s.transaction_of[record] != NONE and is_seen_as_committed(s, leader, record)
+        for other in range(s.records)
+        if s.acknowledged[other] and s.transaction_of[other] == s.transaction_of[record]
+    ) and not any(
+        s.transaction_state[transaction] == TransactionState.ABORTED
+        for transaction in range(s.transactions)
+        for offset in range(s.log_size)
+        if s.read_committed_record[offset] != NONE and s.transaction_of[s.read_committed_record[offset]] == transaction
+    )
+
+
+def is_live(s, r):
+    """The replica runs and, with KRaft, is not fenced: the low watermark waits for it."""
+    return s.is_up[r] and (s.CONTROLLER == Controller.ZOOKEEPER or not s.is_fenced[r])
+
+
+def keeps_its_log(before, after, r):
+    """The replica is live before and after the step, and the step is not its removal from the partition."""
+    return is_live(before, r) and is_live(after, r) and (before.reassignments == 0 or after.leader[r] != NONE)
+
+
+@always_step(permitted=data_was_given_up, applies=lambda configuration: configuration.delete_records > 0)
+def low_watermark_is_minimum(before, after):
+    """The low watermark is the minimum of the log starts of the live replicas, and no live replica falls below it.
+
+    DeleteRecords is answered once the low watermark has reached its offset: what is answered as deleted stays deleted
+    at every replica that was live then (KIP-107).
+    """
+    return all(
+        any(
+            is_live(before, b) and before.log_start_offset[b] <= after.log_start_offset[r]
+            for b in range(before.replicas)
+        )
+        for r in range(before.replicas)
+        if keeps_its_log(before, after, r)
+    )
+
+
 def holds_duplicates(s, r):
     return any(
         s.log_record[r][offset] == s.log_record[r][later]
@@ -193,6 +260,36 @@ def isr_within_assigned(s):
     )
 
 
+@always(permitted=data_was_given_up, applies=lambda configuration: configuration.ELR)
+def elr_is_complete(s):
+    """Every member of the ELR holds every entry that a leader has exposed and no client has deleted (KIP-966)."""
+    return all(
+        s.log_record[member][offset] == s.exposed_record[offset]
+        for member in range(s.replicas)
+        if s.eligible_leader_replicas[member] and is_judged(s, member)
+        for offset in range(s.log_size)
+        if s.exposed_record[offset] != NONE and offset >= s.deleted_before
+    )
+
+
+@always(applies=lambda configuration: configuration.ELR)
+def elr_fills_up_isr(s):
+    """The ELR has no member of the ISR, and is empty while the ISR has min.insync.replicas members (KIP-966)."""
+    return not any(
+        s.eligible_leader_replicas[r]
+        and (s.controller_isr[r] or members_without(s, NONE) >= effective_min_insync_replicas(s))
+        for r in range(s.replicas)
+    )
+
+
+@always(applies=lambda c: c.CONTROLLER == Controller.KRAFT and not c.RESTART_BEFORE_FENCING)
+def isr_is_active(s):
+    """No member of the ISR is fenced or shutting down (KIP-841); without ELR, its last member may be."""
+    return not any(
+        s.controller_isr[r] and not is_active(s, r) and (s.ELR or members_without(s, r) > 0) for r in range(s.replicas)
+    )
+
+
 @always_step(applies=lambda configuration: configuration.CONTROLLER == Controller.KRAFT)
 def elected_from_isr_or_elr(before, after):
     """Whoever is elected was in the ISR or in the ELR, unless by an unclean election or as the last known leader."""
@@ -207,6 +304,12 @@ def elected_from_isr_or_elr(before, after):
             if after.controller_leader == r
         )
     )
+
+
+@always(applies=lambda configuration: configuration.CONTROLLER == Controller.KRAFT)
+def offline_only_if_nobody_is_valid(s):
+    """The partition has no leader only while no active broker is in the ISR, nor in the ELR while the ISR is empty."""
+    return s.controller_leader != NONE or nobody_is_valid(s, NONE)
 
 
 @always(
@@ -248,141 +351,3 @@ def high_watermark_monotonic(before, after):
         and presumes_leadership(after, r)
         and before.leader_epoch[r] == after.leader_epoch[r]
     )
-
-
-# ------------------------------------------------------------------------------------ what the model must be able to do
-
-
-def can_commit(configuration):
-    return configuration.acks != Acks.ALL or configuration.min_insync_replicas <= configuration.replicas
-
-
-def can_lose_a_broker(configuration):
-    """The controller can give up on a broker: with ZooKeeper on any, with KRaft if a session can expire."""
-    return configuration.CONTROLLER == Controller.ZOOKEEPER or bool(
-        configuration.crashes
-        or configuration.power_losses
-        or configuration.disk_losses
-        or configuration.fencings
-        or configuration.shutdowns
-    )
-
-
-def can_fail_over(configuration):
-    return (
-        configuration.elections > 0
-        and configuration.replicas > 1
-        and (can_lose_a_broker(configuration) or configuration.preferred_elections > 0)
-    )
-
-
-@sometimes
-def a_write_is_acknowledged(before, after):
-    return any(after.acknowledged[record] and not before.acknowledged[record] for record in range(before.records))
-
-
-@sometimes(applies=can_commit)
-def a_committed_record_is_read(s):
-    """The controller's leader runs, knows that it leads, and exposes a record."""
-    return any(
-        is_controllers_leader(s, leader) and is_read(s, leader, offset)
-        for leader in range(s.replicas)
-        for offset in range(s.log_size)
-    )
-
-
-@sometimes(applies=can_commit)
-def a_record_is_exposed(s):
-    return s.exposed_record[0] != NONE
-
-
-@sometimes(applies=can_fail_over)
-def a_new_leader_takes_over(s):
-    return any(presumes_leadership(s, r) and s.leader_epoch[r] > 0 for r in range(s.replicas))
-
-
-@sometimes(applies=lambda configuration: can_commit(configuration) and can_fail_over(configuration))
-def a_follower_truncates(before, after):
-    return any(after.is_up[r] and after.log_end_offset[r] < before.log_end_offset[r] for r in range(before.replicas))
-
-
-def can_leave_zombies(configuration):
-    """A leader that lives can have a successor. With KRaft, only budgets allow it, or a leader epoch of its own ISR."""
-    return configuration.CONTROLLER == Controller.ZOOKEEPER or bool(
-        configuration.fencings or configuration.preferred_elections or configuration.EPOCH_BUMP_ON_SHRINK
-    )
-
-
-@sometimes(
-    applies=lambda c: (
-        c.acks == Acks.ALL and can_commit(c) and can_fail_over(c) and c.replicas > 2 and can_leave_zombies(c)
-    )
-)
-def a_zombie_acknowledges(before, after):
-    """A leader that the controller has replaced acknowledges a record to a producer."""
-    return any(
-        after.acknowledged[record] and not before.acknowledged[record] and before.pending[record] == zombie
-        for record in range(before.records)
-        for zombie in range(before.replicas)
-        if presumes_leadership(after, zombie) and after.leader_epoch[zombie] < after.controller_epoch
-    )
-
-
-@sometimes(applies=lambda c: c.replicas > 1)
-def a_follower_joins_the_isr(before, after, taken):
-    """A fetch brings a follower into the ISR; since 2.8, the leader's request that follows it."""
-    return (taken == leader_handles_fetch or taken == controller_handles_alter_partition) and any(  # noqa: SIM109 - no `in`
-        after.controller_isr[r] and not before.controller_isr[r] for r in range(before.replicas)
-    )
-
-
-@sometimes(
-    applies=lambda c: c.acks == Acks.ALL and c.min_insync_replicas > 1 and (c.records > 1 or can_lose_a_broker(c))
-)
-def a_producer_is_refused(before, after, taken):
-    """A leader refuses a produce request with NOT_ENOUGH_REPLICAS, before anything is appended."""
-    return taken == producer_is_refused
-
-
-@sometimes(
-    applies=lambda c: (
-        c.acks == Acks.ALL
-        and 1 < c.min_insync_replicas <= c.replicas
-        and not c.HW_MINISR_GATE
-        and c.SHRINK_RULE != ShrinkRule.LAG_MESSAGES
-    )
-)
-def an_appended_record_is_refused(before, after):
-    """NOT_ENOUGH_REPLICAS_AFTER_APPEND: a record is committed, but its producer receives an error."""
-    return any(
-        before.pending[record] != NONE
-        and after.pending[record] == NONE
-        and not after.acknowledged[record]
-        and any(after.exposed_record[offset] == record for offset in range(after.log_size))
-        and not any(before.exposed_record[offset] == record for offset in range(after.log_size))
-        for record in range(before.records)
-    )
-
-
-@sometimes(applies=lambda c: can_commit(c) and c.crashes > 0 and c.replicas > 1)
-def a_restart_finds_a_stale_high_watermark(before, after, taken):
-    return taken == broker_restarts and any(
-        after.high_watermark[r] < before.high_watermark[r] for r in range(before.replicas)
-    )
-
-
-@sometimes(applies=lambda c: c.delete_records > 0 and can_commit(c) and c.records > 1 and c.log_size > 1)
-def a_log_starts_above_zero(s):
-    """A log start offset is above 0, and the log still has records."""
-    return any(0 < s.log_start_offset[r] < s.log_end_offset[r] for r in range(s.replicas))
-
-
-@sometimes(applies=lambda c: c.transactions > 0 and can_commit(c))
-def an_open_transaction_holds_readers_back(s):
-    """A last stable offset is below its high watermark."""
-    return any(last_stable_offset(s, r) < s.high_watermark[r] <= s.log_end_offset[r] for r in range(s.replicas))
-
-
-@sometimes(applies=lambda c: c.retries > 0 and c.acks != Acks.ZERO and c.log_size > 1)
-def a_request_is_sent_again(before, after):
-    return after.retries_left < before.retries_left

@@ -426,8 +426,14 @@ def test_a_model_without_properties_has_nothing_to_prove(check):
 # ---------------------------------------------------------------------------------------------------- for every length
 
 
-@pytest.mark.exhaustive
-@pytest.mark.parametrize("protocol", ["0.10", "0.11", "2.0", "2.1"])
+@pytest.mark.parametrize(
+    "protocol",
+    [
+        *(pytest.param(one, marks=pytest.mark.exhaustive) for one in ("2.1", "4.1")),
+        *(pytest.param(one, marks=pytest.mark.recorded) for one in ("0.8", "0.10", "0.11", "2.0", "2.4")),
+        *(pytest.param(one, marks=pytest.mark.recorded) for one in ("2.8", "3.3", "3.5", "3.7")),
+    ],
+)
 def test_offsets_are_ordered_in_logs_of_every_length(protocol):
     """With the high watermark kept within the log, as Kafka does since 2.4; without that a follower truncates below."""
     model, _ = registry.load("kafka")
@@ -441,6 +447,32 @@ def test_offsets_are_ordered_in_logs_of_every_length(protocol):
         assert set(found.proofs) == told
         assert all(proof.every_length for proof in found.proofs.values())
         assert [attempt.prop.name for attempt in found.attempts] == ([] if clamped else ["offsets_ordered"])
+
+
+REPAIRS = {
+    "EQUAL_PARTITION_EPOCH_REPLACES": 0,
+    "REMOTE_OFFSETS_KEPT_BY_REELECTED_LEADER": 0,
+    "RESPONSE_EPOCH_MATCHED": 1,
+}
+
+
+@pytest.mark.recorded
+def test_every_promise_of_4_1_is_proved_with_three_repairs():
+    instance = registry.load("kafka")[0].instance("4.1", REPAIRS)
+    promises = [prop for prop in instance.properties if prop.kind is not Kind.SOMETIMES]
+    found = prove.prove(instance, promises, Phase.WITHIN_BOUNDS)
+    assert found.stopped is None
+    assert set(found.proofs) == {prop.name for prop in promises} | {"in_range"}
+
+
+@pytest.mark.parametrize("repair", REPAIRS)
+def test_without_one_of_the_repairs_no_lemma_about_clean_elections_is_claimed(repair):
+    """They are false then."""
+    model = registry.load("kafka")[0]
+    lemma = "later_leaders_hold_what_may_be_committed"
+    assert lemma in {one.name for one in model.instance("4.1", REPAIRS).lemmas}
+    others = {switch: value for switch, value in REPAIRS.items() if switch != repair}
+    assert lemma not in {one.name for one in model.instance("4.1", others).lemmas}
 
 
 @pytest.fixture
@@ -462,9 +494,14 @@ def test_a_proof_for_every_length_names_the_open_entries(kafka):
     assert code == 3  # for the other promises no proof was looked for here
     assert re.search(r"^offsets_ordered +PROVED for every length$", out, re.MULTILINE)
     assert re.search(r"^acked_not_lost +NO VIOLATION TO DEPTH 1 \(not proved\)$", out, re.MULTILINE)
-    told = "offsets_ordered: PROVED for every length: any records, log size, elections, delete records, transactions,"
-    rest = "any faults and settings, from the initial states of this configuration; with replicas=3; as long as"
-    rest += " every index into an unbounded array stays within it"
+    told = (
+        "offsets_ordered: PROVED for every length: any records, log size, elections, partition changes, reassignments,"
+    )
+    rest = "late fetches, delete records, transactions, any faults and settings, from the initial states of this"
+    rest += (
+        " configuration; with replicas=3, flush_interval_messages=0, CONTROLLER=ZOOKEEPER, ISR_CHANNEL=ZK, HW_WAIT=OFF;"
+    )
+    rest += " as long as every index into an unbounded array stays within it"
     assert f"{told} {rest}" in joined(out)
 
 

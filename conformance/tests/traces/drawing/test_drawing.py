@@ -173,3 +173,9 @@ def test_a_picture_is_a_png_with_the_size_of_the_drawing() -> None:
     width, height = (int.from_bytes(content[at : at + 4], "big") for at in (16, 20))
     assert abs(width - ZOOM * float(root.get("width") or 0)) <= ZOOM
     assert abs(height - ZOOM * float(root.get("height") or 0)) <= ZOOM
+
+
+def test_a_long_action_is_broken_at_an_underscore() -> None:
+    golden = golden_support.read((golden_support.FOLDER / "kafka_stale_record.txt").read_text(encoding="utf-8"))
+    found = texts(ET.fromstring(step_svg(scene_of(golden_support.derive(golden)), 5)))
+    assert found[: found.index("partition of 0")][-1] == "controller_handles_alter_"

@@ -21,7 +21,7 @@ from isrcheck.models.language import NONE, action, require
 
 
 def may_ask_to_shut_down(s, broker):
-    return s.shutdowns_left > 0 and s.is_up[broker] and is_active(s, broker)
+    return s.is_up[broker] and is_active(s, broker)
 
 
 def begin_shutdown(s, broker):
@@ -32,6 +32,7 @@ def begin_shutdown(s, broker):
 @action(shows="{broker}")
 def broker_asks_to_shut_down(s, broker: KraftReplica):
     """A broker that does not lead announces its shutdown, and leaves the ISR, unless it is its last member."""
+    require(s.shutdowns_left > 0)
     require(may_ask_to_shut_down(s, broker))
     require(broker != s.controller_leader)
     require(not leaves_isr(s, broker) or may_lose_member(s))
@@ -48,6 +49,7 @@ def leader_asks_to_shut_down(s, broker: KraftReplica, elected: KraftReplica):
 
     Kafka: ReplicationControlManager.handleBrokerInControlledShutdown.
     """
+    require(s.shutdowns_left > 0)
     require(may_ask_to_shut_down(s, broker))
     require(broker == s.controller_leader)
     require(may_be_elected(s, elected, broker))
@@ -61,6 +63,7 @@ def leader_asks_to_shut_down(s, broker: KraftReplica, elected: KraftReplica):
 @action(shows="{broker}")
 def last_leader_asks_to_shut_down(s, broker: KraftReplica):
     """The leader announces its shutdown, and nobody can be elected: the partition has no leader."""
+    require(s.shutdowns_left > 0)
     require(may_ask_to_shut_down(s, broker))
     require(broker == s.controller_leader)
     require(nobody_is_valid(s, broker))

@@ -7,7 +7,7 @@ arrived in between. Since 3.7 it compares the broker epochs.
 
 from isrcheck.models.kafka.actions.faults import lose_disk
 from isrcheck.models.kafka.state.commit import advance_high_watermark
-from isrcheck.models.kafka.state.fields import LateReplica
+from isrcheck.models.kafka.state.fields import KraftReplica
 from isrcheck.models.kafka.state.lifecycle import stop_broker
 from isrcheck.models.kafka.state.proposals import may_propose, propose_expansion
 from isrcheck.models.kafka.state.roles import can_ask, may_fetch
@@ -16,11 +16,7 @@ from isrcheck.models.language import NONE, action, require
 
 
 def may_leave_fetch(s, follower, leader):
-    return (
-        s.late_fetches_left > 0
-        and may_fetch(s, follower, leader)
-        and s.log_end_offset[follower] <= s.log_end_offset[leader]
-    )
+    return may_fetch(s, follower, leader) and s.log_end_offset[follower] <= s.log_end_offset[leader]
 
 
 def stop_with_fetch_on_its_way(s, follower, leader):
@@ -30,18 +26,20 @@ def stop_with_fetch_on_its_way(s, follower, leader):
 
 
 @action(shows="{follower} from {leader}")
-def broker_crashes_while_it_fetches(s, follower: LateReplica, leader: LateReplica):
+def broker_crashes_while_it_fetches(s, follower: KraftReplica, leader: KraftReplica):
     """The process dies; its last fetch is still on its way. What it had written stays written."""
     require(s.crashes_left > 0)
+    require(s.late_fetches_left > 0)
     require(may_leave_fetch(s, follower, leader))
     s.crashes_left -= 1
     stop_with_fetch_on_its_way(s, follower, leader)
 
 
 @action(shows="{follower} from {leader}")
-def broker_loses_disk_while_it_fetches(s, follower: LateReplica, leader: LateReplica):
+def broker_loses_disk_while_it_fetches(s, follower: KraftReplica, leader: KraftReplica):
     """The machine dies, and restarts with an empty disk; its last fetch is still on its way."""
     require(s.disk_losses_left > 0)
+    require(s.late_fetches_left > 0)
     require(s.log_end_offset[follower] > 0)
     require(may_leave_fetch(s, follower, leader))
     s.disk_losses_left -= 1
@@ -50,11 +48,12 @@ def broker_loses_disk_while_it_fetches(s, follower: LateReplica, leader: LateRep
 
 
 @action(shows="of {follower} at {leader}")
-def leader_handles_late_fetch(s, leader: LateReplica, follower: LateReplica):
+def leader_handles_late_fetch(s, leader: KraftReplica, follower: KraftReplica):
     """The leader decides that the follower joins the ISR by what an earlier process held; and the new process, which
     fetches at the same time, is named in the request. Kafka: Partition.maybeExpandIsr, addBrokerEpochToIsr.
     """
     require(s.LATE_FETCH_COUNTS)
+    require(s.late_fetches > 0)
     require(s.late_fetch_offset[leader][follower] != NONE)
     require(can_ask(s, follower, leader))
     require(may_propose(s, leader))
@@ -69,7 +68,8 @@ def leader_handles_late_fetch(s, leader: LateReplica, follower: LateReplica):
 
 
 @action(shows="of {follower} at {leader}")
-def late_fetch_is_lost(s, leader: LateReplica, follower: LateReplica):
+def late_fetch_is_lost(s, leader: KraftReplica, follower: KraftReplica):
     """The fetch never arrives, or is refused."""
+    require(s.late_fetches > 0)
     require(s.late_fetch_offset[leader][follower] != NONE)
     s.late_fetch_offset[leader][follower] = NONE

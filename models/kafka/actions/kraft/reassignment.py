@@ -4,7 +4,7 @@ Not modelled: a leader that is removed (it is moved before), and an effective mi
 number of assigned replicas.
 """
 
-from isrcheck.models.kafka.state.fields import AssignedReplica
+from isrcheck.models.kafka.state.fields import KraftReplica
 from isrcheck.models.kafka.state.record import (
     announce_record,
     drop_from_isr,
@@ -16,10 +16,11 @@ from isrcheck.models.language import action, require
 
 
 @action(shows="{replica}")
-def controller_removes_replica(s, replica: AssignedReplica):
+def controller_removes_replica(s, replica: KraftReplica):
     """A replica that does not lead is removed from assignment, ISR and ELR, in a new leader epoch. Kafka:
     PartitionChangeBuilder.triggerLeaderEpochBumpForReplicaReassignmentIfNeeded.
     """
+    require(s.reassignments > 0)
     require(s.reassignments_left > 0)
     require(s.is_assigned[replica])
     require(replica != s.controller_leader)
@@ -34,8 +35,9 @@ def controller_removes_replica(s, replica: AssignedReplica):
 
 
 @action(shows="{replica}")
-def controller_adds_replica(s, replica: AssignedReplica):
+def controller_adds_replica(s, replica: KraftReplica):
     """A replica is added to the assignment; it is not in the ISR."""
+    require(s.reassignments > 0)
     require(s.reassignments_left > 0)
     require(not s.is_assigned[replica])
     require(may_change_record(s))
