@@ -266,9 +266,15 @@ class Model:
         if name not in self.protocols:
             if len(self.protocols) == 1:
                 raise UsageError(f"{self.name} has no protocol {name}: it has only one; leave --protocol out")
-            known = self.stand_ins.get(name) or nearest(name, self.protocols)
+            known = self._stand_in(name) or nearest(name, self.protocols)
             raise UsageError(f"{self.name} has no protocol {name}; {known}")
         return self.protocols[name]
+
+    def _stand_in(self, name: str) -> str:
+        """Return which protocol stands for this name, or for the release of this patch; empty if none does."""
+        release = name.rpartition(".")[0]
+        of_patch = f"{release} stands for it" if self.stand_ins and release in self.protocols else ""
+        return self.stand_ins.get(name) or self.stand_ins.get(release) or of_patch
 
     def _refuse_of_another_protocol(self, chosen: Protocol, name: str, value: int) -> None:
         """A switch that shapes the state is fixed where protocols differ in it: their actions differ as well. Raises

@@ -514,6 +514,8 @@ BAD = {
         "no model published/kip_320_first_tri; did you mean published/kip_320_first_try?"
     ),
     "kafka --protocol 3.0": "kafka has no protocol 3.0; 2.8 stands for it with ZooKeeper, 3.3 with KRaft",
+    "kafka --protocol 3.0.1": "kafka has no protocol 3.0.1; 2.8 stands for it with ZooKeeper, 3.3 with KRaft",
+    "kafka --protocol 3.7.1": "kafka has no protocol 3.7.1; 3.7 stands for it",
     "kafka --protocol 2,1": "kafka has no protocol 2,1; did you mean 2.1?",
     "kafka --boud 3": "kafka has no option --boud; did you mean --bound?",
     "kafka --boud=3": "kafka has no option --boud=3; did you mean --bound?",
