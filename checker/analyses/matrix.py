@@ -34,6 +34,10 @@ RECORD = Path(models.__file__).with_name("verdicts.toml")
 EXHAUSTED = "exhausted"
 WIDEST = 120
 """The width of the printed table: more generations stand below."""
+
+ABSENT = Word.NOT_APPLICABLE.value
+"""A row that has nothing else is not printed."""
+
 KEYS = {
     *("model", "protocol", "name", "properties", "explored", "states", "configuration", "violated", "permitted"),
     "proved",
@@ -278,7 +282,10 @@ def cell(verdict: Verdict, run: Run) -> str:
 
 def text(records: Sequence[RecordedRun], pairs: Sequence[Pair]) -> str:
     """Return the matrix as text: cells, bounds, depths of the runs, proofs, traces, and the comparison's result."""
-    lines = [*tables(_rows(records, pairs), WIDEST), ""]
+    rows = _rows(records, pairs)
+    lines = [*tables(rows, WIDEST, ABSENT), ""]
+    if absent := [name for name, *cells in rows if all(cell == ABSENT for cell in cells)]:
+        lines += [f"{ABSENT} everywhere: {', '.join(absent)}"]
     lines += [*_bounds(records), *_configurations(records), *_reaches(records, pairs)]
     lines += _proofs(pairs)
     for record, run in pairs:

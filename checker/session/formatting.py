@@ -24,10 +24,11 @@ def table(rows: Sequence[Sequence[str]], indent: str = "", right: frozenset[int]
     return lines
 
 
-def tables(rows: Sequence[Sequence[str]], widest: int) -> list[str]:
+def tables(rows: Sequence[Sequence[str]], widest: int, absent: str) -> list[str]:
     """Return rows as lines of at most `widest` characters, where possible: as several tables, one below the other.
 
-    Every table begins with the first column of `rows`. An empty line separates two tables.
+    Every table begins with the first column of `rows`. A table lacks the rows in which all its other cells are
+    `absent`. An empty line separates two tables.
     """
     widths = [max(len(row[column]) for row in rows) + 2 for column in range(len(rows[0]))]
     parts: list[list[int]] = []
@@ -37,7 +38,8 @@ def tables(rows: Sequence[Sequence[str]], widest: int) -> list[str]:
         parts[-1].append(column)
     lines: list[str] = []
     for part in parts:
-        lines += [*([""] if lines else []), *table([[row[column] for column in (0, *part)] for row in rows])]
+        shown = [row for row in rows if any(row[column] != absent for column in part)]
+        lines += [*([""] if lines else []), *table([[row[column] for column in (0, *part)] for row in shown])]
     return lines
 
 

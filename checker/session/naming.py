@@ -7,6 +7,7 @@ Out: lines of text, and objects for `--json`.
 from __future__ import annotations
 
 from isrcheck.models.language.model import Instance, spell
+from isrcheck.models.messages.errors import UsageError
 
 
 def title(instance: Instance) -> str:
@@ -30,13 +31,31 @@ def faults_of(instance: Instance) -> dict[str, int]:
     return {name: values[name] for name, entry in instance.model.entries.items() if entry.is_budget}
 
 
+def _spaced(name: str) -> str:
+    return name.replace("_", " ")
+
+
+def _can_have(instance: Instance, fault: str) -> bool:
+    """Whether the configuration allows a budget for this fault; the model may refuse it with this protocol."""
+    try:
+        instance.model.instance(instance.protocol.name, {**dict(instance.configuration.items()), fault: 1})
+    except UsageError:
+        return False
+    return True
+
+
 def faults_line(*instances: Instance) -> str:
-    """Return the faults that instances of one model consider, with their budgets, and the faults with budget 0."""
+    """Return the faults that instances of one model consider, with their budgets, and those that they could consider,
+    with budget 0."""
     budgets = [faults_of(instance) for instance in instances]
     if not budgets[0]:
         return "the model declares none"
-    faults = {name.replace("_", " "): sorted({one[name] for one in budgets}) for name in budgets[0]}
-    considered = [f"{name} {' or '.join(map(str, counts))}" for name, counts in faults.items() if any(counts)]
-    left_out = [name for name, counts in faults.items() if not any(counts)]
+    faults = {name: sorted({one[name] for one in budgets}) for name in budgets[0]}
+    considered = [f"{_spaced(name)} {' or '.join(map(str, counts))}" for name, counts in faults.items() if any(counts)]
+    left_out = [
+        _spaced(name)
+        for name, counts in faults.items()
+        if not any(counts) and any(_can_have(instance, name) for instance in instances)
+    ]
     text = ", ".join(considered) or "none"
     return f"{text}; not considered: {', '.join(left_out)}" if left_out else text

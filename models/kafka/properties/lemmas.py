@@ -109,6 +109,13 @@ def leads(s, r, epoch):
     return presumes_leadership(s, r) and s.leader_epoch[r] == epoch
 
 
+def is_kept(s, partition_epoch):
+    """A running broker has not read the record of this partition epoch."""
+    return 0 < partition_epoch <= s.controller_partition_epoch and any(
+        s.is_up[r] and s.metadata_position[r] < partition_epoch for r in range(s.replicas)
+    )
+
+
 def announced_leader(s, epoch):
     """The leader of this epoch, as long as a running broker has not heard of it; afterwards NONE."""
     if s.CONTROLLER == Controller.ZOOKEEPER:

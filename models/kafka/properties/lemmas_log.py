@@ -6,13 +6,13 @@ from isrcheck.models.kafka.properties.lemmas import (
     appends_once,
     elects_cleanly,
     elects_cleanly_with_kraft,
+    is_kept,
     is_yet_to_lead,
     keeps_what_is_written,
     leads,
     leads_or_will_again,
     sends_once,
 )
-from isrcheck.models.kafka.properties.lemmas_records import is_kept
 from isrcheck.models.kafka.state.epochs import largest_epoch_up_to
 from isrcheck.models.kafka.state.readers import is_record
 from isrcheck.models.kafka.state.roles import follows, presumes_leadership

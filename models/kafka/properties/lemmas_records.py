@@ -4,7 +4,7 @@ They do the work of lemmas.py, which is about ZooKeeper; see there. A record is 
 read it.
 """
 
-from isrcheck.models.kafka.properties.lemmas import elects_cleanly_with_kraft
+from isrcheck.models.kafka.properties.lemmas import elects_cleanly_with_kraft, is_kept
 from isrcheck.models.kafka.state.commit import effective_min_insync_replicas
 from isrcheck.models.kafka.state.proposals import is_pending
 from isrcheck.models.kafka.state.record import is_active
@@ -13,13 +13,6 @@ from isrcheck.models.kafka.state.values import AlterPartition, BrokerEpoch
 from isrcheck.models.language import NONE, lemma
 
 # ------------------------------------------------------------------------------------------------- records and brokers
-
-
-def is_kept(s, partition_epoch):
-    """A running broker has not read the record of this partition epoch."""
-    return 0 < partition_epoch <= s.controller_partition_epoch and any(
-        s.is_up[r] and s.metadata_position[r] < partition_epoch for r in range(s.replicas)
-    )
 
 
 def is_news_for(s, r, partition_epoch):
