@@ -423,3 +423,15 @@ def test_every_sometimes_is_reached_in_the_default_configuration():
         "an_open_transaction_holds_readers_back": None,
         "a_request_is_sent_again": None,
     }
+
+
+def test_a_removed_replica_returns_only_with_an_empty_log():
+    """Down or last to lead, it is neither elected nor counted: before this was modelled, a promise failed at step 3."""
+    values = {"replicas": 2, "min_insync_replicas": 1, "reassignments": 2, "elections": 2, "partition_changes": 4}
+    repairs = {"EQUAL_PARTITION_EPOCH_REPLACES": 0, "REMOTE_OFFSETS_KEPT_BY_REELECTED_LEADER": 0}
+    instance = MODEL.instance("4.1", values | repairs | {"fencings": 1, "RESPONSE_EPOCH_MATCHED": 1})
+    exploration = explore(instance, Limits())
+    assert (exploration.exhausted, exploration.distinct) == (True, 308_925)
+    promises = {prop.name for prop in instance.properties if prop.kind is not Kind.SOMETIMES}
+    assert "isr_within_assigned" in promises
+    assert {name for name in promises if exploration.findings[name].found.path is not None} == set()

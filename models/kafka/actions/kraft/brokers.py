@@ -1,6 +1,7 @@
 """The life of a broker with KRaft: it shuts down in order, and registers anew when it restarts."""
 
 from isrcheck.models.kafka.actions.kraft.controller import leave_leaderless
+from isrcheck.models.kafka.actions.kraft.metadata import delete_replica
 from isrcheck.models.kafka.state.fields import EndOffset, KraftReplica, Replica
 from isrcheck.models.kafka.state.lifecycle import register_new_process, start_broker, stop_broker
 from isrcheck.models.kafka.state.log import note_flush
@@ -119,7 +120,7 @@ def last_known_leader_is_next(s, broker):
 @action(shows="{broker} checkpoint {checkpoint}")
 def broker_restarts(s, broker: Replica, checkpoint: EndOffset):
     """A broker restarts under a new broker epoch, once it is fenced; with ELR, after an unclean shutdown, it leaves ISR
-    and ELR.
+    and ELR. A replica that was removed meanwhile is deleted.
 
     Up to 3.9, a broker can register between the end of its session and its fencing, and then keeps its place in the ISR
     and its leadership (RESTART_BEFORE_FENCING). Kafka: ClusterControlManager.registerBroker.
@@ -140,3 +141,5 @@ def broker_restarts(s, broker: Replica, checkpoint: EndOffset):
         announce_record(s, elected, False)
     s.is_fenced[broker] = True
     start_broker(s, broker, checkpoint)
+    if s.reassignments > 0 and not s.is_assigned[broker]:
+        delete_replica(s, broker)

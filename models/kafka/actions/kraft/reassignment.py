@@ -1,7 +1,7 @@
 """Reassignment: a replica is removed from the partition, and may be added again, with an empty log.
 
-Not modelled: a leader that is removed (it is moved before), and an effective min.insync.replicas that follows the
-number of assigned replicas.
+Not modelled: a leader that is removed (it is moved before), a removal while the partition has no leader, and an
+effective min.insync.replicas that follows the number of assigned replicas.
 """
 
 from isrcheck.models.kafka.state.fields import KraftReplica
@@ -12,7 +12,7 @@ from isrcheck.models.kafka.state.record import (
     may_change_leader,
     may_change_record,
 )
-from isrcheck.models.language import action, require
+from isrcheck.models.language import NONE, action, require
 
 
 @action(shows="{replica}")
@@ -23,12 +23,15 @@ def controller_removes_replica(s, replica: KraftReplica):
     require(s.reassignments > 0)
     require(s.reassignments_left > 0)
     require(s.is_assigned[replica])
+    require(s.controller_leader != NONE)
     require(replica != s.controller_leader)
     require(leaves_isr(s, replica) or not s.controller_isr[replica])
     require(may_change_leader(s))
     s.reassignments_left -= 1
     drop_from_isr(s, replica)
     s.eligible_leader_replicas[replica] = False
+    if s.last_known_leader == replica:
+        s.last_known_leader = NONE
     s.is_assigned[replica] = False
     s.controller_epoch += 1
     announce_record(s, s.controller_leader, False)
