@@ -1,6 +1,6 @@
-"""Runs a few of many parameters in `make test`, and the others in `make test-exhaustive`.
+"""Runs a few of many parameters in `make test`, the others in `make test-exhaustive`, and the last in `make verify`.
 
-In:  the parameters, and which of them are quick to run or tell most.
+In:  the parameters; which of them are quick to run or tell most, and which tell least.
 Out: all parameters for `pytest.mark.parametrize`.
 """
 
@@ -12,12 +12,23 @@ from typing import Any
 import pytest
 
 
-def sampled(parameters: Iterable[Any], first: Callable[[Any], bool]) -> list[Any]:
-    """The parameters; those for which `first` is false are marked `exhaustive`."""
-    return [one if first(one) else exhaustive(one) for one in parameters]
+def sampled(
+    parameters: Iterable[Any], first: Callable[[Any], bool], last: Callable[[Any], bool] = lambda one: False
+) -> list[Any]:
+    """The parameters; those for which `first` is false are marked `exhaustive` or, where `last` is true, `recorded`."""
+    return [one if first(one) else recorded(one) if last(one) else exhaustive(one) for one in parameters]
 
 
 def exhaustive(parameter: Any) -> Any:
     """A parameter, or a tuple of parameters, that runs with the exhaustive tests."""
+    return _marked(parameter, pytest.mark.exhaustive)
+
+
+def recorded(parameter: Any) -> Any:
+    """A parameter, or a tuple of parameters, that runs with `make verify` only (conformance/tests/verify.py)."""
+    return _marked(parameter, pytest.mark.recorded)
+
+
+def _marked(parameter: Any, mark: pytest.MarkDecorator) -> Any:
     values = parameter if isinstance(parameter, tuple) else (parameter,)
-    return pytest.param(*values, marks=pytest.mark.exhaustive)
+    return pytest.param(*values, marks=mark)

@@ -205,7 +205,7 @@ def test_a_leader_that_misses_its_demotion_loses_an_acknowledged_record():
 DELETES = {"bounces": 0, "crashes": 0, "transactions": 1, "delete_records": 1}
 
 
-@pytest.mark.parametrize("protocol", sampled(GENERATIONS[2:], lambda one: one in ("0.11", "2.8", "4.1")))
+@pytest.mark.parametrize("protocol", sampled(GENERATIONS[2:], lambda one: one == "0.11"))
 def test_the_log_side_of_transactions_and_deleted_records(protocol):
     """Without a clamp, the high watermark may stay below the log start. From 2.8 on, a follower's fetch alone does not
     bring it into the ISR: that takes two steps more.
@@ -305,7 +305,7 @@ def test_the_elr_fills_up_an_isr_that_is_too_small(isr, elr, holds):
     assert judged("4.1", "elr_fills_up_isr", **fields) == holds
 
 
-@pytest.mark.parametrize("protocol", sampled(GENERATIONS, lambda one: one in ("0.8", "2.8", "4.1")))
+@pytest.mark.parametrize("protocol", sampled(GENERATIONS, lambda one: one in ("0.8", "4.1")))
 def test_retries_duplicate_and_reorder_which_is_permitted(protocol):
     values = {"bounces": 0, "crashes": 0, "retries": 1, "fencings": int(protocol in KRAFT)} | TWO_RECORDS
     expected = {"no_duplicates": (None, 2), "order_preserved": (None, 5)}

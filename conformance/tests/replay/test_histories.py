@@ -42,7 +42,13 @@ FIRST = [("0.10", SEEDS[0]), ("2.1", SEEDS[0])]
 
 
 @pytest.mark.parametrize(
-    ("protocol", "seeds"), sampled(itertools.product(GENERATIONS, SEEDS), lambda one: one in FIRST), ids=str
+    ("protocol", "seeds"),
+    sampled(
+        itertools.product(GENERATIONS, SEEDS),
+        lambda one: one in FIRST,
+        last=lambda one: one[0] not in ("0.10", "2.1") and one[1] == SEEDS[1],
+    ),
+    ids=str,
 )
 def test_the_cluster_agrees_with_the_model(protocol, seeds):
     taken: set[str] = set()
@@ -96,14 +102,20 @@ def must_replay_or_lack_a_mechanism(trace):
 def matrix(tmp_path_factory):
     """All counterexamples in the matrix, at their full depth, of the generations that the cluster has."""
     folder = tmp_path_factory.mktemp("counterexamples")
-    runs = [run for run in recorded() if run.instance.protocol.name in GENERATIONS]
-    depths = [depth for run in runs for depth in (*run.violated.values(), *run.permitted.values())]
+    count = 0
+    for run in recorded():
+        depths = [*run.violated.values(), *run.permitted.values()]
+        if depths and run.instance.protocol.name in GENERATIONS:
+            count += len(depths)
+            write_counterexamples(run, max(depths), folder)
+    return [read(path, None) for path in files(folder)], count
+
+
+def write_counterexamples(run, depth, folder):
     with pytest.MonkeyPatch.context() as patched, redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
-        patched.setattr(matrix_module, "recorded", lambda: runs)
+        patched.setattr(matrix_module, "recorded", lambda: [run])
         patched.setattr(session, "proved", lambda *given, **more: Proofs(stopped="seconds"))  # nothing of them is asked
-        code = check(["--bound", str(max(depths)), "--engine", "local", "--out", str(folder)])
-    assert code == 0
-    return [read(path, None) for path in files(folder)], len(depths)
+        assert check(["--bound", str(depth), "--engine", "local", "--out", str(folder)]) == 0
 
 
 @pytest.mark.exhaustive

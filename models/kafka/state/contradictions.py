@@ -70,15 +70,15 @@ def kraft_without_alter_partition(configuration):
 
 @contradiction
 def truncation_on_fetch_before_2_8(configuration):
-    """Truncation on fetch and AlterPartition came together (TRUNC=ON_FETCH, ISR_CHANNEL=ALTER_PARTITION); set both or
-    neither."""
+    """Truncation on fetch (TRUNC=ON_FETCH) came in 2.8, together with AlterPartition; no other truncation is modelled
+    since then. Leave TRUNC out, or choose a --protocol that has it."""
     return (configuration.TRUNC == Truncation.ON_FETCH) != alters_partitions(configuration)
 
 
 @contradiction
 def diverging_responses_before_2_8(configuration):
     """DIVERGING_RESP_UPDATES_STATE, HW_FROM_DIVERGING_RESP and RESPONSE_EPOCH_MATCHED are about truncation on fetch;
-    set them with TRUNC=ON_FETCH only."""
+    choose --protocol 2.8 or newer, or leave them out."""
     return configuration.TRUNC != Truncation.ON_FETCH and (
         configuration.DIVERGING_RESP_UPDATES_STATE
         or configuration.HW_FROM_DIVERGING_RESP
@@ -88,7 +88,7 @@ def diverging_responses_before_2_8(configuration):
 
 @contradiction
 def maximal_isr_before_2_8(configuration):
-    """MAXIMAL_ISR says who counts while AlterPartition is pending; set it with ISR_CHANNEL=ALTER_PARTITION only."""
+    """MAXIMAL_ISR says who counts while AlterPartition is pending; choose --protocol 2.8 or newer, or leave it out."""
     return configuration.MAXIMAL_ISR != MaximalIsr.COMMITTED_AND_PROPOSED and not alters_partitions(configuration)
 
 

@@ -220,19 +220,19 @@ def test_a_generation_draws_each_cell_from_one_of_its_runs(check):
     instance = registry.load("kafka")[0].instance("0.10")
     names = [prop.name for prop in instance.model.properties if prop.kind is not Kind.SOMETIMES]
     on = {prop.name for prop in instance.properties}
-    told = {name: "none to 3" if name in on else "n/a" for name in names}
-    told["acked_not_lost"] = "PERMITTED at step 2"
-    width = max(len(name) for name in names)
-    assert text.splitlines()[: len(names) + 6] == [
+    told = {name: "none to 3" for name in names if name in on} | {"acked_not_lost": "PERMITTED at step 2"}
+    width = max(len(name) for name in told)
+    assert text.splitlines()[: len(told) + 7] == [
         " " * width + "  kafka 0.10",
         *(f"{name.ljust(width)}  {cell}" for name, cell in told.items()),
         "",
+        f"n/a everywhere: {', '.join(name for name in names if name not in on)}",
         f"bounds of every cell: {BOUNDS}",
         "acked_not_lost: bounces=0, acks=1 in kafka 0.10",
         "exhaustive: none",
         "not exhaustive: kafka 0.10, kafka 0.10 leader only (to depth 3)",
     ]
-    unsettled = [name for name in names if told[name] == "none to 3"]
+    unsettled = [name for name in told if told[name] == "none to 3"]
     assert line(text, matrix.NOT_ATTEMPTED) == f"{matrix.NOT_ATTEMPTED}: " + "; ".join(
         f"{name} in kafka 0.10" for name in unsettled
     )

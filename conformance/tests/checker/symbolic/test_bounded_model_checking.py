@@ -190,7 +190,7 @@ def test_kafka_within_small_bounds(protocol, depth, values):
     same_findings(registry.load("kafka")[0].instance(protocol, values), depth)
 
 
-@pytest.mark.parametrize("protocol", sampled(protocols_of("kafka"), lambda protocol: protocol in ("2.8", "4.1")))
+@pytest.mark.parametrize("protocol", sampled(protocols_of("kafka"), lambda protocol: protocol == "4.1"))
 def test_every_generation_within_small_bounds(protocol):
     """Two draws of switches, budgets and settings of clients; the first has the least values."""
     model, bounds = registry.load("kafka")[0], {"replicas": 2, "records": 1, "log_size": 1, "elections": 1}
