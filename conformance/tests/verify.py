@@ -38,6 +38,7 @@ RECORDED = (
     "conformance/tests/checker/proofs/test_prove.py",
     "conformance/tests/checker/symbolic/test_bounded_model_checking.py",
     "conformance/tests/docs/test_commands.py",
+    "conformance/tests/isrcheck/test_command.py",
     "conformance/tests/follow/test_observations.py",
     "conformance/tests/models/test_new_incarnation.py",
     "conformance/tests/replay/test_state_machines.py",

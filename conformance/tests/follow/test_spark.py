@@ -137,6 +137,7 @@ def test_a_cluster_of_two_executors_prints_the_same(cluster, logs):
     assert said == [20, OUT, f"starting Spark ...\n{ERR}"]
 
 
+@pytest.mark.exhaustive  # a session of its own
 def test_one_log_on_spark_gets_its_line_and_its_trace(logs):
     code, out, _, _ = process(["logs/g-kafka.ndjson", "--protocol", "0.10", "--out", "kept", *SPARK.split()])
     first, written, last = out.splitlines()

@@ -55,7 +55,7 @@ class Killer:
             self.cluster.kill_executor("worker-0")
 
 
-@pytest.mark.parametrize("is_kept", [False, True], ids=["lineage", "checkpoints"])
+@pytest.mark.parametrize("is_kept", [True, False], ids=["checkpoints", "lineage"])
 def test_one_search_survives_the_loss_of_an_executor(cluster, session, tmp_path, is_kept, monkeypatch):
     monkeypatch.setattr(carrier, "LEVELS_BETWEEN_CHECKPOINTS", 3)
     instance = registered("kafka")
