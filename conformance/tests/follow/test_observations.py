@@ -150,7 +150,7 @@ def test_the_missed_demotion_with_held_metadata_is_explained() -> None:
     assert rejected(follow_recording(HELD, "2.1", WITHOUT_THE_RULE)) == (40, 92)
 
 
-@pytest.mark.exhaustive
+@pytest.mark.recorded
 def test_the_control_recording_with_resends_is_explained() -> None:
     outcome = follow_recording(CONTROL, "2.1")
     assert explained(outcome) == 63

@@ -130,7 +130,7 @@ def test_the_command_prints_the_same_as_without_spark(logs, cores):
     assert re.search(rf"; [0-9.]+ s on local\[{cores}\], which took [0-9.]+ s to start$", last)
 
 
-@pytest.mark.exhaustive  # a session and two executors
+@pytest.mark.recorded  # a session and two executors
 def test_a_cluster_of_two_executors_prints_the_same(cluster, logs):
     given = ["--master", cluster.master, "--spark-conf", f"spark.executor.memory={EXECUTOR_MEMORY >> 20}m"]
     *said, _ = process(["logs", *ASKED.split(), "--engine", "spark", *given])

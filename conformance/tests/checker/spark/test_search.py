@@ -277,7 +277,7 @@ def test_the_code_of_executors_is_checked_before_the_search(local_spark, monkeyp
 # ------------------------------------------------------------------------------------------------------- checkpoints
 
 
-@pytest.mark.exhaustive  # seven searches
+@pytest.mark.recorded  # seven searches
 def test_an_incomplete_checkpoint_is_not_resumed(local_spark, tmp_path, monkeypatch):
     monkeypatch.setattr(carrier, "LEVELS_BETWEEN_CHECKPOINTS", 3)
     instance = registered("published/truncate_to_high_watermark", replicas=2, log_size=2, records=2)
@@ -365,7 +365,7 @@ def damaged(text: str) -> dict[str, str]:
     }
 
 
-@pytest.mark.exhaustive  # six searches, and a hundred ways to damage the statistics
+@pytest.mark.recorded  # six searches, and a hundred ways to damage the statistics
 def test_damaged_statistics_are_refused(local_spark, tmp_path, monkeypatch):
     monkeypatch.setattr(carrier, "LEVELS_BETWEEN_CHECKPOINTS", 2)
     instance, limits, kept = registered("kafka"), Limits(4, MEMORY), tmp_path / "kept"

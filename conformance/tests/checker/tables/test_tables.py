@@ -529,7 +529,7 @@ def command(folder, *words):
     return done.stdout
 
 
-@pytest.mark.exhaustive  # two processes, each with a Spark of its own
+@pytest.mark.recorded  # two processes, each with a Spark of its own
 def test_spark_writes_its_parts_and_gives_the_same_answers(asked, tmp_path):
     line = "stairs.py --most 6 --set limit=9 --continue --engine spark --master local[2] --split-depth 1 --tables found"
     command(tmp_path, "-m", "isrcheck.checker", *line.split())
