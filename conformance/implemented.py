@@ -15,6 +15,9 @@ from isrcheck.models.messages.errors import UsageError
 MECHANISMS = {"ISR_CHANNEL": "AlterPartition", "CONTROLLER": "KRaft"}
 """The mechanisms that came with 2.8 and 3.3, by the switches that turn them on."""
 
+OF_IDEMPOTENCE = ("UNKNOWN_PID_POLICY", "CLIENT_BUMPS_EPOCH", "PRODUCER_STATE_KEPT", "STALE_METADATA_IGNORED")
+"""The switches that mean something only for an idempotent producer."""
+
 
 class MissingMechanismError(UsageError):
     """The executable cluster lacks a mechanism of this protocol."""
@@ -33,7 +36,7 @@ def switches_of(instance: Instance) -> Switches:
     found, missing = Switches(), []
     known = {switch.name for switch in fields(found)}
     for name, entry in instance.model.entries.items():
-        if not name.isupper():
+        if not name.isupper() or name in OF_IDEMPOTENCE:
             continue
         value = getattr(instance.configuration, name)
         spelled = spell(entry, value)
@@ -44,6 +47,8 @@ def switches_of(instance: Instance) -> Switches:
                 missing.append(f"{name}={spelled}")
         elif value != entry.default:
             missing.append(f"{name}={spelled}")
+    if instance.configuration.enable_idempotence:
+        missing.append("an idempotent producer outside transactions")
     lacks = newer_mechanisms(instance) or missing
     if lacks:
         raise MissingMechanismError(

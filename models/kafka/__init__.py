@@ -13,12 +13,11 @@ from isrcheck.models.kafka.actions import (
     follower,
     leader,
     metadata,
-    producer,
     reconciliation,
     timing,
-    transactions,
 )
 from isrcheck.models.kafka.actions import restarts as zookeeper_restarts
+from isrcheck.models.kafka.actions.clients import idempotent_producer, producer, transactions
 from isrcheck.models.kafka.actions.kraft import brokers as kraft_brokers
 from isrcheck.models.kafka.actions.kraft import controller as kraft_controller
 from isrcheck.models.kafka.actions.kraft import late_fetch, reassignment
@@ -42,10 +41,11 @@ from isrcheck.models.kafka.state.values import (
     IsrChannel,
     ShrinkRule,
     Truncation,
+    UnknownProducer,
 )
 from isrcheck.models.language.model import assemble
 
-PARTITION = [producer, transactions, leader, timing]
+PARTITION = [producer, idempotent_producer, transactions, leader, timing]
 ZOOKEEPER = [controller, metadata, bounces, faults, zookeeper_restarts]
 CONDITIONAL_WRITE = [*PARTITION, reconciliation, follower, *ZOOKEEPER]
 """Up to 2.4: the leader writes the ISR of record itself."""
@@ -67,12 +67,15 @@ GENERATION_2_1 = {
     "OUT_OF_RANGE_HALTS": False,
     "SHRINK_RULE": ShrinkRule.EXEMPT_AT_LOG_END,
 }
-GENERATION_2_4 = GENERATION_2_1 | {"HW_CLAMPED_AT_TRUNCATION": True}
+GENERATION_2_4 = GENERATION_2_1 | {"HW_CLAMPED_AT_TRUNCATION": True, "STALE_METADATA_IGNORED": True}
 GENERATION_2_8 = GENERATION_2_4 | {
     "TRUNC": Truncation.ON_FETCH,
     "ISR_CHANNEL": IsrChannel.ALTER_PARTITION,
     "EPOCH_ENTRY_AT_END_DROPPED": True,
     "HW_FROM_DIVERGING_RESP": True,
+    "UNKNOWN_PID_POLICY": UnknownProducer.ANY_SEQUENCE,
+    "CLIENT_BUMPS_EPOCH": True,
+    "PRODUCER_STATE_KEPT": True,
     "records": 1,
     "log_size": 1,
     "bounces": 0,
@@ -131,7 +134,7 @@ MODEL = assemble(
     {
         "0.8": (CONDITIONAL_WRITE, {"TRUNC": Truncation.HW, "SHRINK_RULE": ShrinkRule.LAG_MESSAGES}),
         "0.10": (CONDITIONAL_WRITE, {"TRUNC": Truncation.HW}),
-        "0.11": (CONDITIONAL_WRITE, {"TRUNC": Truncation.KIP101}),
+        "0.11": (CONDITIONAL_WRITE, {"TRUNC": Truncation.KIP101, "remembered_batches": 1}),
         "2.0": (CONDITIONAL_WRITE, {"TRUNC": Truncation.KIP279}),
         "2.1": (CONDITIONAL_WRITE, GENERATION_2_1),
         "2.4": (CONDITIONAL_WRITE, GENERATION_2_4),

@@ -97,15 +97,21 @@ def setting(
     default: int,
     says: str,
     *,
-    values: type[IntEnum] | None = None,
+    values: type[IntEnum] | type[bool] | None = None,
     least: int = 0,
     most: int = 127,
     option: str | None = None,
+    shapes: bool = False,
 ) -> Any:
-    """Declare a run-time number from `least` to `most`, or a member of `values`. `says` and `option`: see `bound`."""
-    if values is not None:
+    """Declare a run-time number from `least` to `most`, or a member of `values`, which `bool` makes on or off.
+
+    If `shapes` is true, it determines the layout of states like a bound. `says` and `option`: see `bound`.
+    """
+    if values is bool:
+        least, most = 0, 1
+    elif values is not None:
         least, most = _ends(values)
-    return Entry(default, says, False, values, least, most, option, is_open=True)
+    return Entry(default, says, shapes, values, least, most, option, is_open=True)
 
 
 def switch(default: bool | IntEnum, says: str, *, shapes: bool = False) -> Any:

@@ -185,8 +185,17 @@ def _permission(trace: Trace) -> str:
     if trace.verdict == PERMITTED:
         return f"permitted: {'; '.join(reasons) or 'the property declares it'}"
     promise = "" if acks is None else f"acks={_spelled_acks(trace)} promises it, and "
-    sent = "request sent again, " if trace.property_name in SENT_ONCE else ""
+    sent = ""
+    if trace.property_name in SENT_ONCE:
+        if _is_idempotent(trace):
+            promise = "enable.idempotence=true promises it, and "
+        else:
+            sent = "request sent again, "
     return f"not permitted: {promise}no {sent}unclean election, loss of power or loss of a disk took place"
+
+
+def _is_idempotent(trace: Trace) -> bool:
+    return is_kafka(trace.instance) and bool(trace.instance.configuration.enable_idempotence)
 
 
 def _claimed(trace: Trace) -> str:
@@ -213,7 +222,8 @@ def _spelled_acks(trace: Trace) -> str:
 
 def _given_up(trace: Trace) -> list[str]:
     """The steps of this trace that spent a budget for faults that permit a failure of the property."""
-    return _spent(trace, SENT_AGAIN | GIVEN_UP if trace.property_name in SENT_ONCE else GIVEN_UP)
+    permits_resends = trace.property_name in SENT_ONCE and not _is_idempotent(trace)
+    return _spent(trace, SENT_AGAIN | GIVEN_UP if permits_resends else GIVEN_UP)
 
 
 def _spent(trace: Trace, budgets: Mapping[str, str]) -> list[str]:

@@ -31,8 +31,22 @@ def _sent(before: State | None, s: State) -> list[str]:
     ]
     if s.retries_left < before.retries_left:
         ends = [(r, before.log_end_offset[r]) for r in range(s.replicas)]
-        found += [f"sends {spell_element(s.log_record[r][end])} again" for r, end in ends if end < s.log_end_offset[r]]
+        grown = [f"sends {spell_element(s.log_record[r][end])} again" for r, end in ends if end < s.log_end_offset[r]]
+        found += grown or ["a resend is recognised"]
+    elif s.enable_idempotence:
+        found += _numbered(before, s)
     return found
+
+
+def _numbered(before: State, s: State) -> list[str]:
+    """Phrases for records that an idempotent producer sends in vain, and for those that it numbers anew."""
+    if s.producer_epoch > before.producer_epoch:
+        records = [spell_element(one) for one in range(s.records) if s.has_sequence[s.producer_epoch][one]]
+        return [f"producer epoch {s.producer_epoch}{': ' if records else ''}{' '.join(records)}"]
+    is_appended = any(s.log_end_offset[r] > before.log_end_offset[r] for r in range(s.replicas))
+    if s.next_record > before.next_record and not is_appended:
+        return [f"{spell_element(before.next_record)} is not appended"]
+    return []
 
 
 def _decided(before: State | None, s: State) -> list[str]:

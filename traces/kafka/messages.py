@@ -56,6 +56,22 @@ def _retry(context: StepContext) -> Events:
     yield context.to_broker(context.lanes.producer, context.leader, text)
 
 
+def _request_fails(context: StepContext) -> Events:
+    record = spell_element(context.before.next_record)
+    yield Mark(context.lanes.producer, f"{record} sent, not appended", FAULT)
+
+
+def _new_epoch(context: StepContext) -> Events:
+    yield from _retry(context)
+    producer = context.lanes.producer
+    yield Arrow(context.lanes.broker(context.leader), producer, "OUT_OF_ORDER_SEQUENCE_NUMBER")
+    yield Mark(producer, f"producer epoch {context.after.producer_epoch}", ELECTION)
+
+
+def _saves_producer_state(context: StepContext) -> Events:
+    yield context.befalls(context.broker, "saves its producer state")
+
+
 def _decide(context: StepContext) -> Events:
     word = TransactionState(context.after.transaction_state[context.transaction]).name.lower()
     yield Mark(context.lanes.transaction(context.transaction), word, ELECTION)
@@ -170,6 +186,10 @@ SENT: Mapping[str, MessageFinder] = {
     "send_is_lost": _send_lost,
     "answer_is_lost": _answer_lost,
     "producer_retries": _retry,
+    "producer_resends": _retry,
+    "request_fails": _request_fails,
+    "producer_begins_new_epoch": _new_epoch,
+    "broker_saves_producer_state": _saves_producer_state,
     "producer_appends_in_transaction": _produce,
     "coordinator_commits": _decide,
     "coordinator_aborts": _decide,

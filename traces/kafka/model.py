@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from isrcheck.models.kafka.properties import promises
-from isrcheck.models.kafka.state import commit, epochs, log, readers
+from isrcheck.models.kafka.state.broker import commit, epochs, log
+from isrcheck.models.kafka.state.clients import readers
 from isrcheck.models.language.model import FieldLayout, Instance
 from isrcheck.models.run import State
 
@@ -38,6 +39,12 @@ SINCE_2_8 = (
 """The fields of generations from 2.8 on, and of switches and bounds that are off by default; without those, they have
 no cells, or cells of one value."""
 
+OF_IDEMPOTENCE = (
+    *("producer_epoch", "heard_leader_epoch", "has_sequence", "log_producer_epoch", "response_producer_epoch"),
+    *("snapshot_offset", "replayed_from", "deleted_record", "producer_snapshots_left"),
+)
+"""The fields of an idempotent producer; without one, they have no cells, or cells of one value."""
+
 latest_epoch: Callable[[State, int], int] = epochs.latest_epoch
 is_answered: Callable[[State, int, int], bool] = epochs.is_answered
 epoch_for: Callable[[State, int, int], int] = epochs.epoch_for
@@ -61,7 +68,9 @@ last_stable_offset: Callable[[State, int], int] = readers.last_stable_offset
 
 def is_kafka(instance: Instance) -> bool:
     """Whether the model has all the fields and entries that this package shows."""
-    return instance.layouts.keys() >= {*FIELDS, *SINCE_2_8} and instance.model.entries.keys() >= set(SETTINGS)
+    return instance.layouts.keys() >= {*FIELDS, *SINCE_2_8, *OF_IDEMPOTENCE} and instance.model.entries.keys() >= set(
+        SETTINGS
+    )
 
 
 def shown_fields(instance: Instance) -> list[FieldLayout]:
@@ -69,4 +78,5 @@ def shown_fields(instance: Instance) -> list[FieldLayout]:
     layouts = instance.layouts.values()
     if not is_kafka(instance):
         return [*layouts]
-    return [one for one in layouts if one.name not in SINCE_2_8 or (one.count > 0 and one.low < one.high)]
+    optional = {*SINCE_2_8, *OF_IDEMPOTENCE}
+    return [one for one in layouts if one.name not in optional or (one.count > 0 and one.low < one.high)]

@@ -38,6 +38,7 @@ NEVER = (
     *("broker_bounces", "broker_loses_power", "broker_loses_disk"),
     *("leader_deletes_records", "producer_appends_in_transaction"),
     *("coordinator_commits", "coordinator_aborts", "leader_appends_marker"),
+    *("request_fails", "producer_resends", "producer_begins_new_epoch", "broker_saves_producer_state"),
 )
 """Actions that never happen: faults that recordings cannot contain, and requests that no client sends."""
 

@@ -5,18 +5,17 @@ be the ISR of record. Not modelled: a leader's own, stale idea of which brokers 
 """
 
 from isrcheck.models.kafka.actions.leader import may_be_dropped, send_response
-from isrcheck.models.kafka.state.caught_up import note_progress
-from isrcheck.models.kafka.state.commit import advance_high_watermark
-from isrcheck.models.kafka.state.epochs import end_offset_for, epoch_for, is_answered, latest_epoch
-from isrcheck.models.kafka.state.fields import AlteringReplica, Replica, ReplicaSet
-from isrcheck.models.kafka.state.proposals import (
+from isrcheck.models.kafka.state.broker.caught_up import note_progress
+from isrcheck.models.kafka.state.broker.commit import advance_high_watermark
+from isrcheck.models.kafka.state.broker.epochs import end_offset_for, epoch_for, is_answered, latest_epoch
+from isrcheck.models.kafka.state.broker.proposals import (
     clear_request,
     is_pending,
     may_propose,
     propose_expansion,
     send_proposal,
 )
-from isrcheck.models.kafka.state.record import (
+from isrcheck.models.kafka.state.broker.record import (
     announce_record,
     is_active,
     keep_eligible,
@@ -24,7 +23,8 @@ from isrcheck.models.kafka.state.record import (
     may_change_record,
     may_lose_member,
 )
-from isrcheck.models.kafka.state.roles import forget_proposal, may_fetch
+from isrcheck.models.kafka.state.broker.roles import forget_proposal, may_fetch
+from isrcheck.models.kafka.state.fields import AlteringReplica, Replica, ReplicaSet
 from isrcheck.models.kafka.state.values import AlterPartition, BrokerEpoch, BrokerStateCheck, Controller, Fetch
 from isrcheck.models.language import NONE, action, require
 

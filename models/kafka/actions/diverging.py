@@ -4,10 +4,10 @@ Before 3.5 it first takes the high watermark of that response (KAFKA-14704), alt
 below it; until it has truncated, it may crash, be elected, or serve readers.
 """
 
-from isrcheck.models.kafka.state.epochs import end_offset_for, epoch_for, is_answered
+from isrcheck.models.kafka.state.broker.epochs import end_offset_for, epoch_for, is_answered
+from isrcheck.models.kafka.state.broker.log import clamp_high_watermark, truncate_log
+from isrcheck.models.kafka.state.broker.roles import clear_fetch, follows
 from isrcheck.models.kafka.state.fields import Replica
-from isrcheck.models.kafka.state.log import clamp_high_watermark, truncate_log
-from isrcheck.models.kafka.state.roles import clear_fetch, follows
 from isrcheck.models.kafka.state.values import Fetch
 from isrcheck.models.language import action, require
 

@@ -5,9 +5,9 @@ has its log and a checkpointed high watermark: any value up to the last one that
 watermark can fall (follower.py), and for up to five seconds its checkpoint is then above it.
 """
 
+from isrcheck.models.kafka.state.broker.lifecycle import stop_broker
+from isrcheck.models.kafka.state.broker.log import has_flushed_point, truncate_log
 from isrcheck.models.kafka.state.fields import EndOffset, Replica
-from isrcheck.models.kafka.state.lifecycle import stop_broker
-from isrcheck.models.kafka.state.log import has_flushed_point, truncate_log
 from isrcheck.models.kafka.state.values import Controller, Stop
 from isrcheck.models.language import action, require
 

@@ -1,16 +1,16 @@
 """The actions of a follower: it applies responses, and handles OFFSET_OUT_OF_RANGE."""
 
-from isrcheck.models.kafka.state.epochs import is_answered, latest_epoch
-from isrcheck.models.kafka.state.fields import Replica
-from isrcheck.models.kafka.state.lifecycle import stop_broker
-from isrcheck.models.kafka.state.log import (
+from isrcheck.models.kafka.state.broker.epochs import is_answered, latest_epoch
+from isrcheck.models.kafka.state.broker.lifecycle import stop_broker
+from isrcheck.models.kafka.state.broker.log import (
     append_to_log,
     clamp_high_watermark,
     raise_log_start,
     start_log_at,
     truncate_log,
 )
-from isrcheck.models.kafka.state.roles import clear_fetch, follows, may_fetch
+from isrcheck.models.kafka.state.broker.roles import clear_fetch, follows, may_fetch
+from isrcheck.models.kafka.state.fields import Replica
 from isrcheck.models.kafka.state.values import Fetch, Truncation
 from isrcheck.models.language import NONE, action, require
 
@@ -27,6 +27,8 @@ def follower_applies_response(s, follower: Replica, leader: Replica):
     require(s.fetch_offset[follower][leader] == s.log_end_offset[follower])
     for offset in range(s.log_size):
         if s.response_record[follower][leader][offset] != NONE:
+            if s.enable_idempotence:
+                s.log_producer_epoch[follower][offset] = s.response_producer_epoch[follower][leader][offset]
             append_to_log(
                 s, follower, s.response_record[follower][leader][offset], s.response_epoch[follower][leader][offset]
             )

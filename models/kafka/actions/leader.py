@@ -1,12 +1,12 @@
 """The actions of a leader: it serves fetches, answers parked fetches, drops followers from the ISR, and deletes
 records."""
 
-from isrcheck.models.kafka.state.caught_up import holds_back, note_progress
-from isrcheck.models.kafka.state.commit import advance_high_watermark
+from isrcheck.models.kafka.state.broker.caught_up import holds_back, note_progress
+from isrcheck.models.kafka.state.broker.commit import advance_high_watermark
+from isrcheck.models.kafka.state.broker.log import raise_log_start
+from isrcheck.models.kafka.state.broker.roles import clear_fetch, is_controllers_leader, may_fetch, presumes_leadership
+from isrcheck.models.kafka.state.clients.readers import expose
 from isrcheck.models.kafka.state.fields import EndOffset, Replica, ReplicaSet
-from isrcheck.models.kafka.state.log import raise_log_start
-from isrcheck.models.kafka.state.readers import expose
-from isrcheck.models.kafka.state.roles import clear_fetch, is_controllers_leader, may_fetch, presumes_leadership
 from isrcheck.models.kafka.state.values import Fetch, ShrinkRule
 from isrcheck.models.language import NONE, action, require
 from isrcheck.models.log import has_entry
@@ -21,6 +21,8 @@ def send_response(s, leader, follower, high_watermark):
         if offset >= s.fetch_offset[follower][leader] and has_entry(s, leader, offset):
             s.response_record[follower][leader][offset] = s.log_record[leader][offset]
             s.response_epoch[follower][leader][offset] = s.log_epoch[leader][offset]
+            if s.enable_idempotence:
+                s.response_producer_epoch[follower][leader][offset] = s.log_producer_epoch[leader][offset]
 
 
 def may_join_isr(s, leader, follower):

@@ -1,9 +1,8 @@
 """How a broker reacts to the announcement of an election, which may arrive late or not at all (LeaderAndIsr)."""
 
-from isrcheck.models.kafka.state.commit import begin_to_lead
-from isrcheck.models.kafka.state.fields import LeaderEpoch, Replica
-from isrcheck.models.kafka.state.log import begin_to_follow
-from isrcheck.models.kafka.state.roles import (
+from isrcheck.models.kafka.state.broker.commit import begin_to_lead
+from isrcheck.models.kafka.state.broker.log import begin_to_follow
+from isrcheck.models.kafka.state.broker.roles import (
     drop_parked_fetches,
     follows,
     forget_followers,
@@ -13,6 +12,7 @@ from isrcheck.models.kafka.state.roles import (
     stop_fetching,
     stop_leading,
 )
+from isrcheck.models.kafka.state.fields import LeaderEpoch, Replica
 from isrcheck.models.kafka.state.values import FollowerSkip, IsrChannel
 from isrcheck.models.language import NONE, action, require
 

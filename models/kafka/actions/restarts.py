@@ -1,8 +1,8 @@
 """Restarts of brokers that were down, in a cluster with ZooKeeper."""
 
+from isrcheck.models.kafka.state.broker.lifecycle import start_broker
+from isrcheck.models.kafka.state.broker.proposals import clear_request
 from isrcheck.models.kafka.state.fields import EndOffset, Replica
-from isrcheck.models.kafka.state.lifecycle import start_broker
-from isrcheck.models.kafka.state.proposals import clear_request
 from isrcheck.models.kafka.state.values import IsrChannel
 from isrcheck.models.language import action, require
 

@@ -5,12 +5,12 @@ preserved by every step (checker/proofs/prove.py). This file is about roles, ele
 the contents of logs, lemmas_commit.py about commits, and lemmas_offsets.py about offsets in logs of any length.
 """
 
-from isrcheck.models.kafka.state.commit import (
+from isrcheck.models.kafka.state.broker.commit import (
     effective_min_insync_replicas,
     has_enough_replicas,
     is_in_maximal_isr,
 )
-from isrcheck.models.kafka.state.roles import is_controllers_leader, presumes_leadership
+from isrcheck.models.kafka.state.broker.roles import is_controllers_leader, presumes_leadership
 from isrcheck.models.kafka.state.values import (
     AlterPartition,
     BrokerStateCheck,

@@ -15,7 +15,7 @@ from isrcheck.models.kafka.properties.lemmas import (
     may_lead_after,
 )
 from isrcheck.models.kafka.properties.lemmas_log import coming_epoch, coming_record, has_agreed, keeps, will_be_same
-from isrcheck.models.kafka.state.roles import is_controllers_leader, presumes_leadership
+from isrcheck.models.kafka.state.broker.roles import is_controllers_leader, presumes_leadership
 from isrcheck.models.kafka.state.values import Acks
 from isrcheck.models.language import NONE, lemma
 

@@ -13,9 +13,9 @@ from isrcheck.models.kafka.properties.lemmas import (
     leads_or_will_again,
     sends_once,
 )
-from isrcheck.models.kafka.state.epochs import largest_epoch_up_to
-from isrcheck.models.kafka.state.readers import is_record
-from isrcheck.models.kafka.state.roles import follows, presumes_leadership
+from isrcheck.models.kafka.state.broker.epochs import largest_epoch_up_to
+from isrcheck.models.kafka.state.broker.roles import follows, presumes_leadership
+from isrcheck.models.kafka.state.clients.readers import is_record
 from isrcheck.models.kafka.state.values import Fetch, Truncation
 from isrcheck.models.language import NONE, lemma
 

@@ -3,7 +3,7 @@
 They read only fields whose array sizes do not depend on the log's length (checker/proofs/unbounded_abstraction.py).
 """
 
-from isrcheck.models.kafka.state.roles import presumes_leadership
+from isrcheck.models.kafka.state.broker.roles import presumes_leadership
 from isrcheck.models.kafka.state.values import Controller, Fetch
 from isrcheck.models.language import NONE, lemma
 

@@ -1,17 +1,17 @@
 """Kafka's promises for a partition."""
 
-from isrcheck.models.kafka.state.commit import effective_min_insync_replicas, is_in_maximal_isr
-from isrcheck.models.kafka.state.fields import alters_partitions
-from isrcheck.models.kafka.state.log import holds_record
-from isrcheck.models.kafka.state.readers import (
+from isrcheck.models.kafka.state.broker.commit import effective_min_insync_replicas, is_in_maximal_isr
+from isrcheck.models.kafka.state.broker.log import holds_record
+from isrcheck.models.kafka.state.broker.record import is_active, members_without, nobody_is_valid
+from isrcheck.models.kafka.state.broker.roles import is_controllers_leader, presumes_leadership
+from isrcheck.models.kafka.state.clients.readers import (
     first_read,
     is_exposed_as_committed,
     is_read,
     is_record,
     last_stable_offset,
 )
-from isrcheck.models.kafka.state.record import is_active, members_without, nobody_is_valid
-from isrcheck.models.kafka.state.roles import is_controllers_leader, presumes_leadership
+from isrcheck.models.kafka.state.fields import alters_partitions
 from isrcheck.models.kafka.state.values import (
     Acks,
     Controller,
@@ -57,13 +57,15 @@ def more_failed_than_claimed(s):
 
 def a_request_was_sent_again(s):
     """A producer sent a request again: without idempotence, a retry gives at-least-once delivery."""
-    return s.retries_left < s.retries or data_was_given_up(s)
+    return (s.retries_left < s.retries and not s.enable_idempotence) or data_was_given_up(s)
 
 
 def a_request_may_have_overtaken_another(s):
     """A request was sent again while a later one was in flight or had arrived: Kafka keeps the order only with one
     request in flight."""
-    return (s.retries_left < s.retries and s.max_in_flight_requests > 1) or data_was_given_up(s)
+    return (
+        s.retries_left < s.retries and s.max_in_flight_requests > 1 and not s.enable_idempotence
+    ) or data_was_given_up(s)
 
 
 # ----------------------------------------------------------------------------------------------------------- properties

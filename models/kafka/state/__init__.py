@@ -1,6 +1,6 @@
-"""The state of Kafka's replication, and the predicates and updates that actions and properties share.
+"""The state of Kafka's replication: its fields, their values, the initial clusters, impossible configurations.
 
 In:  nothing.
-Out: fields with their domains, and helper functions for roles, readers, epochs, logs and commits.
+Out: fields with their domains. The helper functions on them are in kafka.state.clients and kafka.state.broker.
 May import: the modelling language.
 """

@@ -40,6 +40,33 @@ def transactions_without_acks_all(configuration):
 
 
 @contradiction
+def idempotence_before_0_11(configuration):
+    """Idempotent producers came with the record format of 0.11, but TRUNC=HW is older; choose a newer --protocol, or
+    set --enable-idempotence off."""
+    return configuration.TRUNC == Truncation.HW and configuration.enable_idempotence
+
+
+@contradiction
+def idempotence_without_acks_all(configuration):
+    """Kafka refuses to start an idempotent producer without acks=all; set --acks all, or --enable-idempotence off."""
+    return configuration.enable_idempotence and configuration.acks != Acks.ALL
+
+
+@contradiction
+def more_in_flight_than_remembered(configuration):
+    """An idempotent producer has at most as many requests in flight as leaders remember batches (1 in 0.11, 5 since
+    1.0); set max_in_flight_requests to remembered_batches or less, or --enable-idempotence off."""
+    return configuration.enable_idempotence and configuration.max_in_flight_requests > configuration.remembered_batches
+
+
+@contradiction
+def snapshots_without_idempotence(configuration):
+    """producer_snapshots is about the state of an idempotent producer; set --enable-idempotence on, or
+    producer_snapshots to 0."""
+    return configuration.producer_snapshots and not configuration.enable_idempotence
+
+
+@contradiction
 def partition_changes_before_2_8(configuration):
     """Before 2.8 the leader writes the ISR itself, and nothing counts partition epochs; set --partition-changes
     to 0, or choose --protocol 2.8 or newer."""

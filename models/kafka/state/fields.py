@@ -26,6 +26,7 @@ from isrcheck.models.kafka.state.values import (
     Stop,
     TransactionState,
     Truncation,
+    UnknownProducer,
 )
 from isrcheck.models.language import (
     NONE,
@@ -60,10 +61,14 @@ class Configuration:
     late_fetches = budget(0, "fetches that outlive the process that sent them", shapes=True, option="--late-fetches")
     retries = budget(0, "requests that a producer sends again", option="--retries")
     delete_records = budget(0, "DeleteRecords requests", shapes=True, option="--delete-records")
+    producer_snapshots = budget(0, "snapshots of a log's producer state, at a roll of a segment", shapes=True)
     transactions = budget(0, "transactions, each from a producer of its own", shapes=True, option="--transactions")
     acks = setting(Acks.ALL, "when a producer regards a record as written", values=Acks, option="--acks")
     min_insync_replicas = setting(2, "min.insync.replicas", least=1, option="--min-insync-replicas")
+    enable_idempotence = setting(False, "enable.idempotence", values=bool, shapes=True, option="--enable-idempotence")
+    producer_epochs = bound(2, "epochs that an idempotent producer can have", least=1)
     max_in_flight_requests = setting(5, "max.in.flight.requests.per.connection", least=1)
+    remembered_batches = setting(5, "batches that a leader remembers of an idempotent producer", least=1)
     flush_interval_messages = bound(
         0, "log.flush.interval.messages: 1 flushes every record; 0: no flush is forced", most=1
     )
@@ -100,6 +105,10 @@ class Configuration:
     RESPONSE_EPOCH_MATCHED = switch(False, "a response is applied only in the epoch that asked for it (KAFKA-18991)")
     RESTART_BEFORE_FENCING = switch(False, "a broker may return before its expired session is noticed (KAFKA-18106)")
     SHRINK_RULE = switch(ShrinkRule.LAST_CAUGHT_UP, "which replicas may be dropped from the ISR")
+    UNKNOWN_PID_POLICY = switch(UnknownProducer.SEQUENCE_ZERO, "with what an unknown idempotent producer may begin")
+    CLIENT_BUMPS_EPOCH = switch(False, "an idempotent producer numbers its requests anew after an error (KIP-360)")
+    STALE_METADATA_IGNORED = switch(False, "a producer that knows a leader epoch ignores earlier leaders (KAFKA-7738)")
+    PRODUCER_STATE_KEPT = switch(False, "a producer is remembered when its records are deleted (KAFKA-7190)")
 
 
 def up_to_budget(name):
@@ -187,6 +196,26 @@ class LateReplica(Domain, size=lambda c: c.replicas * (has_kraft(c) and c.late_f
     """A replica in a cluster in which fetches can be late."""
 
 
+class ProducerEpoch(Domain, size=lambda c: c.producer_epochs if c.enable_idempotence else 0):
+    """An epoch of the idempotent producer."""
+
+
+class NumberedRecord(Domain, size=lambda c: c.records if c.enable_idempotence else 0, letters=True):
+    """A record of an idempotent producer."""
+
+
+class NumberedReplica(Domain, size=lambda c: c.replicas if c.enable_idempotence else 0):
+    """A replica that holds records of an idempotent producer."""
+
+
+class SnapshotReplica(Domain, size=lambda c: c.replicas if c.enable_idempotence and c.producer_snapshots else 0):
+    """A replica that can take snapshots of its producer state."""
+
+
+class DeletingReplica(Domain, size=lambda c: c.replicas if c.enable_idempotence and c.delete_records else 0):
+    """A replica that can delete records of an idempotent producer."""
+
+
 class LeaderEpoch(Domain, size=lambda configuration: configuration.elections + 1):
     pass
 
@@ -209,6 +238,14 @@ class AlterIsrAnnouncement(Domain, size=lambda c: (c.elections + 1) * (alters_pa
 
 LOG_START_OFFSETS = between(0, lambda configuration: configuration.log_size if configuration.delete_records else 0)
 """The values of a log start offset, which stays 0 unless a client deletes records."""
+
+
+PRODUCER_EPOCHS = between(0, lambda configuration: configuration.producer_epochs - 1)
+"""The epochs of the idempotent producer; 0 in cells without a record of it."""
+
+
+HEARD_LEADER_EPOCHS = between(0, lambda configuration: configuration.elections * configuration.enable_idempotence)
+"""The leader epochs that an idempotent producer has heard of."""
 
 
 class State:
@@ -295,6 +332,19 @@ class State:
     read_committed_record = field(Offset, values=optional(CommittedRecord), initially=NONE)
     deleted_before = field(values=LOG_START_OFFSETS)
 
+    # An idempotent producer: its epoch; the latest leader epoch that it has heard of; which records it has numbered in
+    # each epoch (a sequence number counts the earlier ones); the producer epoch of each record in a log or response; up
+    # to where a log's producer state was saved, and from where it was replayed; and the records that a log has deleted,
+    # and its broker remembers.
+    producer_epoch = field(values=between(0, lambda c: c.producer_epochs - 1 if c.enable_idempotence else 0))
+    heard_leader_epoch = field(values=HEARD_LEADER_EPOCHS)
+    has_sequence = field(ProducerEpoch, NumberedRecord, values=Flag)
+    log_producer_epoch = field(NumberedReplica, Offset, values=PRODUCER_EPOCHS)
+    response_producer_epoch = field(NumberedReplica, Replica, Offset, values=PRODUCER_EPOCHS)
+    snapshot_offset = field(SnapshotReplica, values=EndOffset)
+    replayed_from = field(SnapshotReplica, values=EndOffset)
+    deleted_record = field(DeletingReplica, Offset, values=optional(Record), initially=NONE)
+
     # The remaining budgets for faults and for elections that need one.
     bounces_left = field(values=up_to_budget("bounces"))
     crashes_left = field(values=up_to_budget("crashes"))
@@ -308,6 +358,7 @@ class State:
     shutdowns_left = field(values=up_to_kraft_budget("shutdowns"))
     retries_left = field(values=up_to_budget("retries"))
     delete_records_left = field(values=between(0, "delete_records"))
+    producer_snapshots_left = field(values=between(0, "producer_snapshots"))
 
 
 BUDGETS = (
@@ -323,4 +374,5 @@ BUDGETS = (
     "shutdowns",
     "retries",
     "delete_records",
+    "producer_snapshots",
 )

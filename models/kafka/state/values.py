@@ -132,6 +132,17 @@ class ShrinkRule(IntEnum):
     LAG_MESSAGES = 2
 
 
+class UnknownProducer(IntEnum):
+    """UNKNOWN_PID_POLICY: the sequence number with which a producer may begin at a leader that does not know it.
+
+    Only 0 (1.0 to 2.4); any (since 2.5, KIP-360); any, but only 0 while the log has never held a record (KAFKA-15591).
+    """
+
+    SEQUENCE_ZERO = 0
+    ANY_SEQUENCE = 1
+    ANY_UNLESS_EMPTY = 2
+
+
 class Fetch(IntEnum):
     """The stage of a follower's fetch: none in flight, parked at the leader, or answered with the response in
     flight.

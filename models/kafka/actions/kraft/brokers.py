@@ -2,10 +2,9 @@
 
 from isrcheck.models.kafka.actions.kraft.controller import leave_leaderless
 from isrcheck.models.kafka.actions.kraft.metadata import delete_replica
-from isrcheck.models.kafka.state.fields import EndOffset, KraftReplica, Replica
-from isrcheck.models.kafka.state.lifecycle import register_new_process, start_broker, stop_broker
-from isrcheck.models.kafka.state.log import note_flush
-from isrcheck.models.kafka.state.record import (
+from isrcheck.models.kafka.state.broker.lifecycle import register_new_process, start_broker, stop_broker
+from isrcheck.models.kafka.state.broker.log import note_flush
+from isrcheck.models.kafka.state.broker.record import (
     announce_record,
     drop_from_isr,
     is_active,
@@ -17,6 +16,7 @@ from isrcheck.models.kafka.state.record import (
     members_without,
     nobody_is_valid,
 )
+from isrcheck.models.kafka.state.fields import EndOffset, KraftReplica, Replica
 from isrcheck.models.kafka.state.values import Stop
 from isrcheck.models.language import NONE, action, require
 

@@ -4,8 +4,7 @@ A broker that is down can be elected, as long as its session has not expired. Ea
 partition epoch, which brokers read in order of the metadata log (metadata.py).
 """
 
-from isrcheck.models.kafka.state.fields import KraftReplica, Replica
-from isrcheck.models.kafka.state.record import (
+from isrcheck.models.kafka.state.broker.record import (
     announce_record,
     drop_from_isr,
     is_active,
@@ -16,6 +15,7 @@ from isrcheck.models.kafka.state.record import (
     members_without,
     nobody_is_valid,
 )
+from isrcheck.models.kafka.state.fields import KraftReplica, Replica
 from isrcheck.models.language import NONE, action, require
 
 

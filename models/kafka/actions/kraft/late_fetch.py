@@ -6,11 +6,11 @@ arrived in between. Since 3.7 it compares the broker epochs.
 """
 
 from isrcheck.models.kafka.actions.faults import lose_disk
-from isrcheck.models.kafka.state.commit import advance_high_watermark
+from isrcheck.models.kafka.state.broker.commit import advance_high_watermark
+from isrcheck.models.kafka.state.broker.lifecycle import stop_broker
+from isrcheck.models.kafka.state.broker.proposals import may_propose, propose_expansion
+from isrcheck.models.kafka.state.broker.roles import can_ask, may_fetch
 from isrcheck.models.kafka.state.fields import KraftReplica
-from isrcheck.models.kafka.state.lifecycle import stop_broker
-from isrcheck.models.kafka.state.proposals import may_propose, propose_expansion
-from isrcheck.models.kafka.state.roles import can_ask, may_fetch
 from isrcheck.models.kafka.state.values import BrokerEpoch
 from isrcheck.models.language import NONE, action, require
 

@@ -1,9 +1,8 @@
 """How a broker reads the metadata log: each record of the partition in order, or several as one change."""
 
-from isrcheck.models.kafka.state.commit import advance_high_watermark, begin_to_lead
-from isrcheck.models.kafka.state.fields import Announcement, KraftReplica
-from isrcheck.models.kafka.state.log import begin_to_follow, start_log_at
-from isrcheck.models.kafka.state.roles import (
+from isrcheck.models.kafka.state.broker.commit import advance_high_watermark, begin_to_lead
+from isrcheck.models.kafka.state.broker.log import begin_to_follow, start_log_at
+from isrcheck.models.kafka.state.broker.roles import (
     drop_parked_fetches,
     forget_followers,
     forget_heard_metadata,
@@ -14,6 +13,7 @@ from isrcheck.models.kafka.state.roles import (
     stop_fetching,
     stop_leading,
 )
+from isrcheck.models.kafka.state.fields import Announcement, KraftReplica
 from isrcheck.models.kafka.state.values import BrokerEpoch
 from isrcheck.models.language import NONE, action, require
 

@@ -4,14 +4,14 @@ Not modelled: a leader that is removed (it is moved before), a removal while the
 effective min.insync.replicas that follows the number of assigned replicas.
 """
 
-from isrcheck.models.kafka.state.fields import KraftReplica
-from isrcheck.models.kafka.state.record import (
+from isrcheck.models.kafka.state.broker.record import (
     announce_record,
     drop_from_isr,
     leaves_isr,
     may_change_leader,
     may_change_record,
 )
+from isrcheck.models.kafka.state.fields import KraftReplica
 from isrcheck.models.language import NONE, action, require
 
 

@@ -1,15 +1,16 @@
 """What a broker forgets when its process ends, and what it knows when it starts."""
 
-from isrcheck.models.kafka.state.commit import begin_to_lead
-from isrcheck.models.kafka.state.epochs import drop_epochs_from
-from isrcheck.models.kafka.state.log import begin_to_follow, clamp_high_watermark
-from isrcheck.models.kafka.state.proposals import clear_request
-from isrcheck.models.kafka.state.roles import (
+from isrcheck.models.kafka.state.broker.commit import begin_to_lead
+from isrcheck.models.kafka.state.broker.epochs import drop_epochs_from
+from isrcheck.models.kafka.state.broker.log import begin_to_follow, clamp_high_watermark
+from isrcheck.models.kafka.state.broker.proposals import clear_request
+from isrcheck.models.kafka.state.broker.roles import (
     adopt_controllers_isr,
     forget_heard_metadata,
     forget_own_fetches,
     stop_leading,
 )
+from isrcheck.models.kafka.state.clients.sequences import cut_producer_state
 from isrcheck.models.kafka.state.values import AlterPartition, BrokerEpoch, Controller, IsrChannel, Stop
 from isrcheck.models.language import NONE
 
@@ -51,6 +52,7 @@ def start_broker(s, broker, checkpoint):
     epoch, without its knowledge of its followers; a follower first has to reconcile its log with its leader's.
     """
     s.is_up[broker] = True
+    cut_producer_state(s, broker, s.log_end_offset[broker])
     s.high_watermark[broker] = min(checkpoint, s.log_end_offset[broker])
     clamp_high_watermark(s, broker)
     drop_epochs_from(s, broker, s.log_end_offset[broker])

@@ -1,7 +1,7 @@
 """Roles of brokers: who leads, who follows, and what a broker forgets when a role ends."""
 
-from isrcheck.models.kafka.state.caught_up import stop_waiting
-from isrcheck.models.kafka.state.epochs import assign_epoch
+from isrcheck.models.kafka.state.broker.caught_up import stop_waiting
+from isrcheck.models.kafka.state.broker.epochs import assign_epoch
 from isrcheck.models.kafka.state.values import BrokerEpoch, Controller, Fetch, IsrChannel, Truncation
 from isrcheck.models.language import NONE
 
@@ -55,6 +55,8 @@ def clear_fetch(s, follower, leader):
     for offset in range(s.log_size):
         s.response_record[follower][leader][offset] = NONE
         s.response_epoch[follower][leader][offset] = NONE
+        if s.enable_idempotence:
+            s.response_producer_epoch[follower][leader][offset] = 0
     if s.ISR_CHANNEL == IsrChannel.ALTER_PARTITION:
         s.diverging_epoch[follower][leader] = 0
         s.diverging_end_offset[follower][leader] = 0

@@ -4,7 +4,7 @@ The controller never compares logs. It keeps a valid leader; a broker is valid i
 ELR while the ISR is empty.
 """
 
-from isrcheck.models.kafka.state.roles import forget_heard_metadata
+from isrcheck.models.kafka.state.broker.roles import forget_heard_metadata
 from isrcheck.models.kafka.state.values import Controller, LeaderChoice
 from isrcheck.models.language import NONE
 

@@ -1,6 +1,7 @@
 """Kafka's additions to the vocabulary of a log: a log start that can move, and truncation with its side effects."""
 
-from isrcheck.models.kafka.state.epochs import assign_epoch, drop_epochs_from, latest_epoch, raise_epochs_to
+from isrcheck.models.kafka.state.broker.epochs import assign_epoch, drop_epochs_from, latest_epoch, raise_epochs_to
+from isrcheck.models.kafka.state.clients.sequences import cut_producer_state, delete_producer_records
 from isrcheck.models.kafka.state.values import Controller, Truncation
 from isrcheck.models.language import NONE
 from isrcheck.models.log import append_entry, cut_log
@@ -45,6 +46,8 @@ def truncate_log(s, r, end_offset):
     """
     if end_offset < s.log_end_offset[r] or s.EPOCH_ENTRY_AT_END_DROPPED:
         drop_epochs_from(s, r, min(end_offset, s.log_end_offset[r]))
+    if end_offset < s.log_end_offset[r]:
+        cut_producer_state(s, r, end_offset)
     cut_log(s, r, end_offset)
     s.log_start_offset[r] = min(s.log_start_offset[r], s.log_end_offset[r])
     if has_flushed_point(s):
@@ -70,6 +73,7 @@ def start_log_at(s, r, offset):
 
     Up to 2.1 the high watermark stays below the new log start, until the next response.
     """
+    cut_producer_state(s, r, 0)
     cut_log(s, r, 0)
     drop_epochs_from(s, r, 0)
     s.log_start_offset[r] = offset
@@ -81,6 +85,7 @@ def start_log_at(s, r, offset):
 def raise_log_start(s, r, log_start_offset):
     """Delete records below `log_start_offset`. Kafka: Log.maybeIncrementLogStartOffset."""
     if log_start_offset > s.log_start_offset[r]:
+        delete_producer_records(s, r, log_start_offset)
         for offset in range(s.log_size):
             if offset < log_start_offset:
                 s.log_record[r][offset] = NONE

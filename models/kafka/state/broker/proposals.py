@@ -1,6 +1,6 @@
 """A leader's change of the ISR since 2.8: proposed to the controller, and pending until it is answered (KIP-497)."""
 
-from isrcheck.models.kafka.state.roles import presumes_leadership
+from isrcheck.models.kafka.state.broker.roles import presumes_leadership
 from isrcheck.models.kafka.state.values import AlterPartition, BrokerEpoch, Controller
 
 

@@ -5,12 +5,12 @@ aborted; once it is decided, a leader may append its marker, which is a log entr
 modelled: a second marker after a lost response (it changes nothing), and late requests that reopen a transaction.
 """
 
-from isrcheck.models.kafka.actions.producer import send_record
-from isrcheck.models.kafka.state.commit import advance_high_watermark, has_enough_replicas
+from isrcheck.models.kafka.actions.clients.producer import send_record
+from isrcheck.models.kafka.state.broker.commit import advance_high_watermark, has_enough_replicas
+from isrcheck.models.kafka.state.broker.log import append_to_log, holds_record
+from isrcheck.models.kafka.state.broker.roles import presumes_leadership
+from isrcheck.models.kafka.state.clients.readers import marker_of
 from isrcheck.models.kafka.state.fields import Replica, Transaction
-from isrcheck.models.kafka.state.log import append_to_log, holds_record
-from isrcheck.models.kafka.state.readers import marker_of
-from isrcheck.models.kafka.state.roles import presumes_leadership
 from isrcheck.models.kafka.state.values import TransactionState
 from isrcheck.models.language import action, require
 

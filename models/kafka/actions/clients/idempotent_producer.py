@@ -1,0 +1,96 @@
+"""The actions of an idempotent producer: it numbers its records, sends them again in order, and handles refusals.
+
+A leader appends a record only if its sequence number follows the last one that the log holds, and recognises a request
+that it has appended before. Since 0.11; `acks` is all. Not modelled: requests that arrive after the producer has given
+up their connection, records that expire (delivery.timeout.ms), and errors after which a record is not sent again.
+"""
+
+from isrcheck.models.kafka.actions.clients.producer import append_numbered
+from isrcheck.models.kafka.state.broker.commit import answer_producers, has_enough_replicas
+from isrcheck.models.kafka.state.broker.roles import presumes_leadership
+from isrcheck.models.kafka.state.clients.sequences import (
+    continues,
+    hear_of_leader,
+    is_first_in_flight,
+    is_in_flight,
+    is_next_expected,
+    is_remembered,
+    may_know_leader,
+    number,
+    requests_in_flight,
+    was_renumbered,
+)
+from isrcheck.models.kafka.state.fields import NumberedRecord, NumberedReplica, SnapshotReplica
+from isrcheck.models.language import action, require
+
+
+@action
+def request_fails(s):
+    """The next record is sent, and not appended: the request is lost, or refused with an error after which it is sent
+    again (NOT_LEADER_OR_FOLLOWER, OUT_OF_ORDER_SEQUENCE_NUMBER). Requests behind it can be in flight already.
+    """
+    require(s.enable_idempotence)
+    require(s.next_record < s.records)
+    require(requests_in_flight(s) < s.max_in_flight_requests)
+    number(s, s.next_record)
+    s.next_record += 1
+
+
+@action(shows="{record} at {leader}")
+def producer_resends(s, record: NumberedRecord, leader: NumberedReplica):
+    """The producer sends the request again. A leader that remembers it appends nothing, and answers with success once
+    the record is below its high watermark; another leader appends it if its sequence number is the next one.
+
+    Kafka: Sender.canRetry, ProducerStateEntry.findDuplicateBatch, UnifiedLog.analyzeAndValidateProducerState.
+    """
+    require(s.retries_left > 0)
+    require(presumes_leadership(s, leader))
+    require(may_know_leader(s, leader))
+    require(is_first_in_flight(s, record))
+    require(has_enough_replicas(s, leader))
+    require(is_remembered(s, leader, record) or continues(s, leader, record))
+    require(is_remembered(s, leader, record) or s.log_end_offset[leader] < s.log_size)
+    s.retries_left -= 1
+    if is_remembered(s, leader, record):
+        hear_of_leader(s, leader)
+        s.pending[record] = leader
+        answer_producers(s, leader)
+    else:
+        append_numbered(s, leader, record)
+
+
+@action(shows="after the answer of {leader} to {record}")
+def producer_begins_new_epoch(s, leader: NumberedReplica, record: NumberedRecord):
+    """A leader refuses the record that the producer expects to be the next one, because it does not continue its log:
+    records before it must be lost.
+
+    Since 2.5 the producer raises its epoch, and numbers every request in flight anew, from 0 (KIP-360). Before, it
+    takes a new producer id, and gives up what is in flight. Kafka: TransactionManager.canRetry,
+    bumpIdempotentProducerEpoch; before 2.5 handleFailedBatch, resetProducerId.
+    """
+    require(s.producer_epoch + 1 < s.producer_epochs)
+    require(presumes_leadership(s, leader))
+    require(may_know_leader(s, leader))
+    require(is_first_in_flight(s, record))
+    require(is_next_expected(s, record))
+    require(not was_renumbered(s, record))
+    require(has_enough_replicas(s, leader))
+    require(not is_remembered(s, leader, record))
+    require(not continues(s, leader, record))
+    hear_of_leader(s, leader)
+    if s.CLIENT_BUMPS_EPOCH:
+        for other in range(s.records):
+            s.has_sequence[s.producer_epoch + 1][other] = is_in_flight(s, other)
+    s.producer_epoch += 1
+
+
+@action(shows="at {broker}")
+def broker_saves_producer_state(s, broker: SnapshotReplica):
+    """The log rolls its segment, or its broker shuts down: a snapshot keeps the last batch of each producer, and no
+    other. Kafka: ProducerStateManager.takeSnapshot.
+    """
+    require(s.producer_snapshots_left > 0)
+    require(s.is_up[broker])
+    require(s.snapshot_offset[broker] < s.log_end_offset[broker])
+    s.producer_snapshots_left -= 1
+    s.snapshot_offset[broker] = s.log_end_offset[broker]
