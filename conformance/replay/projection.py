@@ -274,6 +274,9 @@ class _Projection:
                 self._entry(self.seen.committed.get(o)) if self.transactions else NONE for o in self.offsets
             ),
             "deleted_before": (self.seen.log_start_offset,),
+            # The cluster has no idempotent producer outside transactions yet (implemented.py).
+            "producer_epoch": (0,),
+            "heard_leader_epoch": (0,),
         }
 
     def _pending(self) -> tuple[int, ...]:

@@ -109,9 +109,10 @@ def test_the_same_trace_of_two_protocols() -> None:
         "B  kafka/2.0, default configuration",
         "",
         "they differ in",
-        "            A       B",
-        "  protocol  0.11    2.0",
-        "  TRUNC     KIP101  KIP279",
+        "                      A       B",
+        "  protocol            0.11    2.0",
+        "  remembered_batches  1       5",
+        "  TRUNC               KIP101  KIP279",
         "",
         "the same 3 steps, and the same states",
         "",
@@ -122,7 +123,7 @@ def test_the_same_trace_of_two_protocols() -> None:
 
 def test_the_same_step_can_lead_elsewhere() -> None:
     old, new = (kafka(PROTOCOLS, "acked_not_lost", HOLDS, protocol) for protocol in ("0.10", "0.11"))
-    assert tell(Difference(old, new))[8:24] == [
+    assert tell(Difference(old, new))[9:25] == [
         "in common up to step 0:",
         "  0  initially",
         "",

@@ -24,15 +24,14 @@ from isrcheck.models.kafka.state.fields import NumberedRecord, NumberedReplica, 
 from isrcheck.models.language import action, require
 
 
-@action
-def request_fails(s):
+@action(shows="of {record}")
+def request_fails(s, record: NumberedRecord):
     """The next record is sent, and not appended: the request is lost, or refused with an error after which it is sent
     again (NOT_LEADER_OR_FOLLOWER, OUT_OF_ORDER_SEQUENCE_NUMBER). Requests behind it can be in flight already.
     """
-    require(s.enable_idempotence)
-    require(s.next_record < s.records)
+    require(record == s.next_record)
     require(requests_in_flight(s) < s.max_in_flight_requests)
-    number(s, s.next_record)
+    number(s, record)
     s.next_record += 1
 
 
