@@ -8,7 +8,7 @@ of the search, and the availability of the cluster.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -45,13 +45,9 @@ class Answer:
     def promises(self) -> list[Verdict]:
         """The verdict on each promised property: the gravest verdict of the deciding runs. Properties of mechanisms
         that the cluster does not have are left out."""
-        undecided = self.plan.cluster.undecided_properties
         found = []
         for position, verdict in enumerate(self.deciding[0][1].verdicts):
             if verdict.prop.kind is Kind.SOMETIMES or verdict.prop is IN_RANGE:
-                continue
-            if verdict.prop.name in undecided:
-                found.append(Verdict(verdict.prop, Word.UNDECIDED, note=undecided[verdict.prop.name]))
                 continue
             gravest = _gravest([run.verdicts[position] for _, run in self.deciding])
             if gravest.word is not Word.NOT_APPLICABLE:
@@ -279,29 +275,14 @@ def verdict_line(answer: Answer) -> str:
         case Word.PERMITTED:
             return f"PERMITTED: properties fail only where this configuration makes no promise: {names}"
         case Word.UNDECIDED:
-            return f"UNDECIDED: {_undecided(answer, depth)}"
+            if depth < 0:
+                return "UNDECIDED: nothing was searched"
+            return f"UNDECIDED: no promise breaks within {depth} steps; longer behaviours were not searched"
         case Word.NO_VIOLATION:
             left = f"{sum(run.explored.frontier for _, run in answer.deciding):,} frontier states left"
             return f"NO VIOLATION TO DEPTH {depth}: no promise breaks; {left}"
         case _:
             return "HOLDS: no promise breaks in the whole state space within these bounds"
-
-
-def _undecided(answer: Answer, depth: int) -> str:
-    """Return why the verdict is undecided: mechanisms that are not modelled, or depths that were not searched."""
-    undecided = answer.plan.cluster.undecided_properties
-    named = "; ".join(f"{', '.join(undecided)}: {why}" for why in dict.fromkeys(undecided.values()))
-    if not answer.is_complete:
-        other = "other " if named else ""
-        reach = f"no {other}promise breaks within {depth} steps; longer behaviours were not searched"
-        return "; ".join([*([named] if named else []), reach if depth >= 0 else "nothing was searched"])
-    rest = overall([one for one in answer.promises if one.word is not Word.UNDECIDED], is_complete=True)
-    how_far = {
-        Word.PERMITTED: "no other promise of this configuration breaks",
-        Word.NO_VIOLATION: f"no other promise breaks to depth {depth}",
-        Word.HOLDS: "no other promise breaks in the whole state space within these bounds",
-    }
-    return f"{named}; {how_far[rest]}"
 
 
 # --------------------------------------------------------------------------------------------------------------- json
@@ -348,17 +329,7 @@ def refusal_object(plan: ClusterPlan) -> dict[str, Any]:
 def answer_object(answer: Answer) -> dict[str, Any]:
     """Return the object for `--json`: the cluster, its deciding runs and side searches, and the verdict."""
     plan = answer.plan
-    undecided = plan.cluster.undecided_properties
-    runs = []
-    for part, run in answer.deciding:
-        # Properties that depend on a mechanism that is not modelled were not searched.
-        verdicts = [
-            Verdict(v.prop, Word.UNDECIDED, note=undecided[v.prop.name]) if v.prop.name in undecided else v
-            for v in run.verdicts
-        ]
-        runs.append(
-            as_object(replace(run, verdicts=verdicts)) | {"question": part.says, "decides": not plan.is_nearest}
-        )
+    runs = [as_object(run) | {"question": part.says, "decides": not plan.is_nearest} for part, run in answer.deciding]
     runs += [
         as_object(run) | {"question": part.says, "decides": False, "answer": side_search_line(part, run, answer)}
         for part, run in answer.side_searches

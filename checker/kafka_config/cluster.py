@@ -10,7 +10,7 @@ A topic's value takes precedence over the broker's. A setting that is not given 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Generic, TypeVar
@@ -42,9 +42,6 @@ from isrcheck.checker.kafka_config.producer_rules import (
 from isrcheck.checker.kafka_config.versions import ELR_VERSION, Versions, read_versions
 
 T = TypeVar("T")
-
-UNDECIDED_WITH_IDEMPOTENCE = ("no_duplicates", "order_preserved")
-"""The properties that depend on the idempotent producer, which is not modelled yet."""
 
 NO_REPLICAS_GIVEN = (
     "the number of the topic's replicas is not given; "
@@ -84,13 +81,6 @@ class Cluster:
     def can_acknowledge_acks_all(self) -> bool:
         """Whether an acks=all write can succeed; not so if min.insync.replicas exceeds the number of replicas."""
         return self.min_insync_replicas.value <= self.replication_factor.value
-
-    @property
-    def undecided_properties(self) -> Mapping[str, str]:
-        """The properties that depend on a mechanism that is not modelled, each with the reason."""
-        if not self.producer.is_idempotent.value:
-            return {}
-        return dict.fromkeys(UNDECIDED_WITH_IDEMPOTENCE, "the idempotent producer is not modelled yet")
 
 
 def read_cluster(

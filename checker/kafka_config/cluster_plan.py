@@ -43,6 +43,7 @@ unclean elections, the model allows one."""
 
 MAIN = "as configured"
 RESENDS = "where a request is sent again"
+RECOGNISED = "where an idempotent producer sends requests again"
 TRANSACTIONS = "where records belong to a transaction"
 SIDE_SEARCHES = {
     "power_losses": "one broker loses its unflushed data (power)",
@@ -91,9 +92,15 @@ class ClusterPlan:
         # election needs two with KRaft: the controller first notes that there is no leader.
         elections = 1 + (self._has_kraft and self.values["unclean_elections"])
         parts = [self._part(MAIN, 0.0, **({"elections": elections} if self._alters_partitions else {}))]
-        if self.cluster.producer.retries.value and self.cluster.producer.acks.value != "0":
+        producer = self.cluster.producer
+        if producer.is_idempotent.value and self._has_epochs:
+            # A duplicate needs a log of three, two resends, and a leader that crashes.
+            bounds = {**self.longer_log(changes=1), "log_size": 3, "retries": 2, "elections": 1, "bounces": 0}
+            numbering = {**producer.numbering, "enable_idempotence": 1}
+            parts.append(self._part(RECOGNISED, 0.35, **numbering, **bounds))
+        elif producer.retries.value and producer.acks.value != "0":
             parts.append(self._part(RESENDS, 0.35, retries=1, crashes=0, **self.longer_log(changes=1)))
-        if self.cluster.producer.has_transactions.value and self._has_epochs:
+        if producer.has_transactions.value and self._has_epochs:
             longer = self.longer_log(changes=1)
             parts.append(self._part(TRANSACTIONS, 0.3, transactions=1, crashes=0, bounces=0, **longer))
         return parts
@@ -123,9 +130,14 @@ class ClusterPlan:
     @property
     def notes(self) -> list[str]:
         """Remarks on configured mechanisms that are not searched, with the reasons."""
-        if self.cluster.producer.has_transactions.value and not self._has_epochs:
-            return ["transactions are not searched: they need records in the format of 0.11"]
-        return []
+        if self._has_epochs:
+            return []
+        producer, notes = self.cluster.producer, []
+        if producer.is_idempotent.value:
+            notes.append("idempotence is not searched: it needs records in the format of 0.11")
+        if producer.has_transactions.value:
+            notes.append("transactions are not searched: they need records in the format of 0.11")
+        return notes
 
     def side_searches(self) -> list[PlannedSearch]:
         """Return the side searches: each adds one fault, and none affects the verdict."""
@@ -142,10 +154,7 @@ class ClusterPlan:
 
     def _part(self, says: str, share: float, **values: int) -> PlannedSearch:
         instance = self.instance(**values)
-        left_out = self.cluster.undecided_properties
-        return PlannedSearch(
-            says, instance, tuple(p.name for p in instance.properties if p.name not in left_out), share
-        )
+        return PlannedSearch(says, instance, tuple(p.name for p in instance.properties), share)
 
 
 def read_plan(

@@ -10,7 +10,7 @@ the client refuses the conflicting setting.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,6 +26,7 @@ from isrcheck.checker.kafka_config.keys import Role, default, knows
 from isrcheck.checker.kafka_config.properties_file import PropertiesError
 from isrcheck.checker.kafka_config.releases import Version
 from isrcheck.checker.kafka_config.versions import Versions
+from isrcheck.models.kafka.state.values import UnknownProducer
 
 MOST_IN_FLIGHT = 5
 """The most requests in flight of an idempotent producer since Kafka 1.0; in 0.11 the limit is 1."""
@@ -41,13 +42,17 @@ DELIVERY_TIMEOUT = "delivery.timeout.ms"
 
 @dataclass(frozen=True)
 class Producer:
-    """The settings in effect for a producer, and whether it is idempotent and uses transactions."""
+    """The settings in effect for a producer, and whether it is idempotent and uses transactions.
+
+    `numbering` holds the model's entries for what its release does with sequence numbers, at the client and at brokers.
+    """
 
     acks: Setting[str]
     retries: Setting[int]
     in_flight: Setting[int]
     is_idempotent: Setting[bool]
     has_transactions: Setting[bool]
+    numbering: Mapping[str, int]
     understood: tuple[UnderstoodSetting, ...]
 
 
@@ -62,12 +67,12 @@ def read_producer(settings: Settings, versions: Versions) -> Producer:
     identified = rules.given(TRANSACTIONAL_ID)
     lines = [
         _line(ACKS, acks, rules.given(ACKS), _ACKS_MEAN[acks.value]),
-        _line(RETRIES, retries, rules.given(RETRIES), _retries_mean(retries.value, acks.value)),
+        _line(RETRIES, retries, rules.given(RETRIES), _retries_mean(retries.value, acks.value, idempotence.value)),
         _line(IN_FLIGHT, in_flight, rules.given(IN_FLIGHT), _in_flight_means(in_flight.value)),
     ]
     if rules.knows(IDEMPOTENCE):
         meaning = (
-            "a leader recognises a resend by its sequence number: not modelled yet"
+            "a leader recognises a resend by its sequence number"
             if idempotence.value
             else "a leader appends a resend as a new record"
         )
@@ -80,7 +85,18 @@ def read_producer(settings: Settings, versions: Versions) -> Producer:
         )
     lines += rules.delivery_timeout()
     transactions = Setting(identified is not None, identified.source if identified else "")
-    return Producer(acks, retries, in_flight, idempotence, transactions, tuple(lines))
+    return Producer(acks, retries, in_flight, idempotence, transactions, _numbering(versions.release), tuple(lines))
+
+
+def _numbering(release: Version) -> Mapping[str, int]:
+    has_kip_360 = release.has("2.5")
+    return {
+        "remembered_batches": MOST_IN_FLIGHT if release.has("1.0") else 1,
+        "STALE_METADATA_IGNORED": release.has("2.2"),
+        "UNKNOWN_PID_POLICY": UnknownProducer.ANY_SEQUENCE if has_kip_360 else UnknownProducer.SEQUENCE_ZERO,
+        "CLIENT_BUMPS_EPOCH": has_kip_360,
+        "PRODUCER_STATE_KEPT": has_kip_360,
+    }
 
 
 def read_isolation_level(settings: Settings, versions: Versions) -> tuple[Setting[str], list[UnderstoodSetting]]:
@@ -219,10 +235,11 @@ _ACKS_MEAN = {
 }
 
 
-def _retries_mean(count: int, acks: str) -> str:
+def _retries_mean(count: int, acks: str, is_idempotent: bool) -> str:
     if count and acks == "0":
         return "with acks=0 the producer learns of no failure and resends nothing"
-    return "a failed request is sent again (one resend is searched)" if count else "a failed request is not sent again"
+    searched = "two resends are" if is_idempotent else "one resend is"
+    return f"a failed request is sent again ({searched} searched)" if count else "a failed request is not sent again"
 
 
 def _in_flight_means(count: int) -> str:

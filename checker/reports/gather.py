@@ -174,7 +174,7 @@ def _not_searched(record: RecordedRun) -> SearchReport:
 
 def of_answer(printed: PrintedAnswer, answer: Answer, *, strict: bool) -> ReportContent:
     """Return the content of the report on a cluster: the searches that decide the verdict, and the side searches."""
-    deciding = [_deciding(answer, part_and_run, strict=strict) for part_and_run in answer.deciding]
+    deciding = [_deciding(part_and_run, strict=strict) for part_and_run in answer.deciding]
     sides = [
         SearchReport(
             *(f"side search: {part.says}", part.instance, run, ()),
@@ -193,20 +193,14 @@ def of_answer(printed: PrintedAnswer, answer: Answer, *, strict: bool) -> Report
     return ReportContent(CLUSTER, printed.command, printed.text, grid, (*deciding, *sides), notes=notes)
 
 
-def _deciding(answer: Answer, asked: FinishedSearch, *, strict: bool) -> SearchReport:
+def _deciding(asked: FinishedSearch, *, strict: bool) -> SearchReport:
     part, run = asked
-    undecided = answer.plan.cluster.undecided_properties
     known = traces_of(run, run.traces)
     judged = []
     for found in run.verdicts:
-        name = found.prop.name
-        if found.prop.kind is Kind.SOMETIMES:
-            continue
-        # A property that depends on a mechanism that is not modelled is undecided, whatever the search found.
-        verdict = Verdict(found.prop, Word.UNDECIDED, note=undecided[name]) if name in undecided else found
-        judged.append(
-            PropertyResult(verdict, verdict.text, outcome_of(verdict, strict=strict), by_property(known, name))
-        )
+        if found.prop.kind is not Kind.SOMETIMES:
+            traces = by_property(known, found.prop.name)
+            judged.append(PropertyResult(found, found.text, outcome_of(found, strict=strict), traces))
     # `sometimes` properties do not count for a cluster: only its promises are undecided if the search was cut short.
     outcome = Outcome.ERROR if run.exploration.stopped == "interrupt" else Outcome.PASSED
     return replace(search_of(part.says, run, judged), outcome=outcome)

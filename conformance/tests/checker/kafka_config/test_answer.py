@@ -47,6 +47,7 @@ PROMISES = (
 
 MAIN = "as configured"
 RESENDS = "where a request is sent again"
+RECOGNISED = "where an idempotent producer sends requests again"
 TRANSACTIONS = "where records belong to a transaction"
 POWER = "one broker loses its unflushed data (power)"
 DISK = "one broker comes back with an empty disk"
@@ -172,6 +173,7 @@ def test_the_files_configuration_is_searched_with_the_default_budgets(ask_json):
     usual = {"elections": 2, "bounces": 1, "crashes": 1, "preferred_elections": 0, "unclean_elections": 0}
     usual |= {"power_losses": 0, "disk_losses": 0, "retries": 0, "delete_records": 0, "transactions": 0}
     usual |= {"partition_changes": 0, "fencings": 0, "shutdowns": 0, "late_fetches": 0, "reassignments": 0}
+    usual |= {"producer_snapshots": 0}
     assert main["faults"] == usual
     assert power["faults"] == usual | {"power_losses": 1}
     assert disk["faults"] == usual | {"disk_losses": 1}
@@ -472,16 +474,16 @@ def test_an_unmodelled_version_is_undecided_with_the_answer_for_the_nearest(
 
 
 def test_the_answer_uses_the_defaults_of_the_given_version(ask_json):
-    for version, nearest in (("3.9", None), ("4.2", {"protocol": "4.1", "verdict": "UNDECIDED"})):
+    for version, nearest in (("3.9", None), ("4.2", {"protocol": "4.1", "verdict": "NO VIOLATION TO DEPTH"})):
         topic = "replication.factor=2\n"
         line = f"--config topic.properties --kafka-version {version} --bound 1"
         code, content = ask_json(line, topic=topic)
-        assert (code, content["verdict"], content.get("nearest")) == (3, "UNDECIDED", nearest)
+        expected = (3, "UNDECIDED") if nearest else (0, "NO VIOLATION TO DEPTH")
+        assert (code, content["verdict"], content.get("nearest")) == (*expected, nearest)
         found = {key: value for key, (value, _) in understood(content).items()}
         assert (found["acks"], found["enable.idempotence"], found["retries"]) == ("all", "true", "2147483647")
         assert content["runs"][0]["configuration"]["acks"] == "all"
-        assert promises(content)["no_duplicates"] == ("UNDECIDED", None)
-        assert promises(content)["order_preserved"] == ("UNDECIDED", None)
+        assert [run["configuration"]["enable_idempotence"] for run in content["runs"][:2]] == ["off", "on"]
 
 
 def test_a_metadata_version_can_be_given(ask, ask_json):
@@ -547,28 +549,28 @@ def test_more_requests_in_flight_than_the_model_distinguishes(ask_json):
         assert content["runs"][0]["configuration"]["max_in_flight_requests"] == searched
 
 
-def test_idempotence_leaves_two_named_properties_undecided(ask, ask_json):
+def test_an_idempotent_producer_gets_a_search_of_its_own(ask, ask_json):
+    """Up to 2.4 it keeps its promises; since 2.5 a leader that does not know it accepts any sequence number."""
     line = "--config topic.properties --kafka-version 2.1 --bound 5"
     topic = f"{DURABLE}enable.idempotence=true\n"
     code, content = ask_json(line, topic=topic)
-    assert (code, content["verdict"]) == (3, "UNDECIDED")
-    undecided = dict.fromkeys(("no_duplicates", "order_preserved"), ("UNDECIDED", None))
-    assert promises(content) == dict.fromkeys(PROMISES, ("NO VIOLATION TO DEPTH", 5)) | undecided
-    for run in content["runs"][:2]:
-        verdicts = {one["name"]: (one["verdict"], one["depth"]) for one in run["properties"]}
-        assert {name: verdicts[name] for name in undecided} == undecided
-        assert found(run) == {}
-    text = ask(line)[1]
-    for name in undecided:
-        assert re.search(rf"^  {name} +UNDECIDED \(the idempotent producer is not modelled yet\) ", text, re.MULTILINE)
-    assert text.splitlines()[-1] == (
-        "UNDECIDED: no_duplicates, order_preserved: the idempotent producer is not modelled yet; "
-        f"no other promise breaks to depth 5; not counted: {MOVED}"
-    )
-    # A violation is graver.
-    code, content = ask_json(line.replace("2.1 --bound 5", "0.11 --bound 8"), topic=topic)
+    assert (code, content["verdict"]) == (0, "NO VIOLATION TO DEPTH")
+    assert promises(content) == dict.fromkeys(PROMISES, ("NO VIOLATION TO DEPTH", 5))
+    assert [run["question"] for run in content["runs"][:2]] == [MAIN, RECOGNISED]
+    assert content["runs"][1]["configuration"]["enable_idempotence"] == "on"
+    assert content["runs"][1]["configuration"]["max_in_flight_requests"] == "5"
+    assert content["runs"][1]["faults"]["retries"] == 2
+    assert ask(line)[1].splitlines()[-1].startswith("NO VIOLATION TO DEPTH 5: ")
+    code, content = ask_json(line.replace("2.1", "2.6"), topic=topic)
     assert (code, content["verdict"]) == (12, "VIOLATED")
-    assert promises(content)["no_duplicates"] == ("UNDECIDED", None)
+    assert promises(content)["order_preserved"] == ("VIOLATED", 4)
+    assert content["runs"][1]["configuration"]["UNKNOWN_PID_POLICY"] == "ANY_SEQUENCE"
+    one_at_a_time = f"{topic}max.in.flight.requests.per.connection=1\n"
+    assert ask_json(line.replace("2.1", "2.6"), topic=one_at_a_time)[0] == 0
+    # In 0.11 an idempotent producer has one request in flight, and brokers remember one batch.
+    _, content = ask_json(line.replace("2.1 --bound 5", "0.11 --bound 3"), topic=topic)
+    entries = content["runs"][1]["configuration"]
+    assert (entries["max_in_flight_requests"], entries["remembered_batches"]) == ("1", "1")
 
 
 def test_the_answer_explains_derived_defaults(ask):
@@ -581,8 +583,8 @@ def test_the_answer_explains_derived_defaults(ask):
 def test_transactions_get_their_own_search(ask_json):
     topic = f"{DURABLE}transactional.id=t\nisolation.level=read_committed\n"
     code, content = ask_json("--config topic.properties --kafka-version 2.1 --bound 3", topic=topic)
-    assert (code, content["verdict"]) == (3, "UNDECIDED")
-    assert [run["question"] for run in content["runs"]] == [MAIN, RESENDS, TRANSACTIONS, POWER, DISK, MOVED]
+    assert (code, content["verdict"]) == (0, "NO VIOLATION TO DEPTH")
+    assert [run["question"] for run in content["runs"]] == [MAIN, RECOGNISED, TRANSACTIONS, POWER, DISK, MOVED]
     assert [run["faults"]["transactions"] for run in content["runs"]] == [0, 0, 1, 0, 0, 0]
     for run in content["runs"]:
         assert run["configuration"]["isolation_level"] == "read_committed"
@@ -786,10 +788,10 @@ def test_the_files_of_2_1_are_fully_understood(ask_json):
 
 
 def test_the_files_of_3_9_are_fully_understood(ask_json):
-    """They are for brokers with ZooKeeper; the idempotent producer, the default, leaves two promises undecided."""
+    """They are for brokers with ZooKeeper, with one replica: what is appended is acknowledged at once."""
     for version in (" --kafka-version 3.9", ""):
         code, content = ask_json(f"{shipped('3.9')}{version}")
-        assert (code, content["verdict"]) == (3, "UNDECIDED")
+        assert (code, content["verdict"]) == (0, "HOLDS")
         assert (content["cluster"]["protocol"], content["cluster"]["is_nearest"]) == ("2.8", False)
         assert understood(content)["Kafka version"][0] == "3.9"
         assert understood(content)["zookeeper.connect"][0] == "localhost:2181"
@@ -800,9 +802,8 @@ def test_the_files_of_3_9_are_fully_understood(ask_json):
             "no bearing on replication",
             "not modelled yet",
         }
-        undecided = dict.fromkeys(("no_duplicates", "order_preserved"), ("UNDECIDED", None))
         of_2_8 = (*PROMISES, "high_watermark_within_maximal_isr")
-        assert promises(content) == dict.fromkeys(of_2_8, ("HOLDS", None)) | undecided
+        assert promises(content) == dict.fromkeys(of_2_8, ("HOLDS", None))
 
 
 # --------------------------------------------------------------------------------------------- what isrcheck ships

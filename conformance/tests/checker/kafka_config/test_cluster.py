@@ -1265,23 +1265,15 @@ def test_the_meaning_of_producer_and_consumer_settings() -> None:
         file("c.properties", "group.id=g", "isolation.level=read_committed"),
         version="2.1",
     )
-    assert meaning(cluster, "retries") == "a failed request is sent again (one resend is searched)"
+    assert meaning(cluster, "retries") == "a failed request is sent again (two resends are searched)"
     assert meaning(cluster, "max.in.flight.requests.per.connection") == "one request at a time"
-    assert (
-        meaning(cluster, "enable.idempotence")
-        == "a leader recognises a resend by its sequence number: not modelled yet"
-    )
+    assert meaning(cluster, "enable.idempotence") == "a leader recognises a resend by its sequence number"
     assert meaning(cluster, "transactional.id") == "records belong to transactions"
     assert meaning(cluster, "isolation.level") == "consumers read up to the last stable offset"
     assert cluster.isolation_level == Setting("read_committed", "c.properties:2")
-    assert cluster.undecided_properties == {
-        "no_duplicates": "the idempotent producer is not modelled yet",
-        "order_preserved": "the idempotent producer is not modelled yet",
-    }
     plain = read(file("p.properties", "acks=all", "retries=0"), version="2.1")
     assert meaning(plain, "retries") == "a failed request is not sent again"
     assert meaning(plain, "isolation.level") == "consumers read up to the high watermark"
-    assert plain.undecided_properties == {}
 
 
 def test_since_3_7_required_replicas_are_limited_to_existing_ones() -> None:
