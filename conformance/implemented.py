@@ -15,8 +15,11 @@ from isrcheck.models.messages.errors import UsageError
 MECHANISMS = {"ISR_CHANNEL": "AlterPartition", "CONTROLLER": "KRaft"}
 """The mechanisms that came with 2.8 and 3.3, by the switches that turn them on."""
 
-OF_IDEMPOTENCE = ("UNKNOWN_PID_POLICY", "CLIENT_BUMPS_EPOCH", "PRODUCER_STATE_KEPT", "STALE_METADATA_IGNORED")
-"""The switches that mean something only for an idempotent producer."""
+OF_CLIENTS = (
+    *("UNKNOWN_PID_POLICY", "CLIENT_BUMPS_EPOCH", "PRODUCER_STATE_KEPT", "STALE_METADATA_IGNORED"),
+    "POSITION_CHECK",
+)
+"""The switches that mean something only for an idempotent producer or a consumer with a position."""
 
 
 class MissingMechanismError(UsageError):
@@ -36,7 +39,7 @@ def switches_of(instance: Instance) -> Switches:
     found, missing = Switches(), []
     known = {switch.name for switch in fields(found)}
     for name, entry in instance.model.entries.items():
-        if not name.isupper() or name in OF_IDEMPOTENCE:
+        if not name.isupper() or name in OF_CLIENTS:
             continue
         value = getattr(instance.configuration, name)
         spelled = spell(entry, value)
@@ -49,6 +52,8 @@ def switches_of(instance: Instance) -> Switches:
             missing.append(f"{name}={spelled}")
     if instance.configuration.enable_idempotence:
         missing.append("an idempotent producer outside transactions")
+    if instance.configuration.consumers:
+        missing.append("consumers with a position of the model")
     lacks = newer_mechanisms(instance) or missing
     if lacks:
         raise MissingMechanismError(

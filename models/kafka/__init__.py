@@ -17,7 +17,7 @@ from isrcheck.models.kafka.actions import (
     timing,
 )
 from isrcheck.models.kafka.actions import restarts as zookeeper_restarts
-from isrcheck.models.kafka.actions.clients import idempotent_producer, producer, transactions
+from isrcheck.models.kafka.actions.clients import consumer, idempotent_producer, producer, transactions
 from isrcheck.models.kafka.actions.kraft import brokers as kraft_brokers
 from isrcheck.models.kafka.actions.kraft import controller as kraft_controller
 from isrcheck.models.kafka.actions.kraft import late_fetch, reassignment
@@ -30,6 +30,7 @@ from isrcheck.models.kafka.properties import (
     lemmas_offsets,
     lemmas_records,
     promises,
+    reading,
 )
 from isrcheck.models.kafka.state import clusters, contradictions, fields
 from isrcheck.models.kafka.state.values import (
@@ -39,13 +40,14 @@ from isrcheck.models.kafka.state.values import (
     EpochCacheAssign,
     FollowerSkip,
     IsrChannel,
+    PositionCheck,
     ShrinkRule,
     Truncation,
     UnknownProducer,
 )
 from isrcheck.models.language.model import assemble
 
-PARTITION = [producer, idempotent_producer, transactions, leader, timing]
+PARTITION = [producer, idempotent_producer, transactions, consumer, leader, timing]
 ZOOKEEPER = [controller, metadata, bounces, faults, zookeeper_restarts]
 CONDITIONAL_WRITE = [*PARTITION, reconciliation, follower, *ZOOKEEPER]
 """Up to 2.4: the leader writes the ISR of record itself."""
@@ -67,7 +69,11 @@ GENERATION_2_1 = {
     "OUT_OF_RANGE_HALTS": False,
     "SHRINK_RULE": ShrinkRule.EXEMPT_AT_LOG_END,
 }
-GENERATION_2_4 = GENERATION_2_1 | {"HW_CLAMPED_AT_TRUNCATION": True, "STALE_METADATA_IGNORED": True}
+GENERATION_2_4 = GENERATION_2_1 | {
+    "HW_CLAMPED_AT_TRUNCATION": True,
+    "STALE_METADATA_IGNORED": True,
+    "POSITION_CHECK": PositionCheck.END_OFFSET,
+}
 GENERATION_2_8 = GENERATION_2_4 | {
     "TRUNC": Truncation.ON_FETCH,
     "ISR_CHANNEL": IsrChannel.ALTER_PARTITION,
@@ -124,6 +130,7 @@ MODEL = assemble(
         clusters,
         contradictions,
         promises,
+        reading,
         goals,
         lemmas_offsets,
         lemmas,

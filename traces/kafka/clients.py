@@ -17,7 +17,7 @@ from isrcheck.traces.kafka.model import first_read, is_in_transaction, is_read, 
 def news(before: State | None, s: State) -> list[str]:
     """Return what clients did and learned in this step; for the first state, what they know."""
     found = [*_sent(before, s), *_decided(before, s), *_read(before, s), *_skipped(before, s)]
-    return [*found, *_read_otherwise(before, s), *_acknowledged(before, s)]
+    return [*found, *_read_otherwise(before, s), *_consumed(before, s), *_acknowledged(before, s)]
 
 
 def _sent(before: State | None, s: State) -> list[str]:
@@ -89,6 +89,26 @@ def _aborted(s: State) -> list[int]:
         if is_in_transaction(s, s.log_record[r][offset])
         if s.transaction_state[s.transaction_of[s.log_record[r][offset]]] == TransactionState.ABORTED
     ]
+
+
+def _consumed(before: State | None, s: State) -> list[str]:
+    """Phrases for the consumers that have moved: what each has read, and its lag."""
+    if before is None:
+        return []
+    found = []
+    for consumer in range(s.consumers):
+        position = s.position[consumer]
+        if position != before.position[consumer]:
+            record = s.consumed_record[consumer][position - 1] if position > before.position[consumer] else NONE
+            what = f"read {spell_element(record)}, " if record != NONE and not _skips(before, s, consumer) else ""
+            lag = s.known_end_offset[consumer] - position
+            found.append(f"consumer {consumer} {what}at {position}, lag {lag}")
+    return found
+
+
+def _skips(before: State, s: State, consumer: int) -> bool:
+    """The consumer has reset its position in this step, and read nothing."""
+    return bool(s.consumed_epoch[consumer] == NONE != before.consumed_epoch[consumer])
 
 
 def _read_otherwise(before: State | None, s: State) -> list[str]:

@@ -68,6 +68,27 @@ def _new_epoch(context: StepContext) -> Events:
     yield Mark(producer, f"producer epoch {context.after.producer_epoch}", ELECTION)
 
 
+def _consumes(context: StepContext) -> Events:
+    s, consumer = context.before, context.consumer
+    offset = s.position[consumer]
+    yield context.to_broker(context.lanes.producer, context.broker, f"consumer {consumer} fetches from {offset}")
+
+
+def _validates_position(context: StepContext) -> Events:
+    s, consumer, leader = context.before, context.consumer, context.leader
+    asked = f"consumer {consumer}: where does e{s.consumed_epoch[consumer]} end?"
+    if s.consumed_epoch[consumer] == NONE:
+        asked = f"consumer {consumer}: epoch {s.leader_epoch[leader]}"
+    yield context.to_broker(context.lanes.producer, leader, asked)
+
+
+def _resets_position(context: StepContext) -> Events:
+    offset = context.before.position[context.consumer]
+    consumer = f"consumer {context.consumer}"
+    yield context.to_broker(context.lanes.producer, context.leader, f"{consumer} fetches from {offset}")
+    yield Arrow(context.lanes.broker(context.leader), context.lanes.producer, "OFFSET_OUT_OF_RANGE")
+
+
 def _saves_producer_state(context: StepContext) -> Events:
     yield context.befalls(context.broker, "saves its producer state")
 
@@ -190,6 +211,9 @@ SENT: Mapping[str, MessageFinder] = {
     "request_fails": _request_fails,
     "producer_begins_new_epoch": _new_epoch,
     "broker_saves_producer_state": _saves_producer_state,
+    "consumer_fetches": _consumes,
+    "consumer_follows_new_leader": _validates_position,
+    "consumer_is_out_of_range": _resets_position,
     "producer_appends_in_transaction": _produce,
     "coordinator_commits": _decide,
     "coordinator_aborts": _decide,

@@ -45,6 +45,11 @@ OF_IDEMPOTENCE = (
 )
 """The fields of an idempotent producer; without one, they have no cells, or cells of one value."""
 
+OF_CONSUMERS = (
+    *("position", "known_end_offset", "consumer_leader_epoch", "consumed_epoch", "consumed_record", "has_skipped"),
+)
+"""The fields of consumers; without one, they have no cells."""
+
 latest_epoch: Callable[[State, int], int] = epochs.latest_epoch
 is_answered: Callable[[State, int, int], bool] = epochs.is_answered
 epoch_for: Callable[[State, int, int], int] = epochs.epoch_for
@@ -68,9 +73,12 @@ last_stable_offset: Callable[[State, int], int] = readers.last_stable_offset
 
 def is_kafka(instance: Instance) -> bool:
     """Whether the model has all the fields and entries that this package shows."""
-    return instance.layouts.keys() >= {*FIELDS, *SINCE_2_8, *OF_IDEMPOTENCE} and instance.model.entries.keys() >= set(
-        SETTINGS
-    )
+    return instance.layouts.keys() >= {
+        *FIELDS,
+        *SINCE_2_8,
+        *OF_IDEMPOTENCE,
+        *OF_CONSUMERS,
+    } and instance.model.entries.keys() >= set(SETTINGS)
 
 
 def shown_fields(instance: Instance) -> list[FieldLayout]:
@@ -78,5 +86,5 @@ def shown_fields(instance: Instance) -> list[FieldLayout]:
     layouts = instance.layouts.values()
     if not is_kafka(instance):
         return [*layouts]
-    optional = {*SINCE_2_8, *OF_IDEMPOTENCE}
+    optional = {*SINCE_2_8, *OF_IDEMPOTENCE, *OF_CONSUMERS}
     return [one for one in layouts if one.name not in optional or (one.count > 0 and one.low < one.high)]

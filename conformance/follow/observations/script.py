@@ -39,6 +39,7 @@ NEVER = (
     *("leader_deletes_records", "producer_appends_in_transaction"),
     *("coordinator_commits", "coordinator_aborts", "leader_appends_marker"),
     *("request_fails", "producer_resends", "producer_begins_new_epoch", "broker_saves_producer_state"),
+    *("consumer_fetches", "consumer_follows_new_leader", "consumer_is_out_of_range"),
 )
 """Actions that never happen: faults that recordings cannot contain, and requests that no client sends."""
 

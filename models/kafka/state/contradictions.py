@@ -67,6 +67,12 @@ def snapshots_without_idempotence(configuration):
 
 
 @contradiction
+def followers_are_read_before_2_4(configuration):
+    """Consumers read from followers since 2.4 (KIP-392); set follower_fetching=off, or choose a newer --protocol."""
+    return configuration.follower_fetching and not configuration.HW_CLAMPED_AT_TRUNCATION
+
+
+@contradiction
 def partition_changes_before_2_8(configuration):
     """Before 2.8 the leader writes the ISR itself, and nothing counts partition epochs; set --partition-changes
     to 0, or choose --protocol 2.8 or newer."""

@@ -8,6 +8,7 @@ timer can expire in any state), failures of the controller, throttling, and fetc
 from isrcheck.models.kafka.state.values import (
     Acks,
     AlterPartition,
+    AutoOffsetReset,
     BrokerEpoch,
     BrokerStateCheck,
     Controller,
@@ -21,6 +22,7 @@ from isrcheck.models.kafka.state.values import (
     IsrChannel,
     LeaderChoice,
     MaximalIsr,
+    PositionCheck,
     ShrinkRule,
     Start,
     Stop,
@@ -75,6 +77,11 @@ class Configuration:
     claimed_failures = setting(Failure.LOSS, "what counts as a failure in KIP-966's claim", values=Failure)
     replica_lag_max_messages = setting(1, "0.8: messages that a follower may lag behind, and stay in the ISR")
     isolation_level = setting(IsolationLevel.READ_UNCOMMITTED, "how far consumers read", values=IsolationLevel)
+    consumers = bound(0, "consumers, each with a position", option="--consumers")
+    auto_offset_reset = setting(
+        AutoOffsetReset.LATEST, "where a consumer continues if its position does not exist", values=AutoOffsetReset
+    )
+    follower_fetching = setting(False, "consumers may read from followers (replica.selector.class)", values=bool)
     start = setting(Start.ELECTED, "the initial clusters", values=Start, option="--start")
     start_isr = setting(0, "start=elected: the ISR, bit r set for replica r; 0: every allowed ISR")
     common_records = setting(0, "start=elected: committed records that every replica holds")
@@ -108,6 +115,7 @@ class Configuration:
     UNKNOWN_PID_POLICY = switch(UnknownProducer.SEQUENCE_ZERO, "with what an unknown idempotent producer may begin")
     CLIENT_BUMPS_EPOCH = switch(False, "an idempotent producer numbers its requests anew after an error (KIP-360)")
     STALE_METADATA_IGNORED = switch(False, "a producer that knows a leader epoch ignores earlier leaders (KAFKA-7738)")
+    POSITION_CHECK = switch(PositionCheck.NONE, "how a consumer checks its position at a new leader (KIP-320)")
     PRODUCER_STATE_KEPT = switch(False, "a producer is remembered when its records are deleted (KAFKA-7190)")
 
 
@@ -194,6 +202,10 @@ class ReassignedAnnouncement(Domain, size=lambda c: (c.partition_changes + 1) * 
 
 class LateReplica(Domain, size=lambda c: c.replicas * (has_kraft(c) and c.late_fetches > 0)):
     """A replica in a cluster in which fetches can be late."""
+
+
+class Consumer(Domain, size="consumers"):
+    """A consumer of the partition."""
 
 
 class ProducerEpoch(Domain, size=lambda c: c.producer_epochs if c.enable_idempotence else 0):
@@ -344,6 +356,16 @@ class State:
     snapshot_offset = field(SnapshotReplica, values=EndOffset)
     replayed_from = field(SnapshotReplica, values=EndOffset)
     deleted_record = field(DeletingReplica, Offset, values=optional(Record), initially=NONE)
+
+    # Each consumer: its position; the readable end of the log, by the last response; the leader epoch that it knows,
+    # and that of the last record that it read; what it has read at each offset; and whether it has skipped records,
+    # because auto.offset.reset is latest.
+    position = field(Consumer, values=EndOffset)
+    known_end_offset = field(Consumer, values=EndOffset)
+    consumer_leader_epoch = field(Consumer, values=LeaderEpoch)
+    consumed_epoch = field(Consumer, values=optional(LeaderEpoch), initially=NONE)
+    consumed_record = field(Consumer, Offset, values=optional(Record), initially=NONE)
+    has_skipped = field(Consumer, values=Flag)
 
     # The remaining budgets for faults and for elections that need one.
     bounces_left = field(values=up_to_budget("bounces"))

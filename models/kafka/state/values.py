@@ -33,6 +33,30 @@ class IsolationLevel(IntEnum):
         return self.name.lower()
 
 
+class AutoOffsetReset(IntEnum):
+    """Where a consumer continues if its position does not exist: `auto.offset.reset`; with none it stops."""
+
+    LATEST = 0
+    EARLIEST = 1
+    NOTHING = 2
+
+    @property
+    def spelling(self):
+        return "none" if self is AutoOffsetReset.NOTHING else self.name.lower()
+
+
+class PositionCheck(IntEnum):
+    """POSITION_CHECK: how a consumer finds out at a new leader that records which it has read are lost (KIP-320).
+
+    Kafka compares where the epoch of its last record ends with its position. That misses a log of the same length whose
+    records are of an earlier epoch; comparing the epoch of the answer as well would not.
+    """
+
+    NONE = 0
+    END_OFFSET = 1
+    END_OFFSET_AND_EPOCH = 2
+
+
 class Truncation(IntEnum):
     """TRUNC: how a follower finds the common prefix of its log and its leader's (ReplicaFetcherThread)."""
 

@@ -1,0 +1,76 @@
+"""The actions of consumers: they read from a leader or a follower, follow a new leader, and reset their position.
+
+A consumer begins at offset 0 and reads one entry at a time; control records and aborted records it skips. Not modelled:
+groups and committed offsets, and fetches with more than one entry. A group that starts anew is another consumer.
+"""
+
+from isrcheck.models.kafka.state.broker.roles import presumes_leadership
+from isrcheck.models.kafka.state.clients.positions import (
+    is_in_range,
+    is_truncated,
+    readable_end_offset,
+    reset_position,
+    return_to_common_prefix,
+)
+from isrcheck.models.kafka.state.clients.readers import is_read, is_record
+from isrcheck.models.kafka.state.fields import Consumer, Replica
+from isrcheck.models.kafka.state.values import AutoOffsetReset, PositionCheck
+from isrcheck.models.language import NONE, action, require
+from isrcheck.models.log import has_entry
+
+
+def may_be_asked(s, consumer, broker):
+    """The broker serves the consumer. Since 2.1 a fetch names the leader epoch that the consumer knows, and a broker in
+    another epoch refuses it (FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH)."""
+    return s.is_up[broker] and (
+        s.POSITION_CHECK == PositionCheck.NONE or s.leader_epoch[broker] == s.consumer_leader_epoch[consumer]
+    )
+
+
+@action(shows="{consumer} at {broker}")
+def consumer_fetches(s, consumer: Consumer, broker: Replica):
+    """The consumer reads the next entry from a leader or, since 2.4 (KIP-392), from a follower.
+
+    Either shows what is below its own high watermark, or its own last stable offset. Kafka: UnifiedLog.read,
+    SubscriptionState.partitionLag.
+    """
+    require(may_be_asked(s, consumer, broker))
+    require(presumes_leadership(s, broker) or (s.follower_fetching and s.leader[broker] != NONE))
+    require(is_in_range(s, consumer, broker))
+    require(s.position[consumer] < readable_end_offset(s, broker))
+    require(has_entry(s, broker, s.position[consumer]))
+    offset = s.position[consumer]
+    if is_record(s, s.log_record[broker][offset]) and is_read(s, broker, offset):
+        s.consumed_record[consumer][offset] = s.log_record[broker][offset]
+    s.consumed_epoch[consumer] = s.log_epoch[broker][offset]
+    s.known_end_offset[consumer] = readable_end_offset(s, broker)
+    s.position[consumer] += 1
+
+
+@action(shows="{consumer} of {leader}")
+def consumer_follows_new_leader(s, consumer: Consumer, leader: Replica):
+    """The consumer learns of a new leader epoch, and asks the leader where the epoch of its last record ends.
+
+    If the leader's log ends before its position, records that it has read are lost: it returns to the common prefix, or
+    resets its position. Kafka: OffsetsForLeaderEpochClient, SubscriptionState.maybeValidatePosition (KIP-320).
+    """
+    require(s.POSITION_CHECK != PositionCheck.NONE)
+    require(presumes_leadership(s, leader))
+    require(s.leader_epoch[leader] > s.consumer_leader_epoch[consumer])
+    require(not is_truncated(s, consumer, leader) or s.auto_offset_reset != AutoOffsetReset.NOTHING)
+    if is_truncated(s, consumer, leader):
+        return_to_common_prefix(s, consumer, leader)
+    s.consumer_leader_epoch[consumer] = s.leader_epoch[leader]
+
+
+@action(shows="{consumer} at {leader}")
+def consumer_is_out_of_range(s, consumer: Consumer, leader: Replica):
+    """OFFSET_OUT_OF_RANGE: the position is outside the leader's log; auto.offset.reset says where to continue.
+
+    A consumer that gets this answer from a follower asks the leader instead. With auto.offset.reset=none, it stops.
+    """
+    require(may_be_asked(s, consumer, leader))
+    require(presumes_leadership(s, leader))
+    require(not is_in_range(s, consumer, leader))
+    require(s.auto_offset_reset != AutoOffsetReset.NOTHING)
+    reset_position(s, consumer, leader)
