@@ -83,6 +83,7 @@ def test_every_golden_trace_with_a_repair_is_searched() -> None:
     assert {name.removeprefix("kafka_") for name, _ in GONE} == {
         "become_follower_is_skipped",
         "diverging_fetch_counts",
+        "duplicate_in_a_new_epoch",
         "epoch_below_the_first_entry",
         "epoch_entry_at_log_end",
         "fetches_are_not_fenced",
@@ -95,10 +96,13 @@ def test_every_golden_trace_with_a_repair_is_searched() -> None:
         "missed_demotion",
         "rebooted_follower_joins_the_isr",
         "slow_follower_leaves_the_isr",
+        "snapshot_forgets_batches",
         "stale_record",
+        "truncation_is_not_noticed",
         "truncation_to_high_watermark_and_its_repair",
         "two_requests_in_flight",
         "unclean_election_truncates_below_high_watermark",
+        "unknown_producer_out_of_order",
     }
 
 
