@@ -1,0 +1,114 @@
+"""What the producer knows of its batches, and how it numbers them."""
+
+from isrcheck.models.exactly_once.values import BatchState, Resend, Retries, Truth
+from isrcheck.models.language import NONE
+
+
+def is_idempotent(s):
+    return s.enable_idempotence == Truth.TRUE
+
+
+def is_unfinished(s, batch):
+    """The producer has not reported the batch to the application yet."""
+    return s.batch_state[batch] == BatchState.IN_FLIGHT or s.batch_state[batch] == BatchState.WAITING
+
+
+def has_unfinished(s, partition):
+    return any(is_unfinished(s, b) and s.batch_partition[b] == partition for b in range(s.batches))
+
+
+def has_waiting(s, partition):
+    return any(
+        s.batch_state[b] == BatchState.WAITING and s.batch_partition[b] == partition for b in range(s.batches)
+    )
+
+
+def in_flight(s, partition):
+    """How many requests are in flight on the connection to the leader of this partition."""
+    return sum(
+        1
+        for b in range(s.batches)
+        if s.batch_state[b] == BatchState.IN_FLIGHT and s.batch_partition[b] == partition
+    )
+
+
+def may_be_retried(s, batch):
+    """A batch is retried, unless its producer id is no longer the producer's. Kafka: Sender.canRetry, completeBatch."""
+    return s.retries != Retries.NONE and (not is_idempotent(s) or s.batch_producer_id[batch] == s.producer_id)
+
+
+def is_first_unfinished(s, batch):
+    """No earlier batch of this partition is unfinished."""
+    return not any(
+        is_unfinished(s, b) and s.batch_partition[b] == s.batch_partition[batch]
+        for b in range(s.batches)
+        if b < batch
+    )
+
+
+def last_batch_of(s, record):
+    last = NONE
+    for b in range(s.batches):
+        if s.batch_record[b] == record:
+            last = b
+    return last
+
+
+def was_sent_to(s, record, partition):
+    return any(s.batch_record[b] == record and s.batch_partition[b] == partition for b in range(s.batches))
+
+
+def is_delivered(s, record):
+    """The application was told that the record is delivered."""
+    return any(s.batch_record[b] == record and s.batch_state[b] == BatchState.DELIVERED for b in range(s.batches))
+
+
+def is_pending(s, record):
+    """The producer has not reported a batch of this record yet."""
+    return any(s.batch_record[b] == record and is_unfinished(s, b) for b in range(s.batches))
+
+
+def is_left_alone(s, record):
+    """The application does nothing more about a record that it has sent."""
+    return (
+        record < s.next_record
+        and not is_pending(s, record)
+        and (is_delivered(s, record) or s.application_resends == Resend.NEVER)
+    )
+
+
+def number_from_zero(s, partition):
+    """Number the unfinished batches of a partition from 0. Kafka: TransactionManager.startSequencesAtBeginning."""
+    s.next_sequence[partition] = 0
+    s.last_acked_sequence[partition] = NONE
+    s.unresolved_sequence[partition] = NONE
+    for b in range(s.batches):
+        if is_unfinished(s, b) and s.batch_partition[b] == partition and s.batch_producer_id[b] == s.producer_id:
+            s.batch_epoch[b] = s.producer_epoch
+            s.batch_sequence[b] = s.next_sequence[partition]
+            s.next_sequence[partition] += 1
+
+
+def forget_numbers(s):
+    """A new producer id: nothing is known of any partition."""
+    for partition in range(s.partitions):
+        s.partition_epoch[partition] = 0
+        s.next_sequence[partition] = 0
+        s.last_acked_sequence[partition] = NONE
+        s.unresolved_sequence[partition] = NONE
+
+
+def leave_gap(s, partition):
+    """There is a gap in the sequence that nothing can fill: a new epoch (KIP-360), or up to 2.4 a new producer id.
+
+    The new epoch renumbers the unfinished batches of this partition; those of the other partitions keep theirs. A new
+    producer id renumbers nothing. Kafka: bumpIdempotentProducerEpoch, resetProducerId.
+    """
+    s.epoch_bumps_left -= 1
+    if s.EPOCH_BUMP:
+        s.producer_epoch += 1
+        s.partition_epoch[partition] = s.producer_epoch
+        number_from_zero(s, partition)
+    else:
+        s.producer_id += 1
+        forget_numbers(s)
