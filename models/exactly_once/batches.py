@@ -1,6 +1,6 @@
 """What the producer knows of its batches, and how it numbers them."""
 
-from isrcheck.models.exactly_once.values import BatchState, Resend, Retries, Truth
+from isrcheck.models.exactly_once.values import BatchState, Request, Resend, Retries, Truth
 from isrcheck.models.language import NONE
 
 
@@ -30,6 +30,11 @@ def in_flight(s, partition):
         for b in range(s.batches)
         if s.batch_state[b] == BatchState.IN_FLIGHT and s.batch_partition[b] == partition
     )
+
+
+def travels(s, batch):
+    """The request of a batch may still reach the broker."""
+    return s.request[batch] == Request.ON_ITS_WAY or s.request[batch] == Request.LATE
 
 
 def may_be_retried(s, batch):

@@ -1,6 +1,6 @@
 """The actions of the leaders of the partitions: a request is appended, recognised as a duplicate, or refused."""
 
-from isrcheck.models.exactly_once.batches import is_idempotent
+from isrcheck.models.exactly_once.batches import is_idempotent, travels
 from isrcheck.models.exactly_once.producers import follows_last, is_duplicate, last_offset_of
 from isrcheck.models.exactly_once.state import Batch
 from isrcheck.models.exactly_once.values import BatchState, Request, UnknownProducer
@@ -8,23 +8,14 @@ from isrcheck.models.language import NONE, action, require
 
 
 def arrives(s, batch):
-    """The request is the next one on its connection. A request that the producer has given up, or that an earlier
-    session sent, is late: it can arrive at any time.
-    """
-    return s.request[batch] == Request.ON_ITS_WAY and (
-        is_late(s, batch)
-        or not any(
-            s.request[b] == Request.ON_ITS_WAY
-            and s.batch_partition[b] == s.batch_partition[batch]
-            and not is_late(s, b)
-            for b in range(s.batches)
-            if b < batch
-        )
+    """The request is the next one on its connection: requests of one connection are handled in their order."""
+    return travels(s, batch) and not any(
+        s.request[b] == s.request[batch]
+        and s.batch_partition[b] == s.batch_partition[batch]
+        and s.batch_session[b] == s.batch_session[batch]
+        for b in range(s.batches)
+        if b < batch
     )
-
-
-def is_late(s, batch):
-    return s.batch_state[batch] == BatchState.FAILED or s.batch_session[batch] != s.session
 
 
 def answer(s, batch, with_what):

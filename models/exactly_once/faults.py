@@ -10,23 +10,23 @@ def is_on_connection(s, batch, partition):
     """A request or an answer of this batch is on the producer's connection to the leader."""
     return (
         s.batch_partition[batch] == partition
-        and s.batch_session[batch] == s.session
-        and (
-            s.batch_state[batch] == BatchState.IN_FLIGHT
-            or (s.acks == Acks.ZERO and s.request[batch] == Request.ON_ITS_WAY)
-        )
+        and s.request[batch] != Request.NONE
+        and s.request[batch] != Request.LATE
     )
 
 
 @action(shows="to {partition}")
 def connection_is_lost(s, partition: Partition):
-    """The requests and answers on a connection are lost, or request.timeout.ms is over. What was appended stays."""
+    """The requests and answers on a connection are lost, or request.timeout.ms is over. What was appended stays.
+
+    A request of a batch that the producer has given up may still arrive, later than those of the next connection.
+    """
     require(s.lost_connections_left > 0)
     require(any(is_on_connection(s, b, partition) for b in range(s.batches)))
     s.lost_connections_left -= 1
     for b in range(s.batches):
         if is_on_connection(s, b, partition):
-            s.request[b] = Request.NONE
+            s.request[b] = Request.LATE if s.batch_state[b] == BatchState.FAILED else Request.NONE
             if s.batch_state[b] == BatchState.IN_FLIGHT:
                 s.batch_state[b] = BatchState.WAITING if may_be_retried(s, b) else BatchState.FAILED
 

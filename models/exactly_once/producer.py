@@ -14,6 +14,7 @@ from isrcheck.models.exactly_once.batches import (
     leave_gap,
     may_be_retried,
     number_from_zero,
+    travels,
     was_sent_to,
 )
 from isrcheck.models.exactly_once.state import Batch, Partition, Record
@@ -23,7 +24,6 @@ from isrcheck.models.exactly_once.values import (
     Partitioner,
     Request,
     Resend,
-    Retries,
 )
 from isrcheck.models.language import NONE, action, require
 
@@ -51,6 +51,11 @@ def is_chosen(s, partition):
     return s.partitioner != Partitioner.ROUND_ROBIN or partition == s.next_partition
 
 
+def leave_connection(s, batch):
+    """The producer leaves its connections: an answer is lost, and a request that is on its way is late."""
+    s.request[batch] = Request.LATE if travels(s, batch) else Request.NONE
+
+
 def transmit(s, batch):
     """Send the request of a batch; with acks=0 there is no answer, and the batch counts as delivered."""
     s.request[batch] = Request.ON_ITS_WAY
@@ -66,7 +71,8 @@ def send_batch(s, record, partition):
         s.partition_epoch[partition] = s.producer_epoch
         number_from_zero(s, partition)
     s.next_batch += 1
-    s.next_partition = 0 if s.next_partition + 1 == s.partitions else s.next_partition + 1
+    if s.partitioner == Partitioner.ROUND_ROBIN:
+        s.next_partition = 0 if s.next_partition + 1 == s.partitions else s.next_partition + 1
     s.batch_record[batch] = record
     s.batch_session[batch] = s.session
     s.batch_partition[batch] = partition
@@ -251,5 +257,4 @@ def producer_restarts(s):
     for b in range(s.batches):
         if is_unfinished(s, b):
             s.batch_state[b] = BatchState.FAILED
-            if s.request[b] != Request.ON_ITS_WAY:
-                s.request[b] = Request.NONE
+        leave_connection(s, b)

@@ -1,9 +1,8 @@
 """What Kafka promises about delivery, and what it does not promise: that fails, and is permitted."""
 
-from isrcheck.models.exactly_once.batches import is_delivered, is_idempotent, is_left_alone
-from isrcheck.models.exactly_once.values import Acks, Request, Resend
+from isrcheck.models.exactly_once.batches import is_delivered, is_idempotent, is_left_alone, travels
+from isrcheck.models.exactly_once.values import Acks, BatchState, Resend
 from isrcheck.models.language import NONE, always
-from isrcheck.models.exactly_once.values import BatchState
 
 # --------------------------------------------------------------------------------------------- when nothing is promised
 
@@ -51,7 +50,7 @@ def order_is_not_kept(s):
 
 def never_promised(s):
     """Kafka promises this in no configuration without transactions."""
-    return s.records > 0
+    return True
 
 
 # ------------------------------------------------------------------------------------------------------------- delivery
@@ -68,7 +67,7 @@ def copies(s, record):
 
 
 def may_still_arrive(s, record):
-    return any(s.batch_record[b] == record and s.request[b] == Request.ON_ITS_WAY for b in range(s.batches))
+    return any(s.batch_record[b] == record and travels(s, b) for b in range(s.batches))
 
 
 @always(permitted=nothing_was_promised)
@@ -144,6 +143,10 @@ def no_duplicates_across_partitions(s):
 # ---------------------------------------------------------------------------------------------------------------- order
 
 
+def is_written(s, batch):
+    return any(s.log_batch[s.batch_partition[batch]][offset] == batch for offset in range(s.log_size))
+
+
 def is_first_copy(s, partition, offset):
     return s.log_batch[partition][offset] != NONE and not any(
         s.log_batch[partition][earlier] == s.log_batch[partition][offset]
@@ -167,13 +170,13 @@ def order_preserved(s):
 
 @always(permitted=never_promised)
 def order_across_partitions(s):
-    """A record is in a log only if the records that were sent before it, to other partitions, are in theirs. Never
+    """A batch is in its log only if the batches that were sent before it, to other partitions, are in theirs. Never
     promised: each partition has its own leader."""
     return not any(
-        copies(s, record) > 0 and copies(s, earlier) == 0
-        for record in range(s.records)
-        for earlier in range(s.records)
-        if earlier < record and s.batch_partition[earlier] != s.batch_partition[record]
+        is_written(s, batch) and not is_written(s, earlier) and s.batch_partition[earlier] != s.batch_partition[batch]
+        for batch in range(s.batches)
+        for earlier in range(s.batches)
+        if earlier < batch
     )
 
 

@@ -78,11 +78,15 @@ class BatchState(IntEnum):
 
 
 class Request(IntEnum):
-    """The request of a batch: none, on its way, or answered with success or an error that is on its way back."""
+    """The request of a batch: none, on its way, late, or answered with success or an error that is on its way back.
+
+    LATE: on its way on a connection that the producer has left; requests of later connections can overtake it.
+    """
 
     NONE = 0
     ON_ITS_WAY = 1
-    SUCCESS = 2
-    NOT_LEADER = 3
-    OUT_OF_ORDER_SEQUENCE = 4
-    UNKNOWN_PRODUCER_ID = 5
+    LATE = 2
+    SUCCESS = 3
+    NOT_LEADER = 4
+    OUT_OF_ORDER_SEQUENCE = 5
+    UNKNOWN_PRODUCER_ID = 6
