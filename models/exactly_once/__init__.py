@@ -3,7 +3,7 @@
 A generation is data: defaults of the client, and what brokers and clients do about sequence numbers.
 """
 
-from isrcheck.models.exactly_once import broker, contradictions, faults, producer, promises, state
+from isrcheck.models.exactly_once import broker, contradictions, faults, goals, producer, promises, state
 from isrcheck.models.exactly_once.values import Acks, Retries, Truth, UnknownProducer
 from isrcheck.models.language.model import assemble
 
@@ -26,7 +26,7 @@ GENERATION_4_5 = GENERATION_3_0 | {"UNKNOWN_PID_POLICY": UnknownProducer.ACCEPT_
 
 MODEL = assemble(
     "exactly_once",
-    [state, contradictions, producer, broker, faults, promises],
+    [state, contradictions, producer, broker, faults, promises, goals],
     {
         "0.11": (None, GENERATION_0_11),
         "1.0": (None, GENERATION_1_0),

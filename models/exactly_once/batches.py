@@ -18,17 +18,13 @@ def has_unfinished(s, partition):
 
 
 def has_waiting(s, partition):
-    return any(
-        s.batch_state[b] == BatchState.WAITING and s.batch_partition[b] == partition for b in range(s.batches)
-    )
+    return any(s.batch_state[b] == BatchState.WAITING and s.batch_partition[b] == partition for b in range(s.batches))
 
 
 def in_flight(s, partition):
     """How many requests are in flight on the connection to the leader of this partition."""
     return sum(
-        1
-        for b in range(s.batches)
-        if s.batch_state[b] == BatchState.IN_FLIGHT and s.batch_partition[b] == partition
+        1 for b in range(s.batches) if s.batch_state[b] == BatchState.IN_FLIGHT and s.batch_partition[b] == partition
     )
 
 
@@ -37,17 +33,23 @@ def travels(s, batch):
     return s.request[batch] == Request.ON_ITS_WAY or s.request[batch] == Request.LATE
 
 
-def may_be_retried(s, batch):
-    """A batch is retried, unless its producer id is no longer the producer's. Kafka: Sender.canRetry, completeBatch."""
-    return s.retries != Retries.NONE and (not is_idempotent(s) or s.batch_producer_id[batch] == s.producer_id)
+def has_old_id(s, batch):
+    """The producer has taken a new id since it numbered the batch. Nothing is known of such batches any more."""
+    return is_idempotent(s) and s.batch_producer_id[batch] != s.producer_id
+
+
+def after_error(s, batch):
+    """A batch is retried after an error, if `retries` allows it and the producer still has the batch's producer id;
+    otherwise, the callback reports OutOfOrderSequenceException. Kafka: Sender.canRetry, completeBatch."""
+    if s.retries == Retries.NONE:
+        return BatchState.FAILED
+    return BatchState.REFUSED if has_old_id(s, batch) else BatchState.WAITING
 
 
 def is_first_unfinished(s, batch):
     """No earlier batch of this partition is unfinished."""
     return not any(
-        is_unfinished(s, b) and s.batch_partition[b] == s.batch_partition[batch]
-        for b in range(s.batches)
-        if b < batch
+        is_unfinished(s, b) and s.batch_partition[b] == s.batch_partition[batch] for b in range(s.batches) if b < batch
     )
 
 
@@ -86,9 +88,8 @@ def number_from_zero(s, partition):
     """Number the unfinished batches of a partition from 0. Kafka: TransactionManager.startSequencesAtBeginning."""
     s.next_sequence[partition] = 0
     s.last_acked_sequence[partition] = NONE
-    s.unresolved_sequence[partition] = NONE
     for b in range(s.batches):
-        if is_unfinished(s, b) and s.batch_partition[b] == partition and s.batch_producer_id[b] == s.producer_id:
+        if is_unfinished(s, b) and s.batch_partition[b] == partition and not has_old_id(s, b):
             s.batch_epoch[b] = s.producer_epoch
             s.batch_sequence[b] = s.next_sequence[partition]
             s.next_sequence[partition] += 1
@@ -113,6 +114,7 @@ def leave_gap(s, partition):
     if s.EPOCH_BUMP:
         s.producer_epoch += 1
         s.partition_epoch[partition] = s.producer_epoch
+        s.unresolved_sequence[partition] = NONE
         number_from_zero(s, partition)
     else:
         s.producer_id += 1

@@ -1,6 +1,6 @@
 """Faults: a connection breaks, a partition loses its last record, or what it knows of producers."""
 
-from isrcheck.models.exactly_once.batches import may_be_retried
+from isrcheck.models.exactly_once.batches import after_error
 from isrcheck.models.exactly_once.state import Partition
 from isrcheck.models.exactly_once.values import Acks, BatchState, Request, Truth
 from isrcheck.models.language import NONE, action, require
@@ -9,9 +9,7 @@ from isrcheck.models.language import NONE, action, require
 def is_on_connection(s, batch, partition):
     """A request or an answer of this batch is on the producer's connection to the leader."""
     return (
-        s.batch_partition[batch] == partition
-        and s.request[batch] != Request.NONE
-        and s.request[batch] != Request.LATE
+        s.batch_partition[batch] == partition and s.request[batch] != Request.NONE and s.request[batch] != Request.LATE
     )
 
 
@@ -28,7 +26,7 @@ def connection_is_lost(s, partition: Partition):
         if is_on_connection(s, b, partition):
             s.request[b] = Request.LATE if s.batch_state[b] == BatchState.FAILED else Request.NONE
             if s.batch_state[b] == BatchState.IN_FLIGHT:
-                s.batch_state[b] = BatchState.WAITING if may_be_retried(s, b) else BatchState.FAILED
+                s.batch_state[b] = after_error(s, b)
 
 
 @action(shows="of {partition}")

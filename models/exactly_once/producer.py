@@ -1,7 +1,9 @@
 """The actions of the application and its producer: send, retry, receive answers, give up, restart."""
 
 from isrcheck.models.exactly_once.batches import (
+    after_error,
     forget_numbers,
+    has_old_id,
     has_unfinished,
     has_waiting,
     in_flight,
@@ -12,7 +14,6 @@ from isrcheck.models.exactly_once.batches import (
     is_unfinished,
     last_batch_of,
     leave_gap,
-    may_be_retried,
     number_from_zero,
     travels,
     was_sent_to,
@@ -137,7 +138,7 @@ def producer_receives_success(s, batch: Batch):
     partition = s.batch_partition[batch]
     s.request[batch] = Request.NONE
     s.batch_state[batch] = BatchState.DELIVERED
-    if is_idempotent(s) and s.batch_producer_id[batch] == s.producer_id:
+    if is_idempotent(s) and not has_old_id(s, batch):
         s.last_acked_sequence[partition] = max(s.last_acked_sequence[partition], s.batch_sequence[batch])
 
 
@@ -146,7 +147,7 @@ def producer_receives_error(s, batch: Batch):
     """The broker has rejected the request, and the producer retries the batch if it may."""
     require(s.request[batch] == Request.NOT_LEADER)
     s.request[batch] = Request.NONE
-    s.batch_state[batch] = BatchState.WAITING if may_be_retried(s, batch) else BatchState.FAILED
+    s.batch_state[batch] = after_error(s, batch)
 
 
 def is_next(s, batch):
@@ -176,10 +177,9 @@ def producer_receives_out_of_order(s, batch: Batch):
     the producer takes a new id. Kafka: TransactionManager.canRetry, handleFailedBatch.
     """
     require(s.request[batch] == Request.OUT_OF_ORDER_SEQUENCE)
-    is_of_another_id = s.batch_producer_id[batch] != s.producer_id
-    require(is_of_another_id or waits_for_others(s, batch) or s.epoch_bumps_left > 0)
+    require(has_old_id(s, batch) or waits_for_others(s, batch) or s.epoch_bumps_left > 0)
     s.request[batch] = Request.NONE
-    if is_of_another_id:
+    if has_old_id(s, batch):
         s.batch_state[batch] = BatchState.REFUSED
     elif waits_for_others(s, batch):
         s.batch_state[batch] = BatchState.WAITING
@@ -197,11 +197,10 @@ def producer_receives_unknown_producer_id(s, batch: Batch):
     """
     require(s.request[batch] == Request.UNKNOWN_PRODUCER_ID)
     partition = s.batch_partition[batch]
-    is_of_another_id = s.batch_producer_id[batch] != s.producer_id
     was_deleted = s.forgotten_before[partition] > 0 or s.last_acked_sequence[partition] == NONE
-    require(is_of_another_id or was_renumbered(s, batch) or was_deleted or s.epoch_bumps_left > 0)
+    require(has_old_id(s, batch) or was_renumbered(s, batch) or was_deleted or s.epoch_bumps_left > 0)
     s.request[batch] = Request.NONE
-    if is_of_another_id:
+    if has_old_id(s, batch):
         s.batch_state[batch] = BatchState.REFUSED
     elif was_renumbered(s, batch):
         s.batch_state[batch] = BatchState.WAITING
@@ -226,7 +225,7 @@ def producer_gives_up(s, batch: Batch):
     s.batch_state[batch] = BatchState.FAILED
     if s.request[batch] != Request.ON_ITS_WAY:
         s.request[batch] = Request.NONE
-    if is_idempotent(s) and s.batch_producer_id[batch] == s.producer_id:
+    if is_idempotent(s) and not has_old_id(s, batch):
         s.unresolved_sequence[partition] = max(s.unresolved_sequence[partition], s.batch_sequence[batch] + 1)
 
 

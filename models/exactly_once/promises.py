@@ -25,11 +25,7 @@ def application_may_give_up(s):
 def duplicates_are_not_recognised(s):
     """Without idempotence a retry may be appended again; with it, also after the partition has lost or forgotten what
     it knows of the producer."""
-    return (
-        not is_idempotent(s)
-        or data_was_given_up(s)
-        or s.forgotten_producers_left < s.forgotten_producers
-    )
+    return not is_idempotent(s) or data_was_given_up(s) or s.forgotten_producers_left < s.forgotten_producers
 
 
 def order_is_not_kept(s):
@@ -74,9 +70,7 @@ def may_still_arrive(s, record):
 def acked_not_lost(s):
     """Every record that the producer has reported as delivered is in a log (with acks=0: or on its way)."""
     return all(
-        copies(s, record) > 0 or may_still_arrive(s, record)
-        for record in range(s.records)
-        if is_delivered(s, record)
+        copies(s, record) > 0 or may_still_arrive(s, record) for record in range(s.records) if is_delivered(s, record)
     )
 
 
@@ -84,9 +78,7 @@ def acked_not_lost(s):
 def delivered_at_least_once(s):
     """Every record is in a log, or its delivery is not over: it is pending, or the application will send it again."""
     return all(
-        copies(s, record) > 0 or may_still_arrive(s, record)
-        for record in range(s.records)
-        if is_left_alone(s, record)
+        copies(s, record) > 0 or may_still_arrive(s, record) for record in range(s.records) if is_left_alone(s, record)
     )
 
 

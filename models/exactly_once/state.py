@@ -39,20 +39,24 @@ class Configuration:
     partitions = bound(2, "partitions of the topic", least=1, option="--partitions")
     records = bound(2, "records that the application has", least=1, option="--records")
     batches = bound(3, "calls of send(): a record that is sent again by the application counts again", least=1)
-    log_size = bound(3, "records that the log of a partition can hold", least=1, option="--log-size")
+    log_size = bound(4, "records that the log of a partition can hold", least=1, option="--log-size")
     restarts = budget(1, "restarts of the producer", shapes=True, option="--restarts")
     epoch_bumps = budget(1, "producer epochs (up to 2.4: producer ids) after errors", shapes=True)
     lost_connections = budget(1, "connections that break, with the requests and answers on them")
     rejections = budget(1, "requests that a broker rejects, and that can be retried (NOT_LEADER_OR_FOLLOWER)")
     delivery_timeouts = budget(1, "batches that exceed delivery.timeout.ms")
-    lossy_failovers = budget(1, "fail-overs that lose the last record: with acks=all, unclean ones", option="--failovers")
+    lossy_failovers = budget(
+        1, "fail-overs that lose the last record: with acks=all, unclean ones", option="--failovers"
+    )
     forgotten_producers = budget(0, "partitions that forget their producers (producer.id.expiration.ms; retention)")
     reloaded_producers = budget(0, "partitions that know only the last batch of each producer (snapshot)")
     acks = setting(Acks.ALL, "when a producer regards a record as written", values=Acks, option="--acks")
     enable_idempotence = setting(Truth.TRUE, "enable.idempotence", values=Truth, option="--enable-idempotence")
     retries = setting(Retries.MOST, "retries: none, or as many as it takes", values=Retries, option="--retries")
     max_in_flight_requests_per_connection = setting(2, "requests of a connection without an answer", least=1, most=5)
-    idempotent_cache = setting(2, "batches of a producer that a partition remembers (5 in Kafka since 1.0)", least=1, most=5)
+    idempotent_cache = setting(
+        2, "batches of a producer that a partition remembers (5 in Kafka since 1.0)", least=1, most=5
+    )
     partitioner = setting(Partitioner.STICKY, "which partition a batch goes to", values=Partitioner)
     application_resends = setting(
         Resend.UNKNOWN, "which records the application sends again: those not known to be delivered", values=Resend
