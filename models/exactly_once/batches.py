@@ -53,14 +53,6 @@ def is_first_unfinished(s, batch):
     )
 
 
-def last_batch_of(s, record):
-    last = NONE
-    for b in range(s.batches):
-        if s.batch_record[b] == record:
-            last = b
-    return last
-
-
 def was_sent_to(s, record, partition):
     return any(s.batch_record[b] == record and s.batch_partition[b] == partition for b in range(s.batches))
 

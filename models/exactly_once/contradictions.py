@@ -18,7 +18,7 @@ def idempotence_without_retries(configuration):
 
 @contradiction
 def more_in_flight_than_remembered(configuration):
-    """Kafka's client refuses to start: with idempotence, at most as many requests in flight as batches are remembered."""
+    """Kafka's client refuses to start: idempotence allows as many requests in flight as batches are remembered."""
     return (
         configuration.enable_idempotence == Truth.TRUE
         and configuration.max_in_flight_requests_per_connection > configuration.idempotent_cache

@@ -12,7 +12,6 @@ from isrcheck.models.exactly_once.batches import (
     is_idempotent,
     is_pending,
     is_unfinished,
-    last_batch_of,
     leave_gap,
     number_from_zero,
     travels,
@@ -161,7 +160,7 @@ def was_renumbered(s, batch):
 
 
 def waits_for_others(s, batch):
-    """After OUT_OF_ORDER_SEQUENCE_NUMBER: an earlier batch can still close the gap. Kafka: TransactionManager.canRetry."""
+    """After OUT_OF_ORDER_SEQUENCE_NUMBER: an earlier batch can still close the gap (TransactionManager.canRetry)."""
     partition = s.batch_partition[batch]
     if s.unresolved_sequence[partition] == NONE:
         return was_renumbered(s, batch) or not is_next(s, batch)

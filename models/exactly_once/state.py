@@ -46,14 +46,16 @@ class Configuration:
     rejections = budget(1, "requests that a broker rejects, and that can be retried (NOT_LEADER_OR_FOLLOWER)")
     delivery_timeouts = budget(1, "batches that exceed delivery.timeout.ms")
     lossy_failovers = budget(
-        1, "fail-overs that lose the last record: with acks=all, unclean ones", option="--failovers"
+        1, "fail-overs that lose the last record: with acks=all, unclean ones", option="--lossy-failovers"
     )
     forgotten_producers = budget(0, "partitions that forget their producers (producer.id.expiration.ms; retention)")
     reloaded_producers = budget(0, "partitions that know only the last batch of each producer (snapshot)")
     acks = setting(Acks.ALL, "when a producer regards a record as written", values=Acks, option="--acks")
     enable_idempotence = setting(Truth.TRUE, "enable.idempotence", values=Truth, option="--enable-idempotence")
     retries = setting(Retries.MOST, "retries: none, or as many as it takes", values=Retries, option="--retries")
-    max_in_flight_requests_per_connection = setting(2, "requests of a connection without an answer", least=1, most=5)
+    max_in_flight_requests_per_connection = setting(
+        2, "requests of a connection without an answer", least=1, most=5, option="--max-in-flight-requests"
+    )
     idempotent_cache = setting(
         2, "batches of a producer that a partition remembers (5 in Kafka since 1.0)", least=1, most=5
     )

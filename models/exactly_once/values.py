@@ -2,9 +2,17 @@
 
 from enum import IntEnum
 
-from isrcheck.models.kafka.state.values import Acks
 
-__all__ = ["Acks", "BatchState", "Partitioner", "Request", "Resend", "Retries", "Truth", "UnknownProducer"]
+class Acks(IntEnum):
+    """When a producer regards a record as written: `acks`, as in the model `kafka`."""
+
+    ALL = -1
+    ZERO = 0
+    ONE = 1
+
+    @property
+    def spelling(self):
+        return "all" if self is Acks.ALL else str(int(self))
 
 
 class Truth(IntEnum):
