@@ -48,12 +48,20 @@ class Partitioner(IntEnum):
     ROUND_ROBIN = 1
     BY_KEY = 2
 
+    @property
+    def spelling(self):
+        return self.name.lower()
+
 
 class Resend(IntEnum):
     """Which records the application sends again: none, or those that it does not know to be delivered."""
 
     NEVER = 0
     UNKNOWN = 1
+
+    @property
+    def spelling(self):
+        return self.name.lower()
 
 
 class UnknownProducer(IntEnum):
