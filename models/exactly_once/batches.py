@@ -33,6 +33,16 @@ def travels(s, batch):
     return s.request[batch] == Request.ON_ITS_WAY or s.request[batch] == Request.LATE
 
 
+def is_of_same_queue(s, one, other):
+    """Two batches of one session go to the same partition."""
+    return s.batch_partition[one] == s.batch_partition[other] and s.batch_session[one] == s.batch_session[other]
+
+
+def leave_behind(s, batch):
+    """The connection is closed: a request that is on its way is late, and an answer is lost."""
+    s.request[batch] = Request.LATE if travels(s, batch) else Request.NONE
+
+
 def has_old_id(s, batch):
     """The producer has taken a new id since it numbered the batch. Nothing is known of such batches any more."""
     return is_idempotent(s) and s.batch_producer_id[batch] != s.producer_id

@@ -1,6 +1,6 @@
 """The actions of the leaders of the partitions: a request is appended, recognised as a duplicate, or refused."""
 
-from isrcheck.models.exactly_once.batches import is_idempotent, travels
+from isrcheck.models.exactly_once.batches import is_idempotent, is_of_same_queue, travels
 from isrcheck.models.exactly_once.producers import follows_last, is_duplicate, last_offset_of
 from isrcheck.models.exactly_once.state import Batch
 from isrcheck.models.exactly_once.values import BatchState, Request, UnknownProducer
@@ -10,11 +10,7 @@ from isrcheck.models.language import NONE, action, require
 def arrives(s, batch):
     """The request is the next one on its connection: requests of one connection are handled in their order."""
     return travels(s, batch) and not any(
-        s.request[b] == s.request[batch]
-        and s.batch_partition[b] == s.batch_partition[batch]
-        and s.batch_session[b] == s.batch_session[batch]
-        for b in range(s.batches)
-        if b < batch
+        s.request[b] == s.request[batch] and is_of_same_queue(s, b, batch) for b in range(s.batches) if b < batch
     )
 
 

@@ -1,6 +1,6 @@
 """Faults: a connection breaks, a partition loses its last record, or what it knows of producers."""
 
-from isrcheck.models.exactly_once.batches import after_error
+from isrcheck.models.exactly_once.batches import after_error, leave_behind
 from isrcheck.models.exactly_once.state import Partition
 from isrcheck.models.exactly_once.values import Acks, BatchState, Request, Truth
 from isrcheck.models.language import NONE, action, require
@@ -15,16 +15,13 @@ def is_on_connection(s, batch, partition):
 
 @action(shows="to {partition}")
 def connection_is_lost(s, partition: Partition):
-    """The requests and answers on a connection are lost, or request.timeout.ms is over. What was appended stays.
-
-    A request of a batch that the producer has given up may still arrive, later than those of the next connection.
-    """
+    """A connection breaks, or request.timeout.ms is over: answers on it are lost, and requests are late, or lost."""
     require(s.lost_connections_left > 0)
     require(any(is_on_connection(s, b, partition) for b in range(s.batches)))
     s.lost_connections_left -= 1
     for b in range(s.batches):
         if is_on_connection(s, b, partition):
-            s.request[b] = Request.LATE if s.batch_state[b] == BatchState.FAILED else Request.NONE
+            leave_behind(s, b)
             if s.batch_state[b] == BatchState.IN_FLIGHT:
                 s.batch_state[b] = after_error(s, b)
 

@@ -26,7 +26,11 @@ def a_duplicate_is_recognised(before, after, taken):
 
 @sometimes(
     applies=lambda c: (
-        c.application_resends == Resend.UNKNOWN and c.acks != Acks.ZERO and c.delivery_timeouts > 0 and c.batches > 1
+        c.application_resends == Resend.UNKNOWN
+        and c.acks != Acks.ZERO
+        and c.lost_connections > 0
+        and c.delivery_timeouts > 0
+        and c.batches > 1
     )
 )
 def an_application_resends(before, after, taken):
@@ -46,7 +50,13 @@ def a_request_outlives_its_session(before, after):
 
 
 @sometimes(
-    applies=lambda c: c.EPOCH_BUMP and c.enable_idempotence > 0 and c.epoch_bumps > 0 and c.delivery_timeouts > 0
+    applies=lambda c: (
+        c.EPOCH_BUMP
+        and c.enable_idempotence > 0
+        and c.epoch_bumps > 0
+        and c.delivery_timeouts > 0
+        and c.lost_connections > 0
+    )
 )
 def an_epoch_is_bumped(s):
     return s.producer_epoch > 0

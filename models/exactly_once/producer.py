@@ -10,11 +10,12 @@ from isrcheck.models.exactly_once.batches import (
     is_delivered,
     is_first_unfinished,
     is_idempotent,
+    is_of_same_queue,
     is_pending,
     is_unfinished,
+    leave_behind,
     leave_gap,
     number_from_zero,
-    travels,
     was_sent_to,
 )
 from isrcheck.models.exactly_once.state import Batch, Partition, Record
@@ -49,11 +50,6 @@ def accepts_new_batch(s, partition):
 def is_chosen(s, partition):
     """The partitioner can choose this partition for a new record."""
     return s.partitioner != Partitioner.ROUND_ROBIN or partition == s.next_partition
-
-
-def leave_connection(s, batch):
-    """The producer leaves its connections: an answer is lost, and a request that is on its way is late."""
-    s.request[batch] = Request.LATE if travels(s, batch) else Request.NONE
 
 
 def transmit(s, batch):
@@ -115,7 +111,8 @@ def producer_retries(s, batch: Batch):
     """The producer sends a batch again, to the same partition and with the same numbers.
 
     It does so once no later batch is in flight: on one connection, the request would arrive after theirs. An idempotent
-    producer sends the earliest batch first (RecordAccumulator.insertInSequenceOrder).
+    producer sends the earliest batch first (RecordAccumulator.insertInSequenceOrder). Its late request, if there is
+    one, is lost, and with it those that followed on the same connection.
     """
     require(s.batch_state[batch] == BatchState.WAITING)
     require(in_flight(s, s.batch_partition[batch]) < s.max_in_flight_requests_per_connection)
@@ -127,6 +124,9 @@ def producer_retries(s, batch: Batch):
             if later > batch
         )
     )
+    for later in range(s.batches):
+        if later > batch and s.request[later] == Request.LATE and is_of_same_queue(s, later, batch):
+            s.request[later] = Request.NONE
     transmit(s, batch)
 
 
@@ -213,17 +213,15 @@ def producer_receives_unknown_producer_id(s, batch: Batch):
 
 @action(shows="batch {batch}")
 def producer_gives_up(s, batch: Batch):
-    """delivery.timeout.ms is over, and the callback reports it. A request that is on its way may still arrive.
+    """delivery.timeout.ms is over for a batch that was to be sent again, and the callback reports it.
 
     Nobody knows whether the batch is in the log: its sequence number is unresolved (markSequenceUnresolved).
     """
     require(s.delivery_timeouts_left > 0)
-    require(is_unfinished(s, batch))
+    require(s.batch_state[batch] == BatchState.WAITING)
     partition = s.batch_partition[batch]
     s.delivery_timeouts_left -= 1
     s.batch_state[batch] = BatchState.FAILED
-    if s.request[batch] != Request.ON_ITS_WAY:
-        s.request[batch] = Request.NONE
     if is_idempotent(s) and not has_old_id(s, batch):
         s.unresolved_sequence[partition] = max(s.unresolved_sequence[partition], s.batch_sequence[batch] + 1)
 
@@ -255,4 +253,4 @@ def producer_restarts(s):
     for b in range(s.batches):
         if is_unfinished(s, b):
             s.batch_state[b] = BatchState.FAILED
-        leave_connection(s, b)
+        leave_behind(s, b)

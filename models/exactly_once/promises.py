@@ -1,7 +1,7 @@
 """What Kafka promises about delivery, and what it does not promise: that fails, and is permitted."""
 
-from isrcheck.models.exactly_once.batches import is_delivered, is_idempotent, is_left_alone, travels
-from isrcheck.models.exactly_once.values import Acks, BatchState, Resend
+from isrcheck.models.exactly_once.batches import is_delivered, is_idempotent, is_left_alone
+from isrcheck.models.exactly_once.values import Acks, BatchState, Request, Resend, Retries
 from isrcheck.models.language import NONE, always
 
 # --------------------------------------------------------------------------------------------- when nothing is promised
@@ -29,7 +29,8 @@ def duplicates_are_not_recognised(s):
 
 
 def order_is_not_kept(s):
-    """Without idempotence, a retry overtakes only if several requests are in flight, or if one was given up."""
+    """Without idempotence, a retry comes too late if several requests are in flight, and a request that the producer no
+    longer retries may come later than others."""
     return (
         data_was_given_up(s)
         or s.forgotten_producers_left < s.forgotten_producers
@@ -37,6 +38,7 @@ def order_is_not_kept(s):
             not is_idempotent(s)
             and (
                 s.max_in_flight_requests_per_connection > 1
+                or s.retries == Retries.NONE
                 or s.acks == Acks.ZERO
                 or s.delivery_timeouts_left < s.delivery_timeouts
             )
@@ -62,15 +64,16 @@ def copies(s, record):
     )
 
 
-def may_still_arrive(s, record):
-    return any(s.batch_record[b] == record and travels(s, b) for b in range(s.batches))
+def is_on_its_way(s, record):
+    """A request with the record is on its way, on a connection that is in order."""
+    return any(s.batch_record[b] == record and s.request[b] == Request.ON_ITS_WAY for b in range(s.batches))
 
 
 @always(permitted=nothing_was_promised)
 def acked_not_lost(s):
     """Every record that the producer has reported as delivered is in a log (with acks=0: or on its way)."""
     return all(
-        copies(s, record) > 0 or may_still_arrive(s, record) for record in range(s.records) if is_delivered(s, record)
+        copies(s, record) > 0 or is_on_its_way(s, record) for record in range(s.records) if is_delivered(s, record)
     )
 
 
@@ -78,7 +81,7 @@ def acked_not_lost(s):
 def delivered_at_least_once(s):
     """Every record is in a log, or its delivery is not over: it is pending, or the application will send it again."""
     return all(
-        copies(s, record) > 0 or may_still_arrive(s, record) for record in range(s.records) if is_left_alone(s, record)
+        copies(s, record) > 0 or is_on_its_way(s, record) for record in range(s.records) if is_left_alone(s, record)
     )
 
 

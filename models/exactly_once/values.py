@@ -96,7 +96,8 @@ class BatchState(IntEnum):
 class Request(IntEnum):
     """The request of a batch: none, on its way, late, or answered with success or an error that is on its way back.
 
-    LATE: on its way on a connection that the producer has left; requests of later connections can overtake it.
+    LATE: left behind on a connection that the producer has closed; it arrives late, or never, and requests of later
+    connections overtake it.
     """
 
     NONE = 0
