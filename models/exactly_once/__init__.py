@@ -24,6 +24,16 @@ GENERATION_2_5 = GENERATION_1_0 | {
 GENERATION_3_0 = GENERATION_2_5 | {"acks": Acks.ALL, "enable_idempotence": Truth.TRUE}
 GENERATION_4_5 = GENERATION_3_0 | {"UNKNOWN_PID_POLICY": UnknownProducer.ACCEPT_UNLESS_EMPTY}
 
+STAND_INS = {
+    "1.1": "1.0 stands for it",
+    "2.0": "1.0 stands for it",
+    **{release: "1.0 stands for it, with --retries 2147483647" for release in ("2.1", "2.2", "2.3", "2.4")},
+    **{release: "2.5 stands for it" for release in ("2.6", "2.7", "2.8")},
+    **{release: "3.0 stands for it" for release in ("3.1", "3.2", "3.3", "3.4", "3.5", "3.6", "3.7", "3.8", "3.9")},
+    **{release: "3.0 stands for it" for release in ("4.0", "4.1", "4.2", "4.3", "4.4")},
+}
+"""Which generation stands for a release that has none of its own. The defaults of `3.0` are those of 3.0.1."""
+
 MODEL = assemble(
     "exactly_once",
     [state, contradictions, producer, broker, faults, promises, goals],
@@ -34,4 +44,5 @@ MODEL = assemble(
         "3.0": (None, GENERATION_3_0),
         "4.5": (None, GENERATION_4_5),
     },
+    STAND_INS,
 )

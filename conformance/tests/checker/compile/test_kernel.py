@@ -384,8 +384,8 @@ def test_random_states_err_in_both_or_in_neither(shapes: str) -> None:
     reference, compiled = Reference(instance), Compiled(instance, kernel_for(name, protocols[0], 0))
     chance = random.Random(12)
     failed = sum(compare(reference, compiled, random_state(instance, chance)) is None for _ in range(500))
-    # Kafka's leader can be NONE where an action indexes with it, and sequence numbers can be too large; the other models
-    # guard every index.
+    # Kafka's leader can be NONE where an action indexes with it, and a sequence number can be too large; the other
+    # models guard every index.
     assert (0 < failed < 500) if shapes.startswith(("kafka", "exactly_once")) else failed == 0
 
 

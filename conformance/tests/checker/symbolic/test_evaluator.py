@@ -122,8 +122,8 @@ def test_formulas_and_reference_agree(name: str, share: int) -> None:
         draws(given(wishes(name, protocol), st.integers(0, 1 << 32))(agree))()
     assert compared.answers >= LEAST_ANSWERS[family_of(name)] // share**2  # what is drawn first is small
     assert compared.successors >= LEAST_SUCCESSORS[family_of(name)] // share**2
-    # Kafka's leader can be NONE where an action indexes with it, and sequence numbers can be too large; the other models
-    # guard every index.
+    # Kafka's leader can be NONE where an action indexes with it, and a sequence number can be too large; the other
+    # models guard every index.
     assert (compared.failures > 0) == (name in ("kafka", "exactly_once"))
     # Not for all shapes: that would take many more draws, as for kernels.
     assert share > 1 or {one[1:] for one in chosen} >= {one[1:] for one in possible_choices(name)}
