@@ -27,10 +27,10 @@ GENERATION_4_5 = GENERATION_3_0 | {"UNKNOWN_PID_POLICY": UnknownProducer.ACCEPT_
 STAND_INS = {
     "1.1": "1.0 stands for it",
     "2.0": "1.0 stands for it",
-    **{release: "1.0 stands for it, with --retries 2147483647" for release in ("2.1", "2.2", "2.3", "2.4")},
-    **{release: "2.5 stands for it" for release in ("2.6", "2.7", "2.8")},
-    **{release: "3.0 stands for it" for release in ("3.1", "3.2", "3.3", "3.4", "3.5", "3.6", "3.7", "3.8", "3.9")},
-    **{release: "3.0 stands for it" for release in ("4.0", "4.1", "4.2", "4.3", "4.4")},
+    **dict.fromkeys(("2.1", "2.2", "2.3", "2.4"), "1.0 stands for it, with --retries 2147483647"),
+    **dict.fromkeys(("2.6", "2.7", "2.8"), "2.5 stands for it"),
+    **dict.fromkeys(("3.1", "3.2", "3.3", "3.4", "3.5", "3.6", "3.7", "3.8", "3.9"), "3.0 stands for it"),
+    **dict.fromkeys(("4.0", "4.1", "4.2", "4.3", "4.4"), "3.0 stands for it"),
 }
 """Which generation stands for a release that has none of its own. The defaults of `3.0` are those of 3.0.1."""
 
