@@ -13,9 +13,11 @@ from conformance.tests.support.places import PROJECT
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.outcome.verdict import verdicts
 from isrcheck.checker.resources.limits import Limits
-from isrcheck.models import registry
+from isrcheck.models import exactly_once, registry
+from isrcheck.models.exactly_once import broker, faults, producer, promises, state
 from isrcheck.models.exactly_once.values import Acks, Partitioner, Resend, Retries, Truth
 from isrcheck.models.language.declare import Kind
+from isrcheck.models.language.model import Model, assemble
 from isrcheck.models.messages.errors import UsageError
 
 MODEL = registry.load("exactly_once")[0]
@@ -26,9 +28,9 @@ UNCLEAN = {"unclean_leader_election_enable": Truth.TRUE}
 DOCUMENT = PROJECT / "docs" / "exactly_once.md"
 
 
-def judged(protocol: str, values: Mapping[str, int]):
+def judged(protocol: str, values: Mapping[str, int], model: Model = MODEL):
     """The exploration, and the verdict on each property by name, as HOLDS or as VIOLATED 7 (PERMITTED 5)."""
-    exploration = explore(MODEL.instance(protocol, values), Limits())
+    exploration = explore(model.instance(protocol, values), Limits())
     found = {}
     for verdict in verdicts(exploration):
         text = verdict.word.value + (f" {verdict.depth}" if verdict.depth is not None else "")
@@ -38,9 +40,9 @@ def judged(protocol: str, values: Mapping[str, int]):
     return exploration, found
 
 
-def steps_to(protocol: str, values: Mapping[str, int], name: str) -> list[str]:
+def steps_to(protocol: str, values: Mapping[str, int], name: str, model: Model = MODEL) -> list[str]:
     """The steps of the shortest counterexample, or permitted failure, of a property."""
-    instance = MODEL.instance(protocol, values)
+    instance = model.instance(protocol, values)
     found = explore(instance, Limits(), only=[name]).findings[name]
     path = found.found.path or found.permitted.path
     return [instance.spell_step(instance.step(number)) for number in path.steps]
@@ -67,6 +69,7 @@ FIGURES = {
     "2.5, idempotent": ("2.5", IDEMPOTENT, 46_308, 18, "H H V13  P5 P5 P5  V10 P3  H"),
     "3.0, one in flight": ("3.0", ONE_IN_FLIGHT, 32_230, 16, "H H H  P5 P5 P5  H P3  H"),
     "4.5, one session": ("4.5", {"restarts": 0}, 5_443, 18, "H H H  P6 H P6  H P3  H"),
+    "4.5, three records": ("4.5", {"restarts": 0, "records": 3}, 12_941, 18, "H H H  P6 H P6  H P3  H"),
     "at most once": ("3.0", {"acks": Acks.ZERO, **WITHOUT}, 336, 8, "P2 P2 H  H H H  P5 P3  N"),
     "at least once": ("3.0", WITHOUT, 43_216, 18, "H H P5  P5 P5 P5  P6 P3  N"),
     "unclean": ("3.0", ONE_IN_FLIGHT | UNCLEAN, 73_274, 17, "P4 P4 H  P5 P5 P5  H P3  H"),
@@ -137,6 +140,31 @@ def test_one_request_in_flight_is_exactly_once_with_twice_the_faults(protocol):
 def test_the_client_refuses_what_idempotence_cannot_do(protocol, values, message):
     with pytest.raises(UsageError, match=re.escape(message)):
         MODEL.instance(protocol, values)
+
+
+def test_a_client_that_does_not_refuse_exceeds_what_is_remembered():
+    """Two requests in flight, and one remembered batch: the retry of the first is taken for a gap."""
+    reckless = assemble(
+        "exactly_once",
+        [state, producer, broker, faults, promises],
+        {"3.0": (None, exactly_once.GENERATION_3_0)},
+    )
+    values = {"restarts": 0, "rejections": 0, "delivery_timeouts": 0}
+    assert steps_to("3.0", values | {"idempotent_cache": 1}, "no_duplicates", reckless) == [
+        "producer_sends a to 0",
+        "producer_sends b to 0",
+        "broker_appends batch 0",
+        "broker_appends batch 1",
+        "connection_is_lost to 0",
+        "producer_retries batch 0",
+        "broker_refuses_sequence batch 0",
+        "producer_receives_out_of_order batch 0",
+        "producer_retries batch 0",
+        "broker_appends batch 0",
+    ]
+    exploration, found = judged("3.0", values | {"idempotent_cache": 2}, reckless)
+    assert (found["no_duplicates"], found["order_preserved"]) == ("HOLDS", "HOLDS")
+    assert exploration.distinct == 149
 
 
 # ------------------------------------------------------------------------------------------------------ the findings
