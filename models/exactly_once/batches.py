@@ -14,7 +14,10 @@ def is_unfinished(s, batch):
 
 
 def has_unfinished(s, partition):
-    return any(is_unfinished(s, b) and s.batch_partition[b] == partition for b in range(s.batches))
+    """The producer keeps an unfinished batch of this partition, one with its current producer id."""
+    return any(
+        is_unfinished(s, b) and not has_old_id(s, b) and s.batch_partition[b] == partition for b in range(s.batches)
+    )
 
 
 def has_waiting(s, partition):

@@ -19,13 +19,7 @@ from isrcheck.models.exactly_once.batches import (
     was_sent_to,
 )
 from isrcheck.models.exactly_once.state import Batch, Partition, Record
-from isrcheck.models.exactly_once.values import (
-    Acks,
-    BatchState,
-    Partitioner,
-    Request,
-    Resend,
-)
+from isrcheck.models.exactly_once.values import Acks, BatchState, Partitioner, Request, Resend
 from isrcheck.models.language import NONE, action, require
 
 
@@ -160,11 +154,13 @@ def was_renumbered(s, batch):
 
 
 def waits_for_others(s, batch):
-    """After OUT_OF_ORDER_SEQUENCE_NUMBER: an earlier batch can still close the gap (TransactionManager.canRetry)."""
+    """After OUT_OF_ORDER_SEQUENCE_NUMBER: an earlier batch can still close the gap, as far as the producer knows. Up to
+    2.4 it knows no such batch while a sequence is unresolved. Kafka: TransactionManager.canRetry.
+    """
     partition = s.batch_partition[batch]
     if s.unresolved_sequence[partition] == NONE:
         return was_renumbered(s, batch) or not is_next(s, batch)
-    return s.batch_sequence[batch] != s.unresolved_sequence[partition]
+    return s.EPOCH_BUMP and s.batch_sequence[batch] != s.unresolved_sequence[partition]
 
 
 @action(shows="batch {batch}")

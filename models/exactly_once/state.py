@@ -5,10 +5,13 @@ once, and its retries go to the same partition (RecordAccumulator keeps a queue 
 that the application hands over again is a new batch. A producer that restarts is a new session, with a new producer
 id: there is no transactional.id.
 
+Requests of one connection are handled, and answered, in their order; each partition has a leader, and a connection, of
+its own. A request on a connection that breaks is late or lost, but lost if the batch is sent again.
+
 Left out: replication (`kafka` models it: here one fault, with a budget, takes the last record of a partition away, with
-acks=all only in an unclean election); transactions; batches of several records; partitions that are added; a first copy
-of a request that arrives after its retry (a request that is sent again was lost, or its answer was); several partitions
-behind one connection. Requests of one connection are handled, and answered, in their order.
+acks=all only in an unclean election); transactions; batches of several records; partitions that are added; errors that
+are not retried; a batch that times out while its first request is in flight. What the client does after a sequence
+error follows TransactionManager.canRetry, bumpIdempotentProducerEpoch and Sender.completeBatch.
 """
 
 from isrcheck.models.exactly_once.values import (

@@ -48,6 +48,19 @@ def steps_to(protocol: str, values: Mapping[str, int], name: str, model: Model =
     return [instance.spell_step(instance.step(number)) for number in path.steps]
 
 
+def first_column(heading: str) -> list[str]:
+    """The code spans in the first column of the table below a heading of the document."""
+    section = DOCUMENT.read_text(encoding="utf-8").partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
+    cells = re.findall(r"^\| (.*?) \|", section, flags=re.MULTILINE)[1:]
+    return [name for cell in cells for name in re.findall(r"`([^`]*)`", cell)]
+
+
+def test_the_tables_of_the_document_are_complete():
+    assert sorted(first_column("Actions")) == sorted(action.name for action in MODEL.actions)
+    assert tuple(first_column("Properties")) == PROPERTIES
+    assert first_column("Generations") == list(MODEL.protocols)
+
+
 # -------------------------------------------------------------------------------------------------------- the figures
 
 PROPERTIES = (
