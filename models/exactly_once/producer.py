@@ -124,10 +124,19 @@ def producer_retries(s, batch: Batch):
     transmit(s, batch)
 
 
+def receives(s, batch, answer):
+    """The next answer on the connection is this one: answers arrive in the order of the requests."""
+    return s.request[batch] == answer and not any(
+        s.batch_state[earlier] == BatchState.IN_FLIGHT and is_of_same_queue(s, earlier, batch)
+        for earlier in range(s.batches)
+        if earlier < batch
+    )
+
+
 @action(shows="batch {batch}")
 def producer_receives_success(s, batch: Batch):
     """The callback reports success. Kafka: TransactionManager.handleCompletedBatch."""
-    require(s.request[batch] == Request.SUCCESS)
+    require(receives(s, batch, Request.SUCCESS))
     partition = s.batch_partition[batch]
     s.request[batch] = Request.NONE
     s.batch_state[batch] = BatchState.DELIVERED
@@ -138,7 +147,7 @@ def producer_receives_success(s, batch: Batch):
 @action(shows="batch {batch}")
 def producer_receives_error(s, batch: Batch):
     """The broker has rejected the request, and the producer retries the batch if it may."""
-    require(s.request[batch] == Request.NOT_LEADER)
+    require(receives(s, batch, Request.NOT_LEADER))
     s.request[batch] = Request.NONE
     s.batch_state[batch] = after_error(s, batch)
 
@@ -171,7 +180,7 @@ def producer_receives_out_of_order(s, batch: Batch):
     send them again: also those whose fate is unknown, and which may be in the log. Up to 2.4 the batch is refused, and
     the producer takes a new id. Kafka: TransactionManager.canRetry, handleFailedBatch.
     """
-    require(s.request[batch] == Request.OUT_OF_ORDER_SEQUENCE)
+    require(receives(s, batch, Request.OUT_OF_ORDER_SEQUENCE))
     require(has_old_id(s, batch) or waits_for_others(s, batch) or s.epoch_bumps_left > 0)
     s.request[batch] = Request.NONE
     if has_old_id(s, batch):
@@ -190,7 +199,7 @@ def producer_receives_unknown_producer_id(s, batch: Batch):
     If the log start is above the last acknowledged offset, the records were deleted, and the batches are numbered from
     0. Otherwise data was lost: the batch is refused, and the producer takes a new id.
     """
-    require(s.request[batch] == Request.UNKNOWN_PRODUCER_ID)
+    require(receives(s, batch, Request.UNKNOWN_PRODUCER_ID))
     partition = s.batch_partition[batch]
     was_deleted = s.forgotten_before[partition] > 0 or s.last_acked_sequence[partition] == NONE
     require(has_old_id(s, batch) or was_renumbered(s, batch) or was_deleted or s.epoch_bumps_left > 0)
@@ -211,10 +220,12 @@ def producer_receives_unknown_producer_id(s, batch: Batch):
 def producer_gives_up(s, batch: Batch):
     """delivery.timeout.ms is over for a batch that was to be sent again, and the callback reports it.
 
-    Nobody knows whether the batch is in the log: its sequence number is unresolved (markSequenceUnresolved).
+    It is the earliest one of its partition: the time of later ones began later. Nobody knows whether the batch is in
+    the log: its sequence number is unresolved (TransactionManager.markSequenceUnresolved).
     """
     require(s.delivery_timeouts_left > 0)
     require(s.batch_state[batch] == BatchState.WAITING)
+    require(is_first_unfinished(s, batch))
     partition = s.batch_partition[batch]
     s.delivery_timeouts_left -= 1
     s.batch_state[batch] = BatchState.FAILED
