@@ -24,6 +24,7 @@ MODEL = registry.load("exactly_once")[0]
 IDEMPOTENT = {"acks": Acks.ALL, "enable_idempotence": Truth.TRUE, "retries": Retries.MOST}
 ONE_IN_FLIGHT = IDEMPOTENT | {"max_in_flight_requests_per_connection": 1}
 WITHOUT = {"enable_idempotence": Truth.FALSE}
+NEVER = {"retries": Retries.NONE, "application_resends": Resend.NEVER}
 UNCLEAN = {"unclean_leader_election_enable": Truth.TRUE}
 DOCUMENT = PROJECT / "docs" / "exactly_once.md"
 
@@ -84,6 +85,7 @@ FIGURES = {
     "4.5, one session": ("4.5", {"restarts": 0}, 4_953, 18, "H H H  P6 H P6  H P3  H"),
     "4.5, three records": ("4.5", {"restarts": 0, "records": 3}, 11_191, 18, "H H H  P6 H P6  H P3  H"),
     "at most once": ("3.0", {"acks": Acks.ZERO, **WITHOUT}, 336, 8, "P2 P2 H  H H H  P5 P3  N"),
+    "never again": ("3.0", WITHOUT | NEVER, 666, 8, "H P2 H  H H H  P5 P3  N"),
     "at least once": ("3.0", WITHOUT, 39_772, 18, "H H P5  P5 P5 P5  P6 P3  N"),
     "unclean": ("3.0", ONE_IN_FLIGHT | UNCLEAN, 73_274, 17, "P4 P4 H  P5 P5 P5  H P3  H"),
 }
