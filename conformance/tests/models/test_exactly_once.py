@@ -1,0 +1,349 @@
+"""The delivery model: what it has in common with Kafka, the figures of each generation, and the findings of
+docs/exactly_once.md, step by step."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+import pytest
+
+from conformance.tests.docs.markdown import blocks
+from conformance.tests.support.places import PROJECT
+from isrcheck.checker.explicit.explore import explore
+from isrcheck.checker.outcome.verdict import verdicts
+from isrcheck.checker.resources.limits import Limits
+from isrcheck.models import exactly_once, registry
+from isrcheck.models.exactly_once import broker, faults, producer, promises, state
+from isrcheck.models.exactly_once.values import Acks, Partitioner, Resend, Retries, Truth
+from isrcheck.models.language.declare import Kind
+from isrcheck.models.language.model import Model, assemble
+from isrcheck.models.messages.errors import UsageError
+
+MODEL = registry.load("exactly_once")[0]
+IDEMPOTENT = {"acks": Acks.ALL, "enable_idempotence": Truth.TRUE, "retries": Retries.MOST}
+ONE_IN_FLIGHT = IDEMPOTENT | {"max_in_flight_requests_per_connection": 1}
+WITHOUT = {"enable_idempotence": Truth.FALSE}
+NEVER = {"retries": Retries.NONE, "application_resends": Resend.NEVER}
+UNCLEAN = {"unclean_leader_election_enable": Truth.TRUE}
+DOCUMENT = PROJECT / "docs" / "exactly_once.md"
+
+
+def judged(protocol: str, values: Mapping[str, int], model: Model = MODEL):
+    """The exploration, and the verdict on each property by name, as HOLDS or as VIOLATED 7 (PERMITTED 5)."""
+    exploration = explore(model.instance(protocol, values), Limits())
+    found = {}
+    for verdict in verdicts(exploration):
+        text = verdict.word.value + (f" {verdict.depth}" if verdict.depth is not None else "")
+        if verdict.permitted is not None and verdict.permitted.path is not None and verdict.word.value == "VIOLATED":
+            text += f" (PERMITTED {verdict.permitted.path.depth})"
+        found[verdict.prop.name] = text
+    return exploration, found
+
+
+def steps_to(protocol: str, values: Mapping[str, int], name: str, model: Model = MODEL) -> list[str]:
+    """The steps of the shortest counterexample, or permitted failure, of a property."""
+    instance = model.instance(protocol, values)
+    found = explore(instance, Limits(), only=[name]).findings[name]
+    path = found.found.path or found.permitted.path
+    return [instance.spell_step(instance.step(number)) for number in path.steps]
+
+
+def first_column(heading: str) -> list[str]:
+    """The code spans in the first column of the table below a heading of the document."""
+    section = DOCUMENT.read_text(encoding="utf-8").partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
+    cells = re.findall(r"^\| (.*?) \|", section, flags=re.MULTILINE)[1:]
+    return [name for cell in cells for name in re.findall(r"`([^`]*)`", cell)]
+
+
+def test_the_tables_of_the_document_are_complete():
+    assert sorted(first_column("Actions")) == sorted(action.name for action in MODEL.actions)
+    assert tuple(first_column("Properties")) == PROPERTIES
+    assert first_column("Generations") == list(MODEL.protocols)
+
+
+# -------------------------------------------------------------------------------------------------------- the figures
+
+PROPERTIES = (
+    *("acked_not_lost", "delivered_at_least_once", "no_duplicates", "delivered_at_most_once"),
+    *("no_duplicates_across_sessions", "no_duplicates_across_partitions", "order_preserved"),
+    *("order_across_partitions", "sequence_errors_mean_loss"),
+)
+
+FIGURES = {
+    # lost, left out, duplicated by a retry | at all, across sessions, across partitions | reordered, across partitions
+    "0.11": ("0.11", {}, 26_572, 12, "P4 P4 H  P5 P5 P5  P5 P3  N"),
+    "1.0": ("1.0", {}, 26_572, 12, "P4 P4 H  P5 P5 P5  P5 P3  N"),
+    "2.5": ("2.5", {}, 88_242, 19, "P4 P4 P5  P5 P5 P5  P6 P3  N"),
+    "3.0": ("3.0", {}, 43_286, 18, "H H V13  P5 P5 P5  V10 P3  H"),
+    "4.5": ("4.5", {}, 42_988, 19, "H H V16  P5 P5 P5  V13 P3  H"),
+    "0.11, idempotent": ("0.11", ONE_IN_FLIGHT, 34_586, 16, "H H H  P5 P5 P5  V7 P3  V7"),
+    "1.0, idempotent": ("1.0", IDEMPOTENT, 47_702, 20, "V11 V11 H  P5 P5 P5  V7 P3  V7"),
+    "1.0, one in flight": ("1.0", ONE_IN_FLIGHT, 34_586, 16, "H H H  P5 P5 P5  V7 P3  V7"),
+    "2.5, idempotent": ("2.5", IDEMPOTENT, 43_286, 18, "H H V13  P5 P5 P5  V10 P3  H"),
+    "3.0, one in flight": ("3.0", ONE_IN_FLIGHT, 32_230, 16, "H H H  P5 P5 P5  H P3  H"),
+    "4.5, one session": ("4.5", {"restarts": 0}, 4_953, 18, "H H H  P6 H P6  H P3  H"),
+    "4.5, three records": ("4.5", {"restarts": 0, "records": 3}, 11_191, 18, "H H H  P6 H P6  H P3  H"),
+    "at most once": ("3.0", {"acks": Acks.ZERO, **WITHOUT}, 336, 8, "P2 P2 H  H H H  P5 P3  N"),
+    "never again": ("3.0", WITHOUT | NEVER, 666, 8, "H P2 H  H H H  P5 P3  N"),
+    "at least once": ("3.0", WITHOUT, 39_772, 18, "H H P5  P5 P5 P5  P6 P3  N"),
+    "unclean": ("3.0", ONE_IN_FLIGHT | UNCLEAN, 73_274, 17, "P4 P4 H  P5 P5 P5  H P3  H"),
+}
+"""What is searched, with the distinct states, the levels, and the verdict on each of PROPERTIES: Holds, n/a, Permitted
+or Violated after so many steps."""
+
+WORDS = {"H": "HOLDS", "N": "n/a", "P": "PERMITTED ", "V": "VIOLATED "}
+
+
+def test_the_properties_of_the_table_are_those_of_the_model():
+    assert tuple(prop.name for prop in MODEL.properties if prop.kind is not Kind.SOMETIMES) == PROPERTIES
+
+
+@pytest.mark.parametrize("what", FIGURES)
+def test_each_configuration_has_its_figures(what):
+    protocol, values, distinct, levels, expected = FIGURES[what]
+    exploration, found = judged(protocol, values)
+    assert exploration.exhausted
+    words = [WORDS[word[0]] + word[1:] for word in expected.split()]
+    assert {name: found[name] for name in PROPERTIES} == dict(zip(PROPERTIES, words, strict=True))
+    assert (exploration.distinct, len(exploration.levels)) == (distinct, levels)
+
+
+@pytest.mark.parametrize("protocol", MODEL.protocols)
+def test_what_an_operator_sees_by_default_is_that_of_the_generation(protocol):
+    """The client's defaults by version: section 5.4 of the fact sheet."""
+    configuration = MODEL.instance(protocol).configuration
+    assert (configuration.acks, configuration.enable_idempotence, configuration.retries) == {
+        "0.11": (Acks.ONE, Truth.FALSE, Retries.NONE),
+        "1.0": (Acks.ONE, Truth.FALSE, Retries.NONE),
+        "2.5": (Acks.ONE, Truth.FALSE, Retries.MOST),
+        "3.0": (Acks.ALL, Truth.TRUE, Retries.MOST),
+        "4.5": (Acks.ALL, Truth.TRUE, Retries.MOST),
+    }[protocol]
+
+
+KEPT = ("acked_not_lost", "delivered_at_least_once", "no_duplicates", "order_preserved", "sequence_errors_mean_loss")
+"""What exactly once means, within a session."""
+
+
+@pytest.mark.parametrize("protocol", ["2.5", "4.5"])
+def test_one_request_in_flight_is_exactly_once_with_twice_the_faults(protocol):
+    faults = ("epoch_bumps", "lost_connections", "rejections", "delivery_timeouts", "reloaded_producers")
+    exploration, found = judged(protocol, ONE_IN_FLIGHT | dict.fromkeys(faults, 2) | {"log_size": 6})
+    assert exploration.exhausted
+    assert {found[name] for name in KEPT} == {"HOLDS"}
+    assert exploration.distinct == 1_073_446
+
+
+@pytest.mark.parametrize(
+    ("in_flight", "values", "distinct"),
+    [
+        (2, {"records": 3}, 137_705),
+        (3, {"records": 3}, 140_415),
+        (4, {"records": 4, "batches": 5, "partitions": 1}, 192_474),
+    ],
+)
+def test_one_session_alone_is_exactly_once_since_4_5_with_twice_the_faults(in_flight, values, distinct):
+    faults = dict.fromkeys(("epoch_bumps", "lost_connections", "rejections", "delivery_timeouts"), 2)
+    client = {"max_in_flight_requests_per_connection": in_flight, "idempotent_cache": in_flight}
+    exploration, found = judged("4.5", faults | client | {"restarts": 0, "log_size": 6} | values)
+    assert exploration.exhausted
+    assert {found[name] for name in KEPT} == {"HOLDS"}
+    assert exploration.distinct == distinct
+
+
+# ------------------------------------------------------------------------------------------- what the client refuses
+
+
+@pytest.mark.parametrize(
+    ("protocol", "values", "message"),
+    [
+        ("3.0", {"acks": Acks.ONE}, "Kafka's client refuses to start: idempotence needs acks=all."),
+        ("3.0", {"acks": Acks.ZERO}, "Kafka's client refuses to start: idempotence needs acks=all."),
+        ("3.0", {"retries": Retries.NONE}, "Kafka's client refuses to start: idempotence needs retries."),
+        ("0.11", IDEMPOTENT, "as many requests in flight as batches are remembered."),
+        ("3.0", {"max_in_flight_requests_per_connection": 3}, "as many requests in flight as batches are remembered."),
+    ],
+)
+def test_the_client_refuses_what_idempotence_cannot_do(protocol, values, message):
+    with pytest.raises(UsageError, match=re.escape(message)):
+        MODEL.instance(protocol, values)
+
+
+def test_a_client_that_does_not_refuse_exceeds_what_is_remembered():
+    """Two requests in flight, and one remembered batch: the retry of the first is taken for a gap."""
+    reckless = assemble(
+        "exactly_once",
+        [state, producer, broker, faults, promises],
+        {"3.0": (None, exactly_once.GENERATION_3_0)},
+    )
+    values = {"restarts": 0, "rejections": 0, "delivery_timeouts": 0}
+    assert steps_to("3.0", values | {"idempotent_cache": 1}, "no_duplicates", reckless) == [
+        "producer_sends a to 0",
+        "producer_sends b to 0",
+        "broker_appends batch 0",
+        "broker_appends batch 1",
+        "connection_is_lost to 0",
+        "producer_retries batch 0",
+        "broker_refuses_sequence batch 0",
+        "producer_receives_out_of_order batch 0",
+        "producer_retries batch 0",
+        "broker_appends batch 0",
+    ]
+    exploration, found = judged("3.0", values | {"idempotent_cache": 2}, reckless)
+    assert (found["no_duplicates"], found["order_preserved"]) == ("HOLDS", "HOLDS")
+    assert exploration.distinct == 141
+
+
+# ------------------------------------------------------------------------------------------------------ the findings
+
+NO_TIMEOUT = {"delivery_timeouts": 0}
+SNAPSHOT = {"restarts": 0, "rejections": 0, "reloaded_producers": 1, **NO_TIMEOUT}
+
+FINDINGS = {
+    "A rejected first request": [
+        ("3.0", {"restarts": 0, **NO_TIMEOUT}, "no_duplicates"),
+        ("4.5", NO_TIMEOUT, "no_duplicates"),
+    ],
+    "Only the last batch in a snapshot": [("3.0", SNAPSHOT, "no_duplicates")],
+    "A late request after a time-out": [("1.0", ONE_IN_FLIGHT, "order_preserved")],
+    "Numbers that are used again": [("1.0", IDEMPOTENT, "acked_not_lost")],
+    "Retention forgets a producer": [
+        ("0.11", ONE_IN_FLIGHT | NO_TIMEOUT | {"forgotten_producers": 1}, "sequence_errors_mean_loss")
+    ],
+}
+"""The findings of the document, by heading, with the histories in the document's order."""
+
+
+def histories() -> list[str]:
+    return [block.text for block in blocks(DOCUMENT) if block.info == ("text",)]
+
+
+def test_the_document_tells_the_histories_that_are_found():
+    found = [steps_to(*one) for several in FINDINGS.values() for one in several]
+    assert histories() == ["".join(f"{number:>2}  {step}\n" for number, step in enumerate(steps, 1)) for steps in found]
+
+
+def test_every_finding_has_a_heading():
+    text = DOCUMENT.read_text(encoding="utf-8")
+    assert re.findall(r"^### (.*)$", text, flags=re.MULTILINE) == list(FINDINGS)
+
+
+@pytest.mark.parametrize(
+    ("protocol", "values", "name"),
+    [
+        # A rejected first request: not with one request in flight, without a rejection, without a lost answer, before
+        # 2.5, or in an empty log since 4.5.
+        ("3.0", ONE_IN_FLIGHT, "no_duplicates"),
+        ("3.0", {"rejections": 0}, "no_duplicates"),
+        ("3.0", {"lost_connections": 0}, "no_duplicates"),
+        ("1.0", IDEMPOTENT, "no_duplicates"),
+        ("4.5", {"restarts": 0}, "no_duplicates"),
+        # Only the last batch in a snapshot: not with one request in flight; before 2.5, an error is reported.
+        ("3.0", SNAPSHOT | ONE_IN_FLIGHT, "no_duplicates"),
+        ("1.0", SNAPSHOT | IDEMPOTENT, "no_duplicates"),
+        # A late request after a time-out: fenced by the new epoch.
+        ("2.5", ONE_IN_FLIGHT, "order_preserved"),
+        ("1.0", ONE_IN_FLIGHT | {"EPOCH_BUMP": 1}, "order_preserved"),
+        # Numbers that are used again.
+        ("1.0", ONE_IN_FLIGHT, "acked_not_lost"),
+        ("2.5", IDEMPOTENT, "acked_not_lost"),
+        # Retention forgets a producer.
+        ("1.0", ONE_IN_FLIGHT | NO_TIMEOUT | {"forgotten_producers": 1}, "sequence_errors_mean_loss"),
+    ],
+)
+def test_a_finding_is_gone(protocol, values, name):
+    exploration, found = judged(protocol, values)
+    assert exploration.exhausted
+    assert found[name] == "HOLDS"
+
+
+def test_neighbouring_generations_differ():
+    """By the figures above, or by a finding and where it is gone."""
+    figures = {protocol: FIGURES[protocol][4] for protocol in MODEL.protocols}
+    assert figures["1.0"] != figures["2.5"] != figures["3.0"] != figures["4.5"]
+    values = ONE_IN_FLIGHT | NO_TIMEOUT | {"forgotten_producers": 1}
+    assert [judged(one, values)[1]["sequence_errors_mean_loss"] for one in ("0.11", "1.0")] == ["VIOLATED 7", "HOLDS"]
+
+
+# ------------------------------------------------------------------------------------- what the application duplicates
+
+
+@pytest.mark.parametrize(
+    ("values", "across_sessions", "across_partitions", "at_most_once"),
+    [
+        ({}, "PERMITTED 5", "PERMITTED 5", "PERMITTED 5"),
+        ({"partitioner": Partitioner.BY_KEY}, "PERMITTED 5", "HOLDS", "PERMITTED 5"),
+        ({"partitioner": Partitioner.ROUND_ROBIN}, "PERMITTED 5", "PERMITTED 6", "PERMITTED 5"),
+        ({"restarts": 0}, "HOLDS", "PERMITTED 6", "PERMITTED 6"),
+        ({"restarts": 0, "delivery_timeouts": 0}, "HOLDS", "HOLDS", "HOLDS"),
+        ({"application_resends": Resend.NEVER}, "HOLDS", "HOLDS", "HOLDS"),
+    ],
+)
+def test_a_resend_is_a_duplicate_that_idempotence_does_not_see(
+    values, across_sessions, across_partitions, at_most_once
+):
+    _, found = judged("3.0", ONE_IN_FLIGHT | values)
+    assert found["no_duplicates_across_sessions"] == across_sessions
+    assert found["no_duplicates_across_partitions"] == across_partitions
+    assert found["delivered_at_most_once"] == at_most_once
+    assert found["no_duplicates"] == "HOLDS"
+
+
+def test_a_record_is_written_by_two_sessions():
+    assert steps_to("3.0", ONE_IN_FLIGHT, "no_duplicates_across_sessions") == [
+        "producer_sends a to 0",
+        "producer_restarts",
+        "application_resends a to 0",
+        "broker_appends batch 0",
+        "broker_appends batch 1",
+    ]
+
+
+def test_a_record_that_timed_out_is_resent_to_another_partition():
+    assert steps_to("3.0", ONE_IN_FLIGHT | {"restarts": 0}, "no_duplicates_across_partitions") == [
+        "producer_sends a to 0",
+        "broker_appends batch 0",
+        "connection_is_lost to 0",
+        "producer_gives_up batch 0",
+        "application_resends a to 1",
+        "broker_appends batch 1",
+    ]
+
+
+def test_without_idempotence_a_retry_is_appended_again():
+    assert steps_to("3.0", WITHOUT | {"restarts": 0, **NO_TIMEOUT}, "no_duplicates") == [
+        "producer_sends a to 0",
+        "broker_appends batch 0",
+        "connection_is_lost to 0",
+        "producer_retries batch 0",
+        "broker_appends batch 0",
+    ]
+
+
+def test_without_idempotence_a_retry_comes_too_late():
+    values = WITHOUT | {"restarts": 0, "lost_connections": 0, **NO_TIMEOUT}
+    assert steps_to("3.0", values, "order_preserved") == [
+        "producer_sends a to 0",
+        "producer_sends b to 0",
+        "broker_rejects batch 0",
+        "producer_receives_error batch 0",
+        "broker_appends batch 1",
+        "producer_receives_success batch 1",
+        "producer_retries batch 0",
+        "broker_appends batch 0",
+    ]
+    _, found = judged("3.0", values | {"max_in_flight_requests_per_connection": 1})
+    assert found["order_preserved"] == "HOLDS"
+
+
+def test_a_forgotten_producer_is_appended_again():
+    values = ONE_IN_FLIGHT | NO_TIMEOUT | {"restarts": 0, "forgotten_producers": 1}
+    assert steps_to("3.0", values, "no_duplicates") == [
+        "producer_sends a to 0",
+        "broker_appends batch 0",
+        "connection_is_lost to 0",
+        "producer_retries batch 0",
+        "producers_are_forgotten of 0",
+        "broker_appends batch 0",
+    ]

@@ -1,0 +1,103 @@
+"""The actions of the leaders of the partitions: a request is appended, recognised as a duplicate, or refused."""
+
+from isrcheck.models.exactly_once.batches import is_idempotent, is_of_same_queue, travels
+from isrcheck.models.exactly_once.producers import follows_last, is_duplicate, last_offset_of
+from isrcheck.models.exactly_once.state import Batch
+from isrcheck.models.exactly_once.values import BatchState, Request, UnknownProducer
+from isrcheck.models.language import NONE, action, require
+
+
+def arrives(s, batch):
+    """The request is the next one on its connection: requests of one connection are handled in their order."""
+    return travels(s, batch) and not any(
+        s.request[b] == s.request[batch] and is_of_same_queue(s, b, batch) for b in range(s.batches) if b < batch
+    )
+
+
+def answer(s, batch, with_what):
+    """The leader answers, if the producer still waits: with acks=0 or after it has given up it does not."""
+    s.request[batch] = with_what if s.batch_state[batch] == BatchState.IN_FLIGHT else Request.NONE
+
+
+def is_known_duplicate(s, batch):
+    return is_idempotent(s) and is_duplicate(
+        s,
+        s.batch_partition[batch],
+        s.batch_producer_id[batch],
+        s.request_epoch[batch],
+        s.request_sequence[batch],
+    )
+
+
+def accepts_from_unknown(s, partition, sequence):
+    """A producer that the leader does not know may begin with this sequence number."""
+    return (
+        sequence == 0
+        or s.UNKNOWN_PID_POLICY == UnknownProducer.ACCEPT
+        or (s.UNKNOWN_PID_POLICY == UnknownProducer.ACCEPT_UNLESS_EMPTY and s.log_end_offset[partition] > 0)
+    )
+
+
+def is_in_sequence(s, batch):
+    """The sequence number is acceptable. Kafka: ProducerAppendInfo.checkProducerEpoch, checkSequence."""
+    partition = s.batch_partition[batch]
+    last = last_offset_of(s, partition, s.batch_producer_id[batch])
+    if last == NONE:
+        return accepts_from_unknown(s, partition, s.request_sequence[batch])
+    return follows_last(s, partition, last, s.request_epoch[batch], s.request_sequence[batch])
+
+
+@action(shows="batch {batch}")
+def broker_appends(s, batch: Batch):
+    """The leader appends the batch. With acks=all it answers once the in-sync replicas have it: until then, a loss of
+    the record is the same as the loss of the request.
+    """
+    require(arrives(s, batch))
+    require(not is_known_duplicate(s, batch))
+    require(not is_idempotent(s) or is_in_sequence(s, batch))
+    partition = s.batch_partition[batch]
+    require(s.log_end_offset[partition] < s.log_size)
+    offset = s.log_end_offset[partition]
+    s.log_record[partition][offset] = s.batch_record[batch]
+    s.log_batch[partition][offset] = batch
+    if is_idempotent(s):
+        s.log_producer_id[partition][offset] = s.batch_producer_id[batch]
+        s.log_epoch[partition][offset] = s.request_epoch[batch]
+        s.log_sequence[partition][offset] = s.request_sequence[batch]
+    s.log_end_offset[partition] += 1
+    answer(s, batch, Request.SUCCESS)
+
+
+@action(shows="batch {batch}")
+def broker_recognises_duplicate(s, batch: Batch):
+    """The leader remembers the batch: it appends nothing, and answers with success."""
+    require(arrives(s, batch))
+    require(is_known_duplicate(s, batch))
+    answer(s, batch, Request.SUCCESS)
+
+
+@action(shows="batch {batch}")
+def broker_refuses_sequence(s, batch: Batch):
+    """The sequence number is not the next one, or the epoch is an older one: nothing is appended."""
+    require(is_idempotent(s))
+    require(arrives(s, batch))
+    require(not is_known_duplicate(s, batch))
+    require(not is_in_sequence(s, batch))
+    is_unknown = last_offset_of(s, s.batch_partition[batch], s.batch_producer_id[batch]) == NONE
+    answer(
+        s,
+        batch,
+        Request.UNKNOWN_PRODUCER_ID
+        if is_unknown and s.UNKNOWN_PID_POLICY == UnknownProducer.REJECT
+        else Request.OUT_OF_ORDER_SEQUENCE,
+    )
+
+
+@action(shows="batch {batch}")
+def broker_rejects(s, batch: Batch):
+    """The broker does not lead the partition yet, or too few replicas are in sync: nothing is appended."""
+    require(s.rejections_left > 0)
+    require(arrives(s, batch))
+    require(s.batch_state[batch] == BatchState.IN_FLIGHT)
+    s.rejections_left -= 1
+    answer(s, batch, Request.NOT_LEADER)

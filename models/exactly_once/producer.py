@@ -1,0 +1,263 @@
+"""The actions of the application and its producer: send, retry, receive answers, give up, restart."""
+
+from isrcheck.models.exactly_once.batches import (
+    after_error,
+    forget_numbers,
+    has_old_id,
+    has_unfinished,
+    has_waiting,
+    in_flight,
+    is_delivered,
+    is_first_unfinished,
+    is_idempotent,
+    is_of_same_queue,
+    is_pending,
+    is_unfinished,
+    leave_behind,
+    leave_gap,
+    number_from_zero,
+    was_sent_to,
+)
+from isrcheck.models.exactly_once.state import Batch, Partition, Record
+from isrcheck.models.exactly_once.values import Acks, BatchState, Partitioner, Request, Resend
+from isrcheck.models.language import NONE, action, require
+
+
+def has_stale_epoch(s, partition):
+    """The producer's epoch was bumped because of another partition."""
+    return s.partition_epoch[partition] != s.producer_epoch
+
+
+def accepts_new_batch(s, partition):
+    """The producer sends a new batch to this partition: none waits there to be sent again, no sequence is unresolved,
+    and after an epoch bump no batch has an older epoch. Kafka: RecordAccumulator.shouldStopDrainBatchesForPartition.
+    """
+    return (
+        s.next_batch < s.batches
+        and in_flight(s, partition) < s.max_in_flight_requests_per_connection
+        and not has_waiting(s, partition)
+        and s.unresolved_sequence[partition] == NONE
+        and not (has_stale_epoch(s, partition) and has_unfinished(s, partition))
+    )
+
+
+def is_chosen(s, partition):
+    """The partitioner can choose this partition for a new record."""
+    return s.partitioner != Partitioner.ROUND_ROBIN or partition == s.next_partition
+
+
+def transmit(s, batch):
+    """Send the request of a batch; with acks=0 there is no answer, and the batch counts as delivered."""
+    s.request[batch] = Request.ON_ITS_WAY
+    s.request_epoch[batch] = s.batch_epoch[batch]
+    s.request_sequence[batch] = s.batch_sequence[batch]
+    s.batch_state[batch] = BatchState.DELIVERED if s.acks == Acks.ZERO else BatchState.IN_FLIGHT
+
+
+def send_batch(s, record, partition):
+    """A call of send(): a new batch, with the next sequence number of its partition."""
+    batch = s.next_batch
+    if has_stale_epoch(s, partition):
+        s.partition_epoch[partition] = s.producer_epoch
+        number_from_zero(s, partition)
+    s.next_batch += 1
+    if s.partitioner == Partitioner.ROUND_ROBIN:
+        s.next_partition = 0 if s.next_partition + 1 == s.partitions else s.next_partition + 1
+    s.batch_record[batch] = record
+    s.batch_session[batch] = s.session
+    s.batch_partition[batch] = partition
+    if is_idempotent(s):
+        s.batch_producer_id[batch] = s.producer_id
+        s.batch_epoch[batch] = s.producer_epoch
+        s.batch_sequence[batch] = s.next_sequence[partition]
+        s.next_sequence[partition] += 1
+    transmit(s, batch)
+
+
+@action(shows="{record} to {partition}")
+def producer_sends(s, record: Record, partition: Partition):
+    """The application sends its next record. The partitioner chooses the partition: KafkaProducer.doSend."""
+    require(record == s.next_record)
+    require(is_chosen(s, partition))
+    require(accepts_new_batch(s, partition))
+    s.next_record += 1
+    send_batch(s, record, partition)
+
+
+@action(shows="{record} to {partition}")
+def application_resends(s, record: Record, partition: Partition):
+    """The application sends a record again, which it does not know to be delivered: to the producer, it is a new one.
+
+    The partitioner is asked again: another partition is possible, unless the record's key decides.
+    """
+    require(s.application_resends == Resend.UNKNOWN)
+    require(record < s.next_record)
+    require(not is_delivered(s, record))
+    require(not is_pending(s, record))
+    require(is_chosen(s, partition))
+    require(s.partitioner != Partitioner.BY_KEY or was_sent_to(s, record, partition))
+    require(accepts_new_batch(s, partition))
+    send_batch(s, record, partition)
+
+
+@action(shows="batch {batch}")
+def producer_retries(s, batch: Batch):
+    """The producer sends a batch again, to the same partition and with the same numbers.
+
+    It does so once no later batch is in flight: on one connection, the request would arrive after theirs. An idempotent
+    producer sends the earliest batch first (RecordAccumulator.insertInSequenceOrder). Its late request, if there is
+    one, is lost, and with it those that followed on the same connection.
+    """
+    require(s.batch_state[batch] == BatchState.WAITING)
+    require(in_flight(s, s.batch_partition[batch]) < s.max_in_flight_requests_per_connection)
+    require(not is_idempotent(s) or is_first_unfinished(s, batch))
+    require(
+        not any(
+            s.batch_state[later] == BatchState.IN_FLIGHT and s.batch_partition[later] == s.batch_partition[batch]
+            for later in range(s.batches)
+            if later > batch
+        )
+    )
+    for later in range(s.batches):
+        if later > batch and s.request[later] == Request.LATE and is_of_same_queue(s, later, batch):
+            s.request[later] = Request.NONE
+    transmit(s, batch)
+
+
+def receives(s, batch, answer):
+    """The next answer on the connection is this one: answers arrive in the order of the requests."""
+    return s.request[batch] == answer and not any(
+        s.batch_state[earlier] == BatchState.IN_FLIGHT and is_of_same_queue(s, earlier, batch)
+        for earlier in range(s.batches)
+        if earlier < batch
+    )
+
+
+@action(shows="batch {batch}")
+def producer_receives_success(s, batch: Batch):
+    """The callback reports success. Kafka: TransactionManager.handleCompletedBatch."""
+    require(receives(s, batch, Request.SUCCESS))
+    partition = s.batch_partition[batch]
+    s.request[batch] = Request.NONE
+    s.batch_state[batch] = BatchState.DELIVERED
+    if is_idempotent(s) and not has_old_id(s, batch):
+        s.last_acked_sequence[partition] = max(s.last_acked_sequence[partition], s.batch_sequence[batch])
+
+
+@action(shows="batch {batch}")
+def producer_receives_error(s, batch: Batch):
+    """The broker has rejected the request, and the producer retries the batch if it may."""
+    require(receives(s, batch, Request.NOT_LEADER))
+    s.request[batch] = Request.NONE
+    s.batch_state[batch] = after_error(s, batch)
+
+
+def is_next(s, batch):
+    """The batch follows the last one that was acknowledged. Kafka: TransactionManager.isNextSequence."""
+    return s.batch_sequence[batch] == s.last_acked_sequence[s.batch_partition[batch]] + 1
+
+
+def was_renumbered(s, batch):
+    """The answer is about older numbers of the batch. Kafka: ProducerBatch.sequenceHasBeenReset."""
+    return s.request_epoch[batch] != s.batch_epoch[batch] or s.request_sequence[batch] != s.batch_sequence[batch]
+
+
+def waits_for_others(s, batch):
+    """After OUT_OF_ORDER_SEQUENCE_NUMBER: an earlier batch can still close the gap, as far as the producer knows. Up to
+    2.4 it knows no such batch while a sequence is unresolved. Kafka: TransactionManager.canRetry.
+    """
+    partition = s.batch_partition[batch]
+    if s.unresolved_sequence[partition] == NONE:
+        return was_renumbered(s, batch) or not is_next(s, batch)
+    return s.EPOCH_BUMP and s.batch_sequence[batch] != s.unresolved_sequence[partition]
+
+
+@action(shows="batch {batch}")
+def producer_receives_out_of_order(s, batch: Batch):
+    """OUT_OF_ORDER_SEQUENCE_NUMBER: the batch waits for an earlier one, or there is a gap that nothing can fill.
+
+    Since 2.5 (KIP-360), a gap makes the producer renumber the unfinished batches of the partition in a new epoch, and
+    send them again: also those whose fate is unknown, and which may be in the log. Up to 2.4 the batch is refused, and
+    the producer takes a new id. Kafka: TransactionManager.canRetry, handleFailedBatch.
+    """
+    require(receives(s, batch, Request.OUT_OF_ORDER_SEQUENCE))
+    require(has_old_id(s, batch) or waits_for_others(s, batch) or s.epoch_bumps_left > 0)
+    s.request[batch] = Request.NONE
+    if has_old_id(s, batch):
+        s.batch_state[batch] = BatchState.REFUSED
+    elif waits_for_others(s, batch):
+        s.batch_state[batch] = BatchState.WAITING
+    else:
+        s.batch_state[batch] = BatchState.WAITING if s.EPOCH_BUMP else BatchState.REFUSED
+        leave_gap(s, s.batch_partition[batch])
+
+
+@action(shows="batch {batch}")
+def producer_receives_unknown_producer_id(s, batch: Batch):
+    """UNKNOWN_PRODUCER_ID (1.0 to 2.4): the partition does not know the producer, and the sequence number is not 0.
+
+    If the log start is above the last acknowledged offset, the records were deleted, and the batches are numbered from
+    0. Otherwise data was lost: the batch is refused, and the producer takes a new id.
+    """
+    require(receives(s, batch, Request.UNKNOWN_PRODUCER_ID))
+    partition = s.batch_partition[batch]
+    was_deleted = s.forgotten_before[partition] > 0 or s.last_acked_sequence[partition] == NONE
+    require(has_old_id(s, batch) or was_renumbered(s, batch) or was_deleted or s.epoch_bumps_left > 0)
+    s.request[batch] = Request.NONE
+    if has_old_id(s, batch):
+        s.batch_state[batch] = BatchState.REFUSED
+    elif was_renumbered(s, batch):
+        s.batch_state[batch] = BatchState.WAITING
+    elif was_deleted:
+        s.batch_state[batch] = BatchState.WAITING
+        number_from_zero(s, partition)
+    else:
+        s.batch_state[batch] = BatchState.REFUSED
+        leave_gap(s, partition)
+
+
+@action(shows="batch {batch}")
+def producer_gives_up(s, batch: Batch):
+    """delivery.timeout.ms is over for a batch that was to be sent again, and the callback reports it.
+
+    It is the earliest one of its partition: the time of later ones began later. Nobody knows whether the batch is in
+    the log: its sequence number is unresolved (TransactionManager.markSequenceUnresolved).
+    """
+    require(s.delivery_timeouts_left > 0)
+    require(s.batch_state[batch] == BatchState.WAITING)
+    require(is_first_unfinished(s, batch))
+    partition = s.batch_partition[batch]
+    s.delivery_timeouts_left -= 1
+    s.batch_state[batch] = BatchState.FAILED
+    if is_idempotent(s) and not has_old_id(s, batch):
+        s.unresolved_sequence[partition] = max(s.unresolved_sequence[partition], s.batch_sequence[batch] + 1)
+
+
+@action(shows="of {partition}")
+def producer_resolves_sequence(s, partition: Partition):
+    """Nothing of the partition is unfinished: either a later batch was acknowledged, and there is no gap, or the
+    producer takes a new epoch (up to 2.4: a new id). Kafka: TransactionManager.maybeResolveSequences.
+    """
+    require(s.unresolved_sequence[partition] != NONE)
+    require(not has_unfinished(s, partition))
+    is_resolved = s.next_sequence[partition] == s.last_acked_sequence[partition] + 1
+    require(is_resolved or s.epoch_bumps_left > 0)
+    if is_resolved:
+        s.unresolved_sequence[partition] = NONE
+    else:
+        leave_gap(s, partition)
+
+
+@action
+def producer_restarts(s):
+    """A new session with a new producer id; nothing is known of unfinished batches. Their requests may still arrive."""
+    require(s.session < s.restarts)
+    s.session += 1
+    s.producer_id += 1
+    s.producer_epoch = 0
+    s.next_partition = 0
+    forget_numbers(s)
+    for b in range(s.batches):
+        if is_unfinished(s, b):
+            s.batch_state[b] = BatchState.FAILED
+        leave_behind(s, b)

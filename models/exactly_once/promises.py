@@ -1,0 +1,184 @@
+"""What Kafka promises about delivery, and what it does not promise: that fails, and is permitted."""
+
+from isrcheck.models.exactly_once.batches import is_delivered, is_idempotent, is_left_alone
+from isrcheck.models.exactly_once.values import Acks, BatchState, Request, Resend, Retries
+from isrcheck.models.language import NONE, always
+
+# --------------------------------------------------------------------------------------------- when nothing is promised
+
+
+def data_was_given_up(s):
+    """A partition has lost a record: with acks=all, in an unclean election."""
+    return s.lossy_failovers_left < s.lossy_failovers
+
+
+def nothing_was_promised(s):
+    """The producer asked for at most the leader's acknowledgement, or a partition has lost a record."""
+    return s.acks != Acks.ALL or data_was_given_up(s)
+
+
+def application_may_give_up(s):
+    """Nothing was promised, or the application does not send again what it does not know to be delivered."""
+    return nothing_was_promised(s) or s.application_resends == Resend.NEVER
+
+
+def duplicates_are_not_recognised(s):
+    """Without idempotence a retry may be appended again; with it, also after the partition has lost or forgotten what
+    it knows of the producer."""
+    return not is_idempotent(s) or data_was_given_up(s) or s.forgotten_producers_left < s.forgotten_producers
+
+
+def order_is_not_kept(s):
+    """Without idempotence, a retry comes too late if several requests are in flight, and a request that the producer no
+    longer retries may come later than others."""
+    return (
+        data_was_given_up(s)
+        or s.forgotten_producers_left < s.forgotten_producers
+        or (
+            not is_idempotent(s)
+            and (
+                s.max_in_flight_requests_per_connection > 1
+                or s.retries == Retries.NONE
+                or s.acks == Acks.ZERO
+                or s.delivery_timeouts_left < s.delivery_timeouts
+            )
+        )
+    )
+
+
+def never_promised(s):
+    """Kafka promises this in no configuration without transactions."""
+    return True
+
+
+# ------------------------------------------------------------------------------------------------------------- delivery
+
+
+def copies(s, record):
+    """How often the record is in the logs, of all partitions together."""
+    return sum(
+        1
+        for partition in range(s.partitions)
+        for offset in range(s.log_size)
+        if s.log_record[partition][offset] == record
+    )
+
+
+def is_on_its_way(s, record):
+    """A request with the record is on its way, on a connection that is in order."""
+    return any(s.batch_record[b] == record and s.request[b] == Request.ON_ITS_WAY for b in range(s.batches))
+
+
+@always(permitted=nothing_was_promised)
+def acked_not_lost(s):
+    """Every record that the producer has reported as delivered is in a log (with acks=0: or on its way)."""
+    return all(
+        copies(s, record) > 0 or is_on_its_way(s, record) for record in range(s.records) if is_delivered(s, record)
+    )
+
+
+@always(permitted=application_may_give_up)
+def delivered_at_least_once(s):
+    """Every record is in a log, or its delivery is not over: it is pending, or the application will send it again."""
+    return all(
+        copies(s, record) > 0 or is_on_its_way(s, record) for record in range(s.records) if is_left_alone(s, record)
+    )
+
+
+@always(permitted=duplicates_are_not_recognised)
+def no_duplicates(s):
+    """No batch is twice in the log of its partition: what one call of send() wrote is there once, however often it was
+    retried."""
+    return not any(
+        s.log_batch[partition][offset] != NONE and s.log_batch[partition][offset] == s.log_batch[partition][later]
+        for partition in range(s.partitions)
+        for offset in range(s.log_size)
+        for later in range(s.log_size)
+        if offset < later
+    )
+
+
+@always(permitted=never_promised)
+def delivered_at_most_once(s):
+    """No record is in the logs twice, even if the application sent it again. Never promised without transactions."""
+    return all(copies(s, record) <= 1 for record in range(s.records))
+
+
+def session_of(s, partition, offset):
+    return s.batch_session[s.log_batch[partition][offset]] if s.log_batch[partition][offset] != NONE else NONE
+
+
+@always(permitted=never_promised)
+def no_duplicates_across_sessions(s):
+    """No record was written by two sessions of the producer. Never promised: a new session has a new producer id."""
+    return not any(
+        s.log_record[one][offset] == s.log_record[other][later]
+        and s.log_record[one][offset] != NONE
+        and session_of(s, one, offset) < session_of(s, other, later)
+        for one in range(s.partitions)
+        for offset in range(s.log_size)
+        for other in range(s.partitions)
+        for later in range(s.log_size)
+    )
+
+
+@always(permitted=never_promised)
+def no_duplicates_across_partitions(s):
+    """No record is in two partitions. Never promised: each partition recognises only its own duplicates."""
+    return not any(
+        s.log_record[one][offset] == s.log_record[other][later] and s.log_record[one][offset] != NONE
+        for one in range(s.partitions)
+        for other in range(s.partitions)
+        if one < other
+        for offset in range(s.log_size)
+        for later in range(s.log_size)
+    )
+
+
+# ---------------------------------------------------------------------------------------------------------------- order
+
+
+def is_written(s, batch):
+    return any(s.log_batch[s.batch_partition[batch]][offset] == batch for offset in range(s.log_size))
+
+
+def is_first_copy(s, partition, offset):
+    return s.log_batch[partition][offset] != NONE and not any(
+        s.log_batch[partition][earlier] == s.log_batch[partition][offset]
+        for earlier in range(s.log_size)
+        if earlier < offset
+    )
+
+
+@always(permitted=order_is_not_kept)
+def order_preserved(s):
+    """In each partition, the batches of one session first appear in the order in which they were sent."""
+    return not any(
+        s.log_batch[partition][later] < s.log_batch[partition][offset]
+        and session_of(s, partition, later) == session_of(s, partition, offset)
+        for partition in range(s.partitions)
+        for offset in range(s.log_size)
+        for later in range(s.log_size)
+        if offset < later and is_first_copy(s, partition, offset) and is_first_copy(s, partition, later)
+    )
+
+
+@always(permitted=never_promised)
+def order_across_partitions(s):
+    """A batch is in its log only if the batches that were sent before it, to other partitions, are in theirs. Never
+    promised: each partition has its own leader."""
+    return not any(
+        is_written(s, batch) and not is_written(s, earlier) and s.batch_partition[earlier] != s.batch_partition[batch]
+        for batch in range(s.batches)
+        for earlier in range(s.batches)
+        if earlier < batch
+    )
+
+
+# --------------------------------------------------------------------------------------------------------------- errors
+
+
+@always(permitted=data_was_given_up, applies=lambda configuration: configuration.enable_idempotence > 0)
+def sequence_errors_mean_loss(s):
+    """The producer reports a sequence error only if a partition has lost records (KIP-192)."""
+    return not any(s.batch_state[b] == BatchState.REFUSED for b in range(s.batches))
