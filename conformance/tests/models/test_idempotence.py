@@ -1,0 +1,260 @@
+"""The idempotent producer of kafka: what a leader recognises and refuses, and what is promised."""
+
+import pytest
+
+from conformance.tests.sampling import exhaustive
+from conformance.tests.support.golden import read_step
+from isrcheck.checker.explicit.explore import explore
+from isrcheck.checker.resources.limits import Limits
+from isrcheck.models.kafka import MODEL
+from isrcheck.models.kafka.state.clients.sequences import continues, is_remembered, last_numbered
+from isrcheck.models.kafka.state.values import Acks, UnknownProducer
+from isrcheck.models.language.declare import NONE
+from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.run import State, take
+
+GENERATIONS = tuple(MODEL.protocols)
+OLD, NEW = GENERATIONS[2:6], GENERATIONS[6:]
+"""From a producer that they do not know, leaders accept only sequence number 0, or any."""
+
+
+class Partition:
+    """A partition of three replicas that broker 0 leads, with an idempotent producer, driven step by step."""
+
+    def __init__(self, protocol, **values):
+        usual = {"records": 6, "log_size": 6, "retries": 3, "start_isr": 7, "enable_idempotence": True}
+        in_flight = {"max_in_flight_requests": 1} if protocol == "0.11" else {}
+        self.instance = MODEL.instance(protocol, usual | in_flight | values)
+        (self.cells,) = self.instance.initial_states
+
+    @property
+    def state(self):
+        return State(self.instance, self.cells)
+
+    def can(self, text):
+        return take(self.instance, self.cells, read_step(self.instance, text)) is not None
+
+    def do(self, *texts):
+        for text in texts:
+            cells = take(self.instance, self.cells, read_step(self.instance, text))
+            assert cells is not None, f"`{text}` is not possible"
+            self.cells = cells
+        return self
+
+    def log(self, r=0):
+        return [self.state.log_record[r][offset] for offset in range(self.state.log_end_offset[r])]
+
+    def remembered(self, r=0):
+        return [record for record in range(self.state.records) if is_remembered(self.state, r, record)]
+
+    def accepts_next(self, r=0):
+        return continues(self.state, r, self.state.next_record)
+
+
+def append(count):
+    return ["producer_appends at 0"] * count
+
+
+@pytest.mark.parametrize("protocol", GENERATIONS[3:])
+def test_a_leader_recognises_the_last_five_batches(protocol):
+    partition = Partition(protocol, max_in_flight_requests=5).do(*append(5))
+    assert partition.remembered() == [0, 1, 2, 3, 4]
+    assert partition.accepts_next()
+    assert not partition.can("producer_appends at 0")  # five are in flight
+    resent = partition.do("producer_resends a at 0")
+    assert resent.log() == [0, 1, 2, 3, 4]
+    assert [resent.state.pending[record] for record in range(5)] == [0] * 5
+    scaled = Partition(protocol, max_in_flight_requests=2, remembered_batches=2).do(*append(2))
+    assert scaled.remembered() == [0, 1]
+
+
+def test_a_leader_of_0_11_recognises_the_last_batch():
+    partition = Partition("0.11").do(*append(1))
+    assert not partition.can("producer_appends at 0")
+    assert partition.remembered() == [0]
+    with pytest.raises(UsageError, match=r"more in flight than leaders remember|at most as many requests in flight"):
+        Partition("0.11", max_in_flight_requests=2)
+
+
+def test_only_the_first_request_in_flight_is_sent_again():
+    partition = Partition("2.4").do(*append(2))
+    assert partition.can("producer_resends a at 0")
+    assert not partition.can("producer_resends b at 0")
+
+
+def test_a_recognised_resend_is_answered_at_once_if_it_is_committed():
+    partition = Partition("2.4", min_insync_replicas=1, start_isr=1)
+    partition.do("request_fails of a", "producer_resends a at 0")
+    assert partition.log() == [0]
+    assert partition.state.acknowledged[0]
+
+
+@pytest.mark.parametrize("protocol", GENERATIONS[3:])
+def test_with_what_a_producer_may_begin_at_a_leader_that_does_not_know_it(protocol):
+    """Up to 2.4 with sequence number 0, since 2.5 with any (KIP-360)."""
+    partition = Partition(protocol).do("request_fails of a")
+    assert partition.can("producer_appends at 0") == (protocol in NEW)
+    strict = Partition(protocol, UNKNOWN_PID_POLICY=UnknownProducer.SEQUENCE_ZERO).do("request_fails of a")
+    assert not strict.can("producer_appends at 0")
+    # Since KAFKA-15591, only a log that has held a record accepts any.
+    empty = Partition(protocol, UNKNOWN_PID_POLICY=UnknownProducer.ANY_UNLESS_EMPTY).do("request_fails of a")
+    assert not empty.can("producer_appends at 0")
+
+
+@pytest.mark.parametrize("protocol", GENERATIONS[2:])
+def test_no_gap_is_accepted(protocol):
+    partition = Partition(protocol, max_in_flight_requests=1).do("producer_appends at 0")
+    two = Partition(protocol, **({} if protocol == "0.11" else {"max_in_flight_requests": 5})).do(
+        "producer_appends at 0"
+    )
+    assert partition.accepts_next()
+    if protocol != "0.11":
+        two.do("request_fails of b")
+        assert not two.can("producer_appends at 0")
+        assert two.can("producer_resends a at 0")
+
+
+@pytest.mark.parametrize(("protocol", "numbered"), [*((one, []) for one in OLD[1:]), *((one, [0, 1]) for one in NEW)])
+def test_a_new_epoch_gives_up_what_is_in_flight_or_numbers_it_anew(protocol, numbered):
+    """Before 2.5 the client takes a new producer id; since then it raises the epoch of the one that it has."""
+    partition = Partition(protocol, UNKNOWN_PID_POLICY=UnknownProducer.ANY_SEQUENCE).do(
+        "request_fails of a", "producer_appends at 0"
+    )
+    assert not partition.can("producer_resends a at 0")
+    partition.do("producer_begins_new_epoch after the answer of 0 to a")
+    assert partition.state.producer_epoch == 1
+    assert [record for record in range(6) if partition.state.has_sequence[1][record]] == numbered
+    assert partition.can("producer_resends a at 0") == bool(numbered)
+    assert partition.can("producer_appends at 0") == (not numbered)  # in the new epoch from 0
+
+
+def test_no_new_epoch_begins_while_a_later_record_is_acknowledged():
+    """Then the client expects an earlier record to fill the gap, and tries until it gives up (KAFKA-15591)."""
+    partition = Partition("4.1", min_insync_replicas=1, start_isr=1).do("request_fails of a", "producer_appends at 0")
+    assert partition.state.acknowledged[1]
+    assert not partition.can("producer_begins_new_epoch after the answer of 0 to a")
+    assert not partition.can("producer_resends a at 0")
+
+
+def catch_up(follower):
+    return [f"leader_handles_fetch 0 from {follower}", f"follower_applies_response {follower} from 0"]
+
+
+def test_a_follower_has_the_state_of_its_log_and_loses_it_by_truncation():
+    partition = Partition("2.1", preferred_elections=1).do(*append(2), *catch_up(1))
+    assert partition.remembered(1) == [0, 1]
+    assert last_numbered(partition.state, 2) == NONE
+    partition.do("controller_elects_preferred 2", "broker_becomes_leader 2 in epoch 1")
+    assert not partition.can("producer_resends b at 2")
+    partition.do("producer_resends a at 2")
+    partition.do("broker_becomes_follower 1 in epoch 1", "response_is_lost to 1 from 0") if partition.can(
+        "response_is_lost to 1 from 0"
+    ) else partition.do("broker_becomes_follower 1 in epoch 1")
+    partition.do("follower_reconciles 1 with 2")
+    assert partition.log(1) == []
+    assert partition.remembered(1) == []
+
+
+def test_a_restart_from_a_snapshot_remembers_the_last_batch_only():
+    partition = Partition("2.4", producer_snapshots=1).do(*append(3), *catch_up(1))
+    without = Partition("2.4").do(*append(3), *catch_up(1), "broker_bounces 1 checkpoint 0")
+    assert without.remembered(1) == [0, 1, 2]
+    partition.do("broker_saves_producer_state at 1")
+    assert partition.remembered(1) == [0, 1, 2]  # in memory
+    partition.do("broker_bounces 1 checkpoint 0")
+    assert partition.remembered(1) == [2]
+    assert partition.accepts_next(1)
+
+
+@pytest.mark.parametrize("protocol", GENERATIONS[3:])
+def test_deleted_records_take_their_producer_along_until_2_5(protocol):
+    """KAFKA-7190. A leader that has forgotten the producer answers UNKNOWN_PRODUCER_ID up to 2.4."""
+    partition = Partition(protocol, min_insync_replicas=1, start_isr=1, delete_records=1, producer_snapshots=0)
+    partition.do(*append(2), "leader_deletes_records at 0 before 2")
+    kept = protocol in NEW
+    assert partition.remembered() == ([0, 1] if kept else [])
+    assert partition.can("producer_appends at 0") == kept
+
+
+@pytest.mark.parametrize("protocol", NEW)
+def test_since_2_2_a_producer_does_not_return_to_an_earlier_leader(protocol):
+    """KAFKA-7738; in this model since 2.4."""
+    partition = Partition(protocol, preferred_elections=1, elections=1, partition_changes=1)
+    becomes = (
+        "broker_becomes_leader 1 in epoch 1" if protocol == "2.8" else "broker_applies_metadata 1 of partition epoch 1"
+    )
+    partition.do("controller_elects_preferred 1", becomes, "producer_appends at 1")
+    assert not partition.can("producer_appends at 0")
+    assert not partition.can("producer_resends a at 0")
+
+
+REFUSED = [
+    ({"acks": Acks.ONE}, "refuses to start an idempotent producer without acks=all"),
+    ({"max_in_flight_requests": 6}, "at most as many requests in flight"),
+    ({"enable_idempotence": False, "producer_snapshots": 1}, "producer_snapshots is about the state"),
+]
+
+
+@pytest.mark.parametrize(("values", "says"), REFUSED)
+def test_what_kafka_refuses_is_refused(values, says):
+    with pytest.raises(UsageError, match=says):
+        Partition("2.4", **values)
+
+
+@pytest.mark.parametrize("protocol", GENERATIONS[:2])
+def test_there_is_no_idempotence_before_0_11(protocol):
+    with pytest.raises(UsageError, match=r"came with the record format of 0\.11"):
+        Partition(protocol)
+
+
+# --------------------------------------------------------------------------------------------------- what is promised
+
+ONE_RECORD_MORE = {"records": 2, "log_size": 3, "retries": 2, "crashes": 1, "elections": 1, "start_isr": 7}
+SMALL = {"replicas": 2, "min_insync_replicas": 1, "start_isr": 3} | {
+    name: value for name, value in ONE_RECORD_MORE.items() if name != "start_isr"
+}
+
+
+def depths(protocol, **values):
+    """The depths at which duplicates and disorder violate a promise; and, if nothing does, the number of states."""
+    instance = MODEL.instance(protocol, {"enable_idempotence": True} | values)
+    found = explore(instance, Limits(memory=4 << 30), only=["no_duplicates", "order_preserved"])
+    paths = [found.findings[name].found.path for name in ("no_duplicates", "order_preserved")]
+    assert found.exhausted or None not in paths
+    return *(path and path.depth for path in paths), found.distinct if found.exhausted else None
+
+
+@pytest.mark.parametrize(
+    ("protocol", "expected"),
+    [
+        ("2.4", (None, None, 10_999)),
+        ("2.8", (10, 4, None)),
+        ("4.1", (10, 4, None)),
+    ],
+)
+def test_order_and_single_copies_with_two_replicas(protocol, expected):
+    bounds = SMALL | ({"bounces": 0} if protocol == "2.4" else {"partition_changes": 1})
+    assert depths(protocol, **bounds) == expected
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"UNKNOWN_PID_POLICY": UnknownProducer.SEQUENCE_ZERO},
+        {"UNKNOWN_PID_POLICY": UnknownProducer.ANY_UNLESS_EMPTY},
+        {"max_in_flight_requests": 1},
+    ],
+)
+def test_what_repairs_4_1(values):
+    assert depths("4.1", **SMALL, partition_changes=1, **values)[:2] == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("protocol", "values", "expected"),
+    [
+        exhaustive(("4.1", {"UNKNOWN_PID_POLICY": UnknownProducer.ANY_UNLESS_EMPTY}, (None, None, 4_985_901))),
+        exhaustive(("4.1", {"max_in_flight_requests": 1}, (None, None, 2_391_146))),
+    ],
+)
+def test_4_1_with_three_replicas(protocol, values, expected):
+    assert depths(protocol, **ONE_RECORD_MORE, partition_changes=1, **values) == expected
