@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from isrcheck.checker.outcome.bmc_result import BmcResult
-from isrcheck.checker.outcome.exit_codes import SAFE, UNDECIDED, UNEXPECTED, VIOLATED
+from isrcheck.checker.outcome.exit_codes import SAFE, STUCK, UNDECIDED, UNEXPECTED, VIOLATED
 from isrcheck.checker.outcome.exploration import Exploration, Finding, Findings, StepPath
 from isrcheck.checker.outcome.proof_results import Proof, Proofs
 from isrcheck.models.language.declare import Kind
@@ -165,9 +165,9 @@ def _verdict(exploration: Exploration | BmcResult, prop: Property, findings: Fin
         word = Word.REACHED if prop.kind is Kind.SOMETIMES else Word.VIOLATED
         found = findings.found
         return Verdict(prop, word, found.path.depth, found.count, found.path, permitted)  # type: ignore[union-attr]
-    note = ""
+    note = findings.unjudged
     if not exploration.is_complete:
-        note = f"{exploration.stopped}; {_none('none', exploration.judged)}"
+        note = f"{exploration.stopped}; {note or _none('none', exploration.judged)}"
     if permitted is not None and permitted.path is not None:
         return Verdict(prop, Word.PERMITTED, permitted.path.depth, permitted.count, permitted.path, permitted, note)
     if findings.erred.path is not None:
@@ -198,9 +198,12 @@ def overall(found: Sequence[Verdict], *, is_complete: bool) -> Word:
 def exit_code(word: Word, *, strict: bool, found: Iterable[Verdict] = ()) -> int:
     """The exit code for an overall verdict; with `strict`, permitted failures count as violations."""
     found = list(found)
-    words = {word, *(verdict.word for verdict in found)}
-    if word is Word.VIOLATED or (strict and Word.PERMITTED in words):
+    failing = {Word.VIOLATED, Word.PERMITTED} if strict else {Word.VIOLATED}
+    kinds = {verdict.prop.kind for verdict in found if verdict.word in failing}
+    if kinds - {Kind.ALWAYS_POSSIBLE} or (word in failing and not kinds):
         return VIOLATED
+    if kinds:
+        return STUCK
     if word is Word.UNREACHABLE:
         return UNEXPECTED
     is_unproved = any(verdict.is_unproved or verdict.is_unattempted for verdict in found)

@@ -12,8 +12,8 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from isrcheck.checker.causes.distinct_causes import distinct_causes
 from isrcheck.checker.compile.kernels import Kernels
-from isrcheck.checker.explicit.distinct_causes import distinct_causes
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.outcome.agreement import differences
 from isrcheck.checker.outcome.bmc_result import BmcResult

@@ -114,7 +114,10 @@ def property_lines(run: Run) -> list[str]:
         unit = ""
         if is_counted and verdict.prop.kind is not Kind.SOMETIMES:
             unit = "errors" if verdict.prop is IN_RANGE else "transitions" if verdict.prop.of_steps else "states"
-            unit += "" if run.counted_all else " up to that depth"
+            if verdict.prop.kind is Kind.ALWAYS_POSSIBLE:
+                unit = "stuck states" if verdict.violating > 1 else "stuck state"
+            elif not run.counted_all:
+                unit += " up to that depth"
         is_sought = verdict.prop.kind is Kind.SOMETIMES
         rows.append(
             [("sometimes " if is_sought else "") + verdict.prop.name, verdict.text, "" if is_sought else count, unit]
@@ -227,7 +230,8 @@ def verdict_line(run: Run) -> str:
     names = ", ".join(f"{v.prop.name} at step {v.depth}" for v in failing if v.depth is not None)
     match run.word:
         case Word.VIOLATED:
-            return f"VIOLATED: {names}"
+            stuck = all(v.prop.kind is Kind.ALWAYS_POSSIBLE for v in failing)
+            return f"VIOLATED: {names}{': from there, no path leads to a state in which it is true' if stuck else ''}"
         case Word.PERMITTED:
             return f"PERMITTED: {names}: this configuration makes no promise for these behaviours{_unproved(run)}"
         case Word.UNREACHABLE:
@@ -276,6 +280,9 @@ def _undecided(run: Run) -> str:
         why = WHY_STOPPED.get(run.second.stopped or "", "")
         far = f"the engines agree to depth {run.second.judged}" if run.second.judged >= 0 else "no depth was checked"
         return f"UNDECIDED: Z3: {why}; {far}"
+    unjudged = [f"{one.prop.name}: {one.note}" for one in run.verdicts if one.word is Word.UNDECIDED]
+    if unjudged:
+        return f"UNDECIDED: {'; '.join(unjudged)}"
     stopped = run.proving.proofs.stopped if run.proving is not None else None
     why = WHY_STOPPED.get(stopped or "", "")
     return f"UNDECIDED: the proofs were cut short: {why}; no violation to depth {exploration.judged}"
