@@ -42,7 +42,7 @@ def lower(instance: Instance, layout: Layout) -> str:
 
 
 def _is_marked(prop: Property) -> bool:
-    """Whether the kernel marks each state for this property instead of counting states."""
+    """Whether the kernel marks the states for this property: only a complete search knows which of them to count."""
     return prop.kind.value == "always_possible"
 
 
@@ -108,9 +108,11 @@ class KernelText:
         return [f"if {self.function(prop.permitted)}({state}):", f"    {permitted}", "else:", f"    {found}"]
 
     def _note(self, number: int, kind: EntryKind) -> str:
-        if _is_marked(self.instance.model.properties[number]):
-            return f"mark(results + {offset(number, EntryKind.FOUND)}, state, {judgement(kind)})"
-        return f"note(results + {offset(number, kind)}, state, step)"
+        note = f"note(results + {offset(number, kind)}, state, step)"
+        if not _is_marked(self.instance.model.properties[number]):
+            return note
+        mark = f"mark(results + {offset(number, EntryKind.FOUND)}, state, {judgement(kind)})"
+        return f"{note}; {mark}" if kind is EntryKind.ERRED else mark
 
     def _expand(self) -> str:
         lines = [

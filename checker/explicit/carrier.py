@@ -56,8 +56,8 @@ EVERY_STATE = SearchRequest(watched=())
 class SearchContext:
     """The input of a search, and its counts so far.
 
-    `active` has a 1 for each property that is still judged state by state. `possible` are the properties that are
-    judged after a complete search; `unjudged` says why some of them are not. `expanded` counts the states whose
+    `active` has a 1 for each property that is still judged. `possible` are the properties that are judged after a
+    complete search; `unjudged` says why some of them are not. `expanded` counts the states whose
     successors are known. `errors` counts how often the model left a declared range, up to the end of the first level
     where it did.
     """
@@ -80,14 +80,14 @@ class SearchContext:
         self.possible = [
             (number, prop)
             for number, prop in self.properties
-            if prop in self.watched and prop.kind is Kind.ALWAYS_POSSIBLE
+            if prop in self.watched and prop.kind is Kind.ALWAYS_POSSIBLE and not request.starts_are_judged
         ]
         self.unjudged: dict[str, str] = {}
         self.starts = Starts.initial(instance) if request.starts is None else request.starts
         self.result = Exploration(instance, limits)
         self.active: NDArray[np.int8] = np.zeros(len(self.properties) + 1, np.int8)
         for number, prop in self.properties:
-            self.active[number] = prop in self.watched and prop.kind is not Kind.ALWAYS_POSSIBLE
+            self.active[number] = prop in self.watched
         self.results = KernelResults(len(self.properties))
         self.errors: int | None = None
         self.fired: NDArray[np.int64] = np.zeros(len(instance.model.actions), np.int64)

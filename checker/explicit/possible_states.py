@@ -83,13 +83,15 @@ class PossibleStates:
         self.batch = Batch.of(self.room, layout.words)
 
     def stuck(self, number: int) -> dict[EntryKind, Positions]:
-        """The stuck states for property `number`: those that violate it, and those where this is permitted; and the
-        states in which it cannot be evaluated. Raises Full, OutOfTimeError."""
+        """The stuck states for property `number`: those that violate it, and those where this is permitted. Raises
+        Full, OutOfTimeError."""
         judged = self._judged(number)
         possible = (judged == 0) | (judged == judgement(EntryKind.ERRED))
         self._spread(possible)
-        judged[possible & (judged != judgement(EntryKind.ERRED))] = 0
-        return {kind: np.flatnonzero(judged == judgement(kind)) for kind in EntryKind}
+        return {
+            kind: np.flatnonzero(~possible & (judged == judgement(kind)))
+            for kind in (EntryKind.FOUND, EntryKind.PERMITTED)
+        }
 
     def entry(self, carrier: Carrier, positions: Positions) -> Entry:
         """The number of states at these positions, and the first of them in the order of the search."""

@@ -98,7 +98,7 @@ class Search:
     def is_open(self) -> bool:
         """Whether further search can change a verdict or a count."""
         context = self.context
-        return context.request.count_all or bool(context.active.any() or context.possible) or not context.watched
+        return context.request.count_all or bool(context.active.any()) or not context.watched
 
     def _settle(self, of_steps: bool) -> None:
         """Stop judging properties of states (or of steps) that are decided, unless all violations are counted."""

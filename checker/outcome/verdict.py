@@ -14,7 +14,7 @@ from isrcheck.checker.outcome.bmc_result import BmcResult
 from isrcheck.checker.outcome.exit_codes import SAFE, STUCK, UNDECIDED, UNEXPECTED, VIOLATED
 from isrcheck.checker.outcome.exploration import Exploration, Finding, Findings, StepPath
 from isrcheck.checker.outcome.proof_results import Proof, Proofs
-from isrcheck.models.language.declare import Kind
+from isrcheck.models.language.declare import INDUCTIVE, Kind
 from isrcheck.models.language.in_range import IN_RANGE
 from isrcheck.models.language.model import Property
 from isrcheck.traces.format.erring import error_of
@@ -139,12 +139,14 @@ def with_proofs(found: Sequence[Verdict], proofs: Proofs) -> list[Verdict]:
 def _with_proof(verdict: Verdict, proof: Proof | None, stopped: str | None) -> Verdict:
     if proof is not None:
         return replace(verdict, word=Word.PROVED, depth=None, note="", proof=proof)
-    is_asked = verdict.word in PROVABLE and verdict.prop.kind is not Kind.SOMETIMES
+    is_asked = verdict.word in PROVABLE and verdict.prop.kind in INDUCTIVE
     return replace(verdict, is_unproved=stopped is None, is_unattempted=stopped is not None) if is_asked else verdict
 
 
 def cut_short(verdict: Verdict, stopped: str, judged: int) -> Verdict:
     """The explorer's verdict, or UNDECIDED if it holds only to the depth `judged`, at which Z3 was stopped."""
+    if verdict.prop.kind is Kind.ALWAYS_POSSIBLE:
+        return verdict  # Z3 was not asked
     if verdict.word not in (Word.HOLDS, Word.NO_VIOLATION, Word.NOT_REACHED):
         return verdict
     return replace(verdict, word=Word.UNDECIDED, depth=None, note=f"Z3: {stopped}; {_none('both found none', judged)}")

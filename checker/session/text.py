@@ -198,6 +198,8 @@ def text(run: Run) -> str:
     if run.second is not None:
         far = min(run.second.judged, exploration.judged)
         agreement = f"the engines agree on every property to depth {far}" if far >= 0 else "there is nothing to compare"
+        alone = [name for name, one in run.second.findings.items() if one.unjudged]
+        agreement += f", except {', '.join(alone)}: Z3 does not judge always_possible" if alone and far >= 0 else ""
         lines += ["", agreement, *proof_text.unrolled_lines(run.second)]
     if run.proving is not None:
         lines += ["", *proof_text.lines(run.proving)]

@@ -265,6 +265,9 @@ class Kind(Enum):
 PROPERTIES = (Kind.ALWAYS, Kind.ALWAYS_STEP, Kind.SOMETIMES, Kind.ALWAYS_POSSIBLE)
 """The kinds of properties that a search judges."""
 
+INDUCTIVE = (Kind.ALWAYS, Kind.ALWAYS_STEP, Kind.LEMMA)
+"""The kinds of properties that can be proved by induction: the other kinds say that a state can be reached."""
+
 
 @dataclass(frozen=True)
 class Mark:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from isrcheck.models import run
-from isrcheck.models.language.declare import Kind
+from isrcheck.models.language.declare import INDUCTIVE, Kind
 from isrcheck.models.language.in_range import IN_RANGE
 from isrcheck.models.language.model import Instance, Property, Step
 from isrcheck.models.messages.errors import ModelError, UsageError
@@ -30,10 +30,6 @@ from isrcheck.traces.format.trace import (
 from isrcheck.traces.format.why_false import false_guard
 
 CURE = "the file was edited or damaged; write it again with the command that it names"
-
-
-UNPROVABLE = (Kind.SOMETIMES, Kind.ALWAYS_POSSIBLE)
-"""The kinds of properties that no proof is about, so that no trace shows that they are not inductive."""
 
 
 class NotCertifiedError(AssertionError):
@@ -128,7 +124,7 @@ def _certify_verdict(trace: Trace) -> None:
     found = judgements(trace.instance, prop, trace.states, trace.steps)
     if trace.verdict == NOT_INDUCTIVE:
         judge(trace.instance, prop, trace.states, trace.steps, trace.length)
-        if prop.kind in UNPROVABLE or trace.length == 0 or found[-1] is None or any(found[:-1]):
+        if prop.kind not in INDUCTIVE or trace.length == 0 or found[-1] is None or any(found[:-1]):
             raise UsageError(f"{prop.name} is not broken by the last step alone; {CURE}")
         return
     if trace.verdict == HOLDS:
