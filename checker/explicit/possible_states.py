@@ -32,6 +32,8 @@ CHUNK = 1 << 14
 BYTES_OF_TRANSITION = 32
 """The memory that a kept transition needs while transitions are sorted."""
 
+ON_SPARK = "Spark does not judge always_possible; use --engine local"
+
 Positions = NDArray[np.int64]
 Marks = NDArray[np.bool_]
 
@@ -63,7 +65,7 @@ def why_unjudged(carrier: Carrier, prop: Property) -> str:
     if prop.kind is not Kind.ALWAYS_POSSIBLE:
         return ""
     if carrier.stores is None:
-        return "Spark does not judge always_possible; use --engine local"
+        return ON_SPARK
     left = carrier.context.result.frontier
     incomplete = f"it needs every reachable state, and {left:,} state{' was' if left == 1 else 's were'} not expanded"
     return carrier.context.unjudged.get(prop.name, incomplete)
