@@ -393,4 +393,5 @@ def summary(drawn: StateGraph) -> dict[str, Any]:
         "failing": [
             {"property": name, "verdict": word, "count": count} for (name, word), count in drawn.failing.items()
         ],
+        "unjudged": list(drawn.unjudged),
     }

@@ -351,6 +351,11 @@ def _second_object(second: BmcResult | None) -> dict[str, Any] | None:
     }
 
 
+def _has_message(verdict: Verdict) -> bool:
+    is_unjudged = verdict.prop.kind is Kind.ALWAYS_POSSIBLE and verdict.word is Word.UNDECIDED
+    return verdict.prop is IN_RANGE or is_unjudged
+
+
 def _property_object(run: Run, verdict: Verdict) -> dict[str, Any]:
     trace = run.traces.get(verdict.prop.name)
     permitted = verdict.permitted.path.depth if verdict.permitted and verdict.permitted.path else None
@@ -361,7 +366,7 @@ def _property_object(run: Run, verdict: Verdict) -> dict[str, Any]:
         "verdict": verdict.word.value,
         "depth": verdict.depth,
         "violating": verdict.violating,
-        **({"message": verdict.note} if verdict.prop is IN_RANGE else {}),
+        **({"message": verdict.note} if _has_message(verdict) else {}),
         "trace": str(trace) if trace else None,
         "permitted_depth": permitted,
         "permitted_trace": str(permitted_trace) if permitted_trace else None,
