@@ -12,9 +12,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from conformance.tests.checker.explicit.stuck_states import stuck_findings
 from conformance.tests.support.engine import checking, told
 from conformance.tests.support.places import PROJECT
-from conformance.tests.support.possibility import stuck_findings
 from isrcheck.checker import cli
 from isrcheck.checker.explicit import possible_states
 from isrcheck.checker.explicit.explore import explore
