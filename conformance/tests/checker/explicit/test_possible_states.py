@@ -28,10 +28,12 @@ from isrcheck.checker.outcome.verdict import Word, verdicts
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.models import registry
 from isrcheck.models.language.model import Model
+from isrcheck.models.messages.errors import UsageError
 from isrcheck.testing import find, state_machine, traces
 from isrcheck.traces.cli import main as trace
 from isrcheck.traces.format import possibility
 from isrcheck.traces.format.certify import certify
+from isrcheck.traces.format.recheck import recheck
 from isrcheck.traces.terminal.walk import Walk
 
 MEMORY = 1 << 28
@@ -412,6 +414,26 @@ def test_more_states_than_plain_python_searches(check, monkeypatch, capsys):
     says = "says the checker; not certified here: more than 2 states can follow."
     shown = " ".join(capsys.readouterr().out.split())
     assert f"From here, no path leads to a state in which home_is_ahead is true, {says}" in shown
+
+
+def test_a_trace_is_rechecked_and_not_sliced(check, capsys):
+    write(walk(far=7))
+    _, run = told(check, "walk.py")
+    file = Path(run["properties"][0]["trace"])
+    assert recheck(file, Path("walk.py")).says == "the model allows it: home_is_ahead is VIOLATED after 7 steps"
+    assert trace(["slice", str(file), "--model", "walk.py"]) == 2
+    assert "home_is_ahead is @always_possible, whose failure depends on what follows" in capsys.readouterr().err
+    write(walk(far=9))
+    says = "its steps are possible, but home_is_ahead is no longer VIOLATED after them"
+    assert recheck(file, Path("walk.py")).says == says
+
+
+def test_a_trace_that_many_states_follow_is_not_rechecked(check, monkeypatch):
+    write(walk(far=7))
+    _, run = told(check, "walk.py")
+    monkeypatch.setattr(possibility, "MOST_STATES", 2)
+    with pytest.raises(UsageError, match="states can follow its steps, too many to search for one in which home_is_"):
+        recheck(Path(run["properties"][0]["trace"]), Path("walk.py"))
 
 
 def test_counterexamples_with_other_causes_are_not_sought(check):
