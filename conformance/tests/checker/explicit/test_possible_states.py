@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from conformance.tests.checker.explicit.stuck_states import stuck_findings
 from conformance.tests.support.engine import checking, told
 from conformance.tests.support.places import PROJECT
 from isrcheck.checker import cli
+from isrcheck.checker.analyses import matrix
 from isrcheck.checker.explicit import possible_states, search
 from isrcheck.checker.explicit.carrier import Carrier
 from isrcheck.checker.explicit.explore import explore
@@ -27,6 +29,7 @@ from isrcheck.checker.outcome.kernel_results import EntryKind
 from isrcheck.checker.outcome.verdict import Word, verdicts
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.models import registry
+from isrcheck.models.language.declare import Kind
 from isrcheck.models.language.model import Model
 from isrcheck.models.messages.errors import UsageError
 from isrcheck.testing import find, state_machine, traces
@@ -594,3 +597,18 @@ def test_a_walk_by_hand_tells_when_it_is_too_late(tmp_path):
         walked.take(walked.options()[0])
         found.append(walked.statuses()[0].verdict)
     assert found == [None, None, "VIOLATED", "VIOLATED", "VIOLATED"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "judged", "exhausted", "shows"),
+    [
+        (Kind.ALWAYS, 7, False, True),
+        (Kind.ALWAYS, 6, False, False),
+        (Kind.ALWAYS_POSSIBLE, 7, False, False),
+        (Kind.ALWAYS_POSSIBLE, 9, True, True),
+    ],
+)
+def test_the_matrix_expects_a_recorded_stuck_state_only_of_a_complete_search(kind, judged, exhausted, shows):
+    run = SimpleNamespace(explored=SimpleNamespace(judged=judged, exhausted=exhausted))
+    verdict = SimpleNamespace(prop=SimpleNamespace(kind=kind))
+    assert matrix._could_show(run, verdict, 7) == shows
