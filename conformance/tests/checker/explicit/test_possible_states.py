@@ -612,3 +612,16 @@ def test_the_matrix_expects_a_recorded_stuck_state_only_of_a_complete_search(kin
     run = SimpleNamespace(explored=SimpleNamespace(judged=judged, exhausted=exhausted))
     verdict = SimpleNamespace(prop=SimpleNamespace(kind=kind))
     assert matrix._could_show(run, verdict, 7) == shows
+
+
+def test_a_report_has_the_stuck_state(check):
+    write(walk(far=7))
+    assert check("walk.py", "--report", "shown")[0] == 13
+    (run,) = json.loads(Path("shown/results.sarif").read_text())["runs"]
+    (invocation,) = run["invocations"]
+    says = "no path leads from some state to a state that must stay reachable"
+    assert (invocation["exitCode"], invocation["exitCodeDescription"]) == (13, says)
+    assert invocation["executionSuccessful"]
+    assert [one["ruleId"] for one in run["results"]] == ["walk/home_is_ahead"]
+    assert '<failure message="VIOLATED at step 7' in Path("shown/junit.xml").read_text()
+    assert "2 other states can follow" in next(Path("shown").rglob("walk_home*.html")).read_text()
