@@ -12,8 +12,8 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from isrcheck.checker.causes.distinct_causes import distinct_causes
 from isrcheck.checker.compile.kernels import Kernels
-from isrcheck.checker.explicit.distinct_causes import distinct_causes
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.outcome.agreement import differences
 from isrcheck.checker.outcome.bmc_result import BmcResult
@@ -34,7 +34,7 @@ from isrcheck.checker.session.trace_writer import SAMPLE, TraceWriter
 from isrcheck.checker.spark.request import SparkRequest
 from isrcheck.checker.spark.summary import SparkSummary
 from isrcheck.checker.symbolic.evaluator import UnsupportedError
-from isrcheck.models.language.declare import Kind
+from isrcheck.models.language.declare import INDUCTIVE, Kind
 from isrcheck.models.language.in_range import IN_RANGE
 from isrcheck.models.language.model import Instance
 
@@ -131,8 +131,10 @@ class SearchSession:
         command = f"{command_of(target, instance, limits.depth)} --counterexamples {asked}"
         found = []
         for verdict in run.verdicts:
-            # A value outside its declared range has no false expression, and so no cause that could be compared.
-            for _, _, word in verdict.failing_paths if verdict.prop is not IN_RANGE else ():
+            # A value outside its declared range has no false expression, and so no cause that could be compared; and
+            # whether a path with fewer steps ends in a stuck state, plain Python can only tell in small models.
+            has_cause = verdict.prop is not IN_RANGE and verdict.prop.kind is not Kind.ALWAYS_POSSIBLE
+            for _, _, word in verdict.failing_paths if has_cause else ():
                 progress = self.progress_line(f"{title(instance)}, causes of {verdict.prop.name}")
                 kernel = self.begin(instance, progress).kernel
                 within = self.budget.limits(limits)
@@ -257,7 +259,7 @@ class SearchSession:
         instance = run.exploration.instance
         return proved(
             instance,
-            [prop for prop in instance.properties if prop.kind is not Kind.SOMETIMES],
+            [prop for prop in instance.properties if prop.kind in INDUCTIVE],
             phase,
             failing=[verdict.prop.name for verdict in run.verdicts if verdict.word in BROKEN],
             known=before,
