@@ -228,7 +228,7 @@ def depths(protocol, **values):
     ("protocol", "expected"),
     [
         ("2.4", (None, None, 10_999)),
-        ("2.8", (10, 4, None)),
+        ("2.8", (9, 4, None)),
         ("4.1", (10, 4, None)),
     ],
 )
