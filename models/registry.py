@@ -20,7 +20,11 @@ from isrcheck.models.language.model import Model, assemble, nearest
 from isrcheck.models.messages.errors import UsageError
 from isrcheck.models.messages.printable import escaped
 
-FAMILIES = {"kafka": "isrcheck.models.kafka", "published": "isrcheck.models.published"}
+FAMILIES = {
+    "kafka": "isrcheck.models.kafka",
+    "published": "isrcheck.models.published",
+    "transactions": "isrcheck.models.transactions",
+}
 """The models whose package assembles a base and its variants into `MODEL`."""
 
 SINGLE = {"examples/two_phase_commit": "isrcheck.models.examples.two_phase_commit"}
@@ -30,7 +34,7 @@ SINGLE = {"examples/two_phase_commit": "isrcheck.models.examples.two_phase_commi
 def names() -> list[str]:
     """All names that `load` accepts."""
     published = [f"published/{protocol}" for protocol in load("published")[0].protocols]
-    return ["kafka", *published, *SINGLE]
+    return ["kafka", "transactions", *published, *SINGLE]
 
 
 def load(name: str) -> tuple[Model, str | None]:

@@ -1,0 +1,105 @@
+"""What Kafka promises about transactions."""
+
+from isrcheck.models.language import NONE, always, always_step
+from isrcheck.models.transactions.coordinator import requested_end
+from isrcheck.models.transactions.readers import (
+    holds,
+    is_aborted,
+    is_visible,
+    is_visible_at,
+    last_stable_offset,
+    record_of,
+)
+from isrcheck.models.transactions.values import Outcome, Request, TransactionState
+
+
+@always
+def read_committed_is_atomic(s):
+    """A read_committed reader receives all records of a committed transaction, and none of any other.
+
+    Partitions learn of a decision one after the other; so this is about what they can show in the end. No record is
+    visible unless its transaction was committed, and every record of a committed transaction is in its log, where no
+    marker aborts it.
+    """
+    return all(
+        s.outcome[transaction] == Outcome.COMMITTED or not is_visible(s, p, transaction)
+        for transaction in range(s.transactions)
+        for p in range(s.partitions)
+    ) and all(
+        holds(s, p, transaction) and not is_aborted(s, p, transaction)
+        for transaction in range(s.transactions)
+        for p in range(s.partitions)
+        if s.outcome[transaction] == Outcome.COMMITTED and s.was_sent[p][transaction]
+    )
+
+
+@always_step
+def ended_as_requested(before, after):
+    """The coordinator commits only a transaction whose producer has asked for it, and not for another one."""
+    return (
+        after.pending_state != TransactionState.PREPARE_COMMIT
+        or before.pending_state == TransactionState.PREPARE_COMMIT
+        or any(
+            requested_end(before, i) == Request.COMMIT and before.epoch[i] == before.producer_epoch
+            for i in range(before.producers)
+        )
+    )
+
+
+def is_fenced(s, transaction):
+    """A newer instance of the producer has been initialised since the transaction began."""
+    return any(s.begun_by[transaction] < i and s.epoch[i] != NONE for i in range(s.producers))
+
+
+@always_step
+def no_zombie_commits(before, after):
+    """Once a newer instance is initialised, nothing of an older one is committed, and nothing of it becomes visible.
+
+    What was committed before may become visible later.
+    """
+    return not any(
+        before.begun_by[transaction] != NONE
+        and is_fenced(before, transaction)
+        and before.outcome[transaction] != Outcome.COMMITTED
+        and (
+            after.outcome[transaction] == Outcome.COMMITTED
+            or any(
+                is_visible(after, p, transaction) and not is_visible(before, p, transaction)
+                for p in range(before.partitions)
+            )
+        )
+        for transaction in range(before.transactions)
+    )
+
+
+@always
+def processed_exactly_once(s):
+    """No partition shows the output of one input twice to read_committed readers."""
+    return not any(
+        is_visible(s, p, a) and is_visible(s, p, b) and s.processed_input[a] == s.processed_input[b]
+        for a in range(s.transactions)
+        for b in range(s.transactions)
+        if a < b
+        for p in range(s.partitions)
+    )
+
+
+@always
+def no_input_is_skipped(s):
+    """An input whose successor's output is visible to read_committed readers has a visible or decided output itself."""
+    return all(
+        any(
+            s.outcome[earlier] == Outcome.COMMITTED and s.processed_input[earlier] + 1 == s.processed_input[later]
+            for earlier in range(s.transactions)
+        )
+        for later in range(s.transactions)
+        if s.processed_input[later] > 0 and s.outcome[later] == Outcome.COMMITTED
+    )
+
+
+@always
+def offsets_ordered(s):
+    """Last stable offset <= high watermark <= log end offset, and no record below the first is undecided."""
+    return all(
+        last_stable_offset(s, p) <= s.high_watermark[p] <= s.log_end_offset[p] for p in range(s.partitions)
+    )
