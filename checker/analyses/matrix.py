@@ -217,12 +217,19 @@ def judge(record: RecordedRun, run: Run, verdict: Verdict) -> Match:
     for here, there in zip((found, permitted), sought, strict=True):
         if here is not None and here != there:
             return Match.NEW if there is None or here < there else Match.MISSING
-        if here is None and there is not None and (run.explored.exhausted or run.explored.judged >= there):
+        if here is None and there is not None and _could_show(run, verdict, there):
             return Match.MISSING
     is_cut = not run.explored.is_complete
     if is_cut and found is None and (bound is None or run.explored.judged < bound):
         return Match.OPEN
     return Match.SAME
+
+
+def _could_show(run: Run, verdict: Verdict, depth: int) -> bool:
+    """Whether a search that found no failure must have shown one at this depth. Only a complete search shows that a
+    state is stuck."""
+    reaches = run.explored.judged >= depth and verdict.prop.kind is not Kind.ALWAYS_POSSIBLE
+    return run.explored.exhausted or reaches
 
 
 def judged(record: RecordedRun, run: Run) -> list[Match | None]:

@@ -34,8 +34,8 @@ ENTRIES = (
 )
 
 EXIT_CODES = """\
-exit codes: 0 nothing promised is broken; 12 violated; 10 an expected figure or counterexample was not found;
-3 undecided; 2 bad input; 130 interrupted"""
+exit codes: 0 nothing promised is broken; 12 violated; 13 a state is stuck (always_possible);
+10 an expected figure or counterexample was not found; 3 undecided; 2 bad input; 130 interrupted"""
 
 
 def parser_of(forms: Sequence[Form], more: Sequence[Option] = (), word: str = "") -> Parser:

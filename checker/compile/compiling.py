@@ -23,7 +23,7 @@ from isrcheck.checker.compile.layout import Layout
 PARAMETERS = {"expand": 12, "check": 6}
 """The number of integer parameters of each exported function; each returns an integer."""
 
-OPERATIONS = ("read", "write", "element", "failed", "load_word", "store_word", "store_half")
+OPERATIONS = ("read", "write", "element", "failed", "load_word", "store_word", "store_half", "store_byte")
 
 _SECONDS: ContextVar[float | None] = ContextVar("seconds", default=None)
 

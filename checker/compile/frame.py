@@ -21,6 +21,11 @@ def pause(results, status, state, count, has_failed):
     store_word(results + status + {failed_offset}, has_failed)
     return count'''
 
+MARK = '''def mark(result, state, judgement):
+    """Write the judgement of one state into the bytes whose address stands in the result, if there is one."""
+    if load_word(result + {state_offset}) != 0:
+        store_byte(load_word(result + {state_offset}) + state, judgement)'''
+
 EMIT = '''def emit(before, after, words, parents, steps, fired, active, results, count, state, step, slot):
     """Write one successor, judge the transition, and undo the step in the working buffer."""
     pack(after, words + count * {words_size})

@@ -17,7 +17,7 @@ import ast
 import itertools
 from collections.abc import Iterable, Sequence
 
-from isrcheck.checker.compile.frame import CHECK, EMIT, EXPAND_HEAD, EXPAND_TAIL, PRELUDE
+from isrcheck.checker.compile.frame import CHECK, EMIT, EXPAND_HEAD, EXPAND_TAIL, MARK, PRELUDE
 from isrcheck.checker.compile.layout import ERROR_BYTES, Layout
 from isrcheck.checker.outcome.kernel_results import (
     FAILED_OFFSET,
@@ -25,6 +25,7 @@ from isrcheck.checker.outcome.kernel_results import (
     STEP_OFFSET,
     SUCCESSORS_OFFSET,
     EntryKind,
+    judgement,
     offset,
     offset_of_status,
 )
@@ -40,6 +41,11 @@ def lower(instance: Instance, layout: Layout) -> str:
     return KernelText(instance, layout).text()
 
 
+def _is_marked(prop: Property) -> bool:
+    """Whether the kernel marks the states for this property: only a complete search knows which of them to count."""
+    return prop.kind.value == "always_possible"
+
+
 class KernelText:
     """Collects the functions of a kernel, callees before callers."""
 
@@ -49,6 +55,8 @@ class KernelText:
         offsets = {"successors_offset": SUCCESSORS_OFFSET, "failed_offset": FAILED_OFFSET}
         prelude = PRELUDE.format(state_offset=STATE_OFFSET, step_offset=STEP_OFFSET, **offsets)
         self.parts: list[str] = [prelude]
+        if any(_is_marked(prop) for prop in instance.model.properties):
+            self.parts.append(MARK.format(state_offset=STATE_OFFSET))
         self.status = offset_of_status(len(instance.model.properties))
         self.names: dict[Function, str] = {}
         self.numbers = itertools.count()
@@ -100,7 +108,11 @@ class KernelText:
         return [f"if {self.function(prop.permitted)}({state}):", f"    {permitted}", "else:", f"    {found}"]
 
     def _note(self, number: int, kind: EntryKind) -> str:
-        return f"note(results + {offset(number, kind)}, state, step)"
+        note = f"note(results + {offset(number, kind)}, state, step)"
+        if not _is_marked(self.instance.model.properties[number]):
+            return note
+        mark = f"mark(results + {offset(number, EntryKind.FOUND)}, state, {judgement(kind)})"
+        return f"{note}; {mark}" if kind is EntryKind.ERRED else mark
 
     def _expand(self) -> str:
         lines = [

@@ -18,6 +18,7 @@ from itertools import pairwise
 from typing import Any
 
 from isrcheck.checker.explicit.carrier import Carrier, SearchContext
+from isrcheck.checker.explicit.possible_states import judge_possible, why_unjudged
 from isrcheck.checker.explicit.single_thread import SingleThread
 from isrcheck.checker.explicit.visited_set import Full
 from isrcheck.checker.outcome.exploration import Exploration, Finding, Findings, StepPath
@@ -44,6 +45,8 @@ class Search:
         try:
             with self.carrier:
                 self._levels()
+                result.frontier = self.visited.count - context.expanded
+                judge_possible(self.carrier)
         except KeyboardInterrupt:
             result.stopped = "interrupt"
         except Full:
@@ -116,8 +119,9 @@ class Search:
         result = self.result
         for number, prop in self.context.properties:
             if prop in self.context.watched:
-                found = (self.finding(self.context.results.entry(number, kind)) for kind in EntryKind)
-                result.findings[prop.name] = Findings(*found)
+                found, permitted, erred = (self.finding(self.context.results.entry(number, kind)) for kind in EntryKind)
+                unjudged = why_unjudged(self.carrier, prop)
+                result.findings[prop.name] = Findings(found, permitted, erred, unjudged)
         if result.stopped is None and not self.is_open() and result.frontier:
             result.stopped = "decided"
         errors = self.found_errors()

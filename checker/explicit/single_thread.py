@@ -6,7 +6,7 @@ Out: states in the visited set, in breadth-first order; counts in the context.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from isrcheck.checker.explicit.carrier import Carrier, SearchContext
 from isrcheck.checker.explicit.kernel_runner import KernelRunner
@@ -43,6 +43,16 @@ class SingleThread(Carrier):
         self.visited = VisitedSet(layout.words, steps, context.limits.memory) if visited is None else visited
         self.before = layout.buffer(context.instance)
         self.after = layout.buffer(context.instance)
+
+    @property
+    def stores(self) -> Sequence[VisitedSet]:
+        """The visited set."""
+        return (self.visited,)
+
+    def number_at(self, shard: int, local: int) -> int:
+        """The number of a state is its position in the only visited set."""
+        assert shard == 0
+        return local
 
     def start(self) -> int:
         """Insert the states that the search starts from, each as its own predecessor."""

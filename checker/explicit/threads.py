@@ -24,6 +24,7 @@ from isrcheck.checker.explicit.carrier import Carrier, SearchContext
 from isrcheck.checker.explicit.kernel_runner import KernelRunner
 from isrcheck.checker.explicit.shards import Lane, Shards
 from isrcheck.checker.explicit.single_thread import CHUNK
+from isrcheck.checker.explicit.visited_set import VisitedSet
 from isrcheck.checker.outcome.kernel_results import KernelResults
 
 LANE_BYTES = 1 << 21
@@ -92,6 +93,15 @@ class Threads(Carrier):
             raise errors[0]
 
     # ------------------------------------------------------------------------------------------------------ levels
+
+    @property
+    def stores(self) -> Sequence[VisitedSet]:
+        """The shards of the visited set."""
+        return self.visited.stores
+
+    def number_at(self, shard: int, local: int) -> int:
+        """The number of the state at position `local` of a shard."""
+        return self.visited.number_at(shard, local)
 
     def start(self) -> int:
         """Insert the states that the search starts from, each as its own predecessor."""

@@ -133,4 +133,7 @@ def text(drawn: StateGraph, path: Path) -> str:
             f"{word}: {name} {'on' if name in of_steps else 'in'} "
             f"{counted(count, 'transition' if name in of_steps else 'state')}"
         )
+    if drawn.unjudged:
+        names = ", ".join(drawn.unjudged)
+        lines.append(f"not judged: {names}: it needs every reachable state; leave --bound out")
     return "\n".join([*lines, f"written to {path}"])

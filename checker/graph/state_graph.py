@@ -20,18 +20,21 @@ from numpy.typing import NDArray
 
 from isrcheck.checker.compile.kernel import Kernel
 from isrcheck.checker.explicit.carrier import EVERY_STATE, SearchContext
+from isrcheck.checker.explicit.possible_states import OutOfTimeError, PossibleStates
 from isrcheck.checker.explicit.search import Search
 from isrcheck.checker.explicit.single_thread import CHUNK, SingleThread
 from isrcheck.checker.explicit.violating_states import ViolatingStates
+from isrcheck.checker.explicit.visited_set import Full
 from isrcheck.checker.graph.command import GraphRequest
 from isrcheck.checker.outcome.exploration import Progress
+from isrcheck.checker.outcome.kernel_results import EntryKind
 from isrcheck.checker.outcome.verdict import WHY_STOPPED
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.session.formatting import counted
 from isrcheck.models import run
 from isrcheck.models.language.declare import Kind
 from isrcheck.models.language.in_range import IN_RANGE
-from isrcheck.models.language.model import Instance, Step, nearest
+from isrcheck.models.language.model import Instance, Property, Step, nearest
 from isrcheck.models.messages.errors import UsageError
 from isrcheck.models.run import Cells
 from isrcheck.traces.format.erring import error_in, error_in_step
@@ -85,7 +88,10 @@ class Edge:
 
 @dataclass(frozen=True)
 class StateGraph:
-    """A state graph; the nodes of `graph` are numbers with a Node as attribute, its edges have an Edge as attribute."""
+    """A state graph; the nodes of `graph` are numbers with a Node as attribute, its edges have an Edge as attribute.
+
+    `unjudged` are the properties that are not judged, because some states are not expanded.
+    """
 
     instance: Instance
     fold: tuple[str, ...]
@@ -94,6 +100,7 @@ class StateGraph:
     transitions: int
     graph: nx.DiGraph[int]
     components: int
+    unjudged: tuple[str, ...] = ()
 
     def node(self, number: int) -> Node:
         """Return the node with this number."""
@@ -278,6 +285,9 @@ class _GraphBuilder:
         for prop in self.instance.properties:
             if prop.kind is Kind.SOMETIMES:
                 continue
+            if prop.kind is Kind.ALWAYS_POSSIBLE:
+                self._judge_possible(prop)
+                continue
             failing = ViolatingStates(self.instance, self.kernel, self.visited, prop)
             self._judge(failing)
             self.errs = self.errs or failing.runner.careful is not None
@@ -293,6 +303,27 @@ class _GraphBuilder:
             for word, steps in zip((BROKEN, PERMITTED), failing.steps(state), strict=True):
                 for step in steps:
                     _count(self._edge(*self._ends(state, step)).failing, (name, word))
+
+    def _judge_possible(self, prop: Property) -> None:
+        """Record the stuck states; if some states are not expanded, it is unknown which states are stuck."""
+        if self.unjudged:
+            return
+        judging = PossibleStates(self.search.context, (self.visited,))
+        try:
+            stuck = judging.stuck(self.instance.model.properties.index(prop))
+        except (Full, OutOfTimeError) as error:
+            limit = WHY_STOPPED["memory" if isinstance(error, Full) else "seconds"]
+            raise CutShortError(f"{limit} while paths were followed backward; raise the limit") from None
+        for kind, word in ((EntryKind.FOUND, BROKEN), (EntryKind.PERMITTED, PERMITTED)):
+            for node in self.node_of[stuck[kind]]:
+                _count(self.nodes[node].failing, (prop.name, word))
+
+    @property
+    def unjudged(self) -> tuple[str, ...]:
+        """The properties that are judged only if every state is expanded, and therefore not here."""
+        if self.expanded == self.count:
+            return ()
+        return tuple(prop.name for prop in self.instance.properties if prop.kind is Kind.ALWAYS_POSSIBLE)
 
     def judge_range(self) -> None:
         """Record the states from which a step leaves a declared range, and the states and steps on which a property
@@ -334,7 +365,8 @@ class _GraphBuilder:
                 self.nodes[member].component = number
         limits = self.search.context.limits
         return StateGraph(
-            *(self.instance, self.fold, limits.depth, self.count, self.transitions, graph, len(components))
+            *(self.instance, self.fold, limits.depth, self.count, self.transitions, graph, len(components)),
+            self.unjudged,
         )
 
 
@@ -361,4 +393,5 @@ def summary(drawn: StateGraph) -> dict[str, Any]:
         "failing": [
             {"property": name, "verdict": word, "count": count} for (name, word), count in drawn.failing.items()
         ],
+        "unjudged": list(drawn.unjudged),
     }

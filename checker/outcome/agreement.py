@@ -20,6 +20,8 @@ def differences(exploration: Exploration, bmc_result: BmcResult) -> list[str]:
     for name in dict.fromkeys([*exploration.findings, *bmc_result.findings]):
         # The implicit property `in_range` has findings only where it is violated.
         ours, theirs = (one.findings.get(name, Findings()) for one in (exploration, bmc_result))
+        if ours.unjudged or theirs.unjudged:
+            continue
         decided = _depth(ours.found, depth)
         if decided != _depth(theirs.found, depth):
             found.append(_line(name, "found", ours.found, theirs.found))

@@ -50,11 +50,15 @@ class Findings:
     the states that reach it. `erred` counts evaluations that leave a declared range and therefore do not judge the
     property; for `in_range` it counts steps that leave a declared range. With `count_all` the counts cover the whole
     search, otherwise the levels up to the one that decided the property.
+
+    For `always_possible`, `found` counts the stuck states, from which no path leads to a state in which the property is
+    true; `permitted` counts those in which that is permitted; `unjudged` says why the engine has not judged it.
     """
 
     found: Finding = field(default_factory=Finding)
     permitted: Finding = field(default_factory=Finding)
     erred: Finding = field(default_factory=Finding)
+    unjudged: str = ""
 
 
 class ReachedStates(Protocol):

@@ -38,6 +38,11 @@ class EntryKind(IntEnum):
 KINDS = len(EntryKind)
 
 
+def judgement(kind: EntryKind) -> int:
+    """The mark of a state for an `always_possible` property: 0 where it is true, this where it has such a result."""
+    return 1 + kind
+
+
 @dataclass(frozen=True, slots=True)
 class Entry:
     """A row: a count, and the first state and step that were counted; `step` is -1 where no step is involved."""
@@ -125,6 +130,14 @@ class KernelResults:
     def entry(self, number: int, kind: EntryKind) -> Entry:
         """The row of property `number` for this kind of result."""
         return self._entry(_row(number, kind))
+
+    def put(self, number: int, kind: EntryKind, entry: Entry) -> None:
+        """Set the row of property `number` for this kind of result."""
+        self._table[_row(number, kind)] = entry.count, entry.state, entry.step
+
+    def mark_at(self, number: int, address: int) -> None:
+        """Let the kernel mark the states for property `number` (`judgement`) in the bytes from `address` on."""
+        self._table[_row(number, EntryKind.FOUND), 1] = address
 
     @property
     def erring_steps(self) -> Entry:

@@ -38,7 +38,12 @@ def unjudged_record_of(exploration: Exploration) -> Record:
         "fired": [int(count) for count in exploration.fired],
         "new": [int(count) for count in exploration.new],
         "findings": {
-            name: {"found": _written(one.found), "permitted": _written(one.permitted), "erred": _written(one.erred)}
+            name: {
+                "found": _written(one.found),
+                "permitted": _written(one.permitted),
+                "erred": _written(one.erred),
+                "unjudged": one.unjudged,
+            }
             for name, one in exploration.findings.items()
         },
     }
@@ -54,7 +59,7 @@ def exploration_of(record: Record, instance: Instance, limits: Limits) -> Explor
     """The exploration that a record describes."""
     plain = {name: value for name, value in record.items() if name not in ("instance", "verdicts", "findings")}
     findings = {
-        name: Findings(_read(one["found"]), _read(one["permitted"]), _read(one["erred"]))
+        name: Findings(_read(one["found"]), _read(one["permitted"]), _read(one["erred"]), one["unjudged"])
         for name, one in record["findings"].items()
     }
     return Exploration(instance, limits, findings=findings, **plain)

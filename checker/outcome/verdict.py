@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from isrcheck.checker.outcome.bmc_result import BmcResult
-from isrcheck.checker.outcome.exit_codes import SAFE, UNDECIDED, UNEXPECTED, VIOLATED
+from isrcheck.checker.outcome.exit_codes import SAFE, STUCK, UNDECIDED, UNEXPECTED, VIOLATED
 from isrcheck.checker.outcome.exploration import Exploration, Finding, Findings, StepPath
 from isrcheck.checker.outcome.proof_results import Proof, Proofs
-from isrcheck.models.language.declare import Kind
+from isrcheck.models.language.declare import INDUCTIVE, Kind
 from isrcheck.models.language.in_range import IN_RANGE
 from isrcheck.models.language.model import Property
 from isrcheck.traces.format.erring import error_of
@@ -139,12 +139,14 @@ def with_proofs(found: Sequence[Verdict], proofs: Proofs) -> list[Verdict]:
 def _with_proof(verdict: Verdict, proof: Proof | None, stopped: str | None) -> Verdict:
     if proof is not None:
         return replace(verdict, word=Word.PROVED, depth=None, note="", proof=proof)
-    is_asked = verdict.word in PROVABLE and verdict.prop.kind is not Kind.SOMETIMES
+    is_asked = verdict.word in PROVABLE and verdict.prop.kind in INDUCTIVE
     return replace(verdict, is_unproved=stopped is None, is_unattempted=stopped is not None) if is_asked else verdict
 
 
 def cut_short(verdict: Verdict, stopped: str, judged: int) -> Verdict:
     """The explorer's verdict, or UNDECIDED if it holds only to the depth `judged`, at which Z3 was stopped."""
+    if verdict.prop.kind is Kind.ALWAYS_POSSIBLE:
+        return verdict  # Z3 was not asked
     if verdict.word not in (Word.HOLDS, Word.NO_VIOLATION, Word.NOT_REACHED):
         return verdict
     return replace(verdict, word=Word.UNDECIDED, depth=None, note=f"Z3: {stopped}; {_none('both found none', judged)}")
@@ -165,9 +167,9 @@ def _verdict(exploration: Exploration | BmcResult, prop: Property, findings: Fin
         word = Word.REACHED if prop.kind is Kind.SOMETIMES else Word.VIOLATED
         found = findings.found
         return Verdict(prop, word, found.path.depth, found.count, found.path, permitted)  # type: ignore[union-attr]
-    note = ""
+    note = findings.unjudged
     if not exploration.is_complete:
-        note = f"{exploration.stopped}; {_none('none', exploration.judged)}"
+        note = f"{exploration.stopped}; {note or _none('none', exploration.judged)}"
     if permitted is not None and permitted.path is not None:
         return Verdict(prop, Word.PERMITTED, permitted.path.depth, permitted.count, permitted.path, permitted, note)
     if findings.erred.path is not None:
@@ -198,9 +200,12 @@ def overall(found: Sequence[Verdict], *, is_complete: bool) -> Word:
 def exit_code(word: Word, *, strict: bool, found: Iterable[Verdict] = ()) -> int:
     """The exit code for an overall verdict; with `strict`, permitted failures count as violations."""
     found = list(found)
-    words = {word, *(verdict.word for verdict in found)}
-    if word is Word.VIOLATED or (strict and Word.PERMITTED in words):
+    failing = {Word.VIOLATED, Word.PERMITTED} if strict else {Word.VIOLATED}
+    kinds = {verdict.prop.kind for verdict in found if verdict.word in failing}
+    if kinds - {Kind.ALWAYS_POSSIBLE} or (word in failing and not kinds):
         return VIOLATED
+    if kinds:
+        return STUCK
     if word is Word.UNREACHABLE:
         return UNEXPECTED
     is_unproved = any(verdict.is_unproved or verdict.is_unattempted for verdict in found)

@@ -29,7 +29,7 @@ from isrcheck.checker.symbolic.evaluator import UnsupportedError
 from isrcheck.checker.symbolic.solver import Solver, telling_interrupts
 from isrcheck.checker.symbolic.transition_relation import TransitionRelation
 from isrcheck.checker.symbolic.unrolling import Unrolling
-from isrcheck.models.language.declare import Kind
+from isrcheck.models.language.declare import INDUCTIVE, Kind
 from isrcheck.models.language.in_range import IN_RANGE
 from isrcheck.models.language.model import Instance, Property
 from isrcheck.models.messages.errors import ModelError, UsageError
@@ -208,7 +208,7 @@ class _Proving:
         names = {name for proof in known.proofs.values() for name in (proof.prop.name, *proof.lemmas)}
         claims = (*instance.properties, *instance.lemmas)
         self.invariants = [claim for claim in claims if claim.name in names and not claim.of_steps]
-        self.properties = [prop for prop in properties if prop.kind is not Kind.SOMETIMES and prop is not IN_RANGE]
+        self.properties = [prop for prop in properties if prop.kind in INDUCTIVE and prop is not IN_RANGE]
         self.deadline = deadline
         self.budget = FormulaBudget(deadline)
         self.report = report

@@ -18,6 +18,7 @@ from isrcheck.checker.outcome.proof_results import Attempt, CounterexampleToIndu
 from isrcheck.checker.proofs.budget_independence import independent_budgets
 from isrcheck.checker.proofs.premises import premises, using
 from isrcheck.checker.symbolic.solver_version import solver_version
+from isrcheck.models.language.declare import Kind
 from isrcheck.models.language.in_range import IN_RANGE
 from isrcheck.models.language.model import Instance, spell
 
@@ -122,6 +123,9 @@ def lines(proving: Proving) -> list[str]:
         text = f"{attempt.prop.name}: not proved{what}{also}: {attempt.why}{_shown(proving, attempt)}"
         found += _wrapped(text, "  ")
         found += _table(proving, attempt)
+    for prop in instance.properties:
+        if prop.kind is Kind.ALWAYS_POSSIBLE:
+            found += _wrapped(f"{prop.name}: Z3 does not prove always_possible; the search judges it", "  ")
     if proofs.stopped is not None:
         found.append(f"  the proofs were cut short: {_cut(proofs.stopped)}")
     return found

@@ -12,8 +12,8 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from isrcheck.checker.causes.distinct_causes import distinct_causes
 from isrcheck.checker.compile.kernels import Kernels
-from isrcheck.checker.explicit.distinct_causes import distinct_causes
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.outcome.agreement import differences
 from isrcheck.checker.outcome.bmc_result import BmcResult
@@ -34,7 +34,7 @@ from isrcheck.checker.session.trace_writer import SAMPLE, TraceWriter
 from isrcheck.checker.spark.request import SparkRequest
 from isrcheck.checker.spark.summary import SparkSummary
 from isrcheck.checker.symbolic.evaluator import UnsupportedError
-from isrcheck.models.language.declare import Kind
+from isrcheck.models.language.declare import INDUCTIVE
 from isrcheck.models.language.in_range import IN_RANGE
 from isrcheck.models.language.model import Instance
 
@@ -257,7 +257,7 @@ class SearchSession:
         instance = run.exploration.instance
         return proved(
             instance,
-            [prop for prop in instance.properties if prop.kind is not Kind.SOMETIMES],
+            [prop for prop in instance.properties if prop.kind in INDUCTIVE],
             phase,
             failing=[verdict.prop.name for verdict in run.verdicts if verdict.word in BROKEN],
             known=before,

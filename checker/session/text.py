@@ -114,7 +114,10 @@ def property_lines(run: Run) -> list[str]:
         unit = ""
         if is_counted and verdict.prop.kind is not Kind.SOMETIMES:
             unit = "errors" if verdict.prop is IN_RANGE else "transitions" if verdict.prop.of_steps else "states"
-            unit += "" if run.counted_all else " up to that depth"
+            if verdict.prop.kind is Kind.ALWAYS_POSSIBLE:
+                unit = "stuck states" if verdict.violating > 1 else "stuck state"
+            elif not run.counted_all:
+                unit += " up to that depth"
         is_sought = verdict.prop.kind is Kind.SOMETIMES
         rows.append(
             [("sometimes " if is_sought else "") + verdict.prop.name, verdict.text, "" if is_sought else count, unit]
@@ -195,6 +198,8 @@ def text(run: Run) -> str:
     if run.second is not None:
         far = min(run.second.judged, exploration.judged)
         agreement = f"the engines agree on every property to depth {far}" if far >= 0 else "there is nothing to compare"
+        alone = [name for name, one in run.second.findings.items() if one.unjudged]
+        agreement += f", except {', '.join(alone)}: Z3 does not judge always_possible" if alone and far >= 0 else ""
         lines += ["", agreement, *proof_text.unrolled_lines(run.second)]
     if run.proving is not None:
         lines += ["", *proof_text.lines(run.proving)]
@@ -227,7 +232,8 @@ def verdict_line(run: Run) -> str:
     names = ", ".join(f"{v.prop.name} at step {v.depth}" for v in failing if v.depth is not None)
     match run.word:
         case Word.VIOLATED:
-            return f"VIOLATED: {names}"
+            stuck = all(v.prop.kind is Kind.ALWAYS_POSSIBLE for v in failing)
+            return f"VIOLATED: {names}{': from there, no path leads to a state in which it is true' if stuck else ''}"
         case Word.PERMITTED:
             return f"PERMITTED: {names}: this configuration makes no promise for these behaviours{_unproved(run)}"
         case Word.UNREACHABLE:
@@ -276,6 +282,9 @@ def _undecided(run: Run) -> str:
         why = WHY_STOPPED.get(run.second.stopped or "", "")
         far = f"the engines agree to depth {run.second.judged}" if run.second.judged >= 0 else "no depth was checked"
         return f"UNDECIDED: Z3: {why}; {far}"
+    unjudged = [f"{one.prop.name}: {one.note}" for one in run.verdicts if one.word is Word.UNDECIDED]
+    if unjudged:
+        return f"UNDECIDED: {'; '.join(unjudged)}"
     stopped = run.proving.proofs.stopped if run.proving is not None else None
     why = WHY_STOPPED.get(stopped or "", "")
     return f"UNDECIDED: the proofs were cut short: {why}; no violation to depth {exploration.judged}"
@@ -342,6 +351,11 @@ def _second_object(second: BmcResult | None) -> dict[str, Any] | None:
     }
 
 
+def _has_message(verdict: Verdict) -> bool:
+    is_unjudged = verdict.prop.kind is Kind.ALWAYS_POSSIBLE and verdict.word is Word.UNDECIDED
+    return verdict.prop is IN_RANGE or is_unjudged
+
+
 def _property_object(run: Run, verdict: Verdict) -> dict[str, Any]:
     trace = run.traces.get(verdict.prop.name)
     permitted = verdict.permitted.path.depth if verdict.permitted and verdict.permitted.path else None
@@ -352,7 +366,7 @@ def _property_object(run: Run, verdict: Verdict) -> dict[str, Any]:
         "verdict": verdict.word.value,
         "depth": verdict.depth,
         "violating": verdict.violating,
-        **({"message": verdict.note} if verdict.prop is IN_RANGE else {}),
+        **({"message": verdict.note} if _has_message(verdict) else {}),
         "trace": str(trace) if trace else None,
         "permitted_depth": permitted,
         "permitted_trace": str(permitted_trace) if permitted_trace else None,

@@ -56,9 +56,16 @@ class Goal:
     def literal(self, circuit: AndInverterGraph, said: tuple[int, int, int]) -> int:
         """The literal that the goal is met; `said` are the literals of its property (see PropertyLiterals)."""
         holds, permitted, error = said
+        if self.prop.kind is Kind.ALWAYS_POSSIBLE:
+            return FALSE  # no single path shows that there is no other path
         if self.prop.kind is Kind.SOMETIMES:
             return circuit.both(holds, -error)
         return circuit.all([-holds, permitted if self.is_permitted else -permitted, -error])
+
+
+def why_unjudged(prop: Property) -> str:
+    """Why Z3 does not judge a property; "" if it does."""
+    return "Z3 does not judge always_possible; use --engine local" if prop.kind is Kind.ALWAYS_POSSIBLE else ""
 
 
 def ask_to_depth(
@@ -100,7 +107,7 @@ class _BoundedModelChecker:
         self.report = report
         self.result = BmcResult(instance, limits)
         self.watched = [prop for prop in instance.properties if not only or prop.name in only]
-        self.result.findings = {prop.name: Findings() for prop in self.watched}
+        self.result.findings = {prop.name: Findings(unjudged=why_unjudged(prop)) for prop in self.watched}
         self.budget = FormulaBudget(self.deadline)
         self.added = 0
         self.open = [Goal(prop, False) for prop in self.watched]

@@ -118,7 +118,12 @@ VERDICTS = Table(
     (
         RUN,
         PROPERTY,
-        Column("kind", Type.TEXT, "`always`, `always_step` (of transitions) or `sometimes` (must be reachable)."),
+        Column(
+            "kind",
+            Type.TEXT,
+            "`always`, `always_step` (of transitions), `sometimes` (must be reachable) or `always_possible` (must stay"
+            " reachable).",
+        ),
         Column("verdict", Type.TEXT, "The verdict, as in the verdict table of README.md; `UNDECIDED` is not a pass."),
         Column(
             "depth",

@@ -39,7 +39,7 @@ FLOORS = {
             ("tables",),
             ("session",),
         ),
-        *(("spark",), ("spark/runtime",), ("proofs",), ("explicit", "symbolic"), ("compile",), ("outcome",)),
+        *(("spark",), ("spark/runtime",), ("causes", "proofs"), ("explicit", "symbolic"), ("compile",), ("outcome",)),
         ("resources",),
     ),
     "traces": (

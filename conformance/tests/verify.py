@@ -27,7 +27,7 @@ CHECK = (sys.executable, "-m", "isrcheck.checker")
 GOLDEN = (
     "conformance/tests/traces/format/test_golden.py",
     "conformance/tests/traces/drawing/test_drawing.py",
-    "conformance/tests/checker/explicit/test_distinct_causes.py",
+    "conformance/tests/checker/causes/test_distinct_causes.py",
 )
 RECORDED = (
     "conformance/tests/checker/compile/test_kernel.py",

@@ -255,10 +255,18 @@ class Kind(Enum):
     ACTION = "action"
     ALWAYS = "always"
     ALWAYS_STEP = "always_step"
+    ALWAYS_POSSIBLE = "always_possible"
     SOMETIMES = "sometimes"
     INITIAL = "initial"
     CONTRADICTION = "contradiction"
     LEMMA = "lemma"
+
+
+PROPERTIES = (Kind.ALWAYS, Kind.ALWAYS_STEP, Kind.SOMETIMES, Kind.ALWAYS_POSSIBLE)
+"""The kinds of properties that a search judges."""
+
+INDUCTIVE = (Kind.ALWAYS, Kind.ALWAYS_STEP, Kind.LEMMA)
+"""The kinds of properties that can be proved by induction: the other kinds say that a state can be reached."""
 
 
 @dataclass(frozen=True)
@@ -336,6 +344,12 @@ always_step = _property(Kind.ALWAYS_STEP)
 sometimes = _property(Kind.SOMETIMES)
 """A state (or, with `before, after[, taken]`, a transition) that must be reachable; guards against a vacuous model."""
 
+always_possible = _property(Kind.ALWAYS_POSSIBLE)
+"""A state that must stay reachable: from every reachable state, some path leads to a state in which it is true.
+
+In the notation of CTL this is AG EF p. It fails in each state from which no path leads to such a state; the path to the
+first of these stuck states is the counterexample. `permitted` is asked in the stuck state, as for `always`.
+"""
 
 lemma = _property(Kind.LEMMA)
 """A property of every reachable state that is not promised to users, but helps to prove the promised properties.

@@ -29,6 +29,7 @@ from isrcheck.models.language.declare import (
     CELL_HIGH,
     CELL_LOW,
     NONE,
+    PROPERTIES,
     Domain,
     Entry,
     Field,
@@ -451,8 +452,7 @@ def assemble(
         _same_parameters(one)
         _shown_parameters(one)
     properties = tuple(
-        _property(reader, property_name, python)
-        for property_name, python in _functions(bases, Kind.ALWAYS, Kind.ALWAYS_STEP, Kind.SOMETIMES).items()
+        _property(reader, property_name, python) for property_name, python in _functions(bases, *PROPERTIES).items()
     )
     lemmas = tuple(_property(reader, lemma, python) for lemma, python in _functions(bases, Kind.LEMMA).items())
     starts = list(_marked(bases, Kind.INITIAL).values())
@@ -554,6 +554,11 @@ def _property(reader: Reader, name: str, python: FunctionType) -> Property:
             )
     if mark.applies is not None and not callable(mark.applies):
         raise LanguageError(f"{function.path}:{function.line}: {name}: give applies= a function of the configuration")
+    if mark.every_length and mark.kind is Kind.ALWAYS_POSSIBLE:
+        raise LanguageError(
+            f"{function.path}:{function.line}: {name} is @always_possible, which only a search decides, not a proof;"
+            " leave every_length= out"
+        )
     return Property(name, mark.kind, function, permitted, mark.applies, mark.every_length)
 
 

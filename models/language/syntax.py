@@ -263,6 +263,7 @@ class FunctionReader:
             self._refuse(definition, "a subset is passed without a state", "pass the state as well, as first parameter")
         expected: dict[Kind | None, tuple[tuple[str, ...], ...]] = {
             Kind.ALWAYS: (("s",),),
+            Kind.ALWAYS_POSSIBLE: (("s",),),
             Kind.LEMMA: (("s",),),
             Kind.ALWAYS_STEP: (("before", "after"), ("before", "after", TAKEN)),
             Kind.SOMETIMES: (("s",), ("before", "after"), ("before", "after", TAKEN)),

@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from isrcheck.models import run
-from isrcheck.models.language.declare import Kind
+from isrcheck.models.language.declare import INDUCTIVE, Kind
 from isrcheck.models.language.in_range import IN_RANGE
 from isrcheck.models.language.model import Instance, Property, Step
 from isrcheck.models.messages.errors import ModelError, UsageError
 from isrcheck.models.run import Cells
 from isrcheck.traces.format.erring import path_of
+from isrcheck.traces.format.possibility import continuations, stuck_positions
 from isrcheck.traces.format.spelling import spell_cell, spell_cell_value
 from isrcheck.traces.format.trace import (
     HOLDS,
@@ -123,7 +124,7 @@ def _certify_verdict(trace: Trace) -> None:
     found = judgements(trace.instance, prop, trace.states, trace.steps)
     if trace.verdict == NOT_INDUCTIVE:
         judge(trace.instance, prop, trace.states, trace.steps, trace.length)
-        if prop.kind is Kind.SOMETIMES or trace.length == 0 or found[-1] is None or any(found[:-1]):
+        if prop.kind not in INDUCTIVE or trace.length == 0 or found[-1] is None or any(found[:-1]):
             raise UsageError(f"{prop.name} is not broken by the last step alone; {CURE}")
         return
     if trace.verdict == HOLDS:
@@ -133,6 +134,8 @@ def _certify_verdict(trace: Trace) -> None:
             if verdict is not None:
                 where = trace.spell_position(position)
                 raise UsageError(f"{prop.name} is {verdict} at {where}, but the trace says {HOLDS}; {CURE}")
+        return
+    if found[-1] is None and _rests_on_the_search(trace, prop):
         return
     if found[-1] != trace.verdict:
         says = found[-1] or ("not reached" if prop.kind is Kind.SOMETIMES else "not broken")
@@ -146,11 +149,23 @@ def _certify_verdict(trace: Trace) -> None:
         )
 
 
+def _rests_on_the_search(trace: Trace, prop: Property) -> bool:
+    """Whether too many states follow the end of the trace to confirm here that it violates an `always_possible`."""
+    end = trace.states[-1]
+    if prop.kind is not Kind.ALWAYS_POSSIBLE or continuations(trace.instance, prop, end).is_possible is not None:
+        return False
+    return trace.verdict == _failure(trace.instance, prop, end)
+
+
 def judgements(instance: Instance, prop: Property, states: Sequence[Cells], steps: Sequence[Step]) -> list[str | None]:
     """Return the verdict on the property at each position: VIOLATED, PERMITTED, REACHED, or None.
 
-    A property of transitions is judged at the end of each transition. If it cannot be evaluated, the verdict is None.
+    A property of transitions is judged at the end of each transition. If it cannot be evaluated, the verdict is None;
+    so it is for an `always_possible` property if too many states follow to be searched in plain Python.
     """
+    if prop.kind is Kind.ALWAYS_POSSIBLE:
+        judged = zip(states, stuck_positions(instance, prop, states), strict=True)
+        return [_failure(instance, prop, cells) if is_stuck else None for cells, is_stuck in judged]
     found: list[str | None] = []
     for position in range(len(states)):
         try:
@@ -164,7 +179,9 @@ def judge(
     instance: Instance, prop: Property, states: Sequence[Cells], steps: Sequence[Step], position: int
 ) -> str | None:
     """Return the verdict on the property at one position. Raises ModelError if it cannot be evaluated there."""
-    if not prop.of_steps:
+    if prop.kind is Kind.ALWAYS_POSSIBLE:
+        is_true = continuations(instance, prop, states[position]).is_possible is not False
+    elif not prop.of_steps:
         is_true = run.holds(instance, prop, states[position])
     elif position == 0:
         return None
@@ -174,7 +191,11 @@ def judge(
         return REACHED if is_true else None
     if is_true:
         return None
-    return PERMITTED if run.is_permitted(instance, prop, states[position]) else VIOLATED
+    return _failure(instance, prop, states[position])
+
+
+def _failure(instance: Instance, prop: Property, cells: Cells) -> str:
+    return PERMITTED if run.is_permitted(instance, prop, cells) else VIOLATED
 
 
 def from_steps(

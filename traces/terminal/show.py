@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from isrcheck.models.language.declare import Kind
 from isrcheck.models.language.model import Instance, spell
 from isrcheck.traces.explaining import attribution
 from isrcheck.traces.explaining.evaluate import StateExpression
 from isrcheck.traces.format.itf import label
+from isrcheck.traces.format.possibility import continuation_text
 from isrcheck.traces.format.trace import HOLDS, NOT_INDUCTIVE, PERMITTED, VIOLATED, Trace
 from isrcheck.traces.format.why_false import why_broken
 from isrcheck.traces.kafka import lanes
@@ -138,6 +140,8 @@ def why(trace: Trace, look: Look = PLAIN) -> list[str]:
     found = [look.ink.verdict(trace.verdict, first[:end]) + first[end:], *others]
     if trace.error is not None:
         return [*found, *wrapped(trace.error.message, "  ", look.width)]
+    if prop.kind is Kind.ALWAYS_POSSIBLE and trace.verdict in (VIOLATED, PERMITTED):
+        found += wrapped(continuation_text(trace.instance, prop, trace.states[-1]), width=look.width)
     if trace.verdict in (VIOLATED, PERMITTED, NOT_INDUCTIVE):
         found += fitted(why_broken(trace).lines(), look.width)
     if trace.verdict == NOT_INDUCTIVE:

@@ -3,7 +3,7 @@
 In:  an instance, a property that fails, the number of counterexamples wanted, limits.
 Out: `DistinctCauses`: a certified trace for each cause that was found, and what is known about further causes.
 
-Every path on which the property fails for the first time is a candidate (checker/explicit/first_violations.py). Steps
+Every path on which the property fails for the first time is a candidate (checker/causes/first_violations.py). Steps
 that the violation does not need are removed (traces/format/minimise.py), so that irrelevant faults do not count. The
 remaining steps determine the cause (traces/explaining/cause.py). There is one trace for each cause, except for causes
 that contain another cause.
@@ -19,9 +19,9 @@ from typing import Any
 
 import numpy as np
 
+from isrcheck.checker.causes.first_violations import End, FirstViolations
 from isrcheck.checker.compile.kernel import Kernel
 from isrcheck.checker.explicit.carrier import SearchContext, SearchRequest
-from isrcheck.checker.explicit.first_violations import End, FirstViolations
 from isrcheck.checker.explicit.search import Search
 from isrcheck.checker.outcome.causes import MOST_ALIKE, Counterexample, DistinctCauses
 from isrcheck.checker.outcome.exploration import Progress, StepPath
