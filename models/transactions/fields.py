@@ -92,11 +92,12 @@ class State:
     late_end_txn = field(values=Request)
     late_end_txn_epoch = field(values=ProducerEpoch)
 
-    # Each transaction: who began it, with which epoch, which input it processes, and what was decided.
+    # Each transaction: who began it, with which epoch, which input it processes, what was decided.
     next_transaction = field(values=between(0, "transactions"))
     begun_by = field(Transaction, values=optional(Producer), initially=NONE)
     begun_with_epoch = field(Transaction, values=optional(ProducerEpoch), initially=NONE)
     processed_input = field(Transaction, values=between(0, "transactions"))
+    commit_requested = field(Transaction, values=Flag)
     outcome = field(Transaction, values=Outcome)
 
     timeouts_left = field(values=between(0, "timeouts"))

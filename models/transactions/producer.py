@@ -2,7 +2,8 @@
 
 A transaction processes one input. It writes a record to each partition: the output, and the offset after the input to
 `__consumer_offsets`, which is the last partition. After a start and after an abort, the loop goes on from the committed
-offset. Requests of a producer can arrive at any later time, also after it was fenced; they are sent once.
+offset. A record can arrive at any later time, also after its producer was fenced. What a fenced producer asks of the
+coordinator is refused (PRODUCER_FENCED) and changes nothing; it is left out.
 """
 
 from isrcheck.models.language import action, require
@@ -48,14 +49,19 @@ def producer_asks_for_new_epoch(s, producer: Producer):
     """
     require(s.EPOCH_BUMP_BY_PRODUCER)
     require(s.phase[producer] == Phase.READY)
+    require(s.epoch[producer] == s.producer_epoch)
     require(gave_up_on_a_request(s, producer))
     s.phase[producer] = Phase.INITIALISING
 
 
 @action(shows="{producer}")
 def producer_begins_transaction(s, producer: Producer):
-    """The application reads the input at its position, and begins a transaction to process it."""
+    """The application reads the input at its position, and begins a transaction to process it.
+
+    Before TV2, a fenced producer learns that it is fenced before it sends a record, and is left out here.
+    """
     require(s.phase[producer] == Phase.READY)
+    require(s.TXN_VERIFY == Verification.TV2 or s.epoch[producer] == s.producer_epoch)
     require(s.next_transaction < s.transactions)
     require(s.position[producer] < s.transactions)
     s.begun_by[s.next_transaction] = producer
@@ -106,6 +112,7 @@ def producer_sends_record(s, producer: Producer, partition: Partition):
 def producer_commits(s, producer: Producer):
     """EndTxn(commit), once every partition has acknowledged its record."""
     require(s.phase[producer] == Phase.IN_TRANSACTION)
+    require(s.epoch[producer] == s.producer_epoch)
     require(
         all(
             is_appended_and_replicated(s, p, transaction)
@@ -115,6 +122,9 @@ def producer_commits(s, producer: Producer):
         )
     )
     s.phase[producer] = Phase.COMMITTING
+    for transaction in range(s.transactions):
+        if is_latest_of(s, transaction, producer):
+            s.commit_requested[transaction] = True
 
 
 @action(shows="{producer}")
@@ -124,6 +134,7 @@ def producer_aborts(s, producer: Producer):
     A transaction without partitions does not need the coordinator; before TV2, it is not modelled.
     """
     require(s.phase[producer] == Phase.IN_TRANSACTION)
+    require(s.epoch[producer] == s.producer_epoch)
     require(
         any(
             is_latest_of(s, transaction, producer)

@@ -1,16 +1,14 @@
 """What Kafka promises about transactions."""
 
-from isrcheck.models.language import NONE, always, always_step
-from isrcheck.models.transactions.coordinator import requested_end
+from isrcheck.models.language import NONE, always, always_possible, always_step
 from isrcheck.models.transactions.readers import (
     holds,
     is_aborted,
     is_visible,
-    is_visible_at,
     last_stable_offset,
-    record_of,
 )
-from isrcheck.models.transactions.values import Outcome, Request, TransactionState
+from isrcheck.models.transactions.transaction_log import is_prepared
+from isrcheck.models.transactions.values import Outcome
 
 
 @always
@@ -33,16 +31,12 @@ def read_committed_is_atomic(s):
     )
 
 
-@always_step
-def ended_as_requested(before, after):
-    """The coordinator commits only a transaction whose producer has asked for it, and not for another one."""
-    return (
-        after.pending_state != TransactionState.PREPARE_COMMIT
-        or before.pending_state == TransactionState.PREPARE_COMMIT
-        or any(
-            requested_end(before, i) == Request.COMMIT and before.epoch[i] == before.producer_epoch
-            for i in range(before.producers)
-        )
+@always
+def committed_on_request(s):
+    """Only transactions are committed whose producer has asked for it."""
+    return all(
+        s.commit_requested[transaction] or s.outcome[transaction] != Outcome.COMMITTED
+        for transaction in range(s.transactions)
     )
 
 
@@ -103,3 +97,15 @@ def offsets_ordered(s):
     return all(
         last_stable_offset(s, p) <= s.high_watermark[p] <= s.log_end_offset[p] for p in range(s.partitions)
     )
+
+
+@always_possible
+def lso_is_not_stuck(s):
+    """From every state, the last stable offset of every partition can still reach the end of its log."""
+    return all(last_stable_offset(s, p) == s.log_end_offset[p] for p in range(s.partitions))
+
+
+@always_possible
+def coordinator_is_not_stuck(s):
+    """From every state, the coordinator can still finish what it has prepared."""
+    return not is_prepared(s)

@@ -5,6 +5,7 @@ the coordinator moves before. While one is pending, other requests are answered 
 """
 
 from isrcheck.models.language import NONE
+from isrcheck.models.transactions.readers import committed_offset
 from isrcheck.models.transactions.values import Marker, Outcome, Phase, TransactionState
 
 
@@ -74,8 +75,12 @@ def apply_pending(s):
 
 
 def answer_new_producer(s):
-    """InitProducerId is answered: the instance has its epoch. Only its own transition names a producer."""
+    """InitProducerId is answered: the instance has its epoch, and goes on from the committed offset.
+
+    Only the transition that InitProducerId has asked for names a producer.
+    """
     for i in range(s.producers):
-        if i == s.pending_producer:
+        if i == s.pending_producer and s.phase[i] == Phase.INITIALISING:
             s.epoch[i] = s.pending_epoch
             s.phase[i] = Phase.READY
+            s.position[i] = committed_offset(s)
