@@ -24,7 +24,8 @@ GENERATION_2_5 = {
     "PRODUCER_STATE_EXPIRES_EARLY": False,
 }
 GENERATION_3_6 = GENERATION_2_5 | {"TXN_VERIFY": Verification.PART_1}
-GENERATION_4_0 = GENERATION_3_6 | {"TXN_VERIFY": Verification.TV2}
+GENERATION_4_0 = GENERATION_3_6 | {"TXN_VERIFY": Verification.TV2, "ONGOING_PER_EPOCH": True}
+GENERATION_4_2 = GENERATION_4_0 | {"MARKER_EPOCH_STRICT": True}
 
 MODEL = assemble(
     "transactions",
@@ -34,5 +35,6 @@ MODEL = assemble(
         "2.5": (ACTIONS, GENERATION_2_5),
         "3.6": (ACTIONS, GENERATION_3_6),
         "4.0": (ACTIONS, GENERATION_4_0),
+        "4.2": (ACTIONS, GENERATION_4_2),
     },
 )

@@ -129,27 +129,29 @@ def coordinator_completes_transaction(s):
 # ------------------------------------------------------------------------------------------------------------ fail-over
 
 
-def leave_marker(s, p):
-    """The old coordinator's marker is still on its way: it may arrive at any time, or never."""
-    if s.marker[p] == Marker.SENT:
-        s.late_marker[p] = (
-            Request.COMMIT if s.transaction_state == TransactionState.PREPARE_COMMIT else Request.ABORT
-        )
-        s.late_marker_epoch[p] = s.producer_epoch
-        s.late_marker_coordinator_epoch[p] = s.coordinator_epoch
+def leave_copy_of_marker(s, p):
+    """A copy of the marker is on its way: it may arrive at any time, or never."""
+    s.late_marker[p] = Request.COMMIT if s.transaction_state == TransactionState.PREPARE_COMMIT else Request.ABORT
+    s.late_marker_epoch[p] = s.producer_epoch
+    s.late_marker_coordinator_epoch[p] = s.coordinator_epoch
 
 
 def move_coordinator(s):
     """The new coordinator reads the log; if that ends with Prepare*, it sends all markers of the transaction again."""
     for p in range(s.partitions):
-        leave_marker(s, p)
+        if s.marker[p] == Marker.SENT and s.late_markers_left > 0:
+            leave_copy_of_marker(s, p)
+            s.late_markers_left -= 1
         s.marker[p] = Marker.NOT_SENT
     s.coordinator_epoch += 1
 
 
 @action
 def coordinator_fails_over(s):
-    """Another broker becomes the coordinator, with the next coordinator epoch; a pending append is lost."""
+    """Another broker becomes the coordinator, with the next coordinator epoch; a pending append is lost.
+
+    Markers that the old one has sent are lost or, within a budget, arrive late.
+    """
     require(s.coordinator_epoch < s.failovers)
     move_coordinator(s)
     forget_pending(s)

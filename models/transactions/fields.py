@@ -19,13 +19,16 @@ class Configuration:
     producers = bound(2, "instances of the producer with one transactional.id", least=1, option="--producers")
     failovers = budget(1, "how often the coordinator moves", shapes=True, option="--failovers")
     timeouts = budget(0, "transactions of a live producer that time out", shapes=True, option="--timeouts")
+    late_markers = budget(0, "markers that arrive after another coordinator has taken over", option="--late-markers")
     late_requests = budget(0, "EndTxn and markers, sent again, whose first copy is delayed", option="--late-requests")
     expirations = budget(0, "producer states that expire too early (KAFKA-9144)", option="--expirations")
     TXN_VERIFY = switch(Verification.OFF, "what a leader asks before a transaction's first append (KIP-890)")
     UNKNOWN_PID_ACCEPTED = switch(False, "a partition without state of the producer accepts any sequence (KIP-360)")
     EPOCH_BUMP_BY_PRODUCER = switch(False, "a producer may take a new epoch after an abort (KIP-360)")
     PRODUCER_STATE_EXPIRES_EARLY = switch(True, "a marker does not keep the producer's state alive (KAFKA-9144)")
-    EQUAL_MARKER_EPOCH_IS_RETRY = switch(False, "TV2: a marker that was already appended is acknowledged (KAFKA-19999)")
+    ONGOING_PER_EPOCH = switch(False, "a record joins only an open transaction of its own epoch (KAFKA-18575)")
+    MARKER_EPOCH_STRICT = switch(False, "TV2: a marker's epoch is above all that the partition has seen (KIP-1228)")
+    EQUAL_MARKER_EPOCH_IS_RETRY = switch(False, "a marker that was already appended is acknowledged (KAFKA-19999)")
 
 
 class Partition(Domain, size="partitions"):
@@ -101,5 +104,6 @@ class State:
     outcome = field(Transaction, values=Outcome)
 
     timeouts_left = field(values=between(0, "timeouts"))
+    late_markers_left = field(values=between(0, lambda configuration: max(1, configuration.late_markers)))
     late_requests_left = field(values=between(0, lambda configuration: max(1, configuration.late_requests)))
     expirations_left = field(values=between(0, lambda configuration: max(1, configuration.expirations)))

@@ -5,23 +5,22 @@ coordinator, or before the marker was sent again, can arrive at any later time. 
 takes an offset in Kafka; here, only its effect on the producer's state is kept.
 """
 
-from isrcheck.models.language import action, require
+from isrcheck.models.language import NONE, action, require
 from isrcheck.models.transactions.fields import Partition, Producer
-from isrcheck.models.transactions.coordinator import leave_marker, requested_end
+from isrcheck.models.transactions.coordinator import leave_copy_of_marker, requested_end
 from isrcheck.models.transactions.partition import append
 from isrcheck.models.transactions.readers import is_open
 from isrcheck.models.transactions.transaction_log import is_idle, is_prepared
-from isrcheck.models.transactions.values import Entry, Marker, Request, TransactionState, Verification
-from isrcheck.models.language import NONE
+from isrcheck.models.transactions.values import Entry, Marker, Request, TransactionState
 
 
 def is_accepted(s, p, epoch, coordinator_epoch):
     """Refused: INVALID_PRODUCER_EPOCH, TRANSACTION_COORDINATOR_FENCED.
 
-    With TV2, the epoch has to be above every epoch that the partition has seen.
+    Since 4.2, a marker of TV2 needs an epoch above every one that the partition has seen (KIP-1228).
     """
     return coordinator_epoch >= s.known_coordinator_epoch[p] and (
-        epoch > s.known_epoch[p] or (epoch == s.known_epoch[p] and s.TXN_VERIFY != Verification.TV2)
+        epoch > s.known_epoch[p] or (epoch == s.known_epoch[p] and not s.MARKER_EPOCH_STRICT)
     )
 
 
@@ -128,7 +127,7 @@ def marker_is_sent_again(s, partition: Partition):
     require(s.late_requests_left > 0)
     require(s.marker[partition] == Marker.SENT)
     s.late_requests_left -= 1
-    leave_marker(s, partition)
+    leave_copy_of_marker(s, partition)
 
 
 @action(shows="of producer {producer}")

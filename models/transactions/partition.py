@@ -46,9 +46,14 @@ def has_expected_sequence(s, p, transaction):
     )
 
 
-def asks_before_appending(s, p):
-    """The leader asks the coordinator about the first record of a transaction (KIP-890)."""
-    return s.TXN_VERIFY != Verification.OFF and not is_open(s, p)
+def asks_before_appending(s, p, transaction):
+    """The leader asks the coordinator about the first record of a transaction (KIP-890).
+
+    Up to 3.9, a record whose producer has an open transaction here counts as part of it, whatever its epoch.
+    """
+    return s.TXN_VERIFY != Verification.OFF and not (
+        is_open(s, p) and (not s.ONGOING_PER_EPOCH or s.known_epoch[p] == s.begun_with_epoch[transaction])
+    )
 
 
 @action(shows="{transaction} at {partition}")
@@ -56,7 +61,7 @@ def leader_adds_partition(s, partition: Partition, transaction: Transaction):
     """With TV2, the leader asks the coordinator to add the partition to the transaction of the record's epoch."""
     require(s.TXN_VERIFY == Verification.TV2)
     require(is_in_flight(s, partition, transaction))
-    require(asks_before_appending(s, partition))
+    require(asks_before_appending(s, partition, transaction))
     require(s.begun_with_epoch[transaction] == s.producer_epoch)
     require(is_idle(s) and not is_prepared(s))
     require(is_over(s) or not s.in_transaction[partition])
@@ -71,7 +76,7 @@ def leader_verifies_transaction(s, partition: Partition, transaction: Transactio
     The leader may append the record unless a marker or another record comes first (VerificationGuard).
     """
     require(is_in_flight(s, partition, transaction))
-    require(asks_before_appending(s, partition))
+    require(asks_before_appending(s, partition, transaction))
     require(s.verified[partition] != transaction)
     require(s.begun_with_epoch[transaction] == s.producer_epoch)
     require(is_idle(s) and s.transaction_state == TransactionState.ONGOING)
@@ -88,7 +93,7 @@ def leader_appends_record(s, partition: Partition, transaction: Transaction):
     require(is_in_flight(s, partition, transaction))
     require(s.begun_with_epoch[transaction] >= s.known_epoch[partition])
     require(has_expected_sequence(s, partition, transaction))
-    require(not asks_before_appending(s, partition) or s.verified[partition] == transaction)
+    require(not asks_before_appending(s, partition, transaction) or s.verified[partition] == transaction)
     append(s, partition, record_of(s, transaction))
     s.known_epoch[partition] = s.begun_with_epoch[transaction]
     s.verified[partition] = NONE

@@ -12,6 +12,7 @@ def a_producer_is_ready(configuration):
         "phase": [Phase.READY] + others * [Phase.NOT_STARTED],
         "epoch": [0] + others * [NONE],
         "timeouts_left": configuration.timeouts,
+        "late_markers_left": configuration.late_markers,
         "late_requests_left": configuration.late_requests,
         "expirations_left": configuration.expirations,
     }
@@ -31,6 +32,7 @@ def expirations_without_the_bug(configuration):
 
 
 @contradiction
-def retry_rule_without_tv2(configuration):
-    """EQUAL_MARKER_EPOCH_IS_RETRY changes a rule of TXN_VERIFY=TV2 only; switch it off."""
-    return configuration.EQUAL_MARKER_EPOCH_IS_RETRY and configuration.TXN_VERIFY != Verification.TV2
+def marker_rules_without_tv2(configuration):
+    """MARKER_EPOCH_STRICT is a rule for TXN_VERIFY=TV2, in which every marker has an epoch of its own; choose --protocol
+    4.0 or 4.2, or switch it off."""
+    return configuration.MARKER_EPOCH_STRICT and configuration.TXN_VERIFY != Verification.TV2
