@@ -1,4 +1,4 @@
-"""Configuration, domains and state of the model `transactions`."""
+"""Kafka's transactions: a coordinator, the instances of a producer, and the partitions that they write to."""
 
 from isrcheck.models.language import NONE, Domain, Flag, between, bound, budget, field, optional, switch
 from isrcheck.models.transactions.values import (
