@@ -67,8 +67,9 @@ def why_unjudged(carrier: Carrier, prop: Property) -> str:
     if carrier.stores is None:
         return ON_SPARK
     left = carrier.context.result.frontier
-    incomplete = f"it needs every reachable state, and {left:,} state{' was' if left == 1 else 's were'} not expanded"
-    return carrier.context.unjudged.get(prop.name, incomplete)
+    if not left:
+        return carrier.context.unjudged.get(prop.name, "the search ended before paths were followed backward")
+    return f"it needs every reachable state, and {left:,} state{' was' if left == 1 else 's were'} not expanded"
 
 
 class PossibleStates:

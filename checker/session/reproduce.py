@@ -1,6 +1,6 @@
 """The command that repeats a search.
 
-In:  the name of a model, an instance of it, and a bound.
+In:  the name of a model, an instance of it, and a bound, or a property that fails.
 Out: the command, with only the options that differ from the defaults.
 """
 
@@ -9,8 +9,15 @@ from __future__ import annotations
 import shlex
 
 from isrcheck.models import settings
-from isrcheck.models.language.model import Instance
+from isrcheck.models.language.declare import Kind
+from isrcheck.models.language.model import Instance, Property
 from isrcheck.models.messages.printable import escaped
+
+
+def command_to_show(target: str, instance: Instance, prop: Property, depth: int | None) -> str:
+    """Return the command that repeats a search as far as is needed to show that `prop` fails at this depth: to that
+    depth, or to the end, because only a complete search finds stuck states."""
+    return command_of(target, instance, None if prop.kind is Kind.ALWAYS_POSSIBLE else depth)
 
 
 def command_of(target: str, instance: Instance, bound: int | None) -> str:

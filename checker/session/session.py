@@ -34,7 +34,7 @@ from isrcheck.checker.session.trace_writer import SAMPLE, TraceWriter
 from isrcheck.checker.spark.request import SparkRequest
 from isrcheck.checker.spark.summary import SparkSummary
 from isrcheck.checker.symbolic.evaluator import UnsupportedError
-from isrcheck.models.language.declare import INDUCTIVE
+from isrcheck.models.language.declare import INDUCTIVE, Kind
 from isrcheck.models.language.in_range import IN_RANGE
 from isrcheck.models.language.model import Instance
 
@@ -131,8 +131,10 @@ class SearchSession:
         command = f"{command_of(target, instance, limits.depth)} --counterexamples {asked}"
         found = []
         for verdict in run.verdicts:
-            # A value outside its declared range has no false expression, and so no cause that could be compared.
-            for _, _, word in verdict.failing_paths if verdict.prop is not IN_RANGE else ():
+            # A value outside its declared range has no false expression, and so no cause that could be compared; and
+            # whether a path with fewer steps ends in a stuck state, plain Python can only tell in small models.
+            has_cause = verdict.prop is not IN_RANGE and verdict.prop.kind is not Kind.ALWAYS_POSSIBLE
+            for _, _, word in verdict.failing_paths if has_cause else ():
                 progress = self.progress_line(f"{title(instance)}, causes of {verdict.prop.name}")
                 kernel = self.begin(instance, progress).kernel
                 within = self.budget.limits(limits)

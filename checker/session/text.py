@@ -206,6 +206,11 @@ def text(run: Run) -> str:
     if run.traces:
         lines += ["", *trace_lines(run)]
     lines += different_lines(run.different, run.show)
+    if "--counterexamples" in run.command_words:
+        stuck = [one.prop.name for one in run.verdicts if one.prop.kind is Kind.ALWAYS_POSSIBLE and one.failing_paths]
+        lines += [
+            f"{name}: only the first counterexample; causes of always_possible are not compared" for name in stuck
+        ]
     lines += ["", verdict_line(run)]
     return "\n".join(lines)
 

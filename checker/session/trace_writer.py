@@ -15,8 +15,7 @@ from isrcheck.checker.outcome.exploration import Exploration
 from isrcheck.checker.outcome.proof_results import CounterexampleToInduction, Proofs
 from isrcheck.checker.outcome.verdict import Verdict
 from isrcheck.checker.session.proof_text import Proving, key_of
-from isrcheck.checker.session.reproduce import command_of
-from isrcheck.models.language.declare import Kind
+from isrcheck.checker.session.reproduce import command_to_show
 from isrcheck.models.language.in_range import IN_RANGE
 from isrcheck.models.language.model import Instance, Property
 from isrcheck.models.messages.errors import ModelError, UsageError
@@ -48,9 +47,7 @@ class TraceWriter:
         for verdict in found:
             name = verdict.prop.name
             for key, witness, word in verdict.failing_paths:
-                # Only a complete search finds stuck states.
-                bound = None if verdict.prop.kind is Kind.ALWAYS_POSSIBLE else witness.depth
-                command = command_of(target, instance, bound)
+                command = command_to_show(target, instance, verdict.prop, witness.depth)
                 trace = from_steps(instance, witness.initial, witness.steps, name, command, word)
                 self.shortest[key] = trace
                 path = self._put(trace)

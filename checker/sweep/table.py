@@ -17,7 +17,7 @@ from isrcheck.checker.outcome.verdict import WHY_STOPPED, Verdict, Word, range_v
 from isrcheck.checker.resources.budget import UNLIMITED, Budget, Spent
 from isrcheck.checker.session.formatting import counted, table
 from isrcheck.checker.session.naming import configuration_of, faults_line, title
-from isrcheck.checker.session.reproduce import command_of
+from isrcheck.checker.session.reproduce import command_of, command_to_show
 from isrcheck.checker.session.text import Run, as_object
 from isrcheck.checker.session.trace_writer import TraceWriter
 from isrcheck.checker.sweep.axes import Combination, Sweep, refused_throughout
@@ -68,7 +68,8 @@ class FailingRow:
     @property
     def command(self) -> str:
         """The command that searches only this configuration, to the depth of the failure."""
-        return command_of(self.run.command_words[1], self.run.exploration.instance, self.verdict.depth)
+        target, instance = self.run.command_words[1], self.run.exploration.instance
+        return command_to_show(target, instance, self.verdict.prop, self.verdict.depth)
 
 
 @dataclass

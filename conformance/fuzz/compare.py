@@ -260,6 +260,8 @@ def _first_error_asked(plain: PlainSearch) -> Path | None:
     met = [plain.erring.path]
     for name, unjudged in plain.unjudged.items():
         decided, error = plain.found[name].path, unjudged.path
+        if name in plain.possible:
+            decided = None  # it is decided only after the search
         if error is not None and (decided is None or len(error[1]) <= len(decided[1])):
             met.append(error)
     return min((path for path in met if path is not None), key=order, default=None)
@@ -348,7 +350,7 @@ def _bounded(instance: Instance, plain: PlainSearch) -> None:
         _errors("Z3", found, plain, counts=False)
     _expect("Z3: stopped", found.stopped in (None, "decided"), True)
     for name, findings in found.findings.items():
-        if name == ERROR:
+        if name == ERROR or findings.unjudged:
             continue
         is_goal = name in {prop.name for prop in instance.properties if prop.kind.value == "sometimes"}
         expected = _until(plain.found[name], depth)

@@ -99,9 +99,12 @@ def sized(size: Any, configuration: Any) -> int:
     return int(size(configuration)) if callable(size) else int(size)
 
 
+KINDS = ("always", "always_step", "sometimes", "always_possible")
+"""The decorators of properties."""
+
 WORDS: Mapping[str, Any] = {
     **dict.fromkeys(("bound", "budget", "setting", "switch"), entry),
-    **{kind: noted(kind) for kind in ("action", "always", "always_step", "sometimes", "lemma")},
+    **{kind: noted(kind) for kind in ("action", *KINDS, "lemma")},
     **{kind: noted(kind) for kind in ("initial", "contradiction")},
     "Domain": Domain,
     "Subset": Subset,
@@ -272,11 +275,7 @@ class PlainSystem:
         versions = [_noted(base, "action"), _noted(second, "action")]
         self.actions = list(dict.fromkeys([*versions[0], *versions[1]]))
         self.steps = list(self._steps(versions, plain, {SECOND: 1}.get(protocol or "", 0), swaps))
-        self.properties = [
-            self._asked(one, plain)
-            for kind in ("always", "always_step", "sometimes")
-            for one in _noted(base, kind).values()
-        ]
+        self.properties = [self._asked(one, plain) for kind in KINDS for one in _noted(base, kind).values()]
         self.lemmas = [self._asked(one, plain) for one in _noted(base, "lemma").values()]
         start = list(_noted(base, "initial").values())
         given = list(start[0](plain)) if start else [{}]
@@ -377,7 +376,8 @@ class PlainSearch:
     goals) and the permitted failures.
 
     `errors` are all range errors: those of steps (`erring`), and those in the evaluation of a property (`unjudged`).
-    `is_all` says that every reachable state was expanded.
+    `is_all` says that every reachable state was expanded. `possible` are the `always_possible` properties, whose
+    findings are stuck states; `following` has the successors of each state.
     """
 
     levels: list[int] = field(default_factory=list)
@@ -389,6 +389,8 @@ class PlainSearch:
     unjudged: dict[str, PlainFinding] = field(default_factory=dict)
     paths: dict[Cells, Path] = field(default_factory=dict)
     is_all: bool = False
+    possible: list[str] = field(default_factory=list)
+    following: dict[Cells, set[Cells]] = field(default_factory=dict)
 
 
 def search(
@@ -400,6 +402,7 @@ def search(
     result.found = {one.name: PlainFinding() for one in asked}
     result.permitted = {one.name: PlainFinding() for one in asked}
     result.unjudged = {one.name: PlainFinding() for one in asked}
+    result.possible = [one.name for one in asked if one.kind == "always_possible"]
     result.paths = {cells: (number, ()) for number, cells in enumerate(system.initial)}
     level = list(system.initial)
     while level:
@@ -413,6 +416,7 @@ def search(
         following = []
         for cells in level:
             initial, steps = result.paths[cells]
+            result.following[cells] = set()
             for step in system.steps:
                 path = (initial, (*steps, step.number))
                 try:
@@ -424,6 +428,7 @@ def search(
                 if after is None:
                     continue
                 result.fired[step.action] += 1
+                result.following[cells].add(after)
                 for one in asked:
                     if one.of_steps:
                         states = [State(system, cells), State(system, after)]
@@ -433,6 +438,9 @@ def search(
                     following.append(after)
         level = following
     result.is_all = True
+    for one in asked:
+        if one.name in result.possible:
+            _judge_possible(result, one, system)
     return result
 
 
@@ -447,5 +455,23 @@ def _judge(result: PlainSearch, asked: PlainProperty, states: list[State], taken
         result.errors.note(path)
         result.unjudged[asked.name].note(path)
         return
-    if is_found:
+    if is_found and asked.name not in result.possible:
         (result.permitted if is_permitted else result.found)[asked.name].note(path)
+
+
+def _judge_possible(result: PlainSearch, asked: PlainProperty, system: PlainSystem) -> None:
+    """Count the states from which no path leads to a state in which the property is true, or cannot be evaluated."""
+    failing: dict[Cells, bool] = {}
+    for cells in result.paths:
+        state = State(system, cells)
+        try:
+            if not asked.truth([state], None):
+                failing[cells] = asked.permitted is not None and bool(asked.permitted(state))
+        except OutOfRange:
+            continue
+    stuck, rescued = set(failing), set(failing)
+    while rescued:
+        rescued = {cells for cells in stuck if result.following[cells] - stuck}
+        stuck -= rescued
+    for cells in stuck:
+        (result.permitted if failing[cells] else result.found)[asked.name].note(result.paths[cells])

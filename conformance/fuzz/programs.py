@@ -16,7 +16,17 @@ from isrcheck.conformance.fuzz.program import SWITCHES, Program
 from isrcheck.conformance.fuzz.statements import Body, action, countdown, helper, indented, returning
 from isrcheck.models import language
 
-KINDS = ("always", "always", "always", "always_step", "always_step", "sometimes", "sometimes", "lemma")
+KINDS = (
+    "always",
+    "always",
+    "always",
+    "always_step",
+    "always_step",
+    "sometimes",
+    "sometimes",
+    "lemma",
+    "always_possible",
+)
 
 ATTEMPTS = 20
 FEW_STATES = 10
@@ -96,7 +106,7 @@ class _Making:
             entry = chance.choice(entries)
             test = f"configuration.{entry.name} {chance.choice(('==', '!=', '>='))} {entry.default}"
             options.append(f"applies=lambda configuration: {test}")
-        if kind != "sometimes" and chance.random() < 0.5:
+        if kind not in ("sometimes", "always_possible") and chance.random() < 0.5:
             options.append("every_length=True")
         decorator = f"@{kind}({', '.join(options)})" if options else f"@{kind}"
         taken = ", taken" if asks_taken else ""

@@ -20,6 +20,7 @@ from isrcheck.traces.drawing.markup import SCRIPT_SECURITY, Content, Element, as
 from isrcheck.traces.drawing.theme import EPOCHS, adaptive_stylesheet
 from isrcheck.traces.explaining import attribution
 from isrcheck.traces.format.certify import judgements
+from isrcheck.traces.format.possibility import continuation_text
 from isrcheck.traces.format.trace import NOT_INDUCTIVE, PERMITTED, VIOLATED, Trace
 from isrcheck.traces.format.why_false import Reason, why_broken
 from isrcheck.traces.kafka.fates import BAD
@@ -182,6 +183,8 @@ def _why(trace: Trace) -> list[Content]:
         return [*parts, element("p", trace.error.message)]
     if trace.verdict in (VIOLATED, PERMITTED, NOT_INDUCTIVE):
         parts.append(element("div", element("ul", _reason(why_broken(trace))), class_="why"))
+    if prop.kind is Kind.ALWAYS_POSSIBLE and trace.verdict in (VIOLATED, PERMITTED):
+        parts.append(element("p", continuation_text(trace.instance, prop, trace.states[-1])))
     if trace.verdict == NOT_INDUCTIVE:
         told = "The first state may be unreachable: the proof does not exclude it."
         parts.append(element("p", told))

@@ -32,7 +32,7 @@ class Continuations:
 
 
 def continuations(
-    instance: Instance, prop: Property, cells: Cells, known: frozenset[Cells] = frozenset(), most: int = MOST_STATES
+    instance: Instance, prop: Property, cells: Cells, known: frozenset[Cells] = frozenset()
 ) -> Continuations:
     """Search the states that can follow a state for one in which `prop` is true. No path leads there from the states
     `known`."""
@@ -45,7 +45,7 @@ def continuations(
             return Continuations(True, frozenset(seen))
         for _, after in possible_steps(instance, here):
             if after not in seen:
-                if len(seen) == most:
+                if len(seen) == MOST_STATES:
                     return Continuations(None, frozenset(seen))
                 seen.add(after)
                 waiting.append(after)

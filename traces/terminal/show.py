@@ -140,10 +140,10 @@ def why(trace: Trace, look: Look = PLAIN) -> list[str]:
     found = [look.ink.verdict(trace.verdict, first[:end]) + first[end:], *others]
     if trace.error is not None:
         return [*found, *wrapped(trace.error.message, "  ", look.width)]
-    if prop.kind is Kind.ALWAYS_POSSIBLE and trace.verdict in (VIOLATED, PERMITTED):
-        found += wrapped(continuation_text(trace.instance, prop, trace.states[-1]), width=look.width)
     if trace.verdict in (VIOLATED, PERMITTED, NOT_INDUCTIVE):
         found += fitted(why_broken(trace).lines(), look.width)
+    if prop.kind is Kind.ALWAYS_POSSIBLE and trace.verdict in (VIOLATED, PERMITTED):
+        found += wrapped(continuation_text(trace.instance, prop, trace.states[-1]), width=look.width)
     if trace.verdict == NOT_INDUCTIVE:
         note = "The first state may be unreachable: the proof does not exclude it."
         found += wrapped(note, width=look.width)

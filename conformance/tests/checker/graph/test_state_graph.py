@@ -188,6 +188,7 @@ def test_violations_dead_ends_and_cycles_are_marked(check):
             {"property": "is_red", "verdict": "PERMITTED", "count": 1},
             {"property": "is_red", "verdict": "VIOLATED", "count": 1},
         ],
+        "unjudged": [],
         "file": "light.graphml",
     }
     read = nx.read_graphml("light.graphml", node_type=int)

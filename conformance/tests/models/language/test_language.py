@@ -27,8 +27,8 @@ PRELUDE = '''"""A model of nothing in particular."""
 from enum import IntEnum
 
 from isrcheck.language import (
-    NONE, Domain, Flag, Subset, action, always, always_step, between, bound, budget, field, initial, optional, require,
-    setting, sometimes, switch,
+    NONE, Domain, Flag, Subset, action, always, always_possible, always_step, between, bound, budget, field, initial,
+    optional, require, setting, sometimes, switch,
 )
 
 
@@ -497,6 +497,23 @@ WHOLE_FUNCTIONS = {
         "@always_step\ndef p(after, before):  # <-\n    return True",
         "its parameters are (after, before)",
     ),
+    "a step that must stay possible": (
+        "@always_possible\ndef p(before, after):  # <-\n    return True",
+        "its parameters are (before, after); here they must be (s)",
+    ),
+    "a possibility for every length": (
+        "@always_possible(every_length=True)\ndef p(s):  # <-\n    return s.f",
+        "p is @always_possible, which only a search decides, not a proof; leave every_length= out",
+    ),
+    "a possibility that returns nothing": ("@always_possible\ndef p(s):  # <-\n    pass", "a property returns nothing"),
+    "a possibility that writes": (
+        "@always_possible\ndef p(s):  # <-\n    s.f = True\n    return True",
+        "p both writes f and returns a value",
+    ),
+    "a possibility with a permitted lambda": (
+        "@always_possible(permitted=lambda s: True)  # <-\ndef p(s):\n    return s.f",
+        "write it out",
+    ),
     "sometimes of taken alone": (
         "@sometimes\ndef p(taken):  # <-\n    return True",
         "here they must be (s) or (before, after) or (before, after, taken)",
@@ -694,7 +711,7 @@ def test_a_module_that_is_no_model_is_refused(tmp_path: Path, text: str, says: s
     assert str(refusal.value) == f"{path}:1: {says}"
 
 
-@pytest.mark.parametrize("kind", ["action", "always", "sometimes", "lemma"])
+@pytest.mark.parametrize("kind", ["action", "always", "always_possible", "sometimes", "lemma"])
 def test_no_function_takes_the_name_of_the_implicit_property(tmp_path: Path, kind: str) -> None:
     body = "    s.f = True" if kind == "action" else "    return s.f"
     path = write(
@@ -705,6 +722,14 @@ def test_no_function_takes_the_name_of_the_implicit_property(tmp_path: Path, kin
     line = path.read_text().splitlines().index(f"@{kind}", PRELUDE.count("\n")) + 1
     says = "the property `in_range` is built into every model; choose another name"
     assert str(refusal.value) == f"{path}:{line}: {says}"
+
+
+def test_the_kind_of_a_property_is_part_of_the_digest(tmp_path: Path) -> None:
+    digests = {
+        registry.load_file(write(tmp_path, f"@{kind}\ndef p(s):\n    return s.f\n")).digest
+        for kind in ("always", "always_possible", "sometimes")
+    }
+    assert len(digests) == 3
 
 
 BAD_DECLARATIONS = {

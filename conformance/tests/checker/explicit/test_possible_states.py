@@ -1,0 +1,457 @@
+"""`@always_possible`: stuck states, the least path to the first of them, and searches that cannot tell."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from conformance.tests.checker.explicit.stuck_states import stuck_findings
+from conformance.tests.support.engine import checking, told
+from conformance.tests.support.places import PROJECT
+from isrcheck.checker import cli
+from isrcheck.checker.explicit import possible_states
+from isrcheck.checker.explicit.explore import explore
+from isrcheck.checker.explicit.possible_states import PossibleStates, spread_backward
+from isrcheck.checker.outcome.exploration import Exploration, Finding, StepPath
+from isrcheck.checker.outcome.kernel_results import EntryKind
+from isrcheck.checker.outcome.verdict import Word, verdicts
+from isrcheck.checker.resources.limits import Limits
+from isrcheck.models import registry
+from isrcheck.models.language.model import Model
+from isrcheck.traces.cli import main as trace
+from isrcheck.traces.format import possibility
+
+MEMORY = 1 << 28
+
+GRAPHS = '''"""Somebody walks through a random graph, with two ways out of each node."""
+
+from random import Random
+
+from isrcheck.language import NONE, Domain, Flag, action, always_possible, bound, field, initial, optional, require
+from isrcheck.language import setting
+
+
+class Configuration:
+    nodes = bound(9, "nodes")
+    graph = setting(0, "which graph", most=127)
+
+
+class Node(Domain, size="nodes"):
+    pass
+
+
+class Way(Domain, size=2):
+    pass
+
+
+class State:
+    here = field(values=Node)
+    target = field(Node, Way, values=optional(Node), initially=NONE)
+    is_goal = field(Node, values=Flag)
+    is_excused = field(Node, values=Flag)
+
+
+@initial
+def somewhere(configuration):
+    chance, nodes = Random(configuration.graph), range(configuration.nodes)
+    graph = {
+        "target": [[chance.choice([NONE, NONE, *nodes]) for _ in range(2)] for _ in nodes],
+        "is_goal": [chance.random() < 0.15 for _ in nodes],
+        "is_excused": [chance.random() < 0.3 for _ in nodes],
+    }
+    for here in chance.sample(nodes, 3):
+        yield {"here": here, **graph}
+
+
+@action
+def walks(s, way: Way):
+    require(s.target[s.here][way] != NONE)
+    s.here = s.target[s.here][way]
+
+
+def excused(s):
+    return s.is_excused[s.here]
+
+
+@always_possible(permitted=excused)
+def a_goal_is_ahead(s):
+    return s.is_goal[s.here]
+'''
+
+WALK = '''"""A walker on a line of places. Beyond place {far} there is no way back."""
+
+from isrcheck.language import action, always, always_possible, between, field, require, setting, sometimes
+
+
+class Configuration:
+    closed = setting(0, "whether the way back is closed", most=1)
+
+
+class State:
+    place = field(values=between(0, 9))
+
+
+@action
+def goes_on(s):
+    require(s.place < 9)
+    s.place = s.place + 1
+
+
+@action
+def goes_back(s):
+    require(0 < s.place)
+    require(s.place < {far})
+    require(s.closed == 0)
+    s.place = s.place - 1
+
+
+{more}@always_possible
+def home_is_ahead(s):
+    """The walker can still go home."""
+    return s.place == 0
+'''
+
+
+def walk(far: int, more: str = "") -> str:
+    return WALK.replace("{far}", str(far)).replace("{more}", more)
+
+
+@pytest.fixture(params=[1, 3], ids=["one thread", "three threads"])
+def limits(request: pytest.FixtureRequest) -> Callable[..., Limits]:
+    """Limits with this number of threads, on which no result may depend."""
+    return partial(Limits, threads=request.param)
+
+
+@pytest.fixture(scope="module")
+def graphs(tmp_path_factory: pytest.TempPathFactory) -> Model:
+    path = tmp_path_factory.mktemp("graphs") / "graphs.py"
+    path.write_text(GRAPHS)
+    return registry.load_file(path)
+
+
+@pytest.fixture
+def check(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    return checking(cli.main, capsys)
+
+
+@pytest.fixture
+def searched(tmp_path, limits):
+    def search(text: str, depth: int | None = None, seconds: float | None = None) -> Exploration:
+        (tmp_path / "walk.py").write_text(text)
+        instance = registry.load_file(tmp_path / "walk.py").instance(None, {})
+        return explore(instance, limits(depth, MEMORY, seconds))
+
+    return search
+
+
+def texts(exploration: Exploration) -> list[str]:
+    return [verdict.text for verdict in verdicts(exploration)]
+
+
+# ------------------------------------------------------------------------------------------------- the same by networkx
+
+
+def test_stuck_states_are_those_of_networkx(graphs, limits):
+    words = []
+    for seed in range(128):
+        instance = graphs.instance(None, {"graph": seed})
+        exploration = explore(instance, limits(None, MEMORY, None))
+        found = exploration.findings["a_goal_is_ahead"]
+        assert (found.found, found.permitted) == stuck_findings(instance, instance.properties[0]), seed
+        assert found.unjudged == ""
+        words.append(verdicts(exploration)[0].word)
+    assert [words.count(word) for word in (Word.VIOLATED, Word.PERMITTED, Word.HOLDS)] == [67, 3, 58]
+
+
+def test_counting_everything_and_wanting_permitted_failures_change_nothing(graphs, limits):
+    for seed in range(8):
+        instance = graphs.instance(None, {"graph": seed})
+        plain = explore(instance, limits(None, MEMORY, None)).findings
+        assert explore(instance, limits(None, MEMORY, None), count_all=True).findings == plain
+        assert explore(instance, limits(None, MEMORY, None), want_permitted=True).findings == plain
+
+
+def test_following_transitions_backward():
+    def marked(count: int, first: list[int], transitions: list[tuple[int, int]]) -> list[int]:
+        possible = np.zeros(count, bool)
+        possible[first] = True
+        sources, targets = (np.array(side, np.uint32) for side in zip(*transitions, strict=True))
+        spread_backward(possible, sources, targets)
+        return np.flatnonzero(possible).tolist()
+
+    assert marked(5, [4], [(0, 1), (1, 2), (2, 4), (3, 3)]) == [0, 1, 2, 4]
+    assert marked(5, [0], [(1, 0), (1, 0), (2, 1), (3, 1), (2, 3), (4, 4)]) == [0, 1, 2, 3]
+    assert marked(3, [], [(0, 1), (1, 0)]) == []
+    assert marked(3, [2], [(0, 1), (1, 0)]) == [2]
+    assert marked(1001, [1000], [(one, one + 1) for one in range(1000)]) == list(range(1001))
+
+
+# ------------------------------------------------------------------------------------------------------ exact histories
+
+LASSO = "@action\ndef turns_round(s):\n    require(s.place >= 8)\n    s.place = 17 - s.place\n\n\n"
+
+
+def test_a_deadlock(searched):
+    exploration = searched(walk(far=7))
+    assert exploration.findings["home_is_ahead"].found == Finding(3, StepPath(0, (0,) * 7))
+    assert texts(exploration) == ["VIOLATED at step 7"]
+
+
+def test_a_livelock_is_stuck_although_it_goes_on_for_ever(searched):
+    exploration = searched(walk(far=9, more=LASSO.replace(">= 8", "== 9").replace("17 - s.place", "9")))
+    assert exploration.findings["home_is_ahead"].found == Finding(1, StepPath(0, (0,) * 9))
+    assert exploration.generated == 9 + 8 + 1
+    exploration = searched(walk(far=8, more=LASSO))
+    assert exploration.findings["home_is_ahead"].found == Finding(2, StepPath(0, (0,) * 8))
+
+
+def test_a_single_way_back_is_enough(searched):
+    way = "@action\ndef is_rescued(s):\n    require(s.place == 9)\n    s.place = 6\n\n\n"
+    assert texts(searched(walk(far=7, more=way))) == ["HOLDS"]
+    assert texts(searched(walk(far=7, more=way.replace("s.place = 6", "s.place = 7")))) == ["VIOLATED at step 7"]
+
+
+def test_the_first_of_several_stuck_states_comes_by_the_least_path(searched):
+    doors = "".join(
+        f"@action\ndef door_{number}(s):\n    require(s.place == {place})\n    s.place = {target}\n\n\n"
+        for number, (place, target) in enumerate([(2, 9), (1, 8), (1, 9), (1, 7)])
+    )
+    # Steps 0 and 1 are goes_on and goes_back, steps 2 to 5 the doors: 3 leads to place 8 by the least path.
+    exploration = searched(walk(far=7, more=doors))
+    assert exploration.findings["home_is_ahead"].found == Finding(3, StepPath(0, (0, 3)))
+
+
+def test_an_initial_state_can_be_stuck(searched):
+    start = "from isrcheck.language import initial\n\n\n@initial\ndef away(c):\n    yield {'place': 9}\n\n\n"
+    exploration = searched(walk(far=7, more=start))
+    assert exploration.findings["home_is_ahead"].found == Finding(1, StepPath(0, ()))
+    assert texts(exploration) == ["VIOLATED at step 0"]
+
+
+# -------------------------------------------------------------------------------------------- searches that cannot tell
+
+
+def test_a_bounded_search_does_not_tell(searched):
+    says = "it needs every reachable state, and 1 state was not expanded"
+    exploration = searched(walk(far=7), depth=8)
+    assert texts(exploration) == [f"UNDECIDED ({says})"]
+    assert exploration.findings["home_is_ahead"].found == Finding()
+    assert texts(searched(walk(far=7), depth=9)) == [
+        "UNDECIDED (it needs every reachable state, and 1 state was not expanded)"
+    ]
+    assert texts(searched(walk(far=7), depth=10)) == ["VIOLATED at step 7"]
+
+
+def test_a_decided_promise_does_not_end_the_search(searched):
+    more = "@always\ndef stays_near(s):\n    return s.place < 2\n\n\n"
+    assert texts(searched(walk(far=7, more=more))) == ["VIOLATED at step 2", "VIOLATED at step 7"]
+
+
+@pytest.mark.parametrize(
+    ("limit", "attribute", "value"),
+    [("memory", "BYTES_OF_TRANSITION", MEMORY), ("time", "time", SimpleNamespace(monotonic=lambda: float("inf")))],
+)
+def test_limits_while_paths_are_followed_backward(searched, monkeypatch, limit, attribute, value):
+    more = "@always\ndef stays_near(s):\n    return s.place < 10\n\n\n"
+    monkeypatch.setattr(possible_states, attribute, value)
+    says = f"the {limit} limit is reached while paths are followed backward"
+    assert texts(searched(walk(far=7, more=more), seconds=1000)) == ["HOLDS", f"UNDECIDED ({says})"]
+
+
+def test_ctrl_c_while_paths_are_followed_backward(searched, check, monkeypatch):
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(PossibleStates, "stuck", interrupted)
+    exploration = searched(walk(far=7))
+    assert exploration.stopped == "interrupt"
+    assert texts(exploration) == ["UNDECIDED (interrupt; the search ended before paths were followed backward)"]
+    code, _, _ = check("walk.py")
+    assert code == 130
+
+
+def test_a_property_that_cannot_be_evaluated_counts_as_true_there(searched):
+    broken = walk(far=7).replace("return s.place == 0", "return s.door[s.place] and s.place == 0")
+    text = broken.replace("place = field(", "door = field(Door, values=Flag, initially=True)\n    place = field(", 1)
+    text = text.replace("import action", "import Domain, Flag, action").replace(
+        "class State:", "class Door(Domain, size=9):\n    pass\n\n\nclass State:", 1
+    )
+    exploration = searched(text)
+    assert texts(exploration) == ["UNDECIDED (it cannot be evaluated at step 9)", "VIOLATED at step 9"]
+    findings = exploration.findings["home_is_ahead"]
+    assert (findings.found, findings.erred) == (Finding(), Finding(1, StepPath(0, (0,) * 9)))
+
+
+# ----------------------------------------------------------------------------------------------------- what is reported
+
+
+def write(text: str) -> None:
+    Path("walk.py").write_text(text)
+
+
+def test_the_report_says_that_no_path_leads_on(check, capsys):
+    write(walk(far=7))
+    code, out, err = check("walk.py")
+    lines = out.splitlines()
+    assert (code, err) == (13, "")
+    assert "home_is_ahead  VIOLATED at step 7  3  stuck states" in lines
+    assert lines[-1] == "VIOLATED: home_is_ahead at step 7: from there, no path leads to a state in which it is true"
+    (show,) = (line for line in lines if "trace show" in line)
+    assert trace(shlex.split(show)[2:]) == 0
+    shown = capsys.readouterr().out.splitlines()
+    assert "VIOLATED at step 7: home_is_ahead: The walker can still go home." in shown
+    assert "From here, no path leads to a state in which home_is_ahead is true: 2 other states can follow." in shown
+    assert "reproduce: check walk.py" in shown
+
+
+def test_the_report_of_a_bounded_search_is_undecided(check):
+    write(walk(far=7))
+    code, out, _ = check("walk.py", "--bound", "3")
+    says = "it needs every reachable state, and 1 state was not expanded"
+    assert (code, out.splitlines()[-1]) == (3, f"UNDECIDED: home_is_ahead: {says}")
+    code, run = told(check, "walk.py", "--bound", "3")
+    (found,) = run["properties"]
+    assert (found["kind"], found["verdict"], found["message"]) == ("always_possible", "UNDECIDED", says)
+
+
+def test_the_object_of_a_stuck_state(check):
+    write(walk(far=7))
+    code, run = told(check, "walk.py")
+    (found,) = run["properties"]
+    assert (code, found["verdict"], found["depth"], found["violating"]) == (13, "VIOLATED", 7, 3)
+    assert found["trace"].endswith("walk_home_is_ahead_0d7c3943_1.itf.json") or found["trace"]
+    assert json.loads(Path(found["trace"]).read_text())["#meta"]["isrcheck"]["command"] == "check walk.py"
+
+
+PROMISE = "@always\ndef stays_near(s):\n    return s.place < 9\n\n\n"
+GOAL = "@sometimes\ndef flies(s):\n    return s.place > 9\n\n\n"
+EXCUSED = "def excused(s):\n    return s.place >= 7\n\n\n"
+
+
+@pytest.mark.parametrize(
+    ("more", "words", "code"),
+    [
+        pytest.param("", (), 13, id="only a stuck state"),
+        pytest.param(PROMISE, (), 12, id="a broken promise comes first"),
+        pytest.param(GOAL, (), 13, id="before a state that cannot be reached"),
+        pytest.param(PROMISE.replace("< 9", "< 10"), ("--prove",), 13, id="before a promise that is not proved"),
+        pytest.param(EXCUSED, (), 0, id="permitted"),
+        pytest.param(EXCUSED, ("--strict",), 13, id="permitted, with --strict"),
+        pytest.param(EXCUSED + PROMISE, ("--strict",), 12, id="permitted, beside a broken promise"),
+        pytest.param(EXCUSED.replace("7", "8"), ("--strict",), 13, id="some of them permitted"),
+    ],
+)
+def test_exit_codes(check, more, words, code):
+    text = walk(far=7, more=more)
+    write(text.replace("@always_possible\n", "@always_possible(permitted=excused)\n") if "excused" in more else text)
+    assert check("walk.py", *words)[0] == code
+
+
+def test_other_engines_say_that_they_do_not_judge_it(check):
+    write(walk(far=7, more=PROMISE))
+    code, run = told(check, "walk.py", "--engine", "z3", "--bound", "10")
+    promise, possible = run["properties"]
+    assert (code, promise["verdict"], possible["verdict"]) == (12, "VIOLATED", "UNDECIDED")
+    assert possible["message"] == "Z3 does not judge always_possible; use --engine local"
+    code, out, _ = check("walk.py", "--engine", "all", "--bound", "10")
+    assert code == 12
+    assert "home_is_ahead  VIOLATED at step 7  3  stuck states" in out
+    assert "the engines agree on every property to depth 9, except home_is_ahead: Z3 does not judge" in out
+    code, out, _ = check("walk.py", "--prove", "--set", "closed=1")
+    assert "  home_is_ahead: Z3 does not prove always_possible; the search judges it" in out.splitlines()
+
+
+def test_a_false_alarm_of_the_explorer_does_not_survive(check, monkeypatch):
+    write(walk(far=7))
+    monkeypatch.setattr(PossibleStates, "stuck", lambda self, number: {EntryKind.FOUND: np.array([3])})
+    code, _, err = check("walk.py")
+    assert code == 70
+    assert "plain Python does not confirm the path" in err
+    assert "home_is_ahead is not broken at step 3 (goes_on)" in err
+
+
+def test_a_longer_history_than_needed_does_not_survive(check, monkeypatch):
+    write(walk(far=7))
+    monkeypatch.setattr(PossibleStates, "stuck", lambda self, number: {EntryKind.FOUND: np.array([8])})
+    code, _, err = check("walk.py")
+    assert code == 70
+    assert "home_is_ahead is VIOLATED already at step 7 (goes_on)" in err
+
+
+def test_more_states_than_plain_python_searches(check, monkeypatch, capsys):
+    write(walk(far=7))
+    monkeypatch.setattr(possibility, "MOST_STATES", 2)
+    code, out, _ = check("walk.py")
+    assert code == 13
+    (show,) = (line for line in out.splitlines() if "trace show" in line)
+    trace(shlex.split(show)[2:])
+    says = "says the checker; not certified here: more than 2 states can follow."
+    shown = " ".join(capsys.readouterr().out.split())
+    assert f"From here, no path leads to a state in which home_is_ahead is true, {says}" in shown
+
+
+def test_counterexamples_with_other_causes_are_not_sought(check):
+    write(walk(far=7))
+    code, out, _ = check("walk.py", "--counterexamples", "3")
+    assert code == 13
+    assert "home_is_ahead: only the first counterexample; causes of always_possible are not compared" in out
+
+
+def test_the_graph_marks_stuck_states(check):
+    write(walk(far=7))
+    code, out, _ = check("graph", "walk.py", "-o", "walk.html")
+    assert (code, "VIOLATED: home_is_ahead in 3 states" in out.splitlines()) == (0, True)
+    code, out, _ = check("graph", "walk.py", "--bound", "8", "-o", "part.html")
+    says = "not judged: home_is_ahead: it needs every reachable state; leave --bound out"
+    assert (code, says in out.splitlines(), "VIOLATED" in out) == (0, True, False)
+
+
+# ----------------------------------------------------------------------------------------------------------- an example
+
+CRASH = '''@action
+def manager_crashes(s):
+    """The transaction manager crashes for good before it has decided."""
+    require(s.decision == Decision.OPEN)
+    s.is_down = True
+
+
+'''
+
+
+@pytest.mark.parametrize(("managers", "stuck", "states"), [(1, 2, 16), (2, 12, 72), (3, 56, 352)])
+def test_two_phase_commit_blocks_when_the_manager_crashes(check, managers, stuck, states):
+    text = (PROJECT / "models" / "examples" / "two_phase_commit.py").read_text()
+    text = text.replace(
+        "    decision = field(values=Decision)\n",
+        "    decision = field(values=Decision)\n    is_down = field(values=Flag)\n",
+    )
+    text = text.replace("@action\ndef manager_commits", CRASH + "@action\ndef manager_commits")
+    for name in ("manager_commits(s):", "manager_aborts(s):", "manager_receives_prepared(s, rm: ResourceManager):"):
+        head, body = text.split(f"def {name}\n")
+        doc, rest = body.split('"""\n', 1)
+        text = f'{head}def {name}\n{doc}"""\n    require(not s.is_down)\n{rest}'
+    text = text.replace("import Domain, Flag, action,", "import Domain, Flag, action, always_possible,")
+    text += '''
+
+@always_possible
+def everyone_can_decide(s):
+    """Every resource manager can still commit or abort."""
+    return all(s.phase[rm] >= Phase.COMMITTED for rm in range(s.resource_managers))
+'''
+    write(text)
+    code, run = told(check, "walk.py", "--resource-managers", str(managers))
+    found = run["properties"][-1]
+    assert (code, found["name"], found["depth"], found["violating"], run["distinct"]) == (
+        *(13, "everyone_can_decide", 2),
+        *(stuck, states),
+    )
+    # Each manager is working, has aborted, or is prepared with its message sent or received; one at least is prepared.
+    assert stuck == 4**managers - 2**managers
