@@ -41,9 +41,7 @@ def has_expected_sequence(s, p, transaction):
         return s.UNKNOWN_PID_ACCEPTED or not any(
             precedes(s, p, earlier, transaction) for earlier in range(s.transactions)
         )
-    return all(
-        holds(s, p, earlier) for earlier in range(s.transactions) if precedes(s, p, earlier, transaction)
-    )
+    return all(holds(s, p, earlier) for earlier in range(s.transactions) if precedes(s, p, earlier, transaction))
 
 
 def asks_before_appending(s, p, transaction):

@@ -94,9 +94,7 @@ def no_input_is_skipped(s):
 @always
 def offsets_ordered(s):
     """Last stable offset <= high watermark <= log end offset, and no record below the first is undecided."""
-    return all(
-        last_stable_offset(s, p) <= s.high_watermark[p] <= s.log_end_offset[p] for p in range(s.partitions)
-    )
+    return all(last_stable_offset(s, p) <= s.high_watermark[p] <= s.log_end_offset[p] for p in range(s.partitions))
 
 
 @always_possible

@@ -26,9 +26,7 @@ def is_marker(s, p, offset):
 
 def is_open(s, p):
     """The log ends with records that no marker has ended: the partition has an ongoing transaction."""
-    return any(
-        offset + 1 == s.log_end_offset[p] and is_record(s, p, offset) for offset in range(s.log_size)
-    )
+    return any(offset + 1 == s.log_end_offset[p] and is_record(s, p, offset) for offset in range(s.log_size))
 
 
 def is_ended_by(s, p, offset, marker):
@@ -82,9 +80,9 @@ def committed_offset(s):
     """The next input, by the last offset that is committed in `__consumer_offsets`, the last partition."""
     for back in range(s.log_size):
         for transaction in range(s.transactions):
-            if s.log_record[s.partitions - 1][s.log_size - 1 - back] == record_of(
-                s, transaction
-            ) and is_visible_at(s, s.partitions - 1, s.log_size - 1 - back):
+            if s.log_record[s.partitions - 1][s.log_size - 1 - back] == record_of(s, transaction) and is_visible_at(
+                s, s.partitions - 1, s.log_size - 1 - back
+            ):
                 return s.processed_input[transaction] + 1
     return 0
 

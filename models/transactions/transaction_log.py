@@ -16,7 +16,9 @@ def is_idle(s):
 
 def is_prepared(s):
     """The outcome is decided, and the partitions have yet to be told."""
-    return s.transaction_state == TransactionState.PREPARE_COMMIT or s.transaction_state == TransactionState.PREPARE_ABORT
+    return (
+        s.transaction_state == TransactionState.PREPARE_COMMIT or s.transaction_state == TransactionState.PREPARE_ABORT
+    )
 
 
 def is_over(s):
@@ -64,10 +66,7 @@ def apply_pending(s):
     for p in range(s.partitions):
         if s.pending_state == TransactionState.ONGOING:
             s.in_transaction[p] = s.in_transaction[p] or p == s.pending_partition
-        if (
-            s.pending_state == TransactionState.COMPLETE_COMMIT
-            or s.pending_state == TransactionState.COMPLETE_ABORT
-        ):
+        if s.pending_state == TransactionState.COMPLETE_COMMIT or s.pending_state == TransactionState.COMPLETE_ABORT:
             s.in_transaction[p] = False
             s.marker[p] = Marker.NOT_SENT
     s.transaction_state = s.pending_state

@@ -85,9 +85,7 @@ def _lanes(s: State) -> list[str]:
 
 def _coordinator(s: State) -> str:
     partitions = "".join(str(p) for p in range(s.partitions) if s.in_transaction[p])
-    decided = [
-        f"{spell_element(t)} {_words(Outcome(s.outcome[t]))}" for t in range(s.transactions) if s.outcome[t]
-    ]
+    decided = [f"{spell_element(t)} {_words(Outcome(s.outcome[t]))}" for t in range(s.transactions) if s.outcome[t]]
     pending = []
     if s.pending_state != TransactionState.NOTHING:
         epoch = f" e{s.pending_epoch}" if s.pending_epoch != s.producer_epoch else ""
