@@ -104,6 +104,6 @@ class State:
     outcome = field(Transaction, values=Outcome)
 
     timeouts_left = field(values=between(0, "timeouts"))
-    late_markers_left = field(values=between(0, lambda configuration: max(1, configuration.late_markers)))
-    late_requests_left = field(values=between(0, lambda configuration: max(1, configuration.late_requests)))
-    expirations_left = field(values=between(0, lambda configuration: max(1, configuration.expirations)))
+    late_markers_left = field(values=between(0, lambda configuration: max(3, configuration.late_markers)))
+    late_requests_left = field(values=between(0, lambda configuration: max(3, configuration.late_requests)))
+    expirations_left = field(values=between(0, lambda configuration: max(3, configuration.expirations)))

@@ -6,8 +6,8 @@ takes an offset in Kafka; here, only its effect on the producer's state is kept.
 """
 
 from isrcheck.models.language import NONE, action, require
-from isrcheck.models.transactions.fields import Partition, Producer
 from isrcheck.models.transactions.coordinator import leave_copy_of_marker, requested_end
+from isrcheck.models.transactions.fields import Partition, Producer
 from isrcheck.models.transactions.partition import append
 from isrcheck.models.transactions.readers import is_open
 from isrcheck.models.transactions.transaction_log import is_idle, is_prepared

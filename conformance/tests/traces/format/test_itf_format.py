@@ -169,7 +169,7 @@ TRACES: dict[str, Callable[[Path], Trace]] = {
     "not from an initial state": not_inductive,
     **{
         f"a walk of {name}": lambda _, name=name: walk(  # type: ignore[misc]
-            registry.load(name)[0].instance(registry.load(name)[1] or ("2.1" if name == "kafka" else None)),
+            registry.load(name)[0].instance(registry.load(name)[1] or {"kafka": "2.1", "transactions": "4.2"}.get(name)),
             random.Random(7),
             6,
         )
