@@ -116,7 +116,7 @@ def leader_appends_late_marker(s, partition: Partition):
     s.late_marker_coordinator_epoch[partition] = 0
 
 
-# ----------------------------------------------------------------------------------------------- requests sent once more
+# ------------------------------------------------------------------------------------------------- requests sent again
 
 
 @action(shows="to {partition}")

@@ -33,6 +33,6 @@ def expirations_without_the_bug(configuration):
 
 @contradiction
 def marker_rules_without_tv2(configuration):
-    """MARKER_EPOCH_STRICT is a rule for TXN_VERIFY=TV2, in which every marker has an epoch of its own; choose --protocol
-    4.0 or 4.2, or switch it off."""
+    """MARKER_EPOCH_STRICT is a rule for TXN_VERIFY=TV2, in which every marker has its own epoch; switch it off, or
+    choose --protocol 4.0 or 4.2."""
     return configuration.MARKER_EPOCH_STRICT and configuration.TXN_VERIFY != Verification.TV2

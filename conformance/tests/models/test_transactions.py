@@ -1,4 +1,4 @@
-"""What the model `transactions` finds: each known failure of a release, at its exact depth, and that its repair ends it.
+"""What the model `transactions` finds: each known failure at its exact depth, and that its repair ends it.
 
 Every search is exhaustive. A failure that is repaired by a switch is searched with the switch in both positions.
 """
@@ -46,7 +46,7 @@ RUNS: list[tuple[str, Values, dict[str, int], int]] = [
     ("3.6", ZOMBIES, VERIFIED_STRAY, 510_595),
     # KAFKA-18575: a record of the next transaction joins the previous one, which is still open at the partition.
     ("4.0", ALONE | {"ONGOING_PER_EPOCH": 0}, {"read_committed_is_atomic": 23}, 42_128),
-    # A copy of EndTxn, or of a marker, that arrives in the next transaction ends it: EndTxn until 4.0, markers until 4.2.
+    # A copy of EndTxn (until 4.0) or of a marker (until 4.2) that arrives in the next transaction ends that.
     (
         "2.5",
         ALONE | LATE,
