@@ -121,7 +121,7 @@ def leader_appends_late_marker(s, partition: Partition):
 
 @action(shows="to {partition}")
 def marker_is_sent_again(s, partition: Partition):
-    """A marker is not answered in time, and sent again; the first copy is still on its way."""
+    """A marker is not answered in time, and sent again; one of the copies takes longer."""
     require(s.late_requests_left > 0)
     require(s.marker[partition] == Marker.SENT)
     s.late_requests_left -= 1
@@ -130,7 +130,7 @@ def marker_is_sent_again(s, partition: Partition):
 
 @action(shows="of producer {producer}")
 def end_txn_is_sent_again(s, producer: Producer):
-    """EndTxn is not answered in time, and sent again; the first copy is still on its way."""
+    """EndTxn is not answered in time, and sent again; one of the copies takes longer."""
     require(s.late_requests_left > 0)
     require(requested_end(s, producer) != Request.NOTHING)
     s.late_requests_left -= 1

@@ -11,24 +11,43 @@ from isrcheck.models.transactions.transaction_log import is_prepared
 from isrcheck.models.transactions.values import Outcome
 
 
-@always
-def read_committed_is_atomic(s):
-    """A read_committed reader receives all records of a committed transaction, and none of any other.
-
-    Partitions learn of a decision one after the other; so this is about what they can show in the end. No record is
-    visible unless its transaction was committed, and every record of a committed transaction is in its log, where no
-    marker aborts it.
-    """
+def shows_only_committed(s):
     return all(
         s.outcome[transaction] == Outcome.COMMITTED or not is_visible(s, p, transaction)
         for transaction in range(s.transactions)
         for p in range(s.partitions)
-    ) and all(
+    )
+
+
+def keeps_all_committed(s):
+    return all(
         holds(s, p, transaction) and not is_aborted(s, p, transaction)
         for transaction in range(s.transactions)
         for p in range(s.partitions)
         if s.outcome[transaction] == Outcome.COMMITTED and s.was_sent[p][transaction]
     )
+
+
+@always
+def read_committed_is_atomic(s):
+    """A read_committed reader receives all records of a committed transaction, and none of any other.
+
+    Partitions learn of a decision one after the other; so this is about what they can show in the end. The next two
+    properties tell the two halves apart.
+    """
+    return shows_only_committed(s) and keeps_all_committed(s)
+
+
+@always
+def no_aborted_reads(s):
+    """No record is visible to read_committed readers whose transaction was not committed."""
+    return shows_only_committed(s)
+
+
+@always
+def no_lost_commits(s):
+    """Every record of a committed transaction is in its log, and no marker there aborts it."""
+    return keeps_all_committed(s)
 
 
 @always

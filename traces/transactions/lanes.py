@@ -71,8 +71,8 @@ def rows(trace: Trace) -> list[StepRow]:
 
 
 def legend() -> list[str]:
-    """Return the meanings of the signs, for a line below the table."""
-    return ["   ".join(f"{sign}  {meaning}" for sign, meaning in LEGEND)]
+    """Return the meanings of the signs, for the lines below the table."""
+    return [f"{sign:<4}  {meaning}" for sign, meaning in LEGEND]
 
 
 def _lanes(s: State) -> list[str]:

@@ -30,8 +30,8 @@ OLD = {"late_markers": 1}
 EXPIRES = {"PRODUCER_STATE_EXPIRES_EARLY": 1, "expirations": 1}
 
 LATE_RECORD = {"lso_is_not_stuck": 12}
-STRAY = {"read_committed_is_atomic": 31, "processed_exactly_once": 31}
-VERIFIED_STRAY = {"read_committed_is_atomic": 33, "processed_exactly_once": 33}
+STRAY = {"read_committed_is_atomic": 31, "no_aborted_reads": 31, "processed_exactly_once": 31}
+VERIFIED_STRAY = {"read_committed_is_atomic": 33, "no_aborted_reads": 33, "processed_exactly_once": 33}
 LIVELOCK = {"lso_is_not_stuck": 16, "coordinator_is_not_stuck": 10}
 
 RUNS: list[tuple[str, Values, dict[str, int], int]] = [
@@ -45,16 +45,26 @@ RUNS: list[tuple[str, Values, dict[str, int], int]] = [
     ("2.5", ZOMBIES, LATE_RECORD | STRAY | {"no_zombie_commits": 33}, 889_560),
     ("3.6", ZOMBIES, VERIFIED_STRAY, 510_595),
     # KAFKA-18575: a record of the next transaction joins the previous one, which is still open at the partition.
-    ("4.0", ALONE | {"ONGOING_PER_EPOCH": 0}, {"read_committed_is_atomic": 23}, 42_128),
+    (
+        "4.0",
+        ALONE | {"ONGOING_PER_EPOCH": 0},
+        {"read_committed_is_atomic": 23, "no_aborted_reads": 23, "no_lost_commits": 28},
+        42_128,
+    ),
     # A copy of EndTxn (until 4.0) or of a marker (until 4.2) that arrives in the next transaction ends that.
     (
         "2.5",
         ALONE | LATE,
-        LATE_RECORD | STRAY | {"read_committed_is_atomic": 28, "committed_on_request": 31},
+        LATE_RECORD | STRAY | {"read_committed_is_atomic": 28, "no_lost_commits": 28, "committed_on_request": 31},
         1_258_723,
     ),
-    ("3.6", ALONE | LATE, VERIFIED_STRAY | {"read_committed_is_atomic": 30, "committed_on_request": 33}, 707_460),
-    ("4.0", ALONE | LATE, {"read_committed_is_atomic": 31}, 224_492),
+    (
+        "3.6",
+        ALONE | LATE,
+        VERIFIED_STRAY | {"read_committed_is_atomic": 30, "no_lost_commits": 30, "committed_on_request": 33},
+        707_460,
+    ),
+    ("4.0", ALONE | LATE, {"read_committed_is_atomic": 31, "no_aborted_reads": 36, "no_lost_commits": 31}, 224_492),
     ("4.2", ALONE | LATE, LIVELOCK, 289_037),
     ("4.2", ALONE | LATE | REPAIRED, {}, 209_428),
     # KAFKA-19999: a marker whose answer was lost is refused for ever.
@@ -65,9 +75,19 @@ RUNS: list[tuple[str, Values, dict[str, int], int]] = [
     # KAFKA-9144: a partition that has forgotten the coordinator's epoch accepts a marker of an older coordinator.
     ("0.11", MOVES | OLD, LATE_RECORD | STRAY, 724_585),
     ("2.5", MOVES | OLD, LATE_RECORD | STRAY, 1_893_740),
-    ("0.11", MOVES | OLD | EXPIRES, LATE_RECORD | STRAY | {"read_committed_is_atomic": 30}, 2_545_173),
+    (
+        "0.11",
+        MOVES | OLD | EXPIRES,
+        LATE_RECORD | STRAY | {"read_committed_is_atomic": 30, "no_lost_commits": 30},
+        2_545_173,
+    ),
     ("4.0", MOVES | OLD, {}, 314_340),
-    ("4.0", MOVES | OLD | EXPIRES, {"read_committed_is_atomic": 33}, 1_033_713),
+    (
+        "4.0",
+        MOVES | OLD | EXPIRES,
+        {"read_committed_is_atomic": 33, "no_aborted_reads": 38, "no_lost_commits": 33},
+        1_033_713,
+    ),
     # The default bounds.
     ("0.11", {}, LATE_RECORD | STRAY | {"no_zombie_commits": 33}, 1_584_376),
     ("2.5", {}, LATE_RECORD | STRAY | {"no_zombie_commits": 33}, 3_694_492),
