@@ -13,8 +13,7 @@ evaluated in a state counts as true there, so that no state is called stuck by m
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,11 +46,13 @@ def judge_possible(carrier: Carrier) -> None:
     context = carrier.context
     if not context.possible or carrier.stores is None or not context.result.exhausted:
         return
-    judging = PossibleStates(context, carrier.stores)
+    judging = PossibleStates(context, carrier.stores, carrier.is_out_of_time)
     for number, prop in context.possible:
         try:
             found = judging.stuck(number)
         except (Full, OutOfTimeError) as error:
+            # The search itself is complete.
+            context.result.stopped = None
             limit = "memory" if isinstance(error, Full) else "time"
             context.unjudged[prop.name] = f"the {limit} limit is reached while paths are followed backward"
             continue
@@ -73,12 +74,18 @@ def why_unjudged(carrier: Carrier, prop: Property) -> str:
 
 
 class PossibleStates:
-    """Finds the stuck states of one property after the other, in visited sets that hold every reachable state."""
+    """Finds the stuck states of one property after the other, in visited sets that hold every reachable state.
 
-    def __init__(self, context: SearchContext, stores: Sequence[VisitedSet]) -> None:
+    `is_out_of_time` is called after some states; it may report progress.
+    """
+
+    def __init__(
+        self, context: SearchContext, stores: Sequence[VisitedSet], is_out_of_time: Callable[[], bool]
+    ) -> None:
         layout, steps = context.kernel.layout, context.instance.first_steps[-1]
         self.context = context
         self.stores = stores
+        self.is_out_of_time = is_out_of_time
         self.firsts = np.cumsum([0, *(store.count for store in stores)])
         self.runner = KernelRunner(context.kernel)
         self.buffers = layout.buffer(context.instance), layout.buffer(context.instance)
@@ -121,7 +128,7 @@ class PossibleStates:
         """Consecutive states of a store, the last ones first: the store, its first position, and their places in it."""
         for store, first in zip(reversed(self.stores), reversed(self.firsts[:-1].tolist()), strict=True):
             for low in reversed(range(0, store.count, CHUNK)):
-                if time.monotonic() > self.context.deadline:
+                if self.is_out_of_time():
                     raise OutOfTimeError
                 yield store, first, low, min(low + CHUNK, store.count)
 

@@ -308,7 +308,7 @@ class _GraphBuilder:
         """Record the stuck states; if some states are not expanded, it is unknown which states are stuck."""
         if self.unjudged:
             return
-        judging = PossibleStates(self.search.context, (self.visited,))
+        judging = PossibleStates(self.search.context, (self.visited,), self.search.carrier.is_out_of_time)
         try:
             stuck = judging.stuck(self.instance.model.properties.index(prop))
         except (Full, OutOfTimeError) as error:

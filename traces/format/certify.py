@@ -121,6 +121,8 @@ def _certify_verdict(trace: Trace) -> None:
         return
     if trace.verdict not in VERDICTS:
         raise UsageError(f"unknown verdict {trace.verdict}; there are: {', '.join(VERDICTS)}")
+    if _rests_on_the_search(trace, prop):
+        return
     found = judgements(trace.instance, prop, trace.states, trace.steps)
     if trace.verdict == NOT_INDUCTIVE:
         judge(trace.instance, prop, trace.states, trace.steps, trace.length)
@@ -134,8 +136,6 @@ def _certify_verdict(trace: Trace) -> None:
             if verdict is not None:
                 where = trace.spell_position(position)
                 raise UsageError(f"{prop.name} is {verdict} at {where}, but the trace says {HOLDS}; {CURE}")
-        return
-    if found[-1] is None and _rests_on_the_search(trace, prop):
         return
     if found[-1] != trace.verdict:
         says = found[-1] or ("not reached" if prop.kind is Kind.SOMETIMES else "not broken")
@@ -152,7 +152,9 @@ def _certify_verdict(trace: Trace) -> None:
 def _rests_on_the_search(trace: Trace, prop: Property) -> bool:
     """Whether too many states follow the end of the trace to confirm here that it violates an `always_possible`."""
     end = trace.states[-1]
-    if prop.kind is not Kind.ALWAYS_POSSIBLE or continuations(trace.instance, prop, end).is_possible is not None:
+    if prop.kind is not Kind.ALWAYS_POSSIBLE or trace.verdict not in (VIOLATED, PERMITTED):
+        return False
+    if continuations(trace.instance, prop, end).is_possible is not None:
         return False
     return trace.verdict == _failure(trace.instance, prop, end)
 

@@ -18,8 +18,8 @@ from isrcheck.models.language.model import Instance, Property
 from isrcheck.models.run import Cells
 from isrcheck.traces.format.erring import error_in, possible_steps
 
-MOST_STATES = 2000
-"""The most states that are searched from one state: a second or two, because plain Python is slow."""
+MOST_STATES = 1000
+"""The most states that are searched from one state: plain Python needs up to two seconds for them."""
 
 
 @dataclass(frozen=True)

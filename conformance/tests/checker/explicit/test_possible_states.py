@@ -7,16 +7,19 @@ import shlex
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+import isrcheck
 from conformance.tests.checker.explicit.stuck_states import stuck_findings
 from conformance.tests.support.engine import checking, told
 from conformance.tests.support.places import PROJECT
 from isrcheck.checker import cli
-from isrcheck.checker.explicit import possible_states
+from isrcheck.checker.explicit import possible_states, search
+from isrcheck.checker.explicit.carrier import Carrier
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.explicit.possible_states import PossibleStates, spread_backward
 from isrcheck.checker.outcome.exploration import Exploration, Finding, StepPath
@@ -25,8 +28,11 @@ from isrcheck.checker.outcome.verdict import Word, verdicts
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.models import registry
 from isrcheck.models.language.model import Model
+from isrcheck.testing import find, state_machine, traces
 from isrcheck.traces.cli import main as trace
 from isrcheck.traces.format import possibility
+from isrcheck.traces.format.certify import certify
+from isrcheck.traces.terminal.walk import Walk
 
 MEMORY = 1 << 28
 
@@ -144,10 +150,10 @@ def check(tmp_path, monkeypatch, capsys):
 
 @pytest.fixture
 def searched(tmp_path, limits):
-    def search(text: str, depth: int | None = None, seconds: float | None = None) -> Exploration:
+    def search(text: str, depth: int | None = None) -> Exploration:
         (tmp_path / "walk.py").write_text(text)
         instance = registry.load_file(tmp_path / "walk.py").instance(None, {})
-        return explore(instance, limits(depth, MEMORY, seconds))
+        return explore(instance, limits(depth, MEMORY, None))
 
     return search
 
@@ -255,15 +261,25 @@ def test_a_decided_promise_does_not_end_the_search(searched):
     assert texts(searched(walk(far=7, more=more))) == ["VIOLATED at step 2", "VIOLATED at step 7"]
 
 
-@pytest.mark.parametrize(
-    ("limit", "attribute", "value"),
-    [("memory", "BYTES_OF_TRANSITION", MEMORY), ("time", "time", SimpleNamespace(monotonic=lambda: float("inf")))],
-)
-def test_limits_while_paths_are_followed_backward(searched, monkeypatch, limit, attribute, value):
-    more = "@always\ndef stays_near(s):\n    return s.place < 10\n\n\n"
-    monkeypatch.setattr(possible_states, attribute, value)
-    says = f"the {limit} limit is reached while paths are followed backward"
-    assert texts(searched(walk(far=7, more=more), seconds=1000)) == ["HOLDS", f"UNDECIDED ({says})"]
+SAFE = "@always\ndef stays_near(s):\n    return s.place < 10\n\n\n"
+
+
+def test_the_memory_limit_while_paths_are_followed_backward(searched, monkeypatch):
+    monkeypatch.setattr(possible_states, "BYTES_OF_TRANSITION", MEMORY)
+    exploration = searched(walk(far=7, more=SAFE))
+    says = "the memory limit is reached while paths are followed backward"
+    assert (exploration.stopped, texts(exploration)) == (None, ["HOLDS", f"UNDECIDED ({says})"])
+
+
+def test_the_time_limit_while_paths_are_followed_backward(searched, monkeypatch):
+    def judge(carrier: Carrier) -> None:
+        carrier.context.deadline = 0.0
+        possible_states.judge_possible(carrier)
+
+    monkeypatch.setattr(search, "judge_possible", judge)
+    exploration = searched(walk(far=7, more=SAFE))
+    says = "the time limit is reached while paths are followed backward"
+    assert (exploration.stopped, texts(exploration)) == (None, ["HOLDS", f"UNDECIDED ({says})"])
 
 
 def test_ctrl_c_while_paths_are_followed_backward(searched, check, monkeypatch):
@@ -455,3 +471,104 @@ def everyone_can_decide(s):
     )
     # Each manager is working, has aborted, or is prepared with its message sent or received; one at least is prepared.
     assert stuck == 4**managers - 2**managers
+
+
+# ---------------------------------------------------------------------------------------------------- other commands
+
+
+def test_a_sweep_names_the_command_that_shows_the_stuck_state(check):
+    way = "@action\ndef is_rescued(s):\n    require(s.place == 9)\n    require(s.closed == 0)\n    s.place = 6\n\n\n"
+    write(walk(far=7, more=way))
+    code, out, _ = check("sweep", "walk.py", "--vary", "closed=0,1")
+    assert code == 13
+    assert "  home_is_ahead: VIOLATED at step 1\n  check walk.py --set closed=1\n" in out
+    assert out.splitlines()[-1] == "VIOLATED: in 1 of 2 configurations: home_is_ahead"
+    code, out, _ = check("sweep", "walk.py", "--vary", "closed=0,1", "--bound", "3")
+    assert (code, out.splitlines()[-1]) == (3, "UNDECIDED: in 2 of 2 configurations")
+
+
+@pytest.mark.exhaustive  # sessions of Spark
+@pytest.mark.parametrize(
+    ("words", "verdict"),
+    [
+        pytest.param((), "VIOLATED", id="nothing is left to divide"),
+        pytest.param(("--split-depth", "2"), "UNDECIDED", id="parts"),
+        pytest.param(("--spark-mode", "search"), "UNDECIDED", id="one search"),
+    ],
+)
+def test_spark_judges_it_only_if_nothing_is_divided(check, words, verdict):
+    write(walk(far=7))
+    code, out, _ = check("walk.py", "--engine", "spark", "--master", "local[2]", *words, "--json")
+    (run,) = json.loads(out)["runs"]
+    (found,) = run["properties"]
+    assert (code, found["verdict"]) == (3 if verdict == "UNDECIDED" else 13, verdict)
+    if verdict == "UNDECIDED":
+        assert found["message"] == "Spark does not judge always_possible; use --engine local"
+
+
+def test_mutants_that_make_a_state_stuck_are_killed(check):
+    door = "@action\ndef closes(s):\n    require(s.place > 9)\n    s.place = 9\n\n\n"
+    write(walk(far=10, more=door))
+    code, out, _ = check("mutate", "walk.py")
+    assert code == 0
+    (line,) = (line for line in out.splitlines() if "without s.place > 9" in line)
+    # It only leads to a place from which the way back is still open.
+    assert "survives" in line
+    write(walk(far=9, more=door).replace("require(0 < s.place)", "require(s.place > 0)"))
+    assert "killed by home_is_ahead at step 1 (unmutated at step 9)" in check("mutate", "walk.py")[1]
+
+
+def test_python_code_gets_the_same(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write(walk(far=7))
+    result = isrcheck.check("walk.py")
+    found = result.properties["home_is_ahead"]
+    assert (result.verdict, result.exit_code, result.is_safe) == ("VIOLATED", 13, False)
+    assert (found.kind, found.verdict, found.depth, found.violating) == ("always_possible", "VIOLATED", 7, 3)
+    assert found.trace is not None and len(found.trace) == 7
+    assert (isrcheck.check("walk.py", bound=3).verdict, isrcheck.check("walk.py", bound=3).is_safe) == (
+        "UNDECIDED",
+        False,
+    )
+
+
+class Walker:
+    """A system that walks as the model does."""
+
+    def begin(self, trace):
+        self.place = 0
+
+    def take(self, step):
+        self.place += 1 if step.action == "goes_on" else -1
+
+    def observe(self):
+        return {"place": self.place}
+
+
+def test_a_watched_property_fails_only_in_a_stuck_state(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for far, broken in ((2, "home_is_ahead"), (10, None)):
+        write(walk(far=far))
+        machine = state_machine(isrcheck.load("walk.py").instance(), Walker, properties=["home_is_ahead"], steps=20)
+        failure = find(machine, examples=60)
+        assert (failure and failure.broken) == broken
+        assert failure is None or failure.trace.states[-1] == {"place": far}
+
+
+@settings(max_examples=30, deadline=None)
+@given(data=st.data())
+def test_drawn_traces_end_in_the_first_stuck_state(graphs, data):
+    instance = graphs.instance(None, {"graph": data.draw(st.integers(0, 127))})
+    drawn = data.draw(traces(instance, "a_goal_is_ahead"))
+    certify(drawn.certified)
+    assert drawn.verdict in ("VIOLATED", "PERMITTED", "HOLDS ON THIS PATH")
+
+
+def test_a_walk_by_hand_tells_when_it_is_too_late(tmp_path):
+    (tmp_path / "walk.py").write_text(walk(far=3))
+    walked = Walk(registry.load_file(tmp_path / "walk.py").instance(None, {}), "")
+    found = []
+    for _ in range(5):
+        walked.take(walked.options()[0])
+        found.append(walked.statuses()[0].verdict)
+    assert found == [None, None, "VIOLATED", "VIOLATED", "VIOLATED"]
