@@ -4,7 +4,7 @@ Kafka: TransactionCoordinator, TransactionStateManager, TransactionMetadata. Lef
 a fail-over, the exhaustion of producer epochs, the expiry of a transactional.id (Dead).
 """
 
-from isrcheck.models.language import action, require
+from isrcheck.models.language import NONE, action, require
 from isrcheck.models.transactions.fields import Producer
 from isrcheck.models.transactions.transaction_log import (
     answer_new_producer,
@@ -36,7 +36,7 @@ def coordinator_handles_init_producer_id(s, producer: Producer):
     the current one (KIP-360). Left out: a second request after a lost answer gets a new epoch, or is fenced.
     """
     require(s.phase[producer] == Phase.INITIALISING)
-    require(s.epoch[producer] < 0 or s.epoch[producer] == s.producer_epoch)
+    require(s.epoch[producer] == NONE or s.epoch[producer] == s.producer_epoch)
     require(is_idle(s) and not is_prepared(s))
     if is_over(s):
         begin_write(s, TransactionState.EMPTY, s.producer_epoch + 1)

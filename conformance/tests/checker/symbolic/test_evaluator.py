@@ -55,6 +55,9 @@ EXAMPLES = {"kafka": 4, "transactions": 4, "published": 20, "examples": 20}
 OF_EACH_SHAPE = 16
 """How many configurations are drawn at least for all protocols of kafka with the same shapes."""
 
+SHARES = {"kafka": 4, "transactions": 2}
+"""`make test` compares this part of the configurations of the models that take longest."""
+
 LEAST_ANSWERS = {"kafka": 300_000, "transactions": 30_000, "published": 30_000, "examples": 12_000}
 LEAST_SUCCESSORS = {"kafka": 9_000, "transactions": 2_000, "published": 2_000, "examples": 2_000}
 """How many answers, and how many states after steps, are compared at least for each model of a family.
@@ -101,12 +104,11 @@ def instance_of(name: str, wish: Wish) -> Instance:
 @pytest.mark.parametrize(
     ("name", "share"),
     [
-        *((name, 4 if name == "kafka" else 1) for name in registry.names()),
-        pytest.param("kafka", 1, marks=pytest.mark.recorded),
+        *((name, SHARES.get(name, 1)) for name in registry.names()),
+        *(pytest.param(name, 1, marks=pytest.mark.recorded) for name in SHARES),
     ],
 )
 def test_formulas_and_reference_agree(name: str, share: int) -> None:
-    """`make test` compares a quarter of the configurations of kafka."""
     compared = Compared()
     chosen: set[tuple[str, str, int]] = set()
 
