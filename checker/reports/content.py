@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
 
-from isrcheck.checker.outcome.exit_codes import INTERRUPTED, SAFE, UNDECIDED, UNEXPECTED, USAGE, VIOLATED
+from isrcheck.checker.outcome.exit_codes import INTERRUPTED, SAFE, STUCK, UNDECIDED, UNEXPECTED, USAGE, VIOLATED
 from isrcheck.checker.outcome.verdict import Verdict, Word
 from isrcheck.checker.session.text import Run
 from isrcheck.models.language.model import Instance, Model
@@ -135,6 +135,7 @@ MEANS = {
     UNDECIDED: "undecided",
     USAGE: "bad input, or something could not be written",
     VIOLATED: "violated",
+    STUCK: "no path leads from some state to a state that must stay reachable",
     INTERRUPTED: "interrupted",
 }
 """The meaning of each exit code of `check`."""

@@ -19,7 +19,7 @@ from urllib.parse import quote
 
 from isrcheck import models
 from isrcheck.checker.kafka_config.answer import first_sentence
-from isrcheck.checker.outcome.exit_codes import SAFE, UNEXPECTED, VIOLATED
+from isrcheck.checker.outcome.exit_codes import SAFE, STUCK, UNEXPECTED, VIOLATED
 from isrcheck.checker.outcome.verdict import Word
 from isrcheck.checker.reports.content import UNFINISHED, Outcome, PropertyResult, ReportContent, SearchReport, TraceFile
 from isrcheck.models.language.model import Instance, Model, Property
@@ -34,7 +34,7 @@ SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sar
 OURS, HERE = "ISRCHECK", "SRCROOT"
 """The names of the base folders of paths: isrcheck's installation, and the current folder of the command."""
 
-ANSWERED = (SAFE, UNEXPECTED, VIOLATED)
+ANSWERED = (SAFE, UNEXPECTED, VIOLATED, STUCK)
 """The exit codes of a command that finished, with or without failures."""
 
 FOUND = (Word.VIOLATED, Word.UNREACHABLE, Word.PERMITTED, Word.UNDECIDED)

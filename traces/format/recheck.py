@@ -23,6 +23,7 @@ from isrcheck.traces.format import itf
 from isrcheck.traces.format.certify import certify, judgements
 from isrcheck.traces.format.erring import error_at_end
 from isrcheck.traces.format.folder import read_text
+from isrcheck.traces.format.possibility import MOST_STATES, continuations
 from isrcheck.traces.format.trace import NOT_INDUCTIVE, REACHED, VIOLATED, Trace
 from isrcheck.traces.format.why_false import false_guard
 
@@ -73,6 +74,11 @@ def _replayed(trace: Trace) -> Recheck:
         states.append(after)
     if prop is IN_RANGE:
         return _recheck_error(trace, states)
+    if prop.kind is Kind.ALWAYS_POSSIBLE and continuations(instance, prop, states[-1]).is_possible is None:
+        raise UsageError(
+            f"more than {MOST_STATES:,} states can follow its steps, too many to search for one in which {prop.name} is"
+            " true; search the model again with check"
+        )
     found = judgements(instance, prop, states, trace.steps)
     if trace.verdict not in found and VIOLATED not in found:
         return Recheck(False, f"its steps are possible, but {prop.name} is no longer {trace.verdict} after them")

@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from conformance.tests.checker.explicit.stuck_states import stuck_findings
 from conformance.tests.support.engine import checking, told
 from conformance.tests.support.places import PROJECT
 from isrcheck.checker import cli
+from isrcheck.checker.analyses import matrix
 from isrcheck.checker.explicit import possible_states, search
 from isrcheck.checker.explicit.carrier import Carrier
 from isrcheck.checker.explicit.explore import explore
@@ -27,11 +29,14 @@ from isrcheck.checker.outcome.kernel_results import EntryKind
 from isrcheck.checker.outcome.verdict import Word, verdicts
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.models import registry
+from isrcheck.models.language.declare import Kind
 from isrcheck.models.language.model import Model
+from isrcheck.models.messages.errors import UsageError
 from isrcheck.testing import find, state_machine, traces
 from isrcheck.traces.cli import main as trace
 from isrcheck.traces.format import possibility
 from isrcheck.traces.format.certify import certify
+from isrcheck.traces.format.recheck import recheck
 from isrcheck.traces.terminal.walk import Walk
 
 MEMORY = 1 << 28
@@ -414,6 +419,26 @@ def test_more_states_than_plain_python_searches(check, monkeypatch, capsys):
     assert f"From here, no path leads to a state in which home_is_ahead is true, {says}" in shown
 
 
+def test_a_trace_is_rechecked_and_not_sliced(check, capsys):
+    write(walk(far=7))
+    _, run = told(check, "walk.py")
+    file = Path(run["properties"][0]["trace"])
+    assert recheck(file, Path("walk.py")).says == "the model allows it: home_is_ahead is VIOLATED after 7 steps"
+    assert trace(["slice", str(file), "--model", "walk.py"]) == 2
+    assert "home_is_ahead is @always_possible, whose failure depends on what follows" in capsys.readouterr().err
+    write(walk(far=9))
+    says = "its steps are possible, but home_is_ahead is no longer VIOLATED after them"
+    assert recheck(file, Path("walk.py")).says == says
+
+
+def test_a_trace_that_many_states_follow_is_not_rechecked(check, monkeypatch):
+    write(walk(far=7))
+    _, run = told(check, "walk.py")
+    monkeypatch.setattr(possibility, "MOST_STATES", 2)
+    with pytest.raises(UsageError, match="states can follow its steps, too many to search for one in which home_is_"):
+        recheck(Path(run["properties"][0]["trace"]), Path("walk.py"))
+
+
 def test_counterexamples_with_other_causes_are_not_sought(check):
     write(walk(far=7))
     code, out, _ = check("walk.py", "--counterexamples", "3")
@@ -572,3 +597,31 @@ def test_a_walk_by_hand_tells_when_it_is_too_late(tmp_path):
         walked.take(walked.options()[0])
         found.append(walked.statuses()[0].verdict)
     assert found == [None, None, "VIOLATED", "VIOLATED", "VIOLATED"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "judged", "exhausted", "shows"),
+    [
+        (Kind.ALWAYS, 7, False, True),
+        (Kind.ALWAYS, 6, False, False),
+        (Kind.ALWAYS_POSSIBLE, 7, False, False),
+        (Kind.ALWAYS_POSSIBLE, 9, True, True),
+    ],
+)
+def test_the_matrix_expects_a_recorded_stuck_state_only_of_a_complete_search(kind, judged, exhausted, shows):
+    run = SimpleNamespace(explored=SimpleNamespace(judged=judged, exhausted=exhausted))
+    verdict = SimpleNamespace(prop=SimpleNamespace(kind=kind))
+    assert matrix._could_show(run, verdict, 7) == shows
+
+
+def test_a_report_has_the_stuck_state(check):
+    write(walk(far=7))
+    assert check("walk.py", "--report", "shown")[0] == 13
+    (run,) = json.loads(Path("shown/results.sarif").read_text())["runs"]
+    (invocation,) = run["invocations"]
+    says = "no path leads from some state to a state that must stay reachable"
+    assert (invocation["exitCode"], invocation["exitCodeDescription"]) == (13, says)
+    assert invocation["executionSuccessful"]
+    assert [one["ruleId"] for one in run["results"]] == ["walk/home_is_ahead"]
+    assert '<failure message="VIOLATED at step 7' in Path("shown/junit.xml").read_text()
+    assert "2 other states can follow" in next(Path("shown").rglob("walk_home*.html")).read_text()
