@@ -20,7 +20,7 @@ class Configuration:
     failovers = budget(1, "how often the coordinator moves", shapes=True, option="--failovers")
     timeouts = budget(0, "transactions of a live producer that time out", shapes=True, option="--timeouts")
     late_markers = budget(0, "markers that arrive after another coordinator has taken over", option="--late-markers")
-    late_requests = budget(0, "EndTxn and markers, sent again, whose first copy is delayed", option="--late-requests")
+    late_requests = budget(0, "EndTxn and markers that are sent again, with one copy late", option="--late-requests")
     expirations = budget(0, "producer states that expire too early (KAFKA-9144)", option="--expirations")
     TXN_VERIFY = switch(Verification.OFF, "what a leader asks before a transaction's first append (KIP-890)")
     UNKNOWN_PID_ACCEPTED = switch(False, "a partition without state of the producer accepts any sequence (KIP-360)")
