@@ -88,6 +88,10 @@ RUNS: list[tuple[str, Values, dict[str, int], int]] = [
         {"read_committed_is_atomic": 33, "no_aborted_reads": 38, "no_lost_commits": 33},
         1_033_713,
     ),
+    # Everything holds in larger bounds as well.
+    ("4.2", ALONE | REPAIRED | {"transactions": 3, "log_size": 6}, {}, 360_638),
+    ("4.2", ALONE | REPAIRED | {"partitions": 3}, {}, 1_773_244),
+    ("4.2", REPAIRED | {"producers": 3, "failovers": 0}, {}, 510_969),
     # The default bounds.
     ("0.11", {}, LATE_RECORD | STRAY | {"no_zombie_commits": 33}, 1_584_376),
     ("2.5", {}, LATE_RECORD | STRAY | {"no_zombie_commits": 33}, 3_694_492),
