@@ -114,9 +114,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--sample", type=int, help="the number of records, drawn by the seed (default: all)")
     parser.add_argument("--seed", type=int, default=1, help="the seed of the sample and of the fuzzer (default: 1)")
     options = parser.parse_args(arguments)
-    chosen = records()
-    if options.sample is not None:
-        chosen = [record for record in chosen if record.what not in LONG]
+    chosen = [record for record in records() if options.sample is None or record.what not in LONG]
     count = len(chosen)
     if options.sample is not None:
         if not 0 < options.sample <= count:

@@ -116,6 +116,11 @@ def is_kept(s, partition_epoch):
     )
 
 
+def is_news_for(s, r, partition_epoch):
+    """The broker may apply this record, and then takes what it says."""
+    return s.is_up[r] and s.partition_epoch[r] < partition_epoch <= s.controller_partition_epoch
+
+
 def announced_leader(s, epoch):
     """The leader of this epoch, as long as a running broker has not heard of it; afterwards NONE."""
     if s.CONTROLLER == Controller.ZOOKEEPER:
@@ -166,9 +171,7 @@ def is_counted_by(s, leader, r):
         or any(
             s.metadata_isr[number][r]
             for number in range(s.partition_changes + 1)
-            if s.is_up[leader]
-            and s.partition_epoch[leader] < number <= s.controller_partition_epoch
-            and s.metadata_leader_epoch[number] == s.controller_epoch
+            if is_news_for(s, leader, number) and s.metadata_leader_epoch[number] == s.controller_epoch
         )
     )
 
@@ -182,9 +185,9 @@ def is_trusted(s, r):
 
 def may_be_trusted(s, r):
     """The controller may elect the replica, now or after the next change of the ISR."""
-    if s.CONTROLLER == Controller.ZOOKEEPER:
-        return s.controller_isr[r]
-    return is_trusted(s, r) or any(is_counted_by(s, leader, r) for leader in range(s.replicas))
+    return is_trusted(s, r) or (
+        s.CONTROLLER == Controller.KRAFT and any(is_counted_by(s, leader, r) for leader in range(s.replicas))
+    )
 
 
 def may_lead_after(s, r, leader, epoch):
@@ -215,18 +218,15 @@ def is_choice(s, leader, epoch, choice):
     """The broker may commit with this ISR as the leader of the epoch, now or later."""
     if s.CONTROLLER == Controller.ZOOKEEPER:
         return choice == MAXIMAL and leads_or_will(s, leader, epoch)
-    if choice == MAXIMAL:
-        return leads(s, leader, epoch) and (not s.HW_MINISR_GATE or has_enough_replicas(s, leader))
-    if choice == COMMITTED:
+    if choice < RECORD:
         return (
             leads(s, leader, epoch)
-            and s.alter_partition[leader] == AlterPartition.INELIGIBLE
+            and (choice == MAXIMAL or s.alter_partition[leader] == AlterPartition.INELIGIBLE)
             and (not s.HW_MINISR_GATE or has_enough_replicas(s, leader))
         )
     number = choice - RECORD
     return (
-        s.is_up[leader]
-        and s.partition_epoch[leader] < number <= s.controller_partition_epoch
+        is_news_for(s, leader, number)
         and s.metadata_leader[number] == leader
         and s.metadata_leader_epoch[number] == epoch
         and (
@@ -259,6 +259,8 @@ def faults_stay_within_their_budgets(s):
         and s.unclean_elections_left <= s.unclean_elections
         and s.power_losses_left <= s.power_losses
         and s.disk_losses_left <= s.disk_losses
+        and s.fencings_left <= s.fencings
+        and s.shutdowns_left <= s.shutdowns
         and s.retries_left <= s.retries
     )
 

@@ -224,29 +224,19 @@ def leads_since_the_last_exposure(s, r):
     )
 
 
+def needs_what_was_exposed(s, r):
+    """The broker leads after the last exposure, or may be elected."""
+    return leads_since_the_last_exposure(s, r) or may_be_trusted(s, r)
+
+
 @lemma(applies=joins_isr_with_all)
 def leaders_hold_what_was_exposed(s):
-    """Every leader after the last one that exposed an entry holds all exposed entries."""
+    """Every leader after the last one that exposed an entry holds all exposed entries, and so does whoever may be
+    elected."""
     return all(
         s.log_record[r][offset] == s.exposed_record[offset] and keeps(s, r, offset)
         for r in range(s.replicas)
-        if leads_since_the_last_exposure(s, r)
-        for offset in range(s.log_size)
-        if s.exposed_record[offset] != NONE
-    )
-
-
-def has_what_was_exposed(s, r, offset):
-    return is_known_exposed(s, r, offset) or may_be_trusted(s, r) or leads_since_the_last_exposure(s, r)
-
-
-@lemma(applies=lambda configuration: joins_isr_with_all(configuration) and elects_cleanly_with_kraft(configuration))
-def whoever_may_be_elected_holds_what_was_exposed(s):
-    """Like the members of the ISR: those of the ELR, the last known leader, and those that the leader counts."""
-    return all(
-        s.log_record[r][offset] == s.exposed_record[offset] and keeps(s, r, offset)
-        for r in range(s.replicas)
-        if may_be_trusted(s, r)
+        if needs_what_was_exposed(s, r)
         for offset in range(s.log_size)
         if s.exposed_record[offset] != NONE
     )
@@ -262,8 +252,8 @@ def what_was_exposed_is_one_entry(s):
         if a < b
         for offset in range(s.log_size)
         if s.exposed_record[offset] != NONE
-        and has_what_was_exposed(s, a, offset)
-        and has_what_was_exposed(s, b, offset)
+        and (is_known_exposed(s, a, offset) or needs_what_was_exposed(s, a))
+        and (is_known_exposed(s, b, offset) or needs_what_was_exposed(s, b))
     )
 
 

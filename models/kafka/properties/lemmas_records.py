@@ -4,7 +4,7 @@ They do the work of lemmas.py, which is about ZooKeeper; see there. A record is 
 read it.
 """
 
-from isrcheck.models.kafka.properties.lemmas import elects_cleanly_with_kraft, is_kept
+from isrcheck.models.kafka.properties.lemmas import elects_cleanly_with_kraft, is_kept, is_news_for
 from isrcheck.models.kafka.state.commit import effective_min_insync_replicas
 from isrcheck.models.kafka.state.proposals import is_pending
 from isrcheck.models.kafka.state.record import is_active
@@ -13,25 +13,6 @@ from isrcheck.models.kafka.state.values import AlterPartition, BrokerEpoch
 from isrcheck.models.language import NONE, lemma
 
 # ------------------------------------------------------------------------------------------------- records and brokers
-
-
-def is_news_for(s, r, partition_epoch):
-    """The broker may apply this record, and then takes what it says."""
-    return s.is_up[r] and s.partition_epoch[r] < partition_epoch <= s.controller_partition_epoch
-
-
-@lemma(applies=elects_cleanly_with_kraft)
-def budgets_of_brokers_never_grow(s):
-    """The remaining budget never exceeds the initial one."""
-    return (
-        s.fencings_left <= s.fencings
-        and s.shutdowns_left <= s.shutdowns
-        and s.preferred_elections_left <= s.preferred_elections
-        and s.unclean_elections_left <= s.unclean_elections
-        and s.power_losses_left <= s.power_losses
-        and s.disk_losses_left <= s.disk_losses
-        and s.retries_left <= s.retries
-    )
 
 
 @lemma(applies=elects_cleanly_with_kraft)
@@ -134,34 +115,24 @@ def brokers_know_what_the_records_said(s):
 
 
 @lemma(applies=elects_cleanly_with_kraft)
-def leader_and_isr_are_active(s):
-    """The leader is neither fenced nor shutting down, and so are the members of the ISR. A partition without leader
-    has no ISR or, without ELR, the last member, whatever that one does. No broker is both fenced and shutting down."""
+def the_leader_is_active(s):
+    """The leader is neither fenced nor shutting down, and no broker is both. A partition without leader has no ISR or,
+    without ELR, its last member."""
     members = sum(1 for r in range(s.replicas) if s.controller_isr[r])
     return (s.controller_leader != NONE or members == (0 if s.ELR else 1)) and all(
-        is_active(s, r)
-        if s.controller_leader == r or (s.controller_isr[r] and (s.ELR or s.controller_leader != NONE))
-        else not (s.is_fenced[r] and s.is_shutting_down[r])
+        is_active(s, r) if s.controller_leader == r else not (s.is_fenced[r] and s.is_shutting_down[r])
         for r in range(s.replicas)
     )
 
 
 @lemma(applies=elects_cleanly_with_kraft)
-def the_elr_fills_a_small_isr(s):
-    """There are eligible leaders besides the ISR, and a last known leader, only while the ISR has fewer than
-    min.insync.replicas members; or the last known leader is its only member. A partition without leader has a last
-    known one. With min.insync.replicas=1, only that one is eligible.
+def the_last_known_leader_belongs_to_a_small_isr(s):
+    """There is a last known leader only while the ISR has fewer than min.insync.replicas members, or while it is the
+    only member. A partition without leader has one. With min.insync.replicas=1, only that one is eligible.
     """
     members = sum(1 for r in range(s.replicas) if s.controller_isr[r])
     return all(
-        (
-            not s.eligible_leader_replicas[r]
-            or (
-                not s.controller_isr[r]
-                and members < effective_min_insync_replicas(s)
-                and (s.last_known_leader == r or effective_min_insync_replicas(s) > 1)
-            )
-        )
+        (not s.eligible_leader_replicas[r] or s.last_known_leader == r or effective_min_insync_replicas(s) > 1)
         and (
             s.last_known_leader != r
             or members < effective_min_insync_replicas(s)

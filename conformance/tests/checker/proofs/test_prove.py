@@ -9,6 +9,7 @@ import signal
 import pytest
 import z3
 
+from conformance.tests.sampling import sampled
 from conformance.tests.support.engine import ALL_THE_WATER, JUGS, instance_of, joined, proofs_of, proving
 from isrcheck.checker import cli
 from isrcheck.checker.outcome.exploration import Finding, StepPath
@@ -427,12 +428,7 @@ def test_a_model_without_properties_has_nothing_to_prove(check):
 
 
 @pytest.mark.parametrize(
-    "protocol",
-    [
-        *(pytest.param(one, marks=pytest.mark.exhaustive) for one in ("4.1",)),
-        *(pytest.param(one, marks=pytest.mark.recorded) for one in ("0.8", "0.10", "0.11", "2.0", "2.1", "2.4")),
-        *(pytest.param(one, marks=pytest.mark.recorded) for one in ("2.8", "3.3", "3.5", "3.7")),
-    ],
+    "protocol", sampled(registry.load("kafka")[0].protocols, lambda one: False, last=lambda one: one != "4.1")
 )
 def test_offsets_are_ordered_in_logs_of_every_length(protocol):
     """With the high watermark kept within the log, as Kafka does since 2.4; without that a follower truncates below."""

@@ -36,6 +36,7 @@ from conformance.tests.models.language.test_language import (
     whole,
     write,
 )
+from conformance.tests.sampling import recorded
 from conformance.tests.support.symbolic import Compared, compare_all, states_of
 from isrcheck.checker.symbolic.and_inverter_graph import AndInverterGraph
 from isrcheck.checker.symbolic.evaluator import Evaluator, UnsupportedError
@@ -105,7 +106,7 @@ def instance_of(name: str, wish: Wish) -> Instance:
     ("name", "share"),
     [
         *((name, SHARES.get(name, 1)) for name in registry.names()),
-        *(pytest.param(name, 1, marks=pytest.mark.recorded) for name in SHARES),
+        *(recorded((name, 1)) for name in SHARES),
     ],
 )
 def test_formulas_and_reference_agree(name: str, share: int) -> None:
