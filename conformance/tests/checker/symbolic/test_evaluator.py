@@ -336,7 +336,7 @@ def numbers_are_small(s):
 
 
 def test_properties_mean_the_same_to_python_and_to_the_formulas(tmp_path: Path) -> None:
-    path = write(tmp_path, MORE_PROPERTIES, prelude=PRELUDE.replace("    setting,", "    lemma, setting,"))
+    path = write(tmp_path, MORE_PROPERTIES, prelude=PRELUDE.replace(" setting,", " lemma, setting,", 1))
     instance = whole(path)
     assert [lemma.name for lemma in instance.lemmas] == ["numbers_are_small"]
     compared = compare_all(instance, in_range(instance))
