@@ -22,8 +22,8 @@ from isrcheck.traces.kafka.model import is_kafka, shown_fields
 from isrcheck.traces.lanes import generic_lanes
 from isrcheck.traces.lanes.table import StepRow, blocks, fitted, lay_out, widest, wrapped
 from isrcheck.traces.terminal.colour import PLAIN, Look
-from isrcheck.traces.transactions import lanes as transaction_lanes
-from isrcheck.traces.transactions.lanes import is_transactions
+from isrcheck.traces.transactions import columns as columns_of_transactions
+from isrcheck.traces.transactions.columns import is_transactions
 
 
 def view(
@@ -86,21 +86,23 @@ def _legend(trace: Trace, look: Look) -> list[str]:
     if is_kafka(trace.instance):
         signs = lanes.legend(trace)
     elif is_transactions(trace.instance):
-        signs = transaction_lanes.legend()
+        signs = columns_of_transactions.legend()
     return ["", *fitted(signs, look.width)] if signs else []
 
 
 def lane_titles(instance: Instance) -> list[str]:
     """Return the titles of the columns after the step."""
     if is_transactions(instance):
-        return transaction_lanes.titles(instance)
+        return columns_of_transactions.titles(instance)
     return lanes.titles(instance) if is_kafka(instance) else generic_lanes.titles(instance)
 
 
 def lane_rows(trace: Trace, stacked: int = 0) -> list[StepRow]:
     """Return one row per state; unchanged columns are empty. The higher `stacked`, the narrower Kafka's columns."""
     if is_transactions(trace.instance):
-        return transaction_lanes.rows(trace)
+        from isrcheck.traces.transactions import lanes as lanes_of_transactions  # here, for others do without the model
+
+        return lanes_of_transactions.rows(trace)
     return lanes.rows(trace, stacked) if is_kafka(trace.instance) else generic_lanes.rows(trace)
 
 

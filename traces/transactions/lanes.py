@@ -1,7 +1,7 @@
 """A trace of Kafka's transactions as a table: columns for the coordinator, each producer and each partition.
 
 In:  a trace of the model `transactions`.
-Out: titles and rows for table.py, and a legend of the signs.
+Out: rows for table.py; columns.py has their titles, and the legend of their signs.
 
 A column is one line of text, which is printed when it changes. What is as at the start, such as a marker that was not
 sent, is left out.
@@ -13,49 +13,15 @@ from collections.abc import Callable
 from enum import IntEnum
 
 from isrcheck.models.language.declare import NONE
-from isrcheck.models.language.model import Instance, spell_element
+from isrcheck.models.language.model import spell_element
 from isrcheck.models.run import State
 from isrcheck.models.transactions import readers
 from isrcheck.models.transactions.values import Entry, Marker, Outcome, Phase, Request, TransactionState
 from isrcheck.traces.format.trace import Trace
 from isrcheck.traces.lanes.table import StepRow
 
-LEGEND = (
-    ("e1", "producer epoch 1"),
-    ("c1", "coordinator epoch 1"),
-    ("a", "the record of transaction a"),
-    ("C, A", "commit marker, abort marker"),
-    ("|", "high watermark"),
-    (":", "last stable offset, if it is below"),
-    ("->", "is being appended to the coordinator's log"),
-)
-
-FIELDS = {
-    *("coordinator_epoch", "transaction_state", "producer_epoch", "in_transaction", "pending_state", "pending_epoch"),
-    *("pending_partition", "marker", "late_marker", "late_marker_epoch", "late_marker_coordinator_epoch"),
-    *("log_record", "log_end_offset", "high_watermark", "known_epoch", "known_coordinator_epoch", "verified"),
-    *("was_sent", "phase", "epoch", "late_end_txn", "late_end_txn_epoch", "begun_by", "processed_input", "outcome"),
-}
-ENTRIES = {"partitions", "transactions", "log_size", "producers"}
-"""The fields and configuration entries by which the model is recognised."""
-
 last_stable_offset: Callable[[State, int], int] = readers.last_stable_offset
 holds: Callable[[State, int, int], bool] = readers.holds
-
-
-def is_transactions(instance: Instance) -> bool:
-    """Whether the model has all the fields and entries that these lanes show."""
-    return instance.layouts.keys() >= FIELDS and instance.model.entries.keys() >= ENTRIES
-
-
-def titles(instance: Instance) -> list[str]:
-    """Return the titles of the columns after the step."""
-    configuration = instance.configuration
-    return [
-        "coordinator",
-        *(f"producer {i}" for i in range(configuration.producers)),
-        *(f"partition {p}" for p in range(configuration.partitions)),
-    ]
 
 
 def rows(trace: Trace) -> list[StepRow]:
@@ -68,11 +34,6 @@ def rows(trace: Trace) -> list[StepRow]:
         found.append(StepRow(position, trace.spell_row(position), tuple(told)))
         before = lanes
     return found
-
-
-def legend() -> list[str]:
-    """Return the meanings of the signs, for the lines below the table."""
-    return [f"{sign:<4}  {meaning}" for sign, meaning in LEGEND]
 
 
 def _lanes(s: State) -> list[str]:
