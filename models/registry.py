@@ -23,6 +23,7 @@ from isrcheck.models.messages.printable import escaped
 FAMILIES = {
     "kafka": "isrcheck.models.kafka",
     "exactly_once": "isrcheck.models.exactly_once",
+    "transactions": "isrcheck.models.transactions",
     "published": "isrcheck.models.published",
 }
 """The models whose package assembles a base and its variants into `MODEL`."""
@@ -34,7 +35,7 @@ SINGLE = {"examples/two_phase_commit": "isrcheck.models.examples.two_phase_commi
 def names() -> list[str]:
     """All names that `load` accepts."""
     published = [f"published/{protocol}" for protocol in load("published")[0].protocols]
-    return ["kafka", "exactly_once", *published, *SINGLE]
+    return ["kafka", "exactly_once", "transactions", *published, *SINGLE]
 
 
 def load(name: str) -> tuple[Model, str | None]:

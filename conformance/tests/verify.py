@@ -44,6 +44,7 @@ RECORDED = (
     "conformance/tests/follow/test_observations.py",
     "conformance/tests/follow/test_spark.py",
     "conformance/tests/models/test_new_incarnation.py",
+    "conformance/tests/models/test_transactions.py",
     "conformance/tests/replay/test_state_machines.py",
     "conformance/tests/traces/format/test_golden.py",
 )

@@ -47,7 +47,7 @@ def _layout_at(instance: Instance, position: int) -> FieldLayout:
 
 def spell_value(instance: Instance, layout: FieldLayout, value: int) -> str:
     """Return the value of a cell of this field as text."""
-    if layout.name in ENTRIES and "transactions" in instance.model.entries:
+    if layout.name in ENTRIES and instance.model.entries.keys() >= {"records", "transactions"}:
         transaction = value - instance.configuration.records
         if transaction >= 0:
             return f"marker{transaction}" if instance.configuration.transactions > 1 else "marker"

@@ -22,6 +22,8 @@ from isrcheck.traces.kafka.model import is_kafka, shown_fields
 from isrcheck.traces.lanes import generic_lanes
 from isrcheck.traces.lanes.table import StepRow, blocks, fitted, lay_out, widest, wrapped
 from isrcheck.traces.terminal.colour import PLAIN, Look
+from isrcheck.traces.transactions import columns as columns_of_transactions
+from isrcheck.traces.transactions.columns import is_transactions
 
 
 def view(
@@ -80,17 +82,27 @@ def erring_row(trace: Trace, titles: Sequence[str]) -> list[StepRow]:
 
 def _legend(trace: Trace, look: Look) -> list[str]:
     """The meanings of the signs in the lanes of this trace, after an empty line."""
-    signs = lanes.legend(trace) if is_kafka(trace.instance) else []
+    signs = []
+    if is_kafka(trace.instance):
+        signs = lanes.legend(trace)
+    elif is_transactions(trace.instance):
+        signs = columns_of_transactions.legend()
     return ["", *fitted(signs, look.width)] if signs else []
 
 
 def lane_titles(instance: Instance) -> list[str]:
     """Return the titles of the columns after the step."""
+    if is_transactions(instance):
+        return columns_of_transactions.titles(instance)
     return lanes.titles(instance) if is_kafka(instance) else generic_lanes.titles(instance)
 
 
 def lane_rows(trace: Trace, stacked: int = 0) -> list[StepRow]:
     """Return one row per state; unchanged columns are empty. The higher `stacked`, the narrower Kafka's columns."""
+    if is_transactions(trace.instance):
+        from isrcheck.traces.transactions import lanes as lanes_of_transactions  # here, for others do without the model
+
+        return lanes_of_transactions.rows(trace)
     return lanes.rows(trace, stacked) if is_kafka(trace.instance) else generic_lanes.rows(trace)
 
 

@@ -462,7 +462,7 @@ def test_an_interrupted_published_table_is_undecided(check, five_rows):
 # --------------------------------------------------------------------------------------------------------- bad input
 
 MODELS = (
-    "kafka, exactly_once, published/truncate_to_high_watermark, published/kip_101, published/kip_279,"
+    "kafka, exactly_once, transactions, published/truncate_to_high_watermark, published/kip_101, published/kip_279,"
     " published/kip_320_first_try, published/kip_320, examples/two_phase_commit"
 )
 RANGE = "it ranges from 1 to 7 (brokers that hold the partition (replication.factor))"

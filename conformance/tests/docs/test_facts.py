@@ -13,6 +13,7 @@ from isrcheck.checker.outcome.verdict import Word
 from isrcheck.models import registry
 
 KAFKA = registry.load("kafka")[0]
+TRANSACTIONS = registry.load("transactions")[0]
 
 
 def first_column(document: str, heading: str) -> list[str]:
@@ -42,8 +43,18 @@ def test_every_switch_is_in_the_table():
 
 
 def test_the_golden_traces_of_repairs_are_in_the_table():
-    traces = {path.stem for path in GOLDEN_FOLDER.glob("*.txt") if "\ngone: " in path.read_text(encoding="utf-8")}
+    traces = {path.stem for path in GOLDEN_FOLDER.glob("kafka_*.txt") if "\ngone: " in path.read_text(encoding="utf-8")}
     assert set(first_column("docs/kafka_model.md", "What each generation repaired")) == traces
+
+
+def test_the_document_on_transactions_names_what_there_is():
+    promises = [one.name for one in TRANSACTIONS.properties if one.kind.value != "sometimes"]
+    assert first_column("docs/transactions.md", "Promises") == promises
+    switches = [name for name in TRANSACTIONS.entries if name.isupper()]
+    generations = first_column("docs/transactions.md", "Generations")
+    assert sorted(name for name in generations if name.isupper()) == sorted(switches)
+    traces = sorted(path.stem.removeprefix("transactions_") for path in GOLDEN_FOLDER.glob("transactions_*.txt"))
+    assert sorted(first_column("docs/transactions.md", "What breaks")) == traces
 
 
 def test_every_verdict_is_in_the_table():

@@ -50,14 +50,29 @@ from isrcheck.testing.strategies import legal_values
 
 # ----------------------------------------------------------------------------------------------- every model, any wish
 
-EXAMPLES = {"kafka": 4, "exactly_once": 8, "published": 20, "examples": 20}
+EXAMPLES = {"kafka": 4, "exactly_once": 8, "transactions": 4, "published": 20, "examples": 20}
 """How many configurations are drawn for each protocol of a model of a family, if others have the same shapes."""
 
 OF_EACH_SHAPE = 16
 """How many configurations are drawn at least for all protocols of kafka with the same shapes."""
 
-LEAST_ANSWERS = {"kafka": 300_000, "exactly_once": 10_000, "published": 30_000, "examples": 12_000}
-LEAST_SUCCESSORS = {"kafka": 9_000, "exactly_once": 1_000, "published": 2_000, "examples": 2_000}
+SHARES = {"kafka": 4, "transactions": 2}
+"""`make test` compares this part of the configurations of the models that take longest."""
+
+LEAST_ANSWERS = {
+    "kafka": 300_000,
+    "exactly_once": 10_000,
+    "transactions": 30_000,
+    "published": 30_000,
+    "examples": 12_000,
+}
+LEAST_SUCCESSORS = {
+    "kafka": 9_000,
+    "exactly_once": 1_000,
+    "transactions": 2_000,
+    "published": 2_000,
+    "examples": 2_000,
+}
 """How many answers, and how many states after steps, are compared at least for each model of a family.
 
 What Hypothesis draws depends on the modules that are loaded, and therefore on the tests that ran before.
@@ -102,12 +117,11 @@ def instance_of(name: str, wish: Wish) -> Instance:
 @pytest.mark.parametrize(
     ("name", "share"),
     [
-        *((name, 4 if name == "kafka" else 1) for name in registry.names()),
-        recorded(("kafka", 1)),
+        *((name, SHARES.get(name, 1)) for name in registry.names()),
+        *(recorded((name, 1)) for name in SHARES),
     ],
 )
 def test_formulas_and_reference_agree(name: str, share: int) -> None:
-    """`make test` compares a quarter of the configurations of kafka."""
     compared = Compared()
     chosen: set[tuple[str, str, int]] = set()
 
@@ -123,9 +137,9 @@ def test_formulas_and_reference_agree(name: str, share: int) -> None:
         draws(given(wishes(name, protocol), st.integers(0, 1 << 32))(agree))()
     assert compared.answers >= LEAST_ANSWERS[family_of(name)] // share**2  # what is drawn first is small
     assert compared.successors >= LEAST_SUCCESSORS[family_of(name)] // share**2
-    # Kafka's leader can be NONE where an action indexes with it, and a sequence number can be too large; the other
-    # models guard every index.
-    assert (compared.failures > 0) == (name in ("kafka", "exactly_once"))
+    # Kafka's leader can be NONE where an action indexes with it, and a sequence number or an epoch can be too large; the
+    # other models guard every index, and everything that they count.
+    assert (compared.failures > 0) == (name in ("kafka", "exactly_once", "transactions"))
     # Not for all shapes: that would take many more draws, as for kernels.
     assert share > 1 or {one[1:] for one in chosen} >= {one[1:] for one in possible_choices(name)}
 
@@ -334,7 +348,7 @@ def numbers_are_small(s):
 
 
 def test_properties_mean_the_same_to_python_and_to_the_formulas(tmp_path: Path) -> None:
-    path = write(tmp_path, MORE_PROPERTIES, prelude=PRELUDE.replace("    setting,", "    lemma, setting,"))
+    path = write(tmp_path, MORE_PROPERTIES, prelude=PRELUDE.replace(" setting,", " lemma, setting,", 1))
     instance = whole(path)
     assert [lemma.name for lemma in instance.lemmas] == ["numbers_are_small"]
     compared = compare_all(instance, in_range(instance))

@@ -161,6 +161,8 @@ def not_inductive(_: Path) -> Trace:
     return from_any_state(found.instance, found.states[-2], found.steps[-1], "weak_isr", found.command)
 
 
+WALKED = {"kafka": "2.1", "exactly_once": "3.0", "transactions": "4.2"}
+
 TRACES: dict[str, Callable[[Path], Trace]] = {
     "a published model": lambda _: weak_isr(),
     "kafka": lambda _: kafka(CLASSIC, "acked_not_lost"),
@@ -169,9 +171,7 @@ TRACES: dict[str, Callable[[Path], Trace]] = {
     "not from an initial state": not_inductive,
     **{
         f"a walk of {name}": lambda _, name=name: walk(  # type: ignore[misc]
-            registry.load(name)[0].instance(
-                registry.load(name)[1] or {"kafka": "2.1", "exactly_once": "3.0"}.get(name)
-            ),
+            registry.load(name)[0].instance(registry.load(name)[1] or WALKED.get(name)),
             random.Random(7),
             6,
         )

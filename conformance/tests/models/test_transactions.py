@@ -1,0 +1,178 @@
+"""What the model `transactions` finds: each known failure at its exact depth, and that its repair ends it.
+
+Every search is exhaustive. A failure that is repaired by a switch is searched with the switch in both positions.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+
+from conformance.tests.sampling import sampled
+from isrcheck.checker.explicit.explore import explore
+from isrcheck.checker.outcome.exploration import Exploration
+from isrcheck.checker.resources.limits import Limits
+from isrcheck.models.language.declare import Kind
+from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.transactions import MODEL
+
+Values = dict[str, int]
+
+ALONE = {"producers": 1, "failovers": 0}
+"""One instance of the producer, and a coordinator that never moves."""
+
+MOVES = {"producers": 1, "failovers": 1}
+ZOMBIES = {"producers": 2, "failovers": 0}
+REPAIRED = {"EQUAL_MARKER_EPOCH_IS_RETRY": 1}
+LATE = {"late_requests": 1}
+OLD = {"late_markers": 1}
+EXPIRES = {"PRODUCER_STATE_EXPIRES_EARLY": 1, "expirations": 1}
+
+LATE_RECORD = {"lso_is_not_stuck": 12}
+STRAY = {"read_committed_is_atomic": 31, "no_aborted_reads": 31, "processed_exactly_once": 31}
+VERIFIED_STRAY = {"read_committed_is_atomic": 33, "no_aborted_reads": 33, "processed_exactly_once": 33}
+LIVELOCK = {"lso_is_not_stuck": 16, "coordinator_is_not_stuck": 10}
+
+RUNS: list[tuple[str, Values, dict[str, int], int]] = [
+    # A record that arrives after the abort reopens the transaction, for good (8.17); verification ends that.
+    ("0.11", ALONE, LATE_RECORD | STRAY, 71_683),
+    ("2.5", ALONE, LATE_RECORD | STRAY, 174_279),
+    # One that arrives in the next transaction is committed with it, until every transaction has its own epoch.
+    ("3.6", ALONE, VERIFIED_STRAY, 103_359),
+    ("4.0", ALONE, {}, 34_494),
+    # A record of an older instance is committed by the next one, until leaders verify.
+    ("2.5", ZOMBIES, LATE_RECORD | STRAY | {"no_zombie_commits": 33}, 889_560),
+    ("3.6", ZOMBIES, VERIFIED_STRAY, 510_595),
+    # KAFKA-18575: a record of the next transaction joins the previous one, which is still open at the partition.
+    (
+        "4.0",
+        ALONE | {"ONGOING_PER_EPOCH": 0},
+        {"read_committed_is_atomic": 23, "no_aborted_reads": 23, "no_lost_commits": 28},
+        42_128,
+    ),
+    # A copy of EndTxn (until 4.0) or of a marker (until 4.2) that arrives in the next transaction ends that.
+    (
+        "2.5",
+        ALONE | LATE,
+        LATE_RECORD | STRAY | {"read_committed_is_atomic": 28, "no_lost_commits": 28, "committed_on_request": 31},
+        1_258_723,
+    ),
+    (
+        "3.6",
+        ALONE | LATE,
+        VERIFIED_STRAY | {"read_committed_is_atomic": 30, "no_lost_commits": 30, "committed_on_request": 33},
+        707_460,
+    ),
+    ("4.0", ALONE | LATE, {"read_committed_is_atomic": 31, "no_aborted_reads": 36, "no_lost_commits": 31}, 224_492),
+    ("4.2", ALONE | LATE, LIVELOCK, 289_037),
+    ("4.2", ALONE | LATE | REPAIRED, {}, 209_428),
+    # KAFKA-19999: a marker whose answer was lost is refused for ever.
+    ("4.2", ALONE, LIVELOCK, 46_502),
+    ("4.2", ALONE | REPAIRED, {}, 34_494),
+    ("4.2", MOVES, LIVELOCK, 155_956),
+    ("4.2", MOVES | REPAIRED, {}, 111_052),
+    # KAFKA-9144: a partition that has forgotten the coordinator's epoch accepts a marker of an older coordinator.
+    ("0.11", MOVES | OLD, LATE_RECORD | STRAY, 724_585),
+    ("2.5", MOVES | OLD, LATE_RECORD | STRAY, 1_893_740),
+    (
+        "0.11",
+        MOVES | OLD | EXPIRES,
+        LATE_RECORD | STRAY | {"read_committed_is_atomic": 30, "no_lost_commits": 30},
+        2_545_173,
+    ),
+    ("4.0", MOVES | OLD, {}, 314_340),
+    (
+        "4.0",
+        MOVES | OLD | EXPIRES,
+        {"read_committed_is_atomic": 33, "no_aborted_reads": 38, "no_lost_commits": 33},
+        1_033_713,
+    ),
+    # Everything holds in larger bounds as well.
+    ("4.2", ALONE | REPAIRED | {"transactions": 3, "log_size": 6}, {}, 360_638),
+    ("4.2", ALONE | REPAIRED | {"partitions": 3}, {}, 1_773_244),
+    ("4.2", REPAIRED | {"producers": 3, "failovers": 0}, {}, 510_969),
+    # The default bounds.
+    ("0.11", {}, LATE_RECORD | STRAY | {"no_zombie_commits": 33}, 1_584_376),
+    ("2.5", {}, LATE_RECORD | STRAY | {"no_zombie_commits": 33}, 3_694_492),
+    ("3.6", {}, VERIFIED_STRAY, 2_048_634),
+    ("4.0", {}, {}, 721_452),
+    ("4.2", {}, LIVELOCK, 999_388),
+    ("4.2", REPAIRED, {}, 721_452),
+]
+
+NEIGHBOURS = [
+    # Since 2.5, no configuration lets a partition's state expire too early.
+    (("0.11", "2.5"), (MOVES | OLD | EXPIRES, MOVES | OLD)),
+    (("2.5", "3.6"), (ALONE, ALONE)),
+    (("3.6", "4.0"), (ALONE, ALONE)),
+    (("4.0", "4.2"), (ALONE | LATE, ALONE | LATE | REPAIRED)),
+]
+"""Two generations, and a run of each: what is found differs."""
+
+
+def searched(protocol: str, values: Values) -> Exploration:
+    return explore(MODEL.instance(protocol, values), Limits(memory=1 << 30), count_all=True)
+
+
+def failures(found: Exploration) -> dict[str, int]:
+    """The depth of each failure: of promises, not of goals."""
+    promises = {prop.name for prop in MODEL.properties if prop.kind is not Kind.SOMETIMES}
+    return {
+        name: one.found.path.depth
+        for name, one in found.findings.items()
+        if name in {*promises, "in_range"} and one.found.path is not None
+    }
+
+
+def name(values: object) -> str:
+    """The configuration in the name of a test."""
+    return " ".join(f"{entry}={value}" for entry, value in sorted(values.items())) if isinstance(values, dict) else ""
+
+
+@pytest.mark.parametrize(
+    ("protocol", "values", "expected", "states"),
+    sampled(RUNS, lambda run: run[3] < 200_000, last=lambda run: run[3] > 1_000_000),
+    ids=lambda one: name(one) if isinstance(one, dict) and one.keys() <= MODEL.entries.keys() else str(one)[:4],
+)
+def test_failures_are_found_at_their_depths(
+    protocol: str, values: Values, expected: dict[str, int], states: int
+) -> None:
+    found = searched(protocol, values)
+    assert found.exhausted
+    assert (failures(found), found.distinct) == (expected, states)
+
+
+def test_neighbours_differ_by_a_recorded_history() -> None:
+    assert [older for older, _ in NEIGHBOURS] == list(pairwise(MODEL.protocols))
+    recorded = {(protocol, name(values)): found for protocol, values, found, _ in RUNS}
+    for (older, newer), (of_older, of_newer) in NEIGHBOURS:
+        assert recorded[older, name(of_older)] != recorded[newer, name(of_newer)]
+
+
+@pytest.mark.parametrize("protocol", sampled(MODEL.protocols, lambda protocol: protocol == "4.2"))
+def test_everything_that_transactions_do_is_reachable(protocol: str) -> None:
+    """With fail-over and without zombies, and with zombies and without fail-over."""
+    reached: set[str] = set()
+    wanted: set[str] = set()
+    for values in (MOVES, ZOMBIES):
+        found = searched(protocol, values | REPAIRED if protocol == "4.2" else values)
+        instance = MODEL.instance(protocol, values)
+        goals = {prop.name for prop in instance.properties if prop.kind is Kind.SOMETIMES}
+        wanted |= goals
+        reached |= {goal for goal in goals if found.findings[goal].found.count}
+    assert reached == wanted
+    assert len(wanted) == 7
+
+
+@pytest.mark.parametrize(
+    ("protocol", "values", "says"),
+    [
+        ("2.5", {"expirations": 1}, "KAFKA-9144"),
+        ("3.6", {"MARKER_EPOCH_STRICT": 1}, "TXN_VERIFY=TV2"),
+        ("3.6", {"transactions": 3}, "raise --log-size"),
+    ],
+)
+def test_contradictory_configurations_are_refused(protocol: str, values: Values, says: str) -> None:
+    with pytest.raises(UsageError, match=says):
+        MODEL.instance(protocol, values)

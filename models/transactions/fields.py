@@ -1,0 +1,109 @@
+"""Kafka's transactions: a coordinator, the instances of a producer, and the partitions that they write to."""
+
+from isrcheck.models.language import NONE, Domain, Flag, between, bound, budget, field, optional, switch
+from isrcheck.models.transactions.values import (
+    Entry,
+    Marker,
+    Outcome,
+    Phase,
+    Request,
+    TransactionState,
+    Verification,
+)
+
+
+class Configuration:
+    partitions = bound(2, "partitions that a transaction writes to", least=1, most=4, option="--partitions")
+    transactions = bound(2, "transactions that can begin", least=1, most=4, option="--transactions")
+    log_size = bound(4, "entries of a log: a record and a marker for each transaction", least=2, option="--log-size")
+    producers = bound(2, "instances of the producer with one transactional.id", least=1, option="--producers")
+    failovers = budget(1, "how often the coordinator moves", shapes=True, option="--failovers")
+    timeouts = budget(0, "transactions of a live producer that time out", shapes=True, option="--timeouts")
+    late_markers = budget(0, "markers that arrive after another coordinator has taken over", option="--late-markers")
+    late_requests = budget(0, "EndTxn and markers that are sent again, with one copy late", option="--late-requests")
+    expirations = budget(0, "producer states that expire too early (KAFKA-9144)", option="--expirations")
+    TXN_VERIFY = switch(Verification.OFF, "what a leader asks before a transaction's first append (KIP-890)")
+    UNKNOWN_PID_ACCEPTED = switch(False, "a partition without state of the producer accepts any sequence (KIP-360)")
+    EPOCH_BUMP_BY_PRODUCER = switch(False, "a producer may take a new epoch after an abort (KIP-360)")
+    PRODUCER_STATE_EXPIRES_EARLY = switch(True, "a marker does not keep the producer's state alive (KAFKA-9144)")
+    ONGOING_PER_EPOCH = switch(False, "a record joins only an open transaction of its own epoch (KAFKA-18575)")
+    MARKER_EPOCH_STRICT = switch(False, "TV2: a marker's epoch is above all that the partition has seen (KIP-1228)")
+    EQUAL_MARKER_EPOCH_IS_RETRY = switch(False, "a marker that was already appended is acknowledged (KAFKA-19999)")
+
+
+class Partition(Domain, size="partitions"):
+    """A partition that transactions write to. The last one belongs to `__consumer_offsets`."""
+
+
+class Transaction(Domain, size="transactions", letters=True):
+    """A transaction that a producer has begun, and at the same time the record that it writes to each partition."""
+
+
+class Producer(Domain, size="producers"):
+    """An instance of the application's producer. All have the same transactional.id, and start in this order."""
+
+
+class Offset(Domain, size="log_size"):
+    pass
+
+
+class EndOffset(Domain, size=lambda configuration: configuration.log_size + 1):
+    pass
+
+
+class CoordinatorEpoch(Domain, size=lambda configuration: configuration.failovers + 1):
+    """The leader epoch of the partition of the transaction log."""
+
+
+class ProducerEpoch(Domain, size=lambda c: 2 * c.producers + 2 * c.transactions + c.timeouts + 1):
+    """An epoch of the producer: more than there are reasons to raise it."""
+
+
+class State:
+    # The coordinator: what its log says, and what it keeps in memory.
+    coordinator_epoch = field(values=CoordinatorEpoch)
+    transaction_state = field(values=TransactionState, initially=TransactionState.EMPTY)
+    producer_epoch = field(values=ProducerEpoch)
+    in_transaction = field(Partition, values=Flag)
+
+    # The record that the coordinator is appending to its log: the next state and epoch, the partition that it adds,
+    # the producer that is answered.
+    pending_state = field(values=TransactionState)
+    pending_epoch = field(values=ProducerEpoch)
+    pending_partition = field(values=optional(Partition), initially=NONE)
+    pending_producer = field(values=optional(Producer), initially=NONE)
+
+    # Markers on their way to the partitions: of this coordinator, and late copies.
+    marker = field(Partition, values=Marker)
+    late_marker = field(Partition, values=Request)
+    late_marker_epoch = field(Partition, values=ProducerEpoch)
+    late_marker_coordinator_epoch = field(Partition, values=CoordinatorEpoch)
+
+    # Each partition: its log, what it knows of the producer, and which record it may append after verification.
+    log_record = field(Partition, Offset, values=Entry)
+    log_end_offset = field(Partition, values=EndOffset)
+    high_watermark = field(Partition, values=EndOffset)
+    known_epoch = field(Partition, values=optional(ProducerEpoch), initially=NONE)
+    known_coordinator_epoch = field(Partition, values=optional(CoordinatorEpoch), initially=NONE)
+    verified = field(Partition, values=optional(Transaction), initially=NONE)
+    was_sent = field(Partition, Transaction, values=Flag)
+
+    # Each instance of the producer, and a late copy of its EndTxn. The first instance is ready from the start.
+    phase = field(Producer, values=Phase)
+    epoch = field(Producer, values=optional(ProducerEpoch), initially=NONE)
+    position = field(Producer, values=between(0, "transactions"))
+    late_end_txn = field(values=Request)
+    late_end_txn_epoch = field(values=ProducerEpoch)
+
+    # Each transaction: who began it, with which epoch, which input it processes, what was decided.
+    next_transaction = field(values=between(0, "transactions"))
+    begun_by = field(Transaction, values=optional(Producer), initially=NONE)
+    begun_with_epoch = field(Transaction, values=optional(ProducerEpoch), initially=NONE)
+    processed_input = field(Transaction, values=between(0, "transactions"))
+    commit_requested = field(Transaction, values=Flag)
+    outcome = field(Transaction, values=Outcome)
+
+    timeouts_left = field(values=between(0, "timeouts"))
+    late_markers_left = field(values=between(0, lambda configuration: max(3, configuration.late_markers)))
+    late_requests_left = field(values=between(0, lambda configuration: max(3, configuration.late_requests)))
+    expirations_left = field(values=between(0, lambda configuration: max(3, configuration.expirations)))

@@ -1,0 +1,119 @@
+"""The partitions: each appends records and markers to its log, and its high watermark follows.
+
+In a partition's replication nothing is lost here: one log stands for all replicas, and its high watermark may lag. The
+model `kafka` holds the rest. Kafka: UnifiedLog.analyzeAndValidateProducerState, ProducerAppendInfo.
+"""
+
+from isrcheck.models.language import NONE, action, require
+from isrcheck.models.transactions.fields import Partition, Transaction
+from isrcheck.models.transactions.readers import holds, is_open, record_of
+from isrcheck.models.transactions.transaction_log import begin_write, is_idle, is_over, is_prepared
+from isrcheck.models.transactions.values import TransactionState, Verification
+
+
+def append(s, p, entry):
+    for offset in range(s.log_size):
+        if offset == s.log_end_offset[p]:
+            s.log_record[p][offset] = entry
+    s.log_end_offset[p] += 1
+
+
+def is_in_flight(s, p, transaction):
+    """A request with the record may arrive. A copy of a record that the log holds is answered as a duplicate."""
+    return s.was_sent[p][transaction] and not holds(s, p, transaction)
+
+
+def precedes(s, p, earlier, transaction):
+    """The producer has sent another record to the partition before, with the same epoch."""
+    return (
+        earlier < transaction
+        and s.was_sent[p][earlier]
+        and s.begun_with_epoch[earlier] == s.begun_with_epoch[transaction]
+    )
+
+
+def has_expected_sequence(s, p, transaction):
+    """The batch continues the sequence of its epoch, in which each record has one number, given up or not.
+
+    Kafka: ProducerAppendInfo.checkSequence. A partition without state expects 0, and since 2.5 accepts any number.
+    """
+    if s.known_epoch[p] == NONE:
+        return s.UNKNOWN_PID_ACCEPTED or not any(
+            precedes(s, p, earlier, transaction) for earlier in range(s.transactions)
+        )
+    return all(holds(s, p, earlier) for earlier in range(s.transactions) if precedes(s, p, earlier, transaction))
+
+
+def asks_before_appending(s, p, transaction):
+    """The leader asks the coordinator about the first record of a transaction (KIP-890).
+
+    Up to 3.9, a record whose producer has an open transaction here counts as part of it, whatever its epoch.
+    """
+    return s.TXN_VERIFY != Verification.OFF and not (
+        is_open(s, p) and (not s.ONGOING_PER_EPOCH or s.known_epoch[p] == s.begun_with_epoch[transaction])
+    )
+
+
+@action(shows="{transaction} at {partition}")
+def leader_adds_partition(s, partition: Partition, transaction: Transaction):
+    """With TV2, the leader asks the coordinator to add the partition to the transaction of the record's epoch."""
+    require(s.TXN_VERIFY == Verification.TV2)
+    require(is_in_flight(s, partition, transaction))
+    require(asks_before_appending(s, partition, transaction))
+    require(s.begun_with_epoch[transaction] == s.producer_epoch)
+    require(is_idle(s) and not is_prepared(s))
+    require(is_over(s) or not s.in_transaction[partition])
+    begin_write(s, TransactionState.ONGOING, s.producer_epoch)
+    s.pending_partition = partition
+
+
+@action(shows="{transaction} at {partition}")
+def leader_verifies_transaction(s, partition: Partition, transaction: Transaction):
+    """The coordinator confirms that the epoch's transaction is ongoing and contains the partition.
+
+    The leader may append the record unless a marker or another record comes first (VerificationGuard).
+    """
+    require(is_in_flight(s, partition, transaction))
+    require(asks_before_appending(s, partition, transaction))
+    require(s.verified[partition] != transaction)
+    require(s.begun_with_epoch[transaction] == s.producer_epoch)
+    require(is_idle(s) and s.transaction_state == TransactionState.ONGOING)
+    require(s.in_transaction[partition])
+    s.verified[partition] = transaction
+
+
+@action(shows="{transaction} at {partition}")
+def leader_appends_record(s, partition: Partition, transaction: Transaction):
+    """A record arrives, in time or late. The leader knows only the epochs that it has seen in this partition.
+
+    Refused: INVALID_PRODUCER_EPOCH, OUT_OF_ORDER_SEQUENCE_NUMBER, INVALID_TXN_STATE.
+    """
+    require(is_in_flight(s, partition, transaction))
+    require(s.begun_with_epoch[transaction] >= s.known_epoch[partition])
+    require(has_expected_sequence(s, partition, transaction))
+    require(not asks_before_appending(s, partition, transaction) or s.verified[partition] == transaction)
+    append(s, partition, record_of(s, transaction))
+    s.known_epoch[partition] = s.begun_with_epoch[transaction]
+    s.verified[partition] = NONE
+
+
+@action(shows="{partition}")
+def followers_fetch(s, partition: Partition):
+    """The followers have fetched everything: the high watermark reaches the log end offset."""
+    require(s.high_watermark[partition] < s.log_end_offset[partition])
+    s.high_watermark[partition] = s.log_end_offset[partition]
+
+
+@action(shows="{partition}")
+def producer_state_expires(s, partition: Partition):
+    """The partition forgets the producer, and with it the coordinator's epoch, although its marker is recent.
+
+    KAFKA-9144: only the timestamps of records kept the state alive. Fixed, it lives for at least a day after a marker.
+    """
+    require(s.PRODUCER_STATE_EXPIRES_EARLY)
+    require(s.expirations_left > 0)
+    require(s.known_epoch[partition] != NONE and not is_open(s, partition))
+    s.expirations_left -= 1
+    s.known_epoch[partition] = NONE
+    s.known_coordinator_epoch[partition] = NONE
+    s.verified[partition] = NONE

@@ -1,0 +1,187 @@
+"""The instances of the application's producer: a loop that consumes an input, processes it and produces the output.
+
+A transaction processes one input. It writes a record to each partition: the output, and the offset after the input to
+`__consumer_offsets`, which is the last partition. After a start and after an abort, the loop goes on from the committed
+offset. A record can arrive at any later time, also after its producer was fenced. What a fenced producer asks of the
+coordinator is refused (PRODUCER_FENCED) and changes nothing; it is left out.
+"""
+
+from isrcheck.models.language import action, require
+from isrcheck.models.transactions.fields import Partition, Producer
+from isrcheck.models.transactions.readers import committed_offset, is_appended_and_replicated
+from isrcheck.models.transactions.transaction_log import begin_write, is_idle, is_over, is_prepared
+from isrcheck.models.transactions.values import Outcome, Phase, TransactionState, Verification
+
+
+def is_latest_of(s, transaction, producer):
+    """This is the last transaction that the producer has begun."""
+    return s.begun_by[transaction] == producer and not any(
+        s.begun_by[later] == producer for later in range(s.transactions) if transaction < later
+    )
+
+
+def gave_up_on_a_request(s, producer):
+    """The producer's last transaction was aborted although a request had not been answered."""
+    return any(
+        s.was_sent[p][transaction] and not is_appended_and_replicated(s, p, transaction)
+        for transaction in range(s.transactions)
+        if is_latest_of(s, transaction, producer) and s.begun_with_epoch[transaction] == s.epoch[producer]
+        for p in range(s.partitions)
+    )
+
+
+@action(shows="{producer}")
+def producer_starts(s, producer: Producer):
+    """Another instance with the same transactional.id starts, after the previous one: it sends InitProducerId.
+
+    The previous instance is gone, or it is a zombie: it was only slow, and goes on.
+    """
+    require(s.phase[producer] == Phase.NOT_STARTED)
+    require(all(s.phase[i] > Phase.INITIALISING for i in range(s.producers) if i < producer))
+    s.phase[producer] = Phase.INITIALISING
+
+
+@action(shows="{producer}")
+def producer_asks_for_new_epoch(s, producer: Producer):
+    """Since 2.5, a producer that gave up on a request can take a new epoch before it goes on (KIP-360).
+
+    It does not if the request failed while it was committing. Kafka: TransactionManager.maybeTransitionToErrorState.
+    """
+    require(s.EPOCH_BUMP_BY_PRODUCER)
+    require(s.phase[producer] == Phase.READY)
+    require(s.epoch[producer] == s.producer_epoch)
+    require(gave_up_on_a_request(s, producer))
+    s.phase[producer] = Phase.INITIALISING
+
+
+@action(shows="{producer}")
+def producer_begins_transaction(s, producer: Producer):
+    """The application reads the input at its position, and begins a transaction to process it.
+
+    Before TV2, a fenced producer learns that it is fenced before it sends a record, and is left out here.
+    """
+    require(s.phase[producer] == Phase.READY)
+    require(s.TXN_VERIFY == Verification.TV2 or s.epoch[producer] == s.producer_epoch)
+    require(s.next_transaction < s.transactions)
+    require(s.position[producer] < s.transactions)
+    s.begun_by[s.next_transaction] = producer
+    s.begun_with_epoch[s.next_transaction] = s.epoch[producer]
+    s.processed_input[s.next_transaction] = s.position[producer]
+    s.phase[producer] = Phase.IN_TRANSACTION
+    s.next_transaction += 1
+
+
+@action(shows="{producer} adds {partition}")
+def producer_adds_partition(s, producer: Producer, partition: Partition):
+    """AddPartitionsToTxn, or AddOffsetsToTxn for `__consumer_offsets`: the coordinator adds the partition."""
+    require(s.TXN_VERIFY != Verification.TV2)
+    require(s.phase[producer] == Phase.IN_TRANSACTION)
+    require(s.epoch[producer] == s.producer_epoch)
+    require(is_idle(s) and not is_prepared(s))
+    require(is_over(s) or not s.in_transaction[partition])
+    begin_write(s, TransactionState.ONGOING, s.producer_epoch)
+    s.pending_partition = partition
+
+
+def knows_partition_as_added(s, producer, partition):
+    """AddPartitionsToTxn was answered. A record that is sent later is one that takes longer to arrive."""
+    return (
+        s.epoch[producer] == s.producer_epoch
+        and s.transaction_state == TransactionState.ONGOING
+        and s.in_transaction[partition]
+    )
+
+
+@action(shows="{producer} to {partition}")
+def producer_sends_record(s, producer: Producer, partition: Partition):
+    """Produce, or TxnOffsetCommit for `__consumer_offsets`: the request is under way. With TV2 nothing comes before."""
+    require(s.phase[producer] == Phase.IN_TRANSACTION)
+    require(s.TXN_VERIFY == Verification.TV2 or knows_partition_as_added(s, producer, partition))
+    require(
+        any(
+            is_latest_of(s, transaction, producer) and not s.was_sent[partition][transaction]
+            for transaction in range(s.transactions)
+        )
+    )
+    for transaction in range(s.transactions):
+        if is_latest_of(s, transaction, producer):
+            s.was_sent[partition][transaction] = True
+
+
+@action(shows="{producer}")
+def producer_commits(s, producer: Producer):
+    """EndTxn(commit), once every partition has acknowledged its record."""
+    require(s.phase[producer] == Phase.IN_TRANSACTION)
+    require(s.epoch[producer] == s.producer_epoch)
+    require(
+        all(
+            is_appended_and_replicated(s, p, transaction)
+            for transaction in range(s.transactions)
+            if is_latest_of(s, transaction, producer)
+            for p in range(s.partitions)
+        )
+    )
+    s.phase[producer] = Phase.COMMITTING
+    for transaction in range(s.transactions):
+        if is_latest_of(s, transaction, producer):
+            s.commit_requested[transaction] = True
+
+
+@action(shows="{producer}")
+def producer_aborts(s, producer: Producer):
+    """EndTxn(abort), at any time: requests whose answers are missing are given up, and may still arrive.
+
+    A transaction without partitions does not need the coordinator; before TV2, it is not modelled.
+    """
+    require(s.phase[producer] == Phase.IN_TRANSACTION)
+    require(s.epoch[producer] == s.producer_epoch)
+    require(
+        any(
+            is_latest_of(s, transaction, producer)
+            and (s.was_sent[p][transaction] or knows_partition_as_added(s, producer, p))
+            for transaction in range(s.transactions)
+            for p in range(s.partitions)
+        )
+    )
+    s.phase[producer] = Phase.ABORTING
+
+
+def was_decided(s, producer, decided):
+    """The coordinator has decided this about the producer's transaction, and has not fenced the producer."""
+    return s.epoch[producer] + (1 if s.TXN_VERIFY == Verification.TV2 else 0) == s.producer_epoch and any(
+        is_latest_of(s, transaction, producer) and s.outcome[transaction] == decided
+        for transaction in range(s.transactions)
+    )
+
+
+def take_epoch_of_answer(s, producer):
+    """With TV2, the answer to EndTxn holds the next epoch."""
+    s.epoch[producer] = s.producer_epoch
+    s.phase[producer] = Phase.READY
+
+
+@action(shows="{producer}")
+def producer_learns_of_commit(s, producer: Producer):
+    """EndTxn(commit) is answered, perhaps only after it was sent again. The loop goes on with the next input."""
+    require(s.phase[producer] == Phase.COMMITTING)
+    require(was_decided(s, producer, Outcome.COMMITTED))
+    s.position[producer] += 1
+    take_epoch_of_answer(s, producer)
+
+
+@action(shows="{producer}")
+def producer_learns_of_abort(s, producer: Producer):
+    """EndTxn(abort) is answered. The loop goes back to the committed offset."""
+    require(s.phase[producer] == Phase.ABORTING)
+    require(was_decided(s, producer, Outcome.ABORTED))
+    s.position[producer] = committed_offset(s)
+    take_epoch_of_answer(s, producer)
+
+
+@action
+def application_stops(s):
+    """All instances end, and no new one starts. What they have sent may still arrive."""
+    require(s.phase[0] != Phase.STOPPED)
+    for i in range(s.producers):
+        s.phase[i] = Phase.STOPPED
+        s.position[i] = 0

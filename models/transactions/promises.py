@@ -1,0 +1,128 @@
+"""What Kafka promises about transactions."""
+
+from isrcheck.models.language import NONE, always, always_possible, always_step
+from isrcheck.models.transactions.readers import (
+    holds,
+    is_aborted,
+    is_visible,
+    last_stable_offset,
+)
+from isrcheck.models.transactions.transaction_log import is_prepared
+from isrcheck.models.transactions.values import Outcome
+
+
+def shows_only_committed(s):
+    return all(
+        s.outcome[transaction] == Outcome.COMMITTED or not is_visible(s, p, transaction)
+        for transaction in range(s.transactions)
+        for p in range(s.partitions)
+    )
+
+
+def keeps_all_committed(s):
+    return all(
+        holds(s, p, transaction) and not is_aborted(s, p, transaction)
+        for transaction in range(s.transactions)
+        for p in range(s.partitions)
+        if s.outcome[transaction] == Outcome.COMMITTED and s.was_sent[p][transaction]
+    )
+
+
+@always
+def read_committed_is_atomic(s):
+    """A read_committed reader receives all records of a committed transaction, and none of any other.
+
+    Partitions learn of a decision one after the other; so this is about what they can show in the end. The next two
+    properties tell the two halves apart.
+    """
+    return shows_only_committed(s) and keeps_all_committed(s)
+
+
+@always
+def no_aborted_reads(s):
+    """No record is visible to read_committed readers whose transaction was not committed."""
+    return shows_only_committed(s)
+
+
+@always
+def no_lost_commits(s):
+    """Every record of a committed transaction is in its log, and no marker there aborts it."""
+    return keeps_all_committed(s)
+
+
+@always
+def committed_on_request(s):
+    """Only transactions are committed whose producer has asked for it."""
+    return all(
+        s.commit_requested[transaction] or s.outcome[transaction] != Outcome.COMMITTED
+        for transaction in range(s.transactions)
+    )
+
+
+def is_fenced(s, transaction):
+    """A newer instance of the producer has been initialised since the transaction began."""
+    return any(s.begun_by[transaction] < i and s.epoch[i] != NONE for i in range(s.producers))
+
+
+@always_step
+def no_zombie_commits(before, after):
+    """Once a newer instance is initialised, nothing of an older one is committed, and nothing of it becomes visible.
+
+    What was committed before may become visible later.
+    """
+    return not any(
+        before.begun_by[transaction] != NONE
+        and is_fenced(before, transaction)
+        and before.outcome[transaction] != Outcome.COMMITTED
+        and (
+            after.outcome[transaction] == Outcome.COMMITTED
+            or any(
+                is_visible(after, p, transaction) and not is_visible(before, p, transaction)
+                for p in range(before.partitions)
+            )
+        )
+        for transaction in range(before.transactions)
+    )
+
+
+@always
+def processed_exactly_once(s):
+    """No partition shows the output of one input twice to read_committed readers."""
+    return not any(
+        is_visible(s, p, a) and is_visible(s, p, b) and s.processed_input[a] == s.processed_input[b]
+        for a in range(s.transactions)
+        for b in range(s.transactions)
+        if a < b
+        for p in range(s.partitions)
+    )
+
+
+@always
+def no_input_is_skipped(s):
+    """An input whose successor's output is visible to read_committed readers has a visible or decided output itself."""
+    return all(
+        any(
+            s.outcome[earlier] == Outcome.COMMITTED and s.processed_input[earlier] + 1 == s.processed_input[later]
+            for earlier in range(s.transactions)
+        )
+        for later in range(s.transactions)
+        if s.processed_input[later] > 0 and s.outcome[later] == Outcome.COMMITTED
+    )
+
+
+@always
+def offsets_ordered(s):
+    """Last stable offset <= high watermark <= log end offset, and no record below the first is undecided."""
+    return all(last_stable_offset(s, p) <= s.high_watermark[p] <= s.log_end_offset[p] for p in range(s.partitions))
+
+
+@always_possible
+def lso_is_not_stuck(s):
+    """From every state, the last stable offset of every partition can still reach the end of its log."""
+    return all(last_stable_offset(s, p) == s.log_end_offset[p] for p in range(s.partitions))
+
+
+@always_possible
+def coordinator_is_not_stuck(s):
+    """From every state, the coordinator can still finish what it has prepared."""
+    return not is_prepared(s)

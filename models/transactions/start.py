@@ -1,0 +1,38 @@
+"""The initial state: an empty log everywhere, and the first instance of the producer initialised with epoch 0."""
+
+from isrcheck.models.language import NONE, contradiction, initial
+from isrcheck.models.transactions.values import Phase, Verification
+
+
+@initial
+def a_producer_is_ready(configuration):
+    """The first instance has its epoch; the coordinator is in Empty."""
+    others = configuration.producers - 1
+    yield {
+        "phase": [Phase.READY] + others * [Phase.NOT_STARTED],
+        "epoch": [0] + others * [NONE],
+        "timeouts_left": configuration.timeouts,
+        "late_markers_left": configuration.late_markers,
+        "late_requests_left": configuration.late_requests,
+        "expirations_left": configuration.expirations,
+    }
+
+
+@contradiction
+def logs_are_too_short(configuration):
+    """A log has to hold a record and a marker for each transaction; raise --log-size, or lower --transactions."""
+    return configuration.log_size < 2 * configuration.transactions
+
+
+@contradiction
+def expirations_without_the_bug(configuration):
+    """Producer states expire too early only with PRODUCER_STATE_EXPIRES_EARLY=on (KAFKA-9144); switch it on, or set
+    --expirations 0."""
+    return configuration.expirations > 0 and not configuration.PRODUCER_STATE_EXPIRES_EARLY
+
+
+@contradiction
+def marker_rules_without_tv2(configuration):
+    """MARKER_EPOCH_STRICT is a rule for TXN_VERIFY=TV2, in which every marker has its own epoch; switch it off, or
+    choose --protocol 4.0 or 4.2."""
+    return configuration.MARKER_EPOCH_STRICT and configuration.TXN_VERIFY != Verification.TV2
