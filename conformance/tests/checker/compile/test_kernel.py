@@ -395,7 +395,7 @@ def test_random_states_err_in_both_or_in_neither(shapes: str) -> None:
     reference, compiled = Reference(instance), Compiled(instance, kernel_for(name, protocols[0], 0))
     chance = random.Random(12)
     failed = sum(compare(reference, compiled, random_state(instance, chance)) is None for _ in range(500))
-    # Kafka's leader can be NONE where an action indexes with it, and a sequence number or an epoch can be too large; the
+    # Kafka's leader can be NONE where an action indexes with it, and sequence numbers and epochs can be too large; the
     # other models guard every index, and everything that they count.
     fails = shapes.startswith(("kafka", "exactly_once", "transactions"))
     assert (0 < failed < 500) if fails else failed == 0

@@ -137,7 +137,7 @@ def test_formulas_and_reference_agree(name: str, share: int) -> None:
         draws(given(wishes(name, protocol), st.integers(0, 1 << 32))(agree))()
     assert compared.answers >= LEAST_ANSWERS[family_of(name)] // share**2  # what is drawn first is small
     assert compared.successors >= LEAST_SUCCESSORS[family_of(name)] // share**2
-    # Kafka's leader can be NONE where an action indexes with it, and a sequence number or an epoch can be too large; the
+    # Kafka's leader can be NONE where an action indexes with it, and sequence numbers and epochs can be too large; the
     # other models guard every index, and everything that they count.
     assert (compared.failures > 0) == (name in ("kafka", "exactly_once", "transactions"))
     # Not for all shapes: that would take many more draws, as for kernels.
