@@ -102,12 +102,19 @@ class Log:
         return self._epochs.end_offset_for(leader_epoch, self.log_end_offset)
 
     def append_as_leader(
-        self, payload: str, leader_epoch: int, stamp: ProducerStamp | None = None, control: Control | None = None
+        self,
+        payload: str,
+        leader_epoch: int,
+        stamp: ProducerStamp | None = None,
+        control: Control | None = None,
+        records: int = 1,
     ) -> Record:
-        """Append a client's record in the leader's epoch; return the record. Kafka: Log.appendAsLeader."""
-        record = Record(self.log_end_offset, leader_epoch, payload, stamp, control)
-        self._append(record)
-        return record
+        """Append a client's batch in the leader's epoch; return its first record. Kafka: Log.appendAsLeader."""
+        first = Record(self.log_end_offset, leader_epoch, payload, stamp, control)
+        self._append(first)
+        for position in range(1, records):
+            self._append(Record(first.offset + position, leader_epoch, "", stamp, control, position))
+        return first
 
     def append_as_follower(self, records: Sequence[Record]) -> None:
         """Append records from the leader unchanged; the first has to be at this log's end. Kafka: appendAsFollower."""
