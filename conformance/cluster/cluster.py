@@ -105,6 +105,19 @@ class Cluster(ClientOperations):
         """Whether a process runs on a broker, and is not frozen."""
         return self._is_running(broker)
 
+    def is_frozen(self, broker: int) -> bool:
+        """Whether the process of a broker is frozen."""
+        return self._broker(broker).is_frozen
+
+    def readable_by_consumers(self, broker: int) -> tuple[int, int, int] | None:
+        """What consumers of a broker depend on: its leader epoch, high watermark and last stable offset; None if no
+        process runs.
+        """
+        running = self._broker(broker).running
+        if running is None:
+            return None
+        return (running.partition.leader_epoch, running.log.high_watermark, running.log.last_stable_offset)
+
     def messages(self) -> tuple[Message, ...]:
         """Every message in flight, in order of sending."""
         return self._network.in_flight

@@ -44,9 +44,10 @@ class ConsumerRequests:
         if error is not Errors.NONE:
             self._reply(message, ConsumerFetchResponse(error, position))
             return
-        records = log.read(position, self._end_for(request.isolation))
+        begin = position - sum(each.position for each in log.read(position, position + 1))  # whole batches, as in Kafka
+        records = log.read(begin, self._end_for(request.isolation))
         committed = request.isolation is Isolation.READ_COMMITTED
-        aborted = log.aborted_transactions(position, position + len(records)) if committed else ()
+        aborted = log.aborted_transactions(begin, begin + len(records)) if committed else ()
         offsets = (log.high_watermark, log.last_stable_offset, log.log_start_offset)
         self._reply(message, ConsumerFetchResponse(error, position, records, aborted, *offsets))
 

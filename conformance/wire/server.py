@@ -1,0 +1,204 @@
+"""The listeners: one port per broker, and the connections of clients.
+
+In:  connections; frames, which may be anything.
+Out: responses, in the order of the requests of each connection; one log line for each connection that is closed.
+
+Each connection has one request at a time, as in Kafka. A frame that is no request closes its connection, and no other.
+A broker that is down has no listener, and one that is frozen does not answer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import Any
+
+from isrcheck.conformance.wire.backend import Backend, Disconnected
+from isrcheck.conformance.wire.protocol import Api, Request, decode, encode, versions_of
+from isrcheck.conformance.wire.reading import MalformedError
+from isrcheck.conformance.wire.requests import cluster, data, groups, transactions
+
+LOOPBACK = "127.0.0.1"
+MOST_REQUEST = 4 << 20
+"""Bytes of the longest request."""
+
+MOST_CONNECTIONS = 100
+TICK = 0.01
+"""The seconds after which the cluster is brought up to date at the latest."""
+
+Handler = Callable[[Backend, int, Request], Awaitable[Any]]
+
+
+class PortError(OSError):
+    """A port that cannot be had; the message is one line."""
+
+
+class Server:
+    """The brokers of one cluster on the network. Use it as an asynchronous context manager."""
+
+    def __init__(self, backend: Backend, protocol: str, host: str = LOOPBACK, port: int = 0) -> None:
+        """`port` is that of broker 0; the other brokers have the next ones. With 0 the system chooses all of them."""
+        self._backend = backend
+        self._host = host
+        self._port = port
+        self._versions = versions_of(protocol)
+        self._sockets: dict[int, socket.socket] = {}
+        self._listeners: dict[int, asyncio.Server] = {}
+        self._connections: dict[int, set[asyncio.Task[None]]] = {each: set() for each in backend.cluster.brokers}
+        self._ticking: asyncio.Task[None] | None = None
+        kept = groups.Groups()
+        self._handlers: dict[Api, Handler] = {
+            Api.PRODUCE: data.produce,
+            Api.FETCH: data.fetch,
+            Api.LIST_OFFSETS: data.list_offsets,
+            Api.METADATA: cluster.metadata,
+            Api.FIND_COORDINATOR: cluster.find_coordinator,
+            Api.INIT_PRODUCER_ID: transactions.init_producer_id,
+            Api.ADD_PARTITIONS_TO_TXN: transactions.add_partitions,
+            Api.ADD_OFFSETS_TO_TXN: transactions.add_offsets,
+            Api.TXN_OFFSET_COMMIT: _with(kept, transactions.txn_offset_commit),
+            Api.END_TXN: _with(kept, transactions.end_transaction),
+            Api.OFFSET_COMMIT: _with(kept, groups.offset_commit),
+            Api.OFFSET_FETCH: _with(kept, groups.offset_fetch),
+        }
+
+    @property
+    def bootstrap(self) -> str:
+        """The addresses of all brokers, for `bootstrap.servers`."""
+        return ",".join(f"{host}:{port}" for host, port in self._backend.addresses.values())
+
+    async def __aenter__(self) -> Server:
+        """Listen on all ports. Raises PortError if one cannot be had."""
+        try:
+            for broker in self._backend.cluster.brokers:
+                port = self._port + broker if self._port else 0
+                self._sockets[broker] = _bound(self._host, port)
+        except PortError:
+            self._close_sockets()
+            raise
+        self._backend.addresses = {broker: each.getsockname()[:2] for broker, each in self._sockets.items()}
+        for broker in self._backend.cluster.brokers:
+            if self._backend.cluster.observe_broker(broker).is_up:
+                await self._listen(broker)
+        self._ticking = asyncio.create_task(self._tick())
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        """Close every connection and every port."""
+        if self._ticking is not None:
+            self._ticking.cancel()
+            await asyncio.gather(self._ticking, return_exceptions=True)
+        for broker in list(self._listeners):
+            await self._stop(broker)
+        self._close_sockets()
+
+    async def crash(self, broker: int) -> None:
+        """End a broker: its connections break, and its port refuses new ones. Raises ClusterError."""
+        self._backend.cluster.crash(broker)
+        await self.follow(broker)
+
+    async def restart(self, broker: int) -> None:
+        """Start a broker again, on the same port. Raises ClusterError."""
+        self._backend.cluster.restart(broker)
+        await self.follow(broker)
+
+    async def follow(self, broker: int) -> None:
+        """Open or close the port of a broker, according to whether its process runs."""
+        is_up = self._is_up(broker)
+        if is_up and broker not in self._listeners:
+            await self._listen(broker)
+        elif not is_up and broker in self._listeners:
+            await self._stop(broker)
+            self._sockets[broker] = _bound(*self._backend.addresses[broker])  # nobody else may take the port
+        self._backend.pump.run()
+
+    async def _listen(self, broker: int) -> None:
+        accept = partial(self._serve, broker)
+        self._listeners[broker] = await asyncio.start_server(accept, sock=self._sockets.pop(broker))
+
+    async def _stop(self, broker: int) -> None:
+        self._listeners.pop(broker).close()
+        connections = list(self._connections[broker])
+        for each in connections:
+            each.cancel()
+        await asyncio.gather(*connections, return_exceptions=True)
+
+    def _close_sockets(self) -> None:
+        for each in self._sockets.values():
+            each.close()
+        self._sockets.clear()
+
+    async def _tick(self) -> None:
+        while True:
+            await asyncio.sleep(TICK)
+            self._backend.pump.run()
+            for broker in self._backend.cluster.brokers:  # a follower may have halted (0.8 to 2.0)
+                if broker in self._listeners and not self._is_up(broker):
+                    await self.follow(broker)
+
+    def _is_up(self, broker: int) -> bool:
+        return self._backend.cluster.is_running(broker) or self._backend.cluster.is_frozen(broker)
+
+    async def _serve(self, broker: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Serve one connection until it ends."""
+        task = asyncio.current_task()
+        assert task is not None
+        open_ones = sum(map(len, self._connections.values()))
+        self._connections[broker].add(task)
+        try:
+            if open_ones >= MOST_CONNECTIONS:
+                raise MalformedError(f"there are {MOST_CONNECTIONS} connections already")
+            while (frame := await _frame(reader)) is not None:
+                await self._answer(broker, frame, writer)
+        except MalformedError as error:
+            self._backend.tell(f"broker {broker} closes a connection: {error}")
+        except (Disconnected, ConnectionError):
+            pass  # the client notices
+        except asyncio.CancelledError:
+            pass  # the broker is down; nobody awaits this task
+        finally:
+            self._connections[broker].discard(task)
+            writer.transport.abort()
+
+    async def _answer(self, broker: int, frame: bytes, writer: asyncio.StreamWriter) -> None:
+        request = decode(frame, self._versions)
+        while self._backend.cluster.is_frozen(broker):
+            await asyncio.sleep(TICK)
+        if request.api is Api.API_VERSIONS:
+            response = cluster.api_versions(self._versions, request)
+        else:
+            response = await self._handlers[request.api](self._backend, broker, request)
+        if response is not None:
+            writer.write(encode(request, response))
+            await writer.drain()
+
+
+def _with(kept: groups.Groups, handler: Callable[[Backend, groups.Groups, int, Request], Awaitable[Any]]) -> Handler:
+    return lambda backend, broker, request: handler(backend, kept, broker, request)
+
+
+async def _frame(reader: asyncio.StreamReader) -> bytes | None:
+    """The next frame; None at the end of the connection. Raises MalformedError."""
+    try:
+        size = int.from_bytes(await reader.readexactly(4), "big", signed=True)
+        if not 0 < size <= MOST_REQUEST:
+            raise MalformedError(f"a frame of {size} bytes; it may have 1 to {MOST_REQUEST}")
+        return await reader.readexactly(size)
+    except asyncio.IncompleteReadError as error:
+        if error.partial or error.expected != 4:
+            raise MalformedError(f"it ends after {len(error.partial)} of {error.expected} bytes") from None
+        return None
+
+
+def _bound(host: str, port: int) -> socket.socket:
+    """A socket that has the port, and does not listen yet. Raises PortError."""
+    found = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    try:
+        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        found.bind((host, port))
+    except OSError as error:
+        found.close()
+        raise PortError(f"{host}:{port}: {error.strerror}") from None
+    return found
