@@ -48,6 +48,16 @@ SUBCOMMANDS = (
             "conform follow runs",
         ),
     ),
+    Subcommand(
+        name="serve",
+        help="serve the cluster to real Kafka clients, or play a trace under them",
+        module="isrcheck.conformance.wire.command",
+        examples=(
+            "conform serve --port 9092 --verbose",
+            "conform serve --protocol 0.11 --replicas 2",
+            "conform serve --trace counterexamples/NAME.itf.json",
+        ),
+    ),
 )
 
 

@@ -105,6 +105,10 @@ class Cluster(ClientOperations):
         """Whether a process runs on a broker, and is not frozen."""
         return self._is_running(broker)
 
+    def process_of(self, broker: int) -> int:
+        """The number of the process that runs on a broker, from 1; 0 if none runs."""
+        return self._process_of(broker)
+
     def is_frozen(self, broker: int) -> bool:
         """Whether the process of a broker is frozen."""
         return self._broker(broker).is_frozen

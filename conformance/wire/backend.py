@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
+from typing import Protocol
 
 from isrcheck.conformance.cluster.clients.outside import Answered
 from isrcheck.conformance.cluster.cluster import Cluster
@@ -20,7 +21,7 @@ from isrcheck.conformance.cluster.network.messages import (
     ProduceResponse,
 )
 from isrcheck.conformance.wire.batches import Batch
-from isrcheck.conformance.wire.pump import Pump, Tell
+from isrcheck.conformance.wire.pump import Tell
 
 MOST_STORED = 256 << 20
 """Bytes of batches that a server takes before it takes no more."""
@@ -32,10 +33,17 @@ class Disconnected(Exception):
     """The broker does not answer: the client's connection breaks."""
 
 
+class Moves(Protocol):
+    """What brings the cluster up to date (pump.py)."""
+
+    def run(self) -> None:
+        """Bring the cluster up to date."""
+
+
 class Backend:
     """The cluster, as the brokers' listeners see it."""
 
-    def __init__(self, cluster: Cluster, pump: Pump, topic: str, tell: Tell) -> None:
+    def __init__(self, cluster: Cluster, pump: Moves, topic: str, tell: Tell) -> None:
         self.cluster = cluster
         self.pump = pump
         self.topic = topic

@@ -25,6 +25,7 @@ MOST_REQUEST = 4 << 20
 """Bytes of the longest request."""
 
 MOST_CONNECTIONS = 100
+DEFECT = "this is a defect of the server"
 TICK = 0.01
 """The seconds after which the cluster is brought up to date at the latest."""
 
@@ -46,6 +47,7 @@ class Server:
         self._versions = versions_of(protocol)
         self._sockets: dict[int, socket.socket] = {}
         self._listeners: dict[int, asyncio.Server] = {}
+        self._processes: dict[int, int] = {}
         self._connections: dict[int, set[asyncio.Task[None]]] = {each: set() for each in backend.cluster.brokers}
         self._ticking: asyncio.Task[None] | None = None
         kept = groups.Groups()
@@ -79,9 +81,7 @@ class Server:
             self._close_sockets()
             raise
         self._backend.addresses = {broker: each.getsockname()[:2] for broker, each in self._sockets.items()}
-        for broker in self._backend.cluster.brokers:
-            if self._backend.cluster.observe_broker(broker).is_up:
-                await self._listen(broker)
+        await self.follow()
         self._ticking = asyncio.create_task(self._tick())
         return self
 
@@ -94,29 +94,20 @@ class Server:
             await self._stop(broker)
         self._close_sockets()
 
-    async def crash(self, broker: int) -> None:
-        """End a broker: its connections break, and its port refuses new ones. Raises ClusterError."""
-        self._backend.cluster.crash(broker)
-        await self.follow(broker)
+    async def follow(self) -> None:
+        """Open and close ports and connections, according to the processes that run on the brokers.
 
-    async def restart(self, broker: int) -> None:
-        """Start a broker again, on the same port. Raises ClusterError."""
-        self._backend.cluster.restart(broker)
-        await self.follow(broker)
-
-    async def follow(self, broker: int) -> None:
-        """Open or close the port of a broker, according to whether its process runs."""
-        is_up = self._is_up(broker)
-        if is_up and broker not in self._listeners:
-            await self._listen(broker)
-        elif not is_up and broker in self._listeners:
-            await self._stop(broker)
-            self._sockets[broker] = _bound(*self._backend.addresses[broker])  # nobody else may take the port
-        self._backend.pump.run()
-
-    async def _listen(self, broker: int) -> None:
-        accept = partial(self._serve, broker)
-        self._listeners[broker] = await asyncio.start_server(accept, sock=self._sockets.pop(broker))
+        The connections of a process end with it; its port refuses new ones until another process runs.
+        """
+        for broker in self._backend.cluster.brokers:
+            process = self._backend.cluster.process_of(broker)
+            if self._processes.get(broker, 0) not in (0, process):
+                await self._stop(broker)
+                self._sockets[broker] = _bound(*self._backend.addresses[broker])  # nobody else may take the port
+            if process and broker not in self._listeners:
+                accept = partial(self._serve, broker)
+                self._listeners[broker] = await asyncio.start_server(accept, sock=self._sockets.pop(broker))
+            self._processes[broker] = process
 
     async def _stop(self, broker: int) -> None:
         self._listeners.pop(broker).close()
@@ -134,12 +125,7 @@ class Server:
         while True:
             await asyncio.sleep(TICK)
             self._backend.pump.run()
-            for broker in self._backend.cluster.brokers:  # a follower may have halted (0.8 to 2.0)
-                if broker in self._listeners and not self._is_up(broker):
-                    await self.follow(broker)
-
-    def _is_up(self, broker: int) -> bool:
-        return self._backend.cluster.is_running(broker) or self._backend.cluster.is_frozen(broker)
+            await self.follow()  # a follower may have halted (0.8 to 2.0)
 
     async def _serve(self, broker: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Serve one connection until it ends."""
@@ -158,6 +144,8 @@ class Server:
             pass  # the client notices
         except asyncio.CancelledError:
             pass  # the broker is down; nobody awaits this task
+        except Exception as error:  # one request must not end the others
+            self._backend.tell(f"broker {broker} closes a connection: {DEFECT}: {type(error).__name__}: {error}")
         finally:
             self._connections[broker].discard(task)
             writer.transport.abort()
