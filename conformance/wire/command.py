@@ -14,8 +14,13 @@ from pathlib import Path
 from isrcheck.conformance.cluster.cluster import Cluster
 from isrcheck.conformance.cluster.configuration.settings import ClusterError, Settings, Start
 from isrcheck.conformance.cluster.configuration.switches import GENERATIONS, NEWEST, SwitchError, Switches, generation
-from isrcheck.conformance.console import BUGS, DONE, count, pair, say, seconds
+from isrcheck.conformance.console import BUGS, DIVERGED, DONE, NOTHING, UNDECIDED, count, pair, say, seconds
+from isrcheck.conformance.implemented import MissingMechanismError
+from isrcheck.conformance.replay.timing import UntimelyError
 from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages.printable import escaped
+from isrcheck.traces.format import folder
+from isrcheck.traces.format.itf import label
 
 LOOPBACK = "127.0.0.1"
 MOST_REPLICAS = 9
@@ -49,6 +54,8 @@ def _serve(arguments: argparse.Namespace) -> int:
     _must_have_kio()
     if not 0 <= arguments.port <= LAST_PORT - arguments.replicas:
         raise UsageError(f"--port {arguments.port}: give a port from 1 to {LAST_PORT - arguments.replicas}, or 0")
+    if _is_any_address(arguments.host):
+        raise UsageError(f"--host {arguments.host}: clients cannot connect to it; name an address of this machine")
     if arguments.trace is not None:
         return _play(arguments)
     from isrcheck.conformance.wire.live import Address, serve
@@ -80,7 +87,33 @@ def _serve(arguments: argparse.Namespace) -> int:
 def _play(arguments: argparse.Namespace) -> int:
     if arguments.protocol or arguments.switch:
         raise UsageError("a trace contains its own protocol and configuration; leave out --protocol and --switch")
-    raise UsageError("not yet")
+    try:
+        from isrcheck.conformance.wire.script.player import SENDS, ClientError, Player
+        from isrcheck.conformance.wire.script.report import code_of, lines_of
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] != "confluent_kafka":
+            raise
+        raise UsageError("--trace needs confluent-kafka, which is not installed: pip install confluent-kafka") from None
+    path = arguments.trace
+    trace = folder.read(path, None)
+    if not any(step.action in SENDS for step in trace.steps):
+        say(escaped(f"{path}: no step of the trace is a producer's, so no client is told anything"))
+        return NOTHING
+    say(escaped(f"{path}: {label(trace.instance)}, {len(trace.steps)} steps"))
+    try:
+        player = Player(trace, arguments.bug, arguments.host, arguments.port, say)
+        played = asyncio.run(player.play(arguments.topic, trace.instance.protocol.name))
+    except (ClientError, MissingMechanismError, UntimelyError) as error:
+        say(escaped(f"{path}: UNDECIDED: {error}"))
+        return UNDECIDED
+    except OSError as error:
+        raise UsageError(f"{error}; name another with --port or --host") from None
+    if played.divergence is not None:
+        first, *rest = played.divergence.lines(trace)
+        say(escaped(f"{path}: {first}"), *(f"  {line}" for line in rest))
+        return DIVERGED
+    say(*lines_of(trace, played))
+    return code_of(trace, played)
 
 
 def _switches(arguments: argparse.Namespace) -> Switches:
@@ -98,6 +131,13 @@ def _must_have_kio() -> None:
         import kio  # noqa: F401
     except ModuleNotFoundError:
         raise UsageError("serve needs kio, which is not installed: pip install 'isrcheck[wire]'") from None
+
+
+def _is_any_address(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_unspecified
+    except ValueError:
+        return False
 
 
 def _is_loopback(host: str) -> bool:

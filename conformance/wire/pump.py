@@ -32,7 +32,7 @@ EXPIRY_INTERVAL = 10_000
 """transaction.abort.timed.out.transaction.cleanup.interval.ms"""
 
 MOST_ROUNDS = 1_000
-"""Rounds of messages in one go: two followers of KAFKA-10706 exchange messages without end."""
+"""Rounds of messages in one run: a follower of KAFKA-10706 exchanges messages with its leader without end."""
 
 Tell = Callable[[str], None]
 
@@ -46,13 +46,15 @@ class Pump:
         tell: Tell,
         session_timeout: int = SESSION_TIMEOUT,
         unclean: bool = False,
+        rounds: int = MOST_ROUNDS,
         now: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`tell` takes one line per event. `now` are seconds. Times are in ms otherwise."""
+        """`tell` takes one line per event; `rounds` limits the messages of a run. `now` is in s, other times in ms."""
         self._cluster = cluster
         self._tell = tell
         self._session_timeout = session_timeout
         self._unclean = unclean
+        self._rounds = rounds
         self._now = now
         self._began = now() - cluster.now / 1000
         self._due = {
@@ -90,7 +92,7 @@ class Pump:
 
     def _settle(self) -> None:
         """Deliver messages, and let followers fetch, until nothing moves."""
-        for _ in range(MOST_ROUNDS):
+        for _ in range(self._rounds):
             delivered = [self._deliver(message) for message in self._cluster.messages()]
             fired = [
                 self._cluster.fire(broker, kind, peer)
