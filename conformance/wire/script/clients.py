@@ -21,13 +21,15 @@ QUIET = {"log_level": 0}
 
 @dataclass(frozen=True)
 class Told:
-    """What the callback of a producer was told about its record: an error, or the offset."""
+    """What a producer's callback was told about its record: an error, or the offset, which acks=0 does not tell."""
 
     error: str | None
-    offset: int
+    offset: int | None
 
     def __str__(self) -> str:
-        return f"delivered at offset {self.offset}" if self.error is None else f"not delivered: {self.error}"
+        if self.error is not None:
+            return f"not delivered: {self.error}"
+        return "delivered" if self.offset is None else f"delivered at offset {self.offset}"
 
 
 class RecordProducer:
@@ -63,19 +65,23 @@ class RecordProducer:
 
     def _note(self, error: object, message: Message) -> None:
         if self._told is None:
-            self._told = Told(None if error is None else str(error), message.offset() or 0)
+            offset = message.offset()
+            self._told = Told(
+                None if error is None else str(error), offset if offset is not None and offset >= 0 else None
+            )
 
 
 @dataclass(frozen=True)
 class Reading:
-    """What a new consumer has read: (offset, value) of each record, and the end offset. None if it could not read."""
+    """What a new consumer has read: (offset, value) of each record; where the partition starts and ends."""
 
     records: tuple[tuple[int, str], ...]
+    start_offset: int
     end_offset: int
 
 
 def read_all(addresses: str, topic: str) -> Reading | None:
-    """Read the whole partition with a new consumer. Blocks."""
+    """Read the whole partition with a new consumer; None if it could not. Blocks."""
     consumer = Consumer(
         {
             "bootstrap.servers": addresses,
@@ -96,7 +102,7 @@ def read_all(addresses: str, topic: str) -> Reading | None:
         for _ in range(int(READ_SECONDS / POLL)):
             message = consumer.poll(POLL)
             if message is not None and message.error() is not None:
-                return Reading(tuple(found), end)  # the end of the partition
+                return Reading(tuple(found), start, end)  # the end of the partition
             if message is not None:
                 found.append((message.offset() or 0, (message.value() or b"").decode()))
     except KafkaException:

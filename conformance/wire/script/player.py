@@ -6,7 +6,7 @@ Out: `Played`: what the producers were told at which step, what a new consumer r
 
 Whatever a producer sends arrives at the server and waits there. A step in which a producer sends a record lets that
 request through; when the cluster answers, the answer goes back on the same connection. After the last step the cluster
-runs on without faults and elections, until the consumer can read.
+runs on without faults and elections, so that a new consumer can read.
 """
 
 from __future__ import annotations
@@ -188,7 +188,13 @@ class Player:
     # ---------------------------------------------------------------------------------------------- after the trace
 
     async def _run_on(self, stage: Stage, server: Server) -> None:
-        """Let the cluster run without faults and elections; brokers that are down stay down."""
+        """Let the cluster run without faults and elections; brokers that are down stay down.
+
+        What brokers had on their way to each other is lost first: it could still bring a lost record back.
+        """
+        for message in self._cluster.messages():
+            if isinstance(message.source, int) and isinstance(message.destination, int):
+                self._cluster.drop(message.number)
         now = [self._cluster.now / 1000]
 
         def tell(line: str) -> None:

@@ -6,6 +6,9 @@ Out: lines of text, an exit code.
 
 from __future__ import annotations
 
+from collections import Counter
+from itertools import pairwise
+
 from isrcheck.conformance.console import DIVERGED, DONE, UNDECIDED
 from isrcheck.conformance.replay.driver import cells_of
 from isrcheck.conformance.replay.projection import payload_of
@@ -20,8 +23,8 @@ def lines_of(trace: Trace, played: Played) -> list[str]:
     if reading is None:
         return ["UNDECIDED: the new consumer could not read: the partition has no leader that answers"]
     read = [value for _, value in reading.records]
-    found = f"{' '.join(read) or 'nothing'} (end offset {reading.end_offset})"
-    lines = [f"a new consumer reads: {found}"]
+    start = f"start offset {reading.start_offset}, " if reading.start_offset else ""
+    lines = [f"a new consumer reads: {' '.join(read) or 'nothing'} ({start}end offset {reading.end_offset})"]
     for value, (position, told) in sorted(played.told.items()):
         if told.error is None and value not in read:
             lines.append(
@@ -33,10 +36,22 @@ def lines_of(trace: Trace, played: Played) -> list[str]:
         for value in _common(trace)
         if value not in read and value not in _deleted(trace)
     ]
-    contradictions = _contradictions(trace, played)
-    if not contradictions and len(lines) == 1:
-        lines.append("Every record that a producer was told to be delivered is read.")
-    return lines + contradictions
+    if len(lines) == 1:
+        told = [each for _, each in played.told.values() if each.error is None]
+        lines.append(
+            "Every record whose producer was told that it is delivered is read."
+            if told
+            else "No producer was told that its record is delivered."
+        )
+    lines += [f"Record {value} is read {count} times." for value, count in Counter(read).items() if count > 1]
+    lines += [
+        f"Record {later} was sent after {earlier}, and is read before it."
+        for later, earlier in pairwise(dict.fromkeys(read))
+        if later > earlier
+    ]
+    if trace.verdict == "PERMITTED":
+        lines.append("The configuration of the trace permits this.")
+    return lines + _contradictions(trace, played)
 
 
 def code_of(trace: Trace, played: Played) -> int:
