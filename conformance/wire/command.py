@@ -97,7 +97,7 @@ def _play(arguments: argparse.Namespace) -> int:
     path = arguments.trace
     trace = folder.read(path, None)
     if not any(step.action in SENDS for step in trace.steps):
-        say(escaped(f"{path}: no step of the trace is a producer's, so no client is told anything"))
+        say(escaped(f"{path}: no producer sends a record in this trace, so no client is told anything"))
         return NOTHING
     say(escaped(f"{path}: {label(trace.instance)}, {len(trace.steps)} steps"))
     try:

@@ -89,18 +89,12 @@ def _readers(schema: Any) -> tuple[tuple[str, Read], ...]:
 
 
 def _reader(hint: Any, kind: str | None, compact: bool) -> Read:
-    inner = [each for each in get_args(hint) if each not in (type(None), Ellipsis)]
+    """The reader of a field: of one value, or of a list of values or entities. None of our requests has an entity that
+    can be null.
+    """
     nullable = type(None) in get_args(hint)
-    if nullable and kind != "uuid":
-        return (
-            partial(_nullable, reader=_reader(inner[0], kind, compact))
-            if kind is None and get_origin(inner[0]) is not tuple
-            else _reader_of(inner[0], kind, compact, nullable=True)
-        )
-    return _reader_of(hint, kind, compact, nullable=False)
-
-
-def _reader_of(hint: Any, kind: str | None, compact: bool, *, nullable: bool) -> Read:
+    if nullable:
+        (hint,) = (each for each in get_args(hint) if each is not type(None))
     if get_origin(hint) is tuple:
         element = _reader(get_args(hint)[0], kind, compact)
         return partial(_array, element=element, compact=compact, nullable=nullable)
@@ -111,7 +105,7 @@ def _reader_of(hint: Any, kind: str | None, compact: bool, *, nullable: bool) ->
     if kind == "bool":
         return lambda cursor: cursor.integer(">b") != 0
     if kind == "uuid":
-        return lambda cursor: uuid.UUID(bytes=cursor.take(16))
+        return _uuid
     if kind == "string":
         return partial(_string, compact=compact, nullable=nullable)
     if kind in ("bytes", "records"):
@@ -121,6 +115,12 @@ def _reader_of(hint: Any, kind: str | None, compact: bool, *, nullable: bool) ->
 
 def _integer(cursor: Cursor, form: str) -> int:
     return cursor.integer(form)
+
+
+def _uuid(cursor: Cursor) -> uuid.UUID | None:
+    """An id; all zeros stand for none."""
+    found = uuid.UUID(bytes=cursor.take(16))
+    return found if found.int else None
 
 
 def _string(cursor: Cursor, compact: bool, nullable: bool) -> str | None:
@@ -143,10 +143,6 @@ def _array(cursor: Cursor, element: Read, compact: bool, nullable: bool) -> tupl
     if length is None and not nullable:
         raise MalformedError("null where a list has to be")
     return None if length is None else tuple(element(cursor) for _ in range(length))
-
-
-def _nullable(cursor: Cursor, reader: Read) -> Any:
-    return None if cursor.integer(">b") < 0 else reader(cursor)
 
 
 def _skip_tagged_fields(cursor: Cursor) -> None:

@@ -35,7 +35,7 @@ def api_versions(versions: Mapping[Api, tuple[int, int]], request: Request) -> A
 async def metadata(backend: Backend, broker: int, request: Request) -> Any:
     """Answer with the live brokers, and the leader of the topic's only partition."""
     asked = request.body.topics
-    names = [backend.topic] if asked is None else [each.name for each in asked]
+    names = [backend.topic] if asked is None else [_name(backend, each) for each in asked]
     return request.make(
         "MetadataResponse",
         brokers=tuple(
@@ -47,6 +47,11 @@ async def metadata(backend: Backend, broker: int, request: Request) -> Any:
         controller_id=backend.coordinator(),
         topics=tuple(_topic(backend, broker, request, name) for name in names),
     )
+
+
+def _name(backend: Backend, asked: Any) -> str | None:
+    """The name of the topic that is asked for; since version 10 it may be asked for by its id."""
+    return backend.topic if getattr(asked, "topic_id", None) == TOPIC_ID else asked.name
 
 
 def _topic(backend: Backend, broker: int, request: Request, name: str | None) -> Any:

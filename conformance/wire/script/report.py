@@ -37,10 +37,10 @@ def lines_of(trace: Trace, played: Played) -> list[str]:
         if value not in read and value not in _deleted(trace)
     ]
     if len(lines) == 1:
-        told = [each for _, each in played.told.values() if each.error is None]
+        delivered = [each for _, each in played.told.values() if each.error is None]
         lines.append(
             "Every record whose producer was told that it is delivered is read."
-            if told
+            if delivered
             else "No producer was told that its record is delivered."
         )
     lines += [f"Record {value} is read {count} times." for value, count in Counter(read).items() if count > 1]

@@ -1,0 +1,213 @@
+"""Real clients (confluent-kafka) on the executable cluster: what they are told, and what they read."""
+
+import pytest
+from confluent_kafka import KafkaException, TopicPartition
+
+from conformance.tests.support.wire import SECONDS, TOPIC, producer, read, running, send
+from isrcheck.conformance.cluster.network.records import Control
+
+
+def test_records_are_delivered_in_order_and_read():
+    with running() as server, producer(server) as found:
+        assert send(found, "a", "b", "c") == [(None, 0), (None, 1), (None, 2)]
+        told = []
+        for value in "defgh":
+            found.produce(TOPIC, value, on_delivery=lambda _, message: told.append(message.offset()))
+        found.flush(SECONDS)
+        assert told == [3, 4, 5, 6, 7]
+        assert read(server) == list(enumerate("abcdefgh"))
+
+
+def test_a_batch_keeps_its_keys_headers_and_times():
+    with running() as server, producer(server, linger_ms=20) as found:
+        for value in "ab":
+            found.produce(TOPIC, value, key="k", headers=[("h", b"\xff")], timestamp=1_700_000_000_123)
+        found.flush(SECONDS)
+        assert [line for line in server.lines if "offset" in line] == ["rdkafka sends a b to broker 0: offset 0"]
+        assert read(server) == [(0, "a"), (1, "b")]
+
+
+@pytest.mark.parametrize("protocol", ["0.10", "2.1"])
+def test_every_release_serves(protocol):
+    with running(protocol) as server, producer(server, acks="1") as found:
+        assert send(found, "a") == [(None, 0)]
+        assert read(server) == [(0, "a")]
+
+
+def test_compressed_batches_are_refused_in_one_line():
+    with running() as server, producer(server, compression_type="gzip") as found:
+        assert send(found, "a" * 1000) == [("UNSUPPORTED_COMPRESSION_TYPE", None)]
+        assert read(server) == []
+
+
+# ---------------------------------------------------------------------------------------------------------- faults
+
+
+def test_a_producer_finds_the_new_leader_and_loses_nothing():
+    with running() as server, producer(server) as found:
+        assert send(found, "a") == [(None, 0)]
+        server.do("crash 0")
+        assert send(found, "b") == [(None, 1)]
+        assert [line for line in server.lines if "leads" in line] == ["broker 1 leads in epoch 1"]
+        server.do("restart 0", "elect 0")
+        assert send(found, "c") == [(None, 2)]
+        assert [line for line in server.lines if "leads" in line][-1] == "broker 0 leads in epoch 2"
+        assert read(server) == [(0, "a"), (1, "b"), (2, "c")]
+
+
+def test_a_former_leader_redirects_its_producer():
+    with running() as server, producer(server) as found:
+        assert send(found, "a") == [(None, 0)]
+        server.do("elect 2")
+        assert send(found, "b") == [(None, 1)]
+        sent = [line for line in server.lines if line.startswith("rdkafka sends b")]
+        assert sent[1] == "rdkafka sends b to broker 0: NOT_LEADER_OR_FOLLOWER"
+        assert sent[-1] == "rdkafka sends b to broker 2: offset 1"
+        assert read(server) == [(0, "a"), (1, "b")]
+
+
+def test_a_frozen_leader_does_not_answer_until_it_is_thawed():
+    with running(session_timeout=10**9) as server, producer(server) as found:
+        assert send(found, "a") == [(None, 0)]
+        server.do("freeze 0")
+        told = []
+        found.produce(TOPIC, "b", on_delivery=lambda error, message: told.append((error, message.offset())))
+        assert found.flush(0.2) == 1
+        server.do("thaw 0")
+        assert found.flush(SECONDS) == 0
+        assert told == [(None, 1)]
+
+
+def test_acks_all_waits_for_the_minimum_of_in_sync_replicas():
+    with running(min_insync_replicas=3) as server, producer(server, message_timeout_ms=300) as found:
+        server.do("crash 2")
+        assert send(found, "a") == [("_MSG_TIMED_OUT", None)]
+        assert "rdkafka sends a to broker 0: NOT_ENOUGH_REPLICAS" in server.lines
+        server.do("restart 2")
+        assert send(found, "b") == [(None, 0)]
+
+
+@pytest.mark.parametrize(("idempotent", "copies"), [(False, ["a", "b", "b"]), (True, ["a", "b"])])
+def test_a_retry_is_recognised_only_if_the_producer_is_idempotent(idempotent, copies):
+    """The answer to the first attempt is lost; the record is in the log, and is sent again."""
+    with running() as server, producer(server, enable_idempotence=idempotent) as found:
+        assert send(found, "a") == [(None, 0)]
+        server.do("lose answer")
+        assert send(found, "b") == [(None, 1 if idempotent else 2)]
+        assert "the answer of broker 0 to a producer is lost" in server.lines
+        assert [value for _, value in read(server)] == copies
+
+
+def test_a_batch_of_several_records_is_recognised_as_a_whole():
+    with running() as server, producer(server, enable_idempotence=True, linger_ms=20) as found:
+        send(found, "a")
+        server.do("lose answer")
+        told = []
+        for value in "bcdefghi":  # more records than the five batches that a leader remembers
+            found.produce(TOPIC, value, on_delivery=lambda _, message: told.append(message.offset()))
+        assert found.flush(SECONDS) == 0
+        assert told == [1, 2, 3, 4, 5, 6, 7, 8]
+        assert [value for _, value in read(server)] == list("abcdefghi")
+
+
+def test_a_new_leader_recognises_a_retry_from_its_log():
+    with running() as server, producer(server, enable_idempotence=True) as found:
+        assert send(found, "a") == [(None, 0)]
+        server.do("lose answer")
+        told = []
+        found.produce(TOPIC, "b", on_delivery=lambda error, message: told.append((error, message.offset())))
+        while "the answer of broker 0 to a producer is lost" not in server.lines:
+            found.poll(0.001)
+        server.do("elect 1")
+        assert found.flush(SECONDS) == 0
+        assert told == [(None, 1)]
+        assert [value for _, value in read(server)] == ["a", "b"]
+
+
+# ---------------------------------------------------------------------------------------------------- transactions
+
+
+def test_aborted_records_are_read_only_uncommitted():
+    with running() as server, producer(server, transactional_id="t") as found:
+        found.init_transactions(SECONDS)
+        for value, end in (("a", found.commit_transaction), ("b", found.abort_transaction)):
+            found.begin_transaction()
+            send(found, value)
+            end(SECONDS)
+        found.begin_transaction()
+        send(found, "c")
+        assert read(server) == [(0, "a"), (2, "b"), (4, "c")]
+        assert read(server, "read_committed") == [(0, "a")]
+        found.commit_transaction(SECONDS)
+        assert read(server, "read_committed") == [(0, "a"), (4, "c")]
+
+
+def test_a_second_instance_fences_the_first_and_aborts_its_transaction():
+    with running() as server, producer(server, transactional_id="t") as first:
+        first.init_transactions(SECONDS)
+        first.begin_transaction()
+        send(first, "a")
+        with producer(server, transactional_id="t") as second:
+            second.init_transactions(SECONDS)
+            with pytest.raises(KafkaException) as fenced:
+                first.commit_transaction(SECONDS)
+            assert fenced.value.args[0].name() == "_FENCED"
+            second.begin_transaction()
+            send(second, "b")
+            second.commit_transaction(SECONDS)
+        assert [value for _, value in read(server)] == ["a", "b"]
+        assert [value for _, value in read(server, "read_committed")] == ["b"]
+
+
+def test_a_transaction_survives_its_leader():
+    with running() as server, producer(server, transactional_id="t") as found:
+        found.init_transactions(SECONDS)
+        found.begin_transaction()
+        send(found, "a")
+        server.do("elect 1")
+        send(found, "b")
+        found.commit_transaction(SECONDS)
+        assert [value for _, value in read(server, "read_committed")] == ["a", "b"]
+
+
+def test_the_coordinator_ends_a_transaction_that_is_open_for_too_long():
+    with running() as server, producer(server, transactional_id="t", transaction_timeout_ms=1000) as found:
+        found.init_transactions(SECONDS)
+        found.begin_transaction()
+        send(found, "a")
+        assert read(server, "read_committed") == []
+        cluster = server.server._backend.cluster
+        server.call(lambda: cluster.advance(20_000))
+        while server.call(lambda: dict(cluster.coordinator.transactions)["t"].state.value) != "CompleteAbort":
+            pass
+        assert [control for _, control in cluster.coordinator.decided] == [Control.ABORT]
+        with pytest.raises(KafkaException) as fenced:
+            found.commit_transaction(SECONDS)
+        assert fenced.value.args[0].name() == "_FENCED"
+
+
+# --------------------------------------------------------------------------------------------------------- offsets
+
+
+def test_offsets_of_a_group_are_kept_and_belong_to_transactions():
+    from confluent_kafka import Consumer
+
+    with running() as server, producer(server, transactional_id="t") as found:
+        consumer = Consumer({"bootstrap.servers": server.bootstrap, "group.id": "g", "log_level": 0})
+        at = TopicPartition(TOPIC, 0)
+
+        def committed():
+            return [one.offset for one in consumer.committed([at], SECONDS)]
+
+        assert committed() == [-1001]
+        consumer.commit(offsets=[TopicPartition(TOPIC, 0, 3)], asynchronous=False)
+        assert committed() == [3]
+        found.init_transactions(SECONDS)
+        for offset, end in ((5, found.abort_transaction), (7, found.commit_transaction)):
+            found.begin_transaction()
+            group = consumer.consumer_group_metadata()
+            found.send_offsets_to_transaction([TopicPartition(TOPIC, 0, offset)], group, SECONDS)
+            assert committed() == [3]
+            end(SECONDS)
+        assert committed() == [7]
+        consumer.close()
