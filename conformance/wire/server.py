@@ -46,7 +46,6 @@ class Server:
         self._port = port
         self._versions = versions_of(protocol)
         self._sockets: dict[int, socket.socket] = {}
-        self._listeners: dict[int, asyncio.Server] = {}
         self._processes: dict[int, int] = {}
         self._connections: dict[int, set[asyncio.Task[None]]] = {each: set() for each in backend.cluster.brokers}
         self._ticking: asyncio.Task[None] | None = None
@@ -90,27 +89,34 @@ class Server:
         if self._ticking is not None:
             self._ticking.cancel()
             await asyncio.gather(self._ticking, return_exceptions=True)
-        for broker in list(self._listeners):
-            await self._stop(broker)
+        for broker, each in self._sockets.items():
+            asyncio.get_running_loop().remove_reader(each)
+            await self._end_connections(broker)
         self._close_sockets()
+        await asyncio.sleep(0)  # the transports of aborted connections close their sockets
 
     async def follow(self) -> None:
         """Open and close ports and connections, according to the processes that run on the brokers.
 
         The connections of a process end with it; its port refuses new ones until another process runs.
         """
+        loop = asyncio.get_running_loop()
         for broker in self._backend.cluster.brokers:
-            process = self._backend.cluster.process_of(broker)
-            if self._processes.get(broker, 0) not in (0, process):
-                await self._stop(broker)
-                self._sockets[broker] = _bound(*self._backend.addresses[broker])  # nobody else may take the port
-            if process and broker not in self._listeners:
-                accept = partial(self._serve, broker)
-                self._listeners[broker] = await asyncio.start_server(accept, sock=self._sockets.pop(broker))
+            process, former = self._backend.cluster.process_of(broker), self._processes.get(broker, 0)
+            if process == former:
+                continue
             self._processes[broker] = process
+            if former:
+                loop.remove_reader(self._sockets[broker])
+                self._sockets[broker].close()
+                self._sockets[broker] = _bound(*self._backend.addresses[broker])  # nobody else may take the port
+            if process:
+                self._sockets[broker].listen(MOST_CONNECTIONS)
+                loop.add_reader(self._sockets[broker], self._accept, broker)
+            if former:
+                await self._end_connections(broker)
 
-    async def _stop(self, broker: int) -> None:
-        self._listeners.pop(broker).close()
+    async def _end_connections(self, broker: int) -> None:
         connections = list(self._connections[broker])
         for each in connections:
             each.cancel()
@@ -127,27 +133,38 @@ class Server:
             self._backend.pump.run()
             await self.follow()  # a follower may have halted (0.8 to 2.0)
 
-    async def _serve(self, broker: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Serve one connection until it ends."""
-        task = asyncio.current_task()
-        assert task is not None
-        open_ones = sum(map(len, self._connections.values()))
-        self._connections[broker].add(task)
+    def _accept(self, broker: int) -> None:
+        """Take a new connection. (asyncio's own servers may forget one that comes while they are being closed.)"""
         try:
-            if open_ones >= MOST_CONNECTIONS:
-                raise MalformedError(f"there are {MOST_CONNECTIONS} connections already")
+            connection, _ = self._sockets[broker].accept()
+        except OSError:  # it has gone again
+            return
+        if sum(map(len, self._connections.values())) >= MOST_CONNECTIONS:
+            self._backend.tell(f"broker {broker} closes a connection: there are {MOST_CONNECTIONS} already")
+            connection.close()
+            return
+        connection.setblocking(False)
+        task = asyncio.create_task(self._serve(broker, connection))
+        self._connections[broker].add(task)
+        task.add_done_callback(partial(self._ended, broker, connection))
+
+    def _ended(self, broker: int, connection: socket.socket, task: asyncio.Task[None]) -> None:
+        self._connections[broker].discard(task)
+        connection.close()
+
+    async def _serve(self, broker: int, connection: socket.socket) -> None:
+        """Serve one connection until it ends."""
+        reader, writer = await asyncio.open_connection(sock=connection)
+        try:
             while (frame := await _frame(reader)) is not None:
                 await self._answer(broker, frame, writer)
         except MalformedError as error:
             self._backend.tell(f"broker {broker} closes a connection: {error}")
         except (Disconnected, ConnectionError):
             pass  # the client notices
-        except asyncio.CancelledError:
-            pass  # the broker is down; nobody awaits this task
         except Exception as error:  # one request must not end the others
             self._backend.tell(f"broker {broker} closes a connection: {DEFECT}: {type(error).__name__}: {error}")
         finally:
-            self._connections[broker].discard(task)
             writer.transport.abort()
 
     async def _answer(self, broker: int, frame: bytes, writer: asyncio.StreamWriter) -> None:
@@ -184,6 +201,7 @@ def _bound(host: str, port: int) -> socket.socket:
     """A socket that has the port, and does not listen yet. Raises PortError."""
     found = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     try:
+        found.setblocking(False)
         found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         found.bind((host, port))
     except OSError as error:

@@ -5,6 +5,7 @@ import random
 import socket
 import struct
 import sys
+from contextlib import ExitStack
 from dataclasses import fields
 from datetime import timedelta
 from typing import get_args, get_origin, get_type_hints
@@ -104,18 +105,16 @@ def test_a_broken_request_of_a_client_ends_only_that_client():
 def test_there_is_a_most_of_connections(monkeypatch):
     monkeypatch.setattr(server_module, "MOST_CONNECTIONS", 3)
     good = frame(struct.pack(">hhih", Api.METADATA, 4, 7, -1) + struct.pack(">i", -1) + b"\1")
-    with running() as server:
-        held = [socket.create_connection(server.addresses[0], 10) for _ in range(3)]
-        for each in held:
-            each.sendall(good)
-            assert each.recv(4096)
+    with running() as server, ExitStack() as held:
+        for _ in range(3):
+            one = held.enter_context(socket.create_connection(server.addresses[0], 10))
+            one.sendall(good)
+            assert one.recv(4096)
         assert exchange(server.addresses[0], good, ends=False) == b""
-        assert server.lines == ["broker 0 closes a connection: there are 3 connections already"]
-        held.pop().close()
+        assert server.lines == ["broker 0 closes a connection: there are 3 already"]
+        held.close()
         while exchange(server.addresses[0], good) == b"":  # until the server has noticed
             pass
-        for each in held:
-            each.close()
 
 
 def test_an_unknown_version_of_api_versions_is_answered_with_the_known_ones():
