@@ -53,9 +53,9 @@ SUBCOMMANDS = (
         help="serve the cluster to real Kafka clients, or play a trace under them",
         module="isrcheck.conformance.wire.command",
         examples=(
-            "conform serve --port 9092 --verbose",
-            "conform serve --protocol 0.11 --replicas 2",
-            "conform serve --trace counterexamples/NAME.itf.json",
+            "conform serve --seconds 1",
+            "conform serve --protocol 0.11 --replicas 2 --verbose --seconds 1",
+            "conform serve --trace counterexamples/latest",
         ),
     ),
 )

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
-from isrcheck.conformance.cluster.broker.broker import Broker
 from isrcheck.conformance.cluster.clients.clients import Clients
 from isrcheck.conformance.cluster.clients.outside import OutsideClients
 from isrcheck.conformance.cluster.clients.transactions import TransactionCoordinator
@@ -26,7 +25,7 @@ class ClientOperations(ABC):
     _clients: Clients
 
     @abstractmethod
-    def _broker(self, number: int) -> Broker:
+    def _broker(self, number: int) -> object:
         """The broker with this number. Errors: `ClusterError` if there is none."""
 
     @property

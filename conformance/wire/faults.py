@@ -11,7 +11,8 @@ from collections.abc import Callable, Mapping
 from isrcheck.conformance.cluster.cluster import Cluster
 from isrcheck.conformance.cluster.configuration.settings import ClusterError
 from isrcheck.conformance.cluster.controller.controller import Election
-from isrcheck.conformance.wire.pump import Pump, Tell
+from isrcheck.conformance.wire.driving.events import Tell
+from isrcheck.conformance.wire.driving.pump import Pump
 
 LOSE = "lose answer"
 

@@ -14,10 +14,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from isrcheck.conformance.cluster.cluster import Cluster
-from isrcheck.conformance.wire.backend import Backend
+from isrcheck.conformance.wire.driving.backend import Backend
+from isrcheck.conformance.wire.driving.events import Tell
+from isrcheck.conformance.wire.driving.pump import Pump
 from isrcheck.conformance.wire.faults import Faults
-from isrcheck.conformance.wire.pump import Pump, Tell
-from isrcheck.conformance.wire.server import Server
+from isrcheck.conformance.wire.listening.server import Server
 
 LONGEST_LINE = 1_000
 

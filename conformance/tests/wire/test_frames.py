@@ -14,13 +14,13 @@ import pytest
 from kio.index import load_request_schema
 from kio.serial import entity_reader, entity_writer
 
-from conformance.tests.support.wire import TOPIC, producer, read, running, send
-from isrcheck.conformance.wire import server as server_module
-from isrcheck.conformance.wire.batches import SHORTEST, BatchError, batch_of, bytes_of
-from isrcheck.conformance.wire.protocol import VERSIONS, Api, decode, versions_of
-from isrcheck.conformance.wire.reading import Cursor, MalformedError
-from isrcheck.conformance.wire.reading import read as read_entity
-from isrcheck.conformance.wire.server import MOST_REQUEST
+from conformance.tests.wire.serving import TOPIC, producer, read, running, send
+from isrcheck.conformance.wire.format.batches import SHORTEST, BatchError, batch_of, bytes_of
+from isrcheck.conformance.wire.format.protocol import VERSIONS, Api, decode, versions_of
+from isrcheck.conformance.wire.format.reading import Cursor, MalformedError
+from isrcheck.conformance.wire.format.reading import read as read_entity
+from isrcheck.conformance.wire.listening import server as server_module
+from isrcheck.conformance.wire.listening.server import MOST_REQUEST
 
 EVERY_VERSION = [(api, version) for api, (first, last) in VERSIONS.items() for version in range(first, last + 1)]
 

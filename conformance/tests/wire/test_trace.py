@@ -11,7 +11,8 @@ from isrcheck.conformance.cli import main as conform
 from isrcheck.conformance.console import DIVERGED, DONE, NOTHING, UNDECIDED, USAGE
 from isrcheck.conformance.implemented import MissingMechanismError
 from isrcheck.conformance.wire.script.clients import Reading, Told
-from isrcheck.conformance.wire.script.player import ClientError, Played, Player
+from isrcheck.conformance.wire.script.played import Played
+from isrcheck.conformance.wire.script.player import ClientError, Player
 from isrcheck.conformance.wire.script.report import code_of, lines_of
 from isrcheck.traces.format import folder
 

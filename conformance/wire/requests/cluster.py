@@ -15,8 +15,8 @@ from typing import Any
 
 from kio.schema.errors import ErrorCode
 
-from isrcheck.conformance.wire.backend import NO_LEADER, Backend
-from isrcheck.conformance.wire.protocol import Api, Request
+from isrcheck.conformance.wire.driving.backend import NO_LEADER, Backend
+from isrcheck.conformance.wire.format.protocol import Api, Request
 
 CLUSTER_ID = "isrcheck"
 TOPIC_ID = uuid.UUID(int=1)

@@ -25,9 +25,9 @@ from isrcheck.conformance.cluster.network.messages import (
     ListOffsetsResponse,
     OffsetKind,
 )
-from isrcheck.conformance.wire.backend import Backend
-from isrcheck.conformance.wire.batches import BatchError, batch_of, bytes_of
-from isrcheck.conformance.wire.protocol import Request, code_of
+from isrcheck.conformance.wire.driving.backend import Backend
+from isrcheck.conformance.wire.format.batches import BatchError, batch_of, bytes_of
+from isrcheck.conformance.wire.format.protocol import Request, code_of
 
 ACKS = {-1: Acks.ALL, 0: Acks.NONE, 1: Acks.LEADER}
 ISOLATIONS = {0: Isolation.READ_UNCOMMITTED, 1: Isolation.READ_COMMITTED}

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 
 from isrcheck.conformance.cluster.cluster import Cluster
 from isrcheck.conformance.cluster.network.messages import Acks, Errors, ProduceResponse
@@ -21,10 +20,11 @@ from isrcheck.conformance.replay.compare import Divergence, compared
 from isrcheck.conformance.replay.driver import ACKS, Driver, cells_of
 from isrcheck.conformance.replay.projection import payload_of
 from isrcheck.conformance.replay.system import StepRefusedError
-from isrcheck.conformance.wire.pump import Pump
-from isrcheck.conformance.wire.script.clients import Reading, RecordProducer, Told, read_all
+from isrcheck.conformance.wire.driving.pump import Pump
+from isrcheck.conformance.wire.listening.server import Server
+from isrcheck.conformance.wire.script.clients import RecordProducer, read_all
+from isrcheck.conformance.wire.script.played import Played
 from isrcheck.conformance.wire.script.stage import Arrival, Stage
-from isrcheck.conformance.wire.server import Server
 from isrcheck.models.language.model import Step
 from isrcheck.models.messages.errors import UsageError
 from isrcheck.traces.format.trace import Trace
@@ -45,15 +45,6 @@ NEVER = 10**9
 
 class ClientError(UsageError):
     """A client did not do in time what the trace needs."""
-
-
-@dataclass
-class Played:
-    """What happened. `told` maps each record to what its producer was told, and after which step."""
-
-    told: dict[str, tuple[int, Told]] = field(default_factory=dict)
-    reading: Reading | None = None
-    divergence: Divergence | None = None
 
 
 class Player:

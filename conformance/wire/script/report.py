@@ -12,7 +12,7 @@ from itertools import pairwise
 from isrcheck.conformance.console import DIVERGED, DONE, UNDECIDED
 from isrcheck.conformance.replay.driver import cells_of
 from isrcheck.conformance.replay.projection import payload_of
-from isrcheck.conformance.wire.script.player import Played
+from isrcheck.conformance.wire.script.played import Played
 from isrcheck.models.run import State
 from isrcheck.traces.format.trace import Trace
 

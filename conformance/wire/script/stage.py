@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 from isrcheck.conformance.cluster.cluster import Cluster
 from isrcheck.conformance.cluster.network.messages import Acks, Errors, ProduceResponse
-from isrcheck.conformance.wire.backend import Backend, Disconnected
-from isrcheck.conformance.wire.batches import Batch
-from isrcheck.conformance.wire.pump import Tell
+from isrcheck.conformance.wire.driving.backend import Backend, Disconnected
+from isrcheck.conformance.wire.driving.events import Tell
+from isrcheck.conformance.wire.format.batches import Batch
 
 
 @dataclass(frozen=True)

@@ -20,8 +20,8 @@ from isrcheck.conformance.cluster.network.messages import (
     Payload,
     ProduceResponse,
 )
-from isrcheck.conformance.wire.batches import Batch
-from isrcheck.conformance.wire.pump import Tell
+from isrcheck.conformance.wire.driving.events import Tell
+from isrcheck.conformance.wire.format.batches import Batch
 
 MOST_STORED = 256 << 20
 """Bytes of batches that a server takes before it takes no more."""

@@ -12,10 +12,10 @@ from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 
 from isrcheck.conformance.cluster.cluster import Cluster
 from isrcheck.conformance.cluster.configuration.settings import Settings, Start
-from isrcheck.conformance.wire.backend import Backend
+from isrcheck.conformance.wire.driving.backend import Backend
+from isrcheck.conformance.wire.driving.pump import Pump
 from isrcheck.conformance.wire.faults import Faults
-from isrcheck.conformance.wire.pump import Pump
-from isrcheck.conformance.wire.server import DEFECT, Server
+from isrcheck.conformance.wire.listening.server import DEFECT, Server
 
 TOPIC = "topic"
 SECONDS = 10.0

@@ -25,7 +25,7 @@ from kio.serial import entity_writer
 from kio.static.constants import EntityType
 
 from isrcheck.conformance.cluster.network.messages import Errors
-from isrcheck.conformance.wire.reading import Cursor, MalformedError, read
+from isrcheck.conformance.wire.format.reading import Cursor, MalformedError, read
 
 NO_THROTTLE = timedelta(0)
 

@@ -20,8 +20,8 @@ from isrcheck.conformance.cluster.cluster import Cluster
 from isrcheck.conformance.cluster.controller.controller import Election
 from isrcheck.conformance.cluster.network.messages import ProduceResponse
 from isrcheck.conformance.cluster.network.network import Message
+from isrcheck.conformance.wire.driving.events import PARTITION, Tell
 
-PARTITION = "topic-0"
 AT_ONCE = (TimerKind.FETCHER_DO_WORK, TimerKind.DELAYED_FETCH)
 """The timers whose deadlines the cluster keeps itself."""
 
@@ -33,8 +33,6 @@ EXPIRY_INTERVAL = 10_000
 
 MOST_ROUNDS = 1_000
 """Rounds of messages in one run: a follower of KAFKA-10706 exchanges messages with its leader without end."""
-
-Tell = Callable[[str], None]
 
 
 class Pump:

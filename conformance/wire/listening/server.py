@@ -15,9 +15,10 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any
 
-from isrcheck.conformance.wire.backend import Backend, Disconnected
-from isrcheck.conformance.wire.protocol import Api, Request, decode, encode, versions_of
-from isrcheck.conformance.wire.reading import MalformedError
+from isrcheck.conformance.wire.driving.backend import Backend, Disconnected
+from isrcheck.conformance.wire.driving.groups import Groups
+from isrcheck.conformance.wire.format.protocol import Api, Request, decode, encode, versions_of
+from isrcheck.conformance.wire.format.reading import MalformedError
 from isrcheck.conformance.wire.requests import cluster, data, groups, transactions
 
 LOOPBACK = "127.0.0.1"
@@ -49,7 +50,7 @@ class Server:
         self._processes: dict[int, int] = {}
         self._connections: dict[int, set[asyncio.Task[None]]] = {each: set() for each in backend.cluster.brokers}
         self._ticking: asyncio.Task[None] | None = None
-        kept = groups.Groups()
+        kept = Groups()
         self._handlers: dict[Api, Handler] = {
             Api.PRODUCE: data.produce,
             Api.FETCH: data.fetch,
@@ -180,7 +181,7 @@ class Server:
             await writer.drain()
 
 
-def _with(kept: groups.Groups, handler: Callable[[Backend, groups.Groups, int, Request], Awaitable[Any]]) -> Handler:
+def _with(kept: Groups, handler: Callable[[Backend, Groups, int, Request], Awaitable[Any]]) -> Handler:
     return lambda backend, broker, request: handler(backend, kept, broker, request)
 
 
