@@ -1,10 +1,11 @@
 """Real clients (confluent-kafka) on the executable cluster: what they are told, and what they read."""
 
 import pytest
-from confluent_kafka import KafkaException, TopicPartition
+from confluent_kafka import Consumer, KafkaException, TopicPartition
 
 from conformance.tests.wire.serving import SECONDS, TOPIC, producer, read, running, send
 from isrcheck.conformance.cluster.network.records import Control
+from isrcheck.conformance.wire.format.protocol import VERSIONS, Api
 
 
 def test_records_are_delivered_in_order_and_read():
@@ -189,8 +190,6 @@ def test_the_coordinator_ends_a_transaction_that_is_open_for_too_long():
 
 
 def test_offsets_of_a_group_are_kept_and_belong_to_transactions():
-    from confluent_kafka import Consumer
-
     with running() as server, producer(server, transactional_id="t") as found:
         consumer = Consumer({"bootstrap.servers": server.bootstrap, "group.id": "g", "log_level": 0})
         at = TopicPartition(TOPIC, 0)
@@ -210,3 +209,8 @@ def test_offsets_of_a_group_are_kept_and_belong_to_transactions():
             end(SECONDS)
         assert committed() == [7]
         consumer.close()
+
+
+def test_every_api_has_a_handler():
+    with running() as server:
+        assert {*server.server._handlers, Api.API_VERSIONS} == set(VERSIONS) == set(Api)
