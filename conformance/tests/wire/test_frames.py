@@ -117,6 +117,28 @@ def test_there_is_a_most_of_connections(monkeypatch):
             pass
 
 
+def test_the_port_of_a_broker_that_is_down_refuses_connections_and_is_kept():
+    good = frame(struct.pack(">hhih", Api.METADATA, 4, 7, -1) + struct.pack(">i", -1) + b"\1")
+    with running() as server, socket.create_connection(server.addresses[0], 10) as open_one:
+        open_one.sendall(good)
+        assert open_one.recv(4096)
+        server.do("crash 0")
+        with pytest.raises(ConnectionError):
+            ended(open_one)
+        with pytest.raises(ConnectionRefusedError):
+            socket.create_connection(server.addresses[0], 10)
+        with socket.socket() as other, pytest.raises(OSError, match="Address already in use"):
+            other.bind(server.addresses[0])
+        server.do("restart 0")
+        assert exchange(server.addresses[0], good)
+
+
+def ended(connection):
+    """Wait until the other side has ended a connection. Raises ConnectionError."""
+    if not connection.recv(1):
+        raise ConnectionAbortedError
+
+
 def test_an_unknown_version_of_api_versions_is_answered_with_the_known_ones():
     """KIP-511: in version 0, with the error UNSUPPORTED_VERSION (35)."""
     with running() as server:

@@ -89,6 +89,26 @@ def test_every_other_golden_trace_is_played_or_lacks_a_mechanism(name):
         assert (played.divergence, code_of(trace, played)) == (None, DONE)
 
 
+def test_a_producer_with_old_metadata_writes_to_the_former_leader():
+    """Both brokers presume leadership; each producer writes where the trace says."""
+    steps = ["controller_elects_preferred 1", "broker_becomes_leader 1 in epoch 1"]
+    sends = ["producer_appends at 0", "producer_appends at 1", "producer_appends at 0"]
+    trace = trace_of(
+        [*steps, *sends],
+        records=3,
+        log_size=3,
+        preferred_elections=1,
+    )
+    played, said = play(trace)
+    assert played.divergence is None
+    assert [value for _, value in played.reading.records] == ["b"]
+    assert said[:5] == [f"{position:>3}  {step}" for position, step in enumerate(trace_steps(trace), start=1)]
+
+
+def trace_steps(trace):
+    return [trace.instance.spell_step(step) for step in trace.steps]
+
+
 def test_a_seeded_bug_makes_the_cluster_diverge():
     played, _ = play(golden_trace("kafka_acks_all_truncation_to_high_watermark"), "ack_before_isr")
     assert played.divergence is not None

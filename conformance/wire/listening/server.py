@@ -110,7 +110,9 @@ class Server:
             if former:
                 loop.remove_reader(self._sockets[broker])
                 self._sockets[broker].close()
-                self._sockets[broker] = _bound(*self._backend.addresses[broker])  # nobody else may take the port
+                self._sockets[broker] = _bound(
+                    *self._backend.addresses[broker]
+                )  # so that the port is given to nobody else
             if process:
                 self._sockets[broker].listen(MOST_CONNECTIONS)
                 loop.add_reader(self._sockets[broker], self._accept, broker)
