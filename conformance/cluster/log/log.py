@@ -123,7 +123,7 @@ class Log:
                 raise AssertionError(
                     f"a follower at {self.log_end_offset} received {record}: this is a defect of the cluster"
                 )
-            self._append(record)
+            self._append(record, learns_producers=self._bug is not Bug.PRODUCERS_NOT_REPLICATED)
 
     def assign_epoch(self, leader_epoch: int) -> None:
         """Record that an epoch begins at the log's end. Kafka: Partition.makeLeader since KAFKA-7415."""
@@ -209,12 +209,13 @@ class Log:
         """Force the records to disk. Kafka: Log.flush."""
         self._storage.flush()
 
-    def _append(self, record: Record) -> None:
+    def _append(self, record: Record, *, learns_producers: bool = True) -> None:
         self._storage.append(record)
         self._records.append(record)
         if self._epochs.assign(record.leader_epoch, record.offset):
             self._storage.write_epochs(self._epochs.entries)
-        self._producers.appended(record)
+        if learns_producers:
+            self._producers.appended(record)
 
     def _drop_epochs(self, offset: int) -> None:
         self._epochs.truncate_from_end(offset)

@@ -98,7 +98,7 @@ class ProducerStateManager:
         if entry is None:
             return Errors.NONE if stamp.sequence == 0 else Errors.UNKNOWN_PRODUCER_ID
         if stamp.producer_epoch < entry.producer_epoch:
-            return Errors.INVALID_PRODUCER_EPOCH
+            return Errors.NONE if self._bug is Bug.ZOMBIE_NOT_FENCED else Errors.INVALID_PRODUCER_EPOCH
         if self._bug is Bug.DUPLICATE_APPENDED and self.duplicate_of(stamp) is not None:
             return Errors.NONE
         same_epoch = stamp.producer_epoch == entry.producer_epoch
@@ -143,7 +143,7 @@ class ProducerStateManager:
             return
         entry.transaction_first_offset = None
         self._unreplicated.append(CompletedTransaction(first, marker.offset))
-        if marker.control is Control.ABORT:
+        if marker.control is Control.ABORT and self._bug is not Bug.ABORT_NOT_INDEXED:
             self._aborted.append(AbortedTransaction(stamp.producer_id, first, marker.offset))
 
     def high_watermark_moved(self, high_watermark: int) -> None:

@@ -211,6 +211,60 @@ def test_offsets_of_a_group_are_kept_and_belong_to_transactions():
         consumer.close()
 
 
+# ------------------------------------------------------------------------------------------------------- seeded bugs
+
+
+def copies_after_a_retry(server):
+    with producer(server, enable_idempotence=True) as found:
+        server.do("lose answer")
+        send(found, "a")
+    return [value for _, value in read(server)]
+
+
+def copies_after_a_retry_at_a_new_leader(server):
+    with producer(server, enable_idempotence=True) as found:
+        server.do("lose answer")
+        found.produce(TOPIC, "a")
+        while "the answer of broker 0 to a producer is lost" not in server.lines:
+            found.poll(0.001)
+        server.do("elect 1")
+        found.flush(SECONDS)
+    return [value for _, value in read(server)]
+
+
+def committed_after_an_abort(server):
+    with producer(server, transactional_id="t") as found:
+        found.init_transactions(SECONDS)
+        found.begin_transaction()
+        send(found, "a")
+        found.abort_transaction(SECONDS)
+    return [value for _, value in read(server, "read_committed")]
+
+
+def committed_of_an_open_transaction(server):
+    with producer(server, transactional_id="t") as found:
+        found.init_transactions(SECONDS)
+        found.begin_transaction()
+        send(found, "a")
+        return [value for _, value in read(server, "read_committed")]
+
+
+@pytest.mark.parametrize(
+    ("bug", "seen", "right", "wrong"),
+    [
+        ("duplicate_appended", copies_after_a_retry, ["a"], ["a", "a"]),
+        ("producers_not_replicated", copies_after_a_retry_at_a_new_leader, ["a"], ["a", "a"]),
+        ("abort_not_indexed", committed_after_an_abort, [], ["a"]),
+        ("open_transaction_read", committed_of_an_open_transaction, [], ["a"]),
+    ],
+)
+def test_real_clients_notice_bugs_of_producers_and_transactions(bug, seen, right, wrong):
+    with running() as server:
+        assert seen(server) == right
+    with running(bug=bug) as server:
+        assert seen(server) == wrong
+
+
 def test_every_api_has_a_handler():
     with running() as server:
         assert {*server.server._handlers, Api.API_VERSIONS} == set(VERSIONS) == set(Api)
