@@ -25,6 +25,7 @@ from isrcheck.traces.format.itf import label
 LOOPBACK = "127.0.0.1"
 MOST_REPLICAS = 9
 LAST_PORT = 65_535
+LONGEST_LINE = 300
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -72,7 +73,7 @@ def _serve(arguments: argparse.Namespace) -> int:
         if not _is_loopback(arguments.host):
             say(f"warning: every machine that reaches {arguments.host} can use this server; it has no authentication")
 
-    tell = say if arguments.verbose else _be_silent
+    tell = _tell if arguments.verbose else _be_silent
     at = Address(arguments.host, arguments.port)
     given = (cluster, arguments.protocol or NEWEST, arguments.topic, at, arguments.unclean, tell, started)
     try:
@@ -145,6 +146,11 @@ def _is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return host == "localhost"
+
+
+def _tell(line: str) -> None:
+    """Print an event; what clients send is escaped and cut off."""
+    say(escaped(line[:LONGEST_LINE]))
 
 
 def _be_silent(line: str) -> None:

@@ -56,13 +56,14 @@ async def serve(
     try:
         async with Server(backend, protocol, at.host, at.port) as server:
             started(server.bootstrap)
-            await asyncio.wait_for(interrupted.wait(), seconds)
-    except TimeoutError:
-        return False
+            assert server.ticking is not None
+            waiting = asyncio.create_task(interrupted.wait())
+            await asyncio.wait({waiting, server.ticking}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+            waiting.cancel()
     finally:
         if is_readable:
             loop.remove_reader(sys.stdin.fileno())
-    return True
+    return interrupted.is_set()
 
 
 def _reads_commands(loop: asyncio.AbstractEventLoop, faults: Faults) -> bool:

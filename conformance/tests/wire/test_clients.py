@@ -250,17 +250,16 @@ def committed_of_an_open_transaction(server):
 
 
 @pytest.mark.parametrize(
-    ("bug", "seen", "right", "wrong"),
+    ("bug", "seen", "wrong"),
     [
-        ("duplicate_appended", copies_after_a_retry, ["a"], ["a", "a"]),
-        ("producers_not_replicated", copies_after_a_retry_at_a_new_leader, ["a"], ["a", "a"]),
-        ("abort_not_indexed", committed_after_an_abort, [], ["a"]),
-        ("open_transaction_read", committed_of_an_open_transaction, [], ["a"]),
+        ("duplicate_appended", copies_after_a_retry, ["a", "a"]),
+        ("producers_not_replicated", copies_after_a_retry_at_a_new_leader, ["a", "a"]),
+        ("abort_not_indexed", committed_after_an_abort, ["a"]),
+        ("open_transaction_read", committed_of_an_open_transaction, ["a"]),
     ],
 )
-def test_real_clients_notice_bugs_of_producers_and_transactions(bug, seen, right, wrong):
-    with running() as server:
-        assert seen(server) == right
+def test_real_clients_notice_bugs_of_producers_and_transactions(bug, seen, wrong):
+    """The tests above show what clients see without the bug."""
     with running(bug=bug) as server:
         assert seen(server) == wrong
 

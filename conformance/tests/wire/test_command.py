@@ -10,6 +10,7 @@ import pytest
 from conformance.tests.support.places import PROJECT
 from isrcheck.conformance.cli import main as conform
 from isrcheck.conformance.console import DONE, USAGE
+from isrcheck.conformance.wire.driving.pump import Pump
 
 
 def test_it_prints_where_it_listens_and_stops_after_the_given_time(capfd):
@@ -68,6 +69,16 @@ def test_a_missing_package_is_one_line_with_the_cure(package, words, line, monke
     monkeypatch.setitem(sys.modules, package, None)
     assert conform(["serve", *words]) == USAGE
     assert capfd.readouterr() == ("", f"conform: {line}\n")
+
+
+def test_a_defect_of_the_cluster_ends_the_server(monkeypatch, capfd):
+    def run(pump):
+        raise AssertionError("this is a defect of the cluster")
+
+    monkeypatch.setattr(Pump, "run", run)
+    with pytest.raises(AssertionError, match="this is a defect of the cluster"):
+        conform(["serve", "--seconds", "10"])
+    assert capfd.readouterr().out.startswith("bootstrap.servers=")
 
 
 def test_ctrl_c_ends_it_cleanly():

@@ -5,7 +5,7 @@ import random
 import socket
 import struct
 import sys
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import fields
 from datetime import timedelta
 from typing import get_args, get_origin, get_type_hints
@@ -28,15 +28,13 @@ EVERY_VERSION = [(api, version) for api, (first, last) in VERSIONS.items() for v
 def exchange(address, data, *, ends=True):
     """Send bytes; what comes back until the server closes the connection."""
     with socket.create_connection(address, 10) as connection:
-        connection.sendall(data)
-        if ends:
-            connection.shutdown(socket.SHUT_WR)
         found = b""
-        try:
+        with suppress(OSError):  # the server may have closed it already
+            connection.sendall(data)
+            if ends:
+                connection.shutdown(socket.SHUT_WR)
             while part := connection.recv(4096):
                 found += part
-        except ConnectionResetError:
-            pass
         return found
 
 

@@ -66,7 +66,7 @@ class Backend:
 
     def coordinator(self) -> int:
         """The broker on which the coordinators of groups and transactions run: the first that runs."""
-        return self.live()[0]
+        return next(iter(self.live()), self.cluster.brokers[0])
 
     async def append(self, broker: int, batch: Batch, acks: Acks) -> ProduceResponse | None:
         """Send a batch to a broker, and wait for the answer; None with acks=0. Raises Disconnected."""

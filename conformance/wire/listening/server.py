@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -49,7 +50,7 @@ class Server:
         self._sockets: dict[int, socket.socket] = {}
         self._processes: dict[int, int] = {}
         self._connections: dict[int, set[asyncio.Task[None]]] = {each: set() for each in backend.cluster.brokers}
-        self._ticking: asyncio.Task[None] | None = None
+        self.ticking: asyncio.Task[None] | None = None
         kept = Groups()
         self._handlers: dict[Api, Handler] = {
             Api.PRODUCE: data.produce,
@@ -82,19 +83,21 @@ class Server:
             raise
         self._backend.addresses = {broker: each.getsockname()[:2] for broker, each in self._sockets.items()}
         await self.follow()
-        self._ticking = asyncio.create_task(self._tick())
+        self.ticking = asyncio.create_task(self._tick())
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        """Close every connection and every port."""
-        if self._ticking is not None:
-            self._ticking.cancel()
-            await asyncio.gather(self._ticking, return_exceptions=True)
+        """Close every connection and every port. Raises what has ended the ticking before."""
+        ticking = self.ticking
+        assert ticking is not None
+        ticking.cancel()
         for broker, each in self._sockets.items():
             asyncio.get_running_loop().remove_reader(each)
             await self._end_connections(broker)
         self._close_sockets()
         await asyncio.sleep(0)  # the transports of aborted connections close their sockets
+        with suppress(asyncio.CancelledError):
+            await ticking
 
     async def follow(self) -> None:
         """Open and close ports and connections, according to the processes that run on the brokers.
@@ -161,6 +164,8 @@ class Server:
         try:
             while (frame := await _frame(reader)) is not None:
                 await self._answer(broker, frame, writer)
+            writer.close()
+            await writer.wait_closed()  # the last answer may still be on its way
         except MalformedError as error:
             self._backend.tell(f"broker {broker} closes a connection: {error}")
         except (Disconnected, ConnectionError):

@@ -35,6 +35,9 @@ TIMESTAMPS = {-1: OffsetKind.LATEST, -2: OffsetKind.EARLIEST}
 MOST_WAIT = 30_000
 """The longest wait of a consumer's fetch in ms."""
 
+LONGEST_VALUES = 100
+"""Characters of the values of a batch that a line shows."""
+
 WAIT = 0.005
 """The seconds after which a waiting fetch looks again."""
 
@@ -75,7 +78,7 @@ async def _append(
     except BatchError as error:
         backend.tell(f"broker {broker} refuses a batch of {client}: {error}")
         return error.code, -1
-    what = f"{client} sends {' '.join(batch.values)} to broker {broker}"
+    what = f"{client} sends {' '.join(batch.values)[:LONGEST_VALUES]} to broker {broker}"
     backend.tell(what)
     answer = await backend.append(broker, batch, acks)
     if answer is None:
