@@ -117,7 +117,7 @@ def test_an_open_transaction_expires_and_fences_its_producer() -> None:
 def test_an_id_whose_epochs_are_used_up_gets_a_new_producer_id() -> None:
     coordinator = Cluster(start=PAIR).coordinator
     assert coordinator.init_producer_id("t", 100).producer_epoch == 0
-    dict(coordinator.transactions)["t"].producer_epoch = LAST_EPOCH - 1
+    coordinator._transactions["t"].producer_epoch = LAST_EPOCH - 1
     last, following = coordinator.init_producer_id("t", 100), coordinator.init_producer_id("t", 100)
     assert (last.producer_id, last.producer_epoch) == (1, LAST_EPOCH)
     assert (following.producer_id, following.producer_epoch) == (2, 0)

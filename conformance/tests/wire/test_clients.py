@@ -1,10 +1,14 @@
 """Real clients (confluent-kafka) on the executable cluster: what they are told, and what they read."""
 
+from contextlib import closing
+
 import pytest
 from confluent_kafka import Consumer, KafkaException, TopicPartition
+from kio.schema.errors import ErrorCode
 
 from conformance.tests.wire.serving import SECONDS, TOPIC, producer, read, running, send
 from isrcheck.conformance.cluster.network.records import Control
+from isrcheck.conformance.wire.driving.membership import Membership
 from isrcheck.conformance.wire.format.protocol import VERSIONS, Api
 
 
@@ -209,6 +213,43 @@ def test_offsets_of_a_group_are_kept_and_belong_to_transactions():
             end(SECONDS)
         assert committed() == [7]
         consumer.close()
+
+
+def subscriber(server):
+    settings = {"bootstrap.servers": server.bootstrap, "group.id": "g", "auto.offset.reset": "earliest"}
+    found = Consumer({**settings, "fetch.wait.max.ms": 5, "heartbeat.interval.ms": 50, "log_level": 0})
+    found.subscribe([TOPIC])
+    return found
+
+
+def test_a_group_has_one_member_which_goes_on_where_the_last_one_ended():
+    with running() as server, producer(server) as found:
+        send(found, "a", "b")
+        first = subscriber(server)
+        assert [first.poll(SECONDS).value() for _ in "ab"] == [b"a", b"b"]
+        with closing(subscriber(server)) as second:
+            while "rdkafka joins group g: group_max_size_reached" not in server.lines:
+                second.poll(0.01)
+        first.close()  # commits, and leaves
+        send(found, "c")
+        with closing(subscriber(server)) as third:
+            assert third.poll(SECONDS).value() == b"c"
+
+
+def test_the_members_of_a_group():
+    members = Membership()
+    code, one = members.join("g", "", 100, now=0)
+    assert (code, one.name, one.generation) == (ErrorCode.none, "member-1", 1)
+    assert members.join("g", "", 100, now=100) == (ErrorCode.group_max_size_reached, None)
+    assert members.sync("g", "member-1", 1, {"member-1": b"x"}, now=50) == (ErrorCode.none, b"x")
+    assert members.heartbeat("g", "member-1", 2, now=60) is ErrorCode.illegal_generation
+    assert members.heartbeat("g", "member-2", 1, now=60) is ErrorCode.unknown_member_id
+    assert members.join("g", "member-1", 100, now=60)[1].generation == 2
+    assert members.heartbeat("g", "member-1", 2, now=60) is ErrorCode.none
+    assert members.join("g", "", 100, now=161)[1].name == "member-2"  # the session of the first has ended
+    assert members.join("g", "member-1", 100, now=300) == (ErrorCode.unknown_member_id, None)
+    assert members.leave("g", "member-1") is ErrorCode.unknown_member_id
+    assert members.leave("g", "member-2") is ErrorCode.none
 
 
 # ------------------------------------------------------------------------------------------------------- seeded bugs

@@ -6,7 +6,7 @@ Out: `Request`; the bytes of a response. Or MalformedError.
 Protocol versions follow the release of the cluster where they change what clients may do: before 0.11 there are no
 idempotent and no transactional producers (KIP-98), and epochs cannot be bumped by clients (InitProducerId 3 and 4,
 KIP-360, 2.5). In all other APIs the server also takes versions that are newer than the release. Records have the
-format of 0.11 and later (magic 2) in every release. Consumer groups only keep offsets: no member joins one.
+format of 0.11 and later (magic 2) in every release.
 """
 
 from __future__ import annotations
@@ -40,6 +40,10 @@ class Api(IntEnum):
     OFFSET_COMMIT = 8
     OFFSET_FETCH = 9
     FIND_COORDINATOR = 10
+    JOIN_GROUP = 11
+    HEARTBEAT = 12
+    LEAVE_GROUP = 13
+    SYNC_GROUP = 14
     API_VERSIONS = 18
     INIT_PRODUCER_ID = 22
     ADD_PARTITIONS_TO_TXN = 24
@@ -56,6 +60,10 @@ VERSIONS: Mapping[Api, tuple[int, int]] = {
     Api.OFFSET_COMMIT: (2, 8),
     Api.OFFSET_FETCH: (1, 7),
     Api.FIND_COORDINATOR: (0, 4),
+    Api.JOIN_GROUP: (0, 3),
+    Api.HEARTBEAT: (0, 2),
+    Api.LEAVE_GROUP: (0, 2),
+    Api.SYNC_GROUP: (0, 2),
     Api.API_VERSIONS: (0, 3),
     Api.INIT_PRODUCER_ID: (0, 2),
     Api.ADD_PARTITIONS_TO_TXN: (0, 3),

@@ -14,13 +14,15 @@ import socket
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from isrcheck.conformance.wire.driving.backend import Backend, Disconnected
 from isrcheck.conformance.wire.driving.groups import Groups
+from isrcheck.conformance.wire.driving.membership import Membership
 from isrcheck.conformance.wire.format.protocol import Api, Request, decode, encode, versions_of
 from isrcheck.conformance.wire.format.reading import MalformedError
 from isrcheck.conformance.wire.requests import cluster, data, groups, transactions
+from isrcheck.conformance.wire.requests.members import heartbeat, join_group, leave_group, sync_group
 
 LOOPBACK = "127.0.0.1"
 MOST_REQUEST = 4 << 20
@@ -31,6 +33,7 @@ DEFECT = "this is a defect of the server"
 TICK = 0.01
 """The seconds after which the cluster is brought up to date at the latest."""
 
+Kept = TypeVar("Kept")
 Handler = Callable[[Backend, int, Request], Awaitable[Any]]
 
 
@@ -51,7 +54,7 @@ class Server:
         self._processes: dict[int, int] = {}
         self._connections: dict[int, set[asyncio.Task[None]]] = {each: set() for each in backend.cluster.brokers}
         self.ticking: asyncio.Task[None] | None = None
-        kept = Groups()
+        kept, members = Groups(), Membership()
         self._handlers: dict[Api, Handler] = {
             Api.PRODUCE: data.produce,
             Api.FETCH: data.fetch,
@@ -65,6 +68,10 @@ class Server:
             Api.END_TXN: _with(kept, transactions.end_transaction),
             Api.OFFSET_COMMIT: _with(kept, groups.offset_commit),
             Api.OFFSET_FETCH: _with(kept, groups.offset_fetch),
+            Api.JOIN_GROUP: _with(members, join_group),
+            Api.SYNC_GROUP: _with(members, sync_group),
+            Api.HEARTBEAT: _with(members, heartbeat),
+            Api.LEAVE_GROUP: _with(members, leave_group),
         }
 
     @property
@@ -188,7 +195,7 @@ class Server:
             await writer.drain()
 
 
-def _with(kept: Groups, handler: Callable[[Backend, Groups, int, Request], Awaitable[Any]]) -> Handler:
+def _with(kept: Kept, handler: Callable[[Backend, Kept, int, Request], Awaitable[Any]]) -> Handler:
     return lambda backend, broker, request: handler(backend, kept, broker, request)
 
 
