@@ -107,7 +107,8 @@ class TransactionCoordinator:
     @property
     def transactions(self) -> tuple[tuple[str, TransactionMetadata], ...]:
         """The transactional ids of clients outside of the cluster, as they are now."""
-        return tuple((name, replace(each)) for name, each in self._transactions.items())
+        items = self._transactions.items()
+        return tuple((name, replace(each, partitions=set(each.partitions))) for name, each in items)
 
     def init_producer_id(self, transactional_id: str | None, timeout: int) -> InitializedProducer:
         """Give an idempotent producer a new id; give a transactional one its id and the next epoch.
