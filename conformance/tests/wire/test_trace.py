@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from conformance.tests.support import golden
-from conformance.tests.support.replay import GENERATIONS, trace_of
+from conformance.tests.support.replay import DEFAULT, EVERY_CLIENT, EVERY_FAULT, GENERATIONS, trace_of, walk_of
 from isrcheck.checker.cli import main as check
 from isrcheck.conformance.cli import main as conform
 from isrcheck.conformance.console import DIVERGED, DONE, NOTHING, UNDECIDED, USAGE
@@ -107,6 +107,22 @@ def test_a_producer_with_old_metadata_writes_to_the_former_leader():
 
 def trace_steps(trace):
     return [trace.instance.spell_step(step) for step in trace.steps]
+
+
+@pytest.mark.parametrize(
+    ("protocol", "values", "seed", "code"),
+    [
+        ("2.1", DEFAULT, 0, DONE),
+        ("0.10", EVERY_FAULT, 11, UNDECIDED),  # the last broker has lost its power
+        ("2.4", {**EVERY_CLIENT, "transactions": 0}, 10, DONE),  # a retry goes back to the leader of an older epoch
+        ("2.1", {"acks": 0}, 3, DONE),  # a record is lost while the leader is down
+        ("2.0", {"acks": 1, "retries": 1}, 2, DONE),
+    ],
+)
+def test_random_walks_are_played(protocol, values, seed, code):
+    trace = walk_of(protocol, values, seed, 25)
+    played, _ = play(trace)
+    assert (played.divergence, code_of(trace, played)) == (None, code)
 
 
 def test_a_seeded_bug_makes_the_cluster_diverge():

@@ -113,7 +113,8 @@ class Player:
         """The request that this step lets through, once it has arrived; None if no producer takes part in the step."""
         if step.action in SENDS:
             (number,) = cells_of(self._trace.instance, self._trace.states[position - 1], "next_record")
-            stage.expected = step.ordinals[0] if step.ordinals else None
+            anyone = stage.coordinator()  # a request that is lost may go to any broker
+            stage.expected = step.ordinals[0] if step.ordinals else anyone
             value, acks = payload_of(number), ACKS[int(self._trace.instance.configuration.acks)]
             self._producers[value] = RecordProducer(server.bootstrap, stage.topic, value, acks.value)
         elif step.action == RETRIES:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass
 
+from isrcheck.conformance.cluster.broker.partition import NO_EPOCH
 from isrcheck.conformance.cluster.cluster import Cluster
 from isrcheck.conformance.cluster.network.messages import Acks, Errors, ProduceResponse
 from isrcheck.conformance.wire.driving.backend import Backend, Disconnected
@@ -41,11 +42,11 @@ class Stage(Backend):
         self.arrivals: list[Arrival] = []
 
     def leader_told_by(self, broker: int) -> tuple[int, int]:
-        """The broker that the trace lets the producer write to: a client's metadata can be old."""
-        if self.expected is None:
-            return super().leader_told_by(broker)
-        _, epoch = self.cluster.leader_known_to(self.expected)
-        return self.expected, epoch
+        """The broker that the trace lets the producer write to: a client's metadata can be old.
+
+        No epoch is told. With epochs, librdkafka never returns to the leader of an older one; the model's producer may.
+        """
+        return super().leader_told_by(broker) if self.expected is None else (self.expected, NO_EPOCH)
 
     async def append(self, broker: int, batch: Batch, acks: Acks) -> ProduceResponse | None:
         """Hold the request until the trace has a step for it.
