@@ -4,7 +4,8 @@ In:  requests to the group coordinator, with the time in ms.
 Out: its answers.
 
 A group with one member needs no rebalancing: the member is the leader, and assigns the partition to itself. Another
-consumer is refused, as with group.max.size=1 (KIP-389). The members are kept in the memory of the server.
+consumer is refused, as with group.max.size=1 (KIP-389). The members are kept in the memory of the server. The fact
+sheet says nothing of groups: this is just what one consumer needs.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ In:  questions about the cluster.
 Out: what the broker that is asked knows.
 
 A broker tells the leader that it knows itself; so a broker that has missed an election tells an old one. The ISR and
-the list of live brokers are those of the controller.
+the list of live brokers are those of the controller: the fact sheet does not say how metadata for clients spreads.
 """
 
 from __future__ import annotations
