@@ -48,6 +48,16 @@ SUBCOMMANDS = (
             "conform follow runs",
         ),
     ),
+    Subcommand(
+        name="serve",
+        help="serve the cluster to real Kafka clients, or play a trace under them",
+        module="isrcheck.conformance.wire.command",
+        examples=(
+            "conform serve --seconds 1",
+            "conform serve --protocol 0.11 --replicas 2 --verbose --seconds 1",
+            "conform serve --trace counterexamples/latest",
+        ),
+    ),
 )
 
 

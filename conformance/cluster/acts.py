@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from isrcheck.conformance.cluster.broker.broker import TimerKind
 from isrcheck.conformance.cluster.broker.fetcher import Mode
-from isrcheck.conformance.cluster.cluster import CONSUMER, PRODUCER, Cluster
+from isrcheck.conformance.cluster.client_operations import CONSUMER, PRODUCER
+from isrcheck.conformance.cluster.cluster import Cluster
 from isrcheck.conformance.cluster.configuration.settings import ClusterError
 from isrcheck.conformance.cluster.network.messages import Acks, Isolation, LeaderAndIsr, ProduceRequest
 from isrcheck.conformance.cluster.network.network import Message

@@ -19,6 +19,7 @@ from pathlib import Path
 
 from isrcheck.conformance.cluster import observe as views
 from isrcheck.conformance.cluster.broker.broker import Broker, TimerKind
+from isrcheck.conformance.cluster.client_operations import ClientOperations
 from isrcheck.conformance.cluster.clients.clients import Clients
 from isrcheck.conformance.cluster.configuration.settings import ClusterError, Settings, Start, bug_named
 from isrcheck.conformance.cluster.configuration.switches import NEWEST, Switches, generation
@@ -26,15 +27,11 @@ from isrcheck.conformance.cluster.controller.controller import Controller, Elect
 from isrcheck.conformance.cluster.log.storage import MemoryStorage, Storage, StorageError, lay_out
 from isrcheck.conformance.cluster.log.storage_files import FileStorage
 from isrcheck.conformance.cluster.network.clock import Clock
-from isrcheck.conformance.cluster.network.messages import Acks, Isolation
+from isrcheck.conformance.cluster.network.messages import LeaderAndIsr
 from isrcheck.conformance.cluster.network.network import Message, Network
-from isrcheck.conformance.cluster.network.records import Control
-
-PRODUCER = "producer"
-CONSUMER = "consumer"
 
 
-class Cluster:
+class Cluster(ClientOperations):
     """Brokers 0 to N-1, a controller, clients, and the network between them, from a stable start (`Start`)."""
 
     def __init__(
@@ -54,7 +51,7 @@ class Cluster:
         self._clock = Clock()
         self._network = Network()
         self._controller = Controller(start, self._network, self._process_of, self._is_running, known_bug)
-        self._clients = Clients(self._network, settings)
+        self._clients = Clients(self._network, settings, self._clock)
         self._brokers: dict[int, Broker] = {}
         given = (self._controller, self._network, self._clock, start, settings, switches, known_bug)
         for number in range(start.replicas):
@@ -94,6 +91,36 @@ class Cluster:
     def observe_consumers(self) -> tuple[views.ConsumerView, ...]:
         """The views of all consumers: the same as in `observe()`."""
         return views.consumer_views(self._clients.consumers)
+
+    def leader_known_to(self, broker: int) -> tuple[int | None, int]:
+        """The leader that a broker's process knows, and its epoch; (None, -1) if it knows none, or none runs."""
+        running = self._broker(broker).running
+        return (running.partition.leader, running.partition.leader_epoch) if running else (None, -1)
+
+    def controller_metadata(self) -> LeaderAndIsr:
+        """The leader, its epoch and the ISR that the controller has recorded."""
+        return self._controller.metadata
+
+    def is_running(self, broker: int) -> bool:
+        """Whether a process runs on a broker, and is not frozen."""
+        return self._is_running(broker)
+
+    def process_of(self, broker: int) -> int:
+        """The number of the process that runs on a broker, from 1; 0 if none runs."""
+        return self._process_of(broker)
+
+    def is_frozen(self, broker: int) -> bool:
+        """Whether the process of a broker is frozen."""
+        return self._broker(broker).is_frozen
+
+    def readable_by_consumers(self, broker: int) -> tuple[int, int, int] | None:
+        """What consumers of a broker depend on: its leader epoch, high watermark and last stable offset; None if no
+        process runs.
+        """
+        running = self._broker(broker).running
+        if running is None:
+            return None
+        return (running.partition.leader_epoch, running.log.high_watermark, running.log.last_stable_offset)
 
     def messages(self) -> tuple[Message, ...]:
         """Every message in flight, in order of sending."""
@@ -203,63 +230,6 @@ class Cluster:
         """Make the controller remove a dead follower from the ISR. Errors: `ClusterError`."""
         self._controller.notice_dead(broker)
 
-    # Clients
-
-    def produce(self, payload: str, broker: int, acks: Acks = Acks.ALL, producer: str = PRODUCER) -> int:
-        """A producer sends one record to a broker; returns the number of the request. Errors: `ClusterError`."""
-        self._broker(broker)
-        return self._clients.producer(producer).send(payload, broker, acks)
-
-    def resend(self, number: int, broker: int, producer: str = PRODUCER) -> int:
-        """A producer retries one of its requests; returns the number of the new request. Errors: `ClusterError`."""
-        self._broker(broker)
-        return self._clients.producer(producer).resend(number, broker)
-
-    def disconnect(self, number: int, producer: str = PRODUCER) -> None:
-        """Break the connection of a producer's request, so that the producer gets no response."""
-        self._clients.producer(producer).gives_up(number)
-
-    def init_producer_id(self, producer: str = PRODUCER) -> None:
-        """A new instance of a producer, with a higher epoch; an open transaction of the old instance is aborted."""
-        named = self._clients.producer(producer)
-        was_open = named.in_transaction
-        named.bump_epoch()
-        if was_open:
-            self._clients.coordinator.decide(producer, named.stamp, Control.ABORT)
-
-    def begin_transaction(self, producer: str = PRODUCER) -> None:
-        """From now on the producer's records are transactional. Errors: `ClusterError`."""
-        self._clients.producer(producer).begin_transaction()
-
-    def end_transaction(self, control: Control, producer: str = PRODUCER) -> None:
-        """The coordinator decides to commit or abort. This writes no marker. Errors: `ClusterError`."""
-        named = self._clients.producer(producer)
-        named.end_transaction()
-        self._clients.coordinator.decide(producer, named.stamp, control)
-
-    def write_marker(self, broker: int, producer: str = PRODUCER) -> int:
-        """The coordinator sends its decision to a broker; may be repeated. Returns the number of the attempt."""
-        self._broker(broker)
-        return self._clients.coordinator.write_marker(producer, broker)
-
-    def delete_records(self, broker: int, before_offset: int) -> int:
-        """An administrator asks a broker to delete below an offset (-1: the high watermark); returns the request's
-        number.
-        """
-        self._broker(broker)
-        return self._clients.delete_records(broker, before_offset)
-
-    def consume(self, broker: int, consumer: str = CONSUMER, isolation: Isolation = Isolation.READ_UNCOMMITTED) -> int:
-        """A consumer asks a broker for the next records; returns the number of the message. Errors: `ClusterError`."""
-        self._broker(broker)
-        return self._clients.consumer(consumer, isolation).fetch(broker)
-
-    def seek(self, position: int, consumer: str = CONSUMER) -> None:
-        """A consumer moves to another position. Errors: `ClusterError` if there is no consumer of that name."""
-        if consumer not in self._clients.consumers:
-            raise ClusterError(f"there is no consumer {consumer}; create it with consume")
-        self._clients.consumers[consumer].seek(position)
-
     def _broker(self, number: int) -> Broker:
         if number not in self._brokers:
             raise ClusterError(f"there is no broker {number}; the brokers are {list(self._brokers)}")
@@ -279,8 +249,8 @@ class Cluster:
         """The process that awaits a response learns that its connection broke."""
         if isinstance(asker, int) and isinstance(asked, int) and self._process_of(asker) == asker_process:
             self._brokers[asker].disconnected(asked, request)
-        elif isinstance(asker, str) and asker in self._clients.producers:
-            self._clients.producers[asker].disconnected(request)
+        elif isinstance(asker, str):
+            self._clients.disconnected(asker, request)
 
     def _break_connections_if_down(self, broker: int) -> None:
         """If the broker is down, break the connection of each request to it that has no response in flight."""
@@ -290,7 +260,6 @@ class Cluster:
             thread = other.running.fetchers.threads.get(broker) if other.running else None
             if thread is not None and thread.outstanding is not None and not self._network.carries(thread.outstanding):
                 self._disconnect(number, other.process, broker, thread.outstanding)
-        for producer in self._clients.producers.values():
-            for sent in producer.sent:
-                if sent.broker == broker and sent.is_in_flight and not self._network.carries(sent.request):
-                    producer.disconnected(sent.request)
+        for client, request, asked in list(self._clients.outstanding()):
+            if asked == broker and not self._network.carries(request):
+                self._clients.disconnected(client, request)

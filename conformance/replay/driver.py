@@ -16,7 +16,8 @@ from pathlib import Path
 
 from isrcheck.conformance.cluster import acts
 from isrcheck.conformance.cluster.broker.broker import TimerKind
-from isrcheck.conformance.cluster.cluster import PRODUCER, Cluster
+from isrcheck.conformance.cluster.client_operations import PRODUCER
+from isrcheck.conformance.cluster.cluster import Cluster
 from isrcheck.conformance.cluster.configuration.settings import ClusterError, Settings, Start
 from isrcheck.conformance.cluster.controller.controller import Election
 from isrcheck.conformance.cluster.network.messages import Acks, Isolation, LeaderAndIsr
@@ -164,10 +165,10 @@ class Driver:
         return payload_of(cells_of(self.instance, self.trace.states[self.position - 1], "next_record")[0])
 
     def _producer_appends(self, leader: int) -> None:
-        producer = self._producer_with_room(leader)
+        producer = self.producer_with_room(leader)
         acts.append(self.cluster, self._next_payload(), leader, ACKS[int(self.configuration.acks)], producer)
 
-    def _producer_with_room(self, leader: int) -> str:
+    def producer_with_room(self, leader: int) -> str:
         """The first producer that can send without waiting for a response: the model's records may come from
         several producers.
         """

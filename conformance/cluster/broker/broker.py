@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
+from isrcheck.conformance.cluster.broker.consumer_requests import ConsumerRequests
 from isrcheck.conformance.cluster.broker.delete_records import DeleteRecordsPurgatory
 from isrcheck.conformance.cluster.broker.fetcher import FetcherManager
 from isrcheck.conformance.cluster.broker.partition import Partition
@@ -25,6 +26,7 @@ from isrcheck.conformance.cluster.network.clock import Clock
 from isrcheck.conformance.cluster.network.messages import (
     BrokerRequest,
     ConsumerFetchRequest,
+    ConsumerListOffsetsRequest,
     DeleteRecordsRequest,
     FetchRequest,
     FetchResponse,
@@ -61,6 +63,7 @@ class Process:
     fetchers: FetcherManager
     replica_manager: ReplicaManager
     delete_records: DeleteRecordsPurgatory
+    consumer_requests: ConsumerRequests
 
 
 class Broker:
@@ -122,7 +125,8 @@ class Broker:
         fetchers = FetcherManager(self._number, log, self._ask, self.crash, *given)
         manager = ReplicaManager(partition, fetchers, self._reply, *given)
         deletes = DeleteRecordsPurgatory(partition, self._reply, self._controller.live_brokers)
-        self._running = Process(log, partition, fetchers, manager, deletes)
+        consumers = ConsumerRequests(partition, self._reply, self._switches)
+        self._running = Process(log, partition, fetchers, manager, deletes, consumers)
         self._processes += 1
 
     def stand_at_the_start(self) -> None:
@@ -172,7 +176,9 @@ class Broker:
             case DeleteRecordsRequest():
                 process.delete_records.handle(message, payload)
             case ConsumerFetchRequest():
-                process.replica_manager.handle_consumer_fetch(message, payload)
+                process.consumer_requests.handle_fetch(message, payload)
+            case ConsumerListOffsetsRequest():
+                process.consumer_requests.handle_list_offsets(message, payload)
             case FetchResponse() | OffsetsForLeaderEpochResponse() | ListOffsetsResponse():
                 thread = process.fetchers.threads.get(message.source) if isinstance(message.source, int) else None
                 if thread is not None and message.in_reply_to is not None:

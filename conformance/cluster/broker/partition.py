@@ -190,10 +190,12 @@ class Partition:
         return Errors.NONE if self.is_leader else Errors.NOT_LEADER_OR_FOLLOWER
 
     def append_as_leader(
-        self, payload: str, stamp: ProducerStamp | None = None, control: Control | None = None
+        self, payload: str, stamp: ProducerStamp | None = None, control: Control | None = None, records: int = 1
     ) -> Record:
-        """Append in this leader's epoch, and try to advance the high watermark. Kafka: appendRecordsToLeader."""
-        record = self._log.append_as_leader(payload, self._leader_epoch, stamp, control)
+        """Append a batch in this leader's epoch, and try to advance the high watermark; returns its first record.
+        Kafka: appendRecordsToLeader.
+        """
+        record = self._log.append_as_leader(payload, self._leader_epoch, stamp, control, records)
         self.maybe_increment_leader_high_watermark()
         return record
 

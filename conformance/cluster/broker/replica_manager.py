@@ -21,12 +21,9 @@ from isrcheck.conformance.cluster.configuration.switches import Switches, Trunca
 from isrcheck.conformance.cluster.network.clock import Clock
 from isrcheck.conformance.cluster.network.messages import (
     Acks,
-    ConsumerFetchRequest,
-    ConsumerFetchResponse,
     Errors,
     FetchRequest,
     FetchResponse,
-    Isolation,
     LeaderAndIsr,
     ListOffsetsRequest,
     ListOffsetsResponse,
@@ -125,15 +122,15 @@ class ReplicaManager:
         if request.acks is Acks.ALL and partition.is_under_min_isr:
             self._answer_produce(message, request, Errors.NOT_ENOUGH_REPLICAS)
             return
-        offset = producers.duplicate_of(request.stamp) if request.stamp else None
+        offset = producers.duplicate_of(request.stamp, request.records) if request.stamp else None
         if offset is None or self._bug is Bug.DUPLICATE_APPENDED:
             refusal = producers.refusal_of(request.stamp) if request.stamp else Errors.NONE
             if refusal is not Errors.NONE:
                 self._answer_produce(message, request, refusal)
                 return
-            offset = partition.append_as_leader(request.payload, request.stamp).offset
+            offset = partition.append_as_leader(request.payload, request.stamp, records=request.records).offset
         if request.acks is Acks.ALL and self._bug is not Bug.ACK_BEFORE_ISR:
-            self._wait_for_high_watermark(message, request.send, offset)
+            self._wait_for_high_watermark(message, request.send, offset, request.records)
         else:
             self._answer_produce(message, request, Errors.NONE, offset)
         self._complete_delayed_produces()
@@ -207,20 +204,6 @@ class ReplicaManager:
         offset = log.log_end_offset if request.kind is OffsetKind.LATEST else log.log_start_offset
         self._reply(message, ListOffsetsResponse(error, request.kind, -1 if error is not Errors.NONE else offset))
 
-    def handle_consumer_fetch(self, message: Message, request: ConsumerFetchRequest) -> None:
-        """Answer with records below the high watermark or the last stable offset, at once. Fact sheet 6.4 and 7."""
-        position, log = request.position, self._partition.log
-        error = self._partition.error_for_epoch(None)
-        if error is Errors.NONE and not log.log_start_offset <= position <= log.log_end_offset:
-            error = Errors.OFFSET_OUT_OF_RANGE
-        if error is not Errors.NONE:
-            self._reply(message, ConsumerFetchResponse(error, position))
-            return
-        committed = request.isolation is Isolation.READ_COMMITTED
-        records = log.read(position, log.last_stable_offset if committed else log.high_watermark)
-        aborted = log.aborted_transactions(position, position + len(records)) if committed else ()
-        self._reply(message, ConsumerFetchResponse(error, position, records, aborted))
-
     def shrink_isr(self) -> frozenset[int]:
         """Run the ISR shrink check; return the removed followers. Kafka: ReplicaManager.maybeShrinkIsr."""
         removed = self._partition.maybe_shrink_isr()
@@ -237,9 +220,9 @@ class ReplicaManager:
             self._reply(each.request, ProduceResponse(each.send, Errors.REQUEST_TIMED_OUT))
         return len(expired)
 
-    def _wait_for_high_watermark(self, message: Message, send: int, offset: int) -> None:
+    def _wait_for_high_watermark(self, message: Message, send: int, offset: int, records: int = 1) -> None:
         deadline = self._clock.now + self._settings.request_timeout_ms
-        self._produces.append(DelayedProduce(message, send, offset, offset + 1, deadline))
+        self._produces.append(DelayedProduce(message, send, offset, offset + records, deadline))
 
     def _complete_delayed_produces(self) -> None:
         """Complete requests whose offset is reached, with an error if the ISR is then too small. Kafka:

@@ -1,4 +1,4 @@
-"""All clients of the brokers: producers, consumers, the transaction coordinator, an administrator.
+"""All clients of the brokers: producers, consumers, the transaction coordinator, an administrator, and clients outside.
 
 In:  the driver's calls; responses, as messages.
 Out: requests in the network.
@@ -8,10 +8,15 @@ A client is created when it is first named, and lives as long as the cluster.
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterator
+
 from isrcheck.conformance.cluster.clients.consumer import Consumer
+from isrcheck.conformance.cluster.clients.outside import OUTSIDE, OutsideClients
 from isrcheck.conformance.cluster.clients.producer import Producer
 from isrcheck.conformance.cluster.clients.transactions import COORDINATOR, TransactionCoordinator
 from isrcheck.conformance.cluster.configuration.settings import ClusterError, Settings
+from isrcheck.conformance.cluster.network.clock import Clock
 from isrcheck.conformance.cluster.network.messages import (
     ConsumerFetchResponse,
     DeleteRecordsRequest,
@@ -27,12 +32,14 @@ ADMINISTRATOR = "administrator"
 class Clients:
     """All clients of one cluster, by name."""
 
-    def __init__(self, network: Network, settings: Settings) -> None:
+    def __init__(self, network: Network, settings: Settings, clock: Clock) -> None:
         self._network = network
         self._settings = settings
         self.producers: dict[str, Producer] = {}
         self.consumers: dict[str, Consumer] = {}
-        self.coordinator = TransactionCoordinator(network)
+        self._producer_ids = itertools.count(1)
+        self.coordinator = TransactionCoordinator(network, clock, self._new_producer_id)
+        self.outside = OutsideClients(network)
         self._deletes: list[DeleteRecordsResponse | None] = []
 
     @property
@@ -44,7 +51,7 @@ class Clients:
         """The producer of that name. Errors: `ClusterError` if another kind of client has the name."""
         if name not in self.producers:
             self._must_be_free(name)
-            self.producers[name] = Producer(name, len(self.producers) + 1, self._network, self._settings)
+            self.producers[name] = Producer(name, self._new_producer_id(), self._network, self._settings)
         return self.producers[name]
 
     def consumer(self, name: str, isolation: Isolation) -> Consumer:
@@ -67,15 +74,36 @@ class Clients:
     def receive(self, message: Message) -> None:
         """Handle a response that was delivered to a client."""
         payload = message.payload
-        if isinstance(payload, DeleteRecordsResponse):
+        if message.destination == OUTSIDE:
+            self.outside.receive(message)
+        elif isinstance(payload, DeleteRecordsResponse):
             self._deletes[payload.send] = payload
         elif isinstance(payload, ConsumerFetchResponse):
             self.consumers[str(message.destination)].receive(payload)
         elif isinstance(payload, ProduceResponse) and message.destination == COORDINATOR:
-            self.coordinator.receive(payload)
+            self.coordinator.receive(message.in_reply_to, payload)
         elif isinstance(payload, ProduceResponse):
             self.producers[str(message.destination)].receive(payload)
 
+    def outstanding(self) -> Iterator[tuple[str, int, int]]:
+        """The requests whose client awaits a response: (client, number of the message, broker)."""
+        for name, producer in self.producers.items():
+            yield from ((name, sent.request, sent.broker) for sent in producer.sent if sent.is_in_flight)
+        yield from ((COORDINATOR, *each) for each in self.coordinator.outstanding())
+        yield from ((OUTSIDE, *each) for each in self.outside.outstanding())
+
+    def disconnected(self, client: str, request: int) -> None:
+        """The connection on which a client awaits the response to a request broke."""
+        if client in self.producers:
+            self.producers[client].disconnected(request)
+        elif client == COORDINATOR:
+            self.coordinator.disconnected(request)
+        elif client == OUTSIDE:
+            self.outside.disconnected(request)
+
+    def _new_producer_id(self) -> int:
+        return next(self._producer_ids)
+
     def _must_be_free(self, name: str) -> None:
-        if name in {*self.producers, *self.consumers, CONTROLLER, COORDINATOR, ADMINISTRATOR}:
+        if name in {*self.producers, *self.consumers, CONTROLLER, COORDINATOR, ADMINISTRATOR, OUTSIDE}:
             raise ClusterError(f"{name} is a client of another kind; use another name")

@@ -33,4 +33,7 @@ class Bug(Enum):
     STALE_METADATA_APPLIED = "a LeaderAndIsr of an older leader epoch is applied (ReplicaManager)"
     STALE_EPOCH_ANSWER_APPLIED = "an OffsetsForLeaderEpoch answer of an older epoch is applied (FetcherThread)"
     OPEN_TRANSACTION_READ = "the last stable offset ignores open transactions (Log)"
+    ZOMBIE_NOT_FENCED = "a batch of an older producer epoch is not refused (ProducerStateManager)"
+    ABORT_NOT_INDEXED = "an aborted transaction is missing in the transaction index (ProducerStateManager)"
+    PRODUCERS_NOT_REPLICATED = "a follower does not learn the state of producers from the records (Log)"
     ISR_KEEPS_DEAD_FOLLOWER = "a follower that lags is never removed from the ISR (Partition)"

@@ -5,6 +5,7 @@ Out: `Switches` for every class that behaves differently from release to release
 
 Section 0.2 of the fact sheet explains the names and values. Switches of the fact sheet that are not implemented:
 HW_WAIT, ISR_CHANNEL=ALTER_PARTITION (pending and maximal ISR), HW_MINISR_GATE, ELR, TRUNC=ON_FETCH, BROKER_STATE_CHECK.
+LATEST_OFFSET_AWAITS_EPOCH_START (KAFKA-2334, 2.2; fact sheet, section 7) concerns only what clients are told.
 """
 
 from __future__ import annotations
@@ -70,6 +71,7 @@ class Switches:
     EXPAND_EPOCH_START: bool = False
     FOLLOWER_SKIP: FollowerSkip = FollowerSkip.SAME_LEADER
     HW_CLAMPED_AT_TRUNCATION: bool = False
+    LATEST_OFFSET_AWAITS_EPOCH_START: bool = False
     OUT_OF_RANGE_HALTS: bool = True
     REMOTE_OFFSETS_KEPT_BY_REELECTED_LEADER: bool = True
     SHRINK_RULE: ShrinkRule = ShrinkRule.LAST_CAUGHT_UP
@@ -119,7 +121,7 @@ GENERATIONS: Mapping[str, Switches] = MappingProxyType(
         "0.11": Switches(TRUNC=Truncation.KIP101),
         "2.0": Switches(TRUNC=Truncation.KIP279),
         "2.1": _GENERATION_2_1,
-        "2.4": replace(_GENERATION_2_1, HW_CLAMPED_AT_TRUNCATION=True),
+        "2.4": replace(_GENERATION_2_1, HW_CLAMPED_AT_TRUNCATION=True, LATEST_OFFSET_AWAITS_EPOCH_START=True),
     }
 )
 """The implemented releases by name, oldest first; "2.1" is 2.1.1, which has KAFKA-7786."""

@@ -102,12 +102,19 @@ class Log:
         return self._epochs.end_offset_for(leader_epoch, self.log_end_offset)
 
     def append_as_leader(
-        self, payload: str, leader_epoch: int, stamp: ProducerStamp | None = None, control: Control | None = None
+        self,
+        payload: str,
+        leader_epoch: int,
+        stamp: ProducerStamp | None = None,
+        control: Control | None = None,
+        records: int = 1,
     ) -> Record:
-        """Append a client's record in the leader's epoch; return the record. Kafka: Log.appendAsLeader."""
-        record = Record(self.log_end_offset, leader_epoch, payload, stamp, control)
-        self._append(record)
-        return record
+        """Append a client's batch in the leader's epoch; return its first record. Kafka: Log.appendAsLeader."""
+        first = Record(self.log_end_offset, leader_epoch, payload, stamp, control)
+        self._append(first)
+        for position in range(1, records):
+            self._append(Record(first.offset + position, leader_epoch, "", stamp, control, position))
+        return first
 
     def append_as_follower(self, records: Sequence[Record]) -> None:
         """Append records from the leader unchanged; the first has to be at this log's end. Kafka: appendAsFollower."""
@@ -116,7 +123,7 @@ class Log:
                 raise AssertionError(
                     f"a follower at {self.log_end_offset} received {record}: this is a defect of the cluster"
                 )
-            self._append(record)
+            self._append(record, learns_producers=self._bug is not Bug.PRODUCERS_NOT_REPLICATED)
 
     def assign_epoch(self, leader_epoch: int) -> None:
         """Record that an epoch begins at the log's end. Kafka: Partition.makeLeader since KAFKA-7415."""
@@ -202,12 +209,13 @@ class Log:
         """Force the records to disk. Kafka: Log.flush."""
         self._storage.flush()
 
-    def _append(self, record: Record) -> None:
+    def _append(self, record: Record, *, learns_producers: bool = True) -> None:
         self._storage.append(record)
         self._records.append(record)
         if self._epochs.assign(record.leader_epoch, record.offset):
             self._storage.write_epochs(self._epochs.entries)
-        self._producers.appended(record)
+        if learns_producers:
+            self._producers.appended(record)
 
     def _drop_epochs(self, offset: int) -> None:
         self._epochs.truncate_from_end(offset)

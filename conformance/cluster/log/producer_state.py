@@ -18,14 +18,34 @@ from isrcheck.conformance.cluster.network.messages import AbortedTransaction, Er
 from isrcheck.conformance.cluster.network.records import Control, ProducerStamp, Record
 
 BATCHES_REMEMBERED = 5
+SEQUENCES = 1 << 31
+"""The sequence after the largest one is 0."""
+
+
+@dataclass(frozen=True)
+class BatchMetadata:
+    """One remembered batch: the sequences of its first and its last record, and the offset of its last record."""
+
+    first_sequence: int
+    last_sequence: int
+    last_offset: int
+
+    @property
+    def first_offset(self) -> int:
+        """The offset of its first record."""
+        return self.last_offset - (self.last_sequence - self.first_sequence) % SEQUENCES
+
+    def with_record(self, record: Record) -> BatchMetadata:
+        """The batch with one more record at its end."""
+        return BatchMetadata(self.first_sequence, (self.last_sequence + 1) % SEQUENCES, record.offset)
 
 
 @dataclass
 class ProducerStateEntry:
-    """The state of one producer id. `batches` are (sequence, offset), oldest first."""
+    """The state of one producer id. `batches` are the remembered ones, oldest first."""
 
     producer_epoch: int
-    batches: list[tuple[int, int]] = field(default_factory=list)
+    batches: list[BatchMetadata] = field(default_factory=list)
     transaction_first_offset: int | None = None
 
 
@@ -58,12 +78,17 @@ class ProducerStateManager:
         firsts = [each for each in ongoing if each is not None] + [each.first_offset for each in self._unreplicated]
         return min(firsts, default=None)
 
-    def duplicate_of(self, stamp: ProducerStamp) -> int | None:
-        """The offset of the earlier batch with this stamp, or None. Kafka: findDuplicateBatch."""
+    def duplicate_of(self, stamp: ProducerStamp, records: int = 1) -> int | None:
+        """The first offset of the earlier batch with this stamp and so many records, or None. Kafka:
+        findDuplicateBatch.
+        """
         entry = self._entries.get(stamp.producer_id)
         if entry is None or entry.producer_epoch != stamp.producer_epoch:
             return None
-        return dict(entry.batches).get(stamp.sequence)
+        sequences = (stamp.sequence, (stamp.sequence + records - 1) % SEQUENCES)
+        return next(
+            (one.first_offset for one in entry.batches if sequences == (one.first_sequence, one.last_sequence)), None
+        )
 
     def refusal_of(self, stamp: ProducerStamp) -> Errors:
         """The error for a client's batch that is not a duplicate; NONE if it may be appended. Kafka:
@@ -73,11 +98,11 @@ class ProducerStateManager:
         if entry is None:
             return Errors.NONE if stamp.sequence == 0 else Errors.UNKNOWN_PRODUCER_ID
         if stamp.producer_epoch < entry.producer_epoch:
-            return Errors.INVALID_PRODUCER_EPOCH
+            return Errors.NONE if self._bug is Bug.ZOMBIE_NOT_FENCED else Errors.INVALID_PRODUCER_EPOCH
         if self._bug is Bug.DUPLICATE_APPENDED and self.duplicate_of(stamp) is not None:
             return Errors.NONE
         same_epoch = stamp.producer_epoch == entry.producer_epoch
-        expected = entry.batches[-1][0] + 1 if same_epoch and entry.batches else 0
+        expected = (entry.batches[-1].last_sequence + 1) % SEQUENCES if same_epoch and entry.batches else 0
         if stamp.sequence != expected:
             return Errors.OUT_OF_ORDER_SEQUENCE_NUMBER
         if entry.transaction_first_offset is not None and not stamp.is_transactional:
@@ -102,7 +127,11 @@ class ProducerStateManager:
             return
         if stamp.producer_epoch != entry.producer_epoch:
             entry.producer_epoch, entry.batches = stamp.producer_epoch, []
-        entry.batches = [*entry.batches, (stamp.sequence, record.offset)][-BATCHES_REMEMBERED:]
+        if record.position and entry.batches:
+            entry.batches[-1] = entry.batches[-1].with_record(record)
+        else:
+            batch = BatchMetadata(stamp.sequence, stamp.sequence, record.offset)
+            entry.batches = [*entry.batches, batch][-BATCHES_REMEMBERED:]
         if stamp.is_transactional and entry.transaction_first_offset is None:
             entry.transaction_first_offset = record.offset
 
@@ -114,7 +143,7 @@ class ProducerStateManager:
             return
         entry.transaction_first_offset = None
         self._unreplicated.append(CompletedTransaction(first, marker.offset))
-        if marker.control is Control.ABORT:
+        if marker.control is Control.ABORT and self._bug is not Bug.ABORT_NOT_INDEXED:
             self._aborted.append(AbortedTransaction(stamp.producer_id, first, marker.offset))
 
     def high_watermark_moved(self, high_watermark: int) -> None:
@@ -124,7 +153,7 @@ class ProducerStateManager:
     def log_start_moved(self, log_start_offset: int) -> None:
         """Forget everything below the log start, open transactions included. Kafka: truncateHead."""
         for producer_id, entry in list(self._entries.items()):
-            entry.batches = [(sequence, offset) for sequence, offset in entry.batches if offset >= log_start_offset]
+            entry.batches = [one for one in entry.batches if one.last_offset >= log_start_offset]
             if not entry.batches:
                 del self._entries[producer_id]
         self._let_go_of_markers_below(log_start_offset)

@@ -29,6 +29,10 @@ class Errors(Enum):
     UNKNOWN_PRODUCER_ID = "UNKNOWN_PRODUCER_ID"
     INVALID_PRODUCER_EPOCH = "INVALID_PRODUCER_EPOCH"
     INVALID_TXN_STATE = "INVALID_TXN_STATE"
+    INVALID_PRODUCER_ID_MAPPING = "INVALID_PRODUCER_ID_MAPPING"
+    CONCURRENT_TRANSACTIONS = "CONCURRENT_TRANSACTIONS"
+    OFFSET_NOT_AVAILABLE = "OFFSET_NOT_AVAILABLE"
+    KAFKA_STORAGE_ERROR = "KAFKA_STORAGE_ERROR"
     NETWORK_EXCEPTION = "NETWORK_EXCEPTION"
 
 
@@ -129,17 +133,20 @@ class ListOffsetsResponse:
 
 @dataclass(frozen=True)
 class ProduceRequest:
-    """One record for a broker to append; `send` is the producer's number of this request, repeated in the response."""
+    """One batch for a broker to append, of so many `records`; `send` is the producer's number of this request, repeated
+    in the response.
+    """
 
     send: int
     payload: str
     acks: Acks
     stamp: ProducerStamp | None = None
+    records: int = 1
 
 
 @dataclass(frozen=True)
 class ProduceResponse:
-    """The outcome of a produce request; `offset` is that of the record, -1 if unknown."""
+    """The outcome of a produce request; `offset` is that of the batch's first record, -1 if unknown."""
 
     send: int
     error: Errors
@@ -176,10 +183,14 @@ class DeleteRecordsResponse:
 
 @dataclass(frozen=True)
 class ConsumerFetchRequest:
-    """A consumer reads from its position; the broker answers at once (fetch.max.wait.ms=0)."""
+    """A consumer reads from its position; the broker answers at once (fetch.max.wait.ms=0).
+
+    `current_leader_epoch` is the leader epoch that the consumer knows, since KIP-320.
+    """
 
     position: int
     isolation: Isolation
+    current_leader_epoch: int | None = None
 
 
 @dataclass(frozen=True)
@@ -193,12 +204,26 @@ class AbortedTransaction:
 
 @dataclass(frozen=True)
 class ConsumerFetchResponse:
-    """Records below the high watermark or the last stable offset, with the aborted transactions among them."""
+    """Records below the high watermark or the last stable offset, with the aborted transactions among them, and the
+    leader's offsets.
+    """
 
     error: Errors
     position: int
     records: tuple[Record, ...] = ()
     aborted: tuple[AbortedTransaction, ...] = ()
+    high_watermark: int = -1
+    last_stable_offset: int = -1
+    log_start_offset: int = -1
+
+
+@dataclass(frozen=True)
+class ConsumerListOffsetsRequest:
+    """A client asks for the first offset that it can read, or for the one after the last. Fact sheet, section 7."""
+
+    kind: OffsetKind
+    isolation: Isolation
+    current_leader_epoch: int | None = None
 
 
 Payload = (
@@ -216,6 +241,7 @@ Payload = (
     | DeleteRecordsResponse
     | ConsumerFetchRequest
     | ConsumerFetchResponse
+    | ConsumerListOffsetsRequest
 )
 BrokerRequest = FetchRequest | OffsetsForLeaderEpochRequest | ListOffsetsRequest
 BrokerResponse = FetchResponse | OffsetsForLeaderEpochResponse | ListOffsetsResponse

@@ -3,7 +3,9 @@
 In:  nothing.
 Out: `Record` for logs, messages and views.
 
-A batch holds one record here, so batch and record boundaries are the same (fact sheet, section 1.3).
+A batch of the cluster's own producers holds one record. A batch that comes over the wire may hold several, each with
+an offset of its own; the first one has the payload of the whole batch, the others have none. Truncation inside such a
+batch leaves its first records; in Kafka the whole batch goes, and a gap remains (fact sheet, section 1.3).
 """
 
 from __future__ import annotations
@@ -27,7 +29,8 @@ class Control(Enum):
 class ProducerStamp:
     """The stamp of an idempotent or transactional producer on a batch. KIP-98.
 
-    `sequence` counts the batches of one producer on this partition from 0; a marker has `NO_SEQUENCE`.
+    `sequence` counts the records of one producer on this partition from 0, and that of a batch is the one of its first
+    record; a marker has `NO_SEQUENCE`.
     """
 
     producer_id: int
@@ -38,13 +41,17 @@ class ProducerStamp:
 
 @dataclass(frozen=True)
 class Record:
-    """One entry of a log: its offset, the leader epoch in which it was appended, and the client's payload."""
+    """One entry of a log: its offset, the leader epoch in which it was appended, and the client's payload.
+
+    `position` is its place in its batch; the first record of a batch has 0.
+    """
 
     offset: int
     leader_epoch: int
     payload: str
     stamp: ProducerStamp | None = None
     control: Control | None = None
+    position: int = 0
 
     def __str__(self) -> str:
         return f"{self.payload}@{self.offset}/e{self.leader_epoch}"

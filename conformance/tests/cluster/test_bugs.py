@@ -28,7 +28,8 @@ from isrcheck.conformance.cluster.cluster import Cluster
 from isrcheck.conformance.cluster.configuration.bugs import Bug
 from isrcheck.conformance.cluster.configuration.settings import ClusterError, Settings, Start
 from isrcheck.conformance.cluster.controller.controller import Election
-from isrcheck.conformance.cluster.network.messages import Errors, FetchResponse, Isolation
+from isrcheck.conformance.cluster.network.messages import Acks, Errors, FetchResponse, Isolation, Payload
+from isrcheck.conformance.cluster.network.records import Control, ProducerStamp
 from isrcheck.conformance.cluster.observe import LeadershipView
 
 PAIR = Start(replicas=2)
@@ -201,6 +202,36 @@ def read_committed_of_an_open_transaction(cluster: Cluster) -> object:
     return read(cluster, 0, "consumer", Isolation.READ_COMMITTED)
 
 
+def log_after_a_zombie(cluster: Cluster) -> object:
+    """A fenced instance of a producer sends once more."""
+    answers: list[Payload | None] = []
+    for epoch, sequence in ((0, 0), (1, 0), (0, 1)):
+        stamp = ProducerStamp(9, epoch, sequence)
+        cluster.outside.produce(0, f"e{epoch}", Acks.LEADER, stamp, 1, answers.append)
+        deliver_requests(cluster)
+    return payloads(cluster, 0)
+
+
+def read_committed_of_an_aborted_transaction(cluster: Cluster) -> object:
+    cluster.begin_transaction()
+    append(cluster, "a", leader=0)
+    cluster.end_transaction(Control.ABORT)
+    cluster.write_marker(0)
+    cluster.deliver(cluster.messages()[-1].number)
+    return read(cluster, 0, "consumer", Isolation.READ_COMMITTED)
+
+
+def log_after_a_retry_at_the_new_leader(cluster: Cluster) -> object:
+    send = append(cluster, "a", leader=0)
+    fetch(cluster, 1, 0)
+    cluster.disconnect(send)
+    cluster.elect(Election.FAIL_OVER, 1)
+    learn(cluster, 1)
+    cluster.resend(send, 1)
+    deliver_requests(cluster)
+    return payloads(cluster, 1)
+
+
 def isr_without_fetches(cluster: Cluster) -> object:
     append(cluster, "a", leader=0)
     cluster.advance(10_001)
@@ -247,6 +278,15 @@ SEEN = (
     Seen(Bug.STALE_METADATA_APPLIED, leader_after_metadata_out_of_order, (0, 2), (1, 1), Start()),
     Seen(Bug.STALE_EPOCH_ANSWER_APPLIED, truncating_after_an_answer_of_an_older_epoch, True, False, Start(log=("r",))),
     Seen(Bug.OPEN_TRANSACTION_READ, read_committed_of_an_open_transaction, (), ("a",), Start(replicas=1), ALONE),
+    Seen(Bug.ZOMBIE_NOT_FENCED, log_after_a_zombie, ("e0", "e1"), ("e0", "e1", "e0")),
+    Seen(Bug.ABORT_NOT_INDEXED, read_committed_of_an_aborted_transaction, (), ("a",), Start(replicas=1), ALONE),
+    Seen(
+        Bug.PRODUCERS_NOT_REPLICATED,
+        log_after_a_retry_at_the_new_leader,
+        *(("a",), ("a", "a")),
+        PAIR,
+        Settings(replica_fetch_backoff_ms=0, min_insync_replicas=1, idempotent=True),
+    ),
     Seen(Bug.ISR_KEEPS_DEAD_FOLLOWER, isr_without_fetches, [0], [0, 1]),
 )
 

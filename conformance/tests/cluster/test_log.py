@@ -264,7 +264,8 @@ def test_the_generations_differ_as_in_the_fact_sheet() -> None:
     ):
         newer = newer.with_switch(name, value)
     assert newer == generation("2.1")
-    assert generation("2.4") == newer.with_switch("HW_CLAMPED_AT_TRUNCATION", "on")
+    newer = newer.with_switch("HW_CLAMPED_AT_TRUNCATION", "on")
+    assert generation("2.4") == newer.with_switch("LATEST_OFFSET_AWAITS_EPOCH_START", "on")
     assert list(GENERATIONS)[-1] == NEWEST == "2.4"
 
 

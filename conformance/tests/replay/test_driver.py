@@ -25,7 +25,7 @@ KAFKA = registry.load("kafka")[0]
 
 # ------------------------------------------------------------------------------------------- it writes nothing inside
 
-PUBLIC = {name for name in vars(Cluster) if not name.startswith("_")}
+PUBLIC = {name for name in dir(Cluster) if not name.startswith("_")}
 """What the outside world may do to a cluster, and what it may ask."""
 
 

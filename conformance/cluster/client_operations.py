@@ -1,0 +1,94 @@
+"""What the clients of a cluster can do: the part of `Cluster` that concerns them.
+
+In:  operations of a driver.
+Out: requests in the network.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+from isrcheck.conformance.cluster.clients.clients import Clients
+from isrcheck.conformance.cluster.clients.outside import OutsideClients
+from isrcheck.conformance.cluster.clients.transactions import TransactionCoordinator
+from isrcheck.conformance.cluster.configuration.settings import ClusterError
+from isrcheck.conformance.cluster.network.messages import Acks, Isolation
+from isrcheck.conformance.cluster.network.records import Control
+
+PRODUCER = "producer"
+CONSUMER = "consumer"
+
+
+class ClientOperations(ABC):
+    """The operations of producers, consumers, an administrator, and clients outside of the cluster."""
+
+    _clients: Clients
+
+    @abstractmethod
+    def _broker(self, number: int) -> object:
+        """The broker with this number. Errors: `ClusterError` if there is none."""
+
+    @property
+    def coordinator(self) -> TransactionCoordinator:
+        """The transaction coordinator."""
+        return self._clients.coordinator
+
+    @property
+    def outside(self) -> OutsideClients:
+        """The clients that are not part of the cluster."""
+        return self._clients.outside
+
+    def produce(self, payload: str, broker: int, acks: Acks = Acks.ALL, producer: str = PRODUCER) -> int:
+        """A producer sends one record to a broker; returns the number of the request. Errors: `ClusterError`."""
+        self._broker(broker)
+        return self._clients.producer(producer).send(payload, broker, acks)
+
+    def resend(self, number: int, broker: int, producer: str = PRODUCER) -> int:
+        """A producer retries one of its requests; returns the number of the new request. Errors: `ClusterError`."""
+        self._broker(broker)
+        return self._clients.producer(producer).resend(number, broker)
+
+    def disconnect(self, number: int, producer: str = PRODUCER) -> None:
+        """Break the connection of a producer's request, so that the producer gets no response."""
+        self._clients.producer(producer).gives_up(number)
+
+    def init_producer_id(self, producer: str = PRODUCER) -> None:
+        """A new instance of a producer, with a higher epoch; an open transaction of the old instance is aborted."""
+        named = self._clients.producer(producer)
+        was_open = named.in_transaction
+        named.bump_epoch()
+        if was_open:
+            self._clients.coordinator.decide(producer, named.stamp, Control.ABORT)
+
+    def begin_transaction(self, producer: str = PRODUCER) -> None:
+        """From now on the producer's records are transactional. Errors: `ClusterError`."""
+        self._clients.producer(producer).begin_transaction()
+
+    def end_transaction(self, control: Control, producer: str = PRODUCER) -> None:
+        """The coordinator decides to commit or abort. This writes no marker. Errors: `ClusterError`."""
+        named = self._clients.producer(producer)
+        named.end_transaction()
+        self._clients.coordinator.decide(producer, named.stamp, control)
+
+    def write_marker(self, broker: int, producer: str = PRODUCER) -> int:
+        """The coordinator sends its decision to a broker; may be repeated. Returns the number of the attempt."""
+        self._broker(broker)
+        return self._clients.coordinator.write_marker(producer, broker)
+
+    def delete_records(self, broker: int, before_offset: int) -> int:
+        """An administrator asks a broker to delete below an offset (-1: the high watermark); returns the request's
+        number.
+        """
+        self._broker(broker)
+        return self._clients.delete_records(broker, before_offset)
+
+    def consume(self, broker: int, consumer: str = CONSUMER, isolation: Isolation = Isolation.READ_UNCOMMITTED) -> int:
+        """A consumer asks a broker for the next records; returns the number of the message. Errors: `ClusterError`."""
+        self._broker(broker)
+        return self._clients.consumer(consumer, isolation).fetch(broker)
+
+    def seek(self, position: int, consumer: str = CONSUMER) -> None:
+        """A consumer moves to another position. Errors: `ClusterError` if there is no consumer of that name."""
+        if consumer not in self._clients.consumers:
+            raise ClusterError(f"there is no consumer {consumer}; create it with consume")
+        self._clients.consumers[consumer].seek(position)

@@ -1,0 +1,100 @@
+"""`conform serve`: addresses, limits, bad input, Ctrl-C."""
+
+import signal
+import socket
+import subprocess
+import sys
+
+import pytest
+
+from conformance.tests.support.places import PROJECT
+from isrcheck.conformance.cli import main as conform
+from isrcheck.conformance.console import DONE, USAGE
+from isrcheck.conformance.wire.driving.pump import Pump
+
+
+def test_it_prints_where_it_listens_and_stops_after_the_given_time(capfd):
+    assert conform(["serve", "--seconds", "0.01", "--replicas", "2", "--topic", "mine"]) == DONE
+    out, errors = capfd.readouterr()
+    first, second = out.splitlines()
+    addresses = first.removeprefix("bootstrap.servers=").split(",")
+    assert [one.rpartition(":")[0] for one in addresses] == ["127.0.0.1"] * 2
+    assert (second, errors) == ("topic mine, 1 partition, 2 replicas", "")
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        (["--protocol", "9"], "there is no generation 9; the generations are: 0.8, 0.10, 0.11, 2.0, 2.1, 2.4"),
+        (["--switch", "TRUNC"], "TRUNC: write it as NAME=VALUE"),
+        (["--switch", "TRUNC=X"], "TRUNC cannot be X; its values are: HW, KIP101, KIP279, KIP320"),
+        (["--port", "70000"], "--port 70000: give a port from 1 to 65532, or 0"),
+        (["--port", "-1"], "--port -1: give a port from 1 to 65532, or 0"),
+        (["--replicas", "50"], "--replicas 50: the cluster has at most 9 brokers"),
+        (["--host", "0.0.0.0"], "--host 0.0.0.0: clients cannot connect to it; name an address of this machine"),
+        (["--host", "192.0.2.1"], "192.0.2.1:0: Cannot assign requested address; name another with --port or --host"),
+        (
+            ["--trace", "nothing.json"],
+            "nothing.json: cannot be read: No such file or directory; list the traces with: trace list",
+        ),
+    ],
+)
+def test_bad_input_is_one_line(words, line, capfd):
+    assert conform(["serve", "--seconds", "0.01", *words]) == USAGE
+    assert capfd.readouterr() == ("", f"conform: {line}\n")
+
+
+def test_a_taken_port_is_one_line(capfd):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        assert conform(["serve", "--port", str(port)]) == USAGE
+        line = f"127.0.0.1:{port}: Address already in use; name another with --port or --host"
+        assert capfd.readouterr() == ("", f"conform: {line}\n")
+
+
+@pytest.mark.parametrize(
+    ("package", "words", "line"),
+    [
+        ("kio", [], "serve needs kio, which is not installed: pip install 'isrcheck[wire]'"),
+        (
+            "confluent_kafka",
+            ["--trace", "any"],
+            "--trace needs confluent-kafka, which is not installed: pip install confluent-kafka",
+        ),
+    ],
+)
+def test_a_missing_package_is_one_line_with_the_cure(package, words, line, monkeypatch, capfd):
+    for name in [each for each in sys.modules if each.partition(".")[0] == package or "wire.script" in each]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, package, None)
+    assert conform(["serve", *words]) == USAGE
+    assert capfd.readouterr() == ("", f"conform: {line}\n")
+
+
+def test_a_defect_of_the_cluster_ends_the_server(monkeypatch, capfd):
+    def run(pump):
+        raise AssertionError("this is a defect of the cluster")
+
+    monkeypatch.setattr(Pump, "run", run)
+    with pytest.raises(AssertionError, match="this is a defect of the cluster"):
+        conform(["serve", "--seconds", "10"])
+    assert capfd.readouterr().out.startswith("bootstrap.servers=")
+
+
+def test_ctrl_c_ends_it_cleanly():
+    """In a process of its own, whose standard input gives commands."""
+    words = [sys.executable, "-X", "dev", "-m", "isrcheck.conformance", "serve", "--verbose"]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(words, cwd=PROJECT, text=True, **pipes) as running:
+        assert running.stdout.readline().startswith("bootstrap.servers=127.0.0.1:")
+        assert running.stdout.readline() == "topic topic, 1 partition, 3 replicas\n"
+        running.stdin.write("crash 2\nnonsense\ncrash 7\n")
+        running.stdin.flush()
+        assert running.stdout.readline() == "crash 2\n"
+        assert running.stdout.readline() == (
+            "nonsense: no such command; the commands are: crash N, restart N, freeze N, thaw N, elect N, lose answer\n"
+        )
+        assert running.stdout.readline() == "there is no broker 7; the brokers are [0, 1, 2]\n"
+        running.send_signal(signal.SIGINT)
+        out, errors = running.communicate(timeout=10)
+    assert (running.returncode, out, errors) == (130, "", "conform: interrupted\n")

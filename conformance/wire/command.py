@@ -1,0 +1,157 @@
+"""`conform serve`: the executable cluster on the network, for real clients.
+
+In:  the command line; commands on standard input.
+Out: the address and events on stdout, errors on stderr, an exit code.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import ipaddress
+from pathlib import Path
+
+from isrcheck.conformance.cluster.cluster import Cluster
+from isrcheck.conformance.cluster.configuration.settings import ClusterError, Settings, Start
+from isrcheck.conformance.cluster.configuration.switches import GENERATIONS, NEWEST, SwitchError, Switches, generation
+from isrcheck.conformance.console import BUGS, DIVERGED, DONE, NOTHING, UNDECIDED, count, pair, say, seconds
+from isrcheck.conformance.implemented import MissingMechanismError
+from isrcheck.conformance.replay.timing import UntimelyError
+from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages.printable import escaped
+from isrcheck.traces.format import folder
+from isrcheck.traces.format.itf import label
+
+LOOPBACK = "127.0.0.1"
+MOST_REPLICAS = 9
+LAST_PORT = 65_535
+LONGEST_LINE = 300
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of this command."""
+    parser.add_argument(
+        "--trace", type=Path, metavar="FILE", help="play a trace under a real producer and consumer, which it starts"
+    )
+    parser.add_argument("--protocol", metavar="NAME", help=f"{', '.join(GENERATIONS)} (default: {NEWEST})")
+    parser.add_argument("--switch", metavar="NAME=VALUE", action="append", default=[], help="set a protocol switch")
+    parser.add_argument("--replicas", metavar="N", type=count, default=3, help="number of brokers (default: 3)")
+    parser.add_argument(
+        "--min-isr", metavar="N", type=count, default=None, help="min.insync.replicas (default: 2, or 1 for one broker)"
+    )
+    parser.add_argument("--unclean", action="store_true", help="enable unclean elections")
+    parser.add_argument("--topic", metavar="NAME", default="topic", help="name of the topic (default: topic)")
+    parser.add_argument("--bug", choices=BUGS, metavar="NAME", help="seed a bug in the cluster")
+    parser.add_argument(
+        "--port", metavar="N", type=int, default=0, help="port of broker 0; the others follow (default: any free ones)"
+    )
+    parser.add_argument("--host", metavar="ADDRESS", default=LOOPBACK, help=f"where to listen (default: {LOOPBACK})")
+    parser.add_argument("--seconds", metavar="S", type=seconds, help="stop after this time")
+    parser.add_argument("--verbose", action="store_true", help="print one line for each event")
+    parser.set_defaults(run=_serve)
+
+
+def _serve(arguments: argparse.Namespace) -> int:
+    _must_have_kio()
+    if not 0 <= arguments.port <= LAST_PORT - arguments.replicas:
+        raise UsageError(f"--port {arguments.port}: give a port from 1 to {LAST_PORT - arguments.replicas}, or 0")
+    if _is_any_address(arguments.host):
+        raise UsageError(f"--host {arguments.host}: clients cannot connect to it; name an address of this machine")
+    if arguments.trace is not None:
+        return _play(arguments)
+    from isrcheck.conformance.wire.live import Address, serve
+
+    replicas = arguments.replicas
+    if replicas > MOST_REPLICAS:
+        raise UsageError(f"--replicas {replicas}: the cluster has at most {MOST_REPLICAS} brokers")
+    minimum = min(2, replicas) if arguments.min_isr is None else arguments.min_isr
+    settings = Settings(min_insync_replicas=minimum, unclean_leader_election_enable=arguments.unclean)
+    cluster = Cluster(_switches(arguments), Start(replicas=replicas), settings, arguments.bug)
+
+    def started(addresses: str) -> None:
+        say(f"bootstrap.servers={addresses}", f"topic {arguments.topic}, 1 partition, {replicas} replicas")
+        if not _is_loopback(arguments.host):
+            say(f"warning: every machine that reaches {arguments.host} can use this server; it has no authentication")
+
+    tell = _tell if arguments.verbose else _be_silent
+    at = Address(arguments.host, arguments.port)
+    given = (cluster, arguments.protocol or NEWEST, arguments.topic, at, arguments.unclean, tell, started)
+    try:
+        was_interrupted = asyncio.run(serve(*given, arguments.seconds))
+    except OSError as error:
+        raise UsageError(f"{error}; name another with --port or --host") from None
+    if was_interrupted:
+        raise KeyboardInterrupt
+    return DONE
+
+
+def _play(arguments: argparse.Namespace) -> int:
+    if arguments.protocol or arguments.switch:
+        raise UsageError("a trace contains its own protocol and configuration; leave out --protocol and --switch")
+    try:
+        from isrcheck.conformance.wire.script.player import SENDS, ClientError, Player
+        from isrcheck.conformance.wire.script.report import code_of, lines_of
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] != "confluent_kafka":
+            raise
+        raise UsageError("--trace needs confluent-kafka, which is not installed: pip install confluent-kafka") from None
+    path = arguments.trace
+    trace = folder.read(path, None)
+    if not any(step.action in SENDS for step in trace.steps):
+        say(escaped(f"{path}: no producer sends a record in this trace, so no client is told anything"))
+        return NOTHING
+    say(escaped(f"{path}: {label(trace.instance)}, {len(trace.steps)} steps"))
+    try:
+        player = Player(trace, arguments.bug, arguments.host, arguments.port, say)
+        played = asyncio.run(player.play(arguments.topic, trace.instance.protocol.name))
+    except (ClientError, MissingMechanismError, UntimelyError) as error:
+        say(escaped(f"{path}: UNDECIDED: {error}"))
+        return UNDECIDED
+    except OSError as error:
+        raise UsageError(f"{error}; name another with --port or --host") from None
+    if played.divergence is not None:
+        first, *rest = played.divergence.lines(trace)
+        say(escaped(f"{path}: {first}"), *(f"  {line}" for line in rest))
+        return DIVERGED
+    say(*lines_of(trace, played))
+    return code_of(trace, played)
+
+
+def _switches(arguments: argparse.Namespace) -> Switches:
+    try:
+        switches = generation(arguments.protocol or NEWEST)
+        for given in arguments.switch:
+            switches = switches.with_switch(*pair(given))
+    except (SwitchError, ClusterError) as error:
+        raise UsageError(str(error)) from None
+    return switches
+
+
+def _must_have_kio() -> None:
+    try:
+        import kio  # noqa: F401
+    except ModuleNotFoundError:
+        raise UsageError("serve needs kio, which is not installed: pip install 'isrcheck[wire]'") from None
+
+
+def _is_any_address(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_unspecified
+    except ValueError:
+        return False
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _tell(line: str) -> None:
+    """Print an event; what clients send is escaped and cut off."""
+    say(escaped(line[:LONGEST_LINE]))
+
+
+def _be_silent(line: str) -> None:
+    """Print nothing, without --verbose."""

@@ -1,0 +1,154 @@
+"""Drives a cluster in time with the clock on the wall: messages, timers, the controller, the transaction coordinator.
+
+In:  a cluster, used through its public methods only; the passing of time.
+Out: the cluster, up to date; one line per event.
+
+Messages arrive at once, in the order in which they were sent. A broker that is down or frozen for longer than the
+session timeout is given up by the controller, which elects the first live member of the ISR. Without a live member the
+partition has no leader, unless unclean elections are enabled.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from isrcheck.conformance.cluster.broker.broker import TimerKind
+from isrcheck.conformance.cluster.chances import INTERVALS
+from isrcheck.conformance.cluster.clients.outside import OUTSIDE
+from isrcheck.conformance.cluster.cluster import Cluster
+from isrcheck.conformance.cluster.controller.controller import Election
+from isrcheck.conformance.cluster.network.messages import ProduceResponse
+from isrcheck.conformance.cluster.network.network import Message
+from isrcheck.conformance.wire.driving.events import PARTITION, Tell
+
+AT_ONCE = (TimerKind.FETCHER_DO_WORK, TimerKind.DELAYED_FETCH)
+"""The timers whose deadlines the cluster keeps itself."""
+
+SESSION_TIMEOUT = 6_000
+"""zookeeper.session.timeout.ms up to 2.4, in ms. Fact sheet, section 4.1."""
+
+EXPIRY_INTERVAL = 10_000
+"""transaction.abort.timed.out.transaction.cleanup.interval.ms"""
+
+MOST_ROUNDS = 1_000
+"""Rounds of messages in one run: a follower of KAFKA-10706 exchanges messages with its leader without end."""
+
+
+class Pump:
+    """Keeps one cluster moving."""
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        tell: Tell,
+        session_timeout: int = SESSION_TIMEOUT,
+        unclean: bool = False,
+        rounds: int = MOST_ROUNDS,
+        now: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """`tell` takes one line per event; `rounds` limits the messages of a run. `now` is in s, other times in ms."""
+        self._cluster = cluster
+        self._tell = tell
+        self._session_timeout = session_timeout
+        self._unclean = unclean
+        self._rounds = rounds
+        self._now = now
+        self._began = now() - cluster.now / 1000
+        self._due = {
+            (broker, kind): interval
+            for broker in cluster.brokers
+            for kind, interval in INTERVALS.items()
+            if kind not in AT_ONCE
+        }
+        self._expiry_due = EXPIRY_INTERVAL
+        self._away_since: dict[int, int] = {}
+        self._answers_to_lose = 0
+        self._told = cluster.controller_metadata()
+
+    def lose_answer(self) -> None:
+        """Lose the next answer to a producer outside of the cluster: its connection breaks."""
+        self._answers_to_lose += 1
+
+    def run(self) -> None:
+        """Bring the cluster up to date."""
+        cluster = self._cluster
+        cluster.advance(max(0, int((self._now() - self._began) * 1000) - cluster.now))
+        self._fire_timers()
+        self._settle()
+        self._give_up_on_absent_brokers()
+        self._finish_transactions()
+        self._settle()
+        self._tell_changes()
+
+    def _fire_timers(self) -> None:
+        for (broker, kind), due in self._due.items():
+            if self._cluster.now >= due:
+                self._due[broker, kind] = self._cluster.now + INTERVALS[kind]
+                if self._cluster.is_running(broker):
+                    self._cluster.fire(broker, kind)
+
+    def _settle(self) -> None:
+        """Deliver messages, and let followers fetch, until nothing moves."""
+        for _ in range(self._rounds):
+            delivered = [self._deliver(message) for message in self._cluster.messages()]
+            fired = [
+                self._cluster.fire(broker, kind, peer)
+                for broker in self._cluster.brokers
+                for kind, peer in self._cluster.timers(broker)
+                if kind in AT_ONCE and self._cluster.is_running(broker)
+            ]
+            if not any(delivered) and not any(fired):
+                return
+
+    def _deliver(self, message: Message) -> bool:
+        """Deliver a message, unless an earlier one of this round took it away, or its destination is frozen."""
+        destination = message.destination
+        if message not in self._cluster.messages():
+            return False
+        if isinstance(destination, int) and self._cluster.is_frozen(destination):
+            return False
+        is_answer = isinstance(message.payload, ProduceResponse) and destination == OUTSIDE
+        if is_answer and self._answers_to_lose:
+            self._answers_to_lose -= 1
+            self._tell(f"the answer of broker {message.source} to a producer is lost")
+            self._cluster.drop(message.number)
+        else:
+            self._cluster.deliver(message.number)
+        return True
+
+    def _give_up_on_absent_brokers(self) -> None:
+        """Let the controller notice brokers whose session has ended."""
+        for broker in self._cluster.brokers:
+            if self._cluster.is_running(broker):
+                self._away_since.pop(broker, None)
+            elif self._cluster.now - self._away_since.setdefault(broker, self._cluster.now) >= self._session_timeout:
+                self._give_up_on(broker)
+
+    def _give_up_on(self, broker: int) -> None:
+        found = self._cluster.controller_metadata()
+        live = [each for each in self._cluster.brokers if self._cluster.is_running(each)]
+        members = [each for each in live if each in found.isr]
+        if broker != found.leader and broker in found.isr:
+            self._cluster.notice_dead(broker)
+        elif broker == found.leader and members:
+            self._cluster.elect(Election.FAIL_OVER, members[0])
+        elif broker == found.leader and live and self._unclean:
+            self._cluster.elect(Election.UNCLEAN, live[0])
+
+    def _finish_transactions(self) -> None:
+        coordinator = self._cluster.coordinator
+        if self._cluster.now >= self._expiry_due:
+            self._expiry_due = self._cluster.now + EXPIRY_INTERVAL
+            coordinator.expire_transactions()
+        leader = self._cluster.controller_metadata().leader
+        if self._cluster.is_running(leader):
+            coordinator.send_markers(leader, PARTITION)
+
+    def _tell_changes(self) -> None:
+        found = self._cluster.controller_metadata()
+        if found.leader_epoch != self._told.leader_epoch:
+            self._tell(f"broker {found.leader} leads in epoch {found.leader_epoch}")
+        if found.isr != self._told.isr:
+            self._tell(f"ISR {' '.join(map(str, sorted(found.isr)))}")
+        self._told = found

@@ -1,0 +1,143 @@
+"""Record batches, in the format of 0.11 and later.
+
+In:  the bytes of a batch from a producer; the records of a log.
+Out: `Batch`; the bytes of batches for a consumer. Or BatchError.
+
+As in Kafka, the bytes of a producer's batch are kept; a broker writes only its offset and leader epoch into them. They
+are the payload of the batch's first record in the cluster, one character for each byte. Any other payload is text, the
+value of a record without a key. Compressed batches are refused: kio does not read them.
+"""
+
+from __future__ import annotations
+
+import io
+import struct
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from kio.records.readers import read_batch
+from kio.records.schema import NewRecordBatch
+from kio.records.schema import Record as KafkaRecord
+from kio.records.writers import write_new_batch
+from kio.schema.errors import ErrorCode
+from kio.serial.errors import SerialError
+from kio.static.primitive import TZAwareMicros, i8, i16, i32, i64
+
+from isrcheck.conformance.cluster.network.records import Control, ProducerStamp, Record
+
+START = struct.Struct(">qii")
+"""Offset, length of the rest, leader epoch: neither the offset nor the leader epoch is covered by the checksum."""
+
+SHORTEST = 61
+MAGIC_AT, MAGIC = 16, 2
+COMPRESSION, TRANSACTIONAL, CONTROL = 0x07, 0x10, 0x20
+CONTROL_TYPES = {Control.ABORT: 0, Control.COMMIT: 1}
+BYTES = "latin-1"
+LONG_AGO = datetime(2000, 1, 1, tzinfo=UTC)
+"""The time of records that no client sent."""
+
+
+class BatchError(Exception):
+    """A batch that is refused, with the code that its producer is told."""
+
+    def __init__(self, code: ErrorCode) -> None:
+        super().__init__(code.name)
+        self.code = code
+
+
+@dataclass(frozen=True)
+class Batch:
+    """A producer's batch: its bytes as text, its number of records, its stamp, and the values for people to read."""
+
+    payload: str
+    records: int
+    stamp: ProducerStamp | None
+    values: tuple[str, ...]
+
+
+def batch_of(data: bytes | None) -> Batch:
+    """Read the only batch of a produce request. Raises BatchError."""
+    if data is None or len(data) < SHORTEST or data[MAGIC_AT] != MAGIC:
+        raise BatchError(ErrorCode.corrupt_message)
+    (attributes,) = struct.unpack_from(">h", data, 21)
+    if attributes & COMPRESSION:
+        raise BatchError(ErrorCode.unsupported_compression_type)
+    try:
+        batch, size = read_batch(data, 0)
+    except (ValueError, TypeError, OverflowError, OSError, SerialError, struct.error):
+        raise BatchError(ErrorCode.corrupt_message) from None
+    count = len(batch.records)
+    if size != len(data) or attributes & CONTROL or not count or batch.last_offset_delta != count - 1:
+        raise BatchError(ErrorCode.invalid_record)
+    stamp = None
+    if batch.producer_id >= 0:
+        is_transactional = bool(attributes & TRANSACTIONAL)
+        stamp = ProducerStamp(batch.producer_id, batch.producer_epoch, batch.base_sequence, is_transactional)
+    values = tuple((each.value or b"").decode(errors="replace") for each in batch.records)
+    return Batch(data.decode(BYTES), count, stamp, values)
+
+
+def bytes_of(records: Sequence[Record], most: int) -> bytes:
+    """The batches of these records, up to about `most` bytes, and at least one.
+
+    A batch that is cut off is left out: in Kafka its remains would be gone (records.py).
+    """
+    found = b""
+    for batch in _batches(records):
+        if found and len(found) + len(batch) > most:
+            break
+        found += batch
+    return found
+
+
+def _batches(records: Sequence[Record]) -> Iterator[bytes]:
+    at = 0
+    while at < len(records):
+        first = records[at]
+        end = at + 1
+        while end < len(records) and records[end].position:
+            end += 1
+        if first.position == 0:
+            data = _bytes_of_batch(first, end - at)
+            if data is not None:
+                yield data
+        at = end
+
+
+def _bytes_of_batch(first: Record, count: int) -> bytes | None:
+    """The bytes of a batch of which so many records are there; None if some are missing."""
+    payload = first.payload.encode(BYTES, "replace")
+    if first.control is None and len(payload) >= SHORTEST and payload[MAGIC_AT] == MAGIC:
+        (_, length, _), (last,) = START.unpack_from(payload), struct.unpack_from(">i", payload, 23)
+        return START.pack(first.offset, length, first.leader_epoch) + payload[START.size :] if last < count else None
+    return _new_batch(first)
+
+
+def _new_batch(record: Record) -> bytes:
+    """The batch of a marker, or of a record with a text."""
+    stamp = record.stamp
+    attributes = TRANSACTIONAL if stamp and stamp.is_transactional else 0
+    key, value = None, record.payload.encode()
+    if record.control is not None:
+        attributes |= CONTROL
+        key, value = struct.pack(">hh", 0, CONTROL_TYPES[record.control]), struct.pack(">hi", 0, 0)
+    one = KafkaRecord(
+        attributes=i8(0),
+        timestamp=TZAwareMicros.parse(LONG_AGO),
+        offset=i64(record.offset),
+        key=key,
+        value=value,
+        headers=(),
+    )
+    batch = NewRecordBatch(
+        producer_id=i64(stamp.producer_id if stamp else -1),
+        producer_epoch=i16(stamp.producer_epoch if stamp else -1),
+        partition_leader_epoch=i32(record.leader_epoch),
+        base_sequence=i32(stamp.sequence if stamp else -1),
+        records=(one,),
+        attributes=i16(attributes),
+    )
+    with io.BytesIO() as buffer:
+        write_new_batch(buffer, batch)
+        return buffer.getvalue()

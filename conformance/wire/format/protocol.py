@@ -1,0 +1,146 @@
+"""Requests and responses as frames: which there are, in which versions, and their bytes.
+
+In:  the bytes of a frame; the values of a response.
+Out: `Request`; the bytes of a response. Or MalformedError.
+
+Protocol versions follow the release of the cluster where they change what clients may do: before 0.11 there are no
+idempotent and no transactional producers (KIP-98), and epochs cannot be bumped by clients (InitProducerId 3 and 4,
+KIP-360, 2.5). In all other APIs the server also takes versions that are newer than the release. Records have the
+format of 0.11 and later (magic 2) in every release.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from datetime import timedelta
+from enum import IntEnum
+from functools import cache
+from typing import Any
+
+from kio.index import load_payload_module, load_request_schema, load_response_schema
+from kio.schema.errors import ErrorCode
+from kio.serial import entity_writer
+from kio.static.constants import EntityType
+
+from isrcheck.conformance.cluster.network.messages import Errors
+from isrcheck.conformance.wire.format.reading import Cursor, MalformedError, read
+
+NO_THROTTLE = timedelta(0)
+
+
+class Api(IntEnum):
+    """The requests that the server answers."""
+
+    PRODUCE = 0
+    FETCH = 1
+    LIST_OFFSETS = 2
+    METADATA = 3
+    OFFSET_COMMIT = 8
+    OFFSET_FETCH = 9
+    FIND_COORDINATOR = 10
+    JOIN_GROUP = 11
+    HEARTBEAT = 12
+    LEAVE_GROUP = 13
+    SYNC_GROUP = 14
+    API_VERSIONS = 18
+    INIT_PRODUCER_ID = 22
+    ADD_PARTITIONS_TO_TXN = 24
+    ADD_OFFSETS_TO_TXN = 25
+    END_TXN = 26
+    TXN_OFFSET_COMMIT = 28
+
+
+VERSIONS: Mapping[Api, tuple[int, int]] = {
+    Api.PRODUCE: (3, 9),
+    Api.FETCH: (4, 12),
+    Api.LIST_OFFSETS: (2, 7),
+    Api.METADATA: (4, 12),
+    Api.OFFSET_COMMIT: (2, 8),
+    Api.OFFSET_FETCH: (1, 7),
+    Api.FIND_COORDINATOR: (0, 4),
+    Api.JOIN_GROUP: (0, 3),
+    Api.HEARTBEAT: (0, 2),
+    Api.LEAVE_GROUP: (0, 2),
+    Api.SYNC_GROUP: (0, 2),
+    Api.API_VERSIONS: (0, 3),
+    Api.INIT_PRODUCER_ID: (0, 2),
+    Api.ADD_PARTITIONS_TO_TXN: (0, 3),
+    Api.ADD_OFFSETS_TO_TXN: (0, 3),
+    Api.END_TXN: (0, 3),
+    Api.TXN_OFFSET_COMMIT: (0, 3),
+}
+"""The first and the last version of each API."""
+
+SINCE_0_11 = frozenset(
+    {Api.INIT_PRODUCER_ID, Api.ADD_PARTITIONS_TO_TXN, Api.ADD_OFFSETS_TO_TXN, Api.END_TXN, Api.TXN_OFFSET_COMMIT}
+)
+BEFORE_0_11 = ("0.8", "0.10")
+
+
+def versions_of(protocol: str) -> dict[Api, tuple[int, int]]:
+    """The APIs of a release, with their first and last versions."""
+    return {api: each for api, each in VERSIONS.items() if not (protocol in BEFORE_0_11 and api in SINCE_0_11)}
+
+
+def code_of(error: Errors) -> ErrorCode:
+    """The code of one of the cluster's errors: they have the same names."""
+    return ErrorCode[error.value.lower()]
+
+
+@dataclass(frozen=True)
+class Request:
+    """One request of a client. `is_unsupported`: an ApiVersions request of a version that the server does not have."""
+
+    api: Api
+    version: int
+    correlation_id: int
+    client_id: str
+    body: Any
+    is_unsupported: bool = False
+
+    def make(self, name: str, /, **values: Any) -> Any:
+        """An entity of the response; values of fields that this version does not have are left out."""
+        return _make(self.api, 0 if self.is_unsupported else self.version, name, values)
+
+
+def decode(data: bytes, versions: Mapping[Api, tuple[int, int]]) -> Request:
+    """Read a frame. Raises MalformedError."""
+    start = Cursor(data)
+    key, version = start.integer(">h"), start.integer(">h")
+    first, last = versions.get(Api(key), (0, -1)) if key in Api.__members__.values() else (0, -1)
+    if not first <= version <= last and key == Api.API_VERSIONS:  # KIP-511: answered in version 0
+        return Request(Api.API_VERSIONS, version, start.integer(">i"), "", None, is_unsupported=True)
+    if not first <= version <= last:
+        raise MalformedError(f"a request with API key {key}, version {version}, which this server does not have")
+    schema = load_request_schema(key, version)
+    cursor = Cursor(data)
+    header = read(schema.__header_schema__, cursor)
+    body = read(schema, cursor)
+    if cursor.left:
+        raise MalformedError(f"{cursor.left} bytes after the end of a request {Api(key).name}")
+    return Request(Api(key), version, header.correlation_id, header.client_id or "", body)
+
+
+def encode(request: Request, response: Any) -> bytes:
+    """The frame of a response."""
+    schema = load_response_schema(request.api, 0 if request.is_unsupported else request.version)
+    header: Any = schema.__header_schema__
+    with io.BytesIO() as buffer:
+        entity_writer(header)(buffer, header(correlation_id=request.correlation_id))
+        entity_writer(schema)(buffer, response)
+        body = buffer.getvalue()
+    return len(body).to_bytes(4, "big") + body
+
+
+def _make(api: Api, version: int, name: str, values: Mapping[str, Any]) -> Any:
+    entity, known = _entity(api, version, name)
+    given = {"throttle_time": NO_THROTTLE, **values}
+    return entity(**{each: value for each, value in given.items() if each in known})
+
+
+@cache
+def _entity(api: Api, version: int, name: str) -> tuple[Any, frozenset[str]]:
+    entity = getattr(load_payload_module(api, version, EntityType.response), name)
+    return entity, frozenset(each.name for each in fields(entity))

@@ -1,0 +1,151 @@
+"""Reads requests from bytes, by kio's schemas.
+
+In:  the bytes of one frame, which may be anything.
+Out: requests as kio's dataclasses, with times as whole milliseconds; or MalformedError.
+
+kio has readers of its own. They are not used, because kio 0.6 allocates as much memory as a length in the frame
+announces, and a frame of twelve bytes can end the process. Here no length may exceed what is left of the frame.
+"""
+
+from __future__ import annotations
+
+import struct
+import uuid
+from collections.abc import Callable
+from dataclasses import fields
+from functools import cache, partial
+from typing import Any, get_args, get_origin, get_type_hints
+
+INTEGERS = {"int8": ">b", "int16": ">h", "int32": ">i", "int64": ">q", "timedelta_i32": ">i", "timedelta_i64": ">q"}
+MOST_VARINT_BYTES = 5
+HEADER = "RequestHeader"
+
+
+class MalformedError(Exception):
+    """The bytes are no request; the message says what is wrong with them."""
+
+
+class Cursor:
+    """A position in the bytes of one frame."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+        self._at = 0
+
+    @property
+    def left(self) -> int:
+        """The number of bytes that are not read yet."""
+        return len(self._data) - self._at
+
+    def take(self, count: int) -> bytes:
+        """The next bytes. Raises MalformedError if there are fewer."""
+        if not 0 <= count <= self.left:
+            raise MalformedError(f"a length of {count} where {self.left} bytes are left")
+        self._at += count
+        return self._data[self._at - count : self._at]
+
+    def integer(self, form: str) -> int:
+        """The next integer, in a format of `struct`."""
+        (found,) = struct.unpack(form, self.take(struct.calcsize(form)))
+        return int(found)
+
+    def varint(self) -> int:
+        """The next unsigned integer of variable length."""
+        found = 0
+        for index in range(MOST_VARINT_BYTES):
+            (byte,) = self.take(1)
+            found |= (byte & 0x7F) << (7 * index)
+            if byte < 0x80:
+                return found
+        raise MalformedError("an integer of more than 5 bytes")
+
+    def length(self, form: str, *, compact: bool) -> int | None:
+        """The length of a string or an array; None if it is null. Raises MalformedError."""
+        count = self.varint() - 1 if compact else self.integer(form)
+        if not -1 <= count <= self.left:
+            raise MalformedError(f"a length of {count} where {self.left} bytes are left")
+        return None if count < 0 else count
+
+
+Read = Callable[[Cursor], Any]
+
+
+def read(schema: Any, cursor: Cursor) -> Any:
+    """Read one entity of kio's schema. Raises MalformedError."""
+    values = {name: reader(cursor) for name, reader in _readers(schema)}
+    if schema.__flexible__:
+        _skip_tagged_fields(cursor)
+    return schema(**values)
+
+
+@cache
+def _readers(schema: Any) -> tuple[tuple[str, Read], ...]:
+    """A reader for each field that has no tag; tagged fields keep their defaults."""
+    hints = get_type_hints(schema)
+    untagged = [each for each in fields(schema) if "tag" not in each.metadata]
+    # The header's only string is never compact.
+    compact = schema.__flexible__ and schema.__name__ != HEADER
+    return tuple((each.name, _reader(hints[each.name], each.metadata.get("kafka_type"), compact)) for each in untagged)
+
+
+def _reader(hint: Any, kind: str | None, compact: bool) -> Read:
+    """The reader of a field: of one value, or of a list of values or entities. None of our requests has an entity that
+    can be null.
+    """
+    nullable = type(None) in get_args(hint)
+    if nullable:
+        (hint,) = (each for each in get_args(hint) if each is not type(None))
+    if get_origin(hint) is tuple:
+        element = _reader(get_args(hint)[0], kind, compact)
+        return partial(_array, element=element, compact=compact, nullable=nullable)
+    if kind is None:
+        return partial(read, hint)
+    if kind in INTEGERS:
+        return partial(_integer, form=INTEGERS[kind])
+    if kind == "bool":
+        return lambda cursor: cursor.integer(">b") != 0
+    if kind == "uuid":
+        return _uuid
+    if kind == "string":
+        return partial(_string, compact=compact, nullable=nullable)
+    if kind in ("bytes", "records"):
+        return partial(_bytes, form=">i", compact=compact, nullable=nullable)
+    raise AssertionError(f"no reader for {kind}: this is a defect")
+
+
+def _integer(cursor: Cursor, form: str) -> int:
+    return cursor.integer(form)
+
+
+def _uuid(cursor: Cursor) -> uuid.UUID | None:
+    """An id; all zeros stand for none."""
+    found = uuid.UUID(bytes=cursor.take(16))
+    return found if found.int else None
+
+
+def _string(cursor: Cursor, compact: bool, nullable: bool) -> str | None:
+    found = _bytes(cursor, ">h", compact, nullable)
+    try:
+        return None if found is None else found.decode()
+    except UnicodeDecodeError:
+        raise MalformedError("a string that is not UTF-8") from None
+
+
+def _bytes(cursor: Cursor, form: str, compact: bool, nullable: bool) -> bytes | None:
+    length = cursor.length(form, compact=compact)
+    if length is None and not nullable:
+        raise MalformedError("null where a value has to be")
+    return None if length is None else cursor.take(length)
+
+
+def _array(cursor: Cursor, element: Read, compact: bool, nullable: bool) -> tuple[Any, ...] | None:
+    length = cursor.length(">i", compact=compact)
+    if length is None and not nullable:
+        raise MalformedError("null where a list has to be")
+    return None if length is None else tuple(element(cursor) for _ in range(length))
+
+
+def _skip_tagged_fields(cursor: Cursor) -> None:
+    for _ in range(cursor.varint()):
+        cursor.varint()
+        cursor.take(cursor.varint())

@@ -1,0 +1,5 @@
+"""The listeners of the brokers: ports and connections.
+
+In:  connections; frames.
+Out: responses.
+"""

@@ -1,0 +1,225 @@
+"""The listeners: one port per broker, and the connections of clients.
+
+In:  connections; frames, which may be anything.
+Out: responses, in the order of the requests of each connection; one log line for each connection that is closed.
+
+Each connection has one request at a time, as in Kafka. A frame that is no request closes its connection, and no other.
+A broker that is down has no listener, and one that is frozen does not answer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from functools import partial
+from typing import Any, TypeVar
+
+from isrcheck.conformance.wire.driving.backend import Backend, Disconnected
+from isrcheck.conformance.wire.driving.groups import Groups
+from isrcheck.conformance.wire.driving.membership import Membership
+from isrcheck.conformance.wire.format.protocol import Api, Request, decode, encode, versions_of
+from isrcheck.conformance.wire.format.reading import MalformedError
+from isrcheck.conformance.wire.requests import cluster, data, groups, transactions
+from isrcheck.conformance.wire.requests.members import heartbeat, join_group, leave_group, sync_group
+
+LOOPBACK = "127.0.0.1"
+MOST_REQUEST = 4 << 20
+"""Bytes of the longest request."""
+
+MOST_CONNECTIONS = 100
+DEFECT = "this is a defect of the server"
+TICK = 0.01
+"""The seconds after which the cluster is brought up to date at the latest."""
+
+Kept = TypeVar("Kept")
+Handler = Callable[[Backend, int, Request], Awaitable[Any]]
+
+
+class PortError(OSError):
+    """A port that cannot be had; the message is one line."""
+
+
+class Server:
+    """The brokers of one cluster on the network. Use it as an asynchronous context manager."""
+
+    def __init__(self, backend: Backend, protocol: str, host: str = LOOPBACK, port: int = 0) -> None:
+        """`port` is that of broker 0; the other brokers have the next ones. With 0 the system chooses all of them."""
+        self._backend = backend
+        self._host = host
+        self._port = port
+        self._versions = versions_of(protocol)
+        self._sockets: dict[int, socket.socket] = {}
+        self._processes: dict[int, int] = {}
+        self._connections: dict[int, set[asyncio.Task[None]]] = {each: set() for each in backend.cluster.brokers}
+        self.ticking: asyncio.Task[None] | None = None
+        kept, members = Groups(), Membership()
+        self._handlers: dict[Api, Handler] = {
+            Api.PRODUCE: data.produce,
+            Api.FETCH: data.fetch,
+            Api.LIST_OFFSETS: data.list_offsets,
+            Api.METADATA: cluster.metadata,
+            Api.FIND_COORDINATOR: cluster.find_coordinator,
+            Api.INIT_PRODUCER_ID: transactions.init_producer_id,
+            Api.ADD_PARTITIONS_TO_TXN: transactions.add_partitions,
+            Api.ADD_OFFSETS_TO_TXN: transactions.add_offsets,
+            Api.TXN_OFFSET_COMMIT: _with(kept, transactions.txn_offset_commit),
+            Api.END_TXN: _with(kept, transactions.end_transaction),
+            Api.OFFSET_COMMIT: _with(kept, groups.offset_commit),
+            Api.OFFSET_FETCH: _with(kept, groups.offset_fetch),
+            Api.JOIN_GROUP: _with(members, join_group),
+            Api.SYNC_GROUP: _with(members, sync_group),
+            Api.HEARTBEAT: _with(members, heartbeat),
+            Api.LEAVE_GROUP: _with(members, leave_group),
+        }
+
+    @property
+    def bootstrap(self) -> str:
+        """The addresses of all brokers, for `bootstrap.servers`."""
+        return ",".join(f"{host}:{port}" for host, port in self._backend.addresses.values())
+
+    async def __aenter__(self) -> Server:
+        """Listen on all ports. Raises PortError if one cannot be had."""
+        try:
+            for broker in self._backend.cluster.brokers:
+                port = self._port + broker if self._port else 0
+                self._sockets[broker] = _bound(self._host, port)
+        except PortError:
+            self._close_sockets()
+            raise
+        self._backend.addresses = {broker: each.getsockname()[:2] for broker, each in self._sockets.items()}
+        await self.follow()
+        self.ticking = asyncio.create_task(self._tick())
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        """Close every connection and every port. Raises what has ended the ticking before."""
+        ticking = self.ticking
+        assert ticking is not None
+        ticking.cancel()
+        for broker, each in self._sockets.items():
+            asyncio.get_running_loop().remove_reader(each)
+            await self._end_connections(broker)
+        self._close_sockets()
+        await asyncio.sleep(0)  # the transports of aborted connections close their sockets
+        with suppress(asyncio.CancelledError):
+            await ticking
+
+    async def follow(self) -> None:
+        """Open and close ports and connections, according to the processes that run on the brokers.
+
+        The connections of a process end with it; its port refuses new ones until another process runs.
+        """
+        loop = asyncio.get_running_loop()
+        for broker in self._backend.cluster.brokers:
+            process, former = self._backend.cluster.process_of(broker), self._processes.get(broker, 0)
+            if process == former:
+                continue
+            self._processes[broker] = process
+            if former:
+                loop.remove_reader(self._sockets[broker])
+                self._sockets[broker].close()
+                self._sockets[broker] = _bound(
+                    *self._backend.addresses[broker]
+                )  # so that the port is given to nobody else
+            if process:
+                self._sockets[broker].listen(MOST_CONNECTIONS)
+                loop.add_reader(self._sockets[broker], self._accept, broker)
+            if former:
+                await self._end_connections(broker)
+
+    async def _end_connections(self, broker: int) -> None:
+        connections = list(self._connections[broker])
+        for each in connections:
+            each.cancel()
+        await asyncio.gather(*connections, return_exceptions=True)
+
+    def _close_sockets(self) -> None:
+        for each in self._sockets.values():
+            each.close()
+        self._sockets.clear()
+
+    async def _tick(self) -> None:
+        while True:
+            await asyncio.sleep(TICK)
+            self._backend.pump.run()
+            await self.follow()  # a follower may have halted (0.8 to 2.0)
+
+    def _accept(self, broker: int) -> None:
+        """Take a new connection. (asyncio's own servers may forget one that comes while they are being closed.)"""
+        try:
+            connection, _ = self._sockets[broker].accept()
+        except OSError:  # it has gone again
+            return
+        if sum(map(len, self._connections.values())) >= MOST_CONNECTIONS:
+            self._backend.tell(f"broker {broker} closes a connection: there are {MOST_CONNECTIONS} already")
+            connection.close()
+            return
+        connection.setblocking(False)
+        task = asyncio.create_task(self._serve(broker, connection))
+        self._connections[broker].add(task)
+        task.add_done_callback(partial(self._ended, broker, connection))
+
+    def _ended(self, broker: int, connection: socket.socket, task: asyncio.Task[None]) -> None:
+        self._connections[broker].discard(task)
+        connection.close()
+
+    async def _serve(self, broker: int, connection: socket.socket) -> None:
+        """Serve one connection until it ends."""
+        reader, writer = await asyncio.open_connection(sock=connection)
+        try:
+            while (frame := await _frame(reader)) is not None:
+                await self._answer(broker, frame, writer)
+            writer.close()
+            await writer.wait_closed()  # the last answer may still be on its way
+        except MalformedError as error:
+            self._backend.tell(f"broker {broker} closes a connection: {error}")
+        except (Disconnected, ConnectionError):
+            pass  # the client notices
+        except Exception as error:  # one request must not end the others
+            self._backend.tell(f"broker {broker} closes a connection: {DEFECT}: {type(error).__name__}: {error}")
+        finally:
+            writer.transport.abort()
+
+    async def _answer(self, broker: int, frame: bytes, writer: asyncio.StreamWriter) -> None:
+        request = decode(frame, self._versions)
+        while self._backend.cluster.is_frozen(broker):
+            await asyncio.sleep(TICK)
+        if request.api is Api.API_VERSIONS:
+            response = cluster.api_versions(self._versions, request)
+        else:
+            response = await self._handlers[request.api](self._backend, broker, request)
+        if response is not None:
+            writer.write(encode(request, response))
+            await writer.drain()
+
+
+def _with(kept: Kept, handler: Callable[[Backend, Kept, int, Request], Awaitable[Any]]) -> Handler:
+    return lambda backend, broker, request: handler(backend, kept, broker, request)
+
+
+async def _frame(reader: asyncio.StreamReader) -> bytes | None:
+    """The next frame; None at the end of the connection. Raises MalformedError."""
+    try:
+        size = int.from_bytes(await reader.readexactly(4), "big", signed=True)
+        if not 0 < size <= MOST_REQUEST:
+            raise MalformedError(f"a frame of {size} bytes; it may have 1 to {MOST_REQUEST}")
+        return await reader.readexactly(size)
+    except asyncio.IncompleteReadError as error:
+        if error.partial or error.expected != 4:
+            raise MalformedError(f"it ends after {len(error.partial)} of {error.expected} bytes") from None
+        return None
+
+
+def _bound(host: str, port: int) -> socket.socket:
+    """A socket that has the port, and does not listen yet. Raises PortError."""
+    found = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    try:
+        found.setblocking(False)
+        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        found.bind((host, port))
+    except OSError as error:
+        found.close()
+        raise PortError(f"{host}:{port}: {error.strerror}") from None
+    return found

@@ -1,0 +1,106 @@
+"""InitProducerId, AddPartitionsToTxn, AddOffsetsToTxn, TxnOffsetCommit, EndTxn.
+
+In:  requests to the transaction coordinator, and to the group coordinator.
+Out: its answers.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kio.schema.errors import ErrorCode
+
+from isrcheck.conformance.cluster.network.messages import Errors
+from isrcheck.conformance.cluster.network.records import Control
+from isrcheck.conformance.wire.driving.backend import Backend
+from isrcheck.conformance.wire.driving.events import PARTITION
+from isrcheck.conformance.wire.driving.groups import Groups
+from isrcheck.conformance.wire.format.protocol import Request, code_of
+
+OFFSETS = "offsets of "
+
+
+async def init_producer_id(backend: Backend, broker: int, request: Request) -> Any:
+    """Give a producer its id and epoch. Any broker gives ids to producers without transactions."""
+    body, code = request.body, ErrorCode.not_coordinator
+    producer_id = producer_epoch = -1
+    if body.transactional_id is None or broker == backend.coordinator():
+        found = backend.cluster.coordinator.init_producer_id(body.transactional_id, body.transaction_timeout)
+        code, producer_id, producer_epoch = code_of(found.error), found.producer_id, found.producer_epoch
+        named = "a producer" if body.transactional_id is None else body.transactional_id
+        outcome = found.error.value if found.error is not Errors.NONE else f"id {producer_id}, epoch {producer_epoch}"
+        backend.tell(f"InitProducerId of {named}: {outcome}")
+        backend.pump.run()
+    return request.make(
+        "InitProducerIdResponse", error_code=code, producer_id=producer_id, producer_epoch=producer_epoch
+    )
+
+
+async def add_partitions(backend: Backend, broker: int, request: Request) -> Any:
+    """Make partitions part of a transaction."""
+    body = request.body
+    topics = []
+    for topic in body.v3_and_below_topics:
+        results = []
+        for partition in topic.partitions:
+            code = ErrorCode.unknown_topic_or_partition
+            if broker != backend.coordinator():
+                code = ErrorCode.not_coordinator
+            elif topic.name == backend.topic and partition == 0:
+                code = code_of(
+                    backend.cluster.coordinator.add_partition(
+                        body.v3_and_below_transactional_id,
+                        body.v3_and_below_producer_id,
+                        body.v3_and_below_producer_epoch,
+                        PARTITION,
+                    )
+                )
+            results.append(
+                request.make("AddPartitionsToTxnPartitionResult", partition_index=partition, partition_error_code=code)
+            )
+        topics.append(
+            request.make("AddPartitionsToTxnTopicResult", name=topic.name, results_by_partition=tuple(results))
+        )
+    return request.make("AddPartitionsToTxnResponse", results_by_topic_v3_and_below=tuple(topics))
+
+
+async def add_offsets(backend: Backend, broker: int, request: Request) -> Any:
+    """Make the offsets of a consumer group part of a transaction."""
+    body, code = request.body, ErrorCode.not_coordinator
+    if broker == backend.coordinator():
+        given = (body.transactional_id, body.producer_id, body.producer_epoch, OFFSETS + body.group_id)
+        code = code_of(backend.cluster.coordinator.add_partition(*given))
+    return request.make("AddOffsetsToTxnResponse", error_code=code)
+
+
+async def txn_offset_commit(backend: Backend, groups: Groups, broker: int, request: Request) -> Any:
+    """Keep the offsets of a transaction until it ends."""
+    body, is_here = request.body, broker == backend.coordinator()
+    topics = []
+    for topic in body.topics:
+        partitions = []
+        for each in topic.partitions:
+            if is_here:
+                at = (body.group_id, topic.name, each.partition_index)
+                groups.hold((body.producer_id, body.producer_epoch), at, each.committed_offset, each.committed_metadata)
+            code = ErrorCode.none if is_here else ErrorCode.not_coordinator
+            partitions.append(
+                request.make("TxnOffsetCommitResponsePartition", partition_index=each.partition_index, error_code=code)
+            )
+        topics.append(request.make("TxnOffsetCommitResponseTopic", name=topic.name, partitions=tuple(partitions)))
+    return request.make("TxnOffsetCommitResponse", topics=tuple(topics))
+
+
+async def end_transaction(backend: Backend, groups: Groups, broker: int, request: Request) -> Any:
+    """Commit or abort: the answer says that it is decided; the markers follow."""
+    body, code = request.body, ErrorCode.not_coordinator
+    if broker == backend.coordinator():
+        control = Control.COMMIT if body.committed else Control.ABORT
+        given = (body.transactional_id, body.producer_id, body.producer_epoch)
+        error = backend.cluster.coordinator.end_transaction(*given, control)
+        code = code_of(error)
+        backend.tell(f"{control.value} of {body.transactional_id}: {error.value if code else 'decided'}")
+        if error is Errors.NONE:
+            groups.release((body.producer_id, body.producer_epoch), control)
+        backend.pump.run()
+    return request.make("EndTxnResponse", error_code=code)
