@@ -2,8 +2,7 @@
 
 from isrcheck.models.kafka.properties.promises import data_was_given_up
 from isrcheck.models.kafka.state.broker.roles import is_controllers_leader
-from isrcheck.models.kafka.state.clients.positions import readable_end_offset
-from isrcheck.models.kafka.state.clients.readers import first_read, is_record
+from isrcheck.models.kafka.state.clients.readers import first_read, is_record, readable_end_offset
 from isrcheck.models.kafka.state.values import PositionCheck
 from isrcheck.models.language import NONE, always, always_step, sometimes
 

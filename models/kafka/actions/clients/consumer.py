@@ -4,15 +4,14 @@ A consumer begins at offset 0 and reads one entry at a time; control records and
 groups and committed offsets, and fetches with more than one entry. A group that starts anew is another consumer.
 """
 
-from isrcheck.models.kafka.state.broker.roles import presumes_leadership
-from isrcheck.models.kafka.state.clients.positions import (
+from isrcheck.models.kafka.actions.clients.positions import (
     is_in_range,
     is_truncated,
-    readable_end_offset,
     reset_position,
     return_to_common_prefix,
 )
-from isrcheck.models.kafka.state.clients.readers import is_read, is_record
+from isrcheck.models.kafka.state.broker.roles import presumes_leadership
+from isrcheck.models.kafka.state.clients.readers import is_read, is_record, readable_end_offset
 from isrcheck.models.kafka.state.fields import Consumer, Replica
 from isrcheck.models.kafka.state.values import AutoOffsetReset, PositionCheck
 from isrcheck.models.language import NONE, action, require

@@ -39,6 +39,12 @@ def last_stable_offset(s, r):
     return s.high_watermark[r]
 
 
+def readable_end_offset(s, r):
+    """A consumer of the configured isolation level reads below this offset: the last stable offset, or the high
+    watermark, of the broker that serves it."""
+    return last_stable_offset(s, r) if s.isolation_level == IsolationLevel.READ_COMMITTED else s.high_watermark[r]
+
+
 def is_exposed(s, leader, offset):
     """A read_uncommitted reader of this leader receives the entry."""
     return offset < s.high_watermark[leader] and has_entry(s, leader, offset)

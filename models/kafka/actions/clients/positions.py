@@ -1,15 +1,9 @@
-"""Positions of consumers: how far a broker lets them read, and how a new leader judges what they have read."""
+"""Positions of consumers: whether a leader has them, and where a consumer continues if it does not."""
 
 from isrcheck.models.kafka.state.broker.epochs import end_offset_for, epoch_for, is_answered
-from isrcheck.models.kafka.state.clients.readers import last_stable_offset
-from isrcheck.models.kafka.state.values import AutoOffsetReset, IsolationLevel, PositionCheck
+from isrcheck.models.kafka.state.clients.readers import readable_end_offset
+from isrcheck.models.kafka.state.values import AutoOffsetReset, PositionCheck
 from isrcheck.models.language import NONE
-
-
-def readable_end_offset(s, r):
-    """A consumer of the configured isolation level reads below this offset: the last stable offset, or the high
-    watermark, of the broker that serves it."""
-    return last_stable_offset(s, r) if s.isolation_level == IsolationLevel.READ_COMMITTED else s.high_watermark[r]
 
 
 def is_in_range(s, consumer, r):
