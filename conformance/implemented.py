@@ -17,7 +17,7 @@ MECHANISMS = {"ISR_CHANNEL": "AlterPartition", "CONTROLLER": "KRaft"}
 
 OF_CLIENTS = (
     *("UNKNOWN_PID_POLICY", "CLIENT_BUMPS_EPOCH", "PRODUCER_STATE_KEPT", "STALE_METADATA_IGNORED"),
-    "POSITION_CHECK",
+    *("POSITION_CHECK", "READ_REPLICA_IN_ISR"),
 )
 """The switches that mean something only for an idempotent producer or a consumer with a position."""
 

@@ -11,10 +11,15 @@ The budgets for which a lemma is declared (`applies=`) do not matter, because th
 from __future__ import annotations
 
 import ast
+import hashlib
+import json
+import sys
 from collections.abc import Sequence
 from functools import cache
 from typing import TypeGuard
 
+from isrcheck.checker.resources.cache import cache_folder, can_keep, keep, kept
+from isrcheck.checker.resources.engine_digest import engine_digest
 from isrcheck.models.language.declare import Kind
 from isrcheck.models.language.model import Instance, Property
 from isrcheck.models.language.syntax import Function, with_callees
@@ -52,6 +57,20 @@ def _attributes(function: Function) -> frozenset[str]:
 
 @cache
 def _started_by(instance: Instance, name: str) -> frozenset[str] | None:
+    """The same as `_compare_starts`, which builds the model for every value of the budget: its result is stored."""
+    key = hashlib.sha256(f"{name} {instance.digest} {engine_digest()} {sys.version}".encode()).hexdigest()[:32]
+    path = cache_folder() / "budgets" / f"{key}.json"
+    content = kept(path)
+    if content is not None:
+        stored = json.loads(content)
+        return None if stored is None else frozenset(stored)
+    found = _compare_starts(instance, name)
+    if can_keep(path):
+        keep(path, json.dumps(None if found is None else sorted(found)).encode())
+    return found
+
+
+def _compare_starts(instance: Instance, name: str) -> frozenset[str] | None:
     """The fields whose initial value or range depends on a budget; None if the budget changes anything else."""
     values = dict(instance.configuration.items())
     sizes = {one: place.sizes for one, place in instance.layouts.items()}

@@ -22,7 +22,7 @@ from isrcheck.traces.kafka.lanes import epoch_answer
 from isrcheck.traces.kafka.model import end_offset_for, is_answered, is_exposed, is_exposed_as_committed, latest_epoch
 from isrcheck.traces.kafka.partition_state import alters_partitions, spell_divergence
 from isrcheck.traces.kafka.step_context import Events, LaneNumbers, MessageFinder, StepContext, UnknownArgumentError
-from isrcheck.traces.lanes.scene import ELECTION, FAULT, LOST, RESPONSE, Arrow, Mark
+from isrcheck.traces.lanes.scene import ELECTION, FAULT, LOST, NOTE, RESPONSE, Arrow, Mark
 
 # ---------------------------------------------------------------------------------------- messages that an action sends
 
@@ -72,6 +72,15 @@ def _consumes(context: StepContext) -> Events:
     s, consumer = context.before, context.consumer
     offset = s.position[consumer]
     yield context.to_broker(context.lanes.producer, context.broker, f"consumer {consumer} fetches from {offset}")
+
+
+def _sent_to_follower(context: StepContext) -> Events:
+    told = f"consumer {context.consumer}: read from {context.follower}"
+    yield Arrow(context.lanes.broker(context.leader), context.lanes.producer, told)
+
+
+def _returns_to_leader(context: StepContext) -> Events:
+    yield Mark(context.lanes.producer, f"consumer {context.consumer} asks the leader again", NOTE)
 
 
 def _validates_position(context: StepContext) -> Events:
@@ -212,6 +221,8 @@ SENT: Mapping[str, MessageFinder] = {
     "producer_begins_new_epoch": _new_epoch,
     "broker_saves_producer_state": _saves_producer_state,
     "consumer_fetches": _consumes,
+    "consumer_is_sent_to_follower": _sent_to_follower,
+    "consumer_returns_to_leader": _returns_to_leader,
     "consumer_follows_new_leader": _validates_position,
     "consumer_is_out_of_range": _resets_position,
     "producer_appends_in_transaction": _produce,

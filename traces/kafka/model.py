@@ -47,6 +47,7 @@ OF_IDEMPOTENCE = (
 
 OF_CONSUMERS = (
     *("position", "known_end_offset", "consumer_leader_epoch", "consumed_epoch", "consumed_record", "has_skipped"),
+    "preferred_read_replica",
 )
 """The fields of consumers; without one, they have no cells."""
 

@@ -40,6 +40,7 @@ NEVER = (
     *("coordinator_commits", "coordinator_aborts", "leader_appends_marker"),
     *("request_fails", "producer_resends", "producer_begins_new_epoch", "broker_saves_producer_state"),
     *("consumer_fetches", "consumer_follows_new_leader", "consumer_is_out_of_range"),
+    *("consumer_is_sent_to_follower", "consumer_returns_to_leader"),
 )
 """Actions that never happen: faults that recordings cannot contain, and requests that no client sends."""
 

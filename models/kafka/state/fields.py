@@ -81,7 +81,9 @@ class Configuration:
     auto_offset_reset = setting(
         AutoOffsetReset.LATEST, "where a consumer continues if its position does not exist", values=AutoOffsetReset
     )
-    follower_fetching = setting(False, "consumers may read from followers (replica.selector.class)", values=bool)
+    follower_fetching = setting(
+        False, "consumers may read from followers (replica.selector.class)", values=bool, shapes=True
+    )
     start = setting(Start.ELECTED, "the initial clusters", values=Start, option="--start")
     start_isr = setting(0, "start=elected: the ISR, bit r set for replica r; 0: every allowed ISR")
     common_records = setting(0, "start=elected: committed records that every replica holds")
@@ -116,6 +118,7 @@ class Configuration:
     CLIENT_BUMPS_EPOCH = switch(False, "an idempotent producer numbers its requests anew after an error (KIP-360)")
     STALE_METADATA_IGNORED = switch(False, "a producer that knows a leader epoch ignores earlier leaders (KAFKA-7738)")
     POSITION_CHECK = switch(PositionCheck.NONE, "how a consumer checks its position at a new leader (KIP-320)")
+    READ_REPLICA_IN_ISR = switch(False, "a leader sends consumers only to followers in the ISR (KAFKA-14372)")
     PRODUCER_STATE_KEPT = switch(False, "a producer is remembered when its records are deleted (KAFKA-7190)")
 
 
@@ -206,6 +209,10 @@ class LateReplica(Domain, size=lambda c: c.replicas * (has_kraft(c) and c.late_f
 
 class Consumer(Domain, size="consumers"):
     """A consumer of the partition."""
+
+
+class RackAwareConsumer(Domain, size=lambda c: c.consumers if c.follower_fetching else 0):
+    """A consumer that may read from followers."""
 
 
 class ProducerEpoch(Domain, size=lambda c: c.producer_epochs if c.enable_idempotence else 0):
@@ -357,9 +364,10 @@ class State:
     replayed_from = field(SnapshotReplica, values=EndOffset)
     deleted_record = field(DeletingReplica, Offset, values=optional(Record), initially=NONE)
 
-    # Each consumer: its position; the readable end of the log, by the last response; the leader epoch that it knows,
-    # and that of the last record that it read; what it has read at each offset; and whether it has skipped records,
-    # because auto.offset.reset is latest.
+    # Each consumer: the follower from which it reads, if any; its position; the readable end of the log, by the last
+    # response; the leader epoch that it knows, and that of the last record that it read; what it has read at each
+    # offset; and whether it has skipped records, because auto.offset.reset is latest.
+    preferred_read_replica = field(RackAwareConsumer, values=optional(Replica), initially=NONE)
     position = field(Consumer, values=EndOffset)
     known_end_offset = field(Consumer, values=EndOffset)
     consumer_leader_epoch = field(Consumer, values=LeaderEpoch)

@@ -12,7 +12,7 @@ from isrcheck.models.kafka.actions.clients.positions import (
 )
 from isrcheck.models.kafka.state.broker.roles import presumes_leadership
 from isrcheck.models.kafka.state.clients.readers import is_read, is_record, readable_end_offset
-from isrcheck.models.kafka.state.fields import Consumer, Replica
+from isrcheck.models.kafka.state.fields import Consumer, RackAwareConsumer, Replica
 from isrcheck.models.kafka.state.values import AutoOffsetReset, PositionCheck
 from isrcheck.models.language import NONE, action, require
 from isrcheck.models.log import has_entry
@@ -26,6 +26,37 @@ def may_be_asked(s, consumer, broker):
     )
 
 
+def reads_from(s, consumer, broker):
+    """The consumer takes the broker for its leader, or was sent to it."""
+    if s.follower_fetching and s.preferred_read_replica[consumer] != NONE:
+        return s.preferred_read_replica[consumer] == broker
+    return presumes_leadership(s, broker)
+
+
+@action(shows="{consumer} by {leader} to {follower}")
+def consumer_is_sent_to_follower(s, consumer: RackAwareConsumer, leader: Replica, follower: Replica):
+    """The leader names a follower that, as far as it knows, has the consumer's position.
+
+    The consumer stays with it, even if leaders change, until the follower refuses it or metadata.max.age.ms is over.
+    Kafka: ReplicaManager.findPreferredReadReplica, RackAwareReplicaSelector (KIP-392).
+    """
+    require(may_be_asked(s, consumer, leader))
+    require(presumes_leadership(s, leader))
+    require(s.preferred_read_replica[consumer] == NONE)
+    require(follower != leader)
+    require(s.remote_log_end_offset[leader][follower] >= s.position[consumer])
+    require(s.log_start_offset[follower] <= s.position[consumer])
+    require(not s.READ_REPLICA_IN_ISR or s.isr[leader][follower])
+    s.preferred_read_replica[consumer] = follower
+
+
+@action(shows="{consumer}")
+def consumer_returns_to_leader(s, consumer: RackAwareConsumer):
+    """The consumer gives up the follower: it was refused there, or it is time to ask the leader again."""
+    require(s.preferred_read_replica[consumer] != NONE)
+    s.preferred_read_replica[consumer] = NONE
+
+
 @action(shows="{consumer} at {broker}")
 def consumer_fetches(s, consumer: Consumer, broker: Replica):
     """The consumer reads the next entry from a leader or, since 2.4 (KIP-392), from a follower.
@@ -34,7 +65,7 @@ def consumer_fetches(s, consumer: Consumer, broker: Replica):
     SubscriptionState.partitionLag.
     """
     require(may_be_asked(s, consumer, broker))
-    require(presumes_leadership(s, broker) or (s.follower_fetching and s.leader[broker] != NONE))
+    require(reads_from(s, consumer, broker))
     require(is_in_range(s, consumer, broker))
     require(s.position[consumer] < readable_end_offset(s, broker))
     require(has_entry(s, broker, s.position[consumer]))
@@ -69,7 +100,7 @@ def consumer_is_out_of_range(s, consumer: Consumer, leader: Replica):
     A consumer that gets this answer from a follower asks the leader instead. With auto.offset.reset=none, it stops.
     """
     require(may_be_asked(s, consumer, leader))
-    require(presumes_leadership(s, leader))
+    require(presumes_leadership(s, leader) and reads_from(s, consumer, leader))
     require(not is_in_range(s, consumer, leader))
     require(s.auto_offset_reset != AutoOffsetReset.NOTHING)
     reset_position(s, consumer, leader)
