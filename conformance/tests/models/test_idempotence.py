@@ -147,9 +147,7 @@ def test_a_follower_has_the_state_of_its_log_and_loses_it_by_truncation():
     partition.do("controller_elects_preferred 2", "broker_becomes_leader 2 in epoch 1")
     assert not partition.can("producer_resends b at 2")
     partition.do("producer_resends a at 2")
-    partition.do("broker_becomes_follower 1 in epoch 1", "response_is_lost to 1 from 0") if partition.can(
-        "response_is_lost to 1 from 0"
-    ) else partition.do("broker_becomes_follower 1 in epoch 1")
+    partition.do("broker_becomes_follower 1 in epoch 1")
     partition.do("follower_reconciles 1 with 2")
     assert partition.log(1) == []
     assert partition.remembered(1) == []
