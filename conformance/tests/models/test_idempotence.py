@@ -123,9 +123,32 @@ def test_a_new_epoch_gives_up_what_is_in_flight_or_numbers_it_anew(protocol, num
     assert not partition.can("producer_resends a at 0")
     partition.do("producer_begins_new_epoch after the answer of 0 to a")
     assert partition.state.producer_epoch == 1
-    assert [record for record in range(6) if partition.state.has_sequence[1][record]] == numbered
+    assert [record for record in range(6) if partition.state.has_sequence[record]] == numbered
     assert partition.can("producer_resends a at 0") == bool(numbered)
     assert partition.can("producer_appends at 0") == (not numbered)  # in the new epoch from 0
+
+
+def test_a_record_that_was_numbered_anew_can_be_numbered_anew_again():
+    """What Kafka ignores is an answer to the old numbers of a batch (ProducerBatch.sequenceHasBeenReset)."""
+    partition = Partition("2.8", producer_epochs=3, delete_records=0).do("request_fails of a", "producer_appends at 0")
+    partition.do("producer_begins_new_epoch after the answer of 0 to a")
+    partition.do("producer_resends a at 0", "request_fails of c")  # a has sequence number 0, b 1, c 2
+    assert [record for record in range(6) if partition.state.has_sequence[record]] == [0, 1, 2]
+    other = Partition("2.8", producer_epochs=3, preferred_elections=1, elections=1, partition_changes=1)
+    other.do("request_fails of a", "producer_appends at 0", "producer_begins_new_epoch after the answer of 0 to a")
+    other.do("controller_elects_preferred 1", "broker_becomes_leader 1 in epoch 1", "producer_appends at 1")
+    assert other.log(1) == [2]  # the leader does not know the producer
+    other.do("producer_begins_new_epoch after the answer of 1 to a", "producer_resends a at 1")
+    assert (other.state.producer_epoch, other.log(1)) == (2, [2, 0])
+
+
+@pytest.mark.parametrize("protocol", OLD[1:])
+def test_a_broker_that_accepts_any_sequence_number_does_so_from_a_new_producer_id(protocol):
+    """An old client with a new broker: the broker knows nothing of the new id, whatever its log holds of the old."""
+    partition = Partition(protocol, UNKNOWN_PID_POLICY=UnknownProducer.ANY_SEQUENCE, max_in_flight_requests=2)
+    partition.do("request_fails of a", "producer_appends at 0", "producer_begins_new_epoch after the answer of 0 to a")
+    partition.do("request_fails of c", "producer_appends at 0")
+    assert partition.log() == [1, 3]
 
 
 def test_no_new_epoch_begins_while_a_later_record_is_acknowledged():
@@ -164,6 +187,26 @@ def test_a_restart_from_a_snapshot_remembers_the_last_batch_only():
     partition.do("broker_bounces 1 checkpoint 0")
     assert partition.remembered(1) == [2]
     assert partition.accepts_next(1)
+
+
+def test_the_last_batch_of_a_snapshot_is_remembered_after_later_ones():
+    """Batches that are appended after the restart join it in ProducerStateEntry."""
+    partition = Partition("2.4", producer_snapshots=1, preferred_elections=1)
+    partition.do(*append(2), *catch_up(1), "broker_saves_producer_state at 1", "broker_bounces 1 checkpoint 0")
+    partition.do("controller_elects_preferred 1", "broker_becomes_leader 1 in epoch 1", "producer_appends at 1")
+    assert partition.remembered(1) == [1, 2]
+
+
+def test_a_snapshot_from_below_the_log_start_is_dropped():
+    """Kafka: ProducerStateManager.truncateAndReload; so a restart forgets a producer whose records were all deleted."""
+    partition = Partition(
+        "2.8", producer_snapshots=1, delete_records=1, min_insync_replicas=1, start_isr=1, brokers_down=0
+    )
+    partition.do(*append(2), "broker_saves_producer_state at 0", "leader_deletes_records at 0 before 2")
+    assert partition.remembered() == [0, 1]
+    partition.do("broker_crashes 0", "broker_restarts 0 checkpoint 2")
+    assert partition.remembered() == []
+    assert last_numbered(partition.state, 0) == NONE
 
 
 @pytest.mark.parametrize("protocol", GENERATIONS[3:])

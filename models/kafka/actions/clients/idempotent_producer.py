@@ -18,7 +18,6 @@ from isrcheck.models.kafka.state.clients.sequences import (
     may_know_leader,
     number,
     requests_in_flight,
-    was_renumbered,
 )
 from isrcheck.models.kafka.state.fields import NumberedRecord, NumberedReplica, SnapshotReplica
 from isrcheck.models.language import action, require
@@ -72,14 +71,12 @@ def producer_begins_new_epoch(s, leader: NumberedReplica, record: NumberedRecord
     require(may_know_leader(s, leader))
     require(is_first_in_flight(s, record))
     require(is_next_expected(s, record))
-    require(not was_renumbered(s, record))
     require(has_enough_replicas(s, leader))
     require(not is_remembered(s, leader, record))
     require(not continues(s, leader, record))
     hear_of_leader(s, leader)
-    if s.CLIENT_BUMPS_EPOCH:
-        for other in range(s.records):
-            s.has_sequence[s.producer_epoch + 1][other] = is_in_flight(s, other)
+    for other in range(s.records):
+        s.has_sequence[other] = s.CLIENT_BUMPS_EPOCH and is_in_flight(s, other)
     s.producer_epoch += 1
 
 
