@@ -100,15 +100,15 @@ def _consumed(before: State | None, s: State) -> list[str]:
         position = s.position[consumer]
         if position != before.position[consumer]:
             record = s.consumed_record[consumer][position - 1] if position > before.position[consumer] else NONE
-            what = f"read {spell_element(record)}, " if record != NONE and not _skips(before, s, consumer) else ""
+            what = f"read {spell_element(record)}, " if record != NONE and not _was_reset(s, consumer) else ""
             lag = s.known_end_offset[consumer] - position
             found.append(f"consumer {consumer} {what}at {position}, lag {lag}")
     return found
 
 
-def _skips(before: State, s: State, consumer: int) -> bool:
-    """The consumer has reset its position in this step, and read nothing."""
-    return bool(s.consumed_epoch[consumer] == NONE != before.consumed_epoch[consumer])
+def _was_reset(s: State, consumer: int) -> bool:
+    """The consumer has reset its position, and read nothing since."""
+    return bool(s.consumed_epoch[consumer] == NONE)
 
 
 def _read_otherwise(before: State | None, s: State) -> list[str]:

@@ -1,6 +1,6 @@
 """The actions of consumers: they read from a leader or a follower, follow a new leader, and reset their position.
 
-A consumer begins at offset 0 and reads one entry at a time; control records and aborted records it skips. Not modelled:
+A consumer begins at offset 0 and reads one entry at a time; it skips control records and aborted records. Not modelled:
 groups and committed offsets, and fetches with more than one entry. A group that starts anew is another consumer.
 """
 
@@ -19,8 +19,8 @@ from isrcheck.models.log import has_entry
 
 
 def may_be_asked(s, consumer, broker):
-    """The broker serves the consumer. Since 2.1 a fetch names the leader epoch that the consumer knows, and a broker in
-    another epoch refuses it (FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH)."""
+    """The broker serves the consumer. A consumer that checks its position (since 2.3, here since 2.4) names the leader
+    epoch that it knows, and a broker in another epoch refuses it (FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH)."""
     return s.is_up[broker] and (
         s.POSITION_CHECK == PositionCheck.NONE or s.leader_epoch[broker] == s.consumer_leader_epoch[consumer]
     )
@@ -30,8 +30,9 @@ def may_be_asked(s, consumer, broker):
 def consumer_fetches(s, consumer: Consumer, broker: Replica):
     """The consumer reads the next entry from a leader or, since 2.4 (KIP-392), from a follower.
 
-    Either shows what is below its own high watermark, or its own last stable offset. Kafka: UnifiedLog.read,
-    SubscriptionState.partitionLag.
+    Either shows what is below its own high watermark, or its own last stable offset. The leader's choice of a follower
+    is not modelled: every one that the offset is in range of may be asked, in the ISR or not (since 3.4, only one in
+    the ISR is chosen, KAFKA-14372). Kafka: UnifiedLog.read, SubscriptionState.partitionLag.
     """
     require(may_be_asked(s, consumer, broker))
     require(presumes_leadership(s, broker) or (s.follower_fetching and s.leader[broker] != NONE))

@@ -2,7 +2,12 @@
 
 A leader appends a record only if its sequence number follows the last one that the log holds, and recognises a request
 that it has appended before. Since 0.11; `acks` is all. Not modelled: requests that arrive after the producer has given
-up their connection, records that expire (delivery.timeout.ms), and errors after which a record is not sent again.
+up their connection; answers that are lost after the record is committed; records that expire (delivery.timeout.ms); and
+errors after which a record is not sent again.
+
+Nor is this rule of 1.0 to 2.4: if all that the producer has written was deleted, it numbers what is in flight from 0,
+without a new producer id (UNKNOWN_PRODUCER_ID). Brokers cannot tell these numbers from earlier ones, and a new leader
+that has not deleted yet may answer with success and append nothing (KIP-360).
 """
 
 from isrcheck.models.kafka.actions.clients.producer import append_numbered

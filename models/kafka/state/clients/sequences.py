@@ -49,6 +49,8 @@ def may_know_leader(s, leader):
 
 
 def hear_of_leader(s, leader):
+    """The producer is taken to know the leader's epoch; its metadata could still be of an earlier one, in which the
+    same broker led."""
     if s.STALE_METADATA_IGNORED:
         s.heard_leader_epoch = s.leader_epoch[leader]
 
