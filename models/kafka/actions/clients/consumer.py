@@ -18,12 +18,10 @@ from isrcheck.models.language import NONE, action, require
 from isrcheck.models.log import has_entry
 
 
-def may_be_asked(s, consumer, broker):
-    """The broker serves the consumer. A consumer that checks its position (since 2.3, here since 2.4) names the leader
-    epoch that it knows, and a broker in another epoch refuses it (FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH)."""
-    return s.is_up[broker] and (
-        s.POSITION_CHECK == PositionCheck.NONE or s.leader_epoch[broker] == s.consumer_leader_epoch[consumer]
-    )
+def is_not_fenced(s, consumer, broker):
+    """A consumer that checks its position (since 2.3, here since 2.4) names the leader epoch that it knows, and a broker
+    in another epoch refuses it (FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH)."""
+    return s.POSITION_CHECK == PositionCheck.NONE or s.leader_epoch[broker] == s.consumer_leader_epoch[consumer]
 
 
 @action(shows="{consumer} at {broker}")
@@ -34,9 +32,8 @@ def consumer_fetches(s, consumer: Consumer, broker: Replica):
     is not modelled: every one that the offset is in range of may be asked, in the ISR or not (since 3.4, only one in
     the ISR is chosen, KAFKA-14372). Kafka: UnifiedLog.read, SubscriptionState.partitionLag.
     """
-    require(may_be_asked(s, consumer, broker))
+    require(is_not_fenced(s, consumer, broker))
     require(presumes_leadership(s, broker) or (s.follower_fetching and s.leader[broker] != NONE))
-    require(is_in_range(s, consumer, broker))
     require(s.position[consumer] < readable_end_offset(s, broker))
     require(has_entry(s, broker, s.position[consumer]))
     offset = s.position[consumer]
@@ -69,7 +66,7 @@ def consumer_is_out_of_range(s, consumer: Consumer, leader: Replica):
 
     A consumer that gets this answer from a follower asks the leader instead. With auto.offset.reset=none, it stops.
     """
-    require(may_be_asked(s, consumer, leader))
+    require(is_not_fenced(s, consumer, leader))
     require(presumes_leadership(s, leader))
     require(not is_in_range(s, consumer, leader))
     require(s.auto_offset_reset != AutoOffsetReset.NOTHING)
