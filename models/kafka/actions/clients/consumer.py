@@ -19,8 +19,8 @@ from isrcheck.models.log import has_entry
 
 
 def is_not_fenced(s, consumer, broker):
-    """A consumer that checks its position (since 2.3, here since 2.4) names the leader epoch that it knows, and a broker
-    in another epoch refuses it (FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH)."""
+    """A consumer that checks its position (since 2.3, here since 2.4) names the leader epoch that it knows, and a
+    broker in another epoch refuses it (FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH)."""
     return s.POSITION_CHECK == PositionCheck.NONE or s.leader_epoch[broker] == s.consumer_leader_epoch[consumer]
 
 
