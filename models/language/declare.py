@@ -111,7 +111,7 @@ def setting(
         least, most = 0, 1
     elif values is not None:
         least, most = _ends(values)
-    return Entry(default, says, shapes, values, least, most, option, is_open=True)
+    return Entry(default, says, shapes, values, least, most, option, is_open=not shapes)
 
 
 def switch(default: bool | IntEnum, says: str, *, shapes: bool = False) -> Any:

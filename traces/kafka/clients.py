@@ -41,7 +41,7 @@ def _sent(before: State | None, s: State) -> list[str]:
 def _numbered(before: State, s: State) -> list[str]:
     """Phrases for records that an idempotent producer sends in vain, and for those that it numbers anew."""
     if s.producer_epoch > before.producer_epoch:
-        records = [spell_element(one) for one in range(s.records) if s.has_sequence[s.producer_epoch][one]]
+        records = [spell_element(one) for one in range(s.records) if s.has_sequence[one]]
         return [f"producer epoch {s.producer_epoch}{': ' if records else ''}{' '.join(records)}"]
     is_appended = any(s.log_end_offset[r] > before.log_end_offset[r] for r in range(s.replicas))
     if s.next_record > before.next_record and not is_appended:
@@ -100,15 +100,15 @@ def _consumed(before: State | None, s: State) -> list[str]:
         position = s.position[consumer]
         if position != before.position[consumer]:
             record = s.consumed_record[consumer][position - 1] if position > before.position[consumer] else NONE
-            what = f"read {spell_element(record)}, " if record != NONE and not _skips(before, s, consumer) else ""
+            what = f"read {spell_element(record)}, " if record != NONE and not _was_reset(s, consumer) else ""
             lag = s.known_end_offset[consumer] - position
             found.append(f"consumer {consumer} {what}at {position}, lag {lag}")
     return found
 
 
-def _skips(before: State, s: State, consumer: int) -> bool:
-    """The consumer has reset its position in this step, and read nothing."""
-    return bool(s.consumed_epoch[consumer] == NONE != before.consumed_epoch[consumer])
+def _was_reset(s: State, consumer: int) -> bool:
+    """The consumer has reset its position, and read nothing since."""
+    return bool(s.consumed_epoch[consumer] == NONE)
 
 
 def _read_otherwise(before: State | None, s: State) -> list[str]:

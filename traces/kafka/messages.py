@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 
-from isrcheck.models.kafka.state.values import Acks, Fetch, TransactionState
+from isrcheck.models.kafka.state.values import Acks, Fetch, IsolationLevel, TransactionState
 from isrcheck.models.language.declare import NONE
 from isrcheck.models.language.model import Instance, Step, spell_element
 from isrcheck.models.run import State
@@ -68,10 +68,17 @@ def _new_epoch(context: StepContext) -> Events:
     yield Mark(producer, f"producer epoch {context.after.producer_epoch}", ELECTION)
 
 
+def _consumer_lane(context: StepContext) -> int:
+    """A consumer is one of the readers of its isolation level."""
+    s = context.before
+    is_of_transactions = s.transactions > 0 and s.isolation_level == IsolationLevel.READ_COMMITTED
+    return context.lanes.transaction_readers if is_of_transactions else context.lanes.readers
+
+
 def _consumes(context: StepContext) -> Events:
     s, consumer = context.before, context.consumer
     offset = s.position[consumer]
-    yield context.to_broker(context.lanes.producer, context.broker, f"consumer {consumer} fetches from {offset}")
+    yield context.to_broker(_consumer_lane(context), context.broker, f"consumer {consumer} fetches from {offset}")
 
 
 def _sent_to_follower(context: StepContext) -> Events:
@@ -88,14 +95,14 @@ def _validates_position(context: StepContext) -> Events:
     asked = f"consumer {consumer}: where does e{s.consumed_epoch[consumer]} end?"
     if s.consumed_epoch[consumer] == NONE:
         asked = f"consumer {consumer}: epoch {s.leader_epoch[leader]}"
-    yield context.to_broker(context.lanes.producer, leader, asked)
+    yield context.to_broker(_consumer_lane(context), leader, asked)
 
 
 def _resets_position(context: StepContext) -> Events:
     offset = context.before.position[context.consumer]
     consumer = f"consumer {context.consumer}"
-    yield context.to_broker(context.lanes.producer, context.leader, f"{consumer} fetches from {offset}")
-    yield Arrow(context.lanes.broker(context.leader), context.lanes.producer, "OFFSET_OUT_OF_RANGE")
+    yield context.to_broker(_consumer_lane(context), context.leader, f"{consumer} fetches from {offset}")
+    yield Arrow(context.lanes.broker(context.leader), _consumer_lane(context), "OFFSET_OUT_OF_RANGE")
 
 
 def _saves_producer_state(context: StepContext) -> Events:

@@ -144,7 +144,9 @@ def test_a_consumer_whose_position_was_deleted_resets_it(policy, position, skipp
     partition = Partition(
         "2.4", delete_records=1, auto_offset_reset=AutoOffsetReset[policy], min_insync_replicas=1, start_isr=1
     )
-    partition.append(3).do("leader_deletes_records at 0 before 2")
+    partition.append(3)
+    assert not partition.can("consumer_is_out_of_range 0 at 0")
+    partition.do("leader_deletes_records at 0 before 2")
     assert not partition.can("consumer_fetches 0 at 0")
     if policy == "NOTHING":
         assert not partition.can("consumer_is_out_of_range 0 at 0")
@@ -198,12 +200,35 @@ def test_a_consumer_returns_to_where_the_logs_diverge():
 
 def test_before_2_3_a_consumer_reads_from_whoever_presumes_leadership():
     partition = Partition("2.1", min_insync_replicas=1, replicas=2, start_isr=3)
-    partition.append(1).do("leader_shrinks_isr 0 by {1}", "controller_fails_over to 0") if False else partition.append(
-        1
-    )
-    partition.do("controller_fails_over to 1", "broker_becomes_leader 1 in epoch 1", "producer_appends at 1")
+    partition.append(1).do("controller_fails_over to 1", "broker_becomes_leader 1 in epoch 1", "producer_appends at 1")
     assert partition.can("consumer_fetches 0 at 1")
     assert not partition.can("consumer_follows_new_leader 0 of 1")
+
+
+def test_a_consumer_follows_only_leaders_and_never_back():
+    partition = Partition("2.4", min_insync_replicas=1, replicas=2, start_isr=3)
+    partition.do("controller_fails_over to 1")
+    assert not partition.can("consumer_follows_new_leader 0 of 1")  # it has not heard yet
+    partition.do("broker_becomes_leader 1 in epoch 1", "consumer_follows_new_leader 0 of 1")
+    assert not partition.can("consumer_follows_new_leader 0 of 0")  # a zombie of epoch 0
+    assert not partition.can("consumer_follows_new_leader 0 of 1")  # it knows that one
+
+
+def test_a_consumer_without_a_reset_policy_stops_at_a_truncation():
+    """Kafka: LogTruncationException."""
+    partition = Partition(
+        "2.4",
+        min_insync_replicas=1,
+        replicas=2,
+        start_isr=1,
+        unclean_elections=1,
+        auto_offset_reset=AutoOffsetReset.NOTHING,
+    )
+    partition.append(1)
+    assert partition.read_all() == 1
+    partition.do("broker_crashes 0", "controller_elects_unclean 1", "broker_becomes_leader 1 in epoch 1")
+    assert not partition.can("consumer_follows_new_leader 0 of 1")
+    assert not partition.can("consumer_is_out_of_range 0 at 1")  # fenced
 
 
 # --------------------------------------------------------------------------------------------------- what is promised

@@ -55,12 +55,17 @@ def append(count):
     return ["producer_appends at 0"] * count
 
 
+def catch_up(follower):
+    return [f"leader_handles_fetch 0 from {follower}", f"follower_applies_response {follower} from 0"]
+
+
 @pytest.mark.parametrize("protocol", GENERATIONS[3:])
 def test_a_leader_recognises_the_last_five_batches(protocol):
     partition = Partition(protocol, max_in_flight_requests=5).do(*append(5))
     assert partition.remembered() == [0, 1, 2, 3, 4]
     assert partition.accepts_next()
     assert not partition.can("producer_appends at 0")  # five are in flight
+    assert not partition.can("request_fails of f")
     resent = partition.do("producer_resends a at 0")
     assert resent.log() == [0, 1, 2, 3, 4]
     assert [resent.state.pending[record] for record in range(5)] == [0] * 5
@@ -82,11 +87,41 @@ def test_only_the_first_request_in_flight_is_sent_again():
     assert not partition.can("producer_resends b at 0")
 
 
-def test_a_recognised_resend_is_answered_at_once_if_it_is_committed():
+def test_a_resend_of_what_is_lost_is_appended():
     partition = Partition("2.4", min_insync_replicas=1, start_isr=1)
     partition.do("request_fails of a", "producer_resends a at 0")
     assert partition.log() == [0]
     assert partition.state.acknowledged[0]
+    assert not partition.can("producer_resends a at 0")
+
+
+def test_a_recognised_resend_is_answered_at_once_if_it_is_committed():
+    """And its answer tells the producer of the new leader."""
+    partition = Partition("2.4", min_insync_replicas=1, start_isr=3, replicas=2, elections=1)
+    partition.do("producer_appends at 0", "leader_handles_fetch 0 from 1", "follower_applies_response 1 from 0")
+    partition.do("controller_fails_over to 1", "broker_becomes_leader 1 in epoch 1")
+    assert (partition.state.high_watermark[1], bool(partition.state.acknowledged[0])) == (1, False)
+    partition.do("producer_resends a at 1")
+    assert (partition.log(1), bool(partition.state.acknowledged[0])) == ([0], True)
+    assert not partition.can("producer_appends at 0")
+
+
+def test_a_resend_waits_for_the_high_watermark_of_the_leader_that_recognises_it():
+    partition = Partition("2.4", preferred_elections=1).do("producer_appends at 0", *catch_up(1))
+    partition.do("controller_elects_preferred 1", "broker_becomes_leader 1 in epoch 1", "producer_resends a at 1")
+    assert (partition.state.pending[0], bool(partition.state.acknowledged[0])) == (1, False)
+
+
+def test_a_leader_with_too_few_replicas_refuses_before_it_looks_at_numbers():
+    partition = Partition("2.4", start_isr=1, max_in_flight_requests=2).do("producer_is_refused at 0")
+    assert not partition.can("producer_resends a at 0")
+    partition.do("producer_is_refused at 0")
+    assert not partition.can("producer_is_refused at 0")  # two are in flight
+    gap = Partition("2.4", replicas=2, start_isr=3, UNKNOWN_PID_POLICY=UnknownProducer.ANY_SEQUENCE)
+    gap.do("request_fails of a", "producer_appends at 0")
+    assert gap.can("producer_begins_new_epoch after the answer of 0 to a")
+    gap.do("leader_shrinks_isr 0 by {1}")
+    assert not gap.can("producer_begins_new_epoch after the answer of 0 to a")
 
 
 @pytest.mark.parametrize("protocol", GENERATIONS[3:])
@@ -123,9 +158,41 @@ def test_a_new_epoch_gives_up_what_is_in_flight_or_numbers_it_anew(protocol, num
     assert not partition.can("producer_resends a at 0")
     partition.do("producer_begins_new_epoch after the answer of 0 to a")
     assert partition.state.producer_epoch == 1
-    assert [record for record in range(6) if partition.state.has_sequence[1][record]] == numbered
+    assert [record for record in range(6) if partition.state.has_sequence[record]] == numbered
     assert partition.can("producer_resends a at 0") == bool(numbered)
     assert partition.can("producer_appends at 0") == (not numbered)  # in the new epoch from 0
+
+
+def test_a_new_epoch_begins_only_after_a_refusal_of_the_first_request_in_flight():
+    partition = Partition("2.4").do("request_fails of a", "request_fails of b")
+    assert not partition.can("producer_begins_new_epoch after the answer of 0 to a")  # the leader would append it
+    assert not partition.can("producer_begins_new_epoch after the answer of 0 to b")  # a is to be sent again first
+    partition.do("producer_resends a at 0")
+    assert not partition.can("producer_begins_new_epoch after the answer of 0 to a")  # the leader remembers it
+    assert not partition.can("producer_begins_new_epoch after the answer of 1 to a")  # broker 1 does not lead
+
+
+def test_a_record_that_was_numbered_anew_can_be_numbered_anew_again():
+    """What Kafka ignores is an answer to the old numbers of a batch (ProducerBatch.sequenceHasBeenReset)."""
+    partition = Partition("2.8", producer_epochs=3, delete_records=0).do("request_fails of a", "producer_appends at 0")
+    partition.do("producer_begins_new_epoch after the answer of 0 to a")
+    partition.do("producer_resends a at 0", "request_fails of c")  # a has sequence number 0, b 1, c 2
+    assert [record for record in range(6) if partition.state.has_sequence[record]] == [0, 1, 2]
+    other = Partition("2.8", producer_epochs=3, preferred_elections=1, elections=1, partition_changes=1)
+    other.do("request_fails of a", "producer_appends at 0", "producer_begins_new_epoch after the answer of 0 to a")
+    other.do("controller_elects_preferred 1", "broker_becomes_leader 1 in epoch 1", "producer_appends at 1")
+    assert other.log(1) == [2]  # the leader does not know the producer
+    other.do("producer_begins_new_epoch after the answer of 1 to a", "producer_resends a at 1")
+    assert (other.state.producer_epoch, other.log(1)) == (2, [2, 0])
+
+
+@pytest.mark.parametrize("protocol", OLD[1:])
+def test_a_broker_that_accepts_any_sequence_number_does_so_from_a_new_producer_id(protocol):
+    """An old client with a new broker: the broker knows nothing of the new id, whatever its log holds of the old."""
+    partition = Partition(protocol, UNKNOWN_PID_POLICY=UnknownProducer.ANY_SEQUENCE, max_in_flight_requests=2)
+    partition.do("request_fails of a", "producer_appends at 0", "producer_begins_new_epoch after the answer of 0 to a")
+    partition.do("request_fails of c", "producer_appends at 0")
+    assert partition.log() == [1, 3]
 
 
 def test_no_new_epoch_begins_while_a_later_record_is_acknowledged():
@@ -136,10 +203,6 @@ def test_no_new_epoch_begins_while_a_later_record_is_acknowledged():
     assert not partition.can("producer_resends a at 0")
 
 
-def catch_up(follower):
-    return [f"leader_handles_fetch 0 from {follower}", f"follower_applies_response {follower} from 0"]
-
-
 def test_a_follower_has_the_state_of_its_log_and_loses_it_by_truncation():
     partition = Partition("2.1", preferred_elections=1).do(*append(2), *catch_up(1))
     assert partition.remembered(1) == [0, 1]
@@ -147,8 +210,7 @@ def test_a_follower_has_the_state_of_its_log_and_loses_it_by_truncation():
     partition.do("controller_elects_preferred 2", "broker_becomes_leader 2 in epoch 1")
     assert not partition.can("producer_resends b at 2")
     partition.do("producer_resends a at 2")
-    partition.do("broker_becomes_follower 1 in epoch 1")
-    partition.do("follower_reconciles 1 with 2")
+    partition.do("broker_becomes_follower 1 in epoch 1", "follower_reconciles 1 with 2")
     assert partition.log(1) == []
     assert partition.remembered(1) == []
 
@@ -157,11 +219,32 @@ def test_a_restart_from_a_snapshot_remembers_the_last_batch_only():
     partition = Partition("2.4", producer_snapshots=1).do(*append(3), *catch_up(1))
     without = Partition("2.4").do(*append(3), *catch_up(1), "broker_bounces 1 checkpoint 0")
     assert without.remembered(1) == [0, 1, 2]
+    assert not partition.can("broker_saves_producer_state at 2")  # its log is empty
     partition.do("broker_saves_producer_state at 1")
     assert partition.remembered(1) == [0, 1, 2]  # in memory
     partition.do("broker_bounces 1 checkpoint 0")
     assert partition.remembered(1) == [2]
     assert partition.accepts_next(1)
+
+
+def test_the_last_batch_of_a_snapshot_is_remembered_after_later_ones():
+    """Batches that are appended after the restart join it in ProducerStateEntry."""
+    partition = Partition("2.4", producer_snapshots=1, preferred_elections=1)
+    partition.do(*append(2), *catch_up(1), "broker_saves_producer_state at 1", "broker_bounces 1 checkpoint 0")
+    partition.do("controller_elects_preferred 1", "broker_becomes_leader 1 in epoch 1", "producer_appends at 1")
+    assert partition.remembered(1) == [1, 2]
+
+
+def test_a_snapshot_from_below_the_log_start_is_dropped():
+    """Kafka: ProducerStateManager.truncateAndReload; so a restart forgets a producer whose records were all deleted."""
+    partition = Partition(
+        "2.8", producer_snapshots=1, delete_records=1, min_insync_replicas=1, start_isr=1, brokers_down=0
+    )
+    partition.do(*append(2), "broker_saves_producer_state at 0", "leader_deletes_records at 0 before 2")
+    assert partition.remembered() == [0, 1]
+    partition.do("broker_crashes 0", "broker_restarts 0 checkpoint 2")
+    assert partition.remembered() == []
+    assert last_numbered(partition.state, 0) == NONE
 
 
 @pytest.mark.parametrize("protocol", GENERATIONS[3:])

@@ -23,7 +23,7 @@ def data_was_lost_within_an_epoch(s):
 
 @always(permitted=data_was_given_up, applies=has_consumers)
 def consumers_read_what_was_exposed(s):
-    """What a consumer has read at an offset is what the first leader showed there; so it is from a follower."""
+    """What a consumer has read at an offset, from a leader or from a follower, is what a leader showed there first."""
     return all(
         s.consumed_record[consumer][offset] == first_read(s, offset)
         for consumer in range(s.consumers)

@@ -46,8 +46,7 @@ def _cluster(configuration, leader, isr, lengths, down=()):
         "next_record": committed,
         "acknowledged": [record < committed for record in range(configuration.records)],
         "has_sequence": [
-            [epoch == 0 and record < committed for record in range(configuration.records)]
-            for epoch in range(configuration.producer_epochs * configuration.enable_idempotence)
+            record < committed for record in range(configuration.records * configuration.enable_idempotence)
         ],
         "exposed_record": [o if o < committed else NONE for o in range(log_size)],
         "read_committed_record": [o if configuration.transactions and o < committed else NONE for o in range(log_size)],

@@ -1,8 +1,8 @@
 """Kafka's replication of one partition: configuration, state, and initial clusters.
 
-One partition on N brokers, a controller, a producer, transactions, and readers (the records that readers could have
-read are stored; readers themselves are not modelled). Not modelled: segments, batches of more than one record, time (a
-timer can expire in any state), failures of the controller, throttling, and fetches by consumers.
+One partition on N brokers, a controller, a producer, transactions, and readers: the records that any reader could have
+read, and consumers with a position. Not modelled: segments, batches of more than one record, time (a timer can expire
+in any state), failures of the controller, and throttling.
 """
 
 from isrcheck.models.kafka.state.values import (
@@ -215,10 +215,6 @@ class RackAwareConsumer(Domain, size=lambda c: c.consumers if c.follower_fetchin
     """A consumer that may read from followers."""
 
 
-class ProducerEpoch(Domain, size=lambda c: c.producer_epochs if c.enable_idempotence else 0):
-    """An epoch of the idempotent producer."""
-
-
 class NumberedRecord(Domain, size=lambda c: c.records if c.enable_idempotence else 0, letters=True):
     """A record of an idempotent producer."""
 
@@ -352,12 +348,12 @@ class State:
     deleted_before = field(values=LOG_START_OFFSETS)
 
     # An idempotent producer: its epoch; the latest leader epoch that it has heard of; which records it has numbered in
-    # each epoch (a sequence number counts the earlier ones); the producer epoch of each record in a log or response; up
+    # its epoch (a sequence number counts the earlier ones); the producer epoch of each record in a log or response; up
     # to where a log's producer state was saved, and from where it was replayed; and the records that a log has deleted,
     # and its broker remembers.
     producer_epoch = field(values=between(0, lambda c: c.producer_epochs - 1 if c.enable_idempotence else 0))
     heard_leader_epoch = field(values=HEARD_LEADER_EPOCHS)
-    has_sequence = field(ProducerEpoch, NumberedRecord, values=Flag)
+    has_sequence = field(NumberedRecord, values=Flag)
     log_producer_epoch = field(NumberedReplica, Offset, values=PRODUCER_EPOCHS)
     response_producer_epoch = field(NumberedReplica, Replica, Offset, values=PRODUCER_EPOCHS)
     snapshot_offset = field(SnapshotReplica, values=EndOffset)

@@ -1,6 +1,6 @@
 """The actions of consumers: they read from a leader or a follower, follow a new leader, and reset their position.
 
-A consumer begins at offset 0 and reads one entry at a time; control records and aborted records it skips. Not modelled:
+A consumer begins at offset 0 and reads one entry at a time; it skips control records and aborted records. Not modelled:
 groups and committed offsets, and fetches with more than one entry. A group that starts anew is another consumer.
 """
 
@@ -18,18 +18,16 @@ from isrcheck.models.language import NONE, action, require
 from isrcheck.models.log import has_entry
 
 
-def may_be_asked(s, consumer, broker):
-    """The broker serves the consumer. Since 2.1 a fetch names the leader epoch that the consumer knows, and a broker in
-    another epoch refuses it (FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH)."""
-    return s.is_up[broker] and (
-        s.POSITION_CHECK == PositionCheck.NONE or s.leader_epoch[broker] == s.consumer_leader_epoch[consumer]
-    )
+def is_not_fenced(s, consumer, broker):
+    """A consumer that checks its position (since 2.3, here since 2.4) names the leader epoch that it knows, and a
+    broker in another epoch refuses it (FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH)."""
+    return s.POSITION_CHECK == PositionCheck.NONE or s.leader_epoch[broker] == s.consumer_leader_epoch[consumer]
 
 
 def reads_from(s, consumer, broker):
     """The consumer takes the broker for its leader, or was sent to it."""
     if s.follower_fetching and s.preferred_read_replica[consumer] != NONE:
-        return s.preferred_read_replica[consumer] == broker
+        return s.preferred_read_replica[consumer] == broker and s.leader[broker] != NONE
     return presumes_leadership(s, broker)
 
 
@@ -40,7 +38,7 @@ def consumer_is_sent_to_follower(s, consumer: RackAwareConsumer, leader: Replica
     The consumer stays with it, even if leaders change, until the follower refuses it or metadata.max.age.ms is over.
     Kafka: ReplicaManager.findPreferredReadReplica, RackAwareReplicaSelector (KIP-392).
     """
-    require(may_be_asked(s, consumer, leader))
+    require(is_not_fenced(s, consumer, leader))
     require(presumes_leadership(s, leader))
     require(s.preferred_read_replica[consumer] == NONE)
     require(follower != leader)
@@ -64,9 +62,8 @@ def consumer_fetches(s, consumer: Consumer, broker: Replica):
     Either shows what is below its own high watermark, or its own last stable offset. Kafka: UnifiedLog.read,
     SubscriptionState.partitionLag.
     """
-    require(may_be_asked(s, consumer, broker))
+    require(is_not_fenced(s, consumer, broker))
     require(reads_from(s, consumer, broker))
-    require(is_in_range(s, consumer, broker))
     require(s.position[consumer] < readable_end_offset(s, broker))
     require(has_entry(s, broker, s.position[consumer]))
     offset = s.position[consumer]
@@ -99,7 +96,7 @@ def consumer_is_out_of_range(s, consumer: Consumer, leader: Replica):
 
     A consumer that gets this answer from a follower asks the leader instead. With auto.offset.reset=none, it stops.
     """
-    require(may_be_asked(s, consumer, leader))
+    require(is_not_fenced(s, consumer, leader))
     require(presumes_leadership(s, leader) and reads_from(s, consumer, leader))
     require(not is_in_range(s, consumer, leader))
     require(s.auto_offset_reset != AutoOffsetReset.NOTHING)

@@ -2,7 +2,12 @@
 
 A leader appends a record only if its sequence number follows the last one that the log holds, and recognises a request
 that it has appended before. Since 0.11; `acks` is all. Not modelled: requests that arrive after the producer has given
-up their connection, records that expire (delivery.timeout.ms), and errors after which a record is not sent again.
+up their connection; answers that are lost after the record is committed; records that expire (delivery.timeout.ms); and
+errors after which a record is not sent again.
+
+Nor is this rule of 1.0 to 2.4: if all that the producer has written was deleted, it numbers what is in flight from 0,
+without a new producer id (UNKNOWN_PRODUCER_ID). Brokers cannot tell these numbers from earlier ones, and a new leader
+that has not deleted yet may answer with success and append nothing (KIP-360).
 """
 
 from isrcheck.models.kafka.actions.clients.producer import append_numbered
@@ -18,7 +23,6 @@ from isrcheck.models.kafka.state.clients.sequences import (
     may_know_leader,
     number,
     requests_in_flight,
-    was_renumbered,
 )
 from isrcheck.models.kafka.state.fields import NumberedRecord, NumberedReplica, SnapshotReplica
 from isrcheck.models.language import action, require
@@ -72,14 +76,12 @@ def producer_begins_new_epoch(s, leader: NumberedReplica, record: NumberedRecord
     require(may_know_leader(s, leader))
     require(is_first_in_flight(s, record))
     require(is_next_expected(s, record))
-    require(not was_renumbered(s, record))
     require(has_enough_replicas(s, leader))
     require(not is_remembered(s, leader, record))
     require(not continues(s, leader, record))
     hear_of_leader(s, leader)
-    if s.CLIENT_BUMPS_EPOCH:
-        for other in range(s.records):
-            s.has_sequence[s.producer_epoch + 1][other] = is_in_flight(s, other)
+    for other in range(s.records):
+        s.has_sequence[other] = s.CLIENT_BUMPS_EPOCH and is_in_flight(s, other)
     s.producer_epoch += 1
 
 

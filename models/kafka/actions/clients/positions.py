@@ -13,7 +13,9 @@ def is_in_range(s, consumer, r):
 def reset_position(s, consumer, leader):
     """Continue at the beginning or at the end, as auto.offset.reset says. Kafka: OffsetFetcher, ListOffsets.
 
-    The leader epoch at the new position is taken as unknown until the next record.
+    The leader epoch at the new position is taken as unknown until the next record, although ListOffsets tells it. Not
+    modelled: since 2.2, a new leader answers latest only once its high watermark has reached the start of its epoch
+    (OFFSET_NOT_AVAILABLE, KAFKA-2334); here it may answer with an earlier offset.
     """
     if s.auto_offset_reset == AutoOffsetReset.EARLIEST:
         s.position[consumer] = s.log_start_offset[leader]

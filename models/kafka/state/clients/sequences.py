@@ -13,17 +13,17 @@ from isrcheck.models.language import NONE
 
 def number(s, record):
     """The producer gives the record the next sequence number of its epoch."""
-    s.has_sequence[s.producer_epoch][record] = True
+    s.has_sequence[record] = True
 
 
-def sequence(s, epoch, record):
-    """The sequence number of the record in this epoch: how many records were numbered before it."""
-    return sum(1 for earlier in range(s.records) if earlier < record and s.has_sequence[epoch][earlier])
+def sequence(s, record):
+    """The sequence number of the record in the producer's epoch: how many records were numbered before it."""
+    return sum(1 for earlier in range(s.records) if earlier < record and s.has_sequence[earlier])
 
 
 def is_in_flight(s, record):
     """The producer waits for an answer, or will send the record again. What it has given up is not numbered anew."""
-    return s.has_sequence[s.producer_epoch][record] and not s.acknowledged[record]
+    return s.has_sequence[record] and not s.acknowledged[record]
 
 
 def requests_in_flight(s):
@@ -39,15 +39,7 @@ def is_first_in_flight(s, record):
 
 def is_next_expected(s, record):
     """No later record of the epoch was acknowledged (TransactionManager.isNextSequence)."""
-    return not any(
-        s.acknowledged[later] and s.has_sequence[s.producer_epoch][later]
-        for later in range(s.records)
-        if later > record
-    )
-
-
-def was_renumbered(s, record):
-    return any(s.has_sequence[epoch][record] for epoch in range(s.producer_epochs) if epoch < s.producer_epoch)
+    return not any(s.acknowledged[later] and s.has_sequence[later] for later in range(s.records) if later > record)
 
 
 def may_know_leader(s, leader):
@@ -57,6 +49,8 @@ def may_know_leader(s, leader):
 
 
 def hear_of_leader(s, leader):
+    """The producer is taken to know the leader's epoch; its metadata could still be of an earlier one, in which the
+    same broker led."""
     if s.STALE_METADATA_IGNORED:
         s.heard_leader_epoch = s.leader_epoch[leader]
 
@@ -91,29 +85,36 @@ def may_begin_with(s, r, first):
 
 
 def continues(s, r, record):
-    """The record has the next sequence number, or begins a new epoch. Kafka: ProducerAppendInfo.checkSequence."""
+    """The record has the next sequence number, or begins a new epoch; a new producer id is unknown to the broker.
+
+    Kafka: ProducerAppendInfo.checkSequence.
+    """
     last = last_numbered(s, r)
     if last == NONE:
-        return may_begin_with(s, r, sequence(s, s.producer_epoch, record))
+        return may_begin_with(s, r, sequence(s, record))
     if s.log_producer_epoch[r][last] != s.producer_epoch:
-        return sequence(s, s.producer_epoch, record) == 0
-    return sequence(s, s.producer_epoch, record) == sequence(s, s.producer_epoch, numbered_record(s, r, last)) + 1
+        return sequence(s, record) == 0 or (not s.CLIENT_BUMPS_EPOCH and may_begin_with(s, r, sequence(s, record)))
+    return sequence(s, record) == sequence(s, numbered_record(s, r, last)) + 1
 
 
 def is_among_last_batches(s, r, offset):
-    """The batch has not been displaced by later ones: by as many as are remembered, or by any of a later epoch."""
-    return not any(
-        s.log_producer_epoch[r][later] > s.log_producer_epoch[r][offset]
-        for later in range(s.log_size)
-        if later > offset and numbered_record(s, r, later) != NONE
-    ) and s.remembered_batches > sum(
+    """The batch has not been displaced by as many later ones as are remembered. Those of the producer's epoch are never
+    displaced by a later epoch, because there is none."""
+    return s.remembered_batches > sum(
         1 for later in range(s.log_size) if later > offset and numbered_record(s, r, later) != NONE
     )
 
 
-def is_replayed(s, r, offset):
-    """The batch was appended, or replayed from the log, since a snapshot was loaded, which has only the last one."""
-    return s.producer_snapshots == 0 or offset >= s.replayed_from[r] or offset == last_numbered(s, r)
+def is_kept_by_snapshot(s, r, offset):
+    """The batch was appended, or replayed from the log, since a snapshot was loaded, or is the last one before that:
+    a snapshot has no other."""
+    return (
+        s.producer_snapshots == 0
+        or offset >= s.replayed_from[r]
+        or not any(
+            numbered_record(s, r, later) != NONE for later in range(s.log_size) if offset < later < s.replayed_from[r]
+        )
+    )
 
 
 def is_remembered(s, r, record):
@@ -122,7 +123,7 @@ def is_remembered(s, r, record):
         numbered_record(s, r, offset) == record
         and s.log_producer_epoch[r][offset] == s.producer_epoch
         and is_among_last_batches(s, r, offset)
-        and is_replayed(s, r, offset)
+        and is_kept_by_snapshot(s, r, offset)
         for offset in range(s.log_size)
     )
 
@@ -133,25 +134,20 @@ def is_remembered(s, r, record):
 def cut_producer_state(s, r, end_offset):
     """The log is cut at `end_offset`, or loaded: the state is built anew, from the last snapshot and the log behind it.
 
-    Kafka: ProducerStateManager.truncateAndReload. Not modelled: older snapshots than the last.
+    A snapshot from beyond the log end, or not from above the log start, is dropped: what was deleted is forgotten.
+    Kafka: ProducerStateManager.truncateAndReload. Not modelled: older snapshots than the last, and a deleted record
+    that a snapshot keeps because only records of transactions follow it.
     """
     if s.enable_idempotence:
         if s.producer_snapshots > 0:
-            s.snapshot_offset[r] = s.snapshot_offset[r] if s.snapshot_offset[r] <= end_offset else 0
+            if not s.log_start_offset[r] < s.snapshot_offset[r] <= end_offset:
+                s.snapshot_offset[r] = 0
             s.replayed_from[r] = s.snapshot_offset[r]
-        if s.delete_records > 0:
-            last = last_numbered(s, r)
-            for offset in range(s.log_size):
-                if s.deleted_record[r][offset] != NONE and not (offset == last and is_in_snapshot(s, r, offset)):
-                    s.deleted_record[r][offset] = NONE
-                    s.log_producer_epoch[r][offset] = 0
         for offset in range(s.log_size):
-            if offset >= end_offset:
+            if s.delete_records > 0:
+                s.deleted_record[r][offset] = NONE
+            if not s.log_start_offset[r] <= offset < end_offset:
                 s.log_producer_epoch[r][offset] = 0
-
-
-def is_in_snapshot(s, r, offset):
-    return s.producer_snapshots > 0 and offset < s.snapshot_offset[r]
 
 
 def delete_producer_records(s, r, log_start_offset):
