@@ -265,7 +265,7 @@ def test_every_action_has_an_acting_broker_or_is_of_controller_or_client() -> No
             without_one.append(action.name)
         else:
             assert actor in [parameter.name for parameter in action.parameters]
-    assert [name for name in without_one if not name.startswith(("controller_", "coordinator_"))] == [
+    assert [name for name in without_one if not name.startswith(("controller_", "coordinator_", "consumer_"))] == [
         "send_is_lost",
         "request_fails",
     ]
