@@ -10,12 +10,12 @@ from abc import ABC, abstractmethod
 
 from isrcheck.conformance.cluster.clients.clients import Clients
 from isrcheck.conformance.cluster.clients.outside import OutsideClients
+from isrcheck.conformance.cluster.clients.producer import PRODUCER
 from isrcheck.conformance.cluster.clients.transactions import TransactionCoordinator
 from isrcheck.conformance.cluster.configuration.settings import ClusterError
 from isrcheck.conformance.cluster.network.messages import Acks, Isolation
 from isrcheck.conformance.cluster.network.records import Control
 
-PRODUCER = "producer"
 CONSUMER = "consumer"
 
 
@@ -23,6 +23,10 @@ class ClientOperations(ABC):
     """The operations of producers, consumers, an administrator, and clients outside of the cluster."""
 
     _clients: Clients
+
+    @abstractmethod
+    def leader_known_to(self, broker: int) -> tuple[int | None, int]:
+        """The leader that a broker's process knows, and its epoch; (None, -1) if it knows none, or none runs."""
 
     @abstractmethod
     def _broker(self, number: int) -> object:
@@ -37,6 +41,12 @@ class ClientOperations(ABC):
     def outside(self) -> OutsideClients:
         """The clients that are not part of the cluster."""
         return self._clients.outside
+
+    def refresh_metadata(self, broker: int, producer: str = PRODUCER) -> None:
+        """A producer learns from a broker, which presumes to lead, that it does. Errors: `ClusterError` if the producer
+        ignores this because it knows a later leader epoch, or the broker does not run.
+        """
+        self._clients.producer(producer).learns_of_leader(self.leader_known_to(broker)[1])
 
     def produce(self, payload: str, broker: int, acks: Acks = Acks.ALL, producer: str = PRODUCER) -> int:
         """A producer sends one record to a broker; returns the number of the request. Errors: `ClusterError`."""

@@ -67,6 +67,7 @@ class Driver:
         settings = Settings(
             min_insync_replicas=self.configuration.min_insync_replicas,
             unclean_leader_election_enable=self.configuration.unclean_elections > 0,
+            idempotent=bool(self.configuration.enable_idempotence),
             max_in_flight_requests_per_connection=self.configuration.max_in_flight_requests,
             # In the model, only the order of events matters.
             replica_fetch_backoff_ms=0,
@@ -165,7 +166,9 @@ class Driver:
         return payload_of(cells_of(self.instance, self.trace.states[self.position - 1], "next_record")[0])
 
     def _producer_appends(self, leader: int) -> None:
-        producer = self.producer_with_room(leader)
+        producer = PRODUCER if self.configuration.enable_idempotence else self.producer_with_room(leader)
+        if self.configuration.enable_idempotence:
+            self.cluster.refresh_metadata(leader)
         acts.append(self.cluster, self._next_payload(), leader, ACKS[int(self.configuration.acks)], producer)
 
     def producer_with_room(self, leader: int) -> str:
@@ -180,7 +183,27 @@ class Driver:
             if sum(one.is_in_flight and one.broker == leader for one in sent.get(name, ())) < most
         )
 
-    _producer_is_refused = _producer_appends
+    def _producer_is_refused(self, leader: int) -> None:
+        producer = PRODUCER if self.configuration.enable_idempotence else self.producer_with_room(leader)
+        acts.append(self.cluster, self._next_payload(), leader, ACKS[int(self.configuration.acks)], producer)
+
+    def _request_fails(self, record: int) -> None:
+        """The request is lost. It goes to the broker that has the fewest requests of this producer."""
+        sent = dict(self.cluster.observe().sent).get(PRODUCER, ())
+        awaited = [one.broker for one in sent if one.is_in_flight]
+        self.cluster.produce(payload_of(record), min(self.cluster.brokers, key=awaited.count))
+        self.cluster.drop(self.cluster.messages()[-1].number)
+
+    def _producer_resends(self, record: int, leader: int) -> None:
+        self.cluster.refresh_metadata(leader)
+        self._producer_retries(record, leader)
+
+    def _producer_begins_new_epoch(self, leader: int, record: int) -> None:
+        """The record is sent again, and refused; the producer draws its conclusions from the answer."""
+        self._producer_resends(record, leader)
+
+    def _broker_saves_producer_state(self, broker: int) -> None:
+        self.cluster.roll_segment(broker)
 
     def _send_is_lost(self) -> None:
         self.cluster.produce(self._next_payload(), 0, Acks.NONE)

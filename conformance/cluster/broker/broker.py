@@ -155,6 +155,10 @@ class Broker:
             raise ClusterError(f"broker {self._number} is not frozen")
         self._is_frozen = False
 
+    def roll_segment(self) -> None:
+        """The log rolls its segment, and saves the state of producers. Errors: `ClusterError` if no process runs."""
+        self._must_move().log.save_producers()
+
     def receive(self, message: Message) -> None:
         """Handle a message that reaches the process. Errors: `ClusterError` if none runs, or it is frozen."""
         process, payload = self._must_move(), message.payload

@@ -9,13 +9,15 @@ A client is created when it is first named, and lives as long as the cluster.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from isrcheck.conformance.cluster.clients.consumer import Consumer
 from isrcheck.conformance.cluster.clients.outside import OUTSIDE, OutsideClients
-from isrcheck.conformance.cluster.clients.producer import Producer
+from isrcheck.conformance.cluster.clients.producer import PRODUCER, Producer
 from isrcheck.conformance.cluster.clients.transactions import COORDINATOR, TransactionCoordinator
+from isrcheck.conformance.cluster.configuration.bugs import Bug
 from isrcheck.conformance.cluster.configuration.settings import ClusterError, Settings
+from isrcheck.conformance.cluster.configuration.switches import Switches
 from isrcheck.conformance.cluster.network.clock import Clock
 from isrcheck.conformance.cluster.network.messages import (
     ConsumerFetchResponse,
@@ -32,9 +34,11 @@ ADMINISTRATOR = "administrator"
 class Clients:
     """All clients of one cluster, by name."""
 
-    def __init__(self, network: Network, settings: Settings, clock: Clock) -> None:
+    def __init__(self, network: Network, settings: Settings, clock: Clock, switches: Switches, bug: Bug | None) -> None:
         self._network = network
         self._settings = settings
+        self._switches = switches
+        self._bug = bug
         self.producers: dict[str, Producer] = {}
         self.consumers: dict[str, Consumer] = {}
         self._producer_ids = itertools.count(1)
@@ -51,8 +55,13 @@ class Clients:
         """The producer of that name. Errors: `ClusterError` if another kind of client has the name."""
         if name not in self.producers:
             self._must_be_free(name)
-            self.producers[name] = Producer(name, self._new_producer_id(), self._network, self._settings)
+            given = (self._network, self._settings, self._switches, self._bug)
+            self.producers[name] = Producer(name, self._new_producer_id, *given)
         return self.producers[name]
+
+    def first_producer(self, payloads: Iterable[str]) -> int:
+        """Create the idempotent producer that sent the initial records, all acknowledged; returns its id."""
+        return self.producer(PRODUCER).has_sent(payloads)
 
     def consumer(self, name: str, isolation: Isolation) -> Consumer:
         """The consumer of that name. Errors: `ClusterError` if the name is taken, or its isolation level differs."""
