@@ -10,12 +10,12 @@ from abc import ABC, abstractmethod
 
 from isrcheck.conformance.cluster.clients.clients import Clients
 from isrcheck.conformance.cluster.clients.outside import OutsideClients
-from isrcheck.conformance.cluster.clients.producer import PRODUCER
 from isrcheck.conformance.cluster.clients.transactions import TransactionCoordinator
 from isrcheck.conformance.cluster.configuration.settings import ClusterError
 from isrcheck.conformance.cluster.network.messages import Acks, Isolation
 from isrcheck.conformance.cluster.network.records import Control
 
+PRODUCER = "producer"
 CONSUMER = "consumer"
 
 

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from isrcheck.conformance.cluster import observe as views
 from isrcheck.conformance.cluster.broker.broker import Broker, TimerKind
-from isrcheck.conformance.cluster.client_operations import ClientOperations
+from isrcheck.conformance.cluster.client_operations import PRODUCER, ClientOperations
 from isrcheck.conformance.cluster.clients.clients import Clients
 from isrcheck.conformance.cluster.configuration.settings import ClusterError, Settings, Start, bug_named
 from isrcheck.conformance.cluster.configuration.switches import NEWEST, Switches, generation
@@ -52,7 +52,7 @@ class Cluster(ClientOperations):
         self._network = Network()
         self._controller = Controller(start, self._network, self._process_of, self._is_running, known_bug)
         self._clients = Clients(self._network, settings, self._clock, switches, known_bug)
-        first = self._clients.first_producer(start.log) if settings.idempotent and start.log else None
+        first = self._clients.first_producer(PRODUCER, start.log) if settings.idempotent and start.log else None
         self._brokers: dict[int, Broker] = {}
         given = (self._controller, self._network, self._clock, start, settings, switches, known_bug)
         for number in range(start.replicas):

@@ -13,7 +13,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from isrcheck.conformance.cluster.broker.fetcher import Mode
-from isrcheck.conformance.cluster.clients.producer import PRODUCER, Identity
+from isrcheck.conformance.cluster.client_operations import PRODUCER
+from isrcheck.conformance.cluster.clients.producer import Identity
 from isrcheck.conformance.cluster.network.messages import Acks, Errors, FetchResponse, Isolation
 from isrcheck.conformance.cluster.network.records import Control, ProducerStamp, Record
 from isrcheck.conformance.cluster.observe import BrokerView, ClusterView
@@ -32,6 +33,7 @@ disk.
 TRANSACTIONAL = "transaction "
 
 Projected = dict[str, tuple[int | None, ...]]
+"""The cells of variables; None: what cannot be observed."""
 
 Reads = Mapping[int, Mapping[Isolation, Iterable[Record]]]
 """For each leader: the records that it returned to a consumer of each isolation level that read its whole log."""

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 
 from isrcheck.conformance.cluster.clients.consumer import Consumer
 from isrcheck.conformance.cluster.clients.outside import OUTSIDE, OutsideClients
-from isrcheck.conformance.cluster.clients.producer import PRODUCER, Producer
+from isrcheck.conformance.cluster.clients.producer import Producer
 from isrcheck.conformance.cluster.clients.transactions import COORDINATOR, TransactionCoordinator
 from isrcheck.conformance.cluster.configuration.bugs import Bug
 from isrcheck.conformance.cluster.configuration.settings import ClusterError, Settings
@@ -59,9 +59,9 @@ class Clients:
             self.producers[name] = Producer(name, self._new_producer_id, *given)
         return self.producers[name]
 
-    def first_producer(self, payloads: Iterable[str]) -> int:
+    def first_producer(self, name: str, payloads: Iterable[str]) -> int:
         """Create the idempotent producer that sent the initial records, all acknowledged; returns its id."""
-        return self.producer(PRODUCER).has_sent(payloads)
+        return self.producer(name).has_sent(payloads)
 
     def consumer(self, name: str, isolation: Isolation) -> Consumer:
         """The consumer of that name. Errors: `ClusterError` if the name is taken, or its isolation level differs."""

@@ -23,9 +23,6 @@ from isrcheck.conformance.cluster.network.messages import Acks, Errors, ProduceR
 from isrcheck.conformance.cluster.network.network import Network
 from isrcheck.conformance.cluster.network.records import ProducerStamp
 
-PRODUCER = "producer"
-"""The name of the producer that a driver uses without naming one."""
-
 REFUSED_SEQUENCES = (Errors.OUT_OF_ORDER_SEQUENCE_NUMBER, Errors.UNKNOWN_PRODUCER_ID)
 """The answers that a sequence number is not the next one."""
 

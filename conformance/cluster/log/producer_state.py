@@ -16,29 +16,9 @@ from dataclasses import dataclass, field
 
 from isrcheck.conformance.cluster.configuration.bugs import Bug
 from isrcheck.conformance.cluster.configuration.switches import Switches, UnknownProducer
+from isrcheck.conformance.cluster.log.producer_snapshot import SEQUENCES, BatchMetadata, ProducerSnapshot
 from isrcheck.conformance.cluster.network.messages import AbortedTransaction, Errors
 from isrcheck.conformance.cluster.network.records import Control, ProducerStamp, Record
-
-SEQUENCES = 1 << 31
-"""The sequence after the largest one is 0."""
-
-
-@dataclass(frozen=True)
-class BatchMetadata:
-    """One remembered batch: the sequences of its first and its last record, and the offset of its last record."""
-
-    first_sequence: int
-    last_sequence: int
-    last_offset: int
-
-    @property
-    def first_offset(self) -> int:
-        """The offset of its first record."""
-        return self.last_offset - (self.last_sequence - self.first_sequence) % SEQUENCES
-
-    def with_record(self, record: Record) -> BatchMetadata:
-        """The batch with one more record at its end."""
-        return BatchMetadata(self.first_sequence, (self.last_sequence + 1) % SEQUENCES, record.offset)
 
 
 @dataclass
@@ -48,14 +28,6 @@ class ProducerStateEntry:
     producer_epoch: int
     batches: list[BatchMetadata] = field(default_factory=list)
     transaction_first_offset: int | None = None
-
-
-@dataclass(frozen=True)
-class ProducerSnapshot:
-    """The state of all producers at an offset: of each, by its id, the epoch and only the last batch."""
-
-    offset: int
-    producers: tuple[tuple[int, int, BatchMetadata], ...] = ()
 
 
 @dataclass(frozen=True)

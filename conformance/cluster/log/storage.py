@@ -17,7 +17,7 @@ from typing import Protocol
 
 from isrcheck.conformance.cluster.configuration.settings import Start
 from isrcheck.conformance.cluster.log.epoch_cache import EpochEntry
-from isrcheck.conformance.cluster.log.producer_state import ProducerSnapshot
+from isrcheck.conformance.cluster.log.producer_snapshot import ProducerSnapshot
 from isrcheck.conformance.cluster.network.records import ProducerStamp, Record
 
 

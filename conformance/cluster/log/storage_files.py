@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from isrcheck.conformance.cluster.log.epoch_cache import EpochEntry
-from isrcheck.conformance.cluster.log.producer_state import BatchMetadata, ProducerSnapshot
+from isrcheck.conformance.cluster.log.producer_snapshot import BatchMetadata, ProducerSnapshot
 from isrcheck.conformance.cluster.log.storage import StorageError, Stored
 from isrcheck.conformance.cluster.network.records import Control, ProducerStamp, Record
 

@@ -112,8 +112,10 @@ def is_among_last_batches(s, r, offset):
 
 
 def is_replayed(s, r, offset):
-    """The batch was appended, or replayed from the log, since a snapshot was loaded, which has only the last one."""
-    return s.producer_snapshots == 0 or offset >= s.replayed_from[r] or offset == last_numbered(s, r)
+    """The batch was appended, or replayed from the log, since a snapshot was loaded, or is the last one in it."""
+    return s.producer_snapshots == 0 or not any(
+        numbered_record(s, r, later) != NONE for later in range(s.log_size) if offset < later < s.replayed_from[r]
+    )
 
 
 def is_remembered(s, r, record):
@@ -140,9 +142,8 @@ def cut_producer_state(s, r, end_offset):
             s.snapshot_offset[r] = s.snapshot_offset[r] if s.snapshot_offset[r] <= end_offset else 0
             s.replayed_from[r] = s.snapshot_offset[r]
         if s.delete_records > 0:
-            last = last_numbered(s, r)
             for offset in range(s.log_size):
-                if s.deleted_record[r][offset] != NONE and not (offset == last and is_in_snapshot(s, r, offset)):
+                if s.deleted_record[r][offset] != NONE and not is_last_in_snapshot(s, r, offset):
                     s.deleted_record[r][offset] = NONE
                     s.log_producer_epoch[r][offset] = 0
         for offset in range(s.log_size):
@@ -150,8 +151,14 @@ def cut_producer_state(s, r, end_offset):
                 s.log_producer_epoch[r][offset] = 0
 
 
-def is_in_snapshot(s, r, offset):
-    return s.producer_snapshots > 0 and offset < s.snapshot_offset[r]
+def is_last_in_snapshot(s, r, offset):
+    return (
+        s.producer_snapshots > 0
+        and offset < s.snapshot_offset[r]
+        and not any(
+            numbered_record(s, r, later) != NONE for later in range(s.log_size) if offset < later < s.snapshot_offset[r]
+        )
+    )
 
 
 def delete_producer_records(s, r, log_start_offset):
