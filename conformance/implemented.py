@@ -53,8 +53,6 @@ def switches_of(instance: Instance) -> Switches:
                 missing.append(f"{name}={spelled}")
         elif value != entry.default:
             missing.append(f"{name}={spelled}")
-    if configuration.consumers:
-        missing.append("consumers with a position of the model")
     lacks = newer_mechanisms(instance) or missing
     if lacks:
         raise MissingMechanismError(

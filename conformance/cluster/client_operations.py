@@ -92,10 +92,25 @@ class ClientOperations(ABC):
         self._broker(broker)
         return self._clients.delete_records(broker, before_offset)
 
-    def consume(self, broker: int, consumer: str = CONSUMER, isolation: Isolation = Isolation.READ_UNCOMMITTED) -> int:
-        """A consumer asks a broker for the next records; returns the number of the message. Errors: `ClusterError`."""
+    def consume(
+        self,
+        broker: int,
+        consumer: str = CONSUMER,
+        isolation: Isolation = Isolation.READ_UNCOMMITTED,
+        most: int | None = None,
+    ) -> int:
+        """A consumer asks a broker for the next records, at most so many; returns the number of the message.
+
+        Errors: `ClusterError`.
+        """
         self._broker(broker)
-        return self._clients.consumer(consumer, isolation).fetch(broker)
+        return self._clients.consumer(consumer, isolation).fetch(broker, most)
+
+    def tell_consumer(
+        self, broker: int, consumer: str = CONSUMER, isolation: Isolation = Isolation.READ_UNCOMMITTED
+    ) -> None:
+        """A consumer learns from a broker, which presumes to lead, that it does; then it may ask it about offsets."""
+        self._clients.consumer(consumer, isolation).learns_of_leader(broker, self.leader_known_to(broker)[1])
 
     def seek(self, position: int, consumer: str = CONSUMER) -> None:
         """A consumer moves to another position. Errors: `ClusterError` if there is no consumer of that name."""

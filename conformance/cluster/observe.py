@@ -14,7 +14,8 @@ from isrcheck.conformance.cluster.broker.fetcher import FetcherThread, Mode
 from isrcheck.conformance.cluster.broker.partition import Partition
 from isrcheck.conformance.cluster.broker.replica_manager import ReplicaManager
 from isrcheck.conformance.cluster.clients.consumer import Consumer
-from isrcheck.conformance.cluster.clients.producer import Identity, Producer, Sent
+from isrcheck.conformance.cluster.clients.numbered import Identity
+from isrcheck.conformance.cluster.clients.producer import Producer, Sent
 from isrcheck.conformance.cluster.clients.transactions import Marker, TransactionCoordinator
 from isrcheck.conformance.cluster.controller.controller import Controller
 from isrcheck.conformance.cluster.log.epoch_cache import EpochEntry
@@ -125,12 +126,18 @@ class ProducerView:
 
 @dataclass(frozen=True)
 class ConsumerView:
-    """One consumer: its position, the records that it has read, and the error in its last response."""
+    """One consumer: its position, the records that it has read, and the error in its last response; the readable end of
+    the log, if it knows it, the leader epochs that it knows, and whether it was reset to the end of the log.
+    """
 
     name: str
     position: int
     read: tuple[Record, ...]
     error: Errors
+    known_end_offset: int | None
+    leader_epoch: int
+    consumed_epoch: int | None
+    has_skipped: bool
 
 
 @dataclass(frozen=True)
@@ -215,7 +222,13 @@ def _leadership(partition: Partition, manager: ReplicaManager) -> LeadershipView
 
 def consumer_views(consumers: Mapping[str, Consumer]) -> tuple[ConsumerView, ...]:
     """The views of all consumers."""
-    return tuple(ConsumerView(name, each.position, each.read, each.error) for name, each in consumers.items())
+    return tuple(
+        ConsumerView(
+            *(name, each.position, each.read, each.error),
+            *(each.known_end_offset, each.leader_epoch, each.consumed_epoch, each.has_skipped),
+        )
+        for name, each in consumers.items()
+    )
 
 
 def observe(

@@ -18,16 +18,17 @@ from isrcheck.conformance.cluster import acts
 from isrcheck.conformance.cluster.broker.broker import TimerKind
 from isrcheck.conformance.cluster.client_operations import PRODUCER
 from isrcheck.conformance.cluster.cluster import Cluster
-from isrcheck.conformance.cluster.configuration.settings import ClusterError, Settings, Start
+from isrcheck.conformance.cluster.configuration.settings import AutoOffsetReset, ClusterError, Settings, Start
 from isrcheck.conformance.cluster.controller.controller import Election
 from isrcheck.conformance.cluster.network.messages import Acks, Isolation, LeaderAndIsr
 from isrcheck.conformance.cluster.network.records import Control, Record
 from isrcheck.conformance.cluster.observe import BrokerView
 from isrcheck.conformance.implemented import switches_of
-from isrcheck.conformance.replay.projection import Observations, Projected, payload_of, producer_of, project
+from isrcheck.conformance.replay.projection import Observations, Projected, payload_of, producer_of, project, reader_of
 from isrcheck.conformance.replay.system import StepRefusedError
 from isrcheck.conformance.replay.timing import timing_of
-from isrcheck.models.kafka.state.values import Fetch
+from isrcheck.models.kafka.state import values
+from isrcheck.models.kafka.state.values import Fetch, IsolationLevel
 from isrcheck.models.language.model import Instance, Step
 from isrcheck.models.messages.errors import UsageError
 from isrcheck.models.run import Cells
@@ -36,6 +37,11 @@ from isrcheck.traces.format.trace import Trace
 LAG = 10
 """The time in ms after which a leader regards a follower that has not caught up as slow."""
 
+ISOLATIONS: dict[int, Isolation] = {
+    IsolationLevel.READ_UNCOMMITTED: Isolation.READ_UNCOMMITTED,
+    IsolationLevel.READ_COMMITTED: Isolation.READ_COMMITTED,
+}
+RESETS: dict[int, AutoOffsetReset] = {each: AutoOffsetReset[each.name] for each in values.AutoOffsetReset}
 ACKS = {-1: Acks.ALL, 0: Acks.NONE, 1: Acks.LEADER}
 
 
@@ -74,10 +80,15 @@ class Driver:
             replica_fetch_wait_max_ms=0,
             replica_lag_time_max_ms=LAG,
             replica_lag_max_messages=self.configuration.replica_lag_max_messages,
+            auto_offset_reset=RESETS[self.configuration.auto_offset_reset],
+            follower_fetching=bool(self.configuration.follower_fetching),
         )
         start = replace(start_of(self.instance, trace.states[0]), checkpointed=tuple(self.timing.checkpointed.items()))
         folder = None if self.logs is None else self.logs / f"trace-{self.begun}"
         self.cluster = Cluster(switches, start, settings, self.bug, folder)
+        self.isolation = ISOLATIONS[self.configuration.isolation_level]
+        for consumer in range(self.configuration.consumers):
+            self.cluster.tell_consumer(start.leader, reader_of(consumer), self.isolation)
         self.seen = Observations(common=max(cells_of(self.instance, trace.states[0], "log_end_offset")))
         self.seen.note(self.cluster.observe())  # brokers that are down for good were up before, and were read from
         for broker, is_up in enumerate(cells_of(self.instance, trace.states[0], "is_up")):
@@ -242,6 +253,25 @@ class Driver:
 
     def _deliver_last(self) -> None:
         self.cluster.deliver(self.cluster.messages()[-1].number)
+
+    def _consumer_fetches(self, consumer: int, broker: int) -> None:
+        self.cluster.consume(broker, reader_of(consumer), self.isolation, most=1)
+        self._finish(reader_of(consumer))
+
+    def _consumer_follows_new_leader(self, consumer: int, leader: int) -> None:
+        self.cluster.tell_consumer(leader, reader_of(consumer), self.isolation)
+        self._finish(reader_of(consumer))
+
+    def _consumer_is_out_of_range(self, consumer: int, leader: int) -> None:
+        """The fetch is refused, and the consumer asks the leader where to continue."""
+        self.cluster.tell_consumer(leader, reader_of(consumer), self.isolation)
+        self.cluster.consume(leader, reader_of(consumer), self.isolation)
+        self._finish(reader_of(consumer))
+
+    def _finish(self, client: str) -> None:
+        """Deliver the requests of a client, and the responses, until there are no more."""
+        while found := [one for one in self.cluster.messages() if client in (one.source, one.destination)]:
+            self.cluster.deliver(found[0].number)
 
     def _leader_deletes_records(self, leader: int, offset: int) -> None:
         self.cluster.delete_records(leader, offset)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from isrcheck.conformance.cluster.broker.fetcher import Mode
 from isrcheck.conformance.cluster.client_operations import PRODUCER
-from isrcheck.conformance.cluster.clients.producer import Identity
+from isrcheck.conformance.cluster.clients.numbered import Identity
 from isrcheck.conformance.cluster.network.messages import Acks, Errors, FetchResponse, Isolation
 from isrcheck.conformance.cluster.network.records import Control, ProducerStamp, Record
 from isrcheck.conformance.cluster.observe import BrokerView, ClusterView
@@ -52,6 +52,11 @@ def record_of(payload: str) -> int:
 def producer_of(transaction: int) -> str:
     """The name of the producer of this transaction, which has no other transaction."""
     return f"{TRANSACTIONAL}{transaction}"
+
+
+def reader_of(consumer: int) -> str:
+    """The name of the model's consumer with that number."""
+    return f"reader {consumer}"
 
 
 @dataclass
@@ -179,6 +184,7 @@ class _Projection:
             **self._fetches(),
             **self._clients(),
             **self._producer(),
+            **self._consumers(),
         }
 
     def _controller(self) -> Projected:
@@ -323,6 +329,19 @@ class _Projection:
             ),
             **self._saved(),
             **self._deleted(),
+        }
+
+    def _consumers(self) -> Projected:
+        names = [reader_of(consumer) for consumer in range(self.configuration.consumers)]
+        consumers = [one for name in names for one in self.view.consumers if one.name == name]
+        read = [{record.offset: record for record in one.read} for one in consumers]
+        return {
+            "position": tuple(one.position for one in consumers),
+            "known_end_offset": tuple(one.known_end_offset for one in consumers),
+            "consumer_leader_epoch": tuple(one.leader_epoch for one in consumers),
+            "consumed_epoch": tuple(NONE if one.consumed_epoch is None else one.consumed_epoch for one in consumers),
+            "consumed_record": tuple(self._entry(each.get(offset)) for each in read for offset in self.offsets),
+            "has_skipped": tuple(int(one.has_skipped) for one in consumers),
         }
 
     def _saved(self) -> Projected:

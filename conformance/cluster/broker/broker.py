@@ -125,7 +125,7 @@ class Broker:
         fetchers = FetcherManager(self._number, log, self._ask, self.crash, *given)
         manager = ReplicaManager(partition, fetchers, self._reply, *given)
         deletes = DeleteRecordsPurgatory(partition, self._reply, self._controller.live_brokers)
-        consumers = ConsumerRequests(partition, self._reply, self._switches)
+        consumers = ConsumerRequests(partition, self._reply, *given[1:])
         self._running = Process(log, partition, fetchers, manager, deletes, consumers)
         self._processes += 1
 

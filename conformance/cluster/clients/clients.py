@@ -24,6 +24,8 @@ from isrcheck.conformance.cluster.network.messages import (
     DeleteRecordsRequest,
     DeleteRecordsResponse,
     Isolation,
+    ListOffsetsResponse,
+    OffsetsForLeaderEpochResponse,
     ProduceResponse,
 )
 from isrcheck.conformance.cluster.network.network import CONTROLLER, Message, Network
@@ -67,7 +69,7 @@ class Clients:
         """The consumer of that name. Errors: `ClusterError` if the name is taken, or its isolation level differs."""
         if name not in self.consumers:
             self._must_be_free(name)
-            self.consumers[name] = Consumer(name, isolation, self._network)
+            self.consumers[name] = Consumer(name, isolation, self._network, self._settings, self._switches, self._bug)
         consumer = self.consumers[name]
         if consumer.isolation is not isolation:
             raise ClusterError(f"consumer {name} has isolation {consumer.isolation.value}; use another name")
@@ -88,7 +90,9 @@ class Clients:
         elif isinstance(payload, DeleteRecordsResponse):
             self._deletes[payload.send] = payload
         elif isinstance(payload, ConsumerFetchResponse):
-            self.consumers[str(message.destination)].receive(payload)
+            self.consumers[str(message.destination)].receive(message.source, payload)
+        elif isinstance(payload, OffsetsForLeaderEpochResponse | ListOffsetsResponse):
+            self.consumers[str(message.destination)].receive_offset(message.in_reply_to, payload)
         elif isinstance(payload, ProduceResponse) and message.destination == COORDINATOR:
             self.coordinator.receive(message.in_reply_to, payload)
         elif isinstance(payload, ProduceResponse):

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
+from isrcheck.conformance.cluster.clients.numbered import Identity, Numbered
 from isrcheck.conformance.cluster.configuration.bugs import Bug
 from isrcheck.conformance.cluster.configuration.settings import ClusterError, Settings
 from isrcheck.conformance.cluster.configuration.switches import Switches
@@ -69,23 +70,6 @@ class Sent:
     def is_in_flight(self) -> bool:
         """Whether a response may still arrive."""
         return self.outcome is None and self.acks is not Acks.NONE
-
-
-@dataclass
-class Numbered:
-    """A record of an idempotent producer, and every stamp that it had, the present one last."""
-
-    payload: str
-    stamps: list[ProducerStamp]
-    is_acknowledged: bool = False
-
-
-@dataclass(frozen=True)
-class Identity:
-    """A producer id with an epoch. Sequence numbers begin at 0 in each."""
-
-    producer_id: int
-    producer_epoch: int
 
 
 class Producer:
@@ -215,8 +199,7 @@ class Producer:
     def resend(self, number: int, broker: int) -> int:
         """Send the record of an earlier request again, with its present sequence; returns the new request's number.
 
-        Errors: `ClusterError` for an unknown number, an acknowledged record, a record that was given up with the
-        producer id, or more than `retries` attempts.
+        Errors: `ClusterError` for an unknown number, an acknowledged record, or more than `retries` attempts.
         """
         earlier = self._known(number)
         first = number if earlier.retry_of is None else earlier.retry_of
@@ -227,8 +210,6 @@ class Producer:
                 f"producer {self._name}: {earlier.payload} was retried {self._settings.retries} times; raise `retries`"
             )
         numbered = self._numbered.get(first)
-        if numbered is not None and not self._is_present(numbered.stamps[-1]):
-            raise ClusterError(f"producer {self._name}: {earlier.payload} was given up with its producer id")
         stamp = numbered.stamps[-1] if numbered else None
         return self._send(earlier.payload, broker, earlier.acks, stamp, retry_of=first)
 

@@ -60,6 +60,17 @@ class ShrinkRule(Enum):
     EXEMPT_AT_LOG_END = "EXEMPT_AT_LOG_END"
 
 
+class PositionCheck(Enum):
+    """What a consumer looks at in the answer to where the epoch of its last record ends. Fact sheet 7, KIP-320.
+
+    Kafka looks at the end offset only; END_OFFSET_AND_EPOCH is no release's.
+    """
+
+    NONE = "NONE"
+    END_OFFSET = "END_OFFSET"
+    END_OFFSET_AND_EPOCH = "END_OFFSET_AND_EPOCH"
+
+
 class UnknownProducer(Enum):
     """What a leader accepts from a producer that it does not know. Fact sheet 0.2, UNKNOWN_PID_POLICY; KIP-360."""
 
@@ -87,6 +98,7 @@ class Switches:
     IDEMPOTENT_CACHE: int = 5
     LATEST_OFFSET_AWAITS_EPOCH_START: bool = False
     OUT_OF_RANGE_HALTS: bool = True
+    POSITION_CHECK: PositionCheck = PositionCheck.NONE
     PRODUCER_STATE_KEPT: bool = False
     REMOTE_OFFSETS_KEPT_BY_REELECTED_LEADER: bool = True
     SHRINK_RULE: ShrinkRule = ShrinkRule.LAST_CAUGHT_UP
@@ -144,6 +156,7 @@ GENERATIONS: Mapping[str, Switches] = MappingProxyType(
             _GENERATION_2_1,
             HW_CLAMPED_AT_TRUNCATION=True,
             LATEST_OFFSET_AWAITS_EPOCH_START=True,
+            POSITION_CHECK=PositionCheck.END_OFFSET,
             STALE_METADATA_IGNORED=True,
         ),
     }
