@@ -59,13 +59,11 @@ class ConsumerRequests:
             self._reply(message, ConsumerFetchResponse(error, position))
             return
         begin = position - sum(each.position for each in log.read(position, position + 1))  # whole batches, as in Kafka
-        end = self._end_for(request.isolation)
-        if self._bug is Bug.FOLLOWER_SHOWS_LOG_END and not self._partition.is_leader:
-            end = log.log_end_offset
-        records = log.read(begin, end)[: request.most]
+        records = log.read(begin, self._end_for(request.isolation))[: request.most]
         committed = request.isolation is Isolation.READ_COMMITTED
         aborted = log.aborted_transactions(begin, begin + len(records)) if committed else ()
-        offsets = (log.high_watermark, log.last_stable_offset, log.log_start_offset)
+        ends = (self._end_for(Isolation.READ_UNCOMMITTED), self._end_for(Isolation.READ_COMMITTED))
+        offsets = (*ends, log.log_start_offset)
         self._reply(message, ConsumerFetchResponse(error, position, records, aborted, *offsets))
 
     def handle_list_offsets(self, message: Message, request: ConsumerListOffsetsRequest) -> None:
@@ -85,6 +83,8 @@ class ConsumerRequests:
 
     def _end_for(self, isolation: Isolation) -> int:
         log = self._partition.log
+        if self._bug is Bug.FOLLOWER_SHOWS_LOG_END and not self._partition.is_leader:
+            return log.log_end_offset
         return log.last_stable_offset if isolation is Isolation.READ_COMMITTED else log.high_watermark
 
     def _error_for(self, current_leader_epoch: int | None) -> Errors:
