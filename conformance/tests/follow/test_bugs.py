@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -118,6 +119,7 @@ ALLOWED = {
 """Bugs that cannot be seen, because the model does the same: the log is another one, and follows."""
 
 
+@cache
 def recorded(protocol: str, seed: int, events: int, bug: Bug | None) -> str:
     stream = io.StringIO()
     record(Plan(protocol, seed, events, bug=bug.name.lower() if bug else None), stream, "log")
@@ -149,7 +151,7 @@ def test_a_run_with_a_bug_is_rejected(tmp_path: Path, bug: Bug) -> None:
 
 
 @pytest.mark.parametrize("protocol", [exhaustive("0.10"), "2.1"])
-@pytest.mark.parametrize("bug", NEVER_MADE, ids=lambda bug: bug.name)
+@pytest.mark.parametrize("bug", sampled(NEVER_MADE, lambda bug: bug in list(NEVER_MADE)[::3]), ids=lambda bug: bug.name)
 def test_a_bug_without_an_opportunity_does_not_change_the_log(bug: Bug, protocol: str) -> None:
     assert recorded(protocol, 1, 500, bug) == recorded(protocol, 1, 500, None)
 
