@@ -15,11 +15,9 @@ from isrcheck.models.messages.errors import UsageError
 MECHANISMS = {"ISR_CHANNEL": "AlterPartition", "CONTROLLER": "KRaft"}
 """The mechanisms that came with 2.8 and 3.3, by the switches that turn them on."""
 
-OF_CLIENTS = (
-    *("UNKNOWN_PID_POLICY", "CLIENT_BUMPS_EPOCH", "PRODUCER_STATE_KEPT", "STALE_METADATA_IGNORED"),
-    *("POSITION_CHECK", "READ_REPLICA_IN_ISR"),
-)
-"""The switches that mean something only for an idempotent producer or a consumer with a position."""
+OF_IDEMPOTENT_PRODUCERS = ("UNKNOWN_PID_POLICY", "CLIENT_BUMPS_EPOCH", "PRODUCER_STATE_KEPT", "STALE_METADATA_IGNORED")
+OF_CONSUMERS = ("POSITION_CHECK", "READ_REPLICA_IN_ISR")
+"""The switches that mean something only for an idempotent producer, or for a consumer with a position."""
 
 
 class MissingMechanismError(UsageError):
@@ -36,12 +34,17 @@ def newer_mechanisms(instance: Instance) -> list[str]:
 
 def switches_of(instance: Instance) -> Switches:
     """The protocol switches of a cluster, which have the same names as the model's. Raises MissingMechanismError."""
-    found, missing = Switches(), []
+    configuration, missing = instance.configuration, []
+    found = Switches(IDEMPOTENT_CACHE=configuration.remembered_batches)
     known = {switch.name for switch in fields(found)}
+    unused = {
+        *(() if configuration.enable_idempotence else OF_IDEMPOTENT_PRODUCERS),
+        *(() if configuration.consumers else OF_CONSUMERS),
+    }
     for name, entry in instance.model.entries.items():
-        if not name.isupper() or name in OF_CLIENTS:
+        if not name.isupper() or name in unused:
             continue
-        value = getattr(instance.configuration, name)
+        value = getattr(configuration, name)
         spelled = spell(entry, value)
         if name in known:
             try:
@@ -50,10 +53,6 @@ def switches_of(instance: Instance) -> Switches:
                 missing.append(f"{name}={spelled}")
         elif value != entry.default:
             missing.append(f"{name}={spelled}")
-    if instance.configuration.enable_idempotence:
-        missing.append("an idempotent producer outside transactions")
-    if instance.configuration.consumers:
-        missing.append("consumers with a position of the model")
     lacks = newer_mechanisms(instance) or missing
     if lacks:
         raise MissingMechanismError(

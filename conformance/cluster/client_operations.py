@@ -25,6 +25,10 @@ class ClientOperations(ABC):
     _clients: Clients
 
     @abstractmethod
+    def leader_known_to(self, broker: int) -> tuple[int | None, int]:
+        """The leader that a broker's process knows, and its epoch; (None, -1) if it knows none, or none runs."""
+
+    @abstractmethod
     def _broker(self, number: int) -> object:
         """The broker with this number. Errors: `ClusterError` if there is none."""
 
@@ -37,6 +41,12 @@ class ClientOperations(ABC):
     def outside(self) -> OutsideClients:
         """The clients that are not part of the cluster."""
         return self._clients.outside
+
+    def refresh_metadata(self, broker: int, producer: str = PRODUCER) -> None:
+        """A producer learns from a broker, which presumes to lead, that it does. Errors: `ClusterError` if the producer
+        ignores this because it knows a later leader epoch, or the broker does not run.
+        """
+        self._clients.producer(producer).learns_of_leader(self.leader_known_to(broker)[1])
 
     def produce(self, payload: str, broker: int, acks: Acks = Acks.ALL, producer: str = PRODUCER) -> int:
         """A producer sends one record to a broker; returns the number of the request. Errors: `ClusterError`."""
@@ -82,10 +92,25 @@ class ClientOperations(ABC):
         self._broker(broker)
         return self._clients.delete_records(broker, before_offset)
 
-    def consume(self, broker: int, consumer: str = CONSUMER, isolation: Isolation = Isolation.READ_UNCOMMITTED) -> int:
-        """A consumer asks a broker for the next records; returns the number of the message. Errors: `ClusterError`."""
+    def consume(
+        self,
+        broker: int,
+        consumer: str = CONSUMER,
+        isolation: Isolation = Isolation.READ_UNCOMMITTED,
+        most: int | None = None,
+    ) -> int:
+        """A consumer asks a broker for the next records, at most so many; returns the number of the message.
+
+        Errors: `ClusterError`.
+        """
         self._broker(broker)
-        return self._clients.consumer(consumer, isolation).fetch(broker)
+        return self._clients.consumer(consumer, isolation).fetch(broker, most)
+
+    def tell_consumer(
+        self, broker: int, consumer: str = CONSUMER, isolation: Isolation = Isolation.READ_UNCOMMITTED
+    ) -> None:
+        """A consumer learns from a broker, which presumes to lead, that it does; then it may ask it about offsets."""
+        self._clients.consumer(consumer, isolation).learns_of_leader(broker, self.leader_known_to(broker)[1])
 
     def seek(self, position: int, consumer: str = CONSUMER) -> None:
         """A consumer moves to another position. Errors: `ClusterError` if there is no consumer of that name."""

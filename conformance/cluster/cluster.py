@@ -19,7 +19,7 @@ from pathlib import Path
 
 from isrcheck.conformance.cluster import observe as views
 from isrcheck.conformance.cluster.broker.broker import Broker, TimerKind
-from isrcheck.conformance.cluster.client_operations import ClientOperations
+from isrcheck.conformance.cluster.client_operations import PRODUCER, ClientOperations
 from isrcheck.conformance.cluster.clients.clients import Clients
 from isrcheck.conformance.cluster.configuration.settings import ClusterError, Settings, Start, bug_named
 from isrcheck.conformance.cluster.configuration.switches import NEWEST, Switches, generation
@@ -51,14 +51,15 @@ class Cluster(ClientOperations):
         self._clock = Clock()
         self._network = Network()
         self._controller = Controller(start, self._network, self._process_of, self._is_running, known_bug)
-        self._clients = Clients(self._network, settings, self._clock)
+        self._clients = Clients(self._network, settings, self._clock, switches, known_bug)
+        first = self._clients.first_producer(PRODUCER, start.log) if settings.idempotent and start.log else None
         self._brokers: dict[int, Broker] = {}
         given = (self._controller, self._network, self._clock, start, settings, switches, known_bug)
         for number in range(start.replicas):
             storage: Storage = MemoryStorage()
             if directory is not None:
                 storage = FileStorage(directory / f"broker-{number}", settings.segment_records)
-            lay_out(storage, start, number)
+            lay_out(storage, start, number, first)
             self._brokers[number] = Broker(number, storage, *given)
             self._brokers[number].start_up()
         for number, broker in self._brokers.items():
@@ -211,6 +212,10 @@ class Cluster(ClientOperations):
         """
         self._broker(broker).start_up()
         self._controller.register(broker)
+
+    def roll_segment(self, broker: int) -> None:
+        """The log of a broker rolls its segment, which saves the state of producers. Errors: `ClusterError`."""
+        self._broker(broker).roll_segment()
 
     def freeze(self, broker: int) -> None:
         """Freeze the process: it receives no messages and fires no timers. Errors: `ClusterError`."""

@@ -14,13 +14,15 @@ from isrcheck.conformance.cluster.broker.fetcher import FetcherThread, Mode
 from isrcheck.conformance.cluster.broker.partition import Partition
 from isrcheck.conformance.cluster.broker.replica_manager import ReplicaManager
 from isrcheck.conformance.cluster.clients.consumer import Consumer
+from isrcheck.conformance.cluster.clients.numbered import Identity
 from isrcheck.conformance.cluster.clients.producer import Producer, Sent
 from isrcheck.conformance.cluster.clients.transactions import Marker, TransactionCoordinator
 from isrcheck.conformance.cluster.controller.controller import Controller
 from isrcheck.conformance.cluster.log.epoch_cache import EpochEntry
+from isrcheck.conformance.cluster.log.storage import Storage
 from isrcheck.conformance.cluster.network.messages import AlterIsr, DeleteRecordsResponse, Errors, LeaderAndIsr
 from isrcheck.conformance.cluster.network.network import Message, Network, Node
-from isrcheck.conformance.cluster.network.records import UNDEFINED_OFFSET, Control, Record
+from isrcheck.conformance.cluster.network.records import UNDEFINED_OFFSET, Control, ProducerStamp, Record
 
 
 @dataclass(frozen=True)
@@ -52,6 +54,17 @@ class LeadershipView:
 
 
 @dataclass(frozen=True)
+class ProducerStateView:
+    """What a broker knows of producers: the offset of the snapshot on its disk, 0 if there is none; the offset from
+    which its process has replayed the log; and the batches that the process remembers, each with its last offset.
+    """
+
+    snapshot_offset: int
+    replayed_from: int | None = None
+    remembered: tuple[tuple[ProducerStamp, int], ...] = ()
+
+
+@dataclass(frozen=True)
 class BrokerView:
     """One broker. While no process runs, the log is the one on its disk, and everything that only a process knows is
     None.
@@ -70,6 +83,7 @@ class BrokerView:
     last_stable_offset: int | None
     checkpointed_high_watermark: int
     recovery_point: int
+    producers: ProducerStateView
     epoch_entries: tuple[EpochEntry, ...]
     leader: int | None
     leader_epoch: int
@@ -99,13 +113,31 @@ class ControllerView:
 
 
 @dataclass(frozen=True)
+class ProducerView:
+    """One producer: its ids and epochs, the present one last; its numbered records with all stamps that each had; and
+    the latest leader epoch that it has heard of.
+    """
+
+    name: str
+    identities: tuple[Identity, ...]
+    numbered: tuple[tuple[str, tuple[ProducerStamp, ...]], ...]
+    leader_epoch: int
+
+
+@dataclass(frozen=True)
 class ConsumerView:
-    """One consumer: its position, the records that it has read, and the error in its last response."""
+    """One consumer: its position, the records that it has read, and the error in its last response; the readable end of
+    the log, if it knows it, the leader epochs that it knows, and whether it was reset to the end of the log.
+    """
 
     name: str
     position: int
     read: tuple[Record, ...]
     error: Errors
+    known_end_offset: int | None
+    leader_epoch: int
+    consumed_epoch: int | None
+    has_skipped: bool
 
 
 @dataclass(frozen=True)
@@ -117,6 +149,7 @@ class ClusterView:
     network: tuple[Message, ...]
     controller: ControllerView
     sent: tuple[tuple[str, tuple[Sent, ...]], ...]
+    producers: tuple[ProducerView, ...]
     decided: tuple[tuple[str, Control], ...]
     markers: tuple[Marker, ...]
     deletes: tuple[DeleteRecordsResponse | None, ...]
@@ -136,7 +169,8 @@ def observe_broker(number: int, broker: Broker) -> BrokerView:
         start, end = stored.log_start_offset, stored.base_offset + len(stored.records)
         log = stored.records[max(0, start - stored.base_offset) :]
         offsets = (start, end, None, None, storage.checkpointed_high_watermark, storage.recovery_point)
-        return BrokerView(number, False, False, 0, log, *offsets, stored.epoch_entries, None, -1, (), None)
+        saved = ProducerStateView(_snapshot_offset(storage))
+        return BrokerView(number, False, False, 0, log, *offsets, saved, stored.epoch_entries, None, -1, (), None)
     log_, partition = process.log, process.partition
     return BrokerView(
         number=number,
@@ -150,12 +184,18 @@ def observe_broker(number: int, broker: Broker) -> BrokerView:
         last_stable_offset=log_.last_stable_offset,
         checkpointed_high_watermark=storage.checkpointed_high_watermark,
         recovery_point=storage.recovery_point,
+        producers=ProducerStateView(_snapshot_offset(storage), log_.producers.replayed_from, log_.producers.remembered),
         epoch_entries=log_.epoch_entries,
         leader=partition.leader,
         leader_epoch=partition.leader_epoch,
         fetchers=_fetchers(process.fetchers.threads),
         leadership=_leadership(partition, process.replica_manager) if partition.is_leader else None,
     )
+
+
+def _snapshot_offset(storage: Storage) -> int:
+    saved = storage.load_producers()
+    return saved.offset if saved else 0
 
 
 def _fetchers(threads: Mapping[int, FetcherThread]) -> tuple[FetcherView, ...]:
@@ -182,7 +222,13 @@ def _leadership(partition: Partition, manager: ReplicaManager) -> LeadershipView
 
 def consumer_views(consumers: Mapping[str, Consumer]) -> tuple[ConsumerView, ...]:
     """The views of all consumers."""
-    return tuple(ConsumerView(name, each.position, each.read, each.error) for name, each in consumers.items())
+    return tuple(
+        ConsumerView(
+            *(name, each.position, each.read, each.error),
+            *(each.known_end_offset, each.leader_epoch, each.consumed_epoch, each.has_skipped),
+        )
+        for name, each in consumers.items()
+    )
 
 
 def observe(
@@ -206,6 +252,9 @@ def observe(
             controller.leader, controller.leader_epoch, controller.isr, told, controller.isr_writes
         ),
         sent=tuple((name, each.sent) for name, each in producers.items()),
+        producers=tuple(
+            ProducerView(name, each.identities, each.numbered, each.leader_epoch) for name, each in producers.items()
+        ),
         decided=coordinator.decided,
         markers=coordinator.markers,
         deletes=tuple(deletes),

@@ -18,16 +18,17 @@ from isrcheck.conformance.cluster import acts
 from isrcheck.conformance.cluster.broker.broker import TimerKind
 from isrcheck.conformance.cluster.client_operations import PRODUCER
 from isrcheck.conformance.cluster.cluster import Cluster
-from isrcheck.conformance.cluster.configuration.settings import ClusterError, Settings, Start
+from isrcheck.conformance.cluster.configuration.settings import AutoOffsetReset, ClusterError, Settings, Start
 from isrcheck.conformance.cluster.controller.controller import Election
 from isrcheck.conformance.cluster.network.messages import Acks, Isolation, LeaderAndIsr
 from isrcheck.conformance.cluster.network.records import Control, Record
 from isrcheck.conformance.cluster.observe import BrokerView
 from isrcheck.conformance.implemented import switches_of
-from isrcheck.conformance.replay.projection import Observations, Projected, payload_of, producer_of, project
+from isrcheck.conformance.replay.projection import Observations, Projected, payload_of, producer_of, project, reader_of
 from isrcheck.conformance.replay.system import StepRefusedError
 from isrcheck.conformance.replay.timing import timing_of
-from isrcheck.models.kafka.state.values import Fetch
+from isrcheck.models.kafka.state import values
+from isrcheck.models.kafka.state.values import Fetch, IsolationLevel
 from isrcheck.models.language.model import Instance, Step
 from isrcheck.models.messages.errors import UsageError
 from isrcheck.models.run import Cells
@@ -36,6 +37,11 @@ from isrcheck.traces.format.trace import Trace
 LAG = 10
 """The time in ms after which a leader regards a follower that has not caught up as slow."""
 
+ISOLATIONS: dict[int, Isolation] = {
+    IsolationLevel.READ_UNCOMMITTED: Isolation.READ_UNCOMMITTED,
+    IsolationLevel.READ_COMMITTED: Isolation.READ_COMMITTED,
+}
+RESETS: dict[int, AutoOffsetReset] = {each: AutoOffsetReset[each.name] for each in values.AutoOffsetReset}
 ACKS = {-1: Acks.ALL, 0: Acks.NONE, 1: Acks.LEADER}
 
 
@@ -67,16 +73,22 @@ class Driver:
         settings = Settings(
             min_insync_replicas=self.configuration.min_insync_replicas,
             unclean_leader_election_enable=self.configuration.unclean_elections > 0,
+            idempotent=bool(self.configuration.enable_idempotence),
             max_in_flight_requests_per_connection=self.configuration.max_in_flight_requests,
             # In the model, only the order of events matters.
             replica_fetch_backoff_ms=0,
             replica_fetch_wait_max_ms=0,
             replica_lag_time_max_ms=LAG,
             replica_lag_max_messages=self.configuration.replica_lag_max_messages,
+            auto_offset_reset=RESETS[self.configuration.auto_offset_reset],
+            follower_fetching=bool(self.configuration.follower_fetching),
         )
         start = replace(start_of(self.instance, trace.states[0]), checkpointed=tuple(self.timing.checkpointed.items()))
         folder = None if self.logs is None else self.logs / f"trace-{self.begun}"
         self.cluster = Cluster(switches, start, settings, self.bug, folder)
+        self.isolation = ISOLATIONS[self.configuration.isolation_level]
+        for consumer in range(self.configuration.consumers):
+            self.cluster.tell_consumer(start.leader, reader_of(consumer), self.isolation)
         self.seen = Observations(common=max(cells_of(self.instance, trace.states[0], "log_end_offset")))
         self.seen.note(self.cluster.observe())  # brokers that are down for good were up before, and were read from
         for broker, is_up in enumerate(cells_of(self.instance, trace.states[0], "is_up")):
@@ -165,7 +177,9 @@ class Driver:
         return payload_of(cells_of(self.instance, self.trace.states[self.position - 1], "next_record")[0])
 
     def _producer_appends(self, leader: int) -> None:
-        producer = self.producer_with_room(leader)
+        producer = PRODUCER if self.configuration.enable_idempotence else self.producer_with_room(leader)
+        if self.configuration.enable_idempotence:
+            self.cluster.refresh_metadata(leader)
         acts.append(self.cluster, self._next_payload(), leader, ACKS[int(self.configuration.acks)], producer)
 
     def producer_with_room(self, leader: int) -> str:
@@ -180,7 +194,27 @@ class Driver:
             if sum(one.is_in_flight and one.broker == leader for one in sent.get(name, ())) < most
         )
 
-    _producer_is_refused = _producer_appends
+    def _producer_is_refused(self, leader: int) -> None:
+        producer = PRODUCER if self.configuration.enable_idempotence else self.producer_with_room(leader)
+        acts.append(self.cluster, self._next_payload(), leader, ACKS[int(self.configuration.acks)], producer)
+
+    def _request_fails(self, record: int) -> None:
+        """The request is lost. It goes to the broker that has the fewest requests of this producer."""
+        sent = dict(self.cluster.observe().sent).get(PRODUCER, ())
+        awaited = [one.broker for one in sent if one.is_in_flight]
+        self.cluster.produce(payload_of(record), min(self.cluster.brokers, key=awaited.count))
+        self.cluster.drop(self.cluster.messages()[-1].number)
+
+    def _producer_resends(self, record: int, leader: int) -> None:
+        self.cluster.refresh_metadata(leader)
+        self._producer_retries(record, leader)
+
+    def _producer_begins_new_epoch(self, leader: int, record: int) -> None:
+        """The record is sent again, and refused; the producer draws its conclusions from the answer."""
+        self._producer_resends(record, leader)
+
+    def _broker_saves_producer_state(self, broker: int) -> None:
+        self.cluster.roll_segment(broker)
 
     def _send_is_lost(self) -> None:
         self.cluster.produce(self._next_payload(), 0, Acks.NONE)
@@ -219,6 +253,25 @@ class Driver:
 
     def _deliver_last(self) -> None:
         self.cluster.deliver(self.cluster.messages()[-1].number)
+
+    def _consumer_fetches(self, consumer: int, broker: int) -> None:
+        self.cluster.consume(broker, reader_of(consumer), self.isolation, most=1)
+        self._finish(reader_of(consumer))
+
+    def _consumer_follows_new_leader(self, consumer: int, leader: int) -> None:
+        self.cluster.tell_consumer(leader, reader_of(consumer), self.isolation)
+        self._finish(reader_of(consumer))
+
+    def _consumer_is_out_of_range(self, consumer: int, leader: int) -> None:
+        """The fetch is refused, and the consumer asks the leader where to continue."""
+        self.cluster.tell_consumer(leader, reader_of(consumer), self.isolation)
+        self.cluster.consume(leader, reader_of(consumer), self.isolation)
+        self._finish(reader_of(consumer))
+
+    def _finish(self, client: str) -> None:
+        """Deliver the requests of a client, and the responses, until there are no more."""
+        while found := [one for one in self.cluster.messages() if client in (one.source, one.destination)]:
+            self.cluster.deliver(found[0].number)
 
     def _leader_deletes_records(self, leader: int, offset: int) -> None:
         self.cluster.delete_records(leader, offset)

@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from isrcheck.conformance.cluster.broker.fetcher import Mode
+from isrcheck.conformance.cluster.client_operations import PRODUCER
+from isrcheck.conformance.cluster.clients.numbered import Identity
 from isrcheck.conformance.cluster.network.messages import Acks, Errors, FetchResponse, Isolation
 from isrcheck.conformance.cluster.network.records import Control, ProducerStamp, Record
 from isrcheck.conformance.cluster.observe import BrokerView, ClusterView
@@ -30,7 +32,8 @@ disk.
 
 TRANSACTIONAL = "transaction "
 
-Projected = dict[str, tuple[int, ...]]
+Projected = dict[str, tuple[int | None, ...]]
+"""The cells of variables; None: what cannot be observed."""
 
 Reads = Mapping[int, Mapping[Isolation, Iterable[Record]]]
 """For each leader: the records that it returned to a consumer of each isolation level that read its whole log."""
@@ -49,6 +52,11 @@ def record_of(payload: str) -> int:
 def producer_of(transaction: int) -> str:
     """The name of the producer of this transaction, which has no other transaction."""
     return f"{TRANSACTIONAL}{transaction}"
+
+
+def reader_of(consumer: int) -> str:
+    """The name of the model's consumer with that number."""
+    return f"reader {consumer}"
 
 
 @dataclass
@@ -71,6 +79,7 @@ class Observations:
     last_high_watermark: dict[int, int] = field(default_factory=dict)
     last_epochs: dict[int, dict[int, int]] = field(default_factory=dict)
     last_log_end_offset: dict[int, int] = field(default_factory=dict)
+    last_replayed_from: dict[int, int] = field(default_factory=dict)
     number_of: Callable[[str], int] = record_of
 
     def note(self, view: ClusterView, reads: Reads | None = None) -> None:
@@ -98,6 +107,10 @@ class Observations:
                     for epoch, start in self.last_epochs.get(number, epochs).items()
                     if epoch in epochs and not (start >= end and (is_cut or is_new))
                 }
+                if is_cut:
+                    self.last_replayed_from[number] = _snapshot_offset(broker)
+            if broker.producers.replayed_from is not None:
+                self.last_replayed_from[number] = broker.producers.replayed_from
             self.last_log_end_offset[number] = end
             self.log_start_offset = max(self.log_start_offset, broker.log_start_offset)
             if broker.leadership is not None and reads is not None:
@@ -133,8 +146,14 @@ class Observations:
 
 
 def _producer_id(view: ClusterView, name: str) -> int:
-    """The id of the producer of that name: producers are numbered from 1, in order of creation."""
-    return 1 + [one for one, _ in view.sent].index(name)
+    """The first id of the producer of that name; a transactional producer has no other."""
+    return next(one.identities[0].producer_id for one in view.producers if one.name == name)
+
+
+def _snapshot_offset(broker: BrokerView) -> int:
+    """The offset of the broker's snapshot of producers; 0 if its log is shorter, so that it will not load it."""
+    saved = broker.producers.snapshot_offset
+    return saved if saved <= broker.log_end_offset else 0
 
 
 def project(instance: Instance, view: ClusterView, seen: Observations) -> Projected:
@@ -155,9 +174,18 @@ class _Projection:
         self.epochs = range(self.configuration.elections + 1)
         self.records = range(self.configuration.records)
         self.transactions = range(self.configuration.transactions)
+        self.producer = next((one for one in view.producers if one.name == PRODUCER), None)
 
     def all(self) -> Projected:
-        return {**self._controller(), **self._logs(), **self._roles(), **self._fetches(), **self._clients()}
+        return {
+            **self._controller(),
+            **self._logs(),
+            **self._roles(),
+            **self._fetches(),
+            **self._clients(),
+            **self._producer(),
+            **self._consumers(),
+        }
 
     def _controller(self) -> Projected:
         controller = self.view.controller
@@ -274,10 +302,100 @@ class _Projection:
                 self._entry(self.seen.committed.get(o)) if self.transactions else NONE for o in self.offsets
             ),
             "deleted_before": (self.seen.log_start_offset,),
-            # The cluster has no idempotent producer outside transactions yet (implemented.py).
-            "producer_epoch": (0,),
-            "heard_leader_epoch": (0,),
         }
+
+    def _producer(self) -> Projected:
+        """What concerns an idempotent producer; without one, only two variables have cells."""
+        if not self.configuration.enable_idempotence:
+            return {"producer_epoch": (0,), "heard_leader_epoch": (0,)}
+        numbered = dict(self.producer.numbered) if self.producer else {}
+        epochs = range(self.configuration.producer_epochs)
+        stamps = {self.seen.number_of(payload): all_of_it for payload, all_of_it in numbered.items()}
+        return {
+            "producer_epoch": (len(self.producer.identities) - 1 if self.producer else 0,),
+            "heard_leader_epoch": (self.producer.leader_epoch if self.producer else 0,),
+            "has_sequence": tuple(
+                int(any(self._producer_epoch(stamp) == epoch for stamp in stamps.get(record, ())))
+                for epoch in epochs
+                for record in self.records
+            ),
+            "log_producer_epoch": tuple(cell for broker in self.brokers for cell in self._log_producer_epochs(broker)),
+            "response_producer_epoch": tuple(
+                self._producer_epoch(held[offset].stamp) if offset in held else 0
+                for follower in self.brokers
+                for leader in self.brokers
+                for held in [self._response_records(follower, leader)]
+                for offset in self.offsets
+            ),
+            **self._saved(),
+            **self._deleted(),
+        }
+
+    def _consumers(self) -> Projected:
+        names = [reader_of(consumer) for consumer in range(self.configuration.consumers)]
+        consumers = [one for name in names for one in self.view.consumers if one.name == name]
+        read = [{record.offset: record for record in one.read} for one in consumers]
+        return {
+            "position": tuple(one.position for one in consumers),
+            "known_end_offset": tuple(one.known_end_offset for one in consumers),
+            "consumer_leader_epoch": tuple(one.leader_epoch for one in consumers),
+            "consumed_epoch": tuple(NONE if one.consumed_epoch is None else one.consumed_epoch for one in consumers),
+            "consumed_record": tuple(self._entry(each.get(offset)) for each in read for offset in self.offsets),
+            "has_skipped": tuple(int(one.has_skipped) for one in consumers),
+        }
+
+    def _saved(self) -> Projected:
+        if not self.configuration.producer_snapshots:
+            return {}
+        return {
+            "snapshot_offset": tuple(_snapshot_offset(broker) for broker in self.brokers),
+            "replayed_from": tuple(self.seen.last_replayed_from.get(b.number, 0) for b in self.brokers),
+        }
+
+    def _deleted(self) -> Projected:
+        """The deleted records that a broker remembers. The model also has those that later ones have displaced from its
+        memory, and those of a broker that is down: what cannot be observed is not compared.
+        """
+        if not self.configuration.delete_records:
+            return {}
+        cells: list[int | None] = []
+        for broker in self.brokers:
+            known = {offset: stamp for stamp, offset in broker.producers.remembered}
+            for offset in self.offsets:
+                is_deleted = offset < broker.log_start_offset and bool(self.configuration.PRODUCER_STATE_KEPT)
+                found = known.get(offset) if is_deleted else None
+                cells.append(self._record_with(found) if found else None if is_deleted else NONE)
+        return {"deleted_record": tuple(cells)}
+
+    def _record_with(self, stamp: ProducerStamp) -> int | None:
+        """The record that the producer gave this stamp; None if there is none, as for a transactional producer's."""
+        for payload, stamps in self.producer.numbered if self.producer else ():
+            if stamp in stamps:
+                return self.seen.number_of(payload)
+        return None
+
+    def _log_producer_epochs(self, broker: BrokerView) -> list[int | None]:
+        held = {record.offset: record.stamp for record in broker.log}
+        known = {offset: stamp for stamp, offset in broker.producers.remembered}
+        cells: list[int | None] = []
+        for offset in self.offsets:
+            is_deleted = offset < broker.log_start_offset and bool(self.configuration.PRODUCER_STATE_KEPT)
+            if is_deleted:
+                cells.append(self._producer_epoch(known[offset]) if offset in known else None)
+            else:
+                cells.append(self._producer_epoch(held.get(offset)))
+        return cells
+
+    def _producer_epoch(self, stamp: ProducerStamp | None) -> int:
+        """The epoch of the idempotent producer in a stamp; 0 for all others. A new producer id is an epoch, too."""
+        identities = self.producer.identities if self.producer else ()
+        if stamp is None or Identity(stamp.producer_id, stamp.producer_epoch) not in identities:
+            return 0
+        return identities.index(Identity(stamp.producer_id, stamp.producer_epoch))
+
+    def _response_records(self, follower: BrokerView, leader: BrokerView) -> dict[int, Record]:
+        response = self._fetch(follower, leader)[2]
+        return {record.offset: record for record in response.records} if response else {}
 
     def _pending(self) -> tuple[int, ...]:
         """For each record, the broker at which its last request waits for the high watermark."""
@@ -299,7 +417,9 @@ class _Projection:
         """The number of the transaction to which a batch belongs. Each producer has only one transaction."""
         if stamp is None:
             return NONE
-        name = self.view.sent[stamp.producer_id - 1][0]
+        name = next(
+            one.name for one in self.view.producers for was in one.identities if was.producer_id == stamp.producer_id
+        )
         return int(name.removeprefix(TRANSACTIONAL)) if name.startswith(TRANSACTIONAL) else NONE
 
     def _entry(self, record: Record | None) -> int:

@@ -9,7 +9,7 @@ sheet; Partition.getOutOfSyncReplicas, Replica.updateFetchState). So a shrink th
 needs a pause after the last time at which each dropped follower had caught up, and before the last such time of each
 kept follower. In 0.8 a leader drops, at once, all followers that lag by too many messages. A checkpoint is a high
 watermark that the broker had at some time since it last started. The producer of a transaction waits while too many of
-its requests are unanswered.
+its requests are unanswered, and so does an idempotent producer.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from dataclasses import dataclass
 
 from isrcheck.models.kafka.state.values import ShrinkRule
 from isrcheck.models.language import NONE
+from isrcheck.models.language.model import Step
 from isrcheck.models.messages.errors import UsageError
 from isrcheck.models.run import State
 from isrcheck.traces.format.trace import Trace
@@ -26,7 +27,9 @@ from isrcheck.traces.format.trace import Trace
 RESTARTS = ("broker_restarts", "broker_bounces")
 SHRINK = "leader_shrinks_isr"
 SEND_IN_TRANSACTION = "producer_appends_in_transaction"
-TIMED = (*RESTARTS, SHRINK, SEND_IN_TRANSACTION)
+SEND_AGAIN = ("producer_resends", "producer_begins_new_epoch")
+SENDS = ("producer_appends", "producer_is_refused", *SEND_AGAIN)
+TIMED = (*RESTARTS, SHRINK, SEND_IN_TRANSACTION, *SENDS)
 """The actions whose steps a cluster can take only with suitable timing."""
 
 
@@ -102,10 +105,13 @@ def _must_not_have_to_wait(trace: Trace, states: Sequence[State]) -> None:
     """Raise UntimelyError if a producer exceeds max.in.flight.requests.per.connection requests to a leader.
 
     The model has this limit only for requests that are sent again. Records without a transaction can come from several
-    producers; those of one transaction come from one producer. Kafka: NetworkClient.canSendRequest.
+    producers, unless they are numbered; those of one transaction come from one producer. In the model, requests that an
+    idempotent producer has given up with its producer id do not count. Kafka: NetworkClient.canSendRequest.
     """
     most = trace.instance.configuration.max_in_flight_requests
     for position, step in enumerate(trace.steps, start=1):
+        if trace.instance.configuration.enable_idempotence and step.action in SENDS:
+            _must_have_room(states[position - 1], position, step)
         if step.action == SEND_IN_TRANSACTION:
             before, (leader, transaction) = states[position - 1], step.ordinals
             unanswered = sum(
@@ -117,6 +123,24 @@ def _must_not_have_to_wait(trace: Trace, states: Sequence[State]) -> None:
                     f"step {position} sends another record of transaction {transaction} while {unanswered} are"
                     f" unanswered, with max_in_flight_requests {most}; the model's producer does not wait, Kafka's does"
                 )
+
+
+def _must_have_room(before: State, position: int, step: Step) -> None:
+    """Raise UntimelyError if the idempotent producer exceeds the number of requests in flight to the leader."""
+    names = ("record", "leader") if step.action == "producer_resends" else ("leader", "record")
+    sent = dict(zip(names, step.ordinals, strict=False))
+    unanswered = sum(
+        before.pending[record] == sent["leader"]
+        and record != sent.get("record")
+        and before.transaction_of[record] == NONE
+        for record in range(before.next_record)
+    )
+    if unanswered >= before.max_in_flight_requests:
+        raise UntimelyError(
+            f"step {position} sends another record while {unanswered} are unanswered, with max_in_flight_requests"
+            f" {before.max_in_flight_requests}; the model's producer does not wait for those that it has given up,"
+            " Kafka's does"
+        )
 
 
 def _must_drop_all_that_lag(trace: Trace, states: Sequence[State]) -> None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Collection
 
-from isrcheck.conformance.replay.timing import TIMED, UntimelyError, timing_of
+from isrcheck.conformance.replay.timing import SENDS, TIMED, UntimelyError, timing_of
 from isrcheck.models import run
 from isrcheck.models.language.model import Instance, Step
 from isrcheck.models.run import Cells
@@ -48,7 +48,7 @@ def with_step(trace: Trace, step: Step) -> Trace | None:
     if after is None:
         return None
     longer = Trace(trace.instance, (*trace.states, after), (*trace.steps, step), None, None, "")
-    if step.action in TIMED:
+    if step.action in TIMED and (trace.instance.configuration.enable_idempotence or step.action not in SENDS):
         try:
             timing_of(longer)
         except UntimelyError:

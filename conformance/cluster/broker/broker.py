@@ -125,7 +125,7 @@ class Broker:
         fetchers = FetcherManager(self._number, log, self._ask, self.crash, *given)
         manager = ReplicaManager(partition, fetchers, self._reply, *given)
         deletes = DeleteRecordsPurgatory(partition, self._reply, self._controller.live_brokers)
-        consumers = ConsumerRequests(partition, self._reply, self._switches)
+        consumers = ConsumerRequests(partition, self._reply, *given[1:])
         self._running = Process(log, partition, fetchers, manager, deletes, consumers)
         self._processes += 1
 
@@ -154,6 +154,10 @@ class Broker:
         if not self._is_frozen:
             raise ClusterError(f"broker {self._number} is not frozen")
         self._is_frozen = False
+
+    def roll_segment(self) -> None:
+        """The log rolls its segment, and saves the state of producers. Errors: `ClusterError` if no process runs."""
+        self._must_move().log.save_producers()
 
     def receive(self, message: Message) -> None:
         """Handle a message that reaches the process. Errors: `ClusterError` if none runs, or it is frozen."""

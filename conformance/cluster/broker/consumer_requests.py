@@ -3,9 +3,9 @@
 In:  requests (`Message`).
 Out: responses in the network.
 
-Consumers read below the high watermark, with read_committed below the last stable offset. Followers refuse them: there
-is no fetching from followers (KIP-392). Source: fact sheet, sections 6.4 and 7; Kafka: ReplicaManager.fetchMessages,
-Partition.fetchOffsetForTimestamp.
+Consumers read below the high watermark, with read_committed below the last stable offset, of the broker that they ask.
+Followers refuse them, unless fetching from followers is on (KIP-392). Source: fact sheet, sections 6.4 and 7; Kafka:
+ReplicaManager.fetchMessages, Partition.fetchOffsetForTimestamp.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from isrcheck.conformance.cluster.broker.partition import Partition
+from isrcheck.conformance.cluster.configuration.bugs import Bug
+from isrcheck.conformance.cluster.configuration.settings import Settings
 from isrcheck.conformance.cluster.configuration.switches import Switches
 from isrcheck.conformance.cluster.network.messages import (
     ConsumerFetchRequest,
@@ -30,25 +32,38 @@ from isrcheck.conformance.cluster.network.network import Message
 class ConsumerRequests:
     """What one broker answers to consumers."""
 
-    def __init__(self, partition: Partition, reply: Callable[[Message, Payload], None], switches: Switches) -> None:
+    def __init__(
+        self,
+        partition: Partition,
+        reply: Callable[[Message, Payload], None],
+        settings: Settings,
+        switches: Switches,
+        bug: Bug | None,
+    ) -> None:
         self._partition = partition
         self._reply = reply
+        self._settings = settings
         self._switches = switches
+        self._bug = bug
 
     def handle_fetch(self, message: Message, request: ConsumerFetchRequest) -> None:
         """Answer with the records from the position on that the consumer may read, however many there are."""
         position, log = request.position, self._partition.log
         error = self._error_for(request.current_leader_epoch)
+        is_follower = error is Errors.NOT_LEADER_OR_FOLLOWER and self._partition.leader is not None
+        if is_follower and self._settings.follower_fetching:
+            error = Errors.NONE
         if error is Errors.NONE and not log.log_start_offset <= position <= log.log_end_offset:
             error = Errors.OFFSET_OUT_OF_RANGE
         if error is not Errors.NONE:
             self._reply(message, ConsumerFetchResponse(error, position))
             return
         begin = position - sum(each.position for each in log.read(position, position + 1))  # whole batches, as in Kafka
-        records = log.read(begin, self._end_for(request.isolation))
+        records = log.read(begin, self._end_for(request.isolation))[: request.most]
         committed = request.isolation is Isolation.READ_COMMITTED
         aborted = log.aborted_transactions(begin, begin + len(records)) if committed else ()
-        offsets = (log.high_watermark, log.last_stable_offset, log.log_start_offset)
+        ends = (self._end_for(Isolation.READ_UNCOMMITTED), self._end_for(Isolation.READ_COMMITTED))
+        offsets = (*ends, log.log_start_offset)
         self._reply(message, ConsumerFetchResponse(error, position, records, aborted, *offsets))
 
     def handle_list_offsets(self, message: Message, request: ConsumerListOffsetsRequest) -> None:
@@ -68,6 +83,8 @@ class ConsumerRequests:
 
     def _end_for(self, isolation: Isolation) -> int:
         log = self._partition.log
+        if self._bug is Bug.FOLLOWER_SHOWS_LOG_END and not self._partition.is_leader:
+            return log.log_end_offset
         return log.last_stable_offset if isolation is Isolation.READ_COMMITTED else log.high_watermark
 
     def _error_for(self, current_leader_epoch: int | None) -> Errors:

@@ -9,19 +9,23 @@ A client is created when it is first named, and lives as long as the cluster.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from isrcheck.conformance.cluster.clients.consumer import Consumer
 from isrcheck.conformance.cluster.clients.outside import OUTSIDE, OutsideClients
 from isrcheck.conformance.cluster.clients.producer import Producer
 from isrcheck.conformance.cluster.clients.transactions import COORDINATOR, TransactionCoordinator
+from isrcheck.conformance.cluster.configuration.bugs import Bug
 from isrcheck.conformance.cluster.configuration.settings import ClusterError, Settings
+from isrcheck.conformance.cluster.configuration.switches import Switches
 from isrcheck.conformance.cluster.network.clock import Clock
 from isrcheck.conformance.cluster.network.messages import (
     ConsumerFetchResponse,
     DeleteRecordsRequest,
     DeleteRecordsResponse,
     Isolation,
+    ListOffsetsResponse,
+    OffsetsForLeaderEpochResponse,
     ProduceResponse,
 )
 from isrcheck.conformance.cluster.network.network import CONTROLLER, Message, Network
@@ -32,9 +36,11 @@ ADMINISTRATOR = "administrator"
 class Clients:
     """All clients of one cluster, by name."""
 
-    def __init__(self, network: Network, settings: Settings, clock: Clock) -> None:
+    def __init__(self, network: Network, settings: Settings, clock: Clock, switches: Switches, bug: Bug | None) -> None:
         self._network = network
         self._settings = settings
+        self._switches = switches
+        self._bug = bug
         self.producers: dict[str, Producer] = {}
         self.consumers: dict[str, Consumer] = {}
         self._producer_ids = itertools.count(1)
@@ -51,14 +57,19 @@ class Clients:
         """The producer of that name. Errors: `ClusterError` if another kind of client has the name."""
         if name not in self.producers:
             self._must_be_free(name)
-            self.producers[name] = Producer(name, self._new_producer_id(), self._network, self._settings)
+            given = (self._network, self._settings, self._switches, self._bug)
+            self.producers[name] = Producer(name, self._new_producer_id, *given)
         return self.producers[name]
+
+    def first_producer(self, name: str, payloads: Iterable[str]) -> int:
+        """Create the idempotent producer that sent the initial records, all acknowledged; returns its id."""
+        return self.producer(name).has_sent(payloads)
 
     def consumer(self, name: str, isolation: Isolation) -> Consumer:
         """The consumer of that name. Errors: `ClusterError` if the name is taken, or its isolation level differs."""
         if name not in self.consumers:
             self._must_be_free(name)
-            self.consumers[name] = Consumer(name, isolation, self._network)
+            self.consumers[name] = Consumer(name, isolation, self._network, self._settings, self._switches, self._bug)
         consumer = self.consumers[name]
         if consumer.isolation is not isolation:
             raise ClusterError(f"consumer {name} has isolation {consumer.isolation.value}; use another name")
@@ -79,7 +90,9 @@ class Clients:
         elif isinstance(payload, DeleteRecordsResponse):
             self._deletes[payload.send] = payload
         elif isinstance(payload, ConsumerFetchResponse):
-            self.consumers[str(message.destination)].receive(payload)
+            self.consumers[str(message.destination)].receive(message.source, payload)
+        elif isinstance(payload, OffsetsForLeaderEpochResponse | ListOffsetsResponse):
+            self.consumers[str(message.destination)].receive_offset(message.in_reply_to, payload)
         elif isinstance(payload, ProduceResponse) and message.destination == COORDINATOR:
             self.coordinator.receive(message.in_reply_to, payload)
         elif isinstance(payload, ProduceResponse):

@@ -1,31 +1,52 @@
 """A consumer of the partition: its position, and the records that it has read.
 
-In:  `fetch` from a named broker; responses, as messages.
-Out: fetch requests in the network; the records that were read.
+In:  `fetch` from a named broker; who leads; responses, as messages.
+Out: fetch requests in the network, and questions about offsets; the records that were read.
 
-Source: fact sheet, sections 6.4 and 7; Kafka: CompletedFetch.
+A consumer that learns of a leader asks it where the epoch of its last record ends, and returns to the common prefix
+(KIP-320; POSITION_CHECK). A position that does not exist at the leader is reset as auto.offset.reset says; a follower
+is not believed (KIP-392). Source: fact sheet, sections 6.4 and 7; Kafka: CompletedFetch, SubscriptionState.
 """
 
 from __future__ import annotations
 
+from isrcheck.conformance.cluster.configuration.bugs import Bug
+from isrcheck.conformance.cluster.configuration.settings import AutoOffsetReset, Settings
+from isrcheck.conformance.cluster.configuration.switches import PositionCheck, Switches
 from isrcheck.conformance.cluster.network.messages import (
     AbortedTransaction,
     ConsumerFetchRequest,
     ConsumerFetchResponse,
+    ConsumerListOffsetsRequest,
     Errors,
     Isolation,
+    ListOffsetsResponse,
+    OffsetKind,
+    OffsetsForLeaderEpochRequest,
+    OffsetsForLeaderEpochResponse,
 )
 from isrcheck.conformance.cluster.network.network import Network
-from isrcheck.conformance.cluster.network.records import Record
+from isrcheck.conformance.cluster.network.records import UNDEFINED_EPOCH, UNDEFINED_OFFSET, Record
 
 
 class Consumer:
     """One consumer; its name is its address in the network."""
 
-    def __init__(self, name: str, isolation: Isolation, network: Network) -> None:
+    def __init__(
+        self, name: str, isolation: Isolation, network: Network, settings: Settings, switches: Switches, bug: Bug | None
+    ) -> None:
         self._name = name
         self._isolation = isolation
         self._network = network
+        self._settings = settings
+        self._switches = switches
+        self._bug = bug
+        self._leader: int | None = None
+        self._leader_epoch = 0
+        self._consumed_epoch: int | None = None
+        self._known_end_offset: int | None = 0
+        self._has_skipped = False
+        self._asked: int | None = None
         self._position = 0
         self._read: list[Record] = []
         self._error = Errors.NONE
@@ -41,6 +62,28 @@ class Consumer:
         return self._position
 
     @property
+    def leader_epoch(self) -> int:
+        """The leader epoch that the consumer knows; 0 if it checks none (POSITION_CHECK)."""
+        return self._leader_epoch if self._checks_position else 0
+
+    @property
+    def consumed_epoch(self) -> int | None:
+        """The leader epoch of the last entry that it has read; None if unknown."""
+        return self._consumed_epoch
+
+    @property
+    def known_end_offset(self) -> int | None:
+        """The readable end of the log by the last response, from which the lag is computed; None after a reset to the
+        beginning, which does not tell it.
+        """
+        return self._known_end_offset
+
+    @property
+    def has_skipped(self) -> bool:
+        """Whether it was reset to the end of the log."""
+        return self._has_skipped
+
+    @property
     def read(self) -> tuple[Record, ...]:
         """The records that the consumer returned, in order, without markers; with read_committed, also without
         aborted records.
@@ -52,21 +95,79 @@ class Consumer:
         """The error in the last response; NONE after a successful one."""
         return self._error
 
-    def fetch(self, broker: int) -> int:
-        """Ask a broker for the next records; returns the number of the message."""
-        return self._network.send(self._name, broker, ConsumerFetchRequest(self._position, self._isolation))
+    def fetch(self, broker: int, most: int | None = None) -> int:
+        """Ask a broker for the next records, at most so many; returns the number of the message."""
+        request = ConsumerFetchRequest(self._position, self._isolation, self._sent_epoch, most)
+        return self._network.send(self._name, broker, request)
+
+    def learns_of_leader(self, leader: int, leader_epoch: int) -> None:
+        """Receive metadata about the leader, and validate the position. Kafka: maybeValidatePosition."""
+        if self._checks_position and self._leader is not None and leader_epoch <= self._leader_epoch:
+            return
+        self._leader, self._leader_epoch = leader, leader_epoch
+        if self._checks_position and self._consumed_epoch is not None and self._bug is not Bug.POSITION_NOT_VALIDATED:
+            request = OffsetsForLeaderEpochRequest(self._consumed_epoch, self._sent_epoch)
+            self._asked = self._network.send(self._name, leader, request)
 
     def seek(self, position: int) -> None:
         """Move to another position, as auto.offset.reset or a user does."""
         self._position = position
 
-    def receive(self, response: ConsumerFetchResponse) -> None:
-        """Handle a response; drop it if the consumer has moved to another position since the request."""
+    def receive_offset(
+        self, request: int | None, response: OffsetsForLeaderEpochResponse | ListOffsetsResponse
+    ) -> None:
+        """Handle an answer about offsets; drop it if another question was asked since. Kafka: maybeCompleteValidation,
+        OffsetFetcher.resetPositionIfNeeded.
+        """
+        if request != self._asked or response.error is not Errors.NONE:
+            return
+        self._asked = None
+        if isinstance(response, OffsetsForLeaderEpochResponse):
+            self._validate(response)
+            return
+        self._position, self._consumed_epoch = response.offset, None
+        is_latest = response.kind is OffsetKind.LATEST
+        self._known_end_offset = response.offset if is_latest else None
+        self._has_skipped |= is_latest
+
+    def _validate(self, answer: OffsetsForLeaderEpochResponse) -> None:
+        if self._settings.auto_offset_reset is AutoOffsetReset.NOTHING:
+            return  # Kafka throws LogTruncationException
+        is_answered = answer.end_offset != UNDEFINED_OFFSET and answer.leader_epoch != UNDEFINED_EPOCH
+        looks_at_epoch = self._switches.POSITION_CHECK is PositionCheck.END_OFFSET_AND_EPOCH
+        if is_answered and answer.end_offset < self._position:
+            self._position, self._consumed_epoch = answer.end_offset, answer.leader_epoch
+        elif not is_answered or (looks_at_epoch and answer.leader_epoch != self._consumed_epoch):
+            self._reset()
+
+    def _reset(self) -> None:
+        """Ask the leader for the offset that auto.offset.reset names."""
+        kinds = {AutoOffsetReset.EARLIEST: OffsetKind.EARLIEST, AutoOffsetReset.LATEST: OffsetKind.LATEST}
+        kind = kinds.get(self._settings.auto_offset_reset)
+        if kind is not None and self._leader is not None:
+            request = ConsumerListOffsetsRequest(kind, self._isolation, self._sent_epoch)
+            self._asked = self._network.send(self._name, self._leader, request)
+
+    @property
+    def _checks_position(self) -> bool:
+        return self._switches.POSITION_CHECK is not PositionCheck.NONE
+
+    @property
+    def _sent_epoch(self) -> int | None:
+        return self._leader_epoch if self._checks_position and self._leader is not None else None
+
+    def receive(self, broker: int | str, response: ConsumerFetchResponse) -> None:
+        """Handle a broker's response; drop it if the consumer has moved to another position since the request."""
         if response.position != self._position:
             return
         self._error = response.error
+        if response.error is Errors.OFFSET_OUT_OF_RANGE and broker == self._leader:
+            self._reset()
+        if response.error is Errors.NONE:
+            is_committed = self._isolation is Isolation.READ_COMMITTED and self._bug is not Bug.LAG_BY_HIGH_WATERMARK
+            self._known_end_offset = response.last_stable_offset if is_committed else response.high_watermark
         for record in response.records:
-            self._position = record.offset + 1
+            self._position, self._consumed_epoch = record.offset + 1, record.leader_epoch
             if record.control is None and not any(_contains(each, record) for each in response.aborted):
                 self._read.append(record)
 

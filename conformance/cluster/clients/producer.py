@@ -3,19 +3,29 @@
 In:  `send`, `resend`; responses, as messages.
 Out: Produce requests in the network; `Sent`, one per request.
 
-Source: fact sheet, sections 5.2, 5.3, 5.4; Kafka: KafkaProducer, ProducerConfig, TransactionManager.
+An idempotent producer numbers its records. When the record that it expects to be the next one is refused because of its
+sequence number, records before it are lost: it raises its epoch and numbers what is in flight anew (CLIENT_BUMPS_EPOCH,
+KIP-360), or before 2.5 takes a new producer id and gives up what is in flight; the fact sheet is silent on the latter.
+
+Source: fact sheet, sections 5.2, 5.3, 5.4; Kafka: KafkaProducer, ProducerConfig, TransactionManager (canRetry,
+bumpIdempotentProducerEpoch, resetProducerId).
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
+from isrcheck.conformance.cluster.clients.numbered import Identity, Numbered
+from isrcheck.conformance.cluster.configuration.bugs import Bug
 from isrcheck.conformance.cluster.configuration.settings import ClusterError, Settings
+from isrcheck.conformance.cluster.configuration.switches import Switches
 from isrcheck.conformance.cluster.network.messages import Acks, Errors, ProduceRequest, ProduceResponse
 from isrcheck.conformance.cluster.network.network import Network
 from isrcheck.conformance.cluster.network.records import ProducerStamp
 
-MOST_IN_FLIGHT_IF_IDEMPOTENT = 5
+REFUSED_SEQUENCES = (Errors.OUT_OF_ORDER_SEQUENCE_NUMBER, Errors.UNKNOWN_PRODUCER_ID)
+"""The answers that a sequence number is not the next one."""
 
 
 @dataclass(frozen=True)
@@ -65,17 +75,30 @@ class Sent:
 class Producer:
     """One producer instance; its name is its address in the network."""
 
-    def __init__(self, name: str, producer_id: int, network: Network, settings: Settings) -> None:
+    def __init__(
+        self,
+        name: str,
+        new_producer_id: Callable[[], int],
+        network: Network,
+        settings: Settings,
+        switches: Switches,
+        bug: Bug | None,
+    ) -> None:
         """Errors: `ClusterError` for settings that Kafka's producer refuses to start with."""
-        most = settings.max_in_flight_requests_per_connection
-        if settings.idempotent and most > MOST_IN_FLIGHT_IF_IDEMPOTENT:
-            raise ClusterError(f"producer {name}: idempotence allows at most 5 requests in flight, not {most}")
+        most, allowed = settings.max_in_flight_requests_per_connection, switches.IDEMPOTENT_CACHE
+        if settings.idempotent and most > allowed:
+            raise ClusterError(f"producer {name}: idempotence allows at most {allowed} requests in flight, not {most}")
         if settings.idempotent and settings.retries == 0:
             raise ClusterError(f"producer {name}: idempotence needs retries; set `retries`")
         self._name = name
-        self._producer_id = producer_id
-        self._producer_epoch = 0
+        self._new_producer_id = new_producer_id
+        self._identities = [Identity(new_producer_id(), 0)]
         self._sequence = 0
+        self._last_acknowledged = -1
+        self._numbered: dict[int, Numbered] = {}  # by the number of the first request; below 0: from before the start
+        self._leader_epoch = 0
+        self._switches = switches
+        self._bug = bug
         self._network = network
         self._settings = settings
         self._sent: list[Sent] = []
@@ -88,6 +111,21 @@ class Producer:
         return tuple(self._sent)
 
     @property
+    def identities(self) -> tuple[Identity, ...]:
+        """The ids and epochs that this producer had, the present one last."""
+        return tuple(self._identities)
+
+    @property
+    def numbered(self) -> tuple[tuple[str, tuple[ProducerStamp, ...]], ...]:
+        """Every record that was numbered, with all stamps that it had, in order of sending."""
+        return tuple((each.payload, tuple(each.stamps)) for _, each in sorted(self._numbered.items()))
+
+    @property
+    def leader_epoch(self) -> int:
+        """The latest leader epoch that this producer has heard of, with STALE_METADATA_IGNORED; otherwise 0."""
+        return self._leader_epoch
+
+    @property
     def in_transaction(self) -> bool:
         """Whether the producer's records belong to a transaction."""
         return self._in_transaction
@@ -95,7 +133,29 @@ class Producer:
     @property
     def stamp(self) -> ProducerStamp:
         """The producer's id and epoch, as in a transaction marker."""
-        return ProducerStamp(self._producer_id, self._producer_epoch, -1, is_transactional=True)
+        return self._stamp(-1, is_transactional=True)
+
+    def has_sent(self, payloads: Iterable[str]) -> int:
+        """Begin as if these records had been sent and acknowledged; returns the producer's id. Called only at the start
+        of a run (`Start`).
+        """
+        for payload in payloads:
+            self._numbered[self._sequence - (1 << 31)] = Numbered(payload, [self._stamp(self._sequence)], True)
+            self._sequence += 1
+        self._last_acknowledged = self._sequence - 1
+        return self._identities[-1].producer_id
+
+    def learns_of_leader(self, leader_epoch: int) -> None:
+        """Receive metadata about the leader. Kafka: Metadata.updateLastSeenEpochIfNewer; not in the fact sheet.
+
+        Errors: with STALE_METADATA_IGNORED (KAFKA-7738), `ClusterError` if a later leader epoch is known.
+        """
+        if self._switches.STALE_METADATA_IGNORED:
+            if leader_epoch < self._leader_epoch:
+                raise ClusterError(
+                    f"producer {self._name} ignores a leader of epoch {leader_epoch}; it knows {self._leader_epoch}"
+                )
+            self._leader_epoch = leader_epoch
 
     def begin_transaction(self) -> None:
         """Make all further records transactional; the producer has to be idempotent from its first record on (KIP-98).
@@ -116,8 +176,8 @@ class Producer:
 
     def bump_epoch(self) -> None:
         """Become a new instance with the same id, which fences the old one; sequences restart."""
-        self._producer_epoch += 1
-        self._sequence = 0
+        now = self._identities[-1]
+        self._becomes(Identity(now.producer_id, now.producer_epoch + 1))
         self._in_transaction = False
 
     def send(self, payload: str, broker: int, acks: Acks) -> int:
@@ -129,13 +189,15 @@ class Producer:
         if self._idempotent:
             if acks is not Acks.ALL:
                 raise ClusterError(f"producer {self._name}: idempotence needs acks=all, not {acks.value}")
-            stamp = ProducerStamp(self._producer_id, self._producer_epoch, self._sequence, self._in_transaction)
+            stamp = self._stamp(self._sequence, is_transactional=self._in_transaction)
         number = self._send(payload, broker, acks, stamp, retry_of=None)
         self._sequence += 1
+        if stamp is not None:
+            self._numbered[number] = Numbered(payload, [stamp])
         return number
 
     def resend(self, number: int, broker: int) -> int:
-        """Send the record of an earlier request again, with the same sequence; returns the number of the new request.
+        """Send the record of an earlier request again, with its present sequence; returns the new request's number.
 
         Errors: `ClusterError` for an unknown number, an acknowledged record, or more than `retries` attempts.
         """
@@ -147,12 +209,59 @@ class Producer:
             raise ClusterError(
                 f"producer {self._name}: {earlier.payload} was retried {self._settings.retries} times; raise `retries`"
             )
-        return self._send(earlier.payload, broker, earlier.acks, earlier.stamp, retry_of=first)
+        numbered = self._numbered.get(first)
+        stamp = numbered.stamps[-1] if numbered else None
+        return self._send(earlier.payload, broker, earlier.acks, stamp, retry_of=first)
 
     def receive(self, response: ProduceResponse) -> None:
         """Handle a response; ignore it if its connection was given up. Kafka: Sender.completeBatch."""
-        if self._sent[response.send].is_in_flight:
-            self._settle(response.send, response.error, response.offset)
+        sent = self._sent[response.send]
+        if not sent.is_in_flight:
+            return
+        self._settle(response.send, response.error, response.offset)
+        numbered = self._numbered.get(sent.number if sent.retry_of is None else sent.retry_of)
+        if numbered is None or not self._is_present(numbered.stamps[-1]):
+            return
+        if response.error is Errors.NONE:
+            numbered.is_acknowledged = True
+            self._last_acknowledged = max(self._last_acknowledged, numbered.stamps[-1].sequence)
+        elif response.error in REFUSED_SEQUENCES and self._has_lost_records_before(numbered):
+            self._begins_anew()
+
+    def _has_lost_records_before(self, refused: Numbered) -> bool:
+        """Whether a refused record was expected to be the next one, so that it is not simply sent again. Kafka:
+        TransactionManager.canRetry, ProducerBatch.sequenceHasBeenReset.
+        """
+        is_next = refused.stamps[-1].sequence == self._last_acknowledged + 1
+        return is_next and len(refused.stamps) == 1 and not refused.stamps[-1].is_transactional
+
+    def _begins_anew(self) -> None:
+        """Take the next epoch, or a new producer id; in the next epoch, number what is in flight anew."""
+        in_flight = [
+            each
+            for _, each in sorted(self._numbered.items())
+            if self._is_present(each.stamps[-1]) and not each.is_acknowledged
+        ]
+        now = self._identities[-1]
+        if not self._switches.CLIENT_BUMPS_EPOCH:
+            self._becomes(Identity(self._new_producer_id(), 0))
+            return
+        self._becomes(Identity(now.producer_id, now.producer_epoch + 1))
+        for each in in_flight:
+            keeps = self._bug is Bug.EPOCH_NOT_RENUMBERED
+            each.stamps.append(self._stamp(each.stamps[-1].sequence if keeps else self._sequence))
+            self._sequence += 1
+
+    def _becomes(self, identity: Identity) -> None:
+        self._identities.append(identity)
+        self._sequence, self._last_acknowledged = 0, -1
+
+    def _stamp(self, sequence: int, *, is_transactional: bool = False) -> ProducerStamp:
+        now = self._identities[-1]
+        return ProducerStamp(now.producer_id, now.producer_epoch, sequence, is_transactional)
+
+    def _is_present(self, stamp: ProducerStamp) -> bool:
+        return Identity(stamp.producer_id, stamp.producer_epoch) == self._identities[-1]
 
     def gives_up(self, number: int) -> None:
         """Give up the request with this number: its connection broke. Errors: `ClusterError` for an unknown number."""

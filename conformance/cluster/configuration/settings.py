@@ -7,8 +7,17 @@ Out: `Settings` for brokers and clients, `Start` for `Cluster`.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from enum import Enum
 
 from isrcheck.conformance.cluster.configuration.bugs import Bug
+
+
+class AutoOffsetReset(Enum):
+    """Where a consumer continues if its position does not exist. Fact sheet, section 7."""
+
+    EARLIEST = "earliest"
+    LATEST = "latest"
+    NOTHING = "none"
 
 
 class ClusterError(Exception):
@@ -19,6 +28,8 @@ class ClusterError(Exception):
 class Settings:
     """Kafka's own keys with dots as underscores; times in milliseconds. Defaults: fact sheet, sections 2.1, 4.1, 5.4.
 
+    `auto_offset_reset` is the consumers'; NOTHING leaves it to their user. `follower_fetching` stands for
+    `replica.selector.class`: brokers that do not lead serve consumers, too (KIP-392).
     `idempotent` and `retries` are the producer's `enable.idempotence` and `retries`. A driver that cares only about the
     order of events sets `replica_fetch_wait_max_ms` and `replica_fetch_backoff_ms` to 0: a fetch without new records is
     still parked, but its wait ends at once.
@@ -34,6 +45,8 @@ class Settings:
     replica_high_watermark_checkpoint_interval_ms: int = 5_000
     request_timeout_ms: int = 30_000
     segment_records: int = 4
+    auto_offset_reset: AutoOffsetReset = AutoOffsetReset.NOTHING
+    follower_fetching: bool = False
     idempotent: bool = False
     retries: int = 2_147_483_647
     max_in_flight_requests_per_connection: int = 5

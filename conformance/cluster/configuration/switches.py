@@ -6,6 +6,8 @@ Out: `Switches` for every class that behaves differently from release to release
 Section 0.2 of the fact sheet explains the names and values. Switches of the fact sheet that are not implemented:
 HW_WAIT, ISR_CHANNEL=ALTER_PARTITION (pending and maximal ISR), HW_MINISR_GATE, ELR, TRUNC=ON_FETCH, BROKER_STATE_CHECK.
 LATEST_OFFSET_AWAITS_EPOCH_START (KAFKA-2334, 2.2; fact sheet, section 7) concerns only what clients are told.
+CLIENT_BUMPS_EPOCH, PRODUCER_STATE_KEPT (KAFKA-7190) and STALE_METADATA_IGNORED (KAFKA-7738) are described in sections
+5.3 and 8.22, or, where they concern the client alone, nowhere in the fact sheet; they have the model's names.
 """
 
 from __future__ import annotations
@@ -14,6 +16,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from enum import Enum, IntEnum
 from types import MappingProxyType
+
+MOST_BATCHES = 5
+"""The batches of a producer that a leader remembers since 1.0."""
 
 
 class Truncation(IntEnum):
@@ -55,6 +60,24 @@ class ShrinkRule(Enum):
     EXEMPT_AT_LOG_END = "EXEMPT_AT_LOG_END"
 
 
+class PositionCheck(Enum):
+    """What a consumer looks at in the answer to where the epoch of its last record ends. Fact sheet 7, KIP-320.
+
+    Kafka looks at the end offset only; END_OFFSET_AND_EPOCH is no release's.
+    """
+
+    NONE = "NONE"
+    END_OFFSET = "END_OFFSET"
+    END_OFFSET_AND_EPOCH = "END_OFFSET_AND_EPOCH"
+
+
+class UnknownProducer(Enum):
+    """What a leader accepts from a producer that it does not know. Fact sheet 0.2, UNKNOWN_PID_POLICY; KIP-360."""
+
+    SEQUENCE_ZERO = "SEQUENCE_ZERO"
+    ANY_SEQUENCE = "ANY_SEQUENCE"
+
+
 class SwitchError(ValueError):
     """An unknown switch or generation, or a value that the switch does not have."""
 
@@ -68,13 +91,19 @@ class Switches:
     EPOCH_CACHE_ASSIGN: EpochCacheAssign = EpochCacheAssign.APPEND_ONLY
     EPOCH_BELOW_FIRST_ENTRY: EpochBelowFirstEntry = EpochBelowFirstEntry.UNDEFINED
     EPOCH_ENTRY_AT_END_DROPPED: bool = False
+    CLIENT_BUMPS_EPOCH: bool = False
     EXPAND_EPOCH_START: bool = False
     FOLLOWER_SKIP: FollowerSkip = FollowerSkip.SAME_LEADER
     HW_CLAMPED_AT_TRUNCATION: bool = False
+    IDEMPOTENT_CACHE: int = 5
     LATEST_OFFSET_AWAITS_EPOCH_START: bool = False
     OUT_OF_RANGE_HALTS: bool = True
+    POSITION_CHECK: PositionCheck = PositionCheck.NONE
+    PRODUCER_STATE_KEPT: bool = False
     REMOTE_OFFSETS_KEPT_BY_REELECTED_LEADER: bool = True
     SHRINK_RULE: ShrinkRule = ShrinkRule.LAST_CAUGHT_UP
+    STALE_METADATA_IGNORED: bool = False
+    UNKNOWN_PID_POLICY: UnknownProducer = UnknownProducer.SEQUENCE_ZERO
 
     def with_switch(self, name: str, value: str) -> Switches:
         """These rules with one switch changed to `on`, `off`, or the name of a value.
@@ -84,7 +113,7 @@ class Switches:
         names = {each.name for each in fields(self)}
         if name not in names:
             raise SwitchError(f"there is no switch {name}; the switches are: {', '.join(sorted(names))}")
-        now: bool | Enum = getattr(self, name)
+        now: bool | int | Enum = getattr(self, name)
         values = _values_of(now)
         if value not in values:
             raise SwitchError(f"{name} cannot be {value}; its values are: {', '.join(values)}")
@@ -97,10 +126,12 @@ class Switches:
         return self.TRUNC >= Truncation.KIP320
 
 
-def _values_of(value: bool | Enum) -> Mapping[str, bool | Enum]:
+def _values_of(value: bool | int | Enum) -> Mapping[str, bool | int | Enum]:
     if isinstance(value, Enum):
         return {each.name: each for each in type(value)}
-    return {"on": True, "off": False}
+    if isinstance(value, bool):
+        return {"on": True, "off": False}
+    return {str(number): number for number in range(1, MOST_BATCHES + 1)}
 
 
 _GENERATION_2_1 = Switches(
@@ -118,10 +149,16 @@ GENERATIONS: Mapping[str, Switches] = MappingProxyType(
     {
         "0.8": Switches(SHRINK_RULE=ShrinkRule.LAG_MESSAGES),
         "0.10": Switches(),
-        "0.11": Switches(TRUNC=Truncation.KIP101),
+        "0.11": Switches(TRUNC=Truncation.KIP101, IDEMPOTENT_CACHE=1),
         "2.0": Switches(TRUNC=Truncation.KIP279),
         "2.1": _GENERATION_2_1,
-        "2.4": replace(_GENERATION_2_1, HW_CLAMPED_AT_TRUNCATION=True, LATEST_OFFSET_AWAITS_EPOCH_START=True),
+        "2.4": replace(
+            _GENERATION_2_1,
+            HW_CLAMPED_AT_TRUNCATION=True,
+            LATEST_OFFSET_AWAITS_EPOCH_START=True,
+            POSITION_CHECK=PositionCheck.END_OFFSET,
+            STALE_METADATA_IGNORED=True,
+        ),
     }
 )
 """The implemented releases by name, oldest first; "2.1" is 2.1.1, which has KAFKA-7786."""

@@ -42,8 +42,8 @@ class Log:
         self._epochs.truncate_from_end(self.log_end_offset)
         if self._epochs.starts_below(self._log_start_offset):  # the checkpoint of epochs is older than the log start
             self._epochs.truncate_from_start(self._log_start_offset)
-        self._producers = ProducerStateManager(bug)
-        self._producers.rebuild(self._records, self._log_start_offset, self._high_watermark)
+        self._producers = ProducerStateManager(switches, bug)
+        self._rebuild_producers()
 
     @property
     def log_start_offset(self) -> int:
@@ -146,11 +146,12 @@ class Log:
             self._drop_epochs(offset)
         if self._switches.HW_CLAMPED_AT_TRUNCATION:
             self._high_watermark = min(self._high_watermark, offset)
-        self._producers.rebuild(self._records, self._log_start_offset, self._high_watermark)
+        self._rebuild_producers()
 
     def truncate_fully_and_start_at(self, offset: int) -> None:
         """Empty the log and let it begin at an offset. Kafka: Log.truncateFullyAndStartAt; fact sheet 1.3."""
         self._storage.start_anew(offset)
+        self._storage.write_producers(None)
         self._records.clear()
         self._base_offset = self._log_start_offset = offset
         self._storage.checkpoint_log_start(offset)
@@ -158,7 +159,7 @@ class Log:
         self._storage.write_epochs(())
         if self._switches.HW_CLAMPED_AT_TRUNCATION:  # the reset was missing before (KAFKA-9491)
             self._high_watermark = offset
-        self._producers.rebuild((), offset, self._high_watermark)
+        self._rebuild_producers()
 
     def increment_high_watermark(self, offset: int) -> bool:
         """On the leader: advance the high watermark to an offset; return whether it moved. Kafka:
@@ -205,6 +206,12 @@ class Log:
         """Write the log start to log-start-offset-checkpoint. Kafka: checkpointLogStartOffsets."""
         self._storage.checkpoint_log_start(self._log_start_offset)
 
+    def save_producers(self) -> None:
+        """Write a snapshot of the state of producers. Kafka: ProducerStateManager.takeSnapshot, at a roll of the
+        segment or a clean shutdown.
+        """
+        self._storage.write_producers(self._producers.snapshot(self.log_end_offset))
+
     def flush(self) -> None:
         """Force the records to disk. Kafka: Log.flush."""
         self._storage.flush()
@@ -216,6 +223,15 @@ class Log:
             self._storage.write_epochs(self._epochs.entries)
         if learns_producers:
             self._producers.appended(record)
+
+    def _rebuild_producers(self) -> None:
+        """Rebuild the state of producers, from the last snapshot that is not beyond the log's end."""
+        snapshot = self._storage.load_producers()
+        is_beyond = snapshot is not None and snapshot.offset > self.log_end_offset
+        if is_beyond and self._bug is not Bug.SNAPSHOT_NOT_TRUNCATED:
+            snapshot = None
+            self._storage.write_producers(None)
+        self._producers.rebuild(self._records, self._log_start_offset, self._high_watermark, snapshot)
 
     def _drop_epochs(self, offset: int) -> None:
         self._epochs.truncate_from_end(offset)

@@ -3,9 +3,10 @@
 In:  every record that is appended to the log, and the high watermark.
 Out: whether a batch is a duplicate or out of sequence; the first unstable offset; the aborted transactions.
 
-The state is a function of the log: truncation rebuilds it from the remaining records. As in 1.0 - 2.4, five batches are
-remembered, and a producer without state has to begin with sequence 0 (0.11 remembered one batch). Source: fact sheet,
-sections 1.1, 5.3, 6.3; KIP-98, KAFKA-5494.
+The state is a function of the log: truncation rebuilds it from the remaining records, and from the last snapshot,
+which holds only one batch of each producer. As many batches are remembered as IDEMPOTENT_CACHE says; UNKNOWN_PID_POLICY
+says how a producer without state may begin; without PRODUCER_STATE_KEPT, a producer is forgotten when its records are
+deleted. Source: fact sheet, sections 1.1, 5.3, 6.3, 8.22; KIP-98, KAFKA-5494, KIP-360, KAFKA-7190.
 """
 
 from __future__ import annotations
@@ -14,30 +15,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from isrcheck.conformance.cluster.configuration.bugs import Bug
+from isrcheck.conformance.cluster.configuration.switches import Switches, UnknownProducer
+from isrcheck.conformance.cluster.log.producer_snapshot import SEQUENCES, BatchMetadata, ProducerSnapshot
 from isrcheck.conformance.cluster.network.messages import AbortedTransaction, Errors
 from isrcheck.conformance.cluster.network.records import Control, ProducerStamp, Record
-
-BATCHES_REMEMBERED = 5
-SEQUENCES = 1 << 31
-"""The sequence after the largest one is 0."""
-
-
-@dataclass(frozen=True)
-class BatchMetadata:
-    """One remembered batch: the sequences of its first and its last record, and the offset of its last record."""
-
-    first_sequence: int
-    last_sequence: int
-    last_offset: int
-
-    @property
-    def first_offset(self) -> int:
-        """The offset of its first record."""
-        return self.last_offset - (self.last_sequence - self.first_sequence) % SEQUENCES
-
-    def with_record(self, record: Record) -> BatchMetadata:
-        """The batch with one more record at its end."""
-        return BatchMetadata(self.first_sequence, (self.last_sequence + 1) % SEQUENCES, record.offset)
 
 
 @dataclass
@@ -60,11 +41,27 @@ class CompletedTransaction:
 class ProducerStateManager:
     """Sequence numbers, ongoing and unreplicated transactions, and the index of aborted transactions."""
 
-    def __init__(self, bug: Bug | None) -> None:
+    def __init__(self, switches: Switches, bug: Bug | None) -> None:
+        self._switches = switches
         self._bug = bug
+        self._replayed_from = 0
         self._entries: dict[int, ProducerStateEntry] = {}
         self._unreplicated: list[CompletedTransaction] = []
         self._aborted: list[AbortedTransaction] = []
+
+    @property
+    def replayed_from(self) -> int:
+        """The offset of the snapshot that the state was rebuilt from; 0 without a snapshot."""
+        return self._replayed_from
+
+    @property
+    def remembered(self) -> tuple[tuple[ProducerStamp, int], ...]:
+        """The remembered batches: the stamp and the last offset of each."""
+        return tuple(
+            (ProducerStamp(producer_id, entry.producer_epoch, batch.first_sequence), batch.last_offset)
+            for producer_id, entry in sorted(self._entries.items())
+            for batch in entry.batches
+        )
 
     @property
     def aborted(self) -> tuple[AbortedTransaction, ...]:
@@ -86,9 +83,8 @@ class ProducerStateManager:
         if entry is None or entry.producer_epoch != stamp.producer_epoch:
             return None
         sequences = (stamp.sequence, (stamp.sequence + records - 1) % SEQUENCES)
-        return next(
-            (one.first_offset for one in entry.batches if sequences == (one.first_sequence, one.last_sequence)), None
-        )
+        batches = entry.batches[-1:] if self._bug is Bug.DUPLICATE_WINDOW_OF_ONE else entry.batches
+        return next((one.first_offset for one in batches if sequences == (one.first_sequence, one.last_sequence)), None)
 
     def refusal_of(self, stamp: ProducerStamp) -> Errors:
         """The error for a client's batch that is not a duplicate; NONE if it may be appended. Kafka:
@@ -96,14 +92,16 @@ class ProducerStateManager:
         """
         entry = self._entries.get(stamp.producer_id)
         if entry is None:
-            return Errors.NONE if stamp.sequence == 0 else Errors.UNKNOWN_PRODUCER_ID
+            is_accepted = stamp.sequence == 0 or self._switches.UNKNOWN_PID_POLICY is UnknownProducer.ANY_SEQUENCE
+            is_accepted |= self._bug is Bug.OUT_OF_ORDER_ACCEPTED
+            return Errors.NONE if is_accepted else Errors.UNKNOWN_PRODUCER_ID
         if stamp.producer_epoch < entry.producer_epoch:
             return Errors.NONE if self._bug is Bug.ZOMBIE_NOT_FENCED else Errors.INVALID_PRODUCER_EPOCH
         if self._bug is Bug.DUPLICATE_APPENDED and self.duplicate_of(stamp) is not None:
             return Errors.NONE
         same_epoch = stamp.producer_epoch == entry.producer_epoch
         expected = (entry.batches[-1].last_sequence + 1) % SEQUENCES if same_epoch and entry.batches else 0
-        if stamp.sequence != expected:
+        if stamp.sequence != expected and self._bug is not Bug.OUT_OF_ORDER_ACCEPTED:
             return Errors.OUT_OF_ORDER_SEQUENCE_NUMBER
         if entry.transaction_first_offset is not None and not stamp.is_transactional:
             return Errors.INVALID_TXN_STATE
@@ -131,7 +129,7 @@ class ProducerStateManager:
             entry.batches[-1] = entry.batches[-1].with_record(record)
         else:
             batch = BatchMetadata(stamp.sequence, stamp.sequence, record.offset)
-            entry.batches = [*entry.batches, batch][-BATCHES_REMEMBERED:]
+            entry.batches = [*entry.batches, batch][-self._switches.IDEMPOTENT_CACHE :]
         if stamp.is_transactional and entry.transaction_first_offset is None:
             entry.transaction_first_offset = record.offset
 
@@ -151,8 +149,15 @@ class ProducerStateManager:
         self._let_go_of_markers_below(high_watermark)
 
     def log_start_moved(self, log_start_offset: int) -> None:
-        """Forget everything below the log start, open transactions included. Kafka: truncateHead."""
+        """Forget everything below the log start, open transactions included. Kafka: truncateHead.
+
+        With PRODUCER_STATE_KEPT, only the transactions.
+        """
         for producer_id, entry in list(self._entries.items()):
+            if self._switches.PRODUCER_STATE_KEPT:
+                first = entry.transaction_first_offset
+                entry.transaction_first_offset = first if first is None or first >= log_start_offset else None
+                continue
             entry.batches = [one for one in entry.batches if one.last_offset >= log_start_offset]
             if not entry.batches:
                 del self._entries[producer_id]
@@ -161,10 +166,33 @@ class ProducerStateManager:
     def _let_go_of_markers_below(self, offset: int) -> None:
         self._unreplicated = [each for each in self._unreplicated if each.marker_offset >= offset]
 
-    def rebuild(self, records: Iterable[Record], log_start_offset: int, high_watermark: int) -> None:
-        """Rebuild the state from the log. Kafka: ProducerStateManager.truncateAndReload."""
+    def snapshot(self, offset: int) -> ProducerSnapshot:
+        """The state as it is written to a file when the log ends at this offset. Kafka: takeSnapshot."""
+        known = sorted(self._entries.items())
+        return ProducerSnapshot(
+            offset, tuple((one, entry.producer_epoch, entry.batches[-1]) for one, entry in known if entry.batches)
+        )
+
+    def rebuild(
+        self,
+        records: Iterable[Record],
+        log_start_offset: int,
+        high_watermark: int,
+        snapshot: ProducerSnapshot | None = None,
+    ) -> None:
+        """Rebuild the state from the last snapshot and the log behind it. Kafka: truncateAndReload.
+
+        The transaction index has a file of its own, so that the transactions are those of the whole log.
+        """
         self._entries, self._unreplicated, self._aborted = {}, [], []
+        self._replayed_from = snapshot.offset if snapshot else 0
         for record in records:
-            self.appended(record)
+            if record.offset >= log_start_offset or not self._switches.PRODUCER_STATE_KEPT:
+                self.appended(record)
+        for producer_id, producer_epoch, batch in snapshot.producers if snapshot else ():
+            entry = self._entries.setdefault(producer_id, ProducerStateEntry(producer_epoch))
+            if entry.producer_epoch == producer_epoch:
+                later = [one for one in entry.batches if one.last_offset >= self._replayed_from]
+                entry.batches = [batch, *later][-self._switches.IDEMPOTENT_CACHE :]
         self.log_start_moved(log_start_offset)
         self.high_watermark_moved(high_watermark)

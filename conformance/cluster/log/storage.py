@@ -4,9 +4,9 @@ In:  records, truncations, checkpoints and flushes of the log.
 Out: `Stored`, for the next process; its content depends on how the last process ended.
 
 A process crash keeps everything that was written (the page cache belongs to the operating system); a power loss keeps
-flushed records; a disk loss keeps nothing. Checkpoint files and epoch entries are forced to disk when written. A
-truncation is final at once (in Kafka a truncated tail can come back after a power loss). Source: fact sheet, section
-1.5.
+flushed records; a disk loss keeps nothing. Checkpoint files, epoch entries and the snapshot of producers are forced to
+disk when written; only the last snapshot is kept (in Kafka, some older ones as well). A truncation is final at once (in
+Kafka a truncated tail can come back after a power loss). Source: fact sheet, section 1.5.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from typing import Protocol
 
 from isrcheck.conformance.cluster.configuration.settings import Start
 from isrcheck.conformance.cluster.log.epoch_cache import EpochEntry
-from isrcheck.conformance.cluster.network.records import Record
+from isrcheck.conformance.cluster.log.producer_snapshot import ProducerSnapshot
+from isrcheck.conformance.cluster.network.records import ProducerStamp, Record
 
 
 class StorageError(Exception):
@@ -60,6 +61,12 @@ class Storage(Protocol):
     def write_epochs(self, entries: Sequence[EpochEntry]) -> None:
         """Replace the content of leader-epoch-checkpoint with these entries."""
 
+    def write_producers(self, snapshot: ProducerSnapshot | None) -> None:
+        """Replace the snapshot of the state of producers; None: remove it."""
+
+    def load_producers(self) -> ProducerSnapshot | None:
+        """The snapshot of the state of producers; None if there is none."""
+
     def checkpoint_high_watermark(self, offset: int) -> None:
         """Write this offset to replication-offset-checkpoint."""
 
@@ -86,6 +93,7 @@ class MemoryStorage:
         self._base_offset = 0
         self._records: list[Record] = []
         self._epochs: tuple[EpochEntry, ...] = ()
+        self._producers: ProducerSnapshot | None = None
         self._high_watermark = 0
         self._log_start_offset = 0
         self._recovery_point = 0
@@ -118,6 +126,14 @@ class MemoryStorage:
         """Replace the content of leader-epoch-checkpoint with these entries."""
         self._epochs = tuple(entries)
 
+    def write_producers(self, snapshot: ProducerSnapshot | None) -> None:
+        """Replace the snapshot of the state of producers; None: remove it."""
+        self._producers = snapshot
+
+    def load_producers(self) -> ProducerSnapshot | None:
+        """The snapshot of the state of producers; None if there is none."""
+        return self._producers
+
     def checkpoint_high_watermark(self, offset: int) -> None:
         """Write this offset to replication-offset-checkpoint."""
         self._high_watermark = offset
@@ -144,11 +160,13 @@ class MemoryStorage:
         return Stored(self._base_offset, tuple(self._records), start, self._high_watermark, self._epochs)
 
 
-def lay_out(storage: Storage, start: Start, number: int) -> None:
-    """Write a broker's initial log and checkpoints to its disk."""
+def lay_out(storage: Storage, start: Start, number: int, producer: int | None = None) -> None:
+    """Write a broker's initial log and checkpoints to its disk. `producer`: the id of the idempotent producer that sent
+    the records.
+    """
     end = start.log_end_offset_of(number)
     for offset, payload in enumerate(start.log[:end]):
-        storage.append(Record(offset, 0, payload))
+        storage.append(Record(offset, 0, payload, None if producer is None else ProducerStamp(producer, 0, offset)))
     if end:
         storage.write_epochs([EpochEntry(0, 0)])
     storage.checkpoint_high_watermark(end)

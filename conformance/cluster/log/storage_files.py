@@ -3,7 +3,8 @@
 In:  records, truncations, checkpoints and flushes of the log.
 Out: segments, each named after its first offset, with one record per line after its checksum; and Kafka's checkpoint
      files with their own names and formats: leader-epoch-checkpoint, replication-offset-checkpoint,
-     recovery-point-offset-checkpoint, log-start-offset-checkpoint.
+     recovery-point-offset-checkpoint, log-start-offset-checkpoint; and a snapshot of the state of producers, named
+     after its offset.
 
 A truncated last line is ignored and later overwritten, as by recovery after an unclean shutdown; any other unreadable
 line is damage, and an error. Source: fact sheet, section 1.5; Kafka: LogSegment, CheckpointFile.
@@ -21,6 +22,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from isrcheck.conformance.cluster.log.epoch_cache import EpochEntry
+from isrcheck.conformance.cluster.log.producer_snapshot import BatchMetadata, ProducerSnapshot
 from isrcheck.conformance.cluster.log.storage import StorageError, Stored
 from isrcheck.conformance.cluster.network.records import Control, ProducerStamp, Record
 
@@ -30,6 +32,7 @@ EPOCHS = "leader-epoch-checkpoint"
 HIGH_WATERMARKS = "replication-offset-checkpoint"
 RECOVERY_POINTS = "recovery-point-offset-checkpoint"
 LOG_STARTS = "log-start-offset-checkpoint"
+SNAPSHOT = ".snapshot"
 
 
 class FileStorage:
@@ -97,6 +100,25 @@ class FileStorage:
     def write_epochs(self, entries: Sequence[EpochEntry]) -> None:
         """Replace the content of leader-epoch-checkpoint with these entries."""
         self._write(EPOCHS, [f"{each.leader_epoch} {each.start_offset}" for each in entries])
+
+    def write_producers(self, snapshot: ProducerSnapshot | None) -> None:
+        """Replace the snapshot of the state of producers; None: remove it."""
+        for path in self._directory.glob(f"*{SNAPSHOT}"):
+            with _said_clearly(path):
+                path.unlink()
+        if snapshot is not None:
+            lines = [
+                f"{one} {epoch} {batch.first_sequence} {batch.last_sequence} {batch.last_offset}"
+                for one, epoch, batch in snapshot.producers
+            ]
+            self._write(f"{snapshot.offset:020}{SNAPSHOT}", lines)
+
+    def load_producers(self) -> ProducerSnapshot | None:
+        """The snapshot of the state of producers; None if there is none."""
+        for path in self._directory.glob(f"*{SNAPSHOT}"):
+            found = self._read(path.name, prefix="", columns=5)
+            return ProducerSnapshot(int(path.stem), tuple((one, at, BatchMetadata(*last)) for one, at, *last in found))
+        return None
 
     def checkpoint_high_watermark(self, offset: int) -> None:
         """Write this offset to replication-offset-checkpoint."""

@@ -185,12 +185,14 @@ class DeleteRecordsResponse:
 class ConsumerFetchRequest:
     """A consumer reads from its position; the broker answers at once (fetch.max.wait.ms=0).
 
-    `current_leader_epoch` is the leader epoch that the consumer knows, since KIP-320.
+    `current_leader_epoch` is the leader epoch that the consumer knows, since KIP-320. `most` limits the number of
+    records, as fetch.max.bytes does; None: no limit.
     """
 
     position: int
     isolation: Isolation
     current_leader_epoch: int | None = None
+    most: int | None = None
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,6 @@ from isrcheck.conformance.cluster.network.messages import (
 from isrcheck.conformance.cluster.network.network import Message
 from isrcheck.conformance.cluster.observe import BrokerView, ClusterView
 from isrcheck.conformance.cluster.scheduler import Act
-from isrcheck.conformance.replay.projection import Projected
 from isrcheck.models.kafka.state.values import Fetch
 
 ELECTIONS = {
@@ -44,7 +43,7 @@ class Moment:
     """An observed state of a cluster, and the model's view of it."""
 
     view: ClusterView
-    projected: Projected
+    projected: dict[str, tuple[int, ...]]
 
     def stage(self, follower: int, leader: int) -> int:
         """The stage of a follower's fetch from a leader."""

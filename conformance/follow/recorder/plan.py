@@ -131,7 +131,13 @@ class Plan:
 
     def protocol_switches(self) -> Switches:
         """The protocol switches of the cluster. Raises UsageError."""
-        return switches_of(self._instance(self.switches))
+        instance = self._instance(self.switches)
+        if instance.configuration.enable_idempotence or instance.configuration.consumers:
+            raise UsageError(
+                "recorded runs have no idempotent producer and no consumer with a position yet; leave out"
+                " enable_idempotence and consumers, or replay walks: conform replay --walks 100"
+            )
+        return switches_of(instance)
 
     def _instance(self, given: Mapping[str, int | str]) -> Instance:
         model = registry.load("kafka")[0]

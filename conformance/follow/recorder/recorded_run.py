@@ -109,7 +109,11 @@ class RecordedRun:
         view = self.cluster.observe()
         self.note_answers(view)
         self.seen.note(view)
-        projected = project(self.instance, view, self.seen)
+        projected = {
+            name: tuple(cell for cell in cells if cell is not None)
+            for name, cells in project(self.instance, view, self.seen).items()
+            if None not in cells
+        }
         projected["next_record"] = (len(self.numbers),)
         projected["acknowledged"] = tuple(int(record in self.acknowledged) for record in range(self.plan.records))
         return Moment(view, projected)

@@ -26,11 +26,12 @@ from isrcheck.conformance.cluster.acts import (
 from isrcheck.conformance.cluster.broker.broker import TimerKind
 from isrcheck.conformance.cluster.cluster import Cluster
 from isrcheck.conformance.cluster.configuration.bugs import Bug
-from isrcheck.conformance.cluster.configuration.settings import ClusterError, Settings, Start
+from isrcheck.conformance.cluster.configuration.settings import AutoOffsetReset, ClusterError, Settings, Start
+from isrcheck.conformance.cluster.configuration.switches import Switches, generation
 from isrcheck.conformance.cluster.controller.controller import Election
 from isrcheck.conformance.cluster.network.messages import Acks, Errors, FetchResponse, Isolation, Payload
-from isrcheck.conformance.cluster.network.records import Control, ProducerStamp
-from isrcheck.conformance.cluster.observe import LeadershipView
+from isrcheck.conformance.cluster.network.records import Control, ProducerStamp, Record
+from isrcheck.conformance.cluster.observe import LeadershipView, ProducerStateView
 
 PAIR = Start(replicas=2)
 PROMPT = Settings(replica_fetch_backoff_ms=0)
@@ -239,6 +240,75 @@ def isr_without_fetches(cluster: Cluster) -> object:
     return sorted(cluster.observe().controller.isr)
 
 
+def log_after_a_retry_of_the_first_of_two(cluster: Cluster) -> object:
+    first = append(cluster, "a", leader=0)
+    append(cluster, "b", leader=0)
+    cluster.disconnect(first)
+    cluster.resend(first, 0)
+    deliver_requests(cluster)
+    acknowledged(cluster)
+    return (payloads(cluster, 0), cluster.observe().sent[0][1][-1].outcome)
+
+
+def log_after_a_gap(cluster: Cluster) -> object:
+    cluster.produce("a", 0)
+    cluster.drop(cluster.messages()[-1].number)
+    append(cluster, "b", leader=0)
+    return payloads(cluster, 0)
+
+
+def snapshot_after_truncating(cluster: Cluster) -> object:
+    append(cluster, "x", leader=0)
+    cluster.roll_segment(0)
+    cluster.elect(Election.PREFERRED, 1)
+    learn(cluster, 1, 0)
+    reconcile(cluster, 0)
+    return (payloads(cluster, 0), view_of(cluster, 0).producers)
+
+
+def log_after_records_were_lost(cluster: Cluster) -> object:
+    """The leader of the second epoch lacks record a, which was acknowledged, so that b is out of order there."""
+    append(cluster, "a", leader=0)
+    acknowledged(cluster)
+    cluster.crash(0)
+    cluster.elect(Election.UNCLEAN, 1)
+    learn(cluster, 1)
+    append(cluster, "b", leader=1)
+    acknowledged(cluster)
+    cluster.resend(1, 1)
+    deliver_requests(cluster)
+    return payloads(cluster, 1)
+
+
+def lag_at_a_follower(cluster: Cluster) -> object:
+    append(cluster, "a", leader=0)
+    fetch(cluster, 1, 0)
+    read(cluster, 1)
+    return [(each.read, each.known_end_offset) for each in cluster.observe_consumers()]
+
+
+def known_end_of_an_open_transaction(cluster: Cluster) -> object:
+    cluster.begin_transaction()
+    append(cluster, "a", leader=0)
+    read(cluster, 0, isolation=Isolation.READ_COMMITTED)
+    return cluster.observe_consumers()[0].known_end_offset
+
+
+def position_after_a_truncation(cluster: Cluster) -> object:
+    cluster.tell_consumer(0)
+    append(cluster, "a", leader=0)
+    read(cluster, 0)
+    cluster.crash(0)
+    cluster.elect(Election.UNCLEAN, 1)
+    learn(cluster, 1)
+    cluster.tell_consumer(1)
+    for _ in range(4):  # two questions: where the epoch ends, and where the log does
+        for message in cluster.messages():
+            if "consumer" in (message.source, message.destination):
+                cluster.deliver(message.number)
+    return cluster.observe_consumers()[0].position
+
+
 @dataclass(frozen=True)
 class Seen:
     """A bug, and a driver's observations without and with it."""
@@ -249,9 +319,18 @@ class Seen:
     wrong: object
     start: Start = PAIR
     settings: Settings = PROMPT
+    protocol: str | Switches = "2.1"
 
 
+LOSES = Start(replicas=2, isr=frozenset({0}))
+RENUMBERS = generation("2.4").with_switch("CLIENT_BUMPS_EPOCH", "on")
 ALONE = Settings(min_insync_replicas=1, idempotent=True)
+UNCLEAN = Settings(
+    min_insync_replicas=1,
+    idempotent=True,
+    unclean_leader_election_enable=True,
+    auto_offset_reset=AutoOffsetReset.EARLIEST,
+)
 IN_SYNC_01 = Start(isr=frozenset({0, 1}))
 LAGGING = Start(replicas=2, isr=frozenset({0}), log=("r",))
 SEEN = (
@@ -274,6 +353,26 @@ SEEN = (
     Seen(Bug.REMOTE_OFFSETS_NOT_RESET, remote_offsets_of_a_leader_that_followed, ((1, None),), ((1, 1),)),
     Seen(Bug.PARKED_FETCH_UPDATES, remote_offset_after_a_parked_fetch, ((1, 0),), ((1, 1),)),
     Seen(Bug.DUPLICATE_APPENDED, log_after_a_retry, ("a",), ("a", "a"), PAIR, Settings(idempotent=True)),
+    Seen(
+        Bug.DUPLICATE_WINDOW_OF_ONE,
+        log_after_a_retry_of_the_first_of_two,
+        *((("a", "b"), Errors.NONE), (("a", "b"), Errors.OUT_OF_ORDER_SEQUENCE_NUMBER)),
+        *(Start(replicas=1), ALONE),
+    ),
+    Seen(Bug.OUT_OF_ORDER_ACCEPTED, log_after_a_gap, (), ("b",), Start(replicas=1), ALONE),
+    Seen(
+        Bug.SNAPSHOT_NOT_TRUNCATED,
+        snapshot_after_truncating,
+        *(((), ProducerStateView(0, 0)), ((), ProducerStateView(1, 1, ((ProducerStamp(1, 0, 0), 0),)))),
+        *(PAIR, Settings(replica_fetch_backoff_ms=0, idempotent=True)),
+    ),
+    Seen(Bug.EPOCH_NOT_RENUMBERED, log_after_records_were_lost, ("b",), (), LOSES, UNCLEAN, RENUMBERS),
+    Seen(
+        *(Bug.FOLLOWER_SHOWS_LOG_END, lag_at_a_follower, [((), 0)], [((Record(0, 0, "a"),), 1)]),
+        *(PAIR, Settings(replica_fetch_backoff_ms=0, follower_fetching=True)),
+    ),
+    Seen(Bug.LAG_BY_HIGH_WATERMARK, known_end_of_an_open_transaction, 0, 1, Start(replicas=1), ALONE),
+    Seen(Bug.POSITION_NOT_VALIDATED, position_after_a_truncation, 0, 1, LOSES, UNCLEAN, "2.4"),
     Seen(Bug.ISR_WRITE_UNCONDITIONAL, isr_after_a_zombie_shrank_its_own, [1], [0]),
     Seen(Bug.STALE_METADATA_APPLIED, leader_after_metadata_out_of_order, (0, 2), (1, 1), Start()),
     Seen(Bug.STALE_EPOCH_ANSWER_APPLIED, truncating_after_an_answer_of_an_older_epoch, True, False, Start(log=("r",))),
@@ -293,8 +392,8 @@ SEEN = (
 
 @pytest.mark.parametrize("seen", SEEN, ids=[each.bug.name.lower() for each in SEEN])
 def test_a_seeded_bug_is_detected(seen: Seen) -> None:
-    assert seen.drive(Cluster("2.1", seen.start, seen.settings)) == seen.right
-    assert seen.drive(Cluster("2.1", seen.start, seen.settings, bug=seen.bug.name.lower())) == seen.wrong
+    assert seen.drive(Cluster(seen.protocol, seen.start, seen.settings)) == seen.right
+    assert seen.drive(Cluster(seen.protocol, seen.start, seen.settings, bug=seen.bug.name.lower())) == seen.wrong
 
 
 def test_every_seeded_bug_has_a_driver() -> None:

@@ -250,7 +250,7 @@ def test_the_generations_differ_as_in_the_fact_sheet() -> None:
     }
     assert generation("0.10") == Switches()
     assert generation("0.8") == generation("0.10").with_switch("SHRINK_RULE", "LAG_MESSAGES")
-    assert generation("2.0") == generation("0.11").with_switch("TRUNC", "KIP279")
+    assert generation("2.0") == generation("0.11").with_switch("TRUNC", "KIP279").with_switch("IDEMPOTENT_CACHE", "5")
     newer = generation("2.0")
     for name, value in (
         ("TRUNC", "KIP320"),
@@ -264,17 +264,27 @@ def test_the_generations_differ_as_in_the_fact_sheet() -> None:
     ):
         newer = newer.with_switch(name, value)
     assert newer == generation("2.1")
-    newer = newer.with_switch("HW_CLAMPED_AT_TRUNCATION", "on")
-    assert generation("2.4") == newer.with_switch("LATEST_OFFSET_AWAITS_EPOCH_START", "on")
+    for name, value in (
+        ("HW_CLAMPED_AT_TRUNCATION", "on"),
+        ("LATEST_OFFSET_AWAITS_EPOCH_START", "on"),
+        ("POSITION_CHECK", "END_OFFSET"),
+        ("STALE_METADATA_IGNORED", "on"),
+    ):
+        newer = newer.with_switch(name, value)
+    assert generation("2.4") == newer
     assert list(GENERATIONS)[-1] == NEWEST == "2.4"
 
 
 def test_a_switch_that_does_not_exist_is_refused_in_one_line() -> None:
     with pytest.raises(SwitchError, match=r"^there is no generation 4\.1; the generations are: 0\.8, 0\.10, 0\.11, 2"):
         generation("4.1")
-    with pytest.raises(SwitchError, match=r"^there is no switch ELR; the switches are: EPOCH_AT_BECOME_LEADER, "):
+    with pytest.raises(
+        SwitchError, match=r"^there is no switch ELR; the switches are: CLIENT_BUMPS_EPOCH, EPOCH_AT_BECOME_LEADER, "
+    ):
         generation("2.1").with_switch("ELR", "on")
     with pytest.raises(SwitchError, match=r"^TRUNC cannot be ON_FETCH; its values are: HW, KIP101, KIP279, KIP320$"):
         generation("2.1").with_switch("TRUNC", "ON_FETCH")
     with pytest.raises(SwitchError, match=r"^EXPAND_EPOCH_START cannot be yes; its values are: on, off$"):
         generation("2.1").with_switch("EXPAND_EPOCH_START", "yes")
+    with pytest.raises(SwitchError, match=r"^IDEMPOTENT_CACHE cannot be 6; its values are: 1, 2, 3, 4, 5$"):
+        generation("2.1").with_switch("IDEMPOTENT_CACHE", "6")

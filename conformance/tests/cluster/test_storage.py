@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,8 @@ from isrcheck.conformance.cluster.configuration.settings import Settings, Start
 from isrcheck.conformance.cluster.controller.controller import Election
 from isrcheck.conformance.cluster.log.epoch_cache import EpochEntry
 from isrcheck.conformance.cluster.log.storage import StorageError
-from isrcheck.conformance.cluster.network.records import Control
+from isrcheck.conformance.cluster.network.records import Control, ProducerStamp
+from isrcheck.conformance.cluster.observe import ProducerStateView
 from isrcheck.conformance.cluster.scheduler import Scheduler
 
 SETTINGS = Settings(min_insync_replicas=1, replica_fetch_backoff_ms=0, segment_records=2)
@@ -218,3 +220,28 @@ def test_a_directory_with_files_in_it_is_refused(tmp_path: Path) -> None:
     Cluster("2.1", PAIR, SETTINGS, directory=tmp_path)
     with pytest.raises(StorageError, match="broker-0: it is not empty; give an empty or new directory"):
         Cluster("2.1", PAIR, SETTINGS, directory=tmp_path)
+
+
+@pytest.mark.parametrize("where", ["memory", "files"])
+def test_a_snapshot_of_producers_survives_what_the_log_survives(tmp_path: Path, where: str) -> None:
+    """A restart loads the last snapshot; one from beyond the log's end is removed, and an empty disk has none."""
+    settings = replace(SETTINGS, idempotent=True)
+    cluster = Cluster("2.4", PAIR, settings, directory=tmp_path / "disks" if where == "files" else None)
+    for payload in "ab":
+        append(cluster, payload, leader=0)
+    cluster.fire(0, TimerKind.LOG_FLUSH)
+    cluster.roll_segment(0)
+    append(cluster, "c", leader=0)
+    assert len(view_of(cluster, 0).producers.remembered) == 3
+    cluster.crash(0)
+    restart(cluster, 0)
+    after_crash = ((ProducerStamp(1, 0, 1), 1), (ProducerStamp(1, 0, 2), 2))
+    assert view_of(cluster, 0).producers == ProducerStateView(2, 2, after_crash)
+    cluster.roll_segment(0)
+    cluster.lose_power(0)
+    restart(cluster, 0)
+    after_power_loss = ((ProducerStamp(1, 0, 0), 0), (ProducerStamp(1, 0, 1), 1))
+    assert view_of(cluster, 0).producers == ProducerStateView(0, 0, after_power_loss)
+    cluster.roll_segment(0)
+    cluster.lose_disk(0)
+    assert view_of(cluster, 0).producers == ProducerStateView(0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -92,8 +93,15 @@ CAUGHT = {
 """Bug -> the protocol and the seed of a run that shows it, the event that is rejected, and why."""
 
 NEVER_MADE = {
-    Bug.DUPLICATE_APPENDED: "it is made for a retry of an idempotent producer, and the model's producers are not; those"
-    " that it has may append a retry again, so that a log of them with a duplicate follows, too",
+    Bug.DUPLICATE_APPENDED: "it is made for a retry of an idempotent producer, and those of a run are not; the model's"
+    " may append a retry again, so that a log of them with a duplicate follows, too",
+    Bug.DUPLICATE_WINDOW_OF_ONE: "it is made for a retry of an idempotent producer, and those of a run are not",
+    Bug.OUT_OF_ORDER_ACCEPTED: "it is made for a producer with an id, and a run has none",
+    Bug.SNAPSHOT_NOT_TRUNCATED: "it is made for a producer with an id, and a run has none",
+    Bug.EPOCH_NOT_RENUMBERED: "it is made for a producer with an id, and a run has none",
+    Bug.FOLLOWER_SHOWS_LOG_END: "it is made for a consumer that reads from a follower, and those of a run do not",
+    Bug.LAG_BY_HIGH_WATERMARK: "it is made for a reader of an open transaction, and a run has no transactions",
+    Bug.POSITION_NOT_VALIDATED: "it is made for a consumer's position at a new leader, which no event logs",
     Bug.STALE_EPOCH_ANSWER_APPLIED: "a question about epochs and its answer are one event, at the model's level of"
     " atomicity: no answer is ever stale",
     Bug.OPEN_TRANSACTION_READ: "it is made for a reader of an open transaction, and a run has no transactions; the"
@@ -111,6 +119,7 @@ ALLOWED = {
 """Bugs that cannot be seen, because the model does the same: the log is another one, and follows."""
 
 
+@cache
 def recorded(protocol: str, seed: int, events: int, bug: Bug | None) -> str:
     stream = io.StringIO()
     record(Plan(protocol, seed, events, bug=bug.name.lower() if bug else None), stream, "log")
@@ -126,7 +135,7 @@ def followed(tmp_path: Path, text: str) -> list[Outcome]:
 
 def test_every_bug_is_rejected_or_has_a_reason() -> None:
     assert sorted([*CAUGHT, *NEVER_MADE, *ALLOWED], key=lambda bug: bug.name) == sorted(Bug, key=lambda bug: bug.name)
-    assert (len(CAUGHT), len(NEVER_MADE), len(ALLOWED)) == (18, 6, 1)
+    assert (len(CAUGHT), len(NEVER_MADE), len(ALLOWED)) == (18, 13, 1)
 
 
 @pytest.mark.parametrize("bug", sampled(CAUGHT, lambda bug: bug in list(CAUGHT)[::2]), ids=lambda bug: bug.name)
@@ -142,7 +151,7 @@ def test_a_run_with_a_bug_is_rejected(tmp_path: Path, bug: Bug) -> None:
 
 
 @pytest.mark.parametrize("protocol", [exhaustive("0.10"), "2.1"])
-@pytest.mark.parametrize("bug", NEVER_MADE, ids=lambda bug: bug.name)
+@pytest.mark.parametrize("bug", sampled(NEVER_MADE, lambda bug: bug in list(NEVER_MADE)[::3]), ids=lambda bug: bug.name)
 def test_a_bug_without_an_opportunity_does_not_change_the_log(bug: Bug, protocol: str) -> None:
     assert recorded(protocol, 1, 500, bug) == recorded(protocol, 1, 500, None)
 

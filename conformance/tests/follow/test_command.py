@@ -119,6 +119,13 @@ def test_a_generation_that_the_cluster_lacks_is_refused(conform, protocol):
     assert not Path("runs").exists()
 
 
+@pytest.mark.parametrize("entry", ["enable_idempotence=on", "consumers=1"])
+def test_clients_that_a_run_does_not_have_are_refused(conform, entry):
+    code, out, err = conform(f"run --steps 5 --switch {entry}")
+    assert (code, out) == (2, "")
+    assert err.startswith("conform: recorded runs have no idempotent producer and no consumer with a position yet;")
+
+
 def test_a_log_with_missing_events_is_followed_too(conform):
     code, out, _ = conform("run --steps 30 --missing 0.05 --unseen 0.1 --seed 4")
     assert code == 0

@@ -13,7 +13,9 @@ from isrcheck.conformance.replay.compare import compared, replay
 from isrcheck.conformance.replay.driver import Driver
 from isrcheck.conformance.replay.timing import UntimelyError, timing_of
 from isrcheck.conformance.replay.walks import walk
+from isrcheck.models.kafka.state.clients.sequences import is_remembered
 from isrcheck.models.kafka.state.values import Fetch
+from isrcheck.models.run import State
 
 
 @pytest.mark.parametrize("protocol", ["0.10", "2.1"])
@@ -37,6 +39,20 @@ def test_each_producer_resends_its_own_records():
     steps = ["producer_appends at 0", "producer_appends at 0", "producer_retries b at 0"]
     sent = dict(must_replay(trace_of(steps, max_in_flight_requests=1, retries=1, log_size=3)).cluster.observe().sent)
     assert [[one.payload for one in each] for each in sent.values()] == [["a"], ["b", "b"]]
+
+
+def test_the_last_batch_of_a_snapshot_is_remembered_behind_later_ones():
+    """A snapshot holds only the last batch; what is appended after the restart does not displace it."""
+    steps = [
+        *("producer_appends at 0", "producer_appends at 0", "broker_saves_producer_state at 0"),
+        *("broker_crashes 0", "broker_restarts 0 checkpoint 0", "producer_appends at 0"),
+    ]
+    values = {"enable_idempotence": 1, "producer_snapshots": 1, "records": 3, "log_size": 3}
+    trace = trace_of(steps, "2.4", **values)
+    remembered = must_replay(trace).cluster.observe().brokers[0].producers.remembered
+    assert [stamp.sequence for stamp, _ in remembered] == [1, 2]
+    after = State(trace.instance, trace.states[-1])
+    assert [is_remembered(after, 0, record) for record in range(3)] == [False, True, True]
 
 
 def test_a_transaction_has_one_producer_which_waits():

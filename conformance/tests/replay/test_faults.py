@@ -11,6 +11,9 @@ from conformance.tests.support.replay import (
     EVERY_CLIENT,
     EVERY_FAULT,
     GENERATIONS,
+    IDEMPOTENT,
+    LOSING_RECORDS,
+    READERS,
     WITH_TRANSACTIONS,
     must_replay,
     walk_of,
@@ -18,6 +21,15 @@ from conformance.tests.support.replay import (
 
 ACKS_ONE = MappingProxyType({"acks": 1, "retries": 2, "records": 3, "log_size": 3, "power_losses": 1})
 ACKS_ZERO = MappingProxyType({"acks": 0, "brokers_down": 1, "elections": 4})
+OLD_IDEMPOTENT = MappingProxyType({**LOSING_RECORDS, "CLIENT_BUMPS_EPOCH": 0, "delete_records": 1})
+REMEMBERING = MappingProxyType(
+    {**IDEMPOTENT, "PRODUCER_STATE_KEPT": 1, "UNKNOWN_PID_POLICY": 1, "delete_records": 1, "power_losses": 1}
+)
+ONE_IN_FLIGHT = MappingProxyType({"enable_idempotence": 1, "max_in_flight_requests": 1, "retries": 2, "records": 3})
+RESETS = MappingProxyType(
+    {"consumers": 1, "auto_offset_reset": 1, "delete_records": 1, "replicas": 2, "min_insync_replicas": 1}
+    | {"elections": 4, "unclean_elections": 2, "crashes": 3}
+)
 FOUR_BROKERS = MappingProxyType({"replicas": 4, "elections": 4, "min_insync_replicas": 1})
 
 
@@ -44,6 +56,18 @@ SEEDS = [range(50), exhaustive(range(50, 150))]
         ("2.1", ACKS_ONE, {"answer_is_lost"}),
         ("0.10", ACKS_ZERO, {"send_is_lost"}),
         ("2.0", FOUR_BROKERS, {"leader_shrinks_isr"}),
+        *sampled(
+            [
+                ("2.4", IDEMPOTENT, {"request_fails", "producer_resends", "broker_saves_producer_state"}),
+                ("2.4", LOSING_RECORDS, {"producer_begins_new_epoch"}),
+                ("2.4", REMEMBERING, {"producer_resends", "leader_deletes_records"}),
+                ("2.1", OLD_IDEMPOTENT, {"producer_begins_new_epoch", "leader_deletes_records"}),
+                ("0.11", ONE_IN_FLIGHT, {"request_fails", "producer_resends"}),
+                ("2.4", READERS, {"consumer_fetches", "consumer_follows_new_leader"}),
+                ("2.4", RESETS, {"consumer_fetches", "consumer_follows_new_leader", "consumer_is_out_of_range"}),
+            ],
+            lambda one: one[1] in (LOSING_RECORDS, RESETS),
+        ),
     ],
 )
 def test_the_cluster_agrees_with_every_fault_and_client_feature(protocol, values, also, seeds):

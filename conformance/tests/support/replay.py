@@ -43,6 +43,44 @@ EVERY_FAULT = MappingProxyType(
 )
 EVERY_CLIENT = MappingProxyType({"records": 3, "log_size": 4, "transactions": 2, "delete_records": 1, "retries": 1})
 
+IDEMPOTENT = MappingProxyType(
+    {
+        "enable_idempotence": 1,
+        "CLIENT_BUMPS_EPOCH": 1,
+        "records": 4,
+        "log_size": 4,
+        "elections": 4,
+        "retries": 3,
+        "producer_snapshots": 1,
+    }
+)
+"""An idempotent producer, as since 2.5, and snapshots of producer state."""
+LOSING_RECORDS = MappingProxyType(
+    {
+        **IDEMPOTENT,
+        "producer_snapshots": 0,
+        "elections": 5,
+        "replicas": 2,
+        "min_insync_replicas": 1,
+        "unclean_elections": 3,
+        "crashes": 4,
+    }
+)
+"""As above, where acknowledged records are lost, so that the producer begins new epochs."""
+READERS = MappingProxyType(
+    {
+        "consumers": 1,
+        "transactions": 1,
+        "isolation_level": 1,
+        "follower_fetching": 1,
+        "records": 3,
+        "log_size": 4,
+        "elections": 4,
+        "unclean_elections": 1,
+    }
+)
+"""A read_committed consumer that may fetch from followers."""
+
 
 @cache
 def instance_of(protocol: str, values: tuple[tuple[str, int], ...] = ()) -> Instance:

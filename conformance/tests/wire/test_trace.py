@@ -162,6 +162,14 @@ def test_a_trace_with_transactions_is_undecided():
         Player(trace, None, "127.0.0.1", 0, print)
 
 
+@pytest.mark.parametrize(
+    ("values", "why"), [({"enable_idempotence": 1}, "an idempotent producer"), ({"consumers": 1}, "consumers with")]
+)
+def test_a_trace_with_clients_that_are_not_played_is_undecided(values, why):
+    with pytest.raises(ClientError, match=f"the trace has {why}"):
+        Player(trace_of(["producer_appends at 0"], "2.4", **values), None, "127.0.0.1", 0, print)
+
+
 # -------------------------------------------------------------------------------------------------------- the command
 
 

@@ -54,6 +54,10 @@ class Player:
         """`tell` takes one line per event. Raises UsageError for a trace that cannot be played."""
         if any(step.action in IN_TRANSACTIONS for step in trace.steps):
             raise ClientError("the trace has transactions, whose producers --trace does not play yet")
+        if trace.instance.configuration.enable_idempotence:
+            raise ClientError("the trace has an idempotent producer, which --trace does not play yet")
+        if trace.instance.configuration.consumers:
+            raise ClientError("the trace has consumers with a position, which --trace does not play yet")
         self._trace = trace
         self._tell = tell
         self._at = host, port

@@ -25,7 +25,7 @@ from isrcheck.models.kafka.state.clients.sequences import (
     requests_in_flight,
 )
 from isrcheck.models.kafka.state.fields import NumberedRecord, NumberedReplica, SnapshotReplica
-from isrcheck.models.language import action, require
+from isrcheck.models.language import NONE, action, require
 
 
 @action(shows="of {record}")
@@ -80,6 +80,7 @@ def producer_begins_new_epoch(s, leader: NumberedReplica, record: NumberedRecord
     require(not is_remembered(s, leader, record))
     require(not continues(s, leader, record))
     hear_of_leader(s, leader)
+    s.pending[record] = NONE  # its earlier requests were given up
     for other in range(s.records):
         s.has_sequence[other] = s.CLIENT_BUMPS_EPOCH and is_in_flight(s, other)
     s.producer_epoch += 1
