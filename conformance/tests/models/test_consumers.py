@@ -107,8 +107,10 @@ def test_since_3_4_a_leader_sends_consumers_only_to_members_of_the_isr(protocol,
 
 
 def test_consumers_read_from_leaders_unless_a_replica_selector_is_set():
-    partition = nine_records_of_which_six_are_committed("2.4")
+    partition = nine_records_of_which_six_are_committed("2.4").do("follower_applies_response 1 from 0")
+    partition.do("leader_handles_fetch 0 from 1", "leader_answers_parked_fetch 0 to 1")
     partition.do("follower_applies_response 1 from 0")
+    assert partition.state.high_watermark[1] == 6
     assert partition.read_all(broker=1) == 0
     with pytest.raises(UsageError, match=r"Consumers read from followers since 2\.4"):
         Partition("2.1", follower_fetching=True)
@@ -138,14 +140,16 @@ def test_a_consumer_of_committed_records_skips_markers_and_aborted_records():
 
 
 @pytest.mark.parametrize(
-    ("policy", "position", "skipped"), [("EARLIEST", 2, False), ("LATEST", 3, True), ("NOTHING", 0, False)]
+    ("policy", "position", "lag", "epoch", "skipped"),
+    [("EARLIEST", 2, 1, NONE, False), ("LATEST", 3, 0, NONE, True), ("NOTHING", 1, 0, 0, False)],
 )
-def test_a_consumer_whose_position_was_deleted_resets_it(policy, position, skipped):
+def test_a_consumer_whose_position_was_deleted_resets_it(policy, position, lag, epoch, skipped):
     partition = Partition(
         "2.4", delete_records=1, auto_offset_reset=AutoOffsetReset[policy], min_insync_replicas=1, start_isr=1
     )
-    partition.append(3)
+    partition.append(1).do("consumer_fetches 0 at 0").append(2)
     assert not partition.can("consumer_is_out_of_range 0 at 0")
+    assert not partition.can("consumer_is_out_of_range 0 at 1")  # a follower, whose log is empty
     partition.do("leader_deletes_records at 0 before 2")
     assert not partition.can("consumer_fetches 0 at 0")
     if policy == "NOTHING":
@@ -153,6 +157,7 @@ def test_a_consumer_whose_position_was_deleted_resets_it(policy, position, skipp
     else:
         partition.do("consumer_is_out_of_range 0 at 0")
     assert (partition.state.position[0], bool(partition.state.has_skipped[0])) == (position, skipped)
+    assert (partition.lag(), partition.state.consumed_epoch[0]) == (lag, epoch)
 
 
 def after_an_unclean_election(**values):
@@ -198,6 +203,18 @@ def test_a_consumer_returns_to_where_the_logs_diverge():
     assert promise(partition, "truncation_is_detected")
 
 
+def test_a_consumer_returns_to_an_earlier_epoch():
+    partition = Partition("2.4", min_insync_replicas=1, replicas=2, start_isr=3, unclean_elections=1, bounces=0)
+    partition.append(1).replicate(1).do("controller_fails_over to 1", "broker_becomes_leader 1 in epoch 1")
+    assert not partition.can("consumer_fetches 0 at 1")  # fenced
+    partition.do("consumer_follows_new_leader 0 of 1", "producer_appends at 1", "producer_appends at 1")
+    assert partition.read_all(broker=1) == 3
+    partition.do("broker_crashes 1", "controller_elects_unclean 0", "broker_becomes_leader 0 in epoch 2")
+    assert not partition.can("consumer_is_out_of_range 0 at 0")  # fenced
+    partition.do("consumer_follows_new_leader 0 of 0")
+    assert (partition.state.position[0], partition.state.consumed_epoch[0]) == (1, 0)
+
+
 def test_before_2_3_a_consumer_reads_from_whoever_presumes_leadership():
     partition = Partition("2.1", min_insync_replicas=1, replicas=2, start_isr=3)
     partition.append(1).do("controller_fails_over to 1", "broker_becomes_leader 1 in epoch 1", "producer_appends at 1")
@@ -212,6 +229,8 @@ def test_a_consumer_follows_only_leaders_and_never_back():
     partition.do("broker_becomes_leader 1 in epoch 1", "consumer_follows_new_leader 0 of 1")
     assert not partition.can("consumer_follows_new_leader 0 of 0")  # a zombie of epoch 0
     assert not partition.can("consumer_follows_new_leader 0 of 1")  # it knows that one
+    three = Partition("2.4").do("controller_fails_over to 1", "broker_becomes_follower 2 in epoch 1")
+    assert not three.can("consumer_follows_new_leader 0 of 2")
 
 
 def test_a_consumer_without_a_reset_policy_stops_at_a_truncation():

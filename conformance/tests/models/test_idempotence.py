@@ -172,6 +172,20 @@ def test_a_new_epoch_begins_only_after_a_refusal_of_the_first_request_in_flight(
     assert not partition.can("producer_begins_new_epoch after the answer of 1 to a")  # broker 1 does not lead
 
 
+def test_a_producer_that_begins_a_new_epoch_has_heard_of_the_leader_that_refuses():
+    partition = Partition("2.4", UNKNOWN_PID_POLICY=UnknownProducer.ANY_SEQUENCE, CLIENT_BUMPS_EPOCH=True)
+    partition.do("request_fails of a", "producer_appends at 0", *catch_up(1))
+    partition.do("controller_fails_over to 1", "broker_becomes_leader 1 in epoch 1")
+    assert partition.can("producer_begins_new_epoch after the answer of 0 to a")
+    cells = partition.cells
+    partition.do("producer_begins_new_epoch after the answer of 1 to a")
+    assert partition.can("producer_resends a at 1")
+    assert not partition.can("producer_resends a at 0")
+    partition.cells = cells
+    partition.do("producer_appends at 1")
+    assert not partition.can("producer_begins_new_epoch after the answer of 0 to a")
+
+
 def test_a_record_that_was_numbered_anew_can_be_numbered_anew_again():
     """What Kafka ignores is an answer to the old numbers of a batch (ProducerBatch.sequenceHasBeenReset)."""
     partition = Partition("2.8", producer_epochs=3, delete_records=0).do("request_fails of a", "producer_appends at 0")
@@ -220,7 +234,10 @@ def test_a_restart_from_a_snapshot_remembers_the_last_batch_only():
     without = Partition("2.4").do(*append(3), *catch_up(1), "broker_bounces 1 checkpoint 0")
     assert without.remembered(1) == [0, 1, 2]
     assert not partition.can("broker_saves_producer_state at 2")  # its log is empty
+    down = Partition("2.4", producer_snapshots=1).do(*append(1), "broker_crashes 0")
+    assert not down.can("broker_saves_producer_state at 0")
     partition.do("broker_saves_producer_state at 1")
+    assert not partition.can("broker_saves_producer_state at 0")  # a budget of one
     assert partition.remembered(1) == [0, 1, 2]  # in memory
     partition.do("broker_bounces 1 checkpoint 0")
     assert partition.remembered(1) == [2]
