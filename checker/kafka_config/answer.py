@@ -17,8 +17,8 @@ from isrcheck.checker.kafka_config.availability import Availability
 from isrcheck.checker.kafka_config.cluster import Cluster
 from isrcheck.checker.kafka_config.cluster_plan import COMPLETE, MAIN, MOVED, PROMISE, ClusterPlan, PlannedSearch
 from isrcheck.checker.kafka_config.ignored import WhyIgnored
-from isrcheck.checker.kafka_config.keys import NEWEST_LISTED_RELEASE
-from isrcheck.checker.kafka_config.releases import version_of_binaries
+from isrcheck.checker.kafka_settings.keys import NEWEST_LISTED_RELEASE
+from isrcheck.checker.kafka_settings.releases import version_of_binaries
 from isrcheck.checker.outcome.verdict import Verdict, Word, exit_code, overall
 from isrcheck.checker.session.formatting import counted, table
 from isrcheck.checker.session.naming import faults_line

@@ -15,18 +15,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Generic, TypeVar
 
-from isrcheck.checker.kafka_config.cluster_settings import (
-    READERS,
-    Setting,
-    Settings,
-    UnderstoodSetting,
-    file_section,
-    shown,
-)
 from isrcheck.checker.kafka_config.describe import Partition, read_described
 from isrcheck.checker.kafka_config.generation import Generation, format_keys, read_generation
 from isrcheck.checker.kafka_config.ignored import Ignored, Keys, read_ignored
-from isrcheck.checker.kafka_config.keys import Role, default
 from isrcheck.checker.kafka_config.producer_rules import (
     ACKS,
     DELIVERY_TIMEOUT,
@@ -40,6 +31,15 @@ from isrcheck.checker.kafka_config.producer_rules import (
     read_producer,
 )
 from isrcheck.checker.kafka_config.versions import ELR_VERSION, Versions, read_versions
+from isrcheck.checker.kafka_settings.cluster_settings import (
+    READERS,
+    Setting,
+    Settings,
+    UnderstoodSetting,
+    file_section,
+    shown,
+)
+from isrcheck.checker.kafka_settings.keys import Role, default
 
 T = TypeVar("T")
 

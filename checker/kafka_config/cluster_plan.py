@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from isrcheck.checker.kafka_config.cluster import Cluster, read_cluster
-from isrcheck.checker.kafka_config.keys import Role
+from isrcheck.checker.kafka_settings.keys import Role
 from isrcheck.models.kafka import MODEL
 from isrcheck.models.kafka.state.values import Acks, Controller, IsolationLevel, IsrChannel, Truncation
 from isrcheck.models.language.model import Instance, parse

@@ -11,10 +11,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from isrcheck.checker.kafka_config.cluster_settings import GivenSetting, Settings, printable, shown
-from isrcheck.checker.kafka_config.keys import NEWEST_LISTED_RELEASE, Role, first_release, keys_of, knows
-from isrcheck.checker.kafka_config.releases import version_of_binaries
 from isrcheck.checker.kafka_config.versions import Versions
+from isrcheck.checker.kafka_settings.cluster_settings import GivenSetting, Settings, printable, shown
+from isrcheck.checker.kafka_settings.keys import NEWEST_LISTED_RELEASE, Role, first_release, keys_of, knows
+from isrcheck.checker.kafka_settings.releases import version_of_binaries
 
 
 class WhyIgnored(Enum):

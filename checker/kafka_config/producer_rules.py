@@ -14,7 +14,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from isrcheck.checker.kafka_config.cluster_settings import (
+from isrcheck.checker.kafka_config.versions import Versions
+from isrcheck.checker.kafka_settings.cluster_settings import (
     MOST,
     READERS,
     GivenSetting,
@@ -22,10 +23,9 @@ from isrcheck.checker.kafka_config.cluster_settings import (
     Settings,
     UnderstoodSetting,
 )
-from isrcheck.checker.kafka_config.keys import Role, default, knows
-from isrcheck.checker.kafka_config.properties_file import PropertiesError
-from isrcheck.checker.kafka_config.releases import Version
-from isrcheck.checker.kafka_config.versions import Versions
+from isrcheck.checker.kafka_settings.keys import Role, default, knows
+from isrcheck.checker.kafka_settings.properties_file import PropertiesError
+from isrcheck.checker.kafka_settings.releases import Version
 from isrcheck.models.kafka.state.values import UnknownProducer
 
 MOST_IN_FLIGHT = 5

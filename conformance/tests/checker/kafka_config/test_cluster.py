@@ -13,12 +13,12 @@ import pytest
 
 from conformance.tests.support.places import SHARED
 from isrcheck.checker.kafka_config.cluster import Cluster, read_cluster
-from isrcheck.checker.kafka_config.cluster_settings import Setting, UnderstoodSetting, role_of
 from isrcheck.checker.kafka_config.generation import Generation
 from isrcheck.checker.kafka_config.ignored import Ignored, WhyIgnored
-from isrcheck.checker.kafka_config.keys import Role, first_release, keys_of, roles_that_know
 from isrcheck.checker.kafka_config.producer_rules import Producer
-from isrcheck.checker.kafka_config.properties_file import PropertiesError, read_properties
+from isrcheck.checker.kafka_settings.cluster_settings import Setting, UnderstoodSetting, role_of
+from isrcheck.checker.kafka_settings.keys import Role, first_release, keys_of, roles_that_know
+from isrcheck.checker.kafka_settings.properties_file import PropertiesError, read_properties
 from isrcheck.models.kafka import STAND_INS
 
 SHIPPED_FILES = SHARED / "data" / "properties"

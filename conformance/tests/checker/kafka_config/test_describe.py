@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 
 from isrcheck.checker.kafka_config.cluster import NO_REPLICAS_GIVEN, Cluster, read_cluster
-from isrcheck.checker.kafka_config.cluster_settings import Setting, UnderstoodSetting
 from isrcheck.checker.kafka_config.describe import Partition
 from isrcheck.checker.kafka_config.generation import Generation
 from isrcheck.checker.kafka_config.ignored import Ignored, WhyIgnored
-from isrcheck.checker.kafka_config.keys import Role
-from isrcheck.checker.kafka_config.properties_file import PropertiesError
+from isrcheck.checker.kafka_settings.cluster_settings import Setting, UnderstoodSetting
+from isrcheck.checker.kafka_settings.keys import Role
+from isrcheck.checker.kafka_settings.properties_file import PropertiesError
 
 TO_2_3 = (
     "Topic:t\tPartitionCount:1\tReplicationFactor:3\tConfigs:min.insync.replicas=2,cleanup.policy=compact,delete\n"

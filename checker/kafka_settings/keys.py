@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from enum import Enum
 
-from isrcheck.checker.kafka_config.releases import Version
+from isrcheck.checker.kafka_settings.releases import Version
 
 # key -> (first release, default), newest first.
 _DEFAULTS: dict[str, tuple[tuple[str, str], ...]] = {

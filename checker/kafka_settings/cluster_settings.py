@@ -18,9 +18,9 @@ from enum import IntEnum
 from pathlib import Path
 from typing import Generic, TypeVar
 
-from isrcheck.checker.kafka_config.keys import OF_ONE_MEMBER, Role, roles_that_know
-from isrcheck.checker.kafka_config.properties_file import PropertiesError, Property, read_properties
-from isrcheck.checker.kafka_config.releases import version_of_inter_broker_protocol, version_of_metadata
+from isrcheck.checker.kafka_settings.keys import OF_ONE_MEMBER, Role, roles_that_know
+from isrcheck.checker.kafka_settings.properties_file import PropertiesError, Property, read_properties
+from isrcheck.checker.kafka_settings.releases import version_of_inter_broker_protocol, version_of_metadata
 
 T = TypeVar("T")
 
