@@ -54,6 +54,17 @@ def read_isolation_level(text: str) -> str:
     return text
 
 
+BY_DURATION = "by_duration:"
+"""How a value of auto.offset.reset begins that names a duration (KIP-1106)."""
+
+
+def read_offset_reset(text: str) -> str:
+    """Read `auto.offset.reset`, which must be in lower case; smallest and largest are words of the old consumer."""
+    if text not in ("earliest", "latest", "none", "smallest", "largest") and not text.startswith(BY_DURATION):
+        raise ValueError(f"{quoted(text)} is not a policy for offsets; write earliest, latest or none")
+    return text
+
+
 def read_transactional_id(text: str) -> str:
     """Read `transactional.id`, which must not be empty."""
     if not text:
@@ -83,6 +94,13 @@ def read_feature_level(text: str) -> int:
     return int(text)
 
 
+def read_transaction_version(text: str) -> int:
+    """Read the level of the feature `transaction.version`."""
+    if text not in ("0", "1", "2"):
+        raise ValueError(f"{quoted(text)} is none of 0, 1 and 2; write 2 if transactions end with a new epoch, or 0")
+    return int(text)
+
+
 def read_process_roles(text: str) -> frozenset[str]:
     """Read the roles of a process in a KRaft cluster; none, in a cluster with ZooKeeper."""
     roles = [role.strip() for role in text.split(",")] if text else []
@@ -104,6 +122,13 @@ READERS: Mapping[str, Callable[[str], object]] = {
     "enable.idempotence": read_true_or_false,
     "transactional.id": read_transactional_id,
     "isolation.level": read_isolation_level,
+    "auto.offset.reset": read_offset_reset,
+    "transaction.timeout.ms": read_times,
+    "transaction.max.timeout.ms": read_count,
+    "transaction.state.log.min.isr": read_count,
+    "transaction.state.log.replication.factor": read_count,
+    "transaction.partition.verification.enable": read_true_or_false,
+    "transaction.version": read_transaction_version,
     "delivery.timeout.ms": read_times,
     "linger.ms": read_times,
     "request.timeout.ms": read_times,

@@ -460,7 +460,7 @@ def test_0_10_to_2_1_are_modelled(version: str, protocol: str) -> None:
     assert cluster.producer.retries == Setting(2147483647 if protocol == "2.1" else 0, source)
     assert cluster.producer.in_flight == Setting(5, source)
     assert cluster.producer.is_idempotent == Setting(False, source)
-    assert cluster.isolation_level == Setting("read_uncommitted", source)
+    assert cluster.consumer.isolation_level == Setting("read_uncommitted", source)
     keys = [each.key for each in cluster.understood]
     assert ("enable.idempotence" in keys, "isolation.level" in keys) == (
         (False, False) if protocol == "0.10" else (True, True)
@@ -1270,7 +1270,7 @@ def test_the_meaning_of_producer_and_consumer_settings() -> None:
     assert meaning(cluster, "enable.idempotence") == "a leader recognises a resend by its sequence number"
     assert meaning(cluster, "transactional.id") == "records belong to transactions"
     assert meaning(cluster, "isolation.level") == "consumers read up to the last stable offset"
-    assert cluster.isolation_level == Setting("read_committed", "c.properties:2")
+    assert cluster.consumer.isolation_level == Setting("read_committed", "c.properties:2")
     plain = read(file("p.properties", "acks=all", "retries=0"), version="2.1")
     assert meaning(plain, "retries") == "a failed request is not sent again"
     assert meaning(plain, "isolation.level") == "consumers read up to the high watermark"
