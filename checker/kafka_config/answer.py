@@ -112,15 +112,21 @@ def _gravest_of_each(runs: Sequence[Run]) -> list[Verdict]:
     for position, verdict in enumerate(runs[0].verdicts if runs else ()):
         if verdict.prop.kind is Kind.SOMETIMES or verdict.prop is IN_RANGE:
             continue
-        gravest = _gravest([run.verdicts[position] for run in runs])
+        gravest = _gravest([(run, run.verdicts[position]) for run in runs])
         if gravest.word is not Word.NOT_APPLICABLE:
             found.append(gravest)
-    left = [one for run in runs for one in run.verdicts if one.prop is IN_RANGE]
+    left = [(run, one) for run in runs for one in run.verdicts if one.prop is IN_RANGE]
     return [*found, _gravest(left)] if left else found
 
 
-def _gravest(found: Sequence[Verdict]) -> Verdict:
-    return min(found, key=lambda one: (list(Word).index(one.word), one.depth or 0))
+def _gravest(found: Sequence[tuple[Run, Verdict]]) -> Verdict:
+    """Return the gravest verdict; of several, the one of the least depth, up to which all of them are known."""
+
+    def gravity(one: tuple[Run, Verdict]) -> tuple[int, int]:
+        run, verdict = one
+        return list(Word).index(verdict.word), run.explored.judged if verdict.depth is None else verdict.depth
+
+    return min(found, key=gravity)[1]
 
 
 # --------------------------------------------------------------------------------------------------------------- text
