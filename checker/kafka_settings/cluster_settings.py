@@ -87,6 +87,16 @@ def read_times(text: str) -> int:
     return _whole(text, 0, "write for example 0")
 
 
+def read_transaction_timeout(text: str) -> int:
+    """Read `transaction.timeout.ms`; a coordinator refuses 0."""
+    return _whole(text, 0, "write for example 60000")
+
+
+def read_most_transaction_timeout(text: str) -> int:
+    """Read `transaction.max.timeout.ms`, at least 1."""
+    return _whole(text, 1, "write for example 900000")
+
+
 def read_feature_level(text: str) -> int:
     """Read the level of a feature that is off (0) or on (1)."""
     if text not in ("0", "1"):
@@ -123,8 +133,8 @@ READERS: Mapping[str, Callable[[str], object]] = {
     "transactional.id": read_transactional_id,
     "isolation.level": read_isolation_level,
     "auto.offset.reset": read_offset_reset,
-    "transaction.timeout.ms": read_times,
-    "transaction.max.timeout.ms": read_count,
+    "transaction.timeout.ms": read_transaction_timeout,
+    "transaction.max.timeout.ms": read_most_transaction_timeout,
     "transaction.state.log.min.isr": read_count,
     "transaction.state.log.replication.factor": read_count,
     "transaction.partition.verification.enable": read_true_or_false,

@@ -1391,9 +1391,9 @@ TIMEOUT_REFUSED = "a coordinator of Kafka 3.9 refuses the producer (INVALID_TRAN
          "transaction.timeout.ms=60000 is not between 1 and transaction.max.timeout.ms=59999; write "
          "transaction.timeout.ms=59999 or less, or raise transaction.max.timeout.ms"),
         (["transaction.timeout.ms=-1"], "2: transaction.timeout.ms: '-1' is not a whole number from 0 to 2147483647; "
-         "write for example 0"),
+         "write for example 60000"),
         (["transaction.max.timeout.ms=0"], "2: transaction.max.timeout.ms: '0' is not a whole number from 1 to "
-         "2147483647; write for example 2"),
+         "2147483647; write for example 900000"),
         (["transaction.version=3"], "2: transaction.version: '3' is none of 0, 1 and 2; write 2 if transactions end "
          "with a new epoch, or 0"),
         (["transaction.partition.verification.enable=yes"], "2: transaction.partition.verification.enable: 'yes' is "
