@@ -107,7 +107,7 @@ class ClusterPlan:
             longer = self.longer_log(changes=1)
             parts.append(self._part(TRANSACTIONS, 0.3, transactions=1, crashes=0, bounces=0, **longer))
         if self.searches_consumers:
-            parts.append(self._part(CONSUMED, 0.35, **self._consumer_values()))
+            parts.append(self._part(CONSUMED, 0.2, **self._consumer_values()))
         if (search := self.over_partitions()) is not None:
             parts.append(search)
         return parts
