@@ -9,7 +9,7 @@ from __future__ import annotations
 from isrcheck.checker.command.option import Option
 from isrcheck.checker.command.option_values import count, folder, memory, name, path, seconds, steps, threads
 from isrcheck.checker.command.spark_options import SEARCH_OPTIONS
-from isrcheck.checker.kafka_config.keys import Role
+from isrcheck.checker.kafka_settings.keys import Role
 
 ENGINES = ("local", "z3", "all", "spark")
 

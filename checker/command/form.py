@@ -16,7 +16,7 @@ from types import MappingProxyType
 from typing import Any
 
 from isrcheck.checker.command.option import Option
-from isrcheck.checker.kafka_config.keys import Role
+from isrcheck.checker.kafka_settings.keys import Role
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.resources.machine_memory import machine_memory
 from isrcheck.checker.spark.request import SparkRequest

@@ -18,7 +18,7 @@ from isrcheck.checker.command import check_options as declared
 from isrcheck.checker.command.form import Form, Options
 from isrcheck.checker.command.option import Option
 from isrcheck.checker.command.spark_options import read_spark_options
-from isrcheck.checker.kafka_config.keys import Role
+from isrcheck.checker.kafka_settings.keys import Role
 from isrcheck.models import registry
 from isrcheck.models.command_line import Parser, alike
 from isrcheck.models.messages.errors import UsageError

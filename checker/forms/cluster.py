@@ -12,7 +12,14 @@ from typing import Any
 from isrcheck.checker.command.form import Options
 from isrcheck.checker.kafka_config import answer
 from isrcheck.checker.kafka_config.availability import AVAILABILITY_SHARE, search_availability
-from isrcheck.checker.kafka_config.cluster_plan import PATIENCE, PROMISE, ClusterPlan, PlannedSearch, read_plan
+from isrcheck.checker.kafka_config.cluster_plan import (
+    OVER_PARTITIONS,
+    PATIENCE,
+    PROMISE,
+    ClusterPlan,
+    PlannedSearch,
+    read_plan,
+)
 from isrcheck.checker.outcome.exit_codes import UNDECIDED
 from isrcheck.checker.session.command_result import CommandResult, was_interrupted
 from isrcheck.checker.session.session import SearchSession
@@ -26,7 +33,7 @@ def run(options: Options, session: SearchSession) -> CommandResult:
         options.files, options.kafka_version, options.describe, options.topic_name, options.metadata_version
     )
     is_limited = options.seconds is not None or options.bound is not None
-    traces, aside_traces = TraceWriter(options.out), TraceWriter(options.out)
+    traces, transaction_traces, aside_traces = (TraceWriter(options.out) for _ in range(3))
     if question.protocol is None:
         return _refused(question, traces, stopped=False)
     main_part, *other_parts = question.deciding()
@@ -37,8 +44,10 @@ def run(options: Options, session: SearchSession) -> CommandResult:
     )
 
     def search(part: PlannedSearch, into: TraceWriter, share: float | None, **more: Any) -> answer.FinishedSearch:
-        within = replace(options.limits, seconds=share)
-        found = session.run(part.instance, "kafka", into, limits=within, only=part.only, **more)
+        # The steps of another model are not those that --bound counts, and whether a state is stuck takes all states.
+        is_kafka = part.says != OVER_PARTITIONS
+        within = replace(options.limits, seconds=share, depth=options.limits.depth if is_kafka else None)
+        found = session.run(part.instance, part.instance.model.name, into, limits=within, only=part.only, **more)
         if part is not main_part and found.exploration.stopped == "interrupt":
             raise KeyboardInterrupt
         return part, found
@@ -49,19 +58,28 @@ def run(options: Options, session: SearchSession) -> CommandResult:
             for one in question.side_searches()
         ]
         availability = search_availability(question, session.from_one, seconds * AVAILABILITY_SHARE)
-        others = [search(one, traces, one.share * seconds) for one in other_parts]
+        others = [
+            search(one, transaction_traces if one.says == OVER_PARTITIONS else traces, one.share * seconds)
+            for one in other_parts
+        ]
     except KeyboardInterrupt:
         cut = replace(question, protocol=None, why_undecided="interrupted before the cluster itself was searched")
         return _refused(cut, traces, stopped=True)
     main_run = search(main_part, traces, None, patience={} if is_limited else {PROMISE: PATIENCE})
     found = answer.Answer(question, [main_run, *others], asides, availability)
-    told = next((traces.shortest[name] for name in found.decisive_properties if name in traces.shortest), None)
+    failing = (
+        writer.shortest[name]
+        for writer, promises in ((traces, found.promises), (transaction_traces, found.transaction_promises))
+        for name in found.decisive_properties(promises)
+        if name in writer.shortest
+    )
+    told = next(failing, None)
     history = "" if told is None else "\n".join(view(told))
     return CommandResult(
         answer.text(found, history),
         answer.answer_object(found),
         found.code(strict=options.strict),
-        traces.failure or aside_traces.failure,
+        traces.failure or transaction_traces.failure or aside_traces.failure,
         was_interrupted([main_run[1].exploration]),
         found,
     )

@@ -15,10 +15,18 @@ from typing import Any
 
 from isrcheck.checker.kafka_config.availability import Availability
 from isrcheck.checker.kafka_config.cluster import Cluster
-from isrcheck.checker.kafka_config.cluster_plan import COMPLETE, MAIN, MOVED, PROMISE, ClusterPlan, PlannedSearch
+from isrcheck.checker.kafka_config.cluster_plan import (
+    COMPLETE,
+    MAIN,
+    MOVED,
+    OVER_PARTITIONS,
+    PROMISE,
+    ClusterPlan,
+    PlannedSearch,
+)
 from isrcheck.checker.kafka_config.ignored import WhyIgnored
-from isrcheck.checker.kafka_config.keys import NEWEST_LISTED_RELEASE
-from isrcheck.checker.kafka_config.releases import version_of_binaries
+from isrcheck.checker.kafka_settings.keys import NEWEST_LISTED_RELEASE
+from isrcheck.checker.kafka_settings.releases import version_of_binaries
 from isrcheck.checker.outcome.verdict import Verdict, Word, exit_code, overall
 from isrcheck.checker.session.formatting import counted, table
 from isrcheck.checker.session.naming import faults_line
@@ -43,17 +51,19 @@ class Answer:
 
     @cached_property
     def promises(self) -> list[Verdict]:
-        """The verdict on each promised property: the gravest verdict of the deciding runs. Properties of mechanisms
-        that the cluster does not have are left out."""
-        found = []
-        for position, verdict in enumerate(self.deciding[0][1].verdicts):
-            if verdict.prop.kind is Kind.SOMETIMES or verdict.prop is IN_RANGE:
-                continue
-            gravest = _gravest([run.verdicts[position] for _, run in self.deciding])
-            if gravest.word is not Word.NOT_APPLICABLE:
-                found.append(gravest)
-        left = [one for _, run in self.deciding for one in run.verdicts if one.prop is IN_RANGE]
-        return [*found, _gravest(left)] if left else found
+        """The verdict on each promised property of the model `kafka`: the gravest verdict of the deciding runs.
+        Properties of mechanisms that the cluster does not have are left out."""
+        return _gravest_of_each([run for part, run in self.deciding if part.says != OVER_PARTITIONS])
+
+    @cached_property
+    def transaction_promises(self) -> list[Verdict]:
+        """The verdicts of the model `transactions`; none, if it was not searched."""
+        return _gravest_of_each([run for part, run in self.deciding if part.says == OVER_PARTITIONS])
+
+    @property
+    def all_promises(self) -> list[Verdict]:
+        """The promises of both models."""
+        return [*self.promises, *self.transaction_promises]
 
     @property
     def is_complete(self) -> bool:
@@ -68,7 +78,7 @@ class Answer:
     @property
     def searched(self) -> Word:
         """The verdict of the searches, for the cluster's own generation or else for the nearest one."""
-        return overall(self.promises, is_complete=self.is_complete)
+        return overall(self.all_promises, is_complete=self.is_complete)
 
     @property
     def word(self) -> Word:
@@ -77,12 +87,11 @@ class Answer:
 
     def code(self, *, strict: bool) -> int:
         """Return the exit code of the command; with `strict`, PERMITTED counts as VIOLATED."""
-        return exit_code(self.word, strict=strict, found=() if self.plan.is_nearest else self.promises)
+        return exit_code(self.word, strict=strict, found=() if self.plan.is_nearest else self.all_promises)
 
-    @property
-    def decisive_properties(self) -> list[str]:
-        """The properties that decide the verdict, the main promise first."""
-        names = [verdict.prop.name for verdict in self.promises if verdict.word is self.searched]
+    def decisive_properties(self, promises: Sequence[Verdict]) -> list[str]:
+        """The properties of these promises that decide the verdict, the main promise first."""
+        names = [verdict.prop.name for verdict in promises if verdict.word is self.searched]
         return sorted(names, key=lambda name: name != PROMISE)
 
     @property
@@ -97,8 +106,27 @@ class Answer:
         return found
 
 
-def _gravest(found: Sequence[Verdict]) -> Verdict:
-    return min(found, key=lambda one: (list(Word).index(one.word), one.depth or 0))
+def _gravest_of_each(runs: Sequence[Run]) -> list[Verdict]:
+    """Return the gravest verdict on each property that counts; the runs are of one model, with all its properties."""
+    found = []
+    for position, verdict in enumerate(runs[0].verdicts if runs else ()):
+        if verdict.prop.kind is Kind.SOMETIMES or verdict.prop is IN_RANGE:
+            continue
+        gravest = _gravest([(run, run.verdicts[position]) for run in runs])
+        if gravest.word is not Word.NOT_APPLICABLE:
+            found.append(gravest)
+    left = [(run, one) for run in runs for one in run.verdicts if one.prop is IN_RANGE]
+    return [*found, _gravest(left)] if left else found
+
+
+def _gravest(found: Sequence[tuple[Run, Verdict]]) -> Verdict:
+    """Return the gravest verdict; of several, the one of the least depth, up to which all of them are known."""
+
+    def gravity(one: tuple[Run, Verdict]) -> tuple[int, int]:
+        run, verdict = one
+        return list(Word).index(verdict.word), run.explored.judged if verdict.depth is None else verdict.depth
+
+    return min(found, key=gravity)[1]
 
 
 # --------------------------------------------------------------------------------------------------------------- text
@@ -174,6 +202,10 @@ def text(answer: Answer, counterexample: str) -> str:
     lines += [f"  {note}" for note in plan.notes]
     rows = [[v.prop.name, v.text, first_sentence(v)] for v in answer.promises]
     lines += ["", "Promises", *table(rows, "  "), *range_lines(answer.promises)]
+    if answer.transaction_promises:
+        rows = [[v.prop.name, v.text, first_sentence(v)] for v in answer.transaction_promises]
+        lines += ["", f"Promises of transactions over several partitions ({transactions_title(answer)})"]
+        lines += [*table(rows, "  "), *range_lines(answer.transaction_promises)]
     if cannot_acknowledge(plan.cluster):
         reached = next(v for v in main.verdicts if v.prop.name == "a_write_is_acknowledged")
         lines += [
@@ -190,6 +222,12 @@ def text(answer: Answer, counterexample: str) -> str:
         shown = [[name, run.show(path)] for name, (run, path) in answer.traces.items()]
         lines += ["", "Traces", *table(shown, "  ")]
     return "\n".join([*lines, "", *verdict_lines(answer)])
+
+
+def transactions_title(answer: Answer) -> str:
+    """Return the model and the generation that speak about transactions over several partitions."""
+    instance = next(part.instance for part, _ in answer.deciding if part.says == OVER_PARTITIONS)
+    return f"model {instance.model.name}, generation {instance.protocol.name}"
 
 
 def side_search_line(part: PlannedSearch, run: Run, answer: Answer) -> str:
@@ -266,8 +304,13 @@ def verdict_lines(answer: Answer) -> list[str]:
 def verdict_line(answer: Answer) -> str:
     """Return the verdict of the searches as one line."""
     word = answer.searched
-    failing = [verdict for verdict in answer.promises if verdict.word is word and verdict.depth is not None]
-    names = ", ".join(f"{verdict.prop.name} at step {verdict.depth}" for verdict in failing)
+    kafka, transactions = (
+        [f"{one.prop.name} at step {one.depth}" for one in found if one.word is word and one.depth is not None]
+        for found in (answer.promises, answer.transaction_promises)
+    )
+    names = "; in the model transactions: ".join(", ".join(some) for some in (kafka, transactions) if some)
+    if transactions and not kafka:
+        names = f"in the model transactions: {names}"
     depth = min(run.explored.judged for _, run in answer.deciding)
     match word:
         case Word.VIOLATED:
@@ -326,6 +369,16 @@ def refusal_object(plan: ClusterPlan) -> dict[str, Any]:
     }
 
 
+def promise_object(verdict: Verdict) -> dict[str, Any]:
+    """Return the object for `--json` of a promise."""
+    return {
+        "name": verdict.prop.name,
+        "verdict": verdict.word.value,
+        "depth": verdict.depth,
+        "note": verdict.note or None,
+    }
+
+
 def answer_object(answer: Answer) -> dict[str, Any]:
     """Return the object for `--json`: the cluster, its deciding runs and side searches, and the verdict."""
     plan = answer.plan
@@ -337,13 +390,16 @@ def answer_object(answer: Answer) -> dict[str, Any]:
     content: dict[str, Any] = {
         "cluster": _cluster_object(plan),
         "runs": runs,
-        "promises": [
-            {"name": v.prop.name, "verdict": v.word.value, "depth": v.depth, "note": v.note or None}
-            for v in answer.promises
-        ],
+        "promises": [promise_object(verdict) for verdict in answer.promises],
         "availability": answer.availability.as_objects(),
         "verdict": answer.word.value,
     }
+    if answer.transaction_promises:
+        instance = next(part.instance for part, _ in answer.deciding if part.says == OVER_PARTITIONS)
+        content["transactions"] = {
+            "protocol": instance.protocol.name,
+            "promises": [promise_object(verdict) for verdict in answer.transaction_promises],
+        }
     if plan.is_nearest:
         content |= {
             "why": plan.why_undecided,

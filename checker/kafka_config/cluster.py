@@ -15,7 +15,30 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Generic, TypeVar
 
-from isrcheck.checker.kafka_config.cluster_settings import (
+from isrcheck.checker.kafka_config.consumer_rules import (
+    CLIENT_RACK,
+    ISOLATION_LEVEL,
+    OFFSET_RESET,
+    REPLICA_SELECTOR,
+    Consumer,
+    read_consumer,
+)
+from isrcheck.checker.kafka_config.describe import Partition, read_described
+from isrcheck.checker.kafka_config.generation import Generation, format_keys, read_generation
+from isrcheck.checker.kafka_config.ignored import Ignored, Keys, read_ignored
+from isrcheck.checker.kafka_config.producer_rules import (
+    ACKS,
+    DELIVERY_TIMEOUT,
+    IDEMPOTENCE,
+    IN_FLIGHT,
+    RETRIES,
+    TRANSACTIONAL_ID,
+    Producer,
+    read_producer,
+)
+from isrcheck.checker.kafka_config.transaction_rules import Transactions, read_transactions
+from isrcheck.checker.kafka_config.versions import ELR_VERSION, Versions, read_versions
+from isrcheck.checker.kafka_settings.cluster_settings import (
     READERS,
     Setting,
     Settings,
@@ -23,23 +46,7 @@ from isrcheck.checker.kafka_config.cluster_settings import (
     file_section,
     shown,
 )
-from isrcheck.checker.kafka_config.describe import Partition, read_described
-from isrcheck.checker.kafka_config.generation import Generation, format_keys, read_generation
-from isrcheck.checker.kafka_config.ignored import Ignored, Keys, read_ignored
-from isrcheck.checker.kafka_config.keys import Role, default
-from isrcheck.checker.kafka_config.producer_rules import (
-    ACKS,
-    DELIVERY_TIMEOUT,
-    IDEMPOTENCE,
-    IN_FLIGHT,
-    ISOLATION_LEVEL,
-    RETRIES,
-    TRANSACTIONAL_ID,
-    Producer,
-    read_isolation_level,
-    read_producer,
-)
-from isrcheck.checker.kafka_config.versions import ELR_VERSION, Versions, read_versions
+from isrcheck.checker.kafka_settings.keys import Role, default
 
 T = TypeVar("T")
 
@@ -58,15 +65,17 @@ class Cluster:
 
     `generation` is the modelled generation of the cluster, or the nearest one if its `why_undecided` is not None.
     `kafka_version` is None if no version is given; the newest modelled version is then assumed.
-    `is_replication_given` is False if the number of replicas is only Kafka's default. `moves_leadership` is False if
-    brokers are configured not to return leadership to the preferred replica. `partition` is the described partition
-    from which the search starts, if any. `why_unavailable` is the reason why no search can start, or None.
+    `is_replication_given` is False if the number of replicas is only Kafka's default. `moves_leadership` is False
+    if brokers are configured not to return leadership to the preferred replica. `partition` is the described
+    partition from which the search starts, if any. `transactions` is None if the producer has none.
+    `why_unavailable` is the reason why no search can start, or None.
     """
 
     kafka_version: Setting[str] | None
     generation: Generation
     producer: Producer
-    isolation_level: Setting[str]
+    consumer: Consumer
+    transactions: Transactions | None
     min_insync_replicas: Setting[int]
     replication_factor: Setting[int]
     is_replication_given: bool
@@ -110,7 +119,10 @@ def read_cluster(
     record_format, ignored_formats = format_keys(settings, versions)
     decisive = [*_DECISIVE, record_format, *([(one.role, one.key)] for one in versions.decisive)]
     producer = read_producer(settings, versions)
-    isolation_level, isolation_level_lines = read_isolation_level(settings, versions)
+    consumer = read_consumer(settings, versions)
+    transactions = read_transactions(settings, versions) if producer.has_transactions.value else None
+    if transactions:
+        decisive += [((one.role, one.key),) for one in transactions.decisive]
     rebalance = settings.get(*_REBALANCE)
     is_replication_given = settings.first(_REPLICATION_FACTOR.keys) is not None
     why_unavailable = description.why_unavailable
@@ -120,7 +132,8 @@ def read_cluster(
         kafka_version=Setting(str(versions.release), versions.binaries.source) if versions.is_given else None,
         generation=generation,
         producer=producer,
-        isolation_level=isolation_level,
+        consumer=consumer,
+        transactions=transactions,
         min_insync_replicas=min_insync_replicas,
         replication_factor=replication_factor,
         is_replication_given=is_replication_given,
@@ -136,7 +149,8 @@ def read_cluster(
             min_insync_replicas_line,
             unclean_election_line,
             *producer.understood,
-            *isolation_level_lines,
+            *(transactions.understood if transactions else ()),
+            *consumer.understood,
         ),
         ignored=(
             *description.ignored,
@@ -187,7 +201,8 @@ _DECISIVE: Sequence[Keys] = (
     _REPLICATION_FACTOR.keys,
     _UNCLEAN_ELECTION.keys,
     *(((Role.PRODUCER, key),) for key in (ACKS, RETRIES, IN_FLIGHT, IDEMPOTENCE, TRANSACTIONAL_ID, DELIVERY_TIMEOUT)),
-    ((Role.CONSUMER, ISOLATION_LEVEL),),
+    *(((Role.CONSUMER, key),) for key in (ISOLATION_LEVEL, OFFSET_RESET, CLIENT_RACK)),
+    ((Role.BROKER, REPLICA_SELECTOR),),
 )
 
 

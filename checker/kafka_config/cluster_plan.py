@@ -16,10 +16,11 @@ from pathlib import Path
 from typing import Any
 
 from isrcheck.checker.kafka_config.cluster import Cluster, read_cluster
-from isrcheck.checker.kafka_config.keys import Role
+from isrcheck.checker.kafka_settings.keys import Role
 from isrcheck.models.kafka import MODEL
-from isrcheck.models.kafka.state.values import Acks, Controller, IsolationLevel, IsrChannel, Truncation
+from isrcheck.models.kafka.state.values import Acks, Controller, IsolationLevel, IsrChannel, PositionCheck, Truncation
 from isrcheck.models.language.model import Instance, parse
+from isrcheck.models.transactions import MODEL as TRANSACTIONS_MODEL
 
 PATIENCE = 3.0
 """After the loss of an acknowledged record is found, the search for other violations continues for this many seconds,
@@ -45,6 +46,8 @@ MAIN = "as configured"
 RESENDS = "where a request is sent again"
 RECOGNISED = "where an idempotent producer sends requests again"
 TRANSACTIONS = "where records belong to a transaction"
+CONSUMED = "where a consumer reads"
+OVER_PARTITIONS = "where transactions write to two partitions (model transactions)"
 SIDE_SEARCHES = {
     "power_losses": "one broker loses its unflushed data (power)",
     "disk_losses": "one broker comes back with an empty disk",
@@ -103,7 +106,38 @@ class ClusterPlan:
         if producer.has_transactions.value and self._has_epochs:
             longer = self.longer_log(changes=1)
             parts.append(self._part(TRANSACTIONS, 0.3, transactions=1, crashes=0, bounces=0, **longer))
+        if self.searches_consumers:
+            parts.append(self._part(CONSUMED, 0.2, **self._consumer_values()))
+        if (search := self.over_partitions()) is not None:
+            parts.append(search)
         return parts
+
+    @property
+    def searches_consumers(self) -> bool:
+        """Whether a consumer is configured that the model has. Without its settings, a search would only take time."""
+        return self.cluster.consumer.is_given and self.cluster.consumer.why_unsearched is None
+
+    def _consumer_values(self) -> Mapping[str, int]:
+        """Return the configuration of the search with a consumer: two records, and one broker that crashes.
+
+        Since 2.8 the log holds one of them, because a log of two takes a quarter of a minute.
+        """
+        values = dict(self.cluster.consumer.values)
+        if not self._has_epochs:
+            values["POSITION_CHECK"] = PositionCheck.NONE  # records without epochs cannot be compared
+        if not self._alters_partitions:
+            return {**values, "elections": 1, "bounces": 0}
+        changes = 1 + (self._has_kraft and self.values["unclean_elections"])
+        return {**values, **self.longer_log(changes=changes), "log_size": 1}
+
+    def over_partitions(self) -> PlannedSearch | None:
+        """Return the search of the model `transactions`, if the producer has transactions that the model has."""
+        transactions = self.cluster.transactions
+        if transactions is None or transactions.why_unsearched is not None or not self._has_epochs:
+            return None
+        bounds = {"partitions": 2, "transactions": 2, "producers": 2, "failovers": 0}
+        instance = TRANSACTIONS_MODEL.instance(transactions.protocol, {**bounds, **transactions.values})
+        return PlannedSearch(OVER_PARTITIONS, instance, tuple(p.name for p in instance.properties), 0.1)
 
     def longer_log(self, *, changes: int) -> Mapping[str, int]:
         """Return the bounds of a search with a log of two records, and with so many changes of the ISR and elections;
@@ -130,9 +164,18 @@ class ClusterPlan:
     @property
     def notes(self) -> list[str]:
         """Remarks on configured mechanisms that are not searched, with the reasons."""
+        producer, consumer, transactions = self.cluster.producer, self.cluster.consumer, self.cluster.transactions
+        notes = []
+        if not consumer.is_given:
+            notes.append("consumers are not searched: none of their settings is given (--consumer FILE)")
+        elif consumer.why_unsearched is not None:
+            notes.append(f"consumers are not searched: {consumer.why_unsearched}")
+        if transactions and transactions.why_unsearched:
+            notes.append(f"transactions over several partitions are not searched: {transactions.why_unsearched}")
+        if transactions and transactions.why_none_begins:
+            notes.append(f"no transaction can begin: {transactions.why_none_begins}")
         if self._has_epochs:
-            return []
-        producer, notes = self.cluster.producer, []
+            return notes
         if producer.is_idempotent.value:
             notes.append("idempotence is not searched: it needs records in the format of 0.11")
         if producer.has_transactions.value:
@@ -187,7 +230,7 @@ def read_plan(
         "acks": {"all": Acks.ALL, "0": Acks.ZERO, "1": Acks.ONE}[producer.acks.value],
         # Every number above that of the replicas has the same effect: the ISR never reaches it.
         "min_insync_replicas": min(cluster.min_insync_replicas.value, replicas + 1),
-        "isolation_level": IsolationLevel[cluster.isolation_level.value.upper()],
+        "isolation_level": IsolationLevel[cluster.consumer.isolation_level.value.upper()],
         "start_isr": cluster.partition.isr_number if cluster.partition else 0,
     }
     return ClusterPlan(cluster, generation.protocol, values, generation.why_undecided)

@@ -17,11 +17,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from isrcheck.checker.kafka_config.cluster_settings import Layer, Section, UnderstoodSetting, printable, quoted
 from isrcheck.checker.kafka_config.ignored import Ignored, WhyIgnored
-from isrcheck.checker.kafka_config.keys import FEATURES, Role
-from isrcheck.checker.kafka_config.properties_file import LINE_END, PropertiesError, Property, decode, read_text
 from isrcheck.checker.kafka_config.versions import Evidence, Mode
+from isrcheck.checker.kafka_settings.cluster_settings import Layer, Section, UnderstoodSetting, printable, quoted
+from isrcheck.checker.kafka_settings.keys import FEATURES, Role
+from isrcheck.checker.kafka_settings.properties_file import LINE_END, PropertiesError, Property, decode, read_text
 
 STANDARD_INPUT = Path("standard input")
 

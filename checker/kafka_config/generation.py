@@ -12,16 +12,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from isrcheck.checker.kafka_config.cluster_settings import GivenSetting, Setting, Settings, UnderstoodSetting
-from isrcheck.checker.kafka_config.keys import Role
-from isrcheck.checker.kafka_config.properties_file import PropertiesError
-from isrcheck.checker.kafka_config.releases import Version, version_of_binaries
 from isrcheck.checker.kafka_config.versions import (
     ELR_VERSION,
     FIRST_PRODUCTION_KRAFT,
     NEWEST_MODELLED,
     Versions,
 )
+from isrcheck.checker.kafka_settings.cluster_settings import GivenSetting, Setting, Settings, UnderstoodSetting
+from isrcheck.checker.kafka_settings.keys import Role
+from isrcheck.checker.kafka_settings.properties_file import PropertiesError
+from isrcheck.checker.kafka_settings.releases import Version, version_of_binaries
 
 _TOPIC_FORMAT = (Role.TOPIC, "message.format.version")
 _BROKER_FORMAT = (Role.BROKER, "log.message.format.version")

@@ -11,10 +11,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from isrcheck.checker.kafka_config.cluster_settings import GivenSetting, Settings, printable, shown
-from isrcheck.checker.kafka_config.keys import NEWEST_LISTED_RELEASE, Role, first_release, keys_of, knows
-from isrcheck.checker.kafka_config.releases import version_of_binaries
 from isrcheck.checker.kafka_config.versions import Versions
+from isrcheck.checker.kafka_settings.cluster_settings import GivenSetting, Settings, printable, shown
+from isrcheck.checker.kafka_settings.keys import NEWEST_LISTED_RELEASE, Role, first_release, keys_of, knows
+from isrcheck.checker.kafka_settings.releases import version_of_binaries
 
 
 class WhyIgnored(Enum):
@@ -23,6 +23,8 @@ class WhyIgnored(Enum):
     NO_BEARING = "no bearing on replication"
     ASSUMED = "what the model assumes"
     NOT_MODELLED = "not modelled yet"
+    NO_TRANSACTIONS = "because no producer has a transactional.id"
+    PARTITIONS = "because the answer is for one partition"
     OVERRIDDEN = "overridden"
     UNKNOWN = "unknown to this Kafka"
 
@@ -50,7 +52,7 @@ _MIGRATION = "a migration to KRaft is not modelled"
 _PREFERRED = "preferred elections are a side search for every value of this setting"
 _SHUTDOWN = "a controlled shutdown is not modelled as a separate step"
 _OFFSETS_TOPIC = "the topic of consumer offsets, which has its own replicas, is not modelled"
-_TRANSACTIONS_TOPIC = "the topic of transaction states, which has its own replicas, is not modelled"
+_COMMITTED_OFFSETS = "committed offsets are not modelled: a consumer starts at offset 0, and keeps its position"
 _NO_CLOCK = "time is not modelled: the answer covers every value"
 _OLD_PRODUCER = "the old Scala producer is not modelled; give the acks of the Java producer"
 _NOT_MODELLED: Mapping[str, str] = {
@@ -64,8 +66,6 @@ _NOT_MODELLED: Mapping[str, str] = {
     "remote.log.storage.system.enable": _TIERED,
     "eligible.leader.replicas.enable": "eligible leader replicas before 4.0 are not modelled",
     "zookeeper.metadata.migration.enable": _MIGRATION,
-    "transaction.partition.verification.enable": "the verification of transactions (KIP-890) is not modelled",
-    "replica.selector.class": "reads from followers (KIP-392) are not modelled",
     "auto.leader.rebalance.enable": _PREFERRED,
     "leader.imbalance.check.interval.seconds": _PREFERRED,
     "leader.imbalance.per.broker.percentage": _PREFERRED,
@@ -77,8 +77,16 @@ _NOT_MODELLED: Mapping[str, str] = {
     "request.required.acks": _OLD_PRODUCER,
     "offsets.commit.required.acks": _OFFSETS_TOPIC,
     "offsets.topic.replication.factor": _OFFSETS_TOPIC,
-    "transaction.state.log.min.isr": _TRANSACTIONS_TOPIC,
-    "transaction.state.log.replication.factor": _TRANSACTIONS_TOPIC,
+    "auto.commit.enable": _COMMITTED_OFFSETS,
+    "auto.commit.interval.ms": _COMMITTED_OFFSETS,
+    "enable.auto.commit": _COMMITTED_OFFSETS,
+    "producer.id.expiration.ms": (
+        "time is not modelled: a leader that has forgotten an idle producer no longer recognises its resends"
+    ),
+    "transactional.id.expiration.ms": (
+        "time is not modelled: a coordinator that has forgotten an idle transactional.id does not fence its producers "
+        "(before 3.4 leaders forget idle producers by this time, too)"
+    ),
     **dict.fromkeys(
         (
             "local.retention.bytes",
@@ -104,7 +112,6 @@ _NOT_MODELLED: Mapping[str, str] = {
             "controller.quorum.request.timeout.ms",
             "log.flush.offset.checkpoint.interval.ms",
             "log.flush.start.offset.checkpoint.interval.ms",
-            "producer.id.expiration.ms",
             "replica.fetch.backoff.ms",
             "replica.fetch.wait.max.ms",
             "replica.high.watermark.checkpoint.interval.ms",
@@ -113,15 +120,32 @@ _NOT_MODELLED: Mapping[str, str] = {
             "request.timeout.ms",
             "retry.backoff.max.ms",
             "retry.backoff.ms",
-            "transaction.max.timeout.ms",
-            "transaction.timeout.ms",
-            "transactional.id.expiration.ms",
             "unclean.leader.election.interval.ms",
             "zookeeper.session.timeout.ms",
         ),
         _NO_CLOCK,
     ),
 }
+
+_OF_TRANSACTIONS = frozenset(
+    {
+        "transaction.max.timeout.ms",
+        "transaction.partition.verification.enable",
+        "transaction.state.log.min.isr",
+        "transaction.state.log.replication.factor",
+        "transaction.timeout.ms",
+        "transaction.version",
+    }
+)
+
+_OF_PARTITIONS = frozenset(
+    {
+        "partitioner.adaptive.partitioning.enable",
+        "partitioner.availability.timeout.ms",
+        "partitioner.class",
+        "partitioner.ignore.keys",
+    }
+)
 
 # The model is exact for these values, which disable the mechanism.
 _ASSUMED: Mapping[str, str] = {
@@ -134,7 +158,6 @@ _ASSUMED: Mapping[str, str] = {
     "remote.storage.enable": "false",
     "remote.log.storage.system.enable": "false",
     "eligible.leader.replicas.enable": "false",
-    "transaction.partition.verification.enable": "false",
     "auto.leader.rebalance.enable": "false",
     "zookeeper.metadata.migration.enable": "false",
     "controlled.shutdown.enable": "false",
@@ -177,6 +200,10 @@ def _why_ignored(each: GivenSetting, versions: Versions, winner: GivenSetting | 
         return WhyIgnored.UNKNOWN, _why_unknown(each, versions)
     if _ASSUMED.get(each.key) == each.text.lower():
         return WhyIgnored.ASSUMED, "is what the model assumes"
+    if each.key in _OF_TRANSACTIONS:
+        return WhyIgnored.NO_TRANSACTIONS, "concerns transactions only"
+    if each.key in _OF_PARTITIONS:
+        return WhyIgnored.PARTITIONS, "chooses a record's partition; Kafka promises no order across partitions"
     if each.key in _NOT_MODELLED:
         return WhyIgnored.NOT_MODELLED, _NOT_MODELLED[each.key]
     if each.key.startswith(_INTERNAL_TOPICS):

@@ -14,18 +14,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from isrcheck.checker.kafka_config.cluster_settings import (
+from isrcheck.checker.kafka_config.versions import Versions
+from isrcheck.checker.kafka_settings.cluster_settings import (
     MOST,
-    READERS,
     GivenSetting,
     Setting,
     Settings,
     UnderstoodSetting,
 )
-from isrcheck.checker.kafka_config.keys import Role, default, knows
-from isrcheck.checker.kafka_config.properties_file import PropertiesError
-from isrcheck.checker.kafka_config.releases import Version
-from isrcheck.checker.kafka_config.versions import Versions
+from isrcheck.checker.kafka_settings.keys import Role
+from isrcheck.checker.kafka_settings.properties_file import PropertiesError
+from isrcheck.checker.kafka_settings.releases import Version
+from isrcheck.checker.kafka_settings.role_settings import RoleSettings
 from isrcheck.models.kafka.state.values import UnknownProducer
 
 MOST_IN_FLIGHT = 5
@@ -36,7 +36,6 @@ RETRIES = "retries"
 IN_FLIGHT = "max.in.flight.requests.per.connection"
 IDEMPOTENCE = "enable.idempotence"
 TRANSACTIONAL_ID = "transactional.id"
-ISOLATION_LEVEL = "isolation.level"
 DELIVERY_TIMEOUT = "delivery.timeout.ms"
 
 
@@ -60,15 +59,15 @@ def read_producer(settings: Settings, versions: Versions) -> Producer:
     """Return the producer with these settings. Raises PropertiesError if Kafka refuses the settings."""
     rules = _Rules(settings, versions)
     idempotence, wants = rules.idempotence()
-    acks = rules.setting(ACKS, "all" if wants else None, wants)
-    retries = rules.setting(RETRIES, MOST if wants else None, wants)
+    acks = rules.setting_for(ACKS, "all" if wants else None, wants)
+    retries = rules.setting_for(RETRIES, MOST if wants else None, wants)
     is_first = wants is not None and not versions.release.has("1.0")
-    in_flight = rules.setting(IN_FLIGHT, 1 if is_first else None, wants)
+    in_flight = rules.setting_for(IN_FLIGHT, 1 if is_first else None, wants)
     identified = rules.given(TRANSACTIONAL_ID)
     lines = [
-        _line(ACKS, acks, rules.given(ACKS), _ACKS_MEAN[acks.value]),
-        _line(RETRIES, retries, rules.given(RETRIES), _retries_mean(retries.value, acks.value, idempotence.value)),
-        _line(IN_FLIGHT, in_flight, rules.given(IN_FLIGHT), _in_flight_means(in_flight.value)),
+        rules.line(ACKS, acks, _ACKS_MEAN[acks.value]),
+        rules.line(RETRIES, retries, _retries_mean(retries.value, acks.value, idempotence.value)),
+        rules.line(IN_FLIGHT, in_flight, _in_flight_means(in_flight.value)),
     ]
     if rules.knows(IDEMPOTENCE):
         meaning = (
@@ -76,7 +75,7 @@ def read_producer(settings: Settings, versions: Versions) -> Producer:
             if idempotence.value
             else "a leader appends a resend as a new record"
         )
-        lines.append(_line(IDEMPOTENCE, idempotence, rules.given(IDEMPOTENCE), meaning))
+        lines.append(rules.line(IDEMPOTENCE, idempotence, meaning))
     if identified:
         lines.append(
             UnderstoodSetting(
@@ -99,18 +98,6 @@ def _numbering(release: Version) -> Mapping[str, int]:
     }
 
 
-def read_isolation_level(settings: Settings, versions: Versions) -> tuple[Setting[str], list[UnderstoodSetting]]:
-    """Return the isolation level of consumers, and its meaning for the report (empty before 0.11)."""
-    level = _Rules(settings, versions, Role.CONSUMER).setting(ISOLATION_LEVEL, None, None)
-    if not knows(versions.release, Role.CONSUMER, ISOLATION_LEVEL):
-        return level, []
-    mean = {
-        "read_uncommitted": "consumers read up to the high watermark",
-        "read_committed": "consumers read up to the last stable offset",
-    }
-    return level, [_line(ISOLATION_LEVEL, level, settings.get(Role.CONSUMER, ISOLATION_LEVEL), mean[level.value])]
-
-
 @dataclass(frozen=True)
 class _Obstacle:
     """A given setting that conflicts with idempotence, the value that idempotence needs, and the cure."""
@@ -120,34 +107,22 @@ class _Obstacle:
     cure: str
 
 
-class _Rules:
-    """The rules of one Kafka release, applied to the given settings of one role."""
+class _Rules(RoleSettings):
+    """The rules of one Kafka release, applied to the given settings of producers."""
 
-    def __init__(self, settings: Settings, versions: Versions, role: Role = Role.PRODUCER) -> None:
-        self.settings = settings
-        self.release: Version = versions.release
-        self.role = role
+    def __init__(self, settings: Settings, versions: Versions) -> None:
+        super().__init__(settings, versions.release, Role.PRODUCER)
         self.gives_way = self.release.has_patch("3.0.1") and not self._is_3_1_0()
 
     def _is_3_1_0(self) -> bool:
         return self.release.has("3.1") and not self.release.has_patch("3.1.1")
 
-    def knows(self, key: str) -> bool:
-        """Whether this release has the key."""
-        return knows(self.release, self.role, key)
-
-    def given(self, key: str) -> GivenSetting | None:
-        """Return the given setting of a key; None if it is not given, or if this release does not have the key."""
-        return self.settings.get(self.role, key) if self.knows(key) else None
-
-    def setting(self, key: str, becomes: Any, wants: GivenSetting | None) -> Setting[Any]:
-        """Return the value of a key: the given value, else `becomes` if `wants` is not None, else the default."""
-        if found := self.given(key):
-            return Setting(found.value, found.source)
-        usual = READERS[key](default(key, self.release))
-        if wants is not None and becomes is not None and becomes != usual:
+    def setting_for(self, key: str, becomes: Any, wants: GivenSetting | None) -> Setting[Any]:
+        """Return the value of a key; one that is not given becomes `becomes`, if the setting `wants` needs that."""
+        usual = self.setting(key)
+        if wants is not None and becomes is not None and becomes != usual.value and self.given(key) is None:
             return Setting(becomes, f"becomes {becomes} because of {wants.spelled} in {wants.source}")
-        return Setting(usual, f"Kafka {self.release}'s default")
+        return usual
 
     def idempotence(self) -> tuple[Setting[bool], GivenSetting | None]:
         """Return whether the producer is idempotent, and the setting that requests idempotence, if any."""
@@ -216,7 +191,7 @@ class _Rules:
         given = self.given(DELIVERY_TIMEOUT)
         if given is None:
             return []
-        linger, request = (self.setting(key, None, None).value for key in ("linger.ms", "request.timeout.ms"))
+        linger, request = (self.setting(key).value for key in ("linger.ms", "request.timeout.ms"))
         assert isinstance(given.value, int)
         if given.value < min(linger + request, MOST):
             raise self._refusal(
@@ -244,12 +219,3 @@ def _retries_mean(count: int, acks: str, is_idempotent: bool) -> str:
 
 def _in_flight_means(count: int) -> str:
     return "one request at a time" if count == 1 else f"up to {count} requests of a producer at a time"
-
-
-def _line(key: str, setting: Setting[Any], given: GivenSetting | None, meaning: str) -> UnderstoodSetting:
-    """Return a setting with its meaning for the report; a given value is shown as it was written."""
-    is_as_written = given is not None and setting.source == given.source
-    text = given.text if given and is_as_written else str(setting.value)
-    if isinstance(setting.value, bool) and not is_as_written:
-        text = text.lower()
-    return UnderstoodSetting(key, text, meaning + (given.note if given and is_as_written else ""), setting.source)

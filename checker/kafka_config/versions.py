@@ -15,10 +15,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
-from isrcheck.checker.kafka_config.cluster_settings import GivenSetting, Setting, Settings
-from isrcheck.checker.kafka_config.keys import Role, first_release
-from isrcheck.checker.kafka_config.properties_file import PropertiesError
-from isrcheck.checker.kafka_config.releases import (
+from isrcheck.checker.kafka_settings.cluster_settings import GivenSetting, Setting, Settings
+from isrcheck.checker.kafka_settings.keys import Role, first_release
+from isrcheck.checker.kafka_settings.properties_file import PropertiesError
+from isrcheck.checker.kafka_settings.releases import (
     FIRST_METADATA_VERSION,
     LAST_WITH_ZOOKEEPER,
     Version,

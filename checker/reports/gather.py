@@ -13,7 +13,7 @@ from pathlib import Path
 from isrcheck.checker.analyses import matrix
 from isrcheck.checker.analyses.matrix import Match, Pair, RecordedRun
 from isrcheck.checker.kafka_config.answer import Answer, FinishedSearch, first_sentence, side_search_line
-from isrcheck.checker.kafka_config.cluster_plan import ClusterPlan
+from isrcheck.checker.kafka_config.cluster_plan import OVER_PARTITIONS, ClusterPlan
 from isrcheck.checker.outcome.verdict import WHY_STOPPED, Verdict, Word
 from isrcheck.checker.reports.content import (
     Grid,
@@ -184,10 +184,17 @@ def of_answer(printed: PrintedAnswer, answer: Answer, *, strict: bool) -> Report
         for part, run in answer.side_searches
     ]
     rows = []
-    for verdict in answer.promises:
-        known = [one for search in deciding for one in search.traces if one.trace.property_name == verdict.prop.name]
+    for verdict in answer.all_promises:
+        of_transactions = verdict in answer.transaction_promises
+        known = [
+            one
+            for (part, _), search in zip(answer.deciding, deciding, strict=True)
+            for one in by_property(search.traces, verdict.prop.name)
+            if (part.says == OVER_PARTITIONS) == of_transactions
+        ]
         judged = PropertyResult(verdict, verdict.text, outcome_of(verdict, strict=strict), tuple(known))
-        rows.append(GridRow((verdict.prop.name,), (judged, first_sentence(verdict))))
+        name = f"{verdict.prop.name} (model transactions)" if of_transactions else verdict.prop.name
+        rows.append(GridRow((name,), (judged, first_sentence(verdict))))
     notes = tuple([f"UNDECIDED for this cluster: {answer.plan.why_undecided}"] * answer.plan.is_nearest)
     grid = Grid(("promise",), ("verdict", "says"), tuple(rows))
     return ReportContent(CLUSTER, printed.command, printed.text, grid, (*deciding, *sides), notes=notes)

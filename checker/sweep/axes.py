@@ -18,7 +18,7 @@ from math import prod
 from isrcheck.checker.command.form import Options
 from isrcheck.checker.command.options import values_of
 from isrcheck.checker.kafka_config.cluster_plan import MODELLED
-from isrcheck.checker.kafka_config.cluster_settings import READERS
+from isrcheck.checker.kafka_settings.cluster_settings import READERS
 from isrcheck.checker.sweep.command import SWEPT
 from isrcheck.models.language.model import Instance, Model, nearest, parse, refuse_out_of_range, spell
 from isrcheck.models.messages.errors import UsageError

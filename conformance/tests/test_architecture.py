@@ -35,6 +35,7 @@ FLOORS = {
             ("forms", "graph", "sweep"),
             ("command",),
             ("kafka_config",),
+            ("kafka_settings",),
             ("analyses",),
             ("tables",),
             ("session",),

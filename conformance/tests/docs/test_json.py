@@ -43,6 +43,7 @@ FORMS = [
     ("cluster_answer", f"--config {DURABLE} --kafka-version 4.2 --bound 2"),
     ("cluster_answer", f"--config {DURABLE} --describe described.txt --bound 2"),
     ("cluster_answer", "--config idempotent.properties --bound 2"),
+    ("cluster_answer", "--config transactional.properties --kafka-version 4.1 --bound 1"),
     ("cluster_refusal", "--config large.properties --bound 1"),
 ]
 
@@ -68,6 +69,7 @@ def check_json(tmp_path, monkeypatch, capsys, no_proofs_of_the_matrix):
         "leaves.py": LEAVES,
         "described.txt": DESCRIBED,
         "idempotent.properties": "acks=all\nenable.idempotence=true\n",
+        "transactional.properties": "acks=all\ntransactional.id=t\ngroup.id=g\n",
         "large.properties": "acks=all\nreplication.factor=9\n",
     }.items():
         Path(name).write_text(text, encoding="utf-8")

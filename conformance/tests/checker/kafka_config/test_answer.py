@@ -44,11 +44,14 @@ PROMISES = (
     "one_leader_per_epoch",
     "high_watermark_monotonic",
 )
+READING = ("consumers_read_what_was_exposed", "consumers_skip_nothing", "lag_matches_isolation")
 
 MAIN = "as configured"
 RESENDS = "where a request is sent again"
 RECOGNISED = "where an idempotent producer sends requests again"
 TRANSACTIONS = "where records belong to a transaction"
+CONSUMED = "where a consumer reads"
+OVER_PARTITIONS = "where transactions write to two partitions (model transactions)"
 POWER = "one broker loses its unflushed data (power)"
 DISK = "one broker comes back with an empty disk"
 MOVED = "leadership moves while the leader lives (auto.leader.rebalance.enable, on by default)"
@@ -580,18 +583,121 @@ def test_the_answer_explains_derived_defaults(ask):
     assert re.search(rf"^  retries=2147483647 .* \(becomes 2147483647 {because}$", text, re.MULTILINE)
 
 
-def test_transactions_get_their_own_search(ask_json):
+def test_transactions_get_their_own_search(ask, ask_json):
     topic = f"{DURABLE}transactional.id=t\nisolation.level=read_committed\n"
-    code, content = ask_json("--config topic.properties --kafka-version 2.1 --bound 3", topic=topic)
-    assert (code, content["verdict"]) == (0, "NO VIOLATION TO DEPTH")
-    assert [run["question"] for run in content["runs"]] == [MAIN, RECOGNISED, TRANSACTIONS, POWER, DISK, MOVED]
-    assert [run["faults"]["transactions"] for run in content["runs"]] == [0, 0, 1, 0, 0, 0]
-    for run in content["runs"]:
-        assert run["configuration"]["isolation_level"] == "read_committed"
+    line = "--config topic.properties --kafka-version 2.1 --bound 3"
+    code, content = ask_json(line, topic=topic)
+    assert (code, content["verdict"]) == (12, "VIOLATED")
+    assert [run["question"] for run in content["runs"]] == [
+        *(MAIN, RECOGNISED, TRANSACTIONS, CONSUMED, OVER_PARTITIONS),
+        *(POWER, DISK, MOVED),
+    ]
+    of_kafka = [run for run in content["runs"] if run["question"] != OVER_PARTITIONS]
+    assert [run["faults"]["transactions"] for run in of_kafka] == [0, 0, 1, 0, 0, 0, 0]
+    assert {run["configuration"]["isolation_level"] for run in of_kafka} == {"read_committed"}
     assert understood(content)["enable.idempotence"] == (
         "true",
         "becomes true because of transactional.id=t in topic.properties:6",
     )
+    # The promises of the two models are apart, and --bound counts steps of kafka only.
+    none = dict.fromkeys((*PROMISES, "read_committed_is_atomic", *READING), ("NO VIOLATION TO DEPTH", 3))
+    assert promises(content) == none
+    text = ask(line)[1]
+    assert "\nPromises of transactions over several partitions (model transactions, generation 0.11)\n" in text
+    assert text.splitlines()[-1] == (
+        "VIOLATED: a promise of this configuration can break: in the model transactions: read_committed_is_atomic at "
+        "step 31, no_aborted_reads at step 31, no_zombie_commits at step 33, processed_exactly_once at step 31, "
+        "lso_is_not_stuck at step 12"
+    )
+
+
+BROKEN_BY_A_LATE_RECORD = ("read_committed_is_atomic", "no_aborted_reads", "processed_exactly_once")
+
+
+@pytest.mark.parametrize(
+    ("version", "more", "protocol", "failing"),
+    [
+        ("0.11", "", "0.11", {**dict.fromkeys(BROKEN_BY_A_LATE_RECORD, 31), "no_zombie_commits": 33,
+         "lso_is_not_stuck": 12}),
+        ("2.8", "", "2.5", {**dict.fromkeys(BROKEN_BY_A_LATE_RECORD, 31), "no_zombie_commits": 33,
+         "lso_is_not_stuck": 12}),
+        ("3.9", "", "3.6", dict.fromkeys(BROKEN_BY_A_LATE_RECORD, 33)),
+        ("3.9", "transaction.partition.verification.enable=false\n", "3.6", {
+         **dict.fromkeys(BROKEN_BY_A_LATE_RECORD, 31), "no_zombie_commits": 33, "lso_is_not_stuck": 12}),
+        ("4.1", "", "4.0", {}),
+        ("4.1", "transaction.version=1\n", "3.6", dict.fromkeys(BROKEN_BY_A_LATE_RECORD, 33)),
+    ],
+)  # fmt: skip
+def test_what_transactions_promise_in_each_release(ask_json, version, more, protocol, failing):
+    line = f"--config topic.properties --kafka-version {version} --bound 1"
+    code, content = ask_json(line, topic=f"replication.factor=1\nacks=all\ntransactional.id=t\n{more}")
+    assert code == (12 if failing else 0)
+    assert content["transactions"]["protocol"] == protocol
+    found = {one["name"]: (one["verdict"], one["depth"]) for one in content["transactions"]["promises"]}
+    assert len(found) == 10
+    assert found == dict.fromkeys(found, ("HOLDS", None)) | {
+        name: ("VIOLATED", depth) for name, depth in failing.items()
+    }
+
+
+def test_what_is_not_searched_about_clients_is_noted(ask):
+    line = "--config topic.properties --kafka-version 4.1 --bound 0"
+    topic = f"{DURABLE}transactional.id=t\ntransaction.partition.verification.enable=false\n"
+    text = ask(line, topic=topic)[1]
+    assert "\n  consumers are not searched: none of their settings is given (--consumer FILE)\n" in text
+    assert (
+        "\n  transactions over several partitions are not searched: transaction.partition.verification.enable=false "
+        "beside transaction.version=2 is not modelled\n"
+    ) in text
+    text = ask(line, topic=f"{DURABLE}auto.offset.reset=by_duration:P1D\n")[1]
+    assert "\n  consumers are not searched: auto.offset.reset=by_duration:P1D is not modelled\n" in text
+    log = "transaction.state.log.replication.factor=1\ntransaction.state.log.min.isr=2\n"
+    text = ask(line.replace("4.1", "3.6"), topic=f"{DURABLE}transactional.id=t\n{log}")[1]
+    assert (
+        "\n  no transaction can begin: transaction.state.log.min.isr=2 is more than "
+        "transaction.state.log.replication.factor=1\n"
+    ) in text
+
+
+# ---------------------------------------------------------------------------------------------------------- consumers
+
+UNCLEAN = """\
+replication.factor=2
+min.insync.replicas=1
+unclean.leader.election.enable=true
+acks=all
+retries=0
+"""
+
+
+@pytest.mark.parametrize(
+    ("version", "check", "depth"),
+    [("0.10.2", "NONE", 6), ("2.2", "NONE", 6), ("2.3", "END_OFFSET", 7), ("2.4", "END_OFFSET", 7),
+     ("3.9", "END_OFFSET", 8)],
+)  # fmt: skip
+def test_a_consumer_gets_a_search_of_its_own(ask_json, version, check, depth):
+    """After an unclean election it reads other records; since 2.3 it compares its position first (KIP-320)."""
+    line = f"--config topic.properties --config c.properties --kafka-version {version} --bound 9"
+    _, content = ask_json(line, topic=UNCLEAN, c="group.id=g\nauto.offset.reset=none\n")
+    assert [run["question"] for run in content["runs"] if run["decides"]] == [MAIN, CONSUMED]
+    entries = content["runs"][1]["configuration"]
+    assert (entries["consumers"], entries["auto_offset_reset"], entries["POSITION_CHECK"]) == ("1", "none", check)
+    assert content["runs"][0]["configuration"]["consumers"] == "0"
+    answers = promises(content)
+    assert answers["consumers_read_what_was_exposed"] == ("PERMITTED", depth)
+    assert answers["consumers_skip_nothing"] == answers["lag_matches_isolation"] == ("NO VIOLATION TO DEPTH", 9)
+    assert answers.get("truncation_is_detected") == (None if check == "NONE" else ("NO VIOLATION TO DEPTH", 9))
+    _, without = ask_json(line.replace("--config c.properties ", ""))
+    assert [run["question"] for run in without["runs"] if run["decides"]] == [MAIN]
+    assert not {name for name in promises(without) if name.startswith("consumers")}
+
+
+def test_a_consumer_reads_from_followers_where_brokers_and_client_say_so(ask_json):
+    line = "--config topic.properties --broker b.properties --consumer c.properties --kafka-version 3.9 --bound 2"
+    files = {"topic": DURABLE, "b": "replica.selector.class=x.RackAware\n", "c": "client.rack=a\n"}
+    _, content = ask_json(line, **files)
+    consumed = next(run for run in content["runs"] if run["question"] == CONSUMED)
+    assert consumed["configuration"]["follower_fetching"] == "on"
 
 
 def test_transactions_need_the_record_format_of_0_11(ask, ask_json):
@@ -751,6 +857,13 @@ def shipped(release):
     )
 
 
+REASONS_OF_SHIPPED_FILES = {
+    "no bearing on replication",
+    "not modelled yet",
+    "because no producer has a transactional.id",
+}
+
+
 def test_the_files_shipped_with_kafka_0_10_2_are_fully_understood(ask_json):
     code, content = ask_json(f"{shipped('0.10.2')} --kafka-version 0.10.2")
     assert (code, content["verdict"]) == (0, "HOLDS")
@@ -763,6 +876,7 @@ def test_the_files_shipped_with_kafka_0_10_2_are_fully_understood(ask_json):
         "acks": "1",
         "retries": "0",
         "max.in.flight.requests.per.connection": "5",
+        "auto.offset.reset": "latest",
     }
     assert {one["why"] for one in content["cluster"]["ignored"]} == {"no bearing on replication", "not modelled yet"}
 
@@ -781,9 +895,11 @@ def test_the_files_of_2_1_are_fully_understood(ask_json):
         "max.in.flight.requests.per.connection": "5",
         "enable.idempotence": "false",
         "isolation.level": "read_uncommitted",
+        "auto.offset.reset": "latest",
     }
-    assert {one["why"] for one in content["cluster"]["ignored"]} == {"no bearing on replication", "not modelled yet"}
-    assert promises(content) == dict.fromkeys(PROMISES, ("HOLDS", None)) | {"no_duplicates": ("PERMITTED", 2)}
+    assert {one["why"] for one in content["cluster"]["ignored"]} == REASONS_OF_SHIPPED_FILES
+    holds = dict.fromkeys((*PROMISES, *READING), ("HOLDS", None))
+    assert promises(content) == holds | {"no_duplicates": ("PERMITTED", 2)}
     assert available(content) == [(1, 1, 1)]
 
 
@@ -798,11 +914,8 @@ def test_the_files_of_3_9_are_fully_understood(ask_json):
         assert understood(content)["unclean.leader.election.enable"][0] == "false"
         assert understood(content)["acks"][0] == "all"
         assert understood(content)["enable.idempotence"][0] == "true"
-        assert {one["why"] for one in content["cluster"]["ignored"]} == {
-            "no bearing on replication",
-            "not modelled yet",
-        }
-        of_2_8 = (*PROMISES, "high_watermark_within_maximal_isr")
+        assert {one["why"] for one in content["cluster"]["ignored"]} == REASONS_OF_SHIPPED_FILES
+        of_2_8 = (*PROMISES, "high_watermark_within_maximal_isr", *READING, "truncation_is_detected")
         assert promises(content) == dict.fromkeys(of_2_8, ("HOLDS", None))
 
 

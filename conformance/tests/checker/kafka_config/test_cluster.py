@@ -13,12 +13,12 @@ import pytest
 
 from conformance.tests.support.places import SHARED
 from isrcheck.checker.kafka_config.cluster import Cluster, read_cluster
-from isrcheck.checker.kafka_config.cluster_settings import Setting, UnderstoodSetting, role_of
 from isrcheck.checker.kafka_config.generation import Generation
 from isrcheck.checker.kafka_config.ignored import Ignored, WhyIgnored
-from isrcheck.checker.kafka_config.keys import Role, first_release, keys_of, roles_that_know
 from isrcheck.checker.kafka_config.producer_rules import Producer
-from isrcheck.checker.kafka_config.properties_file import PropertiesError, read_properties
+from isrcheck.checker.kafka_settings.cluster_settings import Setting, UnderstoodSetting, role_of
+from isrcheck.checker.kafka_settings.keys import Role, first_release, keys_of, roles_that_know
+from isrcheck.checker.kafka_settings.properties_file import PropertiesError, read_properties
 from isrcheck.models.kafka import STAND_INS
 
 SHIPPED_FILES = SHARED / "data" / "properties"
@@ -210,6 +210,7 @@ def test_every_role_contributes_its_settings() -> None:
         ("acks", "-1", "producer.properties:2"),
         ("retries", "0", "Kafka 0.10.2's default"),
         ("max.in.flight.requests.per.connection", "5", "Kafka 0.10.2's default"),
+        ("auto.offset.reset", "latest", "Kafka 0.10.2's default"),
     ]
     assert [(each.key, each.source) for each in cluster.ignored] == [
         ("broker.id", "server.properties:1"),
@@ -460,7 +461,7 @@ def test_0_10_to_2_1_are_modelled(version: str, protocol: str) -> None:
     assert cluster.producer.retries == Setting(2147483647 if protocol == "2.1" else 0, source)
     assert cluster.producer.in_flight == Setting(5, source)
     assert cluster.producer.is_idempotent == Setting(False, source)
-    assert cluster.isolation_level == Setting("read_uncommitted", source)
+    assert cluster.consumer.isolation_level == Setting("read_uncommitted", source)
     keys = [each.key for each in cluster.understood]
     assert ("enable.idempotence" in keys, "isolation.level" in keys) == (
         (False, False) if protocol == "0.10" else (True, True)
@@ -1270,10 +1271,172 @@ def test_the_meaning_of_producer_and_consumer_settings() -> None:
     assert meaning(cluster, "enable.idempotence") == "a leader recognises a resend by its sequence number"
     assert meaning(cluster, "transactional.id") == "records belong to transactions"
     assert meaning(cluster, "isolation.level") == "consumers read up to the last stable offset"
-    assert cluster.isolation_level == Setting("read_committed", "c.properties:2")
+    assert cluster.consumer.isolation_level == Setting("read_committed", "c.properties:2")
     plain = read(file("p.properties", "acks=all", "retries=0"), version="2.1")
     assert meaning(plain, "retries") == "a failed request is not sent again"
     assert meaning(plain, "isolation.level") == "consumers read up to the high watermark"
+
+
+@pytest.mark.parametrize(
+    ("line", "version", "policy"),
+    [
+        ("group.id=g", "2.1", "latest"),
+        ("auto.offset.reset=earliest", "2.1", "earliest"),
+        ("auto.offset.reset=none", "4.1", "none"),
+        ("auto.offset.reset=smallest", "1.1", "earliest"),
+        ("auto.offset.reset=largest", "0.8.2", "latest"),
+        ("auto.offset.reset=by_duration:P1D", "4.0", "by_duration:P1D"),
+    ],
+)
+def test_where_a_consumer_continues(line: str, version: str, policy: str) -> None:
+    consumer = read((CONSUMER, file("c.properties", line)), version=version).consumer
+    assert (consumer.offset_reset.value, consumer.is_given) == (policy, True)
+    assert (consumer.why_unsearched is None) is not policy.startswith("by_duration")
+
+
+@pytest.mark.parametrize(
+    ("line", "version", "says"),
+    [
+        ("auto.offset.reset=Latest", "2.1", "auto.offset.reset: 'Latest' is not a policy for offsets; write earliest, "
+         "latest or none"),
+        ("auto.offset.reset=", "2.1", "auto.offset.reset: '' is not a policy for offsets; write earliest, latest or "
+         "none"),
+        ("auto.offset.reset=smallest", "2.0", "auto.offset.reset=smallest: a consumer of Kafka 2.0 refuses to start "
+         "with it, because only the old consumers before 2.0 knew that value; write auto.offset.reset=earliest"),
+        ("auto.offset.reset=by_duration:P1D", "3.9", "auto.offset.reset=by_duration:P1D: a consumer of Kafka 3.9 "
+         "refuses to start with it, because by_duration: came with 4.0; write earliest, latest or none"),
+    ],
+)  # fmt: skip
+def test_a_consumer_that_kafka_refuses(line: str, version: str, says: str) -> None:
+    assert complaint((CONSUMER, file("c.properties", line)), version=version) == f"c.properties:1: {says}"
+
+
+RACK_AWARE = "replica.selector.class=org.apache.kafka.common.replica.RackAwareReplicaSelector"
+OF_THE_LEADER = "replica.selector.class=org.apache.kafka.common.replica.LeaderSelector"
+
+
+@pytest.mark.parametrize(
+    ("broker", "client", "version", "reads"),
+    [
+        (RACK_AWARE, "client.rack=a", "2.4", True),
+        (RACK_AWARE, "client.rack=a", "4.1", True),
+        (RACK_AWARE, "client.rack=a", "2.3", False),
+        (RACK_AWARE, "client.rack=", "2.4", False),
+        (RACK_AWARE, "group.id=g", "2.4", False),
+        (OF_THE_LEADER, "client.rack=a", "2.4", False),
+        ("replica.selector.class=", "client.rack=a", "2.4", False),
+        ("broker.id=0", "client.rack=a", "2.4", False),
+    ],
+)
+def test_consumers_read_from_followers_if_brokers_and_clients_say_so(
+    broker: str, client: str, version: str, reads: bool
+) -> None:
+    cluster = read((BROKER, file("b.properties", broker)), (CONSUMER, file("c.properties", client)), version=version)
+    assert cluster.consumer.reads_followers is reads
+    for one in cluster.understood:
+        if one.key in ("replica.selector.class", "client.rack"):
+            expected = "consumers may read from followers" if reads else "consumers read from the leader"
+            assert one.meaning.startswith(expected)
+
+
+def transactional(*lines: str, version: str, metadata_version: str | None = None) -> Cluster:
+    return read(file("x.properties", TRANSACTIONAL, *lines), version=version, metadata_version=metadata_version)
+
+
+@pytest.mark.parametrize(
+    ("lines", "version", "metadata_version", "protocol", "values"),
+    [
+        ((), "0.11", None, "0.11", {}),
+        ((), "2.4.1", None, "0.11", {}),
+        ((), "2.5", None, "2.5", {}),
+        ((), "3.5", None, "2.5", {}),
+        ((), "3.6", None, "3.6", {}),
+        ((), "3.9", None, "3.6", {}),
+        (("transaction.partition.verification.enable=false",), "3.9", None, "3.6", {"TXN_VERIFY": 0}),
+        ((), "4.0", None, "4.0", {}),
+        ((), "4.1", "3.9", "3.6", {}),
+        (("transaction.version=1",), "4.1", None, "3.6", {}),
+        (("transaction.version=2",), "4.1", "3.9", "4.0", {}),
+        ((), "4.2", None, "4.2", {}),
+    ],
+)
+def test_the_generation_of_transactions(
+    lines: tuple[str, ...], version: str, metadata_version: str | None, protocol: str, values: dict[str, int]
+) -> None:
+    found = transactional(*lines, version=version, metadata_version=metadata_version).transactions
+    assert found is not None
+    assert (found.protocol, found.values, found.why_unsearched) == (protocol, values, None)
+
+
+def test_what_is_not_known_of_transactions_is_not_searched() -> None:
+    found = transactional("transaction.partition.verification.enable=false", version="4.1").transactions
+    assert found is not None
+    assert found.why_unsearched == (
+        "transaction.partition.verification.enable=false beside transaction.version=2 is not modelled"
+    )
+
+
+TIMEOUT_REFUSED = "a coordinator of Kafka 3.9 refuses the producer (INVALID_TRANSACTION_TIMEOUT), because"
+
+
+@pytest.mark.parametrize(
+    ("lines", "says"),
+    [
+        (["transaction.timeout.ms=900001"], f"2: transaction.timeout.ms=900001: {TIMEOUT_REFUSED} "
+         "transaction.timeout.ms=900001 is not between 1 and transaction.max.timeout.ms=900000; write "
+         "transaction.timeout.ms=900000 or less, or raise transaction.max.timeout.ms"),
+        (["transaction.timeout.ms=0"], f"2: transaction.timeout.ms=0: {TIMEOUT_REFUSED} transaction.timeout.ms=0 is "
+         "not between 1 and transaction.max.timeout.ms=900000; write transaction.timeout.ms=900000"),
+        (["transaction.max.timeout.ms=59999"], f"2: transaction.max.timeout.ms=59999: {TIMEOUT_REFUSED} "
+         "transaction.timeout.ms=60000 is not between 1 and transaction.max.timeout.ms=59999; write "
+         "transaction.timeout.ms=59999 or less, or raise transaction.max.timeout.ms"),
+        (["transaction.timeout.ms=-1"], "2: transaction.timeout.ms: '-1' is not a whole number from 0 to 2147483647; "
+         "write for example 60000"),
+        (["transaction.max.timeout.ms=0"], "2: transaction.max.timeout.ms: '0' is not a whole number from 1 to "
+         "2147483647; write for example 900000"),
+        (["transaction.version=3"], "2: transaction.version: '3' is none of 0, 1 and 2; write 2 if transactions end "
+         "with a new epoch, or 0"),
+        (["transaction.partition.verification.enable=yes"], "2: transaction.partition.verification.enable: 'yes' is "
+         "neither true nor false; write true or false"),
+    ],
+)  # fmt: skip
+def test_transactions_that_kafka_refuses(lines: list[str], says: str) -> None:
+    path = file("x.properties", TRANSACTIONAL, *lines)
+    assert complaint((PRODUCER, path), version="3.9") == f"x.properties:{says}"
+
+
+def test_a_timeout_within_the_limit_is_accepted_and_needs_a_transactional_id() -> None:
+    found = transactional("transaction.timeout.ms=900001", "transaction.max.timeout.ms=900001", version="3.9")
+    most = "the most that transaction.timeout.ms may be (taken as the broker's)"
+    assert meaning(found, "transaction.max.timeout.ms") == most
+    plain = read(file("x.properties", "acks=all", "transaction.timeout.ms=900001"), version="3.9")
+    assert plain.transactions is None
+    assert ignored(plain, WhyIgnored.NO_TRANSACTIONS) == {"transaction.timeout.ms": "concerns transactions only"}
+
+
+@pytest.mark.parametrize(("version", "begins"), [("3.6", False), ("3.7", True)])
+def test_a_log_of_transactions_with_too_few_replicas(version: str, begins: bool) -> None:
+    """Since 3.7 Kafka limits the required replicas to the existing ones."""
+    found = transactional(
+        "transaction.state.log.replication.factor=1", "transaction.state.log.min.isr=2", version=version
+    )
+    assert found.transactions is not None
+    why = "transaction.state.log.min.isr=2 is more than transaction.state.log.replication.factor=1"
+    assert found.transactions.why_none_begins == (None if begins else why)
+    needed = "a step of a transaction needs 1 of them in sync"
+    if not begins:
+        needed = "a step of a transaction needs 2 of them in sync: no transaction can begin"
+    assert meaning(found, "transaction.state.log.min.isr") == needed
+
+
+def test_partitioners_are_about_several_partitions() -> None:
+    cluster = read(
+        file("p.properties", "acks=all", "partitioner.class=x", "partitioner.ignore.keys=true"), version="3.9"
+    )
+    reason = "chooses a record's partition; Kafka promises no order across partitions"
+    assert ignored(cluster, WhyIgnored.PARTITIONS) == dict.fromkeys(
+        ("partitioner.class", "partitioner.ignore.keys"), reason
+    )
 
 
 def test_since_3_7_required_replicas_are_limited_to_existing_ones() -> None:
@@ -1287,12 +1450,6 @@ def test_since_3_7_required_replicas_are_limited_to_existing_ones() -> None:
 NO_CLOCK = "time is not modelled: the answer covers every value"
 RETENTION = "retention is not modelled: the answer is for records that are not deleted yet"
 OFFSETS_TOPIC = "the topic of consumer offsets, which has its own replicas, is not modelled"
-TRANSACTIONS_TOPIC = "the topic of transaction states, which has its own replicas, is not modelled"
-INTERNAL_TOPICS = {
-    "offsets.topic.replication.factor": OFFSETS_TOPIC,
-    "transaction.state.log.replication.factor": TRANSACTIONS_TOPIC,
-    "transaction.state.log.min.isr": TRANSACTIONS_TOPIC,
-}
 
 
 def test_unmodelled_settings_are_distinguished_from_irrelevant_ones() -> None:
@@ -1335,8 +1492,6 @@ def test_unmodelled_settings_are_distinguished_from_irrelevant_ones() -> None:
         ("zookeeper.session.timeout.ms", "2.1", NO_CLOCK),
         ("offsets.topic.replication.factor", "2.1", OFFSETS_TOPIC),
         ("offsets.commit.required.acks", "2.1", OFFSETS_TOPIC),
-        ("transaction.state.log.min.isr", "2.1", TRANSACTIONS_TOPIC),
-        ("transaction.state.log.replication.factor", "2.1", TRANSACTIONS_TOPIC),
         ("log.retention.hours", "2.1", RETENTION),
         ("leader.imbalance.per.broker.percentage", "2.1", "preferred elections are a side search "
          "for every value of this setting"),
@@ -1402,9 +1557,11 @@ def test_mechanisms_of_newer_releases_are_named() -> None:
     )
     assert ignored(cluster, WhyIgnored.NOT_MODELLED) == {
         "remote.storage.enable": "tiered storage is not modelled: the answer is for a log on the brokers' own disks",
-        "replica.selector.class": "reads from followers (KIP-392) are not modelled",
         "eligible.leader.replicas.enable": "eligible leader replicas before 4.0 are not modelled",
-        "transaction.partition.verification.enable": "the verification of transactions (KIP-890) is not modelled",
+    }
+    assert meaning(cluster, "replica.selector.class") == "consumers read from the leader: no client.rack is given"
+    assert ignored(cluster, WhyIgnored.NO_TRANSACTIONS) == {
+        "transaction.partition.verification.enable": "concerns transactions only"
     }
     assert set(ignored(cluster, WhyIgnored.NO_BEARING)) == {"node.id"}
 
@@ -1526,9 +1683,11 @@ def test_the_roles_of_the_files_shipped_with_kafka(release: str, name: str, role
 def test_the_files_shipped_with_kafka_are_fully_understood(version: str, properties: int) -> None:
     cluster = read(*shipped(f"kafka-{version}", "server", "producer", "consumer"), version=version)
     assert len(cluster.ignored) == properties
-    assert {each.why for each in cluster.ignored} == {WhyIgnored.NO_BEARING, WhyIgnored.NOT_MODELLED}
-    internal = {} if version == "0.10.2" else INTERNAL_TOPICS
-    assert ignored(cluster, WhyIgnored.NOT_MODELLED) == {"log.retention.hours": RETENTION, **internal}
+    offsets_topic = {} if version == "0.10.2" else {"offsets.topic.replication.factor": OFFSETS_TOPIC}
+    assert ignored(cluster, WhyIgnored.NOT_MODELLED) == {"log.retention.hours": RETENTION, **offsets_topic}
+    assert set(ignored(cluster, WhyIgnored.NO_TRANSACTIONS)) == (
+        set() if version == "0.10.2" else {"transaction.state.log.min.isr", "transaction.state.log.replication.factor"}
+    )
 
 
 @needs_shipped_files
@@ -1545,7 +1704,7 @@ def test_the_files_shipped_with_kafka_0_10_2_give_a_cluster_of_defaults() -> Non
 
 def test_the_number_of_keys_of_each_role() -> None:
     assert {role.value: len(keys_of(role)) for role in Role} == {
-        "broker": 348,
+        "broker": 349,
         "topic": 37,
         "producer": 113,
         "consumer": 119,

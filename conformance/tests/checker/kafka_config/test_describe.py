@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 
 from isrcheck.checker.kafka_config.cluster import NO_REPLICAS_GIVEN, Cluster, read_cluster
-from isrcheck.checker.kafka_config.cluster_settings import Setting, UnderstoodSetting
 from isrcheck.checker.kafka_config.describe import Partition
 from isrcheck.checker.kafka_config.generation import Generation
 from isrcheck.checker.kafka_config.ignored import Ignored, WhyIgnored
-from isrcheck.checker.kafka_config.keys import Role
-from isrcheck.checker.kafka_config.properties_file import PropertiesError
+from isrcheck.checker.kafka_settings.cluster_settings import Setting, UnderstoodSetting
+from isrcheck.checker.kafka_settings.keys import Role
+from isrcheck.checker.kafka_settings.properties_file import PropertiesError
 
 TO_2_3 = (
     "Topic:t\tPartitionCount:1\tReplicationFactor:3\tConfigs:min.insync.replicas=2,cleanup.policy=compact,delete\n"
@@ -565,3 +565,14 @@ def test_the_features_of_a_cluster_decide_its_generation() -> None:
     )
     raised = FEATURES.replace("FinalizedVersionLevel: 0", "FinalizedVersionLevel: 1").replace("3.5-IV2", "4.1-IV1")
     assert read(TO_2_3, raised, version="4.1").generation == Generation("4.1", {}, None)
+
+
+def test_the_features_of_a_cluster_decide_the_generation_of_its_transactions() -> None:
+    level = "Feature: transaction.version\tSupportedMinVersion: 0\tSupportedMaxVersion: 2\tFinalizedVersionLevel: {}\t"
+    features = FEATURES.replace("3.5-IV2", "4.1-IV1") + level + "Epoch: 12\n"
+    for number, protocol in ((0, "3.6"), (1, "3.6"), (2, "4.0")):
+        found = read(TO_2_3, features.format(number), version="4.1", broker="transactional.id=t").transactions
+        assert found is not None
+        assert found.protocol == protocol
+    plain = read(TO_2_3, features.format(2), version="4.1")
+    assert {one.key: one.why for one in plain.ignored}["transaction.version"] is WhyIgnored.NO_TRANSACTIONS

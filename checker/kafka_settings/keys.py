@@ -4,16 +4,16 @@ In:  nothing. The tables follow the configuration definitions of Kafka 0.10.0 to
 Out: the roles, first release and default of each key.
 
 `replication.factor` is a parameter of topic creation, not a topic setting. It is listed with the topic settings because
-users write it there. Keys that a later release removed are still listed. `metadata.version` and
-`eligible.leader.replicas.version` are features of a KRaft cluster (kafka-features); they are listed with the broker
-settings, for the same reason.
+users write it there. Keys that a later release removed are still listed. `metadata.version`,
+`eligible.leader.replicas.version` and `transaction.version` are features of a KRaft cluster (kafka-features); they are
+listed with the broker settings, for the same reason.
 """
 
 from __future__ import annotations
 
 from enum import Enum
 
-from isrcheck.checker.kafka_config.releases import Version
+from isrcheck.checker.kafka_settings.releases import Version
 
 # key -> (first release, default), newest first.
 _DEFAULTS: dict[str, tuple[tuple[str, str], ...]] = {
@@ -25,6 +25,12 @@ _DEFAULTS: dict[str, tuple[tuple[str, str], ...]] = {
     "max.in.flight.requests.per.connection": (("0.8.0", "5"),),
     "enable.idempotence": (("3.0", "true"), ("0.8.0", "false")),
     "isolation.level": (("0.8.0", "read_uncommitted"),),
+    "auto.offset.reset": (("0.8.0", "latest"),),
+    "transaction.timeout.ms": (("0.8.0", "60000"),),
+    "transaction.max.timeout.ms": (("0.8.0", "900000"),),
+    "transaction.state.log.min.isr": (("0.8.0", "2"),),
+    "transaction.state.log.replication.factor": (("0.8.0", "3"),),
+    "transaction.partition.verification.enable": (("0.8.0", "true"),),
     "delivery.timeout.ms": (("0.8.0", "120000"),),
     "linger.ms": (("0.8.0", "0"),),
     "request.timeout.ms": (("0.8.0", "30000"),),
@@ -340,7 +346,7 @@ _NEW_KEYS: dict[str, dict[Role, str]] = {
     },
 }
 
-FEATURES = {"metadata.version": "3.0", "eligible.leader.replicas.version": "4.0"}
+FEATURES = {"metadata.version": "3.0", "eligible.leader.replicas.version": "4.0", "transaction.version": "4.0"}
 """The features of a KRaft cluster that matter for replication, each with its first release."""
 
 OLDEST_LISTED_RELEASE, NEWEST_LISTED_RELEASE = next(iter(_NEW_KEYS)), next(reversed(_NEW_KEYS))
@@ -359,6 +365,7 @@ OF_ONE_MEMBER = frozenset(
         "broker.id",
         "broker.rack",
         "client.id",
+        "client.rack",
         "consumer.id",
         "group.id",
         "host.name",

@@ -18,9 +18,9 @@ from enum import IntEnum
 from pathlib import Path
 from typing import Generic, TypeVar
 
-from isrcheck.checker.kafka_config.keys import OF_ONE_MEMBER, Role, roles_that_know
-from isrcheck.checker.kafka_config.properties_file import PropertiesError, Property, read_properties
-from isrcheck.checker.kafka_config.releases import version_of_inter_broker_protocol, version_of_metadata
+from isrcheck.checker.kafka_settings.keys import OF_ONE_MEMBER, Role, roles_that_know
+from isrcheck.checker.kafka_settings.properties_file import PropertiesError, Property, read_properties
+from isrcheck.checker.kafka_settings.releases import version_of_inter_broker_protocol, version_of_metadata
 
 T = TypeVar("T")
 
@@ -54,6 +54,17 @@ def read_isolation_level(text: str) -> str:
     return text
 
 
+BY_DURATION = "by_duration:"
+"""How a value of auto.offset.reset begins that names a duration (KIP-1106)."""
+
+
+def read_offset_reset(text: str) -> str:
+    """Read `auto.offset.reset`, which must be in lower case; smallest and largest are words of the old consumer."""
+    if text not in ("earliest", "latest", "none", "smallest", "largest") and not text.startswith(BY_DURATION):
+        raise ValueError(f"{quoted(text)} is not a policy for offsets; write earliest, latest or none")
+    return text
+
+
 def read_transactional_id(text: str) -> str:
     """Read `transactional.id`, which must not be empty."""
     if not text:
@@ -76,10 +87,27 @@ def read_times(text: str) -> int:
     return _whole(text, 0, "write for example 0")
 
 
+def read_transaction_timeout(text: str) -> int:
+    """Read `transaction.timeout.ms`; a coordinator refuses 0."""
+    return _whole(text, 0, "write for example 60000")
+
+
+def read_most_transaction_timeout(text: str) -> int:
+    """Read `transaction.max.timeout.ms`, at least 1."""
+    return _whole(text, 1, "write for example 900000")
+
+
 def read_feature_level(text: str) -> int:
     """Read the level of a feature that is off (0) or on (1)."""
     if text not in ("0", "1"):
         raise ValueError(f"{quoted(text)} is neither 0 nor 1; write 1 if the feature is on, or 0")
+    return int(text)
+
+
+def read_transaction_version(text: str) -> int:
+    """Read the level of the feature `transaction.version`."""
+    if text not in ("0", "1", "2"):
+        raise ValueError(f"{quoted(text)} is none of 0, 1 and 2; write 2 if transactions end with a new epoch, or 0")
     return int(text)
 
 
@@ -104,6 +132,13 @@ READERS: Mapping[str, Callable[[str], object]] = {
     "enable.idempotence": read_true_or_false,
     "transactional.id": read_transactional_id,
     "isolation.level": read_isolation_level,
+    "auto.offset.reset": read_offset_reset,
+    "transaction.timeout.ms": read_transaction_timeout,
+    "transaction.max.timeout.ms": read_most_transaction_timeout,
+    "transaction.state.log.min.isr": read_count,
+    "transaction.state.log.replication.factor": read_count,
+    "transaction.partition.verification.enable": read_true_or_false,
+    "transaction.version": read_transaction_version,
     "delivery.timeout.ms": read_times,
     "linger.ms": read_times,
     "request.timeout.ms": read_times,

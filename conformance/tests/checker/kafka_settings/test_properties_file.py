@@ -14,7 +14,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from conformance.tests.support.places import SHARED
-from isrcheck.checker.kafka_config.properties_file import PropertiesError, read_properties
+from isrcheck.checker.kafka_settings.properties_file import PropertiesError, read_properties
 from isrcheck.models.messages.errors import UsageError
 
 SHIPPED_FILES = SHARED / "data" / "properties"
