@@ -210,7 +210,8 @@ BOUNDS = (
     " retries=0, delete_records=0, producer_snapshots=0, transactions=0, acks=all, min_insync_replicas=2,"
     " enable_idempotence=off, producer_epochs=2, max_in_flight_requests=5, remembered_batches=5,"
     " flush_interval_messages=0, claimed_failures=LOSS, replica_lag_max_messages=1, isolation_level=read_uncommitted,"
-    " consumers=0, auto_offset_reset=latest, follower_fetching=off, start=ELECTED, start_isr=0, common_records=0, brokers_down=0"
+    " consumers=0, auto_offset_reset=latest, follower_fetching=off, start=ELECTED, start_isr=0, common_records=0,"
+    " brokers_down=0"
 )
 """The default configuration of the generations up to 2.4."""
 
