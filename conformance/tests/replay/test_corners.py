@@ -55,6 +55,20 @@ def test_the_last_batch_of_a_snapshot_is_remembered_behind_later_ones():
     assert [is_remembered(after, 0, record) for record in range(3)] == [False, True, True]
 
 
+def test_an_idempotent_producer_waits_for_what_it_has_given_up_with_its_id():
+    """Broker 1 has lost its disk, so that it refuses b; then c no longer counts in the model, although awaited."""
+    steps = [
+        *("producer_appends at 0", "producer_appends at 0", "broker_loses_disk 1", "broker_restarts 1 checkpoint 0"),
+        *("controller_fails_over to 1", "broker_becomes_leader 1 in epoch 1"),
+        *("producer_begins_new_epoch after the answer of 1 to b", "producer_appends at 0", "producer_appends at 0"),
+    ]
+    values = {"replicas": 2, "records": 5, "log_size": 5, "common_records": 1, "disk_losses": 1, "retries": 1}
+    idempotent = {"enable_idempotence": 1, "max_in_flight_requests": 2, "min_insync_replicas": 1}
+    must_replay(trace_of(steps[:-1], "2.1", **values, **idempotent))
+    with pytest.raises(UntimelyError, match="step 9 sends another record while 2 are unanswered"):
+        timing_of(trace_of(steps, "2.1", **values, **idempotent))
+
+
 def test_a_transaction_has_one_producer_which_waits():
     steps = ["producer_appends_in_transaction at 0 in 0"] * 2
     with pytest.raises(UntimelyError, match="step 2 sends another record of transaction 0 while 1 are unanswered"):
