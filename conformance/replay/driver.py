@@ -258,6 +258,12 @@ class Driver:
         self.cluster.consume(broker, reader_of(consumer), self.isolation, most=1)
         self._finish(reader_of(consumer))
 
+    def _consumer_is_sent_to_follower(self, consumer: int, leader: int, follower: int) -> None:
+        """Nothing happens: leaders of the cluster do not choose a follower, the driver asks the one of the trace."""
+
+    def _consumer_returns_to_leader(self, consumer: int) -> None:
+        """Nothing happens: the driver asks the leader."""
+
     def _consumer_follows_new_leader(self, consumer: int, leader: int) -> None:
         self.cluster.tell_consumer(leader, reader_of(consumer), self.isolation)
         self._finish(reader_of(consumer))

@@ -25,9 +25,10 @@ from isrcheck.models.language.model import Instance
 
 LEFT_OUT = frozenset(
     {*(f"{name}_left" for name in BUDGETS), "controller_partition_epoch", "last_known_leader", "flushed_offset"}
+    | {"preferred_read_replica"}
 )
-"""Variables of the model that a cluster does not have: budgets, what came with 2.8 and later, and which records are on
-disk.
+"""Variables of the model that a cluster does not have: budgets, what came with 2.8 and later, which records are on
+disk, and the follower from which a consumer reads: the driver chooses whom it asks.
 """
 
 TRANSACTIONAL = "transaction "
@@ -309,14 +310,13 @@ class _Projection:
         if not self.configuration.enable_idempotence:
             return {"producer_epoch": (0,), "heard_leader_epoch": (0,)}
         numbered = dict(self.producer.numbered) if self.producer else {}
-        epochs = range(self.configuration.producer_epochs)
+        latest = len(self.producer.identities) - 1 if self.producer else 0
         stamps = {self.seen.number_of(payload): all_of_it for payload, all_of_it in numbered.items()}
         return {
-            "producer_epoch": (len(self.producer.identities) - 1 if self.producer else 0,),
+            "producer_epoch": (latest,),
             "heard_leader_epoch": (self.producer.leader_epoch if self.producer else 0,),
             "has_sequence": tuple(
-                int(any(self._producer_epoch(stamp) == epoch for stamp in stamps.get(record, ())))
-                for epoch in epochs
+                int(any(self._producer_epoch(stamp) == latest for stamp in stamps.get(record, ())))
                 for record in self.records
             ),
             "log_producer_epoch": tuple(cell for broker in self.brokers for cell in self._log_producer_epochs(broker)),

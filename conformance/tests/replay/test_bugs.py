@@ -53,7 +53,7 @@ SEEN = {
     Bug.EPOCH_NOT_RENUMBERED: ("2.4", LOSING_RECORDS),
     Bug.FOLLOWER_SHOWS_LOG_END: ("2.4", READERS),
     Bug.LAG_BY_HIGH_WATERMARK: ("2.4", READERS),
-    Bug.POSITION_NOT_VALIDATED: ("2.4", READERS),
+    Bug.POSITION_NOT_VALIDATED: ("2.4", READERS | {"follower_fetching": 0}),
 }
 """Seen by a random walk of this protocol in this configuration."""
 

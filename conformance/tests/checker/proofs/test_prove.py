@@ -493,10 +493,10 @@ def test_a_proof_for_every_length_names_the_open_entries(kafka):
     told = (
         "offsets_ordered: PROVED for every length: any records, log size, elections, partition changes, reassignments,"
     )
-    rest = "late fetches, delete records, transactions, any faults and settings, from the initial states of this"
-    rest += (
-        " configuration; with replicas=3, flush_interval_messages=0, CONTROLLER=ZOOKEEPER, ISR_CHANNEL=ZK, HW_WAIT=OFF;"
-    )
+    rest = "late fetches, delete records, producer snapshots, transactions, any faults and settings, from the initial"
+    rest += " states of this configuration; with replicas=3, enable_idempotence=off, producer_epochs=2,"
+    rest += " flush_interval_messages=0, consumers=0, follower_fetching=off, CONTROLLER=ZOOKEEPER, ISR_CHANNEL=ZK,"
+    rest += " HW_WAIT=OFF;"
     rest += " as long as every index into an unbounded array stays within it"
     assert f"{told} {rest}" in joined(out)
 
