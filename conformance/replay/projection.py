@@ -152,9 +152,9 @@ def _producer_id(view: ClusterView, name: str) -> int:
 
 
 def _snapshot_offset(broker: BrokerView) -> int:
-    """The offset of the broker's snapshot of producers; 0 if its log is shorter, so that it will not load it."""
+    """The offset of the broker's snapshot of producers; 0 if it lies outside the log, so that it will not be loaded."""
     saved = broker.producers.snapshot_offset
-    return saved if saved <= broker.log_end_offset else 0
+    return saved if broker.log_start_offset < saved <= broker.log_end_offset else 0
 
 
 def project(instance: Instance, view: ClusterView, seen: Observations) -> Projected:

@@ -225,10 +225,12 @@ class Log:
             self._producers.appended(record)
 
     def _rebuild_producers(self) -> None:
-        """Rebuild the state of producers, from the last snapshot that is not beyond the log's end."""
+        """Rebuild the state of producers, from the last snapshot, if it lies above the log's start and not beyond its
+        end; another one is removed. Kafka: ProducerStateManager.truncateAndReload.
+        """
         snapshot = self._storage.load_producers()
-        is_beyond = snapshot is not None and snapshot.offset > self.log_end_offset
-        if is_beyond and self._bug is not Bug.SNAPSHOT_NOT_TRUNCATED:
+        is_outside = snapshot is not None and not self._log_start_offset < snapshot.offset <= self.log_end_offset
+        if is_outside and self._bug is not Bug.SNAPSHOT_NOT_TRUNCATED:
             snapshot = None
             self._storage.write_producers(None)
         self._producers.rebuild(self._records, self._log_start_offset, self._high_watermark, snapshot)

@@ -94,5 +94,6 @@ def broker_saves_producer_state(s, broker: SnapshotReplica):
     require(s.producer_snapshots_left > 0)
     require(s.is_up[broker])
     require(s.snapshot_offset[broker] < s.log_end_offset[broker])
+    require(s.log_start_offset[broker] < s.log_end_offset[broker])
     s.producer_snapshots_left -= 1
     s.snapshot_offset[broker] = s.log_end_offset[broker]

@@ -151,8 +151,13 @@ def cut_producer_state(s, r, end_offset):
 
 
 def delete_producer_records(s, r, log_start_offset):
-    """Records below `log_start_offset` are about to be deleted; since 2.5 their producer is remembered (KAFKA-7190)."""
+    """Records below `log_start_offset` are about to be deleted; since 2.5 their producer is remembered (KAFKA-7190).
+
+    A snapshot that does not lie above the log start will never be loaded.
+    """
     if s.enable_idempotence:
+        if s.producer_snapshots > 0 and s.snapshot_offset[r] <= log_start_offset:
+            s.snapshot_offset[r] = 0
         for offset in range(s.log_size):
             if offset < log_start_offset:
                 if s.PRODUCER_STATE_KEPT:
