@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -521,7 +522,10 @@ def test_a_sweep_names_the_command_that_shows_the_stuck_state(check):
         pytest.param(("--spark-mode", "search"), "UNDECIDED", id="one search"),
     ],
 )
-def test_spark_judges_it_only_if_nothing_is_divided(check, words, verdict):
+def test_spark_judges_it_only_if_nothing_is_divided(check, words, verdict, monkeypatch):
+    monkeypatch.setattr(
+        sys, "stderr", sys.__stderr__
+    )  # the JVM needs a real one, if this test is the first to start it
     write(walk(far=7))
     code, out, _ = check("walk.py", "--engine", "spark", "--master", "local[2]", *words, "--json")
     (run,) = json.loads(out)["runs"]
