@@ -2,41 +2,25 @@
 
 import pytest
 
+from conformance.tests.models.driven import Driven
 from conformance.tests.sampling import exhaustive
-from conformance.tests.support.golden import read_step
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.models.kafka import MODEL
 from isrcheck.models.kafka.state.values import AutoOffsetReset, IsolationLevel, PositionCheck
 from isrcheck.models.language.declare import NONE, Kind
 from isrcheck.models.messages.errors import UsageError
-from isrcheck.models.run import State, holds, take
+from isrcheck.models.run import holds
 
 GENERATIONS = tuple(MODEL.protocols)
 SINCE_2_4 = GENERATIONS[5:]
 
 
-class Partition:
-    """Three replicas, of which broker 0 leads, and a consumer, driven step by step."""
+class Partition(Driven):
+    """Three replicas, of which broker 0 leads, and a consumer."""
 
     def __init__(self, protocol, **values):
-        usual = {"records": 9, "log_size": 9, "consumers": 1, "start_isr": 7}
-        self.instance = MODEL.instance(protocol, usual | values)
-        (self.cells,) = self.instance.initial_states
-
-    @property
-    def state(self):
-        return State(self.instance, self.cells)
-
-    def can(self, text):
-        return take(self.instance, self.cells, read_step(self.instance, text)) is not None
-
-    def do(self, *texts):
-        for text in texts:
-            cells = take(self.instance, self.cells, read_step(self.instance, text))
-            assert cells is not None, f"`{text}` is not possible"
-            self.cells = cells
-        return self
+        super().__init__(protocol, **({"records": 9, "log_size": 9, "consumers": 1, "start_isr": 7} | values))
 
     def append(self, count):
         return self.do(*["producer_appends at 0"] * count)

@@ -2,8 +2,8 @@
 
 import pytest
 
+from conformance.tests.models.driven import Driven
 from conformance.tests.sampling import exhaustive
-from conformance.tests.support.golden import read_step
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.models.kafka import MODEL
@@ -11,35 +11,19 @@ from isrcheck.models.kafka.state.clients.sequences import continues, is_remember
 from isrcheck.models.kafka.state.values import Acks, UnknownProducer
 from isrcheck.models.language.declare import NONE
 from isrcheck.models.messages.errors import UsageError
-from isrcheck.models.run import State, take
 
 GENERATIONS = tuple(MODEL.protocols)
 OLD, NEW = GENERATIONS[2:6], GENERATIONS[6:]
 """From a producer that they do not know, leaders accept only sequence number 0, or any."""
 
 
-class Partition:
-    """A partition of three replicas that broker 0 leads, with an idempotent producer, driven step by step."""
+class Partition(Driven):
+    """A partition of three replicas that broker 0 leads, with an idempotent producer."""
 
     def __init__(self, protocol, **values):
         usual = {"records": 6, "log_size": 6, "retries": 3, "start_isr": 7, "enable_idempotence": True}
         in_flight = {"max_in_flight_requests": 1} if protocol == "0.11" else {}
-        self.instance = MODEL.instance(protocol, usual | in_flight | values)
-        (self.cells,) = self.instance.initial_states
-
-    @property
-    def state(self):
-        return State(self.instance, self.cells)
-
-    def can(self, text):
-        return take(self.instance, self.cells, read_step(self.instance, text)) is not None
-
-    def do(self, *texts):
-        for text in texts:
-            cells = take(self.instance, self.cells, read_step(self.instance, text))
-            assert cells is not None, f"`{text}` is not possible"
-            self.cells = cells
-        return self
+        super().__init__(protocol, **(usual | in_flight | values))
 
     def log(self, r=0):
         return [self.state.log_record[r][offset] for offset in range(self.state.log_end_offset[r])]

@@ -2,11 +2,11 @@
 
 import pytest
 
-from conformance.tests.support.golden import read_step
+from conformance.tests.models.driven import Driven
 from isrcheck.models.kafka import MODEL
 from isrcheck.models.kafka.state.values import AlterPartition, Fetch, IsrChannel, MaximalIsr
 from isrcheck.models.language.declare import NONE
-from isrcheck.models.run import State, holds, holds_step, successors, take
+from isrcheck.models.run import State, holds, holds_step, successors
 
 GENERATIONS = tuple(MODEL.protocols)
 WITH_ALTER_PARTITION = ("2.8", "3.3", "3.5", "3.7", "4.1")
@@ -16,30 +16,15 @@ ALL, FIRST_TWO = 7, 3
 """The ISR at the start, as a bit for each replica."""
 
 
-class Cluster:
-    """Three brokers, of which broker 0 leads, driven step by step."""
+class Cluster(Driven):
+    """Three brokers, of which broker 0 leads, with logs of up to nine records."""
 
     def __init__(self, protocol, start_isr, **values):
-        self.instance = MODEL.instance(protocol, {"records": 9, "log_size": 9, "start_isr": start_isr} | values)
-        (self.cells,) = self.instance.initial_states
-
-    @property
-    def state(self):
-        return State(self.instance, self.cells)
+        super().__init__(protocol, **({"records": 9, "log_size": 9, "start_isr": start_isr} | values))
 
     @property
     def asks_the_controller(self):
         return self.instance.configuration.ISR_CHANNEL == IsrChannel.ALTER_PARTITION
-
-    def after(self, text):
-        """The state after a step, or None if it is not possible."""
-        return take(self.instance, self.cells, read_step(self.instance, text))
-
-    def do(self, *texts):
-        for text in texts:
-            cells = self.after(text)
-            assert cells is not None, f"`{text}` is not possible"
-            self.cells = cells
 
     def log_ends(self):
         return tuple(self.state.log_end_offset[r] for r in range(3))

@@ -64,7 +64,7 @@ class Server:
             Api.INIT_PRODUCER_ID: transactions.init_producer_id,
             Api.ADD_PARTITIONS_TO_TXN: transactions.add_partitions,
             Api.ADD_OFFSETS_TO_TXN: transactions.add_offsets,
-            Api.TXN_OFFSET_COMMIT: _with(kept, transactions.txn_offset_commit),
+            Api.TXN_OFFSET_COMMIT: _with(kept, groups.txn_offset_commit),
             Api.END_TXN: _with(kept, transactions.end_transaction),
             Api.OFFSET_COMMIT: _with(kept, groups.offset_commit),
             Api.OFFSET_FETCH: _with(kept, groups.offset_fetch),

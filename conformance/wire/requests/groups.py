@@ -1,4 +1,4 @@
-"""OffsetCommit and OffsetFetch: the offsets that consumer groups have committed.
+"""OffsetCommit, TxnOffsetCommit and OffsetFetch: the offsets that consumer groups have committed.
 
 In:  requests to the group coordinator.
 Out: its answers.
@@ -6,6 +6,8 @@ Out: its answers.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from kio.schema.errors import ErrorCode
@@ -17,20 +19,31 @@ from isrcheck.conformance.wire.format.protocol import Request
 
 async def offset_commit(backend: Backend, groups: Groups, broker: int, request: Request) -> Any:
     """Commit the offsets of a group."""
+    return _kept(backend, broker, request, "OffsetCommit", groups.commit)
+
+
+async def txn_offset_commit(backend: Backend, groups: Groups, broker: int, request: Request) -> Any:
+    """Keep the offsets of a transaction until it ends."""
+    hold = partial(groups.hold, (request.body.producer_id, request.body.producer_epoch))
+    return _kept(backend, broker, request, "TxnOffsetCommit", hold)
+
+
+def _kept(backend: Backend, broker: int, request: Request, kind: str, keep: Callable[..., None]) -> Any:
+    """The answer to a request with offsets of a group, each of which is kept if the coordinator is here."""
     is_here = broker == backend.coordinator()
+    code = ErrorCode.none if is_here else ErrorCode.not_coordinator
     topics = []
     for topic in request.body.topics:
         partitions = []
         for each in topic.partitions:
             if is_here:
                 at = (request.body.group_id, topic.name, each.partition_index)
-                groups.commit(at, each.committed_offset, each.committed_metadata)
-            code = ErrorCode.none if is_here else ErrorCode.not_coordinator
+                keep(at, each.committed_offset, each.committed_metadata)
             partitions.append(
-                request.make("OffsetCommitResponsePartition", partition_index=each.partition_index, error_code=code)
+                request.make(f"{kind}ResponsePartition", partition_index=each.partition_index, error_code=code)
             )
-        topics.append(request.make("OffsetCommitResponseTopic", name=topic.name, partitions=tuple(partitions)))
-    return request.make("OffsetCommitResponse", topics=tuple(topics))
+        topics.append(request.make(f"{kind}ResponseTopic", name=topic.name, partitions=tuple(partitions)))
+    return request.make(f"{kind}Response", topics=tuple(topics))
 
 
 async def offset_fetch(backend: Backend, groups: Groups, broker: int, request: Request) -> Any:

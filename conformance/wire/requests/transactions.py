@@ -1,6 +1,6 @@
-"""InitProducerId, AddPartitionsToTxn, AddOffsetsToTxn, TxnOffsetCommit, EndTxn.
+"""InitProducerId, AddPartitionsToTxn, AddOffsetsToTxn, EndTxn.
 
-In:  requests to the transaction coordinator, and to the group coordinator.
+In:  requests to the transaction coordinator.
 Out: its answers.
 """
 
@@ -71,24 +71,6 @@ async def add_offsets(backend: Backend, broker: int, request: Request) -> Any:
         given = (body.transactional_id, body.producer_id, body.producer_epoch, OFFSETS + body.group_id)
         code = code_of(backend.cluster.coordinator.add_partition(*given))
     return request.make("AddOffsetsToTxnResponse", error_code=code)
-
-
-async def txn_offset_commit(backend: Backend, groups: Groups, broker: int, request: Request) -> Any:
-    """Keep the offsets of a transaction until it ends."""
-    body, is_here = request.body, broker == backend.coordinator()
-    topics = []
-    for topic in body.topics:
-        partitions = []
-        for each in topic.partitions:
-            if is_here:
-                at = (body.group_id, topic.name, each.partition_index)
-                groups.hold((body.producer_id, body.producer_epoch), at, each.committed_offset, each.committed_metadata)
-            code = ErrorCode.none if is_here else ErrorCode.not_coordinator
-            partitions.append(
-                request.make("TxnOffsetCommitResponsePartition", partition_index=each.partition_index, error_code=code)
-            )
-        topics.append(request.make("TxnOffsetCommitResponseTopic", name=topic.name, partitions=tuple(partitions)))
-    return request.make("TxnOffsetCommitResponse", topics=tuple(topics))
 
 
 async def end_transaction(backend: Backend, groups: Groups, broker: int, request: Request) -> Any:
