@@ -3,6 +3,9 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
+# Some machines forbid Python to keep what it compiles; then each of a thousand processes compiles all modules again.
+unexport PYTHONDONTWRITEBYTECODE
+
 # If the machine has a browser, the tests of pages run in it.
 BROWSER := $(firstword $(foreach name,chromium chromium-browser google-chrome chrome,$(shell command -v $(name) 2>/dev/null)))
 comma := ,

@@ -11,6 +11,7 @@ import sys
 import tomllib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from pathlib import Path
 
 import networkx as nx
@@ -112,11 +113,20 @@ def imported(text: str, package: str) -> set[str]:
     return names
 
 
+@cache
 def imports_of(name: str) -> set[str]:
     """The modules that a file imports; the project's own modules without the prefix `isrcheck.`."""
-    path = ROOT / name
-    package = ".".join(("isrcheck", *path.parent.relative_to(ROOT).parts))
-    return {one.removeprefix("isrcheck.") for one in imported(path.read_text(encoding="utf-8"), package)}
+    package = ".".join(("isrcheck", *Path(name).parent.parts))
+    return {one.removeprefix("isrcheck.") for one in imported(text_of(name), package)}
+
+
+def text_of(name: str) -> str:
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+def offenders(found: Mapping[str, set[str]]) -> dict[str, set[str]]:
+    """The files in which something was found, with what."""
+    return {name: those for name, those in found.items() if those}
 
 
 def strangers(names: set[str], folder: str) -> set[str]:
@@ -130,6 +140,7 @@ def room_of(name: str) -> str:
     return name if Path(name).name in ROOTS else Path(name).parent.as_posix()
 
 
+@cache
 def graph() -> dict[str, set[str]]:
     """For each file of the product, the files of the product that it imports."""
     files = {named(path) for path in sources("models", "traces", "checker", "conformance") if is_product(path)}
@@ -194,9 +205,9 @@ def test_there_are_files_to_check() -> None:
     assert {"conformance/tests/test_architecture.py"} <= set(EVERYTHING)
 
 
-@pytest.mark.parametrize("name", PRODUCT)
-def test_imports_follow_the_table(name: str) -> None:
-    assert strangers(imports_of(name), name.partition("/")[0]) == set()
+def test_imports_follow_the_table() -> None:
+    found = {name: strangers(imports_of(name), name.partition("/")[0]) for name in PRODUCT}
+    assert offenders(found) == {}
 
 
 @pytest.mark.parametrize("folder", FLOORS)
@@ -238,38 +249,40 @@ def test_no_room_is_crowded() -> None:
     assert {room: count for room, count in rooms.items() if count > MOST_FILES} == {}
 
 
-@pytest.mark.parametrize("room", sorted({room_of(name) for name in PRODUCT if not name.endswith(ROOTS)}))
-def test_every_room_has_a_docstring(room: str) -> None:
-    text = ast.get_docstring(ast.parse((ROOT / room / "__init__.py").read_text(encoding="utf-8")))
-    assert text is not None
-    assert len(text.splitlines()[0]) > 20
+def test_every_room_has_a_docstring() -> None:
+    rooms = {room_of(name) for name in PRODUCT if not name.endswith(ROOTS)}
+    texts = {room: ast.get_docstring(ast.parse(text_of(f"{room}/__init__.py"))) for room in rooms}
+    assert {room for room, text in texts.items() if text is None or len(text.splitlines()[0]) <= 20} == set()
 
 
-@pytest.mark.parametrize("name", EVERYTHING)
-def test_no_file_imports_a_command(name: str) -> None:
-    found = imports_of(name) & set(COMMANDS)
+def test_no_file_imports_a_command() -> None:
+    found = {name: imports_of(name) & set(COMMANDS) for name in EVERYTHING}
     # The tests of a command, and only they, call it, and the module that it starts with.
-    assert not found or name.startswith("conformance/tests/") or name.endswith("/__main__.py")
+    may = [name for name in EVERYTHING if name.startswith("conformance/tests/") or name.endswith("/__main__.py")]
+    assert offenders(found).keys() <= set(may)
 
 
-@pytest.mark.parametrize("name", CLUSTER)
-def test_the_cluster_imports_no_other_package(name: str) -> None:
-    ours = {found for found in imports_of(name) if found.startswith("conformance.cluster")}
-    assert {found.partition(".")[0] for found in imports_of(name) - ours} <= set(sys.stdlib_module_names)
-    assert len((ROOT / name).read_text(encoding="utf-8").splitlines()) <= MOST_LINES_OF_THE_CLUSTER
+def test_the_cluster_imports_no_other_package() -> None:
+    ours = tuple(f"conformance.cluster{more}" for more in ("", "."))
+    found = {
+        name: {one for one in imports_of(name) if one != ours[0] and not one.startswith(ours[1])} for name in CLUSTER
+    }
+    standard = set(sys.stdlib_module_names)
+    assert offenders({name: {one.partition(".")[0] for one in those} - standard for name, those in found.items()}) == {}
 
 
-@pytest.mark.parametrize("name", [*PRODUCT, *CLUSTER])
-def test_every_public_name_has_a_docstring(name: str) -> None:
-    missing = list(undocumented((ROOT / name).read_text(encoding="utf-8")))
-    if name.startswith(MODELLING_LANGUAGE):
-        missing = [one for one in missing if one == ""]
-    assert missing == []
+def test_every_public_name_has_a_docstring() -> None:
+    missing = {name: set(undocumented(text_of(name))) for name in [*PRODUCT, *CLUSTER]}
+    for name in missing:
+        if name.startswith(MODELLING_LANGUAGE):
+            missing[name] &= {""}
+    assert offenders(missing) == {}
 
 
-def test_no_file_of_the_product_is_too_long() -> None:
-    lengths = {name: len((ROOT / name).read_text(encoding="utf-8").splitlines()) for name in PRODUCT}
-    assert {name for name, lines in lengths.items() if lines > MOST_LINES} == LONGER
+def test_no_file_is_too_long() -> None:
+    lengths = {name: len(text_of(name).splitlines()) for name in [*PRODUCT, *CLUSTER]}
+    assert {name for name in PRODUCT if lengths[name] > MOST_LINES} == LONGER
+    assert {name for name in CLUSTER if lengths[name] > MOST_LINES_OF_THE_CLUSTER} == set()
 
 
 @pytest.mark.parametrize("package", MAY_IMPORT)
@@ -329,7 +342,7 @@ def test_a_missing_docstring_is_detected() -> None:
 NAMED_FILE = re.compile(r"\b(?:models|traces|checker|conformance|benchmarks)/[\w/]+\.(?:py|md|toml|css|js)\b")
 
 
-@pytest.mark.parametrize("path", [*PRODUCT, *CLUSTER, *DOCUMENTS])
-def test_every_named_file_exists(path: str) -> None:
-    named_files = set(NAMED_FILE.findall((ROOT / path).read_text(encoding="utf-8")))
-    assert {name for name in named_files if not (ROOT / name).is_file()} == set()
+def test_every_named_file_exists() -> None:
+    named_files = {name: set(NAMED_FILE.findall(text_of(name))) for name in [*PRODUCT, *CLUSTER, *DOCUMENTS]}
+    missing = {one for those in named_files.values() for one in those if not (ROOT / one).is_file()}
+    assert offenders({name: those & missing for name, those in named_files.items()}) == {}
