@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import ipaddress
+import socket
 from pathlib import Path
 
 from isrcheck.conformance.cluster.cluster import Cluster
@@ -135,9 +136,10 @@ def _must_have_kio() -> None:
 
 
 def _is_any_address(host: str) -> bool:
+    """Also in other spellings: "0" and "" are 0.0.0.0."""
     try:
-        return ipaddress.ip_address(host).is_unspecified
-    except ValueError:
+        return ipaddress.ip_address(socket.gethostbyname(host)).is_unspecified
+    except OSError:  # an IPv6 address, or no host: the listener says which
         return False
 
 

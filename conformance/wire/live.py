@@ -70,17 +70,29 @@ def _reads_commands(loop: asyncio.AbstractEventLoop, faults: Faults) -> bool:
     """Read commands from standard input as they come; returns whether there is one to read from."""
     try:
         number = sys.stdin.fileno()
-        loop.add_reader(number, lambda: _read_commands(loop, number, faults))
+        loop.add_reader(number, _Commands(loop, number, faults).read)
     except (ValueError, OSError):  # closed, replaced, or a file, which is no source of events
         return False
     return True
 
 
-def _read_commands(loop: asyncio.AbstractEventLoop, number: int, faults: Faults) -> None:
-    if os.isatty(number) and os.tcgetpgrp(number) != os.getpgrp():
-        return  # in the background: reading would stop this process
-    data = os.read(number, LONGEST_LINE)
-    if not data:
-        loop.remove_reader(number)
-    for line in data.decode(errors="replace").splitlines():
-        faults.obey(line)
+class _Commands:
+    """The lines of standard input, which arrive in pieces of any length."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, number: int, faults: Faults) -> None:
+        self._loop = loop
+        self._number = number
+        self._faults = faults
+        self._rest = ""
+
+    def read(self) -> None:
+        """Obey every line that is complete, and at the end of the input also the last one."""
+        if os.isatty(self._number) and os.tcgetpgrp(self._number) != os.getpgrp():
+            return  # in the background: reading would stop this process
+        data = os.read(self._number, LONGEST_LINE)
+        lines = (self._rest + data.decode(errors="replace")).split("\n")
+        self._rest = "" if not data or len(lines[-1]) > LONGEST_LINE else lines.pop()
+        if not data:
+            self._loop.remove_reader(self._number)
+        for line in lines:
+            self._faults.obey(line)

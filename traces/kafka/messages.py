@@ -83,11 +83,11 @@ def _consumes(context: StepContext) -> Events:
 
 def _sent_to_follower(context: StepContext) -> Events:
     told = f"consumer {context.consumer}: read from {context.follower}"
-    yield Arrow(context.lanes.broker(context.leader), context.lanes.producer, told)
+    yield Arrow(context.lanes.broker(context.leader), _consumer_lane(context), told)
 
 
 def _returns_to_leader(context: StepContext) -> Events:
-    yield Mark(context.lanes.producer, f"consumer {context.consumer} asks the leader again", NOTE)
+    yield Mark(_consumer_lane(context), f"consumer {context.consumer} asks the leader again", NOTE)
 
 
 def _validates_position(context: StepContext) -> Events:

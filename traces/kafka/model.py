@@ -51,6 +51,9 @@ OF_CONSUMERS = (
 )
 """The fields of consumers; without one, they have no cells."""
 
+OPTIONAL = frozenset({*SINCE_2_8, *OF_IDEMPOTENCE, *OF_CONSUMERS})
+"""The fields that a generation or a configuration may lack."""
+
 latest_epoch: Callable[[State, int], int] = epochs.latest_epoch
 is_answered: Callable[[State, int, int], bool] = epochs.is_answered
 epoch_for: Callable[[State, int, int], int] = epochs.epoch_for
@@ -74,12 +77,7 @@ last_stable_offset: Callable[[State, int], int] = readers.last_stable_offset
 
 def is_kafka(instance: Instance) -> bool:
     """Whether the model has all the fields and entries that this package shows."""
-    return instance.layouts.keys() >= {
-        *FIELDS,
-        *SINCE_2_8,
-        *OF_IDEMPOTENCE,
-        *OF_CONSUMERS,
-    } and instance.model.entries.keys() >= set(SETTINGS)
+    return instance.layouts.keys() >= OPTIONAL | set(FIELDS) and instance.model.entries.keys() >= set(SETTINGS)
 
 
 def shown_fields(instance: Instance) -> list[FieldLayout]:
@@ -87,5 +85,4 @@ def shown_fields(instance: Instance) -> list[FieldLayout]:
     layouts = instance.layouts.values()
     if not is_kafka(instance):
         return [*layouts]
-    optional = {*SINCE_2_8, *OF_IDEMPOTENCE, *OF_CONSUMERS}
-    return [one for one in layouts if one.name not in optional or (one.count > 0 and one.low < one.high)]
+    return [one for one in layouts if one.name not in OPTIONAL or (one.count > 0 and one.low < one.high)]

@@ -53,7 +53,8 @@ def _coordinator(s: State) -> str:
         added = f" +{s.pending_partition}" if s.pending_partition != NONE else ""
         pending = [f"-> {_name(TransactionState(s.pending_state))}{epoch}{added}"]
     state = _name(TransactionState(s.transaction_state))
-    return _joined(f"c{s.coordinator_epoch} e{s.producer_epoch} {state}", partitions, *pending, *decided)
+    late = _request("EndTxn", s.late_end_txn, s.late_end_txn_epoch)
+    return _joined(f"c{s.coordinator_epoch} e{s.producer_epoch} {state}", partitions, *pending, *decided, late)
 
 
 def _producer(s: State, i: int) -> str:
@@ -62,8 +63,7 @@ def _producer(s: State, i: int) -> str:
     if s.phase[i] in (Phase.IN_TRANSACTION, Phase.COMMITTING, Phase.ABORTING):
         doing += f" {spell_element(latest[-1])} (input {s.processed_input[latest[-1]]})" if latest else ""
     epoch = f"e{s.epoch[i]}" if s.epoch[i] != NONE else ""
-    late = _request("EndTxn", s.late_end_txn, s.late_end_txn_epoch) if i == 0 else ""
-    return _joined(epoch, doing, late)
+    return _joined(epoch, doing)
 
 
 def _partition(s: State, p: int) -> str:

@@ -61,7 +61,7 @@ def test_a_leader_of_0_11_recognises_the_last_batch():
     partition = Partition("0.11").do(*append(1))
     assert not partition.can("producer_appends at 0")
     assert partition.remembered() == [0]
-    with pytest.raises(UsageError, match=r"more in flight than leaders remember|at most as many requests in flight"):
+    with pytest.raises(UsageError, match="at most as many requests in flight"):
         Partition("0.11", max_in_flight_requests=2)
 
 
@@ -122,13 +122,9 @@ def test_with_what_a_producer_may_begin_at_a_leader_that_does_not_know_it(protoc
 
 @pytest.mark.parametrize("protocol", GENERATIONS[2:])
 def test_no_gap_is_accepted(protocol):
-    partition = Partition(protocol, max_in_flight_requests=1).do("producer_appends at 0")
-    two = Partition(protocol, **({} if protocol == "0.11" else {"max_in_flight_requests": 5})).do(
-        "producer_appends at 0"
-    )
-    assert partition.accepts_next()
+    assert Partition(protocol, max_in_flight_requests=1).do("producer_appends at 0").accepts_next()
     if protocol != "0.11":
-        two.do("request_fails of b")
+        two = Partition(protocol, max_in_flight_requests=5).do("producer_appends at 0", "request_fails of b")
         assert not two.can("producer_appends at 0")
         assert two.can("producer_resends a at 0")
 

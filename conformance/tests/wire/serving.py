@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from typing import Any
@@ -20,6 +21,14 @@ from isrcheck.conformance.wire.listening.server import DEFECT, Server
 TOPIC = "topic"
 SECONDS = 10.0
 """How long a client may take at most; none of them takes a tenth of it."""
+
+
+def until(condition: Callable[[], bool], wait: Callable[[], object] = lambda: None) -> None:
+    """Wait until a condition holds; a test fails after a while instead of waiting for ever."""
+    end = time.monotonic() + SECONDS
+    while not condition():
+        assert time.monotonic() < end, f"not within {SECONDS} s"
+        wait()
 
 
 class Running:

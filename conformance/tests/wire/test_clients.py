@@ -6,7 +6,7 @@ import pytest
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 from kio.schema.errors import ErrorCode
 
-from conformance.tests.wire.serving import SECONDS, TOPIC, producer, read, running, send
+from conformance.tests.wire.serving import SECONDS, TOPIC, producer, read, running, send, until
 from isrcheck.conformance.cluster.configuration.switches import GENERATIONS
 from isrcheck.conformance.cluster.network.records import Control
 from isrcheck.conformance.wire.driving.membership import Membership
@@ -121,8 +121,7 @@ def test_a_new_leader_recognises_a_retry_from_its_log():
         server.do("lose answer")
         told = []
         found.produce(TOPIC, "b", on_delivery=lambda error, message: told.append((error, message.offset())))
-        while "the answer of broker 0 to a producer is lost" not in server.lines:
-            found.poll(0.001)
+        until(lambda: "the answer of broker 0 to a producer is lost" in server.lines, lambda: found.poll(0.001))
         server.do("elect 1")
         assert found.flush(SECONDS) == 0
         assert told == [(None, 1)]
@@ -183,8 +182,7 @@ def test_the_coordinator_ends_a_transaction_that_is_open_for_too_long():
         assert read(server, "read_committed") == []
         cluster = server.server._backend.cluster
         server.call(lambda: cluster.advance(20_000))
-        while server.call(lambda: dict(cluster.coordinator.transactions)["t"].state.value) != "CompleteAbort":
-            pass
+        until(lambda: server.call(lambda: dict(cluster.coordinator.transactions)["t"].state.value) == "CompleteAbort")
         assert [control for _, control in cluster.coordinator.decided] == [Control.ABORT]
         with pytest.raises(KafkaException) as fenced:
             found.commit_transaction(SECONDS)
@@ -229,8 +227,7 @@ def test_a_group_has_one_member_which_goes_on_where_the_last_one_ended():
         first = subscriber(server)
         assert [first.poll(SECONDS).value() for _ in "ab"] == [b"a", b"b"]
         with closing(subscriber(server)) as second:
-            while "rdkafka joins group g: group_max_size_reached" not in server.lines:
-                second.poll(0.01)
+            until(lambda: "rdkafka joins group g: group_max_size_reached" in server.lines, lambda: second.poll(0.01))
         first.close()  # commits, and leaves
         send(found, "c")
         with closing(subscriber(server)) as third:
@@ -267,8 +264,7 @@ def copies_after_a_retry_at_a_new_leader(server):
     with producer(server, enable_idempotence=True) as found:
         server.do("lose answer")
         found.produce(TOPIC, "a")
-        while "the answer of broker 0 to a producer is lost" not in server.lines:
-            found.poll(0.001)
+        until(lambda: "the answer of broker 0 to a producer is lost" in server.lines, lambda: found.poll(0.001))
         server.do("elect 1")
         found.flush(SECONDS)
     return [value for _, value in read(server)]

@@ -4,6 +4,7 @@ import signal
 import socket
 import subprocess
 import sys
+from contextlib import ExitStack
 
 import pytest
 
@@ -32,6 +33,8 @@ def test_it_prints_where_it_listens_and_stops_after_the_given_time(capfd):
         (["--port", "-1"], "--port -1: give a port from 1 to 65532, or 0"),
         (["--replicas", "50"], "--replicas 50: the cluster has at most 9 brokers"),
         (["--host", "0.0.0.0"], "--host 0.0.0.0: clients cannot connect to it; name an address of this machine"),
+        (["--host", "0"], "--host 0: clients cannot connect to it; name an address of this machine"),
+        (["--host", ""], "--host : clients cannot connect to it; name an address of this machine"),
         (["--host", "192.0.2.1"], "192.0.2.1:0: Cannot assign requested address; name another with --port or --host"),
         (
             ["--trace", "nothing.json"],
@@ -85,12 +88,15 @@ def test_ctrl_c_ends_it_cleanly():
     """In a process of its own, whose standard input gives commands."""
     words = [sys.executable, "-X", "dev", "-m", "isrcheck.conformance", "serve", "--verbose"]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    with subprocess.Popen(words, cwd=PROJECT, text=True, **pipes) as running:
+    with subprocess.Popen(words, cwd=PROJECT, text=True, **pipes) as running, ExitStack() as ending:
+        ending.callback(running.kill)
         assert running.stdout.readline().startswith("bootstrap.servers=127.0.0.1:")
         assert running.stdout.readline() == "topic topic, 1 partition, 3 replicas\n"
-        running.stdin.write("crash 2\nnonsense\ncrash 7\n")
+        running.stdin.write("crash 2\nnon")  # a line that arrives in two pieces
         running.stdin.flush()
         assert running.stdout.readline() == "crash 2\n"
+        running.stdin.write("sense\ncrash 7\n")
+        running.stdin.flush()
         assert running.stdout.readline() == (
             "nonsense: no such command; the commands are: crash N, restart N, freeze N, thaw N, elect N, lose answer\n"
         )

@@ -14,7 +14,7 @@ import pytest
 from kio.index import load_request_schema
 from kio.serial import entity_reader, entity_writer
 
-from conformance.tests.wire.serving import TOPIC, producer, read, running, send
+from conformance.tests.wire.serving import TOPIC, producer, read, running, send, until
 from isrcheck.conformance.wire.format.batches import SHORTEST, BatchError, batch_of, bytes_of
 from isrcheck.conformance.wire.format.protocol import VERSIONS, Api, decode, versions_of
 from isrcheck.conformance.wire.format.reading import Cursor, MalformedError
@@ -111,8 +111,7 @@ def test_there_is_a_most_of_connections(monkeypatch):
         assert exchange(server.addresses[0], good, ends=False) == b""
         assert server.lines == ["broker 0 closes a connection: there are 3 already"]
         held.close()
-        while exchange(server.addresses[0], good) == b"":  # until the server has noticed
-            pass
+        until(lambda: exchange(server.addresses[0], good) != b"")
 
 
 def test_the_port_of_a_broker_that_is_down_refuses_connections_and_is_kept():

@@ -222,4 +222,7 @@ def _bound(host: str, port: int) -> socket.socket:
     except OSError as error:
         found.close()
         raise PortError(f"{host}:{port}: {error.strerror}") from None
+    except OverflowError:
+        found.close()
+        raise PortError(f"{host}:{port}: the last port is 65535") from None
     return found

@@ -349,7 +349,6 @@ def test_the_object_of_a_stuck_state(check):
     code, run = told(check, "walk.py")
     (found,) = run["properties"]
     assert (code, found["verdict"], found["depth"], found["violating"]) == (13, "VIOLATED", 7, 3)
-    assert found["trace"].endswith("walk_home_is_ahead_0d7c3943_1.itf.json") or found["trace"]
     assert json.loads(Path(found["trace"]).read_text())["#meta"]["isrcheck"]["command"] == "check walk.py"
 
 
