@@ -273,7 +273,7 @@ def test_the_promises_to_consumers_are_judged_only_with_consumers():
     ("protocol", "values", "expected"),
     [
         ("2.1", {}, ({}, 228_861)),
-        ("2.4", {"follower_fetching": True}, ({}, 914_671)),
+        exhaustive(("2.4", {"follower_fetching": True}, ({}, 914_671))),
         ("2.4", {"follower_fetching": True, "replicas": 2, "delete_records": 1}, (SKIPS, 29_015)),
         exhaustive(("2.4", {"follower_fetching": True, "delete_records": 1}, (SKIPS, 7_373_986))),
     ],

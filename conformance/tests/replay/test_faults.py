@@ -51,11 +51,11 @@ SEEDS = [range(50), exhaustive(range(50, 150))]
 @pytest.mark.parametrize(
     ("protocol", "values", "also"),
     [
-        *sampled([(protocol, EVERY_FAULT, FAULTS) for protocol in GENERATIONS], lambda one: one[0] in ("0.10", "2.4")),
+        *sampled([(protocol, EVERY_FAULT, FAULTS) for protocol in GENERATIONS], lambda one: one[0] == "2.4"),
         *sampled([(protocol, EVERY_CLIENT, CLIENTS) for protocol in WITH_TRANSACTIONS], lambda one: one[0] == "2.4"),
         ("2.1", ACKS_ONE, {"answer_is_lost"}),
         ("0.10", ACKS_ZERO, {"send_is_lost"}),
-        ("2.0", FOUR_BROKERS, {"leader_shrinks_isr"}),
+        exhaustive(("2.0", FOUR_BROKERS, {"leader_shrinks_isr"})),
         *sampled(
             [
                 ("2.4", IDEMPOTENT, {"request_fails", "producer_resends", "broker_saves_producer_state"}),

@@ -38,11 +38,11 @@ def run_command(command: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.parametrize(
     ("protocol", "promised"),
     [
-        ("0.8", ["leader_in_isr", "one_leader_per_epoch"]),
+        exhaustive(("0.8", ["leader_in_isr", "one_leader_per_epoch"])),
         ("0.10", ["leader_in_isr", "one_leader_per_epoch"]),
         exhaustive(("0.11", ["leader_in_isr", "one_leader_per_epoch"])),
         exhaustive(("2.0", ["leader_in_isr", "one_leader_per_epoch"])),
-        ("2.1", None),
+        exhaustive(("2.1", None)),
         ("2.4", None),
     ],
 )

@@ -56,7 +56,7 @@ EXAMPLES = {"kafka": 4, "exactly_once": 8, "transactions": 4, "published": 20, "
 OF_EACH_SHAPE = 16
 """How many configurations are drawn at least for all protocols of kafka with the same shapes."""
 
-SHARES = {"kafka": 4, "transactions": 2}
+SHARES = {"kafka": 4, "exactly_once": 2, "transactions": 2}
 """`make test` compares this part of the configurations of the models that take longest."""
 
 LEAST_ANSWERS = {

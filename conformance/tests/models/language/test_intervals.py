@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from conformance.tests.checker.compile.test_kernel import Compiled, Reference, compare
+from conformance.tests.sampling import sampled
 from conformance.tests.support.symbolic import compare_all
 from isrcheck.checker.cli import main
 from isrcheck.checker.compile.kernel import kernel_of
@@ -360,7 +361,7 @@ class Programs:
         return "\n\n\n".join(functions) + "\n"
 
 
-@pytest.mark.parametrize("block", range(10))
+@pytest.mark.parametrize("block", sampled(range(10), lambda block: block < 3))
 def test_values_of_random_functions_lie_in_their_intervals(tmp_path: Path, block: int) -> None:
     seen = refused = 0
     for seed in range(30 * block, 30 * block + 30):

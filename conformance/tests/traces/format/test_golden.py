@@ -32,12 +32,17 @@ GONE = sorted((name, change) for name, golden in GOLDEN.items() for change in go
 LONGEST = {
     "kafka_diverging_fetch_counts",
     "kafka_epoch_entry_at_log_end",
+    "kafka_high_watermark_of_a_diverging_response",
     "kafka_last_replica_standing",
     "kafka_late_fetch_of_an_earlier_process",
     "kafka_log_starts_over_below_high_watermark",
     "kafka_rebooted_follower_joins_the_isr",
+    "kafka_slow_follower_leaves_the_isr",
     "kafka_stale_record",  # twelve million states
     "kafka_unclean_election_truncates_below_high_watermark",
+    "kafka_unknown_producer_out_of_order",
+    "transactions_marker_of_an_older_coordinator",
+    "transactions_zombie_is_committed_by_its_successor",
 }
 """The traces whose searches take two seconds and more."""
 
