@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from isrcheck.checker.compile.layout import Layout
 from isrcheck.checker.compile.lower import INDENT, KernelText
 from isrcheck.checker.outcome.kernel_results import EntryKind, offset_of_steps
+from isrcheck.models.language.declare import Kind
 from isrcheck.models.language.model import Instance, Property
 from isrcheck.models.language.syntax import Function
 
@@ -33,7 +34,7 @@ class CarefulText(KernelText):
         return super().text()
 
     def _judge(self, number: int, prop: Property, found: str, states: Sequence[str], state: str) -> list[str]:
-        is_sometimes = prop.kind.value == "sometimes"
+        is_sometimes = prop.kind is Kind.SOMETIMES
         failure = [] if is_sometimes else self._judge_failure(number, prop, state)
         return [
             f"found = {found}",

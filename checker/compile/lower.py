@@ -29,6 +29,7 @@ from isrcheck.checker.outcome.kernel_results import (
     offset,
     offset_of_status,
 )
+from isrcheck.models.language.declare import Kind
 from isrcheck.models.language.model import FieldLayout, Instance, Property
 from isrcheck.models.language.syntax import EXTREMA, FOLDS, STATE_NAMES, TAKEN, Function
 from isrcheck.models.language.text.chains import alternatives, branches, summands, summed
@@ -43,7 +44,7 @@ def lower(instance: Instance, layout: Layout) -> str:
 
 def _is_marked(prop: Property) -> bool:
     """Whether the kernel marks the states for this property: only a complete search knows which of them to count."""
-    return prop.kind.value == "always_possible"
+    return prop.kind is Kind.ALWAYS_POSSIBLE
 
 
 class KernelText:
@@ -97,7 +98,7 @@ class KernelText:
 
     def _judge(self, number: int, prop: Property, found: str, states: Sequence[str], state: str) -> list[str]:
         """The lines that evaluate the property with this number in `states`, and count the result."""
-        if prop.kind.value == "sometimes":
+        if prop.kind is Kind.SOMETIMES:
             return [f"if {found}:", f"    {self._note(number, EntryKind.FOUND)}"]
         return [f"if not {found}:", *(f"    {line}" for line in self._judge_failure(number, prop, state))]
 

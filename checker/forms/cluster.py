@@ -13,7 +13,6 @@ from isrcheck.checker.command.form import Options
 from isrcheck.checker.kafka_config import answer
 from isrcheck.checker.kafka_config.availability import AVAILABILITY_SHARE, search_availability
 from isrcheck.checker.kafka_config.cluster_plan import (
-    OVER_PARTITIONS,
     PATIENCE,
     PROMISE,
     ClusterPlan,
@@ -45,8 +44,7 @@ def run(options: Options, session: SearchSession) -> CommandResult:
 
     def search(part: PlannedSearch, into: TraceWriter, share: float | None, **more: Any) -> answer.FinishedSearch:
         # The steps of another model are not those that --bound counts, and whether a state is stuck takes all states.
-        is_kafka = part.says != OVER_PARTITIONS
-        within = replace(options.limits, seconds=share, depth=options.limits.depth if is_kafka else None)
+        within = replace(options.limits, seconds=share, depth=None if part.is_of_transactions else options.limits.depth)
         found = session.run(part.instance, part.instance.model.name, into, limits=within, only=part.only, **more)
         if part is not main_part and found.exploration.stopped == "interrupt":
             raise KeyboardInterrupt
@@ -59,7 +57,7 @@ def run(options: Options, session: SearchSession) -> CommandResult:
         ]
         availability = search_availability(question, session.from_one, seconds * AVAILABILITY_SHARE)
         others = [
-            search(one, transaction_traces if one.says == OVER_PARTITIONS else traces, one.share * seconds)
+            search(one, transaction_traces if one.is_of_transactions else traces, one.share * seconds)
             for one in other_parts
         ]
     except KeyboardInterrupt:

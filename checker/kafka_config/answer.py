@@ -19,7 +19,6 @@ from isrcheck.checker.kafka_config.cluster_plan import (
     COMPLETE,
     MAIN,
     MOVED,
-    OVER_PARTITIONS,
     PROMISE,
     ClusterPlan,
     PlannedSearch,
@@ -33,6 +32,7 @@ from isrcheck.checker.session.naming import faults_line
 from isrcheck.checker.session.text import Run, as_object, range_lines, search_summary, totals
 from isrcheck.models.language.declare import Kind
 from isrcheck.models.language.in_range import IN_RANGE
+from isrcheck.models.language.model import Instance
 
 FAULT_ACTIONS = {"broker_loses_power", "broker_loses_disk"}
 
@@ -53,12 +53,17 @@ class Answer:
     def promises(self) -> list[Verdict]:
         """The verdict on each promised property of the model `kafka`: the gravest verdict of the deciding runs.
         Properties of mechanisms that the cluster does not have are left out."""
-        return _gravest_of_each([run for part, run in self.deciding if part.says != OVER_PARTITIONS])
+        return _gravest_of_each([run for part, run in self.deciding if not part.is_of_transactions])
 
     @cached_property
     def transaction_promises(self) -> list[Verdict]:
         """The verdicts of the model `transactions`; none, if it was not searched."""
-        return _gravest_of_each([run for part, run in self.deciding if part.says == OVER_PARTITIONS])
+        return _gravest_of_each([run for part, run in self.deciding if part.is_of_transactions])
+
+    @property
+    def transactions(self) -> Instance:
+        """What was searched of the model `transactions`, if it was searched."""
+        return next(part.instance for part, _ in self.deciding if part.is_of_transactions)
 
     @property
     def all_promises(self) -> list[Verdict]:
@@ -226,7 +231,7 @@ def text(answer: Answer, counterexample: str) -> str:
 
 def transactions_title(answer: Answer) -> str:
     """Return the model and the generation that speak about transactions over several partitions."""
-    instance = next(part.instance for part, _ in answer.deciding if part.says == OVER_PARTITIONS)
+    instance = answer.transactions
     return f"model {instance.model.name}, generation {instance.protocol.name}"
 
 
@@ -395,9 +400,8 @@ def answer_object(answer: Answer) -> dict[str, Any]:
         "verdict": answer.word.value,
     }
     if answer.transaction_promises:
-        instance = next(part.instance for part, _ in answer.deciding if part.says == OVER_PARTITIONS)
         content["transactions"] = {
-            "protocol": instance.protocol.name,
+            "protocol": answer.transactions.protocol.name,
             "promises": [promise_object(verdict) for verdict in answer.transaction_promises],
         }
     if plan.is_nearest:

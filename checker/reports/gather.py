@@ -13,7 +13,7 @@ from pathlib import Path
 from isrcheck.checker.analyses import matrix
 from isrcheck.checker.analyses.matrix import Match, Pair, RecordedRun
 from isrcheck.checker.kafka_config.answer import Answer, FinishedSearch, first_sentence, side_search_line
-from isrcheck.checker.kafka_config.cluster_plan import OVER_PARTITIONS, ClusterPlan
+from isrcheck.checker.kafka_config.cluster_plan import ClusterPlan
 from isrcheck.checker.outcome.verdict import WHY_STOPPED, Verdict, Word
 from isrcheck.checker.reports.content import (
     Grid,
@@ -190,7 +190,7 @@ def of_answer(printed: PrintedAnswer, answer: Answer, *, strict: bool) -> Report
             one
             for (part, _), search in zip(answer.deciding, deciding, strict=True)
             for one in by_property(search.traces, verdict.prop.name)
-            if (part.says == OVER_PARTITIONS) == of_transactions
+            if part.is_of_transactions == of_transactions
         ]
         judged = PropertyResult(verdict, verdict.text, outcome_of(verdict, strict=strict), tuple(known))
         name = f"{verdict.prop.name} (model transactions)" if of_transactions else verdict.prop.name

@@ -35,6 +35,7 @@ from isrcheck.conformance.fuzz.plain_search import (
 )
 from isrcheck.conformance.fuzz.program import SECOND, Program, loaded
 from isrcheck.models import run
+from isrcheck.models.language.declare import Kind
 from isrcheck.models.language.model import Instance, Model
 from isrcheck.models.messages.errors import LanguageError, ModelError, UsageError
 
@@ -352,7 +353,7 @@ def _bounded(instance: Instance, plain: PlainSearch) -> None:
     for name, findings in found.findings.items():
         if name == ERROR or findings.unjudged:
             continue
-        is_goal = name in {prop.name for prop in instance.properties if prop.kind.value == "sometimes"}
+        is_goal = name in {prop.name for prop in instance.properties if prop.kind is Kind.SOMETIMES}
         expected = _until(plain.found[name], depth)
         _depths("Z3: found", name, findings.found.path, expected, is_exact=not is_goal)
         if expected is None:

@@ -36,6 +36,7 @@ RECORDED = (
     "conformance/tests/checker/spark/test_generations.py",
     "conformance/tests/checker/spark/test_search.py",
     "conformance/tests/checker/tables/test_tables.py",
+    "conformance/tests/replay/test_faults.py",
     "conformance/tests/replay/test_histories.py",
     "conformance/tests/checker/proofs/test_prove.py",
     "conformance/tests/checker/symbolic/test_bounded_model_checking.py",

@@ -11,6 +11,7 @@ from conformance.tests.docs.markdown import blocks
 from conformance.tests.support.places import GOLDEN_FOLDER, PROJECT
 from isrcheck.checker.outcome.verdict import Word
 from isrcheck.models import registry
+from isrcheck.models.language.declare import Kind
 
 KAFKA = registry.load("kafka")[0]
 TRANSACTIONS = registry.load("transactions")[0]
@@ -29,7 +30,7 @@ def test_every_action_is_in_the_table():
 
 
 def test_every_property_is_in_the_table():
-    promises = [one.name for one in KAFKA.properties if one.kind.value in ("always", "always_step")]
+    promises = [one.name for one in KAFKA.properties if one.kind in (Kind.ALWAYS, Kind.ALWAYS_STEP)]
     assert first_column("docs/kafka_model.md", "Promises") == promises
 
 

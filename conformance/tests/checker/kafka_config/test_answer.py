@@ -589,7 +589,7 @@ def test_the_answer_explains_derived_defaults(ask):
 
 def test_transactions_get_their_own_search(ask, ask_json):
     topic = f"{DURABLE}transactional.id=t\nisolation.level=read_committed\n"
-    line = "--config topic.properties --kafka-version 2.1 --bound 3"
+    line = "--config topic.properties --kafka-version 2.1 --bound 3 --seconds 600"
     code, content = ask_json(line, topic=topic)
     assert (code, content["verdict"]) == (12, "VIOLATED")
     assert [run["question"] for run in content["runs"]] == [
@@ -633,7 +633,7 @@ BROKEN_BY_A_LATE_RECORD = ("read_committed_is_atomic", "no_aborted_reads", "proc
     ],
 )  # fmt: skip
 def test_what_transactions_promise_in_each_release(ask_json, version, more, protocol, failing):
-    line = f"--config topic.properties --kafka-version {version} --bound 1"
+    line = f"--config topic.properties --kafka-version {version} --bound 1 --seconds 600"
     code, content = ask_json(line, topic=f"replication.factor=1\nacks=all\ntransactional.id=t\n{more}")
     assert code == (12 if failing else 0)
     assert content["transactions"]["protocol"] == protocol
