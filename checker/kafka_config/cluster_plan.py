@@ -18,8 +18,7 @@ from typing import Any
 from isrcheck.checker.kafka_config.cluster import Cluster, read_cluster
 from isrcheck.checker.kafka_settings.keys import Role
 from isrcheck.models.kafka import MODEL
-from isrcheck.models.kafka.state.fields import alters_partitions, has_kraft
-from isrcheck.models.kafka.state.values import Acks, IsolationLevel, PositionCheck, Truncation
+from isrcheck.models.kafka.state.values import Acks, Controller, IsolationLevel, IsrChannel, PositionCheck, Truncation
 from isrcheck.models.language.model import Instance, parse
 from isrcheck.models.transactions import MODEL as TRANSACTIONS_MODEL
 
@@ -155,12 +154,12 @@ class ClusterPlan:
     @property
     def _alters_partitions(self) -> bool:
         """Whether leaders ask the controller to change the ISR, as since 2.8."""
-        return alters_partitions(self.instance().configuration)
+        return self.instance().configuration.ISR_CHANNEL == IsrChannel.ALTER_PARTITION
 
     @property
     def _has_kraft(self) -> bool:
         """Whether the controller is a KRaft quorum."""
-        return has_kraft(self.instance().configuration)
+        return self.instance().configuration.CONTROLLER == Controller.KRAFT
 
     @property
     def _has_epochs(self) -> bool:
@@ -228,7 +227,7 @@ def read_plan(
         "unclean.leader.election.enable": cluster.unclean_election.value,
         "max.in.flight.requests.per.connection": producer.in_flight.value,
     }
-    sessions = has_kraft(MODEL.instance(generation.protocol).configuration)
+    sessions = MODEL.instance(generation.protocol).configuration.CONTROLLER == Controller.KRAFT
     values = {
         "fencings": int(sessions),
         **{name: parse(name, MODEL.entries[name], value) for name, value in generation.switches.items()},
