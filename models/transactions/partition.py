@@ -19,7 +19,10 @@ def append(s, p, entry):
 
 
 def is_in_flight(s, p, transaction):
-    """A request with the record may arrive. A copy of a record that the log holds is answered as a duplicate."""
+    """A request with the record may arrive. A copy of a record that the log holds is answered as a duplicate.
+
+    Left out: the leader of `__consumer_offsets` does not recognise such a copy, and appends it again.
+    """
     return s.was_sent[p][transaction] and not holds(s, p, transaction)
 
 

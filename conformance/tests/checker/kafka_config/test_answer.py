@@ -631,7 +631,7 @@ BROKEN_BY_A_LATE_RECORD = ("read_committed_is_atomic", "no_aborted_reads", "proc
     ],
 )  # fmt: skip
 def test_what_transactions_promise_in_each_release(ask_json, version, more, protocol, failing):
-    line = f"--config topic.properties --kafka-version {version} --bound 1"
+    line = f"--config topic.properties --kafka-version {version} --bound 1 --seconds 600"
     code, content = ask_json(line, topic=f"replication.factor=1\nacks=all\ntransactional.id=t\n{more}")
     assert code == (12 if failing else 0)
     assert content["transactions"]["protocol"] == protocol
