@@ -142,7 +142,7 @@ class ClusterPlan:
             return None
         bounds = {"partitions": 2, "transactions": 2, "producers": 2, "failovers": 0}
         instance = TRANSACTIONS_MODEL.instance(transactions.protocol, {**bounds, **transactions.values})
-        return PlannedSearch(OVER_PARTITIONS, instance, tuple(p.name for p in instance.properties), 0.1)
+        return PlannedSearch(OVER_PARTITIONS, instance, tuple(p.name for p in instance.properties), 0.2)
 
     def longer_log(self, *, changes: int) -> Mapping[str, int]:
         """Return the bounds of a search with a log of two records, and with so many changes of the ISR and elections;

@@ -34,7 +34,7 @@ OF_BROKERS = (MOST_TIMEOUT, LOG_REPLICAS, LOG_MIN_ISR, VERIFICATION, TRANSACTION
 _LEVEL_WITH_NEW_EPOCHS = 2
 
 _FIRST_WITH_TV2 = "4.0"
-_WITHOUT_TV2 = (("3.6", "3.6"), ("2.5", "2.5"), ("0.11.0", "0.11"))
+_WITHOUT_TV2 = (("3.7", "3.7"), ("3.6", "3.6"), ("2.5", "2.5"), ("0.11.0", "0.11"))
 _WITH_TV2 = (("4.2", "4.2"), (_FIRST_WITH_TV2, "4.0"))
 
 

@@ -10,6 +10,7 @@ from isrcheck.models.transactions.transaction_log import (
     answer_new_producer,
     apply_pending,
     begin_write,
+    decided_request,
     forget_pending,
     is_idle,
     is_over,
@@ -131,7 +132,7 @@ def coordinator_completes_transaction(s):
 
 def leave_copy_of_marker(s, p):
     """A copy of the marker is on its way: it may arrive at any time, or never."""
-    s.late_marker[p] = Request.COMMIT if s.transaction_state == TransactionState.PREPARE_COMMIT else Request.ABORT
+    s.late_marker[p] = decided_request(s)
     s.late_marker_epoch[p] = s.producer_epoch
     s.late_marker_coordinator_epoch[p] = s.coordinator_epoch
 

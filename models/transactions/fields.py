@@ -23,6 +23,7 @@ class Configuration:
     late_requests = budget(0, "EndTxn and markers that are sent again, with one copy late", option="--late-requests")
     expirations = budget(0, "producer states that expire too early (KAFKA-9144)", option="--expirations")
     TXN_VERIFY = switch(Verification.OFF, "what a leader asks before a transaction's first append (KIP-890)")
+    OFFSET_COMMITS_VERIFIED = switch(False, "a leader asks before it appends offsets, too (KAFKA-15449)")
     UNKNOWN_PID_ACCEPTED = switch(False, "a partition without state of the producer accepts any sequence (KIP-360)")
     EPOCH_BUMP_BY_PRODUCER = switch(False, "a producer may take a new epoch after an abort (KIP-360)")
     PRODUCER_STATE_EXPIRES_EARLY = switch(True, "a marker does not keep the producer's state alive (KAFKA-9144)")

@@ -10,8 +10,8 @@ from isrcheck.models.transactions.coordinator import leave_copy_of_marker, reque
 from isrcheck.models.transactions.fields import Partition, Producer
 from isrcheck.models.transactions.partition import append
 from isrcheck.models.transactions.readers import is_open
-from isrcheck.models.transactions.transaction_log import is_idle, is_prepared
-from isrcheck.models.transactions.values import Entry, Marker, Request, TransactionState
+from isrcheck.models.transactions.transaction_log import decided_request, is_idle, is_prepared
+from isrcheck.models.transactions.values import Entry, Marker, Request
 
 
 def is_accepted(s, p, epoch, coordinator_epoch):
@@ -60,13 +60,7 @@ def leader_appends_marker(s, partition: Partition):
         is_accepted(s, partition, s.producer_epoch, s.coordinator_epoch)
         or is_acknowledged_as_retry(s, partition, s.producer_epoch, s.coordinator_epoch)
     )
-    append_marker(
-        s,
-        partition,
-        Request.COMMIT if s.transaction_state == TransactionState.PREPARE_COMMIT else Request.ABORT,
-        s.producer_epoch,
-        s.coordinator_epoch,
-    )
+    append_marker(s, partition, decided_request(s), s.producer_epoch, s.coordinator_epoch)
     s.marker[partition] = Marker.APPENDED
 
 

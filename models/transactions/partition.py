@@ -6,7 +6,7 @@ model `kafka` holds the rest. Kafka: UnifiedLog.analyzeAndValidateProducerState,
 
 from isrcheck.models.language import NONE, action, require
 from isrcheck.models.transactions.fields import Partition, Transaction
-from isrcheck.models.transactions.readers import holds, is_open, record_of
+from isrcheck.models.transactions.readers import holds, holds_offsets, is_open, record_of
 from isrcheck.models.transactions.transaction_log import begin_write, is_idle, is_over, is_prepared
 from isrcheck.models.transactions.values import TransactionState, Verification
 
@@ -19,7 +19,10 @@ def append(s, p, entry):
 
 
 def is_in_flight(s, p, transaction):
-    """A request with the record may arrive. A copy of a record that the log holds is answered as a duplicate."""
+    """A request with the record may arrive. A copy of a record that the log holds is answered as a duplicate.
+
+    Left out: the leader of `__consumer_offsets` does not recognise such a copy, and appends it again.
+    """
     return s.was_sent[p][transaction] and not holds(s, p, transaction)
 
 
@@ -36,7 +39,10 @@ def has_expected_sequence(s, p, transaction):
     """The batch continues the sequence of its epoch, in which each record has one number, given up or not.
 
     Kafka: ProducerAppendInfo.checkSequence. A partition without state expects 0, and since 2.5 accepts any number.
+    Committed offsets have no sequence number: the group coordinator appends them (AppendOrigin.COORDINATOR).
     """
+    if holds_offsets(s, p):
+        return True
     if s.known_epoch[p] == NONE:
         return s.UNKNOWN_PID_ACCEPTED or not any(
             precedes(s, p, earlier, transaction) for earlier in range(s.transactions)
@@ -47,10 +53,13 @@ def has_expected_sequence(s, p, transaction):
 def asks_before_appending(s, p, transaction):
     """The leader asks the coordinator about the first record of a transaction (KIP-890).
 
+    In 3.6 it asks only about what a producer sends itself; offsets come from the group coordinator (KAFKA-15449).
     Up to 3.9, a record whose producer has an open transaction here counts as part of it, whatever its epoch.
     """
-    return s.TXN_VERIFY != Verification.OFF and not (
-        is_open(s, p) and (not s.ONGOING_PER_EPOCH or s.known_epoch[p] == s.begun_with_epoch[transaction])
+    return (
+        s.TXN_VERIFY != Verification.OFF
+        and (s.OFFSET_COMMITS_VERIFIED or not holds_offsets(s, p))
+        and not (is_open(s, p) and (not s.ONGOING_PER_EPOCH or s.known_epoch[p] == s.begun_with_epoch[transaction]))
     )
 
 

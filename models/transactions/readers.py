@@ -76,6 +76,11 @@ def is_aborted(s, p, transaction):
     )
 
 
+def holds_offsets(s, p):
+    """The partition is the one of `__consumer_offsets`: the last."""
+    return p == s.partitions - 1
+
+
 def committed_offset(s):
     """The next input, by the last offset that is committed in `__consumer_offsets`, the last partition."""
     for back in range(s.log_size):

@@ -32,6 +32,13 @@ def expirations_without_the_bug(configuration):
 
 
 @contradiction
+def tv2_without_offset_commits(configuration):
+    """With TXN_VERIFY=TV2, a leader adds its partition to the transaction when it asks: switch OFFSET_COMMITS_VERIFIED
+    on, or choose --protocol 3.6."""
+    return configuration.TXN_VERIFY == Verification.TV2 and not configuration.OFFSET_COMMITS_VERIFIED
+
+
+@contradiction
 def marker_rules_without_tv2(configuration):
     """MARKER_EPOCH_STRICT is a rule for TXN_VERIFY=TV2, in which every marker has its own epoch; switch it off, or
     choose --protocol 4.0 or 4.2."""

@@ -6,7 +6,7 @@ the coordinator moves before. While one is pending, other requests are answered 
 
 from isrcheck.models.language import NONE
 from isrcheck.models.transactions.readers import committed_offset
-from isrcheck.models.transactions.values import Marker, Outcome, Phase, TransactionState
+from isrcheck.models.transactions.values import Marker, Outcome, Phase, Request, TransactionState
 
 
 def is_idle(s):
@@ -19,6 +19,11 @@ def is_prepared(s):
     return (
         s.transaction_state == TransactionState.PREPARE_COMMIT or s.transaction_state == TransactionState.PREPARE_ABORT
     )
+
+
+def decided_request(s):
+    """What a marker of the prepared transaction asks for."""
+    return Request.COMMIT if s.transaction_state == TransactionState.PREPARE_COMMIT else Request.ABORT
 
 
 def is_over(s):
@@ -45,8 +50,9 @@ def last_begun_with(s, epoch):
 
 def decide(s, decided):
     """Note what was decided, for the transaction that is ongoing at the coordinator."""
+    ongoing = last_begun_with(s, s.producer_epoch)
     for transaction in range(s.transactions):
-        if transaction == last_begun_with(s, s.producer_epoch):
+        if transaction == ongoing:
             s.outcome[transaction] = decided
 
 
