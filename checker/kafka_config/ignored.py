@@ -11,7 +11,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from isrcheck.checker.kafka_config.transaction_rules import OF_BROKERS, TIMEOUT
 from isrcheck.checker.kafka_config.versions import Versions
 from isrcheck.checker.kafka_settings.cluster_settings import GivenSetting, Settings, printable, shown
 from isrcheck.checker.kafka_settings.keys import NEWEST_LISTED_RELEASE, Role, first_release, keys_of, knows
@@ -128,7 +127,16 @@ _NOT_MODELLED: Mapping[str, str] = {
     ),
 }
 
-_OF_TRANSACTIONS = frozenset({TIMEOUT, *OF_BROKERS})
+_OF_TRANSACTIONS = frozenset(
+    {
+        "transaction.max.timeout.ms",
+        "transaction.partition.verification.enable",
+        "transaction.state.log.min.isr",
+        "transaction.state.log.replication.factor",
+        "transaction.timeout.ms",
+        "transaction.version",
+    }
+)
 
 _OF_PARTITIONS = frozenset(
     {

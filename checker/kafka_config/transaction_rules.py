@@ -28,8 +28,7 @@ LOG_REPLICAS = "transaction.state.log.replication.factor"
 LOG_MIN_ISR = "transaction.state.log.min.isr"
 VERIFICATION = "transaction.partition.verification.enable"
 TRANSACTION_VERSION = "transaction.version"
-OF_BROKERS = (MOST_TIMEOUT, LOG_REPLICAS, LOG_MIN_ISR, VERIFICATION, TRANSACTION_VERSION)
-"""The keys of brokers that concern transactions only."""
+_OF_BROKERS = (MOST_TIMEOUT, LOG_REPLICAS, LOG_MIN_ISR, VERIFICATION, TRANSACTION_VERSION)
 
 _LEVEL_WITH_NEW_EPOCHS = 2
 
@@ -81,7 +80,7 @@ def read_transactions(settings: Settings, versions: Versions) -> Transactions:
     if release.has(_FIRST_WITH_TV2):
         meaning = "every transaction ends with a new epoch" if has_tv2 else "transactions of a producer share an epoch"
         lines.append(brokers.line(TRANSACTION_VERSION, level, meaning))
-    keys = ((producers, TIMEOUT), *((brokers, key) for key in OF_BROKERS))
+    keys = ((producers, TIMEOUT), *((brokers, key) for key in _OF_BROKERS))
     decisive = tuple(given for role, key in keys if (given := role.given(key)))
     return Transactions(protocol, values, why, why_none_begins, decisive, tuple(lines))
 
