@@ -30,7 +30,7 @@ def lines_of(trace: Trace, played: Played) -> list[str]:
     start = f"start offset {reading.start_offset}, " if reading.start_offset else ""
     lines = [f"a new consumer reads: {' '.join(read) or 'nothing'} ({start}end offset {reading.end_offset})"]
     for value, (position, told) in sorted(played.told.items()):
-        if told.error is None and value not in read:
+        if told.error is None and value not in read and value not in _deleted(trace):
             lines.append(
                 f"Record {value} is lost: its producer was told after step {position} that it is {told},"
                 " and a new consumer does not read it."
@@ -65,16 +65,15 @@ def _of_transactions(trace: Trace, played: Played, reading: Reading) -> Iterator
         return
     read, last = played.committed.values, State(trace.instance, trace.states[-1])
     yield f"with read_committed it reads: {' '.join(read) or 'nothing'}"
-    for record in range(last.next_record):
-        transaction, value = last.transaction_of[record], payload_of(record)
-        if transaction == NONE:
-            continue
-        state = TransactionState(last.transaction_state[transaction]).name.lower()
-        is_committed = last.transaction_state[transaction] == TransactionState.COMMITTED
-        if is_committed and value in reading.values and value not in read:
-            yield f"Record {value} is not read with read_committed, although its transaction {transaction} is {state}."
-        if not is_committed and value in read:
-            yield f"Record {value} is read with read_committed, although its transaction {transaction} is {state}."
+    for transaction in range(last.transactions):
+        records = [r for r in range(last.next_record) if last.transaction_of[r] == transaction]
+        state = TransactionState(last.transaction_state[transaction])
+        is_committed, values = state == TransactionState.COMMITTED, map(payload_of, records)
+        wrong = [each for each in values if (each in read) != is_committed and each not in _deleted(trace)]
+        what = "not read" if is_committed else "read nevertheless"
+        if wrong:
+            outcome = f"Transaction {transaction} is {state.name.lower()}"
+            yield f"{outcome}, and {what} with read_committed: {' '.join(wrong)}"
 
 
 def _of_consumers(trace: Trace, played: Played, reading: Reading) -> Iterator[str]:
