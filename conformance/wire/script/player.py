@@ -136,9 +136,11 @@ class Player:
                     self._cluster.write_marker(view.controller.leader, producer)
 
     async def _read(self, addresses: str, topic: str) -> None:
-        self._played.reading = await asyncio.to_thread(read_all, addresses, topic, Isolation.READ_UNCOMMITTED)
-        if self._trace.instance.configuration.transactions and self._played.reading is not None:
+        if self._trace.instance.configuration.transactions:
             self._played.committed = await asyncio.to_thread(read_all, addresses, topic, Isolation.READ_COMMITTED)
+            if self._played.committed is None:
+                return
+        self._played.reading = await asyncio.to_thread(read_all, addresses, topic, Isolation.READ_UNCOMMITTED)
 
 
 def _be_silent(line: str) -> None:

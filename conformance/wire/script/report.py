@@ -53,27 +53,30 @@ def lines_of(trace: Trace, played: Played) -> list[str]:
         for later, earlier in pairwise(dict.fromkeys(read))
         if later > earlier
     ]
-    lines += [*_of_transactions(trace, played, reading), *_of_consumers(trace, played, reading)]
+    lines += [*_of_transactions(trace, played), *_of_consumers(trace, played, reading)]
     if trace.verdict == "PERMITTED":
         lines.append("The configuration of the trace permits this.")
     return lines + _contradictions(trace, played)
 
 
-def _of_transactions(trace: Trace, played: Played, reading: Reading) -> Iterator[str]:
-    """What a new consumer with read_committed reads, and what it should not, or should, by the decisions."""
+def _of_transactions(trace: Trace, played: Played) -> Iterator[str]:
+    """What a new consumer with read_committed reads, and what it does not read although it is committed."""
     if played.committed is None:
         return
-    read, last = played.committed.values, State(trace.instance, trace.states[-1])
+    read = played.committed.values
     yield f"with read_committed it reads: {' '.join(read) or 'nothing'}"
-    for transaction in range(last.transactions):
-        records = [r for r in range(last.next_record) if last.transaction_of[r] == transaction]
-        state = TransactionState(last.transaction_state[transaction])
-        is_committed, values = state == TransactionState.COMMITTED, map(payload_of, records)
-        wrong = [each for each in values if (each in read) != is_committed and each not in _deleted(trace)]
-        what = "not read" if is_committed else "read nevertheless"
-        if wrong:
-            outcome = f"Transaction {transaction} is {state.name.lower()}"
-            yield f"{outcome}, and {what} with read_committed: {' '.join(wrong)}"
+    for value, transaction, state in _in_transactions(trace):
+        if state == TransactionState.COMMITTED and value not in read and value not in _deleted(trace):
+            yield f"Record {value} is not read with read_committed, and its transaction {transaction} is committed."
+
+
+def _in_transactions(trace: Trace) -> Iterator[tuple[str, int, TransactionState]]:
+    """Each record of a transaction, with the transaction and its state at the end."""
+    last = State(trace.instance, trace.states[-1])
+    for record in range(last.next_record):
+        transaction = last.transaction_of[record]
+        if transaction != NONE:
+            yield payload_of(record), transaction, TransactionState(last.transaction_state[transaction])
 
 
 def _of_consumers(trace: Trace, played: Played, reading: Reading) -> Iterator[str]:
@@ -124,6 +127,13 @@ def _contradictions(trace: Trace, played: Played) -> list[str]:
         said = {offset: payload_of(entry) for offset, entry in entries.items() if entry != NONE}
         if dict(read) != said:
             found.append(f"DIVERGED: consumer {consumer} has read {_spelt(dict(read))}, in the trace {_spelt(said)}")
+    committed = played.committed.values if played.committed else []
+    for value, transaction, state in _in_transactions(trace):
+        if state != TransactionState.COMMITTED and value in committed:
+            what = state.name.lower()
+            found.append(
+                f"DIVERGED: record {value} is read with read_committed, its transaction {transaction} is {what}"
+            )
     return found
 
 
