@@ -31,7 +31,7 @@ LONGEST_LINE = 300
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of this command."""
     parser.add_argument(
-        "--trace", type=Path, metavar="FILE", help="play a trace under a real producer and consumer, which it starts"
+        "--trace", type=Path, metavar="FILE", help="play a trace under real producers and consumers, which it starts"
     )
     parser.add_argument("--protocol", metavar="NAME", help=f"{', '.join(GENERATIONS)} (default: {NEWEST})")
     parser.add_argument("--switch", metavar="NAME=VALUE", action="append", default=[], help="set a protocol switch")

@@ -15,12 +15,11 @@ from dataclasses import replace
 from isrcheck.conformance.cluster.broker.partition import NO_EPOCH
 from isrcheck.conformance.cluster.network.messages import ConsumerFetchResponse, Errors
 from isrcheck.conformance.replay.driver import ISOLATIONS, RESETS
-from isrcheck.conformance.replay.projection import payload_of, reader_of
+from isrcheck.conformance.replay.projection import reader_of
 from isrcheck.conformance.wire.script.played import ClientError, Played
 from isrcheck.conformance.wire.script.real_consumer import PositionedConsumer
 from isrcheck.conformance.wire.script.stage import SECONDS, Stage, Waiting, comes
 from isrcheck.models.kafka.state.values import PositionCheck
-from isrcheck.models.language import NONE
 from isrcheck.models.language.model import Step
 from isrcheck.models.run import State
 from isrcheck.traces.format.trace import Trace
@@ -78,12 +77,11 @@ class Consuming:
         consumer, broker = step.ordinals
         before, after = self._states[position - 1], self._states[position]
         await self._fetch(consumer, broker, position, after)
-        offset = before.position[consumer]
-        record = after.consumed_record[consumer][offset] if step.action == FETCHES[0] else NONE
-        if record != NONE:
-            await comes(lambda: (offset, payload_of(record)) in self._consumers[consumer].read[-1:])
-        new = self._consumers[consumer].read[len(self._played.consumed[consumer]) :]
-        self._played.consumed[consumer] += new
+        offset, known = before.position[consumer], self._played.consumed[consumer]
+        if step.action == FETCHES[0] and after.consumed_record[consumer][offset] == after.log_record[broker][offset]:
+            await comes(lambda: len(self._consumers[consumer].read) > len(known))
+        new = self._consumers[consumer].read[len(known) :]
+        known += new
         for at, value in new:
             self._tell(f"     consumer {consumer} has read record {value} at offset {at}")
         if step.action != FETCHES[0] and before.position[consumer] != after.position[consumer]:
@@ -116,7 +114,10 @@ class Consuming:
             return bool(found)
 
         if not await comes(look):
-            raise ClientError(f"consumer {consumer} did not fetch from broker {broker} within {SECONDS:.0f} s")
+            raise ClientError(
+                f"the client did something else at step {position}: consumer {consumer} did not fetch from broker"
+                f" {broker} within {SECONDS:.0f} s"
+            )
         there, meant = found[0].request.position, state.position[consumer]
         if there != meant:
             raise ClientError(
