@@ -32,7 +32,7 @@ LONGEST_LINE = 300
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of this command."""
     parser.add_argument(
-        "--trace", type=Path, metavar="FILE", help="play a trace under a real producer and consumer, which it starts"
+        "--trace", type=Path, metavar="FILE", help="play a trace under real producers and consumers, which it starts"
     )
     parser.add_argument("--protocol", metavar="NAME", help=f"{', '.join(GENERATIONS)} (default: {NEWEST})")
     parser.add_argument("--switch", metavar="NAME=VALUE", action="append", default=[], help="set a protocol switch")
@@ -90,7 +90,8 @@ def _play(arguments: argparse.Namespace) -> int:
     if arguments.protocol or arguments.switch:
         raise UsageError("a trace contains its own protocol and configuration; leave out --protocol and --switch")
     try:
-        from isrcheck.conformance.wire.script.player import SENDS, ClientError, Player
+        from isrcheck.conformance.wire.script.played import ClientError
+        from isrcheck.conformance.wire.script.player import FOR_CLIENTS, Player
         from isrcheck.conformance.wire.script.report import code_of, lines_of
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] != "confluent_kafka":
@@ -98,8 +99,8 @@ def _play(arguments: argparse.Namespace) -> int:
         raise UsageError("--trace needs confluent-kafka, which is not installed: pip install confluent-kafka") from None
     path = arguments.trace
     trace = folder.read(path, None)
-    if not any(step.action in SENDS for step in trace.steps):
-        say(escaped(f"{path}: no producer sends a record in this trace, so no client is told anything"))
+    if not any(step.action in FOR_CLIENTS for step in trace.steps):
+        say(escaped(f"{path}: no client takes part in this trace: no producer sends, and no consumer reads"))
         return NOTHING
     say(escaped(f"{path}: {label(trace.instance)}, {len(trace.steps)} steps"))
     try:

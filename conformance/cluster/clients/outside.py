@@ -13,6 +13,7 @@ from isrcheck.conformance.cluster.network.messages import (
     Acks,
     ConsumerFetchRequest,
     ConsumerListOffsetsRequest,
+    OffsetsForLeaderEpochRequest,
     Payload,
     ProduceRequest,
 )
@@ -21,6 +22,8 @@ from isrcheck.conformance.cluster.network.records import ProducerStamp
 
 OUTSIDE = "outside"
 """The address of all these clients in the network."""
+
+ConsumerRequest = ConsumerFetchRequest | ConsumerListOffsetsRequest | OffsetsForLeaderEpochRequest
 
 Answered = Callable[[Payload | None], None]
 """Takes the response to a request; None if its connection broke."""
@@ -38,7 +41,7 @@ class OutsideClients:
         """The request without a response that went to each broker: (number of the message, broker)."""
         return ((request, broker) for request, (broker, _) in list(self._awaited.items()))
 
-    def ask(self, broker: int, request: ConsumerFetchRequest | ConsumerListOffsetsRequest, answered: Answered) -> None:
+    def ask(self, broker: int, request: ConsumerRequest, answered: Answered) -> None:
         """Send a consumer's request to a broker."""
         self._awaited[self._network.send(OUTSIDE, broker, request)] = broker, answered
 

@@ -149,6 +149,11 @@ def test_before_0_11_there_are_no_idempotent_producers():
     assert Api.INIT_PRODUCER_ID in versions_of("0.11")
 
 
+def test_before_2_1_consumers_do_not_validate_their_position():
+    assert Api.OFFSET_FOR_LEADER_EPOCH not in versions_of("2.0")
+    assert Api.OFFSET_FOR_LEADER_EPOCH in versions_of("2.1")
+
+
 # ------------------------------------------------------------------------------------------- reading agrees with kio
 
 

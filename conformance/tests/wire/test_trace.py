@@ -10,9 +10,10 @@ from isrcheck.checker.cli import main as check
 from isrcheck.conformance.cli import main as conform
 from isrcheck.conformance.console import DIVERGED, DONE, NOTHING, UNDECIDED, USAGE
 from isrcheck.conformance.implemented import MissingMechanismError
-from isrcheck.conformance.wire.script.clients import Reading, Told
-from isrcheck.conformance.wire.script.played import Played
-from isrcheck.conformance.wire.script.player import ClientError, Player
+from isrcheck.conformance.wire.script.played import ClientError, Played
+from isrcheck.conformance.wire.script.player import Player
+from isrcheck.conformance.wire.script.real_consumer import Reading
+from isrcheck.conformance.wire.script.real_producer import Told
 from isrcheck.conformance.wire.script.report import code_of, lines_of
 from isrcheck.traces.format import folder
 
@@ -46,6 +47,12 @@ EXPECTED = {
     "kafka_kip_279_fast_failover": [
         "a b c (end offset 3)",
         "Every record whose producer was told that it is delivered is read.",
+    ],
+    "kafka_truncation_is_not_noticed": [
+        "a (end offset 1)",
+        LOST.format(4, "delivered at offset 0").replace("Record a", "Record b"),
+        "consumer 0 has read: b (position 1)",
+        "Consumer 0 has read record b at offset 0; a new one reads a there.",
     ],
     "kafka_log_starts_over_below_high_watermark": [
         "nothing (start offset 1, end offset 1)",
@@ -81,12 +88,11 @@ OTHERS = [path.stem for path in sorted(golden.FOLDER.glob("kafka*.txt")) if path
 @pytest.mark.parametrize("name", OTHERS)
 def test_every_other_golden_trace_is_played_or_lacks_a_mechanism(name):
     trace = golden_trace(name)
-    configuration = trace.instance.configuration
-    if configuration.enable_idempotence or configuration.consumers:
-        with pytest.raises(ClientError, match="which --trace does not play yet"):
-            play(trace)
-    elif trace.instance.protocol.name not in GENERATIONS:
+    if trace.instance.protocol.name not in GENERATIONS:
         with pytest.raises(MissingMechanismError, match="the executable cluster lacks AlterPartition"):
+            play(trace)
+    elif name == "kafka_snapshot_forgets_batches":
+        with pytest.raises(ClientError, match="a broker handles one request of a connection at a time"):
             play(trace)
     else:
         played, _ = play(trace)
@@ -139,7 +145,7 @@ def test_clients_that_contradict_the_trace_are_reported():
     trace = golden_trace("kafka_acks_all_truncation_to_high_watermark")
     nothing, everything = Reading((), 0, 0), Reading(((0, "a"),), 0, 1)
     delivered = {"a": (4, Told(None, 0))}
-    assert code_of(trace, Played(delivered, nothing)) == DONE
+    assert code_of(trace, Played(delivered, reading=nothing)) == DONE
     for told, reading, said in (
         (
             delivered,
@@ -153,23 +159,144 @@ def test_clients_that_contradict_the_trace_are_reported():
             "DIVERGED: a producer was told that record b is delivered, the trace does not acknowledge it",
         ),
     ):
-        assert code_of(trace, Played(dict(told), reading)) == DIVERGED
-        assert lines_of(trace, Played(dict(told), reading))[-1] == said
-    assert code_of(trace, Played(delivered, None)) == UNDECIDED
+        assert code_of(trace, Played(dict(told), reading=reading)) == DIVERGED
+        assert lines_of(trace, Played(dict(told), reading=reading))[-1] == said
+    assert code_of(trace, Played(delivered)) == UNDECIDED
 
 
-def test_a_trace_with_transactions_is_undecided():
-    trace = trace_of(["producer_appends_in_transaction at 0 in 0"], records=1, transactions=1)
-    with pytest.raises(ClientError, match="the trace has transactions"):
-        Player(trace, None, "127.0.0.1", 0, print)
+# -------------------------------------------------------------------------- idempotent producers, transactions, readers
+
+PAIR = {"replicas": 2, "min_insync_replicas": 1}
+ALONE = {"replicas": 1, "min_insync_replicas": 1, "log_size": 3}
+IDEMPOTENT = {**PAIR, "enable_idempotence": 1, "retries": 1}
+READING = {**PAIR, "consumers": 1, "unclean_elections": 1, "records": 3, "log_size": 3}
+TO_FOLLOWER = ["leader_handles_fetch 0 from 1", "follower_applies_response 1 from 0"]
+COPIED = ["producer_appends at 0", *TO_FOLLOWER]
+FAIL_OVER = ["controller_fails_over to 1", "broker_becomes_leader 1 in epoch 1"]
+READ_IS_LOST = [
+    *(*COPIED, "leader_handles_fetch 0 from 1", "producer_appends at 0", "leader_shrinks_isr 0 by {1}"),
+    *("consumer_fetches 0 at 0", "consumer_fetches 0 at 0"),
+    *("broker_crashes 0", "controller_elects_unclean 1", "broker_becomes_leader 1 in epoch 1"),
+]
+"""The consumer has read a and b; the new leader has only a."""
+
+IN_TRANSACTIONS = ["producer_appends_in_transaction at 0 in 0", "producer_appends_in_transaction at 0 in 1"]
+B_IS_LOST = LOST.format(6, "delivered at offset 1").replace("Record a", "Record b")
+ALL_READ = "Every record whose producer was told that it is delivered is read."
 
 
 @pytest.mark.parametrize(
-    ("values", "why"), [({"enable_idempotence": 1}, "an idempotent producer"), ({"consumers": 1}, "consumers with")]
+    ("protocol", "values", "steps", "expected"),
+    [
+        (  # the same steps as in kafka_retry_after_fail_over: the new leader recognises the request
+            *("2.1", IDEMPOTENT, [*COPIED, *FAIL_OVER, "producer_resends a at 1", "producer_appends at 1"]),
+            ["a b (end offset 2)", ALL_READ],
+        ),
+        (  # the coordinator writes the marker of transaction 1 afterwards; transaction 2 stays open
+            *("0.11", {**ALONE, "transactions": 3, "records": 3, "log_size": 4}),
+            [
+                *(*IN_TRANSACTIONS, "coordinator_aborts 0", "leader_appends_marker of 0 at 0", "coordinator_commits 1"),
+                "producer_appends_in_transaction at 0 in 2",
+            ],
+            ["a b c (end offset 5)", ALL_READ, "with read_committed it reads: b"],
+        ),
+        (  # KIP-320: the position returns to the common prefix
+            *("2.4", READING, [*READ_IS_LOST, "consumer_follows_new_leader 0 of 1"]),
+            ["a (end offset 1)", B_IS_LOST, "consumer 0 has read: a b (position 1)"],
+        ),
+        (  # before that, the consumer is out of range
+            *("2.1", {**READING, "auto_offset_reset": 1}),
+            [*READ_IS_LOST, "consumer_is_out_of_range 0 at 1", "consumer_fetches 0 at 1"],
+            ["a (end offset 1)", B_IS_LOST, "consumer 0 has read: a b a (position 1)"],
+        ),
+        (  # before an open transaction, and over an aborted record
+            *("2.4", {**ALONE, "transactions": 2, "log_size": 4, "consumers": 1, "isolation_level": 1}),
+            [
+                *(IN_TRANSACTIONS[0], "coordinator_aborts 0", "leader_appends_marker of 0 at 0", IN_TRANSACTIONS[1]),
+                *("consumer_fetches 0 at 0", "consumer_fetches 0 at 0", "coordinator_commits 1"),
+                *("leader_appends_marker of 1 at 0", "consumer_fetches 0 at 0"),
+            ],
+            [
+                *("a b (end offset 4)", ALL_READ, "with read_committed it reads: b"),
+                "consumer 0 has read: b (position 3)",
+            ],
+        ),
+    ],
 )
-def test_a_trace_with_clients_that_are_not_played_is_undecided(values, why):
-    with pytest.raises(ClientError, match=f"the trace has {why}"):
-        Player(trace_of(["producer_appends at 0"], "2.4", **values), None, "127.0.0.1", 0, print)
+def test_every_kind_of_client_takes_part(protocol, values, steps, expected):
+    trace = trace_of(steps, protocol, **values)
+    played, said = play(trace)
+    assert played.divergence is None
+    assert lines_of(trace, played) == [f"a new consumer reads: {expected[0]}", *expected[1:]]
+    assert code_of(trace, played) == DONE
+    assert len([line for line in said if line[:3].strip().isdigit()]) == len(steps)
+
+
+def test_readings_that_contradict_the_trace_are_reported():
+    steps = [*IN_TRANSACTIONS, "coordinator_aborts 0", "coordinator_commits 1"]
+    trace = trace_of(steps, "2.4", **ALONE, transactions=2, consumers=1)
+    told = {"a": (1, Told(None, 0)), "b": (2, Told(None, 1))}
+    both, first = Reading(((0, "a"), (1, "b")), 0, 2), Reading(((0, "a"),), 0, 2)
+    played = Played(told, reading=both, committed=first, consumed=[[(0, "b")]])
+    assert lines_of(trace, played)[2:] == [
+        "with read_committed it reads: a",
+        "Record b is not read with read_committed, and its transaction 1 is committed.",
+        "consumer 0 has read: b (position 0)",
+        "DIVERGED: consumer 0 has read b at 0, in the trace nothing",
+        "DIVERGED: record a is read with read_committed, its transaction 0 is aborted",
+    ]
+    assert code_of(trace, played) == DIVERGED
+
+
+def test_an_idempotent_producer_has_sent_the_records_of_the_start():
+    """Otherwise the numbers of its records would not be those of the trace's producer."""
+    values = {**IDEMPOTENT, "records": 3, "log_size": 4, "elections": 2, "start": 1, "retries": 3}
+    trace = walk_of("2.4", values, 10, 12)
+    assert "producer_appends" in [step.action for step in trace.steps]
+    played, _ = play(trace)
+    assert (played.divergence, code_of(trace, played)) == (None, DONE)
+
+
+def test_a_client_that_infers_an_acknowledgement_contradicts_the_trace():
+    """KAFKA-15591: the leader takes the second record first. librdkafka infers from its acknowledgement that the first
+    one is in the log, too (rd_kafka_dr_implicit_ack); the model's producer, as Kafka's, does not.
+    """
+    steps = ["request_fails of a", "producer_appends at 0", *TO_FOLLOWER, "leader_handles_fetch 0 from 1"]
+    trace = trace_of(steps, "2.4", **IDEMPOTENT, UNKNOWN_PID_POLICY=1)
+    played, _ = play(trace)
+    assert lines_of(trace, played) == [
+        "a new consumer reads: b (end offset 1)",
+        LOST.format(5, "delivered"),
+        "DIVERGED: a producer was told that record a is delivered, the trace does not acknowledge it",
+    ]
+    assert code_of(trace, played) == DIVERGED
+
+
+@pytest.mark.parametrize(
+    ("protocol", "values", "steps", "why"),
+    [
+        (
+            *("2.1", IDEMPOTENT, ["producer_appends at 0", "producer_appends at 0"]),
+            "step 2 sends record b to broker 0, where record a of the same producer waits",
+        ),
+        (
+            *("2.4", {"consumers": 1, "follower_fetching": 1}, ["consumer_is_sent_to_follower 0 by 0 to 1"]),
+            "step 1 sends a consumer to a follower; leaders of the cluster name none",
+        ),
+        (  # a leader does not know it: librdkafka's producer sends nothing more, Kafka's takes a new id
+            *("2.1", {**IDEMPOTENT, "unclean_elections": 1, "records": 3, "log_size": 3}),
+            [
+                *("producer_appends at 0", "leader_shrinks_isr 0 by {1}", "broker_crashes 0"),
+                *("controller_elects_unclean 1", "broker_becomes_leader 1 in epoch 1", "request_fails of b"),
+                *("producer_begins_new_epoch after the answer of 1 to b", "producer_appends at 1"),
+            ],
+            "the client did something else at step 8: it does not send record c: .* Local: Fatal error",
+        ),
+    ],
+)
+def test_what_no_client_does_is_undecided(protocol, values, steps, why):
+    with pytest.raises(ClientError, match=why):
+        play(trace_of(steps, protocol, **values))
 
 
 # -------------------------------------------------------------------------------------------------------- the command
@@ -206,5 +333,19 @@ def test_a_trace_without_a_producer_has_nothing_to_replay(tmp_path, capfd):
     path = folder.write(trace_of(["leader_handles_fetch 0 from 1"]), tmp_path)
     assert conform(["serve", "--trace", str(path)]) == NOTHING
     assert (
-        capfd.readouterr().out == f"{path}: no producer sends a record in this trace, so no client is told anything\n"
+        capfd.readouterr().out
+        == f"{path}: no client takes part in this trace: no producer sends, and no consumer reads\n"
     )
+
+
+def test_a_client_that_does_something_else_is_undecided(tmp_path, capfd):
+    steps = [IN_TRANSACTIONS[0], "coordinator_commits 0"]
+    path = folder.write(trace_of(steps, **PAIR, transactions=1), tmp_path)
+    assert conform(["serve", "--trace", str(path)]) == UNDECIDED
+    out, errors = capfd.readouterr()
+    assert errors == ""
+    assert out.splitlines() == [
+        f"{path}: kafka/2.1, 2 steps",
+        "  1  producer_appends_in_transaction at 0 in 0",
+        f"{path}: UNDECIDED: step 2 commits transaction 0 before record a is acknowledged; a producer waits for that",
+    ]

@@ -10,12 +10,11 @@ import asyncio
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
-from isrcheck.conformance.cluster.clients.outside import Answered
+from isrcheck.conformance.cluster.clients.outside import Answered, ConsumerRequest
+from isrcheck.conformance.cluster.clients.transactions import TransactionCoordinator
 from isrcheck.conformance.cluster.cluster import Cluster
 from isrcheck.conformance.cluster.network.messages import (
     Acks,
-    ConsumerFetchRequest,
-    ConsumerListOffsetsRequest,
     Errors,
     Payload,
     ProduceResponse,
@@ -55,7 +54,12 @@ class Backend:
         """The brokers that run, in order."""
         return [each for each in self.cluster.brokers if self.cluster.is_running(each)]
 
-    def leader_told_by(self, broker: int) -> tuple[int, int]:
+    @property
+    def transactions(self) -> TransactionCoordinator:
+        """The coordinator of the clients' transactions."""
+        return self.cluster.coordinator
+
+    def leader_told_by(self, broker: int, client: str) -> tuple[int, int]:
         """The leader and its epoch, as far as a broker knows; NO_LEADER if it knows none that runs."""
         leader, epoch = self.cluster.leader_known_to(broker)
         return (leader if leader is not None and self.cluster.is_running(leader) else NO_LEADER, epoch)
@@ -86,7 +90,7 @@ class Backend:
         assert isinstance(answer, ProduceResponse)
         return answer
 
-    async def ask(self, broker: int, request: ConsumerFetchRequest | ConsumerListOffsetsRequest) -> Payload:
+    async def ask(self, broker: int, request: ConsumerRequest, client: str) -> Payload:
         """Send a consumer's request to a broker, and wait for the answer. Raises Disconnected."""
         return await self._answer(lambda answered: self.cluster.outside.ask(broker, request, answered))
 

@@ -4,8 +4,9 @@ In:  the bytes of a frame; the values of a response.
 Out: `Request`; the bytes of a response. Or MalformedError.
 
 Protocol versions follow the release of the cluster where they change what clients may do: before 0.11 there are no
-idempotent and no transactional producers (KIP-98), and epochs cannot be bumped by clients (InitProducerId 3 and 4,
-KIP-360, 2.5). In all other APIs the server also takes versions that are newer than the release. Records have the
+idempotent and no transactional producers (KIP-98), before 2.1 consumers do not ask where an epoch ends (KIP-320), and
+epochs cannot be bumped by clients (InitProducerId 3 and 4, KIP-360, 2.5). In all other APIs the server also takes
+versions that are newer than the release. Records have the
 format of 0.11 and later (magic 2) in every release.
 """
 
@@ -46,6 +47,7 @@ class Api(IntEnum):
     SYNC_GROUP = 14
     API_VERSIONS = 18
     INIT_PRODUCER_ID = 22
+    OFFSET_FOR_LEADER_EPOCH = 23
     ADD_PARTITIONS_TO_TXN = 24
     ADD_OFFSETS_TO_TXN = 25
     END_TXN = 26
@@ -66,6 +68,7 @@ VERSIONS: Mapping[Api, tuple[int, int]] = {
     Api.SYNC_GROUP: (0, 2),
     Api.API_VERSIONS: (0, 3),
     Api.INIT_PRODUCER_ID: (0, 2),
+    Api.OFFSET_FOR_LEADER_EPOCH: (2, 3),
     Api.ADD_PARTITIONS_TO_TXN: (0, 3),
     Api.ADD_OFFSETS_TO_TXN: (0, 3),
     Api.END_TXN: (0, 3),
@@ -77,11 +80,15 @@ SINCE_0_11 = frozenset(
     {Api.INIT_PRODUCER_ID, Api.ADD_PARTITIONS_TO_TXN, Api.ADD_OFFSETS_TO_TXN, Api.END_TXN, Api.TXN_OFFSET_COMMIT}
 )
 BEFORE_0_11 = ("0.8", "0.10")
+BEFORE_2_1 = (*BEFORE_0_11, "0.11", "2.0")
 
 
 def versions_of(protocol: str) -> dict[Api, tuple[int, int]]:
     """The APIs of a release, with their first and last versions."""
-    return {api: each for api, each in VERSIONS.items() if not (protocol in BEFORE_0_11 and api in SINCE_0_11)}
+    lacking = SINCE_0_11 if protocol in BEFORE_0_11 else frozenset()
+    if protocol in BEFORE_2_1:
+        lacking |= {Api.OFFSET_FOR_LEADER_EPOCH}
+    return {api: each for api, each in VERSIONS.items() if api not in lacking}
 
 
 def code_of(error: Errors) -> ErrorCode:

@@ -59,6 +59,7 @@ class Server:
             Api.PRODUCE: data.produce,
             Api.FETCH: data.fetch,
             Api.LIST_OFFSETS: data.list_offsets,
+            Api.OFFSET_FOR_LEADER_EPOCH: data.offset_for_leader_epoch,
             Api.METADATA: cluster.metadata,
             Api.FIND_COORDINATOR: cluster.find_coordinator,
             Api.INIT_PRODUCER_ID: transactions.init_producer_id,

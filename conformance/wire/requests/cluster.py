@@ -63,7 +63,7 @@ def _topic(backend: Backend, broker: int, request: Request, name: str | None) ->
 
 
 def _partition(backend: Backend, broker: int, request: Request) -> Any:
-    leader, epoch = backend.leader_told_by(broker)
+    leader, epoch = backend.leader_told_by(broker, request.client_id)
     return request.make(
         "MetadataResponsePartition",
         error_code=ErrorCode.leader_not_available if leader == NO_LEADER else ErrorCode.none,

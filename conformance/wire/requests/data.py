@@ -1,4 +1,4 @@
-"""Produce, Fetch, ListOffsets.
+"""Produce, Fetch, ListOffsets, OffsetForLeaderEpoch.
 
 In:  batches of producers, positions of consumers.
 Out: offsets and batches.
@@ -24,6 +24,8 @@ from isrcheck.conformance.cluster.network.messages import (
     Isolation,
     ListOffsetsResponse,
     OffsetKind,
+    OffsetsForLeaderEpochRequest,
+    OffsetsForLeaderEpochResponse,
 )
 from isrcheck.conformance.wire.driving.backend import Backend
 from isrcheck.conformance.wire.format.batches import BatchError, batch_of, bytes_of
@@ -117,6 +119,7 @@ async def _fetch(backend: Backend, broker: int, request: Request) -> tuple[Any, 
                         ISOLATIONS.get(request.body.isolation_level, Isolation.READ_UNCOMMITTED),
                         _epoch_of(each),
                     ),
+                    request.client_id,
                 )
                 assert isinstance(found, ConsumerFetchResponse)
                 answer, code = found, code_of(found.error)
@@ -149,7 +152,7 @@ async def list_offsets(backend: Backend, broker: int, request: Request) -> Any:
     for topic in request.body.topics:
         partitions = []
         for each in topic.partitions:
-            code, offset = await _offset(backend, broker, topic.name, each, isolation)
+            code, offset = await _offset(backend, broker, request.client_id, topic.name, each, isolation)
             _, epoch = backend.cluster.leader_known_to(broker)
             partitions.append(
                 request.make(
@@ -166,16 +169,37 @@ async def list_offsets(backend: Backend, broker: int, request: Request) -> Any:
 
 
 async def _offset(
-    backend: Backend, broker: int, topic: str, partition: Any, isolation: Isolation
+    backend: Backend, broker: int, client: str, topic: str, partition: Any, isolation: Isolation
 ) -> tuple[ErrorCode, int]:
     kind = TIMESTAMPS.get(partition.timestamp)
     if topic != backend.topic or partition.partition_index != 0:
         return ErrorCode.unknown_topic_or_partition, -1
     if kind is None:
         return ErrorCode.unsupported_for_message_format, -1
-    answer = await backend.ask(broker, ConsumerListOffsetsRequest(kind, isolation, _epoch_of(partition)))
+    answer = await backend.ask(broker, ConsumerListOffsetsRequest(kind, isolation, _epoch_of(partition)), client)
     assert isinstance(answer, ListOffsetsResponse)
     return code_of(answer.error), answer.offset
+
+
+async def offset_for_leader_epoch(backend: Backend, broker: int, request: Request) -> Any:
+    """Answer where a leader epoch ends: a consumer validates its position (KIP-320)."""
+    topics = []
+    for topic in request.body.topics:
+        partitions = []
+        for each in topic.partitions:
+            code, epoch, end = ErrorCode.unknown_topic_or_partition, -1, -1
+            if topic.topic == backend.topic and each.partition == 0:
+                asked = OffsetsForLeaderEpochRequest(each.leader_epoch, _epoch_of(each))
+                found = await backend.ask(broker, asked, request.client_id)
+                assert isinstance(found, OffsetsForLeaderEpochResponse)
+                code, epoch, end = code_of(found.error), found.leader_epoch, found.end_offset
+            partitions.append(
+                request.make(
+                    "EpochEndOffset", error_code=code, partition=each.partition, leader_epoch=epoch, end_offset=end
+                )
+            )
+        topics.append(request.make("OffsetForLeaderTopicResult", topic=topic.topic, partitions=tuple(partitions)))
+    return request.make("OffsetForLeaderEpochResponse", topics=tuple(topics))
 
 
 def _epoch_of(partition: Any) -> int | None:

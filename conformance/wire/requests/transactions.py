@@ -25,7 +25,7 @@ async def init_producer_id(backend: Backend, broker: int, request: Request) -> A
     body, code = request.body, ErrorCode.not_coordinator
     producer_id = producer_epoch = -1
     if body.transactional_id is None or broker == backend.coordinator():
-        found = backend.cluster.coordinator.init_producer_id(body.transactional_id, body.transaction_timeout)
+        found = backend.transactions.init_producer_id(body.transactional_id, body.transaction_timeout)
         code, producer_id, producer_epoch = code_of(found.error), found.producer_id, found.producer_epoch
         named = "a producer" if body.transactional_id is None else body.transactional_id
         outcome = found.error.value if found.error is not Errors.NONE else f"id {producer_id}, epoch {producer_epoch}"
@@ -48,7 +48,7 @@ async def add_partitions(backend: Backend, broker: int, request: Request) -> Any
                 code = ErrorCode.not_coordinator
             elif topic.name == backend.topic and partition == 0:
                 code = code_of(
-                    backend.cluster.coordinator.add_partition(
+                    backend.transactions.add_partition(
                         body.v3_and_below_transactional_id,
                         body.v3_and_below_producer_id,
                         body.v3_and_below_producer_epoch,
@@ -69,7 +69,7 @@ async def add_offsets(backend: Backend, broker: int, request: Request) -> Any:
     body, code = request.body, ErrorCode.not_coordinator
     if broker == backend.coordinator():
         given = (body.transactional_id, body.producer_id, body.producer_epoch, OFFSETS + body.group_id)
-        code = code_of(backend.cluster.coordinator.add_partition(*given))
+        code = code_of(backend.transactions.add_partition(*given))
     return request.make("AddOffsetsToTxnResponse", error_code=code)
 
 
@@ -79,7 +79,7 @@ async def end_transaction(backend: Backend, groups: Groups, broker: int, request
     if broker == backend.coordinator():
         control = Control.COMMIT if body.committed else Control.ABORT
         given = (body.transactional_id, body.producer_id, body.producer_epoch)
-        error = backend.cluster.coordinator.end_transaction(*given, control)
+        error = backend.transactions.end_transaction(*given, control)
         code = code_of(error)
         backend.tell(f"{control.value} of {body.transactional_id}: {error.value if code else 'decided'}")
         if error is Errors.NONE:

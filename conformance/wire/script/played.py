@@ -1,7 +1,7 @@
 """What happened in a play.
 
 In:  nothing.
-Out: `Played`.
+Out: `Played`; `ClientError`.
 """
 
 from __future__ import annotations
@@ -9,13 +9,28 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from isrcheck.conformance.replay.compare import Divergence
-from isrcheck.conformance.wire.script.clients import Reading, Told
+from isrcheck.conformance.wire.script.real_consumer import Reading
+from isrcheck.conformance.wire.script.real_producer import Told
+from isrcheck.models.messages.errors import UsageError
+
+
+class ClientError(UsageError):
+    """A client did not do, or not in time, what the trace needs."""
 
 
 @dataclass
 class Played:
-    """What happened. `told` maps each record to what its producer was told, and after which step."""
+    """What happened.
+
+    `told` maps each record to what its producer was told, and after which step; `ended` maps each transaction whose
+    producer was told that it is committed or aborted to that step. `reading` and `committed` are what new consumers
+    read afterwards, with read_uncommitted and, if the trace has transactions, with read_committed. `consumed` has, for
+    each consumer with a position, the offset and the value of every record that it has read, in order.
+    """
 
     told: dict[str, tuple[int, Told]] = field(default_factory=dict)
+    ended: dict[int, int] = field(default_factory=dict)
     reading: Reading | None = None
+    committed: Reading | None = None
+    consumed: list[list[tuple[int, str]]] = field(default_factory=list)
     divergence: Divergence | None = None

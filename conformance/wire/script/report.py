@@ -7,12 +7,16 @@ Out: lines of text, an exit code.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from itertools import pairwise
 
 from isrcheck.conformance.console import DIVERGED, DONE, UNDECIDED
 from isrcheck.conformance.replay.driver import cells_of
 from isrcheck.conformance.replay.projection import payload_of
 from isrcheck.conformance.wire.script.played import Played
+from isrcheck.conformance.wire.script.real_consumer import Reading
+from isrcheck.models.kafka.state.values import IsolationLevel, TransactionState
+from isrcheck.models.language import NONE
 from isrcheck.models.run import State
 from isrcheck.traces.format.trace import Trace
 
@@ -22,11 +26,11 @@ def lines_of(trace: Trace, played: Played) -> list[str]:
     reading = played.reading
     if reading is None:
         return ["UNDECIDED: the new consumer could not read: the partition has no leader that answers"]
-    read = [value for _, value in reading.records]
+    read = reading.values
     start = f"start offset {reading.start_offset}, " if reading.start_offset else ""
     lines = [f"a new consumer reads: {' '.join(read) or 'nothing'} ({start}end offset {reading.end_offset})"]
     for value, (position, told) in sorted(played.told.items()):
-        if told.error is None and value not in read:
+        if told.error is None and value not in read and value not in _deleted(trace):
             lines.append(
                 f"Record {value} is lost: its producer was told after step {position} that it is {told},"
                 " and a new consumer does not read it."
@@ -49,9 +53,48 @@ def lines_of(trace: Trace, played: Played) -> list[str]:
         for later, earlier in pairwise(dict.fromkeys(read))
         if later > earlier
     ]
+    lines += [*_of_transactions(trace, played), *_of_consumers(trace, played, reading)]
     if trace.verdict == "PERMITTED":
         lines.append("The configuration of the trace permits this.")
     return lines + _contradictions(trace, played)
+
+
+def _of_transactions(trace: Trace, played: Played) -> Iterator[str]:
+    """What a new consumer with read_committed reads, and what it does not read although it is committed."""
+    if played.committed is None:
+        return
+    read = played.committed.values
+    yield f"with read_committed it reads: {' '.join(read) or 'nothing'}"
+    for value, transaction, state in _in_transactions(trace):
+        if state == TransactionState.COMMITTED and value not in read and value not in _deleted(trace):
+            yield f"Record {value} is not read with read_committed, and its transaction {transaction} is committed."
+
+
+def _in_transactions(trace: Trace) -> Iterator[tuple[str, int, TransactionState]]:
+    """Each record of a transaction, with the transaction and its state at the end."""
+    last = State(trace.instance, trace.states[-1])
+    for record in range(last.next_record):
+        transaction = last.transaction_of[record]
+        if transaction != NONE:
+            yield payload_of(record), transaction, TransactionState(last.transaction_state[transaction])
+
+
+def _of_consumers(trace: Trace, played: Played, reading: Reading) -> Iterator[str]:
+    """What the consumers with a position have read, and where a new consumer of their isolation level reads else."""
+    is_committed = trace.instance.configuration.isolation_level == IsolationLevel.READ_COMMITTED
+    new = dict((played.committed if is_committed and played.committed else reading).records)
+    last = State(trace.instance, trace.states[-1])
+    for consumer, read in enumerate(played.consumed):
+        position, had = last.position[consumer], dict(read)
+        values = " ".join(value for _, value in read) or "nothing"
+        yield f"consumer {consumer} has read: {values} (position {position})"
+        for offset in range(reading.start_offset, position):
+            before, now = had.get(offset), new.get(offset)
+            if before is None and now is not None:
+                yield f"Consumer {consumer} is past offset {offset} without record {now}, which a new one reads there."
+            elif before is not None and before != now:
+                there = "nothing" if now is None else now
+                yield f"Consumer {consumer} has read record {before} at offset {offset}; a new one reads {there} there."
 
 
 def code_of(trace: Trace, played: Played) -> int:
@@ -75,11 +118,27 @@ def _contradictions(trace: Trace, played: Played) -> list[str]:
             for value in sorted(told - meant)
         ),
     ]
-    if trace.property_name == "acked_not_lost" and trace.verdict is not None and played.reading is not None:
-        read = {value for _, value in played.reading.records}
-        if _acknowledged(trace) - _deleted(trace) <= read:
-            found.append("DIVERGED: the trace loses a record, but the new consumer reads every acknowledged one")
+    is_lost = trace.property_name == "acked_not_lost" and trace.verdict is not None
+    if is_lost and played.reading and _acknowledged(trace) - _deleted(trace) <= {*played.reading.values}:
+        found.append("DIVERGED: the trace loses a record, but the new consumer reads every acknowledged one")
+    last = State(trace.instance, trace.states[-1])
+    for consumer, read in enumerate(played.consumed):
+        entries = {offset: last.consumed_record[consumer][offset] for offset in range(last.log_size)}
+        said = {offset: payload_of(entry) for offset, entry in entries.items() if entry != NONE}
+        if dict(read) != said:
+            found.append(f"DIVERGED: consumer {consumer} has read {_spelt(dict(read))}, in the trace {_spelt(said)}")
+    committed = played.committed.values if played.committed else []
+    for value, transaction, state in _in_transactions(trace):
+        if state != TransactionState.COMMITTED and value in committed:
+            what = state.name.lower()
+            found.append(
+                f"DIVERGED: record {value} is read with read_committed, its transaction {transaction} is {what}"
+            )
     return found
+
+
+def _spelt(read: dict[int, str]) -> str:
+    return ", ".join(f"{value} at {offset}" for offset, value in sorted(read.items())) or "nothing"
 
 
 def _acknowledged(trace: Trace) -> set[str]:

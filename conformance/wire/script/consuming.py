@@ -1,0 +1,127 @@
+"""The consumers with a position of a play: where they fetch, what they read, and where they continue.
+
+In:  the steps of a trace; the fetches of real consumers that wait at the stage.
+Out: answers to them; what they have read (`Played`).
+
+After each of its steps, the next fetch of a consumer must ask for the position that it has in the trace.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import replace
+
+from isrcheck.conformance.cluster.broker.partition import NO_EPOCH
+from isrcheck.conformance.cluster.network.messages import ConsumerFetchResponse, Errors
+from isrcheck.conformance.replay.driver import ISOLATIONS, RESETS
+from isrcheck.conformance.replay.projection import reader_of
+from isrcheck.conformance.wire.script.played import ClientError, Played
+from isrcheck.conformance.wire.script.real_consumer import PositionedConsumer
+from isrcheck.conformance.wire.script.stage import SECONDS, Stage, Waiting, comes
+from isrcheck.models.kafka.state.values import PositionCheck
+from isrcheck.models.language.model import Step
+from isrcheck.models.run import State
+from isrcheck.traces.format.trace import Trace
+
+FETCHES = ("consumer_fetches", "consumer_is_out_of_range")
+FOLLOWS = "consumer_follows_new_leader"
+TO_FOLLOWER = "consumer_is_sent_to_follower"
+
+
+class Consuming:
+    """The consumers of one play."""
+
+    def __init__(self, trace: Trace, stage: Stage, addresses: str, played: Played, tell: Callable[[str], None]) -> None:
+        self._stage = stage
+        self._addresses = addresses
+        self._played = played
+        self._tell = tell
+        self._configuration = trace.instance.configuration
+        self._states = [State(trace.instance, cells) for cells in trace.states]
+        self._consumers: list[PositionedConsumer] = []
+
+    def begin(self) -> None:
+        """Start the consumers, at offset 0."""
+        given = (
+            ISOLATIONS[int(self._configuration.isolation_level)],
+            RESETS[int(self._configuration.auto_offset_reset)],
+        )
+        for number in range(self._configuration.consumers):
+            self._let_know(number, self._states[0].controller_leader, self._states[0])
+            name = reader_of(number)
+            self._consumers.append(PositionedConsumer(self._addresses, self._stage.topic, name, *given))
+            self._played.consumed.append([])
+
+    async def end(self) -> None:
+        """End the consumers."""
+        for waiting in list(self._stage.fetches):
+            if not waiting.answer.done():
+                waiting.answer.set_result(None)
+        while self._consumers:
+            await asyncio.to_thread(self._consumers.pop().end)
+
+    async def before(self, step: Step, position: int) -> None:
+        """Let the fetch of a consumer through. Raises ClientError."""
+        if step.action in FETCHES:
+            consumer, broker = step.ordinals
+            waiting = await self._fetch(consumer, broker, position, self._states[position - 1])
+            answer = self._stage.answer_to(broker, replace(waiting.request, most=1))
+            assert isinstance(answer, ConsumerFetchResponse)
+            waiting.answer.set_result(answer)
+
+    async def after(self, step: Step, position: int) -> None:
+        """Wait until a consumer has done what it does in this step. Raises ClientError."""
+        if step.action not in (*FETCHES, FOLLOWS):
+            return
+        consumer, broker = step.ordinals
+        before, after = self._states[position - 1], self._states[position]
+        await self._fetch(consumer, broker, position, after)
+        offset, known = before.position[consumer], self._played.consumed[consumer]
+        if step.action == FETCHES[0] and after.consumed_record[consumer][offset] == after.log_record[broker][offset]:
+            await comes(lambda: len(self._consumers[consumer].read) > len(known))
+        new = self._consumers[consumer].read[len(known) :]
+        known += new
+        for at, value in new:
+            self._tell(f"     consumer {consumer} has read record {value} at offset {at}")
+        if step.action != FETCHES[0] and before.position[consumer] != after.position[consumer]:
+            self._tell(f"     consumer {consumer} continues at offset {after.position[consumer]}")
+
+    def _let_know(self, consumer: int, leader: int, state: State) -> None:
+        """Let a consumer know this leader, with the leader epoch that it has in this state, if it checks it."""
+        checks = self._configuration.POSITION_CHECK != PositionCheck.NONE
+        epoch = state.consumer_leader_epoch[consumer] if checks else NO_EPOCH
+        self._stage.leaders[reader_of(consumer)] = leader, epoch
+
+    async def _fetch(self, consumer: int, broker: int, position: int, state: State) -> Waiting:
+        """The fetch that waits at a broker, with the consumer's position and epoch in this state. Raises ClientError.
+
+        What waits elsewhere, or with another epoch, is refused, so that the consumer looks for the leader.
+        """
+        self._let_know(consumer, broker, state)
+        name, found = reader_of(consumer), []
+        _, epoch = self._stage.leaders[name]
+
+        def look() -> bool:
+            for waiting in self._stage.fetches:
+                if waiting.client != name or waiting.answer.done():
+                    continue
+                if waiting.broker == broker and (waiting.request.current_leader_epoch or 0) == max(epoch, 0):
+                    found.append(waiting)
+                else:
+                    refusal = ConsumerFetchResponse(Errors.NOT_LEADER_OR_FOLLOWER, waiting.request.position)
+                    waiting.answer.set_result(refusal)
+            return bool(found)
+
+        if not await comes(look):
+            raise ClientError(
+                f"the client did something else at step {position}: consumer {consumer} did not fetch from broker"
+                f" {broker} within {SECONDS:.0f} s"
+            )
+        there, meant = found[0].request.position, state.position[consumer]
+        if there != meant:
+            raise ClientError(
+                f"the client did something else at step {position}: consumer {consumer} fetches from offset {there},"
+                f" the trace's consumer from {meant}"
+            )
+        return found[0]

@@ -1,0 +1,302 @@
+"""The producers of a play: their requests, and what they are told.
+
+In:  the steps of a trace; the requests of real producers that wait at the stage.
+Out: each step's request, once it has arrived; answers to the producers; what they were told (`Played`).
+
+Without idempotence each record has a producer of its own, because a broker handles one request of a connection at a
+time, and in the model several records can wait for their acknowledgement at once. An idempotent producer sends all of
+its records, and a transactional one those of its transaction. What such a producer numbers has to be what the trace's
+producer numbers.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+
+from confluent_kafka import KafkaException
+
+from isrcheck.conformance.cluster.client_operations import PRODUCER
+from isrcheck.conformance.cluster.clients.numbered import Identity
+from isrcheck.conformance.cluster.clients.producer import REFUSED_SEQUENCES, Sent
+from isrcheck.conformance.cluster.cluster import Cluster
+from isrcheck.conformance.cluster.network.messages import Acks, Errors, ProduceResponse
+from isrcheck.conformance.cluster.network.records import Control, ProducerStamp
+from isrcheck.conformance.replay.driver import ACKS
+from isrcheck.conformance.replay.projection import payload_of, producer_of
+from isrcheck.conformance.wire.script.played import ClientError, Played
+from isrcheck.conformance.wire.script.real_producer import RealProducer
+from isrcheck.conformance.wire.script.stage import SECONDS, Arrival, Stage, comes
+from isrcheck.models.language.model import Step
+from isrcheck.models.run import State
+from isrcheck.traces.format.trace import Trace
+
+IN_TRANSACTION = "producer_appends_in_transaction"
+FAILS = "request_fails"
+SENDS = ("producer_appends", "producer_is_refused", "answer_is_lost", "send_is_lost", IN_TRANSACTION, FAILS)
+RETRIES = ("producer_retries", "producer_resends", "producer_begins_new_epoch")
+ENDS = {"coordinator_commits": Control.COMMIT, "coordinator_aborts": Control.ABORT}
+
+REFUSED = ProduceResponse(-1, Errors.NOT_LEADER_OR_FOLLOWER)
+"""The answer to a request that fails, and does not break its connection: requests behind it are in flight."""
+
+MOST_REFUSALS = 5
+IN_FLIGHT_SECONDS = 0.05
+"""The time in which a producer sends a record that is ready, behind another one."""
+
+Key = tuple[str, int]
+"""A request of a producer of the cluster: the producer's name, and the request's number."""
+
+
+class Producing:
+    """The producers of one play."""
+
+    def __init__(
+        self, trace: Trace, cluster: Cluster, stage: Stage, addresses: str, played: Played, tell: Callable[[str], None]
+    ) -> None:
+        self._trace = trace
+        self._cluster = cluster
+        self._stage = stage
+        self._addresses = addresses
+        self._played = played
+        self._tell = tell
+        self._acks = ACKS[int(trace.instance.configuration.acks)]
+        self._is_idempotent = bool(trace.instance.configuration.enable_idempotence)
+        self._states = [State(trace.instance, cells) for cells in trace.states]
+        self._common = [payload_of(record) for record in range(self._states[0].next_record)]
+        self._by_name: dict[str, RealProducer] = {}
+        self._by_value: dict[str, RealProducer] = {}
+        self._before: set[Key] = set()
+        self._bound: dict[Key, Arrival] = {}
+        self._identities: dict[Identity, Identity] = {}
+
+    async def begin(self) -> None:
+        """Let an idempotent producer send the records that the log holds at the start. Raises ClientError."""
+        if not self._is_idempotent:
+            return
+        producer = self._by_name[PRODUCER] = self._new(
+            **{
+                "enable.idempotence": True,
+                "max.in.flight": int(self._trace.instance.configuration.max_in_flight_requests),
+            }
+        )
+        self._stage.expected = self._states[0].controller_leader
+        for offset, value in enumerate(self._common):
+            self._send(producer, value, 0)
+            arrival = await self._arrived(value, 0)
+            arrival.answer.set_result(ProduceResponse(-1, Errors.NONE, offset))
+            if not await comes(lambda value=value: value in producer.told):  # type: ignore[misc]
+                raise ClientError(f"the producer was not told in {SECONDS:.0f} s that record {value} is delivered")
+
+    async def end(self) -> None:
+        """Note what producers have been told since, and end them."""
+        self._note_told(len(self._trace.steps))
+        for each in {id(each): each for each in (*self._by_name.values(), *self._by_value.values())}.values():
+            await asyncio.to_thread(each.end)
+
+    # ------------------------------------------------------------------------------------------------- before a step
+
+    async def before(self, step: Step, position: int) -> Arrival | None:
+        """The request that this step lets through, once it has arrived; None if there is none. Raises ClientError."""
+        self._before = {key for key, _ in self._sent()}
+        if step.action in ENDS:
+            await self._end_transaction(step.ordinals[0], ENDS[step.action], position)
+            return None
+        if step.action in SENDS:
+            value = payload_of(self._states[position - 1].next_record)
+            is_lost = step.action in ("send_is_lost", FAILS)  # such a request may go to any broker
+            self._stage.expected = self._stage.coordinator() if is_lost else step.ordinals[0]
+            producer = await self._producer_for(step)
+            if step.action != FAILS:
+                self._must_not_wait(producer, value, position)
+            self._send(producer, value, position)
+            if step.action == FAILS and self._waits(producer, value):
+                return None  # behind an earlier request: it is lost before a broker handles it
+        elif step.action in RETRIES:
+            is_refused = step.action == "producer_begins_new_epoch"
+            self._stage.expected, record = step.ordinals if is_refused else reversed(step.ordinals)
+            value = payload_of(record)
+            for arrival in self._bound.values():  # its response did not arrive in time
+                if arrival.value == value and not arrival.answer.done():
+                    arrival.answer.set_result(None)
+            self._must_not_wait(self._by_value[value], value, position)
+        else:
+            return None
+        return await self._arrived(value, position)
+
+    async def _producer_for(self, step: Step) -> RealProducer:
+        """The producer of a new record."""
+        if step.action == IN_TRANSACTION:
+            name = producer_of(step.ordinals[1])
+            if name not in self._by_name:
+                self._by_name[name] = producer = self._new(**{"transactional.id": name})
+                await self._done(lambda: producer.begin_transaction(SECONDS), f"the producer of {name}")
+            return self._by_name[name]
+        if self._is_idempotent:
+            return self._by_name[PRODUCER]
+        return self._new(**{"enable.idempotence": False})
+
+    def _new(self, **settings: str | int | bool) -> RealProducer:
+        return RealProducer(self._addresses, self._stage.topic, {"acks": self._acks.value, **settings})
+
+    def _send(self, producer: RealProducer, value: str, position: int) -> None:
+        self._by_value[value] = producer
+        try:
+            producer.send(value)
+        except KafkaException as error:
+            raise ClientError(f"{_otherwise(position)}: it does not send record {value}: {_text(error)}") from None
+
+    def _waits(self, producer: RealProducer, value: str) -> bool:
+        """Whether another record of this producer waits at a broker."""
+        return any(
+            arrival.value in producer.sent and arrival.value != value and not arrival.answer.done()
+            for arrival in self._stage.arrivals
+        )
+
+    def _must_not_wait(self, producer: RealProducer, value: str, position: int) -> None:
+        """Raise ClientError if another record of this producer waits at the same broker for its acknowledgement."""
+        for other in self._bound.values():
+            is_here = other.broker == self._stage.expected and other.value in producer.sent and other.value != value
+            if is_here and not other.answer.done() and self._acks is not Acks.NONE:
+                raise ClientError(
+                    f"step {position} sends record {value} to broker {other.broker}, where record {other.value} of the"
+                    " same producer waits for its acknowledgement; a broker handles one request of a connection at a"
+                    " time"
+                )
+
+    async def _arrived(self, value: str, position: int) -> Arrival:
+        """The request with this record, at the expected broker. Raises ClientError.
+
+        Another record that the same producer sends again, and the trace does not, is refused as in FAILS: a request
+        behind it may be on the way already.
+        """
+        producer, bound = self._by_value[value], {id(each) for each in self._bound.values()}
+        found: list[Arrival] = []
+
+        def look() -> bool:
+            for arrival in self._stage.arrivals:
+                if arrival.value not in producer.sent or id(arrival) in bound or arrival.answer.done():
+                    continue
+                if self._stage.expected not in (None, arrival.broker):
+                    arrival.answer.set_result(None)  # it waits at the broker of an earlier step
+                    continue
+                found.append(arrival)
+            return bool(found) or value in producer.told
+
+        for _ in range(MOST_REFUSALS):
+            if not await comes(look):
+                raise ClientError(f"{_otherwise(position)}: it did not send record {value} within {SECONDS:.0f} s")
+            if not found:
+                told = producer.told[value]
+                raise ClientError(f"{_otherwise(position)}: it does not send record {value}, which is {told}")
+            arrival = found.pop()
+            if arrival.value == value:
+                return arrival
+            await asyncio.sleep(IN_FLIGHT_SECONDS)
+            arrival.answer.set_result(REFUSED)
+        raise ClientError(
+            f"{_otherwise(position)}: it sends record {arrival.value} again, the trace's producer sends {value}"
+        )
+
+    async def _end_transaction(self, transaction: int, control: Control, position: int) -> None:
+        """Let the producer commit or abort, unless it waits for an acknowledgement: then it commits nothing, and the
+        coordinator aborts after transaction.timeout.ms.
+        """
+        before = self._states[position - 1]
+        for record in range(before.next_record):
+            if before.transaction_of[record] == transaction and not before.acknowledged[record]:
+                if control is Control.ABORT:
+                    return
+                raise ClientError(
+                    f"step {position} commits transaction {transaction} before record {payload_of(record)} is"
+                    " acknowledged; a producer waits for that"
+                )
+        producer = self._by_name[producer_of(transaction)]
+        await self._done(lambda: producer.end_transaction(control, SECONDS), _otherwise(position))
+        self._played.ended[transaction] = position
+
+    async def _done(self, act: Callable[[], None], what: str) -> None:
+        """Do what blocks, in a thread. Raises ClientError."""
+        try:
+            await asyncio.to_thread(act)
+        except KafkaException as error:
+            raise ClientError(f"{what}: {_text(error)}") from None
+
+    # -------------------------------------------------------------------------------------------------- after a step
+
+    async def after(self, step: Step, arrival: Arrival | None, position: int) -> None:
+        """Answer the requests that the cluster has answered, and wait until their producers have been told.
+
+        Raises ClientError.
+        """
+        if arrival is not None and step.action == FAILS:
+            arrival.answer.set_result(REFUSED)
+        elif arrival is not None:
+            (own,) = (key for key, _ in self._sent() if key not in self._before)
+            self._bound[own] = arrival
+            self._must_be_numbered_alike(dict(self._sent())[own].stamp, arrival, position)
+        if step.action in ENDS and step.ordinals[0] in self._played.ended:
+            outcome = "committed" if ENDS[step.action] is Control.COMMIT else "aborted"
+            self._tell(f"     the producer was told that transaction {step.ordinals[0]} is {outcome}")
+        awaited = {*self._by_value} if self._acks is Acks.NONE else {*self._answer()}
+        if not await comes(lambda: self._note_told(position) | self._refused_and_back() >= awaited):
+            raise ClientError(f"the producer's callback was not called within {SECONDS:.0f} s")
+
+    def _answer(self) -> Iterator[str]:
+        """Answer requests; yields the records that are acknowledged, or refused because of their number: of them a
+        producer is told, unless it sends them again.
+        """
+        for key, sent in self._sent():
+            arrival = self._bound.get(key)
+            if arrival is None or sent.outcome is None or arrival.answer.done():
+                continue
+            is_lost = sent.outcome is Errors.NETWORK_EXCEPTION
+            arrival.answer.set_result(None if is_lost else ProduceResponse(-1, sent.outcome, sent.offset))
+            if sent.outcome in (Errors.NONE, *REFUSED_SEQUENCES):
+                yield arrival.value
+
+    def _refused_and_back(self) -> set[str]:
+        """The records whose number was refused, and which wait at a broker again."""
+        refused = {sent.payload for _, sent in self._sent() if sent.outcome in REFUSED_SEQUENCES}
+        return refused & {arrival.value for arrival in self._stage.arrivals if not arrival.answer.done()}
+
+    def _note_told(self, position: int) -> set[str]:
+        """Note what producers were told since; returns all records of which they were told something."""
+        for value, producer in self._by_value.items():
+            told = producer.told.get(value)
+            if told is not None and value not in self._played.told and value not in self._common:
+                self._played.told[value] = position, told
+                self._tell(f"     the producer's callback called record {value} {told}")
+        return {*self._played.told, *self._common}
+
+    def _sent(self) -> Iterator[tuple[Key, Sent]]:
+        """Every request of a producer of the cluster."""
+        for name, sent in self._cluster.observe().sent:
+            yield from (((name, each.number), each) for each in sent)
+
+    def _must_be_numbered_alike(self, own: ProducerStamp | None, arrival: Arrival, position: int) -> None:
+        """Raise ClientError if the record's number, or its epoch, is not that of the trace's producer.
+
+        Ids and epochs are compared by their changes: each one of the trace's is always the same one of the client's.
+        """
+        real = arrival.stamp
+        if own is None or real is None:
+            return
+        ours, theirs = (Identity(each.producer_id, each.producer_epoch) for each in (own, real))
+        is_known = ours in self._identities or theirs in self._identities.values()
+        is_same = self._identities.get(ours) == theirs if is_known else True
+        if not is_same or real.sequence != own.sequence:
+            epoch = "the same epoch" if is_same else "another epoch"
+            raise ClientError(
+                f"{_otherwise(position)}: it numbers record {arrival.value} {real.sequence} in {epoch}, the trace's"
+                f" producer numbers it {own.sequence}"
+            )
+        self._identities[ours] = theirs
+
+
+def _otherwise(position: int) -> str:
+    return f"the client did something else at step {position}"
+
+
+def _text(error: KafkaException) -> str:
+    return str(error.args[0].str())
