@@ -27,14 +27,16 @@ from isrcheck.conformance.cluster.network.network import Message
 from isrcheck.conformance.cluster.observe import BrokerView, ClusterView, ConsumerView, ProducerView
 from isrcheck.conformance.cluster.scheduler import Act
 from isrcheck.conformance.follow.recorder.plan import ModelGap, Plan
-from isrcheck.conformance.replay.driver import ISOLATIONS
+from isrcheck.conformance.implemented import ISOLATIONS
 from isrcheck.conformance.replay.projection import reader_of
 from isrcheck.models.kafka.state.values import AutoOffsetReset, PositionCheck
 
-INTERVAL = 500
-"""The mean interval between acts of each kind of client, in milliseconds."""
+INTERVAL = 2_500
+"""The mean interval between rolls of segments, and between deletions, in milliseconds; a producer and a consumer act
+three times as often.
+"""
 
-LOSS_SHARE = 0.2
+LOSS_SHARE = 0.1
 """How often a producer's request is lost."""
 
 STALE_SHARE = 0.1
@@ -62,8 +64,8 @@ class Clients:
         self._payloads = 0
         self.stopped: set[int] = set()
         self._acts: list[Callable[[], None]] = [
-            *([self._produce] * 2 if has.enable_idempotence else []),
-            *([self._read] * 2 if has.consumers else []),
+            *([self._produce] * 3 if has.enable_idempotence else []),
+            *([self._read] * 3 if has.consumers else []),
             *([self._roll] if has.producer_snapshots else []),
             *([self._delete] if has.delete_records else []),
         ]
@@ -81,7 +83,7 @@ class Clients:
             self._random.choice(self._acts)()
 
     def _later(self) -> float:
-        return self._random.expovariate(len(set(self._acts)) / INTERVAL) if self._acts else 0.0
+        return self._random.expovariate(len(self._acts) / INTERVAL) if self._acts else 0.0
 
     def _done(self, name: str, *arguments: object) -> None:
         self._tell(Act(self._cluster.now, name, arguments))
@@ -185,11 +187,11 @@ class Clients:
         truncated (LogTruncationException).
         """
         self._cluster.tell_consumer(leader, reader_of(consumer), self._isolation)
-        for message in self._finish(consumer):
-            answer = message.payload
-            if isinstance(answer, OffsetsForLeaderEpochResponse) and self._has.auto_offset_reset == AutoOffsetReset.NOTHING:
-                if answer.end_offset < self._view_of(consumer).position:
-                    self.stopped.add(consumer)
+        answers = [message.payload for message in self._finish(consumer)]
+        ends = [answer.end_offset for answer in answers if isinstance(answer, OffsetsForLeaderEpochResponse)]
+        is_truncated = any(end < self._view_of(consumer).position for end in ends)
+        if is_truncated and self._has.auto_offset_reset == AutoOffsetReset.NOTHING:
+            self.stopped.add(consumer)
 
     def _changes_replica(self, consumer: int, leader: BrokerView) -> bool:
         """Whether the consumer was now sent to a follower, or returned to the leader.
@@ -206,11 +208,11 @@ class Clients:
         if self._checks_position and view.leader_epoch != leader.leader_epoch:
             return False
         assert leader.leadership is not None
-        ends = dict(leader.leadership.remote_log_end_offsets)
+        brokers = self._cluster.observe().brokers
         followers = [
-            one.number
-            for one in self._cluster.observe().brokers
-            if (ends.get(one.number) or 0) >= view.position >= one.log_start_offset and one.number in ends
+            number
+            for number, end in leader.leadership.remote_log_end_offsets
+            if end is not None and brokers[number].log_start_offset <= view.position <= end
         ]
         if followers:
             self._sent_to[consumer] = self._random.choice(followers)

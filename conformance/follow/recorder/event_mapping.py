@@ -82,7 +82,7 @@ class MappedEvent:
 def map_event(act: Act, before: Moment, after: Moment) -> tuple[MappedEvent, ...]:
     """The model actions of an act; restarts are mapped by the recorder (recorded_run.py)."""
     match act.name, act.arguments:
-        case ("deliver" | "drop"), (Message(payload=ProduceRequest(stamp=ProducerStamp())) as message,):
+        case (("deliver" | "drop"), (Message(payload=ProduceRequest(stamp=ProducerStamp())) as message,)):
             return _numbered(message, before, after)
         case "read", (int(consumer), int(broker)):
             return _read(consumer, broker, before, after)

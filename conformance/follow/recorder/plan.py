@@ -17,8 +17,7 @@ from typing import Any
 from isrcheck.conformance.cluster.chances import Chances
 from isrcheck.conformance.cluster.configuration.settings import Settings
 from isrcheck.conformance.cluster.configuration.switches import NEWEST, Switches
-from isrcheck.conformance.implemented import switches_of
-from isrcheck.conformance.replay.driver import ACKS, RESETS
+from isrcheck.conformance.implemented import ACKS, RESETS, switches_of
 from isrcheck.models import registry
 from isrcheck.models.language.model import Instance, nearest, parse, spell
 from isrcheck.models.messages.errors import UsageError

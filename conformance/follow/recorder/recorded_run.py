@@ -58,6 +58,9 @@ EVERYBODYS = (
 )
 """The variables of the controller and the clients, which every event observes."""
 
+FIRST_FETCHES = ("leader_handles_fetch", "follower_is_out_of_range", "follower_starts_over")
+"""The events by which a leader hears for the first time of a follower that has reconciled by itself."""
+
 OF_PRODUCER = ("producer_epoch", "has_sequence")
 """Those of an idempotent producer. In the model, it hears of a leader epoch only in an answer: that is not observed."""
 
@@ -161,9 +164,9 @@ class RecordedRun:
         for name, place in self.instance.layouts.items():
             is_of_brokers = place.field.over[:1] and place.field.over[0] in OF_BROKERS and place.count
             if is_of_brokers and name in self.before.projected and name not in ("fetch", *PAIRS):
-                # A follower that no longer truncates may not have told its leader yet.
-                is_told = name != "is_truncating" or broker not in self.silent
-                if is_told and not name.startswith("response"):
+                # A follower that no longer truncates may not have told its leader yet, or its leader has fenced it.
+                is_known = name != "is_truncating" or (broker not in self.silent and not self.is_fenced(broker))
+                if is_known and not name.startswith("response"):
                     yield f"{name}[{broker}]"
         yield f"fetch[{broker}]"
         yield from (f"fetch[{other}][{broker}]" for other in others)
@@ -179,6 +182,10 @@ class RecordedRun:
         consumers = [consumer for consumer in range(has.consumers) if consumer not in self.clients.stopped]
         known = [name for name in OF_CONSUMERS if name in self.before.projected]
         yield from (f"{name}[{consumer}]" for name in known for consumer in consumers)
+
+    def is_fenced(self, broker: int) -> bool:
+        """Whether the broker's fetcher has given up. In the model it waits for a new leader epoch as it was."""
+        return any(one.mode is Mode.FAILED for one in self.before.view.brokers[broker].fetchers)
 
     def value(self, key: str) -> Value:
         """The current value of a log key."""
@@ -216,7 +223,7 @@ class RecordedRun:
                 self.silent[follower] = leader
             else:
                 found = MappedEvent("follower_reconciles", follower, {"follower": follower, "leader": leader})
-        if found is not None and found.action == "leader_handles_fetch":
+        if found is not None and found.action in FIRST_FETCHES:
             self.say_that_it_has_reconciled(int(str(found.arguments["follower"])))
         self.before = after
         self.silent = {f: source for f, source in self.silent.items() if mode_of(after, f, source) is Mode.FETCHING}
