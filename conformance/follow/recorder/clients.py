@@ -22,9 +22,10 @@ from isrcheck.conformance.cluster.network.messages import (
     ConsumerFetchResponse,
     Errors,
     OffsetsForLeaderEpochResponse,
+    ProduceResponse,
 )
 from isrcheck.conformance.cluster.network.network import Message
-from isrcheck.conformance.cluster.observe import BrokerView, ClusterView, ConsumerView, ProducerView
+from isrcheck.conformance.cluster.observe import BrokerView, ConsumerView, ProducerView
 from isrcheck.conformance.cluster.scheduler import Act
 from isrcheck.conformance.follow.recorder.plan import ModelGap, Plan
 from isrcheck.conformance.implemented import ISOLATIONS
@@ -88,22 +89,23 @@ class Clients:
     def _done(self, name: str, *arguments: object) -> None:
         self._tell(Act(self._cluster.now, name, arguments))
 
-    def _leaders(self, view: ClusterView) -> list[BrokerView]:
-        return [one for one in view.brokers if one.leadership is not None and not one.is_frozen]
+    def _leaders(self) -> list[BrokerView]:
+        return [one for one in self._cluster.observe().brokers if one.leadership is not None and not one.is_frozen]
 
     # ------------------------------------------------------------------------------------------------------- producer
 
     def _produce(self) -> None:
         """Send the first unacknowledged record again, or the next one, to a broker that may be the leader."""
-        view, random = self._cluster.observe(), self._random
-        unacknowledged = self._unacknowledged()
+        random = self._random
+        unacknowledged, is_overtaken = self._unacknowledged()
         is_lost, is_stale = random.random() < LOSS_SHARE, random.random() < STALE_SHARE
-        leaders = [one.number for one in self._leaders(view)]
+        leaders = [one.number for one in self._leaders()]
         broker = random.choice(self._cluster.brokers if is_stale or not leaders else leaders)
+        waits = is_overtaken and ModelGap.NEW_EPOCH_DESPITE_EARLIER_RECORDS not in self._plan.allowed
         try:
             if broker in leaders and not is_lost:
                 self._cluster.refresh_metadata(broker)
-            if unacknowledged and random.random() < RETRY_SHARE:
+            if unacknowledged and (waits or random.random() < RETRY_SHARE):
                 self._resend(unacknowledged[0], broker, is_lost=is_lost)
             elif len(unacknowledged) < self._has.max_in_flight_requests:
                 self._payloads += 1
@@ -112,19 +114,22 @@ class Clients:
         except ClusterError:
             return  # the producer knows a later leader, or too many of its requests are in flight
 
-    def _unacknowledged(self) -> list[int]:
-        """The first requests for the records that have a number in the producer's epoch, and are not acknowledged."""
+    def _unacknowledged(self) -> tuple[list[int], bool]:
+        """The first requests for the records that have a number in the producer's epoch, and are not acknowledged; and
+        whether a later record than the first of them is acknowledged.
+        """
         producer, sent = self._producer(), self._sent()
         stamps = {payload: stamps[-1] for payload, stamps in producer.numbered}
         now, acknowledged = producer.identities[-1], {one.payload for one in sent if one.is_acknowledged}
-        return [
-            one.number
+        present = [
+            one
             for one in sent
             if one.retry_of is None
-            and one.payload not in acknowledged
-            and (stamps[one.payload].producer_id, stamps[one.payload].producer_epoch)
-            == (now.producer_id, now.producer_epoch)
+            and stamps[one.payload].producer_id == now.producer_id
+            and stamps[one.payload].producer_epoch == now.producer_epoch
         ]
+        waiting = [one.number for one in present if one.payload not in acknowledged]
+        return waiting, any(one.number > waiting[0] for one in present if waiting and one.payload in acknowledged)
 
     def _resend(self, first: int, broker: int, *, is_lost: bool) -> None:
         """Send a request again. Requests for the same record that still wait are given up, if this one has an effect:
@@ -135,7 +140,7 @@ class Clients:
         number = self._cluster.resend(first, broker)
         message = self._send(number, is_lost=is_lost)
         has_effect = not self._sent()[number].is_failed or self._producer().identities != identities
-        if has_effect or ModelGap.ANSWER_IS_LOST in self._plan.allowed:
+        if has_effect:
             for one in waiting:
                 self._cluster.disconnect(one.number)
         self._done("drop" if is_lost else "deliver", message)
@@ -155,10 +160,10 @@ class Clients:
 
     def answer_producer(self) -> None:
         """Deliver the answers to the idempotent producer that are in flight."""
-        if self._has.enable_idempotence and ModelGap.ANSWER_IS_LOST not in self._plan.allowed:
-            for message in self._cluster.messages():
-                if message.destination == PRODUCER:
-                    self._cluster.deliver(message.number)
+        late = (Errors.NONE,) if ModelGap.ANSWER_IS_LOST in self._plan.allowed else ()
+        for message in self._cluster.messages() if self._has.enable_idempotence else ():
+            if isinstance(message.payload, ProduceResponse) and message.payload.error not in late:
+                self._cluster.deliver(message.number)
 
     def _producer(self) -> ProducerView:
         return next(one for one in self._cluster.observe().producers if one.name == PRODUCER)
@@ -171,7 +176,7 @@ class Clients:
     def _read(self) -> None:
         """Let a consumer learn of a leader, or fetch from the leader, or from the follower to which it was sent."""
         consumer = self._random.randrange(self._has.consumers)
-        leaders = self._leaders(self._cluster.observe())
+        leaders = self._leaders()
         if not leaders or consumer in self.stopped:
             return
         leader = self._random.choice(leaders)
@@ -259,7 +264,7 @@ class Clients:
 
     def _delete(self) -> None:
         """An administrator deletes records below the high watermark of a leader."""
-        leaders = self._leaders(self._cluster.observe())
+        leaders = self._leaders()
         if leaders:
             leader = self._random.choice(leaders)
             offset = self._random.randint(leader.log_start_offset, leader.high_watermark or 0)

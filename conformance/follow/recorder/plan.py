@@ -66,6 +66,10 @@ class ModelGap(Enum):
     )
     ANSWER_IS_LOST = "the answer that a record of an idempotent producer is committed is lost, and it is sent again"
     REQUEST_IS_LATE = "a request of an idempotent producer arrives after the producer has given it up"
+    NEW_EPOCH_DESPITE_EARLIER_RECORDS = (
+        "a producer takes a new epoch when a record is refused whose predecessor is acknowledged, although still"
+        " earlier ones wait for an answer"
+    )
     EMPTY_FETCH = "a consumer that finds nothing to read learns that the log ends, for readers, before its position"
     LOG_START_NOT_CHECKPOINTED = "a broker restarts with a log start from before the last deletion"
 

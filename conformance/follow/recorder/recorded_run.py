@@ -28,7 +28,7 @@ from isrcheck.conformance.cluster.configuration.settings import ClusterError, St
 from isrcheck.conformance.cluster.controller.controller import Election
 from isrcheck.conformance.cluster.network.messages import Acks, Errors, LeaderAndIsr, ProduceRequest, ProduceResponse
 from isrcheck.conformance.cluster.network.network import Message
-from isrcheck.conformance.cluster.observe import ClusterView
+from isrcheck.conformance.cluster.observe import BrokerView, ClusterView
 from isrcheck.conformance.cluster.scheduler import Act, Scheduler
 from isrcheck.conformance.follow.format.events import Event, Header, Value
 from isrcheck.conformance.follow.format.variables import Variables
@@ -71,6 +71,11 @@ OF_CONSUMERS = (
 
 OF_BROKERS = (Replica, NumberedReplica, SnapshotReplica, DeletingReplica)
 """The domains whose elements are the brokers."""
+
+
+def offsets_of(broker: BrokerView) -> tuple[int, int]:
+    """Where the log of a broker begins and ends."""
+    return broker.log_start_offset, broker.log_end_offset
 
 
 class RecordedRun:
@@ -219,7 +224,7 @@ class RecordedRun:
         silent = starts_to_fetch(act, before, after)
         if silent is not None:
             follower, leader = silent
-            if before.view.brokers[follower].log == after.view.brokers[follower].log:
+            if offsets_of(before.view.brokers[follower]) == offsets_of(after.view.brokers[follower]):
                 self.silent[follower] = leader
             else:
                 found = MappedEvent("follower_reconciles", follower, {"follower": follower, "leader": leader})
@@ -248,8 +253,8 @@ class RecordedRun:
             is_above = new.high_watermark is not None and new.checkpointed_high_watermark > new.high_watermark
             if is_above and not new.is_frozen and ModelGap.CHECKPOINT_ABOVE_HIGH_WATERMARK not in allowed:
                 self.cluster.fire(new.number, TimerKind.HIGH_WATERMARK_CHECKPOINT)
-            has_deleted = new.log_start_offset > old.log_start_offset and new.is_up and not new.is_frozen
-            if has_deleted and ModelGap.LOG_START_NOT_CHECKPOINTED not in allowed:
+            has_moved = new.log_start_offset != old.log_start_offset and new.is_up and not new.is_frozen
+            if has_moved and ModelGap.LOG_START_NOT_CHECKPOINTED not in allowed:
                 self.cluster.fire(new.number, TimerKind.LOG_START_OFFSET_CHECKPOINT)
             if new.leader_epoch == old.leader_epoch:
                 continue
