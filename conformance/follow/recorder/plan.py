@@ -71,6 +71,10 @@ class ModelGap(Enum):
         " earlier ones wait for an answer"
     )
     EMPTY_FETCH = "a consumer that finds nothing to read learns that the log ends, for readers, before its position"
+    TRUNCATION_WITHOUT_LEADER = (
+        "before 2.4, a follower whose log is empty and begins above its high watermark truncates it to that, before it"
+        " has reached its leader"
+    )
     LOG_START_NOT_CHECKPOINTED = "a broker restarts with a log start from before the last deletion"
 
 

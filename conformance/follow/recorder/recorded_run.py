@@ -226,8 +226,11 @@ class RecordedRun:
             follower, leader = silent
             if offsets_of(before.view.brokers[follower]) == offsets_of(after.view.brokers[follower]):
                 self.silent[follower] = leader
-            else:
+            elif self.reaches(after.view, follower, leader) or ModelGap.TRUNCATION_WITHOUT_LEADER in self.plan.allowed:
                 found = MappedEvent("follower_reconciles", follower, {"follower": follower, "leader": leader})
+            else:
+                self.is_over = True
+                return
         if found is not None and found.action in FIRST_FETCHES:
             self.say_that_it_has_reconciled(int(str(found.arguments["follower"])))
         self.before = after
@@ -236,6 +239,12 @@ class RecordedRun:
             self.write(one, is_observed=False)
         if found is not None:
             self.write(found)
+
+    def reaches(self, view: ClusterView, follower: int, leader: int) -> bool:
+        """Whether a leader would answer a follower's question where an epoch ends."""
+        asking, asked = view.brokers[follower], view.brokers[leader]
+        is_same_epoch = asking.leader_epoch == asked.leader_epoch
+        return asked.leadership is not None and (is_same_epoch or not self.plan.protocol_switches().fences_epochs)
 
     def exceeds_bounds(self, view: ClusterView) -> bool:
         """Whether a log has more entries, or an idempotent producer more epochs, than the model."""
