@@ -169,9 +169,9 @@ class Plan:
         }
 
     @property
-    def switches(self) -> dict[str, int | str]:
+    def switches(self) -> dict[str, str]:
         """The switches in the header of a run."""
-        return self._given(is_switch=True)
+        return {name: str(value) for name, value in self._given(is_switch=True).items()}
 
     def instance(self, start_isr: int, common_records: int) -> Instance:
         """The instance of the model for a run. Raises UsageError."""

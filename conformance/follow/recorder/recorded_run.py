@@ -5,8 +5,8 @@ Out: the header and the events of the run, written.
 
 The model is bounded, and so is each run: at the first act that exceeds the bounds, the run ends without this act, and
 the next run begins with another cluster. The acts are those of `Scheduler`, with the atomicity of the model's steps,
-and acts that the scheduler does not perform: bounces, restarts of brokers that have halted, and elections in quick
-succession.
+those of clients.py (an idempotent producer, consumers, an administrator), and others that the scheduler does not
+perform: bounces, restarts of brokers that have halted, and elections in quick succession.
 
 Behaviours that the model lacks are prevented: a broker that starts receives the metadata at once, requests do not time
 out, and every `ModelGap` that the plan does not allow is avoided.

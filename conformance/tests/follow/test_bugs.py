@@ -199,14 +199,14 @@ def test_a_run_with_a_bug_is_rejected(tmp_path: Path, bug: Bug) -> None:
 @pytest.mark.parametrize("protocol", [exhaustive("2.0"), "2.1"])
 @pytest.mark.parametrize("bug", sampled(NEVER_MADE, lambda bug: bug in list(NEVER_MADE)[::3]), ids=lambda bug: bug.name)
 def test_a_bug_without_an_opportunity_does_not_change_the_log(bug: Bug, protocol: str) -> None:
-    with_it, without = (recorded(protocol, 1, 500, bug, is_seeded=seeded) for seeded in (True, False))
+    with_it, without = (recorded(protocol, 1, 300, bug, is_seeded=seeded) for seeded in (True, False))
     assert with_it == without
 
 
 @pytest.mark.parametrize("bug", ALLOWED, ids=lambda bug: bug.name)
 def test_a_bug_that_the_model_allows_is_followed(tmp_path: Path, bug: Bug) -> None:
-    text = recorded("2.1", 1, 600, bug, is_seeded=True)
-    assert text != recorded("2.1", 1, 600, bug, is_seeded=False)
+    text = recorded("2.1", 1, 300, bug, is_seeded=True)
+    assert text != recorded("2.1", 1, 300, bug, is_seeded=False)
     assert {outcome.verdict for outcome in followed(tmp_path, text)} == {Verdict.FOLLOWS}
     if bug is Bug.ISR_KEEPS_DEAD_FOLLOWER:
         assert '"leader_shrinks_isr"' not in text

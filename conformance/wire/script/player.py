@@ -16,8 +16,9 @@ from collections.abc import Callable, Iterator
 
 from isrcheck.conformance.cluster.cluster import Cluster
 from isrcheck.conformance.cluster.network.messages import Acks, Errors, ProduceResponse
+from isrcheck.conformance.implemented import ACKS
 from isrcheck.conformance.replay.compare import Divergence, compared
-from isrcheck.conformance.replay.driver import ACKS, Driver, cells_of
+from isrcheck.conformance.replay.driver import Driver, cells_of
 from isrcheck.conformance.replay.projection import payload_of
 from isrcheck.conformance.replay.system import StepRefusedError
 from isrcheck.conformance.wire.driving.pump import Pump
