@@ -229,7 +229,10 @@ MANY_ELECTIONS = IDEMPOTENT | {"elections": "20", "preferred_elections": "20"}
             )
         ),
     ],
-    ids=lambda value: ",".join(value) if isinstance(value, dict) else value,
+    ids=[
+        *("retries with one request in flight", "deleted records", "too small ISR", "epochs with renumbering"),
+        *("consumer", "consumers of followers", "both"),
+    ],
 )
 def test_runs_with_clients_follow_the_model(tmp_path: Path, protocol: str, given: Said, counts: dict[str, int]) -> None:
     text = recorded(Plan(protocol, seed=1, events=400, given=given))
