@@ -302,7 +302,7 @@ def test_too_little_time_is_undecided(conform):
         ("run --missing 2", "2 is not a share between 0 and 1"),
         ("run --protocol 0.12", "0.12"),
         ("run --switch TRUNC", "TRUNC: write it as NAME=VALUE"),
-        ("run --switch TRUNK=KIP101", "no switch TRUNK"),
+        ("run --switch TRUNK=KIP101", "kafka has no TRUNK; did you mean TRUNC?"),
         ("run --bug hw", "invalid choice: 'hw'"),
         ("run --seconds -1", "-1 is not a number of seconds above 0"),
         ("run --log log.ndjson/x", "log.ndjson/x: File exists; write the log elsewhere, with --log FILE"),
