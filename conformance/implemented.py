@@ -1,16 +1,28 @@
 """What the executable cluster implements of the model's protocols.
 
 In:  an `Instance` of kafka.
-Out: the switches of a cluster that behaves like it, or MissingMechanismError, which names what the cluster lacks.
+Out: the switches of a cluster that behaves like it, or MissingMechanismError, which names what the cluster lacks; and
+the cluster's values for the settings of clients.
 """
 
 from __future__ import annotations
 
 from dataclasses import fields
 
+from isrcheck.conformance.cluster.configuration.settings import AutoOffsetReset
 from isrcheck.conformance.cluster.configuration.switches import GENERATIONS, SwitchError, Switches
+from isrcheck.conformance.cluster.network.messages import Acks, Isolation
+from isrcheck.models.kafka.state import values
 from isrcheck.models.language.model import Instance, spell
 from isrcheck.models.messages.errors import UsageError
+
+ISOLATIONS: dict[int, Isolation] = {
+    values.IsolationLevel.READ_UNCOMMITTED: Isolation.READ_UNCOMMITTED,
+    values.IsolationLevel.READ_COMMITTED: Isolation.READ_COMMITTED,
+}
+RESETS: dict[int, AutoOffsetReset] = {each: AutoOffsetReset[each.name] for each in values.AutoOffsetReset}
+ACKS = {-1: Acks.ALL, 0: Acks.NONE, 1: Acks.LEADER}
+"""Settings of clients in the model, and the same in the cluster."""
 
 MECHANISMS = {"ISR_CHANNEL": "AlterPartition", "CONTROLLER": "KRaft"}
 """The mechanisms that came with 2.8 and 3.3, by the switches that turn them on."""

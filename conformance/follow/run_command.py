@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TextIO
 
 from isrcheck.checker.session.progress import ProgressLine
-from isrcheck.conformance.console import BUGS, UNDECIDED, count, pair, say, seconds, share
+from isrcheck.conformance.console import BUGS, UNDECIDED, add_model, count, pair, protocol_of, say, seconds, share
 from isrcheck.conformance.follow.one_log import follow_events, seconds_left
 from isrcheck.conformance.follow.recorder.plan import Plan
 from isrcheck.conformance.follow.recorder.record import record
@@ -30,11 +30,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--steps", metavar="N", type=count, default=1000, help="number of events to record (default: 1000)"
     )
-    parser.add_argument(
-        "--protocol", metavar="NAME", default=Plan.protocol,
-        help="a generation of kafka (default: the newest that the executable cluster implements)",
-    )  # fmt: skip
-    parser.add_argument("--switch", metavar="NAME=VALUE", action="append", default=[], help="set a protocol switch")
+    add_model(parser)
     parser.add_argument("--bug", choices=BUGS, metavar="NAME", help="seed a bug (conform replay --help lists them)")
     parser.add_argument(
         "--replicas", metavar="N", type=count, default=Plan.replicas, help="number of brokers (default: 3)"
@@ -61,10 +57,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def _run(arguments: argparse.Namespace) -> int:
     plan = Plan(
-        protocol=arguments.protocol,
+        protocol=protocol_of(arguments),
         seed=arguments.seed,
         events=arguments.steps,
-        switches=dict(pair(given) for given in arguments.switch),
+        given=dict(map(pair, (*arguments.switch, *arguments.set))),
         bug=arguments.bug,
         replicas=arguments.replicas,
         acks=arguments.acks,
@@ -94,7 +90,7 @@ def _run(arguments: argparse.Namespace) -> int:
 
 def _new_log(arguments: argparse.Namespace) -> tuple[Path, TextIO]:
     """Create and open a file that did not exist before. Raises UsageError."""
-    stem = f"{arguments.protocol}-seed-{arguments.seed}{f'-{arguments.bug}' if arguments.bug else ''}"
+    stem = f"{protocol_of(arguments)}-seed-{arguments.seed}{f'-{arguments.bug}' if arguments.bug else ''}"
     candidates = [arguments.log] if arguments.log else (Path("runs") / f"{stem}-{n}.ndjson" for n in itertools.count(1))
     for path in candidates:
         try:

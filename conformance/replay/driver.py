@@ -18,17 +18,16 @@ from isrcheck.conformance.cluster import acts
 from isrcheck.conformance.cluster.broker.broker import TimerKind
 from isrcheck.conformance.cluster.client_operations import PRODUCER
 from isrcheck.conformance.cluster.cluster import Cluster
-from isrcheck.conformance.cluster.configuration.settings import AutoOffsetReset, ClusterError, Settings, Start
+from isrcheck.conformance.cluster.configuration.settings import ClusterError, Settings, Start
 from isrcheck.conformance.cluster.controller.controller import Election
 from isrcheck.conformance.cluster.network.messages import Acks, Isolation, LeaderAndIsr
 from isrcheck.conformance.cluster.network.records import Control, Record
 from isrcheck.conformance.cluster.observe import BrokerView
-from isrcheck.conformance.implemented import switches_of
+from isrcheck.conformance.implemented import ACKS, ISOLATIONS, RESETS, switches_of
 from isrcheck.conformance.replay.projection import Observations, Projected, payload_of, producer_of, project, reader_of
 from isrcheck.conformance.replay.system import StepRefusedError
 from isrcheck.conformance.replay.timing import timing_of
-from isrcheck.models.kafka.state import values
-from isrcheck.models.kafka.state.values import Fetch, IsolationLevel
+from isrcheck.models.kafka.state.values import Fetch
 from isrcheck.models.language.model import Instance, Step
 from isrcheck.models.messages.errors import UsageError
 from isrcheck.models.run import Cells
@@ -36,13 +35,6 @@ from isrcheck.traces.format.trace import Trace
 
 LAG = 10
 """The time in ms after which a leader regards a follower that has not caught up as slow."""
-
-ISOLATIONS: dict[int, Isolation] = {
-    IsolationLevel.READ_UNCOMMITTED: Isolation.READ_UNCOMMITTED,
-    IsolationLevel.READ_COMMITTED: Isolation.READ_COMMITTED,
-}
-RESETS: dict[int, AutoOffsetReset] = {each: AutoOffsetReset[each.name] for each in values.AutoOffsetReset}
-ACKS = {-1: Acks.ALL, 0: Acks.NONE, 1: Acks.LEADER}
 
 
 class Driver:

@@ -1,7 +1,10 @@
 """Maps a cluster event to the model action that it implements, judged by the cluster's state before and after it.
 
-In:  an act of the scheduler, and the state of the cluster before and after it (`Moment`).
-Out: a `MappedEvent`: the model's action with its arguments; or None if the model does not represent the event.
+In:  an act of the scheduler or of a client, and the state of the cluster before and after it (`Moment`).
+Out: `MappedEvent`s: the model's actions with their arguments, in order; none if the model does not represent the event.
+
+One act is one action, with two exceptions: an idempotent producer's first request for a record can make it take a new
+epoch, and a consumer's fetch can bring several records.
 
 The model is not consulted: an event is mapped whether or not the model allows it.
 """
@@ -16,6 +19,7 @@ from isrcheck.conformance.cluster.broker.fetcher import Mode
 from isrcheck.conformance.cluster.controller.controller import Election
 from isrcheck.conformance.cluster.network.messages import (
     Acks,
+    DeleteRecordsRequest,
     Errors,
     FetchRequest,
     FetchResponse,
@@ -27,8 +31,10 @@ from isrcheck.conformance.cluster.network.messages import (
     ProduceResponse,
 )
 from isrcheck.conformance.cluster.network.network import Message
-from isrcheck.conformance.cluster.observe import BrokerView, ClusterView
+from isrcheck.conformance.cluster.network.records import ProducerStamp
+from isrcheck.conformance.cluster.observe import BrokerView, ClusterView, ConsumerView
 from isrcheck.conformance.cluster.scheduler import Act
+from isrcheck.conformance.replay.projection import reader_of
 from isrcheck.models.kafka.state.values import Fetch
 
 ELECTIONS = {
@@ -44,6 +50,7 @@ class Moment:
 
     view: ClusterView
     projected: dict[str, tuple[int, ...]]
+    numbers: Mapping[str, int]
 
     def stage(self, follower: int, leader: int) -> int:
         """The stage of a follower's fetch from a leader."""
@@ -52,6 +59,15 @@ class Moment:
     def answer_to(self, request: int) -> Message | None:
         """The response in flight to a request."""
         return next((message for message in self.view.network if message.in_reply_to == request), None)
+
+    @property
+    def producer_epoch(self) -> int:
+        """The number of ids and epochs that the idempotent producer has had before the present one."""
+        return self.projected["producer_epoch"][0]
+
+    def consumer(self, number: int) -> ConsumerView:
+        """The model's consumer with that number."""
+        return next(one for one in self.view.consumers if one.name == reader_of(number))
 
 
 @dataclass(frozen=True)
@@ -63,8 +79,19 @@ class MappedEvent:
     arguments: Mapping[str, int | list[int]] = field(default_factory=dict)
 
 
-def map_event(act: Act, before: Moment, after: Moment) -> MappedEvent | None:
-    """The model action of an act, or None; restarts are mapped by the recorder (recorded_run.py)."""
+def map_event(act: Act, before: Moment, after: Moment) -> tuple[MappedEvent, ...]:
+    """The model actions of an act; restarts are mapped by the recorder (recorded_run.py)."""
+    match act.name, act.arguments:
+        case (("deliver" | "drop"), (Message(payload=ProduceRequest(stamp=ProducerStamp())) as message,)):
+            return _numbered(message, before, after)
+        case "read", (int(consumer), int(broker)):
+            return _read(consumer, broker, before, after)
+    found = _single(act, before, after)
+    return () if found is None else (found,)
+
+
+def _single(act: Act, before: Moment, after: Moment) -> MappedEvent | None:
+    """The model action of an act that is at most one action."""
     match act.name, act.arguments:
         case "deliver", (Message() as message,):
             return _delivered(message, before, after)
@@ -73,7 +100,7 @@ def map_event(act: Act, before: Moment, after: Moment) -> MappedEvent | None:
         case "fire", (int(broker), TimerKind.ISR_SHRINK_CHECK.value):
             return _shrunk(broker, before.view, after.view)
         case "fire", (int(leader), TimerKind.DELAYED_FETCH.value, int(follower)):
-            if before.stage(follower, leader) == Fetch.PARKED and after.stage(follower, leader) == Fetch.ANSWERED:
+            if before.stage(follower, leader) == Fetch.PARKED and after.stage(follower, leader) != Fetch.PARKED:
                 return MappedEvent("leader_answers_parked_fetch", leader, {"leader": leader, "follower": follower})
         case "crash", (int(broker),):
             return MappedEvent("broker_crashes", broker, {"broker": broker})
@@ -81,6 +108,13 @@ def map_event(act: Act, before: Moment, after: Moment) -> MappedEvent | None:
             return MappedEvent(ELECTIONS[kind], None, {"elected": elected})
         case "notice dead", (int(follower),):
             return MappedEvent("controller_removes_dead_follower", None, {"follower": follower})
+        case "roll segment", (int(broker),):
+            return MappedEvent("broker_saves_producer_state", broker, {"broker": broker})
+        case "send to follower", (int(consumer), int(leader), int(follower)):
+            arguments = {"consumer": consumer, "leader": leader, "follower": follower}
+            return MappedEvent("consumer_is_sent_to_follower", None, arguments)
+        case "return to leader", (int(consumer),):
+            return MappedEvent("consumer_returns_to_leader", None, {"consumer": consumer})
     return None
 
 
@@ -128,6 +162,9 @@ def _delivered(message: Message, before: Moment, after: Moment) -> MappedEvent |
             )
             if is_done or _log(old) != _log(new):
                 return MappedEvent("follower_reconciles", there, {"follower": there, "leader": source})
+        case DeleteRecordsRequest() if old.log_start_offset != new.log_start_offset:
+            arguments = {"leader": there, "offset": new.log_start_offset}
+            return MappedEvent("leader_deletes_records", there, arguments)
         case ListOffsetsResponse() as found if isinstance(source, int) and _log(old) != _log(new):
             action = "follower_is_out_of_range" if found.kind is OffsetKind.LATEST else "follower_starts_over"
             return MappedEvent(action, there, {"follower": there, "leader": source})
@@ -144,6 +181,42 @@ def _produced(
     if isinstance(told, ProduceResponse) and told.error is Errors.NOT_ENOUGH_REPLICAS:
         return MappedEvent("producer_is_refused", new.number, {"leader": new.number})
     return MappedEvent("send_is_lost", None) if request.acks is Acks.NONE else None
+
+
+def _numbered(message: Message, before: Moment, after: Moment) -> tuple[MappedEvent, ...]:
+    """A request of an idempotent producer, which a broker has handled, or which was lost."""
+    assert isinstance(message.payload, ProduceRequest)
+    assert isinstance(message.destination, int)
+    there, record = message.destination, after.numbers[message.payload.payload]
+    is_first = record not in before.numbers.values()
+    outcome = next(one.outcome for _, sent in after.view.sent for one in sent if one.request == message.number)
+    if after.producer_epoch > before.producer_epoch:
+        begins = MappedEvent("producer_begins_new_epoch", there, {"leader": there, "record": record})
+        return (MappedEvent("request_fails", None, {"record": record}), begins) if is_first else (begins,)
+    if outcome in (None, Errors.NONE) or _has_appended(there, before, after):
+        if is_first:
+            return (MappedEvent("producer_appends", there, {"leader": there}),)
+        return (MappedEvent("producer_resends", there, {"record": record, "leader": there}),)
+    if is_first and outcome is Errors.NOT_ENOUGH_REPLICAS:
+        return (MappedEvent("producer_is_refused", there, {"leader": there}),)
+    return (MappedEvent("request_fails", None, {"record": record}),) if is_first else ()
+
+
+def _has_appended(there: int, before: Moment, after: Moment) -> bool:
+    """Whether the broker's log is longer; the request may have been given up before."""
+    return after.view.brokers[there].log_end_offset > before.view.brokers[there].log_end_offset
+
+
+def _read(consumer: int, broker: int, before: Moment, after: Moment) -> tuple[MappedEvent, ...]:
+    """A consumer's exchange with a broker: a question where an epoch ends, or a fetch, after which it may be reset."""
+    old, new = before.consumer(consumer), after.consumer(consumer)
+    if new.leader_epoch != old.leader_epoch:
+        return (MappedEvent("consumer_follows_new_leader", None, {"consumer": consumer, "leader": broker}),)
+    if new.error is Errors.OFFSET_OUT_OF_RANGE:
+        reset = MappedEvent("consumer_is_out_of_range", None, {"consumer": consumer, "leader": broker})
+        return (reset,) if new.position != old.position else ()
+    fetched = MappedEvent("consumer_fetches", None, {"consumer": consumer, "broker": broker})
+    return (fetched,) * (new.position - old.position)
 
 
 def _dropped(message: Message, before: Moment, after: Moment) -> MappedEvent | None:

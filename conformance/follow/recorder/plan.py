@@ -2,6 +2,8 @@
 
 In:  nothing.
 Out: `Plan`, for record.py, with the instance of the model and the settings of the cluster for it.
+
+Without idempotence the scheduler produces; an idempotent producer, consumers and an administrator act by clients.py.
 """
 
 from __future__ import annotations
@@ -9,14 +11,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from functools import cached_property
+from typing import Any
 
 from isrcheck.conformance.cluster.chances import Chances
 from isrcheck.conformance.cluster.configuration.settings import Settings
 from isrcheck.conformance.cluster.configuration.switches import NEWEST, Switches
-from isrcheck.conformance.cluster.network.messages import Acks
-from isrcheck.conformance.implemented import switches_of
+from isrcheck.conformance.implemented import ACKS, RESETS, switches_of
 from isrcheck.models import registry
-from isrcheck.models.language.model import Instance, nearest, parse
+from isrcheck.models.language.model import Instance, nearest, parse, spell
 from isrcheck.models.messages.errors import UsageError
 
 FOR_EVER = 1 << 40
@@ -41,8 +44,10 @@ SETTINGS = Settings(
     replica_fetch_backoff_ms=100,
     replica_socket_timeout_ms=FOR_EVER,
     request_timeout_ms=FOR_EVER,
-    max_in_flight_requests_per_connection=1_000,
 )
+
+UNLIMITED = 1_000
+"""The requests in flight of a producer that stands for many."""
 
 
 class ModelGap(Enum):
@@ -59,16 +64,38 @@ class ModelGap(Enum):
     FETCH_OF_AN_EARLIER_STAY = (
         "in 0.10, a follower that follows a former leader again applies the response to a fetch from the first time"
     )
+    ANSWER_IS_LOST = "the answer that a record of an idempotent producer is committed is lost, and it is sent again"
+    REQUEST_IS_LATE = "a request of an idempotent producer arrives after the producer has given it up"
+    NEW_EPOCH_DESPITE_EARLIER_RECORDS = (
+        "a producer takes a new epoch when a record is refused whose predecessor is acknowledged, although still"
+        " earlier ones wait for an answer"
+    )
+    EMPTY_FETCH = "a consumer that finds nothing to read learns that the log ends, for readers, before its position"
+    TRUNCATION_WITHOUT_LEADER = (
+        "before 2.4, a follower whose log is empty and begins above its high watermark truncates it to that, before it"
+        " has reached its leader"
+    )
+    LOG_START_NOT_CHECKPOINTED = "a broker restarts with a log start from before the last deletion"
 
 
 FREEZE_INTERVAL = 6_000
 """The mean interval between freezes of a broker, if they are allowed, in milliseconds."""
+
+BOUNDS = {"retries": 40, "producer_epochs": 6, "producer_snapshots": 12}
+"""Of a run with an idempotent producer, if no others are given."""
+
+NOT_RECORDED = (
+    *("start", "start_isr", "common_records", "brokers_down"),
+    *("unclean_elections", "power_losses", "disk_losses", "transactions"),
+)
+"""Entries of the model for which no run is recorded; the first ones are chosen at random for each run."""
 
 
 @dataclass(frozen=True)
 class Plan:
     """The plan of a recording. `events` is the number of events in all runs; the bounds are those of each run.
 
+    `given` are switches and other entries of the model's configuration, by name, as on the command line; they prevail.
     `faults` is the budget of crashes, and also that of bounces; `acks` is "all", "1" or "0". `missing` is the share of
     events that the log leaves out; `unseen` and `untold` are the shares of variables and arguments left out. `bug` is a
     name in conformance/cluster/configuration/bugs.py; `allowed` are the behaviours missing in the model that may occur.
@@ -77,7 +104,7 @@ class Plan:
     protocol: str = NEWEST
     seed: int = 0
     events: int = 1_000
-    switches: Mapping[str, str] = field(default_factory=dict)
+    given: Mapping[str, str] = field(default_factory=dict)
     bug: str | None = None
     replicas: int = 3
     records: int = 12
@@ -91,26 +118,41 @@ class Plan:
     untold: float = 0.0
 
     def __post_init__(self) -> None:
-        """Check the plan. Errors: UsageError for invalid shares, for values that the model does not know, and for
-        protocols that the cluster does not implement.
+        """Check the plan. Errors: UsageError for invalid shares, for values that the model does not know, for what is
+        not recorded, and for protocols that the cluster does not implement.
         """
         for name in ("missing", "unseen", "untold"):
             if not 0 <= getattr(self, name) <= 1:
                 raise UsageError(f"{name}={getattr(self, name)}: a share is between 0 and 1")
+        if strange := [name for name in NOT_RECORDED if name in self.given]:
+            raise UsageError(
+                f"{strange[0]}={self.given[strange[0]]}: runs are recorded without it, or choose it themselves;"
+                " leave it out, or replay walks: conform replay --walks 100"
+            )
         self.protocol_switches()  # first, because the bounds do not fit protocols that the cluster does not implement
         self.instance(start_isr=0, common_records=0)
+
+    @cached_property
+    def configuration(self) -> Any:
+        """The values of the model's configuration, but for what each run chooses."""
+        return self.instance(start_isr=0, common_records=0).configuration
 
     @property
     def budgets(self) -> Mapping[str, int]:
         """How often each of these actions may occur in one run; actions that are not named have no limit."""
+        has = self.configuration
         return {
-            "broker_crashes": self.faults,
-            "broker_bounces": self.faults,
-            "controller_elects_preferred": self.elections,
+            "broker_crashes": has.crashes,
+            "broker_bounces": has.bounces,
+            "controller_elects_preferred": has.preferred_elections,
+            "producer_resends": has.retries,
+            "producer_begins_new_epoch": has.producer_epochs - 1,
+            "broker_saves_producer_state": has.producer_snapshots,
+            "leader_deletes_records": has.delete_records,
         }
 
-    def configuration(self, start_isr: int, common_records: int) -> dict[str, int | str]:
-        """The configuration in the header of a run."""
+    def entries(self, start_isr: int, common_records: int) -> dict[str, int | str]:
+        """The configuration in the header of a run, without the switches."""
         return {
             "replicas": self.replicas,
             "records": self.records,
@@ -121,44 +163,71 @@ class Plan:
             "preferred_elections": self.elections,
             "acks": self.acks,
             "min_insync_replicas": self.min_insync_replicas,
+            **self._given(is_switch=False),
             "start_isr": start_isr,
             "common_records": common_records,
         }
 
+    @property
+    def switches(self) -> dict[str, str]:
+        """The switches in the header of a run."""
+        return {name: str(value) for name, value in self._given(is_switch=True).items()}
+
     def instance(self, start_isr: int, common_records: int) -> Instance:
         """The instance of the model for a run. Raises UsageError."""
-        return self._instance({**self.configuration(start_isr, common_records), **self.switches})
+        return self._instance({**self.entries(start_isr, common_records), **self.switches})
 
     def protocol_switches(self) -> Switches:
         """The protocol switches of the cluster. Raises UsageError."""
-        instance = self._instance(self.switches)
-        if instance.configuration.enable_idempotence or instance.configuration.consumers:
-            raise UsageError(
-                "recorded runs have no idempotent producer and no consumer with a position yet; leave out"
-                " enable_idempotence and consumers, or replay walks: conform replay --walks 100"
-            )
-        return switches_of(instance)
+        return switches_of(self._instance({**self._given(is_switch=False), **self.switches}))
+
+    def _given(self, *, is_switch: bool) -> dict[str, int | str]:
+        """The given entries, in the form that a header has for them, and the bounds of an idempotent producer.
+
+        It has as many requests in flight as leaders remember batches (1 in 0.11, 5 since 1.0).
+        """
+        entries = registry.load("kafka")[0].entries
+        given = {}
+        for name, value in self.given.items():
+            if name not in entries:
+                raise UsageError(f"kafka has no {name}; {nearest(name, entries)}")
+            number = parse(name, entries[name], value)
+            if name.isupper() == is_switch:
+                given[name] = number if entries[name].values is None else spell(entries[name], number)
+        if not is_switch and given.get("enable_idempotence") == "on":
+            remembered = self._instance({}).configuration.remembered_batches
+            in_flight = given.get("remembered_batches", remembered)
+            return {**BOUNDS, "max_in_flight_requests": in_flight, **given}
+        return given
 
     def _instance(self, given: Mapping[str, int | str]) -> Instance:
         model = registry.load("kafka")[0]
-        values: dict[str, int] = {}
-        for name in self.switches:
-            if name not in model.entries:
-                raise UsageError(f"no switch {name}; {nearest(name, [one for one in model.entries if one.isupper()])}")
-        for name, value in given.items():
-            values[name] = parse(name, model.entries[name], value) if isinstance(value, str) else value
+        values = {
+            name: parse(name, model.entries[name], value) if isinstance(value, str) else value
+            for name, value in given.items()
+        }
         return model.instance(self.protocol, values)
 
     def settings(self) -> Settings:
         """The settings of the cluster."""
-        configuration = self.instance(start_isr=0, common_records=0).configuration
+        has = self.configuration
+        idempotent = bool(has.enable_idempotence)
         return replace(
             SETTINGS,
-            min_insync_replicas=configuration.min_insync_replicas,
-            replica_lag_max_messages=configuration.replica_lag_max_messages,
+            min_insync_replicas=has.min_insync_replicas,
+            replica_lag_max_messages=has.replica_lag_max_messages,
+            idempotent=idempotent,
+            max_in_flight_requests_per_connection=has.max_in_flight_requests if idempotent else UNLIMITED,
+            auto_offset_reset=RESETS[has.auto_offset_reset],
+            follower_fetching=bool(has.follower_fetching),
         )
 
     def chances(self) -> Chances:
         """The frequencies of random events in the recorded cluster."""
         freezes = ModelGap.FROZEN_BROKER_TAKEN_FOR_DEAD in self.allowed
-        return replace(CHANCES, acks=(Acks(self.acks),), freeze_interval=FREEZE_INTERVAL if freezes else 0)
+        return replace(
+            CHANCES,
+            acks=(ACKS[int(self.configuration.acks)],),
+            freeze_interval=FREEZE_INTERVAL if freezes else 0,
+            produce_interval=0 if self.configuration.enable_idempotence else CHANCES.produce_interval,
+        )

@@ -5,8 +5,8 @@ Out: the header and the events of the run, written.
 
 The model is bounded, and so is each run: at the first act that exceeds the bounds, the run ends without this act, and
 the next run begins with another cluster. The acts are those of `Scheduler`, with the atomicity of the model's steps,
-and acts that the scheduler does not perform: bounces, restarts of brokers that have halted, and elections in quick
-succession.
+those of clients.py (an idempotent producer, consumers, an administrator), and others that the scheduler does not
+perform: bounces, restarts of brokers that have halted, and elections in quick succession.
 
 Behaviours that the model lacks are prevented: a broker that starts receives the metadata at once, requests do not time
 out, and every `ModelGap` that the plan does not allow is avoided.
@@ -28,15 +28,16 @@ from isrcheck.conformance.cluster.configuration.settings import ClusterError, St
 from isrcheck.conformance.cluster.controller.controller import Election
 from isrcheck.conformance.cluster.network.messages import Acks, Errors, LeaderAndIsr, ProduceRequest, ProduceResponse
 from isrcheck.conformance.cluster.network.network import Message
-from isrcheck.conformance.cluster.observe import ClusterView
+from isrcheck.conformance.cluster.observe import BrokerView, ClusterView
 from isrcheck.conformance.cluster.scheduler import Act, Scheduler
 from isrcheck.conformance.follow.format.events import Event, Header, Value
 from isrcheck.conformance.follow.format.variables import Variables
+from isrcheck.conformance.follow.recorder.clients import Clients
 from isrcheck.conformance.follow.recorder.event_mapping import MappedEvent, Moment, map_event, mode_of, starts_to_fetch
 from isrcheck.conformance.follow.recorder.plan import ModelGap, Plan
 from isrcheck.conformance.follow.recorder.writing import Writer
 from isrcheck.conformance.replay.projection import Observations, project
-from isrcheck.models.kafka.state.fields import Replica
+from isrcheck.models.kafka.state.fields import DeletingReplica, NumberedReplica, Replica, SnapshotReplica
 from isrcheck.models.language import NONE
 
 LONGEST = 20_000
@@ -48,11 +49,33 @@ INTERFERENCE_INTERVAL = 6_000
 PAIRS = ("fetch_offset", "response_record", "response_epoch", "response_high_watermark")
 """The variables of a follower's fetch from a leader."""
 
+PAIRS_OF_CLIENTS = {"enable_idempotence": "response_producer_epoch", "delete_records": "response_log_start_offset"}
+"""Those that a fetch has if an entry of the configuration is set."""
+
 EVERYBODYS = (
     *("controller_leader", "controller_epoch", "controller_isr", "metadata_leader", "metadata_isr"),
     *("next_record", "pending", "acknowledged", "exposed_record"),
 )
 """The variables of the controller and the clients, which every event observes."""
+
+FIRST_FETCHES = ("leader_handles_fetch", "follower_is_out_of_range", "follower_starts_over")
+"""The events by which a leader hears for the first time of a follower that has reconciled by itself."""
+
+OF_PRODUCER = ("producer_epoch", "has_sequence")
+"""Those of an idempotent producer. In the model, it hears of a leader epoch only in an answer: that is not observed."""
+
+OF_CONSUMERS = (
+    *("position", "known_end_offset", "consumer_leader_epoch", "consumed_epoch", "consumed_record", "has_skipped"),
+)
+"""Those of each consumer that has not stopped."""
+
+OF_BROKERS = (Replica, NumberedReplica, SnapshotReplica, DeletingReplica)
+"""The domains whose elements are the brokers."""
+
+
+def offsets_of(broker: BrokerView) -> tuple[int, int]:
+    """Where the log of a broker begins and ends."""
+    return broker.log_start_offset, broker.log_end_offset
 
 
 class RecordedRun:
@@ -63,14 +86,15 @@ class RecordedRun:
         self.writer = writer
         self.name = f"{plan.seed}.{writer.runs + 1}"
         self.random = random = Random(f"run {self.name}")
-        followers = random.sample(range(1, plan.replicas), random.choice([plan.replicas - 1, plan.replicas - 1, 1]))
+        has = plan.configuration
+        followers = random.sample(range(1, has.replicas), random.choice([has.replicas - 1, has.replicas - 1, 1]))
         isr = frozenset({0, *followers})
-        common = random.randrange(min(3, plan.records))
+        common = random.randrange(min(3, has.records))
         self.start = {"start_isr": sum(1 << member for member in isr), "common_records": common}
         self.instance = plan.instance(**self.start)
         self.variables = Variables(self.instance)
         payloads = tuple(f"c{number}" for number in range(common))
-        start = Start(plan.replicas, 0, isr, payloads, tuple((r, common) for r in range(plan.replicas) if r not in isr))
+        start = Start(has.replicas, 0, isr, payloads, tuple((r, common) for r in range(has.replicas) if r not in isr))
         files = None if directory is None else directory / f"run-{self.name}"
         self.cluster = Cluster(plan.protocol_switches(), start, plan.settings(), plan.bug, files)
         self.numbers = {payload: number for number, payload in enumerate(payloads)}
@@ -78,6 +102,7 @@ class RecordedRun:
         self.last_message = -1
         self.seen = Observations(common, number_of=lambda payload: self.numbers.get(payload, NONE))
         self.scheduler = Scheduler(self.cluster, random.randrange(1 << 32), plan.chances(), self.watch)
+        self.clients = Clients(plan, self.cluster, f"clients of {self.name}", self.watch)
         self.silent: dict[int, int] = {}
         self.taken: dict[str, int] = {}
         self.events = 0
@@ -88,12 +113,13 @@ class RecordedRun:
         """Perform the run until it exceeds the bounds, or the plan's number of events is reached."""
         state = {key: value for key, value in self.state(None, {}).items() if not key.startswith("metadata")}
         note = f"bug: {self.plan.bug}" if self.plan.bug else ""
-        configuration, seed = self.plan.configuration(**self.start), self.plan.seed
+        configuration, seed = self.plan.entries(**self.start), self.plan.seed
         header = Header(self.name, self.plan.protocol, configuration, self.plan.switches, state, seed, note)
         self.writer.begin(header)
         next_one = self.random.expovariate(1 / INTERFERENCE_INTERVAL)
         for _ in range(LONGEST):
             self.scheduler.step()
+            self.clients.act()
             if self.is_over:
                 return
             if self.cluster.now >= next_one:
@@ -115,11 +141,13 @@ class RecordedRun:
             if None not in cells
         }
         projected["next_record"] = (len(self.numbers),)
-        projected["acknowledged"] = tuple(int(record in self.acknowledged) for record in range(self.plan.records))
-        return Moment(view, projected)
+        records = range(self.instance.configuration.records)
+        projected["acknowledged"] = tuple(int(record in self.acknowledged) for record in records)
+        return Moment(view, projected, dict(self.numbers))
 
     def note_answers(self, view: ClusterView) -> None:
-        """Record the brokers' responses to the producer, whether or not they arrive."""
+        """Record the brokers' responses to the producer, whether or not they arrive; an idempotent one has them."""
+        self.acknowledged |= {self.numbers[sent.payload] for sent in view.acknowledged}
         new = [message.payload for message in view.network if message.number > self.last_message]
         for answer in new:
             if isinstance(answer, ProduceResponse) and answer.error is Errors.NONE:
@@ -134,20 +162,35 @@ class RecordedRun:
         """The log keys of the variables, and parts of variables, that an event observes."""
         # No broker receives an announcement made while none runs; the model keeps it until a broker starts.
         is_heard = any(one.is_up for one in self.before.view.brokers)
-        yield from (name for name in EVERYBODYS if is_heard or not name.startswith("metadata"))
+        yield from (name for name in self.of_everybody() if is_heard or not name.startswith("metadata"))
         if broker is None:
             return
-        others = [other for other in range(self.plan.replicas) if other != broker]
+        others = [other for other in range(len(self.before.view.brokers)) if other != broker]
         for name, place in self.instance.layouts.items():
-            if place.field.over[:1] == (Replica,) and name in self.before.projected and name not in ("fetch", *PAIRS):
-                # A follower that no longer truncates may not have told its leader yet.
-                is_told = name != "is_truncating" or broker not in self.silent
-                if is_told and not name.startswith("response"):
+            is_of_brokers = place.field.over[:1] and place.field.over[0] in OF_BROKERS and place.count
+            if is_of_brokers and name in self.before.projected and name not in ("fetch", *PAIRS):
+                # A follower that no longer truncates may not have told its leader yet, or its leader has fenced it.
+                is_known = name != "is_truncating" or (broker not in self.silent and not self.is_fenced(broker))
+                if is_known and not name.startswith("response"):
                     yield f"{name}[{broker}]"
         yield f"fetch[{broker}]"
         yield from (f"fetch[{other}][{broker}]" for other in others)
         if isinstance(arguments, dict) and {"follower", "leader"} <= arguments.keys():
-            yield from (f"{name}[{arguments['follower']}][{arguments['leader']}]" for name in PAIRS)
+            has = self.instance.configuration
+            pairs = [*PAIRS, *(name for entry, name in PAIRS_OF_CLIENTS.items() if getattr(has, entry))]
+            yield from (f"{name}[{arguments['follower']}][{arguments['leader']}]" for name in pairs)
+
+    def of_everybody(self) -> Iterator[str]:
+        """The log keys of what every event observes, if it can be observed."""
+        has = self.instance.configuration
+        yield from (*EVERYBODYS, *(OF_PRODUCER if has.enable_idempotence else ()))
+        consumers = [consumer for consumer in range(has.consumers) if consumer not in self.clients.stopped]
+        known = [name for name in OF_CONSUMERS if name in self.before.projected]
+        yield from (f"{name}[{consumer}]" for name in known for consumer in consumers)
+
+    def is_fenced(self, broker: int) -> bool:
+        """Whether the broker's fetcher has given up. In the model it waits for a new leader epoch as it was."""
+        return any(one.mode is Mode.FAILED for one in self.before.view.brokers[broker].fetchers)
 
     def value(self, key: str) -> Value:
         """The current value of a log key."""
@@ -166,37 +209,62 @@ class RecordedRun:
             self.restarted(int(str(act.arguments[0])))
             return
         payload = self.number_a_record(act)
-        if len(self.numbers) > self.plan.records:
+        if len(self.numbers) > self.instance.configuration.records:
             self.is_over = True
             return
         self.keep_from_differing()
         before, after = self.before, self.moment()
-        found = map_event(act, before, after)
+        if self.exceeds_bounds(after.view):
+            self.is_over = True
+            return
+        *earlier, found = map_event(act, before, after) or (None,)
         if payload is not None and found is None:
             del self.numbers[payload]
             after = self.moment()
         silent = starts_to_fetch(act, before, after)
         if silent is not None:
             follower, leader = silent
-            if before.view.brokers[follower].log == after.view.brokers[follower].log:
+            if offsets_of(before.view.brokers[follower]) == offsets_of(after.view.brokers[follower]):
                 self.silent[follower] = leader
-            else:
+            elif self.reaches(after.view, follower, leader) or ModelGap.TRUNCATION_WITHOUT_LEADER in self.plan.allowed:
                 found = MappedEvent("follower_reconciles", follower, {"follower": follower, "leader": leader})
-        if found is not None and found.action == "leader_handles_fetch":
+            else:
+                self.is_over = True
+                return
+        if found is not None and found.action in FIRST_FETCHES:
             self.say_that_it_has_reconciled(int(str(found.arguments["follower"])))
         self.before = after
         self.silent = {f: source for f, source in self.silent.items() if mode_of(after, f, source) is Mode.FETCHING}
+        for one in earlier:
+            self.write(one, is_observed=False)
         if found is not None:
             self.write(found)
+
+    def reaches(self, view: ClusterView, follower: int, leader: int) -> bool:
+        """Whether a leader would answer a follower's question where an epoch ends."""
+        asking, asked = view.brokers[follower], view.brokers[leader]
+        is_same_epoch = asking.leader_epoch == asked.leader_epoch
+        return asked.leadership is not None and (is_same_epoch or not self.plan.protocol_switches().fences_epochs)
+
+    def exceeds_bounds(self, view: ClusterView) -> bool:
+        """Whether a log has more entries, or an idempotent producer more epochs, than the model."""
+        has = self.instance.configuration
+        epochs = [len(producer.identities) for producer in view.producers]
+        longest = max(broker.log_end_offset for broker in view.brokers)
+        return longest > has.log_size or max(epochs, default=1) > has.producer_epochs
 
     def keep_from_differing(self) -> None:
         """Perform at once the acts that prevent behaviours missing in the model (ModelGap)."""
         allowed, before = self.plan.allowed, self.before.view.brokers
+        self.clients.answer_producer()
         for new in self.cluster.observe().brokers:
             old = before[new.number]
             is_above = new.high_watermark is not None and new.checkpointed_high_watermark > new.high_watermark
             if is_above and not new.is_frozen and ModelGap.CHECKPOINT_ABOVE_HIGH_WATERMARK not in allowed:
                 self.cluster.fire(new.number, TimerKind.HIGH_WATERMARK_CHECKPOINT)
+            has_moved = new.log_start_offset != old.log_start_offset and new.is_up and not new.is_frozen
+            if has_moved and ModelGap.LOG_START_NOT_CHECKPOINTED not in allowed:
+                self.cluster.fire(new.number, TimerKind.LOG_START_OFFSET_CHECKPOINT)
             if new.leader_epoch == old.leader_epoch:
                 continue
             was_reelected = old.leadership is not None and new.leadership is not None
@@ -222,10 +290,10 @@ class RecordedRun:
             self.cluster.drop(response.number)
 
     def number_a_record(self, act: Act) -> str | None:
-        """If this act delivers or loses a produce request, number its record; return the payload, or None."""
+        """If this act delivers or loses the first request for a record, number it; return the payload, or None."""
         message = act.arguments[0] if act.arguments else None
-        if isinstance(message, Message) and isinstance(message.payload, ProduceRequest):
-            request = message.payload
+        request = message.payload if isinstance(message, Message) else None
+        if isinstance(request, ProduceRequest) and request.payload not in self.numbers:
             self.numbers[request.payload] = len(self.numbers)
             if request.acks is Acks.NONE:
                 self.acknowledged.add(self.numbers[request.payload])
@@ -244,7 +312,7 @@ class RecordedRun:
         """
         view = self.before.view
         down = [broker.number for broker in view.brokers if not broker.is_up]
-        broker = self.random.choice(down or range(self.plan.replicas))
+        broker = self.random.choice(down or range(len(view.brokers)))
         if down and self.random.random() < 0.5:
             self.elect("notice dead", broker)
         elif down:
@@ -290,16 +358,18 @@ class RecordedRun:
         self.before = self.moment()
         self.write(MappedEvent(action, broker, {"broker": broker, "checkpoint": checkpoint}))
 
-    def write(self, found: MappedEvent) -> None:
-        """Write an event to the log, or end the run if the event exceeds the bounds."""
+    def write(self, found: MappedEvent, *, is_observed: bool = True) -> None:
+        """Write an event to the log, or end the run if the event exceeds the bounds. The first of several events of one
+        act observes nothing.
+        """
         if self.is_over:
             return
         self.taken[found.action] = self.taken.get(found.action, 0) + 1
         exceeds = self.taken[found.action] > self.plan.budgets.get(found.action, self.taken[found.action])
-        exceeds |= self.before.view.controller.leader_epoch > self.plan.elections
+        exceeds |= self.before.view.controller.leader_epoch > self.instance.configuration.elections
         if exceeds or self.writer.events >= self.plan.events:
             self.is_over = True
             return
         self.events += 1
-        state = self.state(found.broker, found.arguments)
+        state = self.state(found.broker, found.arguments) if is_observed else {}
         self.writer.write(Event(self.name, self.events, found.broker, found.action, found.arguments, state))

@@ -119,11 +119,23 @@ def test_a_generation_that_the_cluster_lacks_is_refused(conform, protocol):
     assert not Path("runs").exists()
 
 
-@pytest.mark.parametrize("entry", ["enable_idempotence=on", "consumers=1"])
-def test_clients_that_a_run_does_not_have_are_refused(conform, entry):
-    code, out, err = conform(f"run --steps 5 --switch {entry}")
-    assert (code, out) == (2, "")
-    assert err.startswith("conform: recorded runs have no idempotent producer and no consumer with a position yet;")
+@pytest.mark.parametrize("option", ["--switch", "--set"])
+def test_a_run_has_the_clients_that_are_asked_for(conform, option):
+    code, out, err = conform(f"run --steps 60 {option} enable_idempotence=on {option} consumers=1 --log log.ndjson")
+    assert (code, out.splitlines()[1:], err) == (
+        *(0, ["run 0.1 follows the model: 60 events; 1 possible state, 1 at most at one time"], ""),
+    )
+    header, *events = lines_of(Path("log.ndjson"))
+    assert header["configuration"].items() >= {"enable_idempotence": "on", "consumers": 1}.items()
+    assert {"producer_resends", "consumer_fetches"} <= {event["action"] for event in events}
+
+
+def test_what_a_run_does_not_have_is_refused(conform):
+    assert conform("run --steps 5 --set unclean_elections=1") == (
+        *(2, ""),
+        "conform: unclean_elections=1: runs are recorded without it, or choose it themselves; leave it out, or replay"
+        " walks: conform replay --walks 100\n",
+    )
 
 
 def test_a_log_with_missing_events_is_followed_too(conform):
@@ -290,7 +302,7 @@ def test_too_little_time_is_undecided(conform):
         ("run --missing 2", "2 is not a share between 0 and 1"),
         ("run --protocol 0.12", "0.12"),
         ("run --switch TRUNC", "TRUNC: write it as NAME=VALUE"),
-        ("run --switch TRUNK=KIP101", "no switch TRUNK"),
+        ("run --switch TRUNK=KIP101", "kafka has no TRUNK; did you mean TRUNC?"),
         ("run --bug hw", "invalid choice: 'hw'"),
         ("run --seconds -1", "-1 is not a number of seconds above 0"),
         ("run --log log.ndjson/x", "log.ndjson/x: File exists; write the log elsewhere, with --log FILE"),

@@ -6,6 +6,7 @@ import errno
 import io
 import json
 import re
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -70,8 +71,8 @@ def test_recorded_runs_follow_the_model(tmp_path: Path, protocol: str, seed: int
         {"acks": "0", "min_insync_replicas": 1},
         {"replicas": 2, "min_insync_replicas": 1, "seed": 1},  # all brokers are down for a moment
         exhaustive({"replicas": 4, "records": 6, "elections": 5}),
-        {"switches": {"EXPAND_EPOCH_START": "off", "OUT_OF_RANGE_HALTS": "on"}},
-        exhaustive({"protocol": "0.11", "switches": {"HW_CLAMPED_AT_TRUNCATION": "on"}}),
+        {"given": {"EXPAND_EPOCH_START": "off", "OUT_OF_RANGE_HALTS": "on"}},
+        exhaustive({"protocol": "0.11", "given": {"HW_CLAMPED_AT_TRUNCATION": "on"}}),
     ],
     ids=lambda more: ",".join(more),
 )
@@ -129,40 +130,195 @@ def without_line(text: str) -> str:
     return re.sub(r"\.py:\d+: ", ".py: ", text)
 
 
+IDEMPOTENT = {"enable_idempotence": "on"}
+NEW_EPOCHS = IDEMPOTENT | {"CLIENT_BUMPS_EPOCH": "on", "delete_records": "4"}
+READER = {"consumers": "1", "delete_records": "4", "auto_offset_reset": "none", "isolation_level": "read_committed"}
+MANY_ELECTIONS = IDEMPOTENT | {"elections": "20", "preferred_elections": "20"}
+
+
 @pytest.mark.parametrize(
-    ("difference", "protocol", "seed", "run", "line", "candidate"),
+    ("protocol", "given", "counts"),
+    [
+        exhaustive(
+            (
+                "0.11",
+                IDEMPOTENT,
+                {"broker_saves_producer_state": 26, "producer_appends": 23, "producer_resends": 12, "request_fails": 9},
+            )
+        ),
+        exhaustive(
+            (
+                "2.0",
+                IDEMPOTENT | {"delete_records": "4"},
+                {
+                    "broker_saves_producer_state": 13,
+                    "leader_deletes_records": 12,
+                    "producer_appends": 26,
+                    "producer_begins_new_epoch": 2,
+                    "producer_resends": 13,
+                    "request_fails": 16,
+                },
+            )
+        ),
+        (
+            "2.1",
+            IDEMPOTENT | {"min_insync_replicas": "3"},
+            {
+                "broker_saves_producer_state": 17,
+                "producer_appends": 19,
+                "producer_begins_new_epoch": 1,
+                "producer_is_refused": 2,
+                "producer_resends": 22,
+                "request_fails": 20,
+            },
+        ),
+        exhaustive(
+            (
+                "2.4",
+                NEW_EPOCHS,
+                {
+                    "broker_saves_producer_state": 15,
+                    "leader_deletes_records": 7,
+                    "producer_appends": 8,
+                    "producer_begins_new_epoch": 3,
+                    "producer_resends": 17,
+                    "request_fails": 23,
+                },
+            )
+        ),
+        exhaustive(
+            (
+                "2.1",
+                {"consumers": "1", "delete_records": "6", "auto_offset_reset": "earliest"},
+                {
+                    "consumer_fetches": 22,
+                    "consumer_is_out_of_range": 4,
+                    "follower_starts_over": 1,
+                    "leader_deletes_records": 15,
+                    "producer_appends": 27,
+                },
+            )
+        ),
+        (
+            "2.4",
+            {"consumers": "2", "delete_records": "4", "follower_fetching": "on"},
+            {
+                "consumer_fetches": 34,
+                "consumer_follows_new_leader": 14,
+                "consumer_is_out_of_range": 2,
+                "consumer_is_sent_to_follower": 11,
+                "consumer_returns_to_leader": 6,
+                "leader_deletes_records": 9,
+                "producer_appends": 24,
+            },
+        ),
+        exhaustive(
+            (
+                "2.4",
+                IDEMPOTENT | READER,
+                {
+                    "broker_saves_producer_state": 21,
+                    "consumer_fetches": 19,
+                    "consumer_follows_new_leader": 7,
+                    "leader_deletes_records": 10,
+                    "producer_appends": 22,
+                    "producer_begins_new_epoch": 1,
+                    "producer_resends": 18,
+                    "request_fails": 17,
+                },
+            )
+        ),
+    ],
+    ids=[
+        *("retries with one request in flight", "deleted records", "too small ISR", "epochs with renumbering"),
+        *("consumer", "consumers of followers", "both"),
+    ],
+)
+def test_runs_with_clients_follow_the_model(tmp_path: Path, protocol: str, given: Said, counts: dict[str, int]) -> None:
+    text = recorded(Plan(protocol, seed=1, events=400, given=given))
+    outcomes = followed(tmp_path, text)
+    assert {outcome.verdict for outcome in outcomes} == {Verdict.FOLLOWS}, [o.spell() for o in outcomes if o.verdict]
+    assert {outcome.largest for outcome in outcomes} == {1}
+    assert count_of(text, CLIENTS) == counts
+
+
+CLIENTS = ("producer", "request", "consumer", "broker_saves", "leader_deletes", "follower_starts")
+
+
+def count_of(text: str, first_words: tuple[str, ...]) -> dict[str, int]:
+    """How often a log has each of the actions that begin with these words."""
+    actions = Counter(line["action"] for line in lines_of(text) if line.get("action", "").startswith(first_words))
+    return dict(sorted(actions.items()))
+
+
+@pytest.mark.parametrize(
+    ("difference", "protocol", "given", "seed", "run", "line", "candidate"),
     [
         (
-            *(ModelGap.CHECKPOINT_ABOVE_HIGH_WATERMARK, "0.11", 1, "1.5", 736),
+            *(ModelGap.CHECKPOINT_ABOVE_HIGH_WATERMARK, "0.11", {}, 1, "1.5", 736),
             "broker_bounces 0 checkpoint 1: models/kafka/actions/bounces.py: its guard"
             " `checkpoint <= s.high_watermark[broker]` is false (s.high_watermark[0] = 0)",
         ),
         (
-            *(ModelGap.PARKED_FETCH_OF_REELECTED_LEADER, "2.0", 2, "2.2", 160),
+            *(ModelGap.PARKED_FETCH_OF_REELECTED_LEADER, "2.0", {}, 2, "2.2", 160),
             'broker_becomes_leader 1 in epoch 3: it leads to fetch[0][1] = "NONE", but "PARKED" was observed',
         ),
         (
-            *(ModelGap.FETCH_OF_AN_EARLIER_STAY, "0.10", 1, "1.7", 857),
+            *(ModelGap.FETCH_OF_AN_EARLIER_STAY, "0.10", {}, 1, "1.7", 857),
             'broker_becomes_follower 0 in epoch 3: it leads to fetch[0][2] = "NONE", but "PARKED" was observed',
         ),
         (
-            *(ModelGap.FROZEN_BROKER_TAKEN_FOR_DEAD, "2.1", 3, "3.11", 1188),
+            *(ModelGap.FROZEN_BROKER_TAKEN_FOR_DEAD, "2.1", {}, 3, "3.11", 1188),
             "controller_removes_dead_follower 1: models/kafka/actions/controller.py: its guard `not s.is_up[follower]`"
             " is false (s.is_up[1] = true)",
+        ),
+        (
+            *(ModelGap.ANSWER_IS_LOST, "2.1", IDEMPOTENT, 1, "1.1", 21),
+            "producer_resends c at 0: models/kafka/actions/clients/idempotent_producer.py: its guard"
+            " `is_first_in_flight(s, record)` is false (s.has_sequence[c] = true, s.acknowledged[c] = true)",
+        ),
+        (
+            *(ModelGap.REQUEST_IS_LATE, "2.1", IDEMPOTENT, 4, "4.1", 35),
+            "producer_resends f at 0: models/kafka/actions/clients/idempotent_producer.py: its guard"
+            " `is_first_in_flight(s, record)` is false",
+        ),
+        (
+            *(ModelGap.NEW_EPOCH_DESPITE_EARLIER_RECORDS, "2.0", MANY_ELECTIONS, 13, "13.1", 102),
+            "producer_begins_new_epoch after the answer of 0 to l: models/kafka/actions/clients/idempotent_producer.py:"
+            " its guard `is_first_in_flight(s, record)` is false",
+        ),
+        (
+            *(ModelGap.EMPTY_FETCH, "2.1", {"consumers": "1"}, 4, "4.1", 42),
+            "broker_becomes_follower 0 in epoch 1: it leads to known_end_offset[0] = 4, but 3 was observed",
+        ),
+        exhaustive(
+            (
+                *(ModelGap.TRUNCATION_WITHOUT_LEADER, "2.1", {"delete_records": "6"}, 4, "4.2", 288),
+                "follower_reconciles 0 with 1: models/kafka/actions/reconciliation.py: its guard"
+                " `can_ask(s, follower, leader)` is false (s.leader[1] = none)",
+            )
+        ),
+        (
+            *(ModelGap.LOG_START_NOT_CHECKPOINTED, "2.1", {"delete_records": "6"}, 0, "0.1", 16),
+            "broker_crashes 0: it leads to log_record[0][0] = null, but 0 was observed",
         ),
     ],
     ids=lambda value: value.name if isinstance(value, ModelGap) else "",
 )
 def test_allowed_model_gaps_lead_to_rejections(
-    tmp_path: Path, difference: ModelGap, protocol: str, seed: int, run: str, line: int, candidate: str
+    tmp_path: Path, difference: ModelGap, protocol: str, given: Said, seed: int, run: str, line: int, candidate: str
 ) -> None:
     """If this test fails, the model may now have the behaviour; then remove the gap from plan.py."""
-    outcomes = followed(tmp_path, recorded(Plan(protocol, seed, events=line, allowed=frozenset([difference]))))
-    (outcome,) = [outcome for outcome in outcomes if outcome.run == run]
-    assert (outcome.verdict, outcome.line, [without_line(str(one)) for one in outcome.candidates]) == (
-        *(Verdict.REJECTED, line),
-        [candidate],
-    )
+    plan = Plan(protocol, seed, events=line, given=given, allowed=frozenset([difference]))
+    (outcome,) = [outcome for outcome in followed(tmp_path, recorded(plan)) if outcome.run == run]
+    assert (outcome.verdict, outcome.line, len(outcome.candidates)) == (Verdict.REJECTED, line, 1)
+    assert without_line(str(outcome.candidates[0])).startswith(candidate)
+
+
+def test_every_model_gap_has_a_rejection() -> None:
+    (mark, *_) = test_allowed_model_gaps_lead_to_rejections.pytestmark
+    shown = [getattr(one, "values", one)[0] for one in mark.args[1]]
+    assert sorted(shown, key=lambda gap: gap.name) == sorted(ModelGap, key=lambda gap: gap.name)
 
 
 # -------------------------------------------------------------------------------------------------- what it says
@@ -244,7 +400,12 @@ def test_a_log_holds_runs_one_after_the_other(tmp_path: Path) -> None:
     [
         ({"protocol": "3.0"}, "kafka has no protocol 3.0"),
         ({"bug": "no_such"}, "no bug no_such; the bugs are: hw_off_by_one"),
-        ({"switches": {"NO_SUCH": "on"}}, "NO_SUCH"),
+        ({"given": {"NO_SUCH": "on"}}, "kafka has no NO_SUCH"),
+        ({"given": {"transactions": "1"}}, "transactions=1: runs are recorded without it, or choose it themselves"),
+        (
+            {"protocol": "0.10", "given": {"enable_idempotence": "on"}},
+            "Idempotent producers came with the record format",
+        ),
         ({"acks": "2"}, "acks=2: no such value"),
         ({"missing": 1.5}, "missing=1.5: a share is between 0 and 1"),
         ({"replicas": 9}, "replicas=9 is impossible"),

@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from isrcheck.conformance.cluster.broker.partition import NO_EPOCH
 from isrcheck.conformance.cluster.network.messages import ConsumerFetchResponse, Errors
-from isrcheck.conformance.replay.driver import ISOLATIONS, RESETS
+from isrcheck.conformance.implemented import ISOLATIONS, RESETS
 from isrcheck.conformance.replay.projection import reader_of
 from isrcheck.conformance.wire.script.played import ClientError, Played
 from isrcheck.conformance.wire.script.real_consumer import PositionedConsumer

@@ -22,7 +22,7 @@ from isrcheck.conformance.cluster.clients.producer import REFUSED_SEQUENCES, Sen
 from isrcheck.conformance.cluster.cluster import Cluster
 from isrcheck.conformance.cluster.network.messages import Acks, Errors, ProduceResponse
 from isrcheck.conformance.cluster.network.records import Control, ProducerStamp
-from isrcheck.conformance.replay.driver import ACKS
+from isrcheck.conformance.implemented import ACKS
 from isrcheck.conformance.replay.projection import payload_of, producer_of
 from isrcheck.conformance.wire.script.played import ClientError, Played
 from isrcheck.conformance.wire.script.real_producer import RealProducer

@@ -1,0 +1,274 @@
+"""The clients of a recorded run that the scheduler does not have: an idempotent producer, consumers, an administrator.
+
+In:  a `Plan`, a `Cluster`, a seed.
+Out: `Act`s, one at a time, each told to the recorder when it is complete.
+
+An act is as large as a step of the model: a request reaches its broker at once or is lost. What the model leaves out is
+avoided (`ModelGap`). Sources: fact sheet, sections 5.3, 5.4, 7; Kafka: RecordAccumulator.drain, Sender.canRetry,
+ReplicaManager.findPreferredReadReplica (KIP-392).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from random import Random
+
+from isrcheck.conformance.cluster.client_operations import PRODUCER
+from isrcheck.conformance.cluster.clients.producer import Sent
+from isrcheck.conformance.cluster.cluster import Cluster
+from isrcheck.conformance.cluster.configuration.settings import ClusterError
+from isrcheck.conformance.cluster.network.messages import (
+    Acks,
+    ConsumerFetchResponse,
+    Errors,
+    OffsetsForLeaderEpochResponse,
+    ProduceResponse,
+)
+from isrcheck.conformance.cluster.network.network import Message
+from isrcheck.conformance.cluster.observe import BrokerView, ConsumerView, ProducerView
+from isrcheck.conformance.cluster.scheduler import Act
+from isrcheck.conformance.follow.recorder.plan import ModelGap, Plan
+from isrcheck.conformance.implemented import ISOLATIONS
+from isrcheck.conformance.replay.projection import reader_of
+from isrcheck.models.kafka.state.values import AutoOffsetReset, PositionCheck
+
+INTERVAL = 2_500
+"""The mean interval between rolls of segments, and between deletions, in milliseconds; a producer and a consumer act
+three times as often.
+"""
+
+LOSS_SHARE = 0.1
+"""How often a producer's request is lost."""
+
+STALE_SHARE = 0.1
+"""How often a producer takes a broker for the leader that does not lead."""
+
+RETRY_SHARE = 0.5
+"""How often a producer with an unanswered or failed request sends it again, in place of a new record."""
+
+RETURN_SHARE = 0.2
+"""How often a consumer that may read from a follower changes between it and the leader."""
+
+
+class Clients:
+    """Performs the acts of the clients that a plan asks for; `stopped` are the consumers that have stopped reading."""
+
+    def __init__(self, plan: Plan, cluster: Cluster, seed: str, tell: Callable[[Act], None]) -> None:
+        self._plan = plan
+        self._cluster = cluster
+        self._random = Random(seed)
+        self._tell = tell
+        self._has = has = plan.configuration
+        self._isolation = ISOLATIONS[has.isolation_level]
+        self._checks_position = has.POSITION_CHECK != PositionCheck.NONE
+        self._sent_to: dict[int, int] = {}
+        self._payloads = 0
+        self.stopped: set[int] = set()
+        self._acts: list[Callable[[], None]] = [
+            *([self._produce] * 3 if has.enable_idempotence else []),
+            *([self._read] * 3 if has.consumers else []),
+            *([self._roll] if has.producer_snapshots else []),
+            *([self._delete] if has.delete_records else []),
+        ]
+        self._next = self._later()
+        first_leader = cluster.observe().controller.leader
+        if has.enable_idempotence:
+            cluster.refresh_metadata(first_leader)
+        for consumer in range(has.consumers):
+            self._learn(consumer, first_leader)
+
+    def act(self) -> None:
+        """Perform the acts that are due."""
+        while self._acts and self._cluster.now >= self._next:
+            self._next += self._later()
+            self._random.choice(self._acts)()
+
+    def _later(self) -> float:
+        return self._random.expovariate(len(self._acts) / INTERVAL) if self._acts else 0.0
+
+    def _done(self, name: str, *arguments: object) -> None:
+        self._tell(Act(self._cluster.now, name, arguments))
+
+    def _leaders(self) -> list[BrokerView]:
+        return [one for one in self._cluster.observe().brokers if one.leadership is not None and not one.is_frozen]
+
+    # ------------------------------------------------------------------------------------------------------- producer
+
+    def _produce(self) -> None:
+        """Send the first unacknowledged record again, or the next one, to a broker that may be the leader."""
+        random = self._random
+        unacknowledged, is_overtaken = self._unacknowledged()
+        is_lost, is_stale = random.random() < LOSS_SHARE, random.random() < STALE_SHARE
+        leaders = [one.number for one in self._leaders()]
+        broker = random.choice(self._cluster.brokers if is_stale or not leaders else leaders)
+        waits = is_overtaken and ModelGap.NEW_EPOCH_DESPITE_EARLIER_RECORDS not in self._plan.allowed
+        try:
+            if broker in leaders and not is_lost:
+                self._cluster.refresh_metadata(broker)
+            if unacknowledged and (waits or random.random() < RETRY_SHARE):
+                self._resend(unacknowledged[0], broker, is_lost=is_lost)
+            elif len(unacknowledged) < self._has.max_in_flight_requests:
+                self._payloads += 1
+                message = self._send(self._cluster.produce(f"r{self._payloads}", broker, Acks.ALL), is_lost=is_lost)
+                self._done("drop" if is_lost else "deliver", message)
+        except ClusterError:
+            return  # the producer knows a later leader, or too many of its requests are in flight
+
+    def _unacknowledged(self) -> tuple[list[int], bool]:
+        """The first requests for the records that have a number in the producer's epoch, and are not acknowledged; and
+        whether a later record than the first of them is acknowledged.
+        """
+        producer, sent = self._producer(), self._sent()
+        stamps = {payload: stamps[-1] for payload, stamps in producer.numbered}
+        now, acknowledged = producer.identities[-1], {one.payload for one in sent if one.is_acknowledged}
+        present = [
+            one
+            for one in sent
+            if one.retry_of is None
+            and stamps[one.payload].producer_id == now.producer_id
+            and stamps[one.payload].producer_epoch == now.producer_epoch
+        ]
+        waiting = [one.number for one in present if one.payload not in acknowledged]
+        return waiting, any(one.number > waiting[0] for one in present if waiting and one.payload in acknowledged)
+
+    def _resend(self, first: int, broker: int, *, is_lost: bool) -> None:
+        """Send a request again. Requests for the same record that still wait are given up, if this one has an effect:
+        otherwise the answer to one of them would be lost.
+        """
+        waiting = [one for one in self._sent() if first in (one.number, one.retry_of) and one.is_in_flight]
+        identities = self._producer().identities
+        number = self._cluster.resend(first, broker)
+        message = self._send(number, is_lost=is_lost)
+        has_effect = not self._sent()[number].is_failed or self._producer().identities != identities
+        if has_effect:
+            for one in waiting:
+                self._cluster.disconnect(one.number)
+        self._done("drop" if is_lost else "deliver", message)
+
+    def _send(self, number: int, *, is_lost: bool) -> Message:
+        """Let a request reach its broker, or lose it."""
+        request = self._sent()[number].request
+        message = next(one for one in self._cluster.messages() if one.number == request)
+        if not is_lost:
+            self._cluster.deliver(request)
+        elif ModelGap.REQUEST_IS_LATE in self._plan.allowed:
+            self._cluster.disconnect(number)
+        else:
+            self._cluster.drop(request)
+        self.answer_producer()
+        return message
+
+    def answer_producer(self) -> None:
+        """Deliver the answers to the idempotent producer that are in flight."""
+        late = (Errors.NONE,) if ModelGap.ANSWER_IS_LOST in self._plan.allowed else ()
+        for message in self._cluster.messages() if self._has.enable_idempotence else ():
+            if isinstance(message.payload, ProduceResponse) and message.payload.error not in late:
+                self._cluster.deliver(message.number)
+
+    def _producer(self) -> ProducerView:
+        return next(one for one in self._cluster.observe().producers if one.name == PRODUCER)
+
+    def _sent(self) -> tuple[Sent, ...]:
+        return dict(self._cluster.observe().sent)[PRODUCER]
+
+    # ------------------------------------------------------------------------------------------------------- consumers
+
+    def _read(self) -> None:
+        """Let a consumer learn of a leader, or fetch from the leader, or from the follower to which it was sent."""
+        consumer = self._random.randrange(self._has.consumers)
+        leaders = self._leaders()
+        if not leaders or consumer in self.stopped:
+            return
+        leader = self._random.choice(leaders)
+        known = self._view_of(consumer).leader_epoch
+        self._learn(consumer, leader.number)
+        if self._view_of(consumer).leader_epoch != known:
+            self._done("read", consumer, leader.number)
+        elif not self._has.follower_fetching or not self._changes_replica(consumer, leader):
+            self._fetch(consumer, self._sent_to.get(consumer, leader.number))
+
+    def _learn(self, consumer: int, leader: int) -> None:
+        """A consumer hears who leads, and validates its position. With auto.offset.reset=none, it stops if its log is
+        truncated (LogTruncationException).
+        """
+        self._cluster.tell_consumer(leader, reader_of(consumer), self._isolation)
+        answers = [message.payload for message in self._finish(consumer)]
+        ends = [answer.end_offset for answer in answers if isinstance(answer, OffsetsForLeaderEpochResponse)]
+        is_truncated = any(end < self._view_of(consumer).position for end in ends)
+        if is_truncated and self._has.auto_offset_reset == AutoOffsetReset.NOTHING:
+            self.stopped.add(consumer)
+
+    def _changes_replica(self, consumer: int, leader: BrokerView) -> bool:
+        """Whether the consumer was now sent to a follower, or returned to the leader.
+
+        A leader sends it to a follower that, as far as the leader knows, has the position; KIP-392.
+        """
+        if self._random.random() >= RETURN_SHARE:
+            return False
+        if consumer in self._sent_to:
+            del self._sent_to[consumer]
+            self._done("return to leader", consumer)
+            return True
+        view = self._view_of(consumer)
+        if self._checks_position and view.leader_epoch != leader.leader_epoch:
+            return False
+        assert leader.leadership is not None
+        brokers = self._cluster.observe().brokers
+        followers = [
+            number
+            for number, end in leader.leadership.remote_log_end_offsets
+            if end is not None and brokers[number].log_start_offset <= view.position <= end
+        ]
+        if followers:
+            self._sent_to[consumer] = self._random.choice(followers)
+            self._done("send to follower", consumer, leader.number, self._sent_to[consumer])
+        return bool(followers)
+
+    def _fetch(self, consumer: int, broker: int) -> None:
+        """A consumer fetches one record, or as many as there are; an answer without records is lost."""
+        most = self._random.choice([1, None])
+        self._cluster.consume(broker, reader_of(consumer), self._isolation, most)
+        self._finish(consumer)
+        self._done("read", consumer, broker)
+
+    def _finish(self, consumer: int) -> list[Message]:
+        """Deliver the requests of a consumer, and the responses, until there are no more; return the responses."""
+        name, found = reader_of(consumer), []
+        while messages := [one for one in self._cluster.messages() if name in (one.source, one.destination)]:
+            message, answer = messages[0], messages[0].payload
+            is_empty = isinstance(answer, ConsumerFetchResponse) and answer.error is Errors.NONE and not answer.records
+            if is_empty and ModelGap.EMPTY_FETCH not in self._plan.allowed:
+                self._cluster.drop(message.number)
+            else:
+                self._cluster.deliver(message.number)
+            if message.destination == name:
+                found.append(message)
+        return found
+
+    def _view_of(self, consumer: int) -> ConsumerView:
+        return next(one for one in self._cluster.observe_consumers() if one.name == reader_of(consumer))
+
+    # --------------------------------------------------------------------------------------- segments and administrator
+
+    def _roll(self) -> None:
+        """The log of a broker rolls its segment, unless it has no new record."""
+        brokers = [
+            one.number
+            for one in self._cluster.observe().brokers
+            if one.is_up and max(one.producers.snapshot_offset, one.log_start_offset) < one.log_end_offset
+        ]
+        if brokers:
+            broker = self._random.choice(brokers)
+            self._cluster.roll_segment(broker)
+            self._done("roll segment", broker)
+
+    def _delete(self) -> None:
+        """An administrator deletes records below the high watermark of a leader."""
+        leaders = self._leaders()
+        if leaders:
+            leader = self._random.choice(leaders)
+            offset = self._random.randint(leader.log_start_offset, leader.high_watermark or 0)
+            self._cluster.delete_records(leader.number, offset)
+            message = self._cluster.messages()[-1]
+            self._cluster.deliver(message.number)
+            self._done("deliver", message)
