@@ -12,22 +12,20 @@ GENERATION_0_11 = {
     "retries": Retries.NONE,
     "enable_idempotence": Truth.FALSE,
     "UNKNOWN_PID_POLICY": UnknownProducer.OUT_OF_ORDER,
+    "OVERDUE_ERROR_RENUMBERS": False,
     "EPOCH_BUMP": False,
     "idempotent_cache": 1,
 }
 GENERATION_1_0 = GENERATION_0_11 | {"UNKNOWN_PID_POLICY": UnknownProducer.REJECT, "idempotent_cache": 2}
-GENERATION_2_5 = GENERATION_1_0 | {
-    "retries": Retries.MOST,
-    "UNKNOWN_PID_POLICY": UnknownProducer.ACCEPT,
-    "EPOCH_BUMP": True,
-}
+GENERATION_2_1 = GENERATION_1_0 | {"retries": Retries.MOST, "OVERDUE_ERROR_RENUMBERS": True}
+GENERATION_2_5 = GENERATION_2_1 | {"UNKNOWN_PID_POLICY": UnknownProducer.ACCEPT, "EPOCH_BUMP": True}
 GENERATION_3_0 = GENERATION_2_5 | {"acks": Acks.ALL, "enable_idempotence": Truth.TRUE}
 GENERATION_4_5 = GENERATION_3_0 | {"UNKNOWN_PID_POLICY": UnknownProducer.ACCEPT_UNLESS_EMPTY}
 
 STAND_INS = {
     "1.1": "1.0 stands for it",
     "2.0": "1.0 stands for it",
-    **dict.fromkeys(("2.1", "2.2", "2.3", "2.4"), "1.0 stands for it, with --retries 2147483647"),
+    **dict.fromkeys(("2.2", "2.3", "2.4"), "2.1 stands for it"),
     **dict.fromkeys(("2.6", "2.7", "2.8"), "2.5 stands for it"),
     **dict.fromkeys(("3.1", "3.2", "3.3", "3.4", "3.5", "3.6", "3.7", "3.8", "3.9"), "3.0 stands for it"),
     **dict.fromkeys(("4.0", "4.1", "4.2", "4.3", "4.4"), "3.0 stands for it"),
@@ -40,6 +38,7 @@ MODEL = assemble(
     {
         "0.11": (None, GENERATION_0_11),
         "1.0": (None, GENERATION_1_0),
+        "2.1": (None, GENERATION_2_1),
         "2.5": (None, GENERATION_2_5),
         "3.0": (None, GENERATION_3_0),
         "4.5": (None, GENERATION_4_5),

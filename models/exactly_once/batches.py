@@ -124,3 +124,53 @@ def leave_gap(s, partition):
     else:
         s.producer_id += 1
         forget_numbers(s)
+
+
+def close_up(s, batch):
+    """The sequence number of a batch is free again, in the same epoch: the next batch gets it, and those in flight move
+    down by one. Kafka up to 2.4: TransactionManager.adjustSequencesDueToFailedBatch.
+    """
+    partition = s.batch_partition[batch]
+    s.next_sequence[partition] -= 1
+    for b in range(s.batches):
+        if (
+            is_unfinished(s, b)
+            and s.batch_partition[b] == partition
+            and not has_old_id(s, b)
+            and s.batch_sequence[b] > s.batch_sequence[batch]
+        ):
+            s.batch_sequence[b] -= 1
+
+
+def can_be_overdue(s, batch):
+    """delivery.timeout.ms may be over for this batch when its error is handled, and the producer numbers anew.
+
+    It is the earliest one of its partition: the time of later ones began later. Without idempotence, and with
+    KAFKA-14397 repaired, this is the same as `producer_gives_up` after the error.
+    """
+    return (
+        s.OVERDUE_ERROR_RENUMBERS
+        and s.delivery_timeouts_left > 0
+        and is_idempotent(s)
+        and is_first_unfinished(s, batch)
+    )
+
+
+def leaves_gap(s, batch, is_sequence_error):
+    """After this error of an overdue batch, the producer takes a new epoch (up to 2.4, after a sequence error: id)."""
+    return not has_old_id(s, batch) and (s.EPOCH_BUMP or is_sequence_error)
+
+
+def fail_overdue(s, batch, is_sequence_error):
+    """The producer handles an error, or a disconnect, after delivery.timeout.ms: the batch fails with that error.
+
+    Retries are left, so that the client takes the batch for one that no leader has written, which it does not know
+    (KAFKA-14397): it does not mark the sequence number as unresolved, and the other unfinished batches of the partition
+    get new numbers, since 2.5 in a new epoch. Kafka: Sender.canRetry, completeBatch, handleFailedBatch.
+    """
+    s.delivery_timeouts_left -= 1
+    s.batch_state[batch] = BatchState.REFUSED if is_sequence_error else BatchState.FAILED
+    if leaves_gap(s, batch, is_sequence_error):
+        leave_gap(s, s.batch_partition[batch])
+    elif not has_old_id(s, batch):
+        close_up(s, batch)

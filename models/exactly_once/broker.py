@@ -38,10 +38,15 @@ def accepts_from_unknown(s, partition, sequence):
     )
 
 
-def is_in_sequence(s, batch):
-    """The sequence number is acceptable. Kafka: ProducerAppendInfo.checkProducerEpoch, checkSequence."""
+def last_known(s, batch):
+    """The offset of the last batch that the leader knows of this producer id, or NONE."""
+    return last_offset_of(s, s.batch_partition[batch], s.batch_producer_id[batch])
+
+
+def is_in_sequence(s, batch, last):
+    """The sequence number is acceptable after the batch at offset `last`, or from a producer that the leader does not
+    know. Kafka: ProducerAppendInfo.checkProducerEpoch, checkSequence."""
     partition = s.batch_partition[batch]
-    last = last_offset_of(s, partition, s.batch_producer_id[batch])
     if last == NONE:
         return accepts_from_unknown(s, partition, s.request_sequence[batch])
     return follows_last(s, partition, last, s.request_epoch[batch], s.request_sequence[batch])
@@ -54,7 +59,7 @@ def broker_appends(s, batch: Batch):
     """
     require(arrives(s, batch))
     require(not is_known_duplicate(s, batch))
-    require(not is_idempotent(s) or is_in_sequence(s, batch))
+    require(not is_idempotent(s) or is_in_sequence(s, batch, last_known(s, batch)))
     partition = s.batch_partition[batch]
     require(s.log_end_offset[partition] < s.log_size)
     offset = s.log_end_offset[partition]
@@ -82,13 +87,13 @@ def broker_refuses_sequence(s, batch: Batch):
     require(is_idempotent(s))
     require(arrives(s, batch))
     require(not is_known_duplicate(s, batch))
-    require(not is_in_sequence(s, batch))
-    is_unknown = last_offset_of(s, s.batch_partition[batch], s.batch_producer_id[batch]) == NONE
+    last = last_known(s, batch)
+    require(not is_in_sequence(s, batch, last))
     answer(
         s,
         batch,
         Request.UNKNOWN_PRODUCER_ID
-        if is_unknown and s.UNKNOWN_PID_POLICY == UnknownProducer.REJECT
+        if last == NONE and s.UNKNOWN_PID_POLICY == UnknownProducer.REJECT
         else Request.OUT_OF_ORDER_SEQUENCE,
     )
 

@@ -1,7 +1,7 @@
 """Faults: a connection breaks, a partition loses its last record, or what it knows of producers."""
 
-from isrcheck.models.exactly_once.batches import after_error, leave_behind
-from isrcheck.models.exactly_once.state import Partition
+from isrcheck.models.exactly_once.batches import after_error, can_be_overdue, fail_overdue, leave_behind, leaves_gap
+from isrcheck.models.exactly_once.state import Batch, Partition
 from isrcheck.models.exactly_once.values import Acks, BatchState, Request, Truth
 from isrcheck.models.language import NONE, action, require
 
@@ -13,17 +13,36 @@ def is_on_connection(s, batch, partition):
     )
 
 
-@action(shows="to {partition}")
-def connection_is_lost(s, partition: Partition):
-    """A connection breaks, or request.timeout.ms is over: answers on it are lost, and requests are late, or lost."""
-    require(s.lost_connections_left > 0)
-    require(any(is_on_connection(s, b, partition) for b in range(s.batches)))
+def lose_connection(s, partition):
+    """Answers on the connection are lost, and requests are late, or lost; the producer retries their batches."""
     s.lost_connections_left -= 1
     for b in range(s.batches):
         if is_on_connection(s, b, partition):
             leave_behind(s, b)
             if s.batch_state[b] == BatchState.IN_FLIGHT:
                 s.batch_state[b] = after_error(s, b)
+
+
+@action(shows="to {partition}")
+def connection_is_lost(s, partition: Partition):
+    """A connection breaks, or request.timeout.ms is over."""
+    require(s.lost_connections_left > 0)
+    require(any(is_on_connection(s, b, partition) for b in range(s.batches)))
+    lose_connection(s, partition)
+
+
+@action(shows="batch {batch}")
+def connection_is_lost_past_deadline(s, batch: Batch):
+    """The producer handles the loss of a connection after delivery.timeout.ms of the earliest batch on it.
+
+    The other batches on the connection still have time.
+    """
+    require(s.lost_connections_left > 0)
+    require(s.batch_state[batch] == BatchState.IN_FLIGHT)
+    require(can_be_overdue(s, batch))
+    require(not leaves_gap(s, batch, False) or s.epoch_bumps_left > 0)
+    lose_connection(s, s.batch_partition[batch])
+    fail_overdue(s, batch, False)
 
 
 @action(shows="of {partition}")

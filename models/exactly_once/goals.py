@@ -1,8 +1,9 @@
 """States and steps that must be reachable, to show that the model is not vacuous."""
 
+from isrcheck.models.exactly_once.batches import is_delivered
 from isrcheck.models.exactly_once.broker import broker_recognises_duplicate
 from isrcheck.models.exactly_once.producer import application_resends, producer_receives_success
-from isrcheck.models.exactly_once.values import Acks, BatchState, Request, Resend, Retries
+from isrcheck.models.exactly_once.values import Acks, Request, Resend, Retries
 from isrcheck.models.language import sometimes
 
 
@@ -13,10 +14,7 @@ def a_batch_is_acknowledged(before, after, taken):
 
 @sometimes
 def every_record_is_delivered(s):
-    return all(
-        any(s.batch_record[b] == record and s.batch_state[b] == BatchState.DELIVERED for b in range(s.batches))
-        for record in range(s.records)
-    )
+    return all(is_delivered(s, record) for record in range(s.records))
 
 
 @sometimes(applies=lambda c: c.enable_idempotence > 0 and c.lost_connections > 0 and c.retries != Retries.NONE)

@@ -2,6 +2,8 @@
 
 from isrcheck.models.exactly_once.batches import (
     after_error,
+    can_be_overdue,
+    fail_overdue,
     forget_numbers,
     has_old_id,
     has_unfinished,
@@ -15,6 +17,7 @@ from isrcheck.models.exactly_once.batches import (
     is_unfinished,
     leave_behind,
     leave_gap,
+    leaves_gap,
     number_from_zero,
     was_sent_to,
 )
@@ -217,11 +220,28 @@ def producer_receives_unknown_producer_id(s, batch: Batch):
 
 
 @action(shows="batch {batch}")
-def producer_gives_up(s, batch: Batch):
-    """delivery.timeout.ms is over for a batch that was to be sent again, and the callback reports it.
+def producer_receives_error_past_deadline(s, batch: Batch):
+    """An error is handled after delivery.timeout.ms (since 2.1): the callback reports the error, not a time-out.
 
-    It is the earliest one of its partition: the time of later ones began later. Nobody knows whether the batch is in
-    the log: its sequence number is unresolved (TransactionManager.markSequenceUnresolved).
+    Kafka: Sender.canRetry asks for the deadline before it looks at the error.
+    """
+    is_sequence_error = receives(s, batch, Request.OUT_OF_ORDER_SEQUENCE) or receives(
+        s, batch, Request.UNKNOWN_PRODUCER_ID
+    )
+    require(is_sequence_error or receives(s, batch, Request.NOT_LEADER))
+    require(can_be_overdue(s, batch))
+    require(not leaves_gap(s, batch, is_sequence_error) or s.epoch_bumps_left > 0)
+    s.request[batch] = Request.NONE
+    fail_overdue(s, batch, is_sequence_error)
+
+
+@action(shows="batch {batch}")
+def producer_gives_up(s, batch: Batch):
+    """delivery.timeout.ms is over for a batch that was to be sent again, and the callback reports a time-out.
+
+    Up to 2.0, request.timeout.ms limits how long it waits (ProducerBatch.maybeExpire). It is the earliest one of its
+    partition: the time of later ones began later. Nobody knows whether the batch is in the log: its sequence number is
+    unresolved (TransactionManager.markSequenceUnresolved).
     """
     require(s.delivery_timeouts_left > 0)
     require(s.batch_state[batch] == BatchState.WAITING)

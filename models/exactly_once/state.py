@@ -10,8 +10,10 @@ its own. A request on a connection that breaks is late or lost, but lost if the 
 
 Left out: replication (`kafka` models it: here one fault, with a budget, takes the last record of a partition away, with
 acks=all only in an unclean election); transactions; batches of several records; partitions that are added; errors that
-are not retried; a batch that times out while its first request is in flight. What the client does after a sequence
-error follows TransactionManager.canRetry, bumpIdempotentProducerEpoch and Sender.completeBatch.
+are not retried; a finite number of retries; a batch that times out while its request is in flight (no error has come),
+and the late answer to it; several batches whose deadline has passed when the loss of their connection is handled. What
+the client does after a sequence error follows TransactionManager.canRetry, bumpIdempotentProducerEpoch and
+Sender.completeBatch.
 """
 
 from isrcheck.models.exactly_once.values import (
@@ -47,7 +49,7 @@ class Configuration:
     epoch_bumps = budget(1, "producer epochs (up to 2.4: producer ids) after errors", shapes=True)
     lost_connections = budget(1, "connections that break, with the requests and answers on them")
     rejections = budget(1, "requests that a broker rejects, and that can be retried (NOT_LEADER_OR_FOLLOWER)")
-    delivery_timeouts = budget(1, "batches that exceed delivery.timeout.ms")
+    delivery_timeouts = budget(1, "batches that exceed delivery.timeout.ms (up to 2.0: wait for request.timeout.ms)")
     lossy_failovers = budget(
         1, "fail-overs that lose the last record: with acks=all, unclean ones", option="--lossy-failovers"
     )
@@ -68,6 +70,7 @@ class Configuration:
     )
     unclean_leader_election_enable = setting(Truth.FALSE, "unclean.leader.election.enable", values=Truth)
     UNKNOWN_PID_POLICY = switch(UnknownProducer.ACCEPT, "which sequence number is accepted from an unknown producer")
+    OVERDUE_ERROR_RENUMBERS = switch(True, "an error after delivery.timeout.ms renumbers batches (KAFKA-14397)")
     EPOCH_BUMP = switch(True, "after a gap in the sequence, a new epoch of the same producer id (KIP-360)")
 
 

@@ -27,7 +27,10 @@ class Truth(IntEnum):
 
 
 class Retries(IntEnum):
-    """`retries`: none (the default up to 2.0), or as many as fit into delivery.timeout.ms (2147483647, since 2.1)."""
+    """`retries`: none (the default up to 2.0), or as many as fit into delivery.timeout.ms (2147483647, since 2.1).
+
+    A finite number is left out: the batch then fails, and its sequence number is neither taken back nor unresolved.
+    """
 
     NONE = 0
     MOST = 1
@@ -82,7 +85,7 @@ class BatchState(IntEnum):
 
     DELIVERED: the callback reported success, or acks=0. FAILED: it reported a time-out or an error, or the producer
     restarted, and the application does not know what became of the record. REFUSED: it reported a sequence error
-    (OutOfOrderSequenceException).
+    (OutOfOrderSequenceException, or UnknownProducerIdException, which extends it).
     """
 
     NEW = 0

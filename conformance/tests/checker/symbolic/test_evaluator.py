@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given, reject
+from hypothesis import given, reject, seed
 from hypothesis import strategies as st
 
 from conformance.tests.checker.compile.test_kernel import (
@@ -50,7 +50,7 @@ from isrcheck.testing.strategies import legal_values
 
 # ----------------------------------------------------------------------------------------------- every model, any wish
 
-EXAMPLES = {"kafka": 4, "exactly_once": 8, "transactions": 4, "published": 20, "examples": 20}
+EXAMPLES = {"kafka": 4, "exactly_once": 6, "transactions": 4, "published": 20, "examples": 20}
 """How many configurations are drawn for each protocol of a model of a family, if others have the same shapes."""
 
 OF_EACH_SHAPE = 16
@@ -125,16 +125,17 @@ def test_formulas_and_reference_agree(name: str, share: int) -> None:
     compared = Compared()
     chosen: set[tuple[str, str, int]] = set()
 
-    def agree(wish: Wish, seed: int) -> None:
+    def agree(wish: Wish, number: int) -> None:
         nonlocal compared
-        instance, chance = instance_of(name, wish), random.Random(seed)
+        instance, chance = instance_of(name, wish), random.Random(number)
         compared += compare_all(instance, states_of(instance, chance, walked=50, anywhere=10))
         chosen.update(choices(name, instance))
 
     for protocol in protocols_of(name):
         alike = sum(shapes_of(name, one) == shapes_of(name, protocol) for one in protocols_of(name))
         draws = drawn(max(EXAMPLES[family_of(name)], OF_EACH_SHAPE // alike) // share)
-        draws(given(wishes(name, protocol), st.integers(0, 1 << 32))(agree))()
+        # Each protocol has a seed of its own: its draws are others than those of the protocols before it.
+        draws(seed(protocol)(given(wishes(name, protocol), st.integers(0, 1 << 32))(agree)))()
     assert compared.answers >= LEAST_ANSWERS[family_of(name)] // share**2  # what is drawn first is small
     assert compared.successors >= LEAST_SUCCESSORS[family_of(name)] // share**2
     # Kafka's leader can be NONE where an action indexes with it, and sequence numbers and epochs can be too large; the
