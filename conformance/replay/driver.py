@@ -213,6 +213,9 @@ class Driver:
         """The record is sent again, and refused; the producer draws its conclusions from the answer."""
         self._producer_resends(record, leader)
 
+    _producer_begins_from_zero = _producer_begins_new_epoch
+    _leader_mistakes_request = _producer_resends
+
     def _broker_saves_producer_state(self, broker: int) -> None:
         self.cluster.roll_segment(broker)
 

@@ -146,11 +146,14 @@ class ProduceRequest:
 
 @dataclass(frozen=True)
 class ProduceResponse:
-    """The outcome of a produce request; `offset` is that of the batch's first record, -1 if unknown."""
+    """The outcome of a produce request; `offset` is that of the batch's first record, -1 if unknown. With an error
+    about sequence numbers, `log_start_offset` is that of the leader's log; otherwise it is left out (-1).
+    """
 
     send: int
     error: Errors
     offset: int = -1
+    log_start_offset: int = -1
 
 
 @dataclass(frozen=True)
