@@ -129,7 +129,8 @@ class ProducerView:
 @dataclass(frozen=True)
 class ConsumerView:
     """One consumer: its position, the records that it has read, and the error in its last response; the readable end of
-    the log, if it knows it, the leader epochs that it knows, and whether it was reset to the end of the log.
+    the log, if it knows it, the leader epochs that it knows, whether it was reset to the end of the log, and the broker
+    to which a leader has sent it.
     """
 
     name: str
@@ -140,6 +141,7 @@ class ConsumerView:
     leader_epoch: int
     consumed_epoch: int | None
     has_skipped: bool
+    preferred_read_replica: int | None
 
 
 @dataclass(frozen=True)
@@ -228,6 +230,7 @@ def consumer_views(consumers: Mapping[str, Consumer]) -> tuple[ConsumerView, ...
         ConsumerView(
             *(name, each.position, each.read, each.error),
             *(each.known_end_offset, each.leader_epoch, each.consumed_epoch, each.has_skipped),
+            each.preferred_read_replica,
         )
         for name, each in consumers.items()
     )

@@ -262,10 +262,12 @@ class Driver:
         self._finish(reader_of(consumer))
 
     def _consumer_is_sent_to_follower(self, consumer: int, leader: int, follower: int) -> None:
-        """Nothing happens: leaders of the cluster do not choose a follower, the driver asks the one of the trace."""
+        """The consumer asks the leader, as one in the follower's rack."""
+        self.cluster.consume(leader, reader_of(consumer), self.isolation, rack=follower)
+        self._finish(reader_of(consumer))
 
     def _consumer_returns_to_leader(self, consumer: int) -> None:
-        """Nothing happens: the driver asks the leader."""
+        self.cluster.expire_preferred_read_replica(reader_of(consumer))
 
     def _consumer_follows_new_leader(self, consumer: int, leader: int) -> None:
         self.cluster.tell_consumer(leader, reader_of(consumer), self.isolation)

@@ -11,24 +11,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from isrcheck.conformance.cluster.broker.fetcher import Mode
 from isrcheck.conformance.cluster.client_operations import PRODUCER
 from isrcheck.conformance.cluster.network.messages import Acks, Errors, FetchResponse, Isolation
 from isrcheck.conformance.cluster.network.records import Control, ProducerStamp, Record
 from isrcheck.conformance.cluster.observe import BrokerView, ClusterView
-from isrcheck.models.kafka.state.fields import BUDGETS, numbers_from_zero
+from isrcheck.models.kafka.state import fields
+from isrcheck.models.kafka.state.fields import BUDGETS
 from isrcheck.models.kafka.state.values import Fetch, TransactionState, Truncation
 from isrcheck.models.language import NONE
 from isrcheck.models.language.model import Instance
 
 LEFT_OUT = frozenset(
     {*(f"{name}_left" for name in BUDGETS), "controller_partition_epoch", "last_known_leader", "flushed_offset"}
-    | {"preferred_read_replica"}
 )
-"""Variables of the model that a cluster does not have: budgets, what came with 2.8 and later, which records are on
-disk, and the follower from which a consumer reads: the driver chooses whom it asks.
+"""Variables of the model that a cluster does not have: budgets, what came with 2.8 and later, and which records are on
+disk.
 """
+
+numbers_from_zero: Callable[[Any], bool] = fields.numbers_from_zero
 
 TRANSACTIONAL = "transaction "
 
@@ -332,7 +335,9 @@ class _Projection:
         names = [reader_of(consumer) for consumer in range(self.configuration.consumers)]
         consumers = [one for name in names for one in self.view.consumers if one.name == name]
         read = [{record.offset: record for record in one.read} for one in consumers]
+        chosen = [one.preferred_read_replica for one in consumers] if self.configuration.follower_fetching else []
         return {
+            "preferred_read_replica": tuple(NONE if one is None else one for one in chosen),
             "position": tuple(one.position for one in consumers),
             "known_end_offset": tuple(one.known_end_offset for one in consumers),
             "consumer_leader_epoch": tuple(one.leader_epoch for one in consumers),
