@@ -6,6 +6,7 @@ from isrcheck.models.transactions.readers import (
     is_aborted,
     is_visible,
     last_stable_offset,
+    record_of,
 )
 from isrcheck.models.transactions.transaction_log import is_prepared
 from isrcheck.models.transactions.values import Outcome
@@ -107,6 +108,21 @@ def no_input_is_skipped(s):
         )
         for later in range(s.transactions)
         if s.processed_input[later] > 0 and s.outcome[later] == Outcome.COMMITTED
+    )
+
+
+@always(applies=lambda configuration: configuration.transactions > 1)
+def order_preserved(s):
+    """A partition has the records of one producer instance in the order in which they were sent, late ones included."""
+    return not any(
+        s.log_record[p][offset] == record_of(s, later) and s.log_record[p][behind] == record_of(s, earlier)
+        for p in range(s.partitions)
+        for earlier in range(s.transactions)
+        for later in range(s.transactions)
+        if earlier < later and s.begun_by[earlier] == s.begun_by[later]
+        for offset in range(s.log_size)
+        for behind in range(s.log_size)
+        if offset < behind
     )
 
 
