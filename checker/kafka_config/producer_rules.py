@@ -89,10 +89,11 @@ def read_producer(settings: Settings, versions: Versions) -> Producer:
 
 def _numbering(release: Version) -> Mapping[str, int]:
     has_kip_360 = release.has("2.5")
+    before = UnknownProducer.SEQUENCE_ZERO if release.has("1.0") else UnknownProducer.ZERO_OR_OUT_OF_ORDER
     return {
         "remembered_batches": MOST_IN_FLIGHT if release.has("1.0") else 1,
         "STALE_METADATA_IGNORED": release.has("2.2"),
-        "UNKNOWN_PID_POLICY": UnknownProducer.ANY_SEQUENCE if has_kip_360 else UnknownProducer.SEQUENCE_ZERO,
+        "UNKNOWN_PID_POLICY": UnknownProducer.ANY_SEQUENCE if has_kip_360 else before,
         "CLIENT_BUMPS_EPOCH": has_kip_360,
         "PRODUCER_STATE_KEPT": has_kip_360,
     }

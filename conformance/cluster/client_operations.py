@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 
 from isrcheck.conformance.cluster.clients.clients import Clients
+from isrcheck.conformance.cluster.clients.consumer import Consumer
 from isrcheck.conformance.cluster.clients.outside import OutsideClients
 from isrcheck.conformance.cluster.clients.transactions import TransactionCoordinator
 from isrcheck.conformance.cluster.configuration.settings import ClusterError
@@ -98,13 +99,17 @@ class ClientOperations(ABC):
         consumer: str = CONSUMER,
         isolation: Isolation = Isolation.READ_UNCOMMITTED,
         most: int | None = None,
+        rack: int | None = None,
     ) -> int:
-        """A consumer asks a broker for the next records, at most so many; returns the number of the message.
-
-        Errors: `ClusterError`.
+        """A consumer in the rack of a broker, or of none, asks a broker for the next records, at most so many; returns
+        the number of the message. Errors: `ClusterError`.
         """
         self._broker(broker)
-        return self._clients.consumer(consumer, isolation).fetch(broker, most)
+        return self._clients.consumer(consumer, isolation).fetch(broker, most, rack)
+
+    def expire_preferred_read_replica(self, consumer: str = CONSUMER) -> None:
+        """A consumer returns to the leader, because metadata.max.age.ms is over. Errors: as for `seek`."""
+        self._consumer(consumer).expire_preferred_read_replica()
 
     def tell_consumer(
         self, broker: int, consumer: str = CONSUMER, isolation: Isolation = Isolation.READ_UNCOMMITTED
@@ -114,6 +119,9 @@ class ClientOperations(ABC):
 
     def seek(self, position: int, consumer: str = CONSUMER) -> None:
         """A consumer moves to another position. Errors: `ClusterError` if there is no consumer of that name."""
-        if consumer not in self._clients.consumers:
-            raise ClusterError(f"there is no consumer {consumer}; create it with consume")
-        self._clients.consumers[consumer].seek(position)
+        self._consumer(consumer).seek(position)
+
+    def _consumer(self, name: str) -> Consumer:
+        if name not in self._clients.consumers:
+            raise ClusterError(f"there is no consumer {name}; create it with consume")
+        return self._clients.consumers[name]

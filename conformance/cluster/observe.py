@@ -15,7 +15,8 @@ from isrcheck.conformance.cluster.broker.partition import Partition
 from isrcheck.conformance.cluster.broker.replica_manager import ReplicaManager
 from isrcheck.conformance.cluster.clients.consumer import Consumer
 from isrcheck.conformance.cluster.clients.numbered import Identity
-from isrcheck.conformance.cluster.clients.producer import Producer, Sent
+from isrcheck.conformance.cluster.clients.producer import Producer
+from isrcheck.conformance.cluster.clients.sent import Sent
 from isrcheck.conformance.cluster.clients.transactions import Marker, TransactionCoordinator
 from isrcheck.conformance.cluster.controller.controller import Controller
 from isrcheck.conformance.cluster.log.epoch_cache import EpochEntry
@@ -114,20 +115,22 @@ class ControllerView:
 
 @dataclass(frozen=True)
 class ProducerView:
-    """One producer: its ids and epochs, the present one last; its numbered records with all stamps that each had; and
-    the latest leader epoch that it has heard of.
+    """One producer: the id and epoch of each numbering, the present one last; its numbered records, with the stamp that
+    each had in a numbering; the latest leader epoch that it has heard of; and the highest acknowledged offset, or -1.
     """
 
     name: str
     identities: tuple[Identity, ...]
-    numbered: tuple[tuple[str, tuple[ProducerStamp, ...]], ...]
+    numbered: tuple[tuple[str, tuple[tuple[int, ProducerStamp], ...]], ...]
     leader_epoch: int
+    last_acknowledged_offset: int
 
 
 @dataclass(frozen=True)
 class ConsumerView:
     """One consumer: its position, the records that it has read, and the error in its last response; the readable end of
-    the log, if it knows it, the leader epochs that it knows, and whether it was reset to the end of the log.
+    the log, if it knows it, the leader epochs that it knows, whether it was reset to the end of the log, and the broker
+    to which a leader has sent it.
     """
 
     name: str
@@ -138,6 +141,7 @@ class ConsumerView:
     leader_epoch: int
     consumed_epoch: int | None
     has_skipped: bool
+    preferred_read_replica: int | None
 
 
 @dataclass(frozen=True)
@@ -226,6 +230,7 @@ def consumer_views(consumers: Mapping[str, Consumer]) -> tuple[ConsumerView, ...
         ConsumerView(
             *(name, each.position, each.read, each.error),
             *(each.known_end_offset, each.leader_epoch, each.consumed_epoch, each.has_skipped),
+            each.preferred_read_replica,
         )
         for name, each in consumers.items()
     )
@@ -253,7 +258,8 @@ def observe(
         ),
         sent=tuple((name, each.sent) for name, each in producers.items()),
         producers=tuple(
-            ProducerView(name, each.identities, each.numbered, each.leader_epoch) for name, each in producers.items()
+            ProducerView(name, each.identities, each.numbered, each.leader_epoch, each.last_acknowledged_offset)
+            for name, each in producers.items()
         ),
         decided=coordinator.decided,
         markers=coordinator.markers,

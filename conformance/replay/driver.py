@@ -205,6 +205,9 @@ class Driver:
         """The record is sent again, and refused; the producer draws its conclusions from the answer."""
         self._producer_resends(record, leader)
 
+    _producer_begins_from_zero = _producer_begins_new_epoch
+    _leader_mistakes_request = _producer_resends
+
     def _broker_saves_producer_state(self, broker: int) -> None:
         self.cluster.roll_segment(broker)
 
@@ -251,10 +254,12 @@ class Driver:
         self._finish(reader_of(consumer))
 
     def _consumer_is_sent_to_follower(self, consumer: int, leader: int, follower: int) -> None:
-        """Nothing happens: leaders of the cluster do not choose a follower, the driver asks the one of the trace."""
+        """The consumer asks the leader, as one in the follower's rack."""
+        self.cluster.consume(leader, reader_of(consumer), self.isolation, rack=follower)
+        self._finish(reader_of(consumer))
 
     def _consumer_returns_to_leader(self, consumer: int) -> None:
-        """Nothing happens: the driver asks the leader."""
+        self.cluster.expire_preferred_read_replica(reader_of(consumer))
 
     def _consumer_follows_new_leader(self, consumer: int, leader: int) -> None:
         self.cluster.tell_consumer(leader, reader_of(consumer), self.isolation)

@@ -11,13 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from isrcheck.conformance.cluster.broker.fetcher import Mode
 from isrcheck.conformance.cluster.client_operations import PRODUCER
-from isrcheck.conformance.cluster.clients.numbered import Identity
 from isrcheck.conformance.cluster.network.messages import Acks, Errors, FetchResponse, Isolation
 from isrcheck.conformance.cluster.network.records import Control, ProducerStamp, Record
 from isrcheck.conformance.cluster.observe import BrokerView, ClusterView
+from isrcheck.models.kafka.state import fields
 from isrcheck.models.kafka.state.fields import BUDGETS
 from isrcheck.models.kafka.state.values import Fetch, TransactionState, Truncation
 from isrcheck.models.language import NONE
@@ -25,11 +26,12 @@ from isrcheck.models.language.model import Instance
 
 LEFT_OUT = frozenset(
     {*(f"{name}_left" for name in BUDGETS), "controller_partition_epoch", "last_known_leader", "flushed_offset"}
-    | {"preferred_read_replica"}
 )
-"""Variables of the model that a cluster does not have: budgets, what came with 2.8 and later, which records are on
-disk, and the follower from which a consumer reads: the driver chooses whom it asks.
+"""Variables of the model that a cluster does not have: budgets, what came with 2.8 and later, and which records are on
+disk.
 """
+
+numbers_from_zero: Callable[[Any], bool] = fields.numbers_from_zero
 
 TRANSACTIONAL = "transaction "
 
@@ -306,22 +308,19 @@ class _Projection:
         }
 
     def _producer(self) -> Projected:
-        """What concerns an idempotent producer; without one, only two variables have cells."""
+        """What concerns an idempotent producer; without one, only three variables have cells."""
         if not self.configuration.enable_idempotence:
-            return {"producer_epoch": (0,), "heard_leader_epoch": (0,)}
+            return {"producer_epoch": (0,), "heard_leader_epoch": (0,), "acknowledged_before": (0,)}
         numbered = dict(self.producer.numbered) if self.producer else {}
         latest = len(self.producer.identities) - 1 if self.producer else 0
-        stamps = {self.seen.number_of(payload): all_of_it for payload, all_of_it in numbered.items()}
+        stamps = {self.seen.number_of(payload): dict(all_of_it) for payload, all_of_it in numbered.items()}
         return {
             "producer_epoch": (latest,),
             "heard_leader_epoch": (self.producer.leader_epoch if self.producer else 0,),
-            "has_sequence": tuple(
-                int(any(self._producer_epoch(stamp) == latest for stamp in stamps.get(record, ())))
-                for record in self.records
-            ),
+            "has_sequence": tuple(int(latest in stamps.get(record, ())) for record in self.records),
             "log_producer_epoch": tuple(cell for broker in self.brokers for cell in self._log_producer_epochs(broker)),
             "response_producer_epoch": tuple(
-                self._producer_epoch(held[offset].stamp) if offset in held else 0
+                self._numbering(held.get(offset))
                 for follower in self.brokers
                 for leader in self.brokers
                 for held in [self._response_records(follower, leader)]
@@ -329,13 +328,16 @@ class _Projection:
             ),
             **self._saved(),
             **self._deleted(),
+            **self._numbered_before(stamps, latest),
         }
 
     def _consumers(self) -> Projected:
         names = [reader_of(consumer) for consumer in range(self.configuration.consumers)]
         consumers = [one for name in names for one in self.view.consumers if one.name == name]
         read = [{record.offset: record for record in one.read} for one in consumers]
+        chosen = [one.preferred_read_replica for one in consumers] if self.configuration.follower_fetching else []
         return {
+            "preferred_read_replica": tuple(NONE if one is None else one for one in chosen),
             "position": tuple(one.position for one in consumers),
             "known_end_offset": tuple(one.known_end_offset for one in consumers),
             "consumer_leader_epoch": tuple(one.leader_epoch for one in consumers),
@@ -367,31 +369,50 @@ class _Projection:
                 cells.append(self._record_with(found) if found else None if is_deleted else NONE)
         return {"deleted_record": tuple(cells)}
 
+    def _numbered_before(self, stamps: Mapping[int, Mapping[int, ProducerStamp]], latest: int) -> Projected:
+        """What a producer of 1.0 to 2.4 needs if its records are deleted; otherwise the model keeps none of it."""
+        is_kept = self.producer is not None and numbers_from_zero(self.configuration)
+        identities = self.producer.identities if self.producer else ()
+        former = range(self.configuration.producer_epochs - 1 if self.configuration.delete_records else 0)
+        return {
+            "acknowledged_before": (self.producer.last_acknowledged_offset + 1 if self.producer and is_kept else 0,),
+            "had_sequence": tuple(
+                int(is_kept and one < latest and identities[one] == identities[-1] and one in stamps.get(record, ()))
+                for one in former
+                for record in self.records
+            ),
+        }
+
     def _record_with(self, stamp: ProducerStamp) -> int | None:
         """The record that the producer gave this stamp; None if there is none, as for a transactional producer's."""
         for payload, stamps in self.producer.numbered if self.producer else ():
-            if stamp in stamps:
+            if stamp in dict(stamps).values():
                 return self.seen.number_of(payload)
         return None
 
     def _log_producer_epochs(self, broker: BrokerView) -> list[int | None]:
-        held = {record.offset: record.stamp for record in broker.log}
+        held = {record.offset: record for record in broker.log}
         known = {offset: stamp for stamp, offset in broker.producers.remembered}
         cells: list[int | None] = []
         for offset in self.offsets:
             is_deleted = offset < broker.log_start_offset and bool(self.configuration.PRODUCER_STATE_KEPT)
             if is_deleted:
-                cells.append(self._producer_epoch(known[offset]) if offset in known else None)
+                cells.append(self._numbering_with(known[offset]) if offset in known else None)
             else:
-                cells.append(self._producer_epoch(held.get(offset)))
+                cells.append(self._numbering(held.get(offset)))
         return cells
 
-    def _producer_epoch(self, stamp: ProducerStamp | None) -> int:
-        """The epoch of the idempotent producer in a stamp; 0 for all others. A new producer id is an epoch, too."""
-        identities = self.producer.identities if self.producer else ()
-        if stamp is None or Identity(stamp.producer_id, stamp.producer_epoch) not in identities:
-            return 0
-        return identities.index(Identity(stamp.producer_id, stamp.producer_epoch))
+    def _numbering(self, record: Record | None) -> int:
+        """The numbering in which the idempotent producer gave a record its stamp; 0 for records of others."""
+        return 0 if record is None or record.stamp is None else self._numbering_with(record.stamp, record.payload)
+
+    def _numbering_with(self, stamp: ProducerStamp, payload: str | None = None) -> int:
+        """The same for a stamp; two records can have the same one, unless their payload is known."""
+        for other, stamps in self.producer.numbered if self.producer else ():
+            for numbering, each in stamps:
+                if each == stamp and payload in (None, other):
+                    return numbering
+        return 0
 
     def _response_records(self, follower: BrokerView, leader: BrokerView) -> dict[int, Record]:
         response = self._fetch(follower, leader)[2]

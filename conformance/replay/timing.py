@@ -27,7 +27,8 @@ from isrcheck.traces.format.trace import Trace
 RESTARTS = ("broker_restarts", "broker_bounces")
 SHRINK = "leader_shrinks_isr"
 SEND_IN_TRANSACTION = "producer_appends_in_transaction"
-SEND_AGAIN = ("producer_resends", "producer_begins_new_epoch")
+SEND_AGAIN_TO = ("producer_resends", "leader_mistakes_request")
+SEND_AGAIN = (*SEND_AGAIN_TO, "producer_begins_new_epoch", "producer_begins_from_zero")
 SENDS = ("producer_appends", "producer_is_refused", *SEND_AGAIN)
 TIMED = (*RESTARTS, SHRINK, SEND_IN_TRANSACTION, *SENDS)
 """The actions whose steps a cluster can take only with suitable timing."""
@@ -127,7 +128,7 @@ def _must_not_have_to_wait(trace: Trace, states: Sequence[State]) -> None:
 
 def _must_have_room(before: State, position: int, step: Step) -> None:
     """Raise UntimelyError if the idempotent producer exceeds the number of requests in flight to the leader."""
-    names = ("record", "leader") if step.action == "producer_resends" else ("leader", "record")
+    names = ("record", "leader") if step.action in SEND_AGAIN_TO else ("leader", "record")
     sent = dict(zip(names, step.ordinals, strict=False))
     unanswered = sum(
         before.pending[record] == sent["leader"]

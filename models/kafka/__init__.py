@@ -59,6 +59,11 @@ KRAFT_ONLY = [kraft_controller, kraft_metadata, kraft_brokers, reassignment, lat
 KRAFT = [*PARTITION, follower, faults, alter_partition, diverging, *KRAFT_ONLY]
 """Since 3.3: brokers are fenced, and read a log of metadata records."""
 
+GENERATION_0_11 = {
+    "TRUNC": Truncation.KIP101,
+    "UNKNOWN_PID_POLICY": UnknownProducer.ZERO_OR_OUT_OF_ORDER,
+    "remembered_batches": 1,
+}
 GENERATION_2_1 = {
     "TRUNC": Truncation.KIP320,
     "EPOCH_AT_BECOME_LEADER": True,
@@ -142,7 +147,7 @@ MODEL = assemble(
     {
         "0.8": (CONDITIONAL_WRITE, {"TRUNC": Truncation.HW, "SHRINK_RULE": ShrinkRule.LAG_MESSAGES}),
         "0.10": (CONDITIONAL_WRITE, {"TRUNC": Truncation.HW}),
-        "0.11": (CONDITIONAL_WRITE, {"TRUNC": Truncation.KIP101, "remembered_batches": 1}),
+        "0.11": (CONDITIONAL_WRITE, GENERATION_0_11),
         "2.0": (CONDITIONAL_WRITE, {"TRUNC": Truncation.KIP279}),
         "2.1": (CONDITIONAL_WRITE, GENERATION_2_1),
         "2.4": (CONDITIONAL_WRITE, GENERATION_2_4),

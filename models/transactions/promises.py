@@ -7,6 +7,7 @@ from isrcheck.models.transactions.readers import (
     is_aborted,
     is_visible,
     nothing_is_held_back,
+    record_of,
 )
 from isrcheck.models.transactions.transaction_log import is_prepared
 from isrcheck.models.transactions.values import Outcome
@@ -111,6 +112,24 @@ def no_input_is_skipped(s):
         )
         for later in range(s.transactions)
         if s.processed_input[later] > 0 and s.outcome[later] == Outcome.COMMITTED
+    )
+
+
+@always(applies=lambda configuration: configuration.transactions > 1 and configuration.partitions > 1)
+def order_preserved(s):
+    """A partition of the output has the records of one producer instance in the order in which they were sent, late
+    ones included.
+    """
+    return not any(
+        s.log_record[p][offset] == record_of(s, later) and s.log_record[p][behind] == record_of(s, earlier)
+        for p in range(s.partitions)
+        if not holds_offsets(s, p)
+        for earlier in range(s.transactions)
+        for later in range(s.transactions)
+        if earlier < later and s.begun_by[earlier] == s.begun_by[later]
+        for offset in range(s.log_size)
+        for behind in range(s.log_size)
+        if offset < behind
     )
 
 

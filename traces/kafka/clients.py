@@ -42,7 +42,11 @@ def _numbered(before: State, s: State) -> list[str]:
     """Phrases for records that an idempotent producer sends in vain, and for those that it numbers anew."""
     if s.producer_epoch > before.producer_epoch:
         records = [spell_element(one) for one in range(s.records) if s.has_sequence[one]]
-        return [f"producer epoch {s.producer_epoch}{': ' if records else ''}{' '.join(records)}"]
+        keeps_epoch = s.delete_records > 0 and any(
+            s.had_sequence[before.producer_epoch][one] for one in range(s.records)
+        )
+        what = "numbers from 0" if keeps_epoch else f"producer epoch {s.producer_epoch}"
+        return [f"{what}{': ' if records else ''}{' '.join(records)}"]
     is_appended = any(s.log_end_offset[r] > before.log_end_offset[r] for r in range(s.replicas))
     if s.next_record > before.next_record and not is_appended:
         return [f"{spell_element(before.next_record)} is not appended"]

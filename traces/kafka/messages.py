@@ -68,6 +68,13 @@ def _new_epoch(context: StepContext) -> Events:
     yield Mark(producer, f"producer epoch {context.after.producer_epoch}", ELECTION)
 
 
+def _from_zero(context: StepContext) -> Events:
+    yield from _retry(context)
+    producer = context.lanes.producer
+    yield Arrow(context.lanes.broker(context.leader), producer, "UNKNOWN_PRODUCER_ID")
+    yield Mark(producer, "numbers from 0", ELECTION)
+
+
 def _consumer_lane(context: StepContext) -> int:
     """A consumer is one of the readers of its isolation level."""
     s = context.before
@@ -226,6 +233,8 @@ SENT: Mapping[str, MessageFinder] = {
     "producer_resends": _retry,
     "request_fails": _request_fails,
     "producer_begins_new_epoch": _new_epoch,
+    "producer_begins_from_zero": _from_zero,
+    "leader_mistakes_request": _retry,
     "broker_saves_producer_state": _saves_producer_state,
     "consumer_fetches": _consumes,
     "consumer_is_sent_to_follower": _sent_to_follower,

@@ -42,6 +42,7 @@ no cells, or cells of one value."""
 OF_IDEMPOTENCE = (
     *("producer_epoch", "heard_leader_epoch", "has_sequence", "log_producer_epoch", "response_producer_epoch"),
     *("snapshot_offset", "replayed_from", "deleted_record", "producer_snapshots_left"),
+    *("acknowledged_before", "had_sequence"),
 )
 """The fields of an idempotent producer; without one, they have no cells, or cells of one value."""
 

@@ -4,8 +4,9 @@ In:  requests (`Message`).
 Out: responses in the network.
 
 Consumers read below the high watermark, with read_committed below the last stable offset, of the broker that they ask.
-Followers refuse them, unless fetching from followers is on (KIP-392). Source: fact sheet, sections 6.4 and 7; Kafka:
-ReplicaManager.fetchMessages, Partition.fetchOffsetForTimestamp.
+Followers refuse them, unless fetching from followers is on (KIP-392): then they serve them, and a leader sends a
+consumer in a follower's rack there. Source: fact sheet, sections 6.4 and 7; Kafka: ReplicaManager.fetchMessages,
+findPreferredReadReplica, RackAwareReplicaSelector, Partition.fetchOffsetForTimestamp.
 """
 
 from __future__ import annotations
@@ -47,12 +48,17 @@ class ConsumerRequests:
         self._bug = bug
 
     def handle_fetch(self, message: Message, request: ConsumerFetchRequest) -> None:
-        """Answer with the records from the position on that the consumer may read, however many there are."""
+        """Answer with the records from the position on that the consumer may read, however many there are; or with the
+        follower that is to serve it.
+        """
         position, log = request.position, self._partition.log
         error = self._error_for(request.current_leader_epoch)
         is_follower = error is Errors.NOT_LEADER_OR_FOLLOWER and self._partition.leader is not None
         if is_follower and self._settings.follower_fetching:
             error = Errors.NONE
+        elif error is Errors.NONE and self._is_served_by(request.rack, position):
+            self._reply(message, ConsumerFetchResponse(error, position, preferred_read_replica=request.rack))
+            return
         if error is Errors.NONE and not log.log_start_offset <= position <= log.log_end_offset:
             error = Errors.OFFSET_OUT_OF_RANGE
         if error is not Errors.NONE:
@@ -80,6 +86,16 @@ class ConsumerRequests:
             error = Errors.OFFSET_NOT_AVAILABLE if behind else error
         offset = self._end_for(request.isolation) if is_latest else log.log_start_offset
         self._reply(message, ListOffsetsResponse(error, request.kind, -1 if error is not Errors.NONE else offset))
+
+    def _is_served_by(self, rack: int | None, position: int) -> bool:
+        """Whether the follower in this rack has the position, as far as this leader knows.
+
+        Left out: a leader names no broker that it takes to be dead.
+        """
+        follower = self._partition.remote.get(rack) if rack is not None and self._settings.follower_fetching else None
+        if follower is None or follower.log_end_offset is None:
+            return False
+        return follower.log_start_offset <= position <= follower.log_end_offset
 
     def _end_for(self, isolation: Isolation) -> int:
         log = self._partition.log

@@ -126,7 +126,7 @@ class ReplicaManager:
         if offset is None or self._bug is Bug.DUPLICATE_APPENDED:
             refusal = producers.refusal_of(request.stamp) if request.stamp else Errors.NONE
             if refusal is not Errors.NONE:
-                self._answer_produce(message, request, refusal)
+                self._answer_produce(message, request, refusal, log_start_offset=partition.log.log_start_offset)
                 return
             offset = partition.append_as_leader(request.payload, request.stamp, records=request.records).offset
         if request.acks is Acks.ALL and self._bug is not Bug.ACK_BEFORE_ISR:
@@ -241,9 +241,11 @@ class ReplicaManager:
         for each in failed:
             self._reply(each.request, ProduceResponse(each.send, error))
 
-    def _answer_produce(self, message: Message, request: ProduceRequest, error: Errors, offset: int = -1) -> None:
+    def _answer_produce(
+        self, message: Message, request: ProduceRequest, error: Errors, offset: int = -1, log_start_offset: int = -1
+    ) -> None:
         if request.acks is not Acks.NONE:
-            self._reply(message, ProduceResponse(request.send, error, offset))
+            self._reply(message, ProduceResponse(request.send, error, offset, log_start_offset))
 
     def _read(self, fetch_offset: int, current_leader_epoch: int | None) -> FetchResponse:
         log = self._partition.log

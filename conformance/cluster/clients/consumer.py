@@ -5,13 +5,14 @@ Out: fetch requests in the network, and questions about offsets; the records tha
 
 A consumer that learns of a leader asks it where the epoch of its last record ends, and returns to the common prefix
 (KIP-320; POSITION_CHECK). A position that does not exist at the leader is reset as auto.offset.reset says; a follower
-is not believed (KIP-392). Source: fact sheet, sections 6.4 and 7; Kafka: CompletedFetch, SubscriptionState.
+is not believed: it is given up (KIP-392). Source: fact sheet, sections 6.4 and 7; Kafka: CompletedFetch,
+SubscriptionState.
 """
 
 from __future__ import annotations
 
 from isrcheck.conformance.cluster.configuration.bugs import Bug
-from isrcheck.conformance.cluster.configuration.settings import AutoOffsetReset, Settings
+from isrcheck.conformance.cluster.configuration.settings import AutoOffsetReset, ClusterError, Settings
 from isrcheck.conformance.cluster.configuration.switches import PositionCheck, Switches
 from isrcheck.conformance.cluster.network.messages import (
     AbortedTransaction,
@@ -47,6 +48,7 @@ class Consumer:
         self._known_end_offset: int | None = 0
         self._has_skipped = False
         self._asked: int | None = None
+        self._preferred_read_replica: int | None = None
         self._position = 0
         self._read: list[Record] = []
         self._error = Errors.NONE
@@ -84,6 +86,11 @@ class Consumer:
         return self._has_skipped
 
     @property
+    def preferred_read_replica(self) -> int | None:
+        """The broker to which a leader has sent the consumer."""
+        return self._preferred_read_replica
+
+    @property
     def read(self) -> tuple[Record, ...]:
         """The records that the consumer returned, in order, without markers; with read_committed, also without
         aborted records.
@@ -95,9 +102,15 @@ class Consumer:
         """The error in the last response; NONE after a successful one."""
         return self._error
 
-    def fetch(self, broker: int, most: int | None = None) -> int:
-        """Ask a broker for the next records, at most so many; returns the number of the message."""
-        request = ConsumerFetchRequest(self._position, self._isolation, self._sent_epoch, most)
+    def fetch(self, broker: int, most: int | None = None, rack: int | None = None) -> int:
+        """Ask a broker for the next records, at most so many, as a consumer in this rack; returns the number of the
+        message. Errors: `ClusterError` for another broker than the one to which the consumer was sent.
+        """
+        if self._preferred_read_replica not in (None, broker):
+            raise ClusterError(
+                f"consumer {self._name} reads from broker {self._preferred_read_replica}; ask that one, or expire it"
+            )
+        request = ConsumerFetchRequest(self._position, self._isolation, self._sent_epoch, most, rack)
         return self._network.send(self._name, broker, request)
 
     def learns_of_leader(self, leader: int, leader_epoch: int) -> None:
@@ -108,6 +121,10 @@ class Consumer:
         if self._checks_position and self._consumed_epoch is not None and self._bug is not Bug.POSITION_NOT_VALIDATED:
             request = OffsetsForLeaderEpochRequest(self._consumed_epoch, self._sent_epoch)
             self._asked = self._network.send(self._name, leader, request)
+
+    def expire_preferred_read_replica(self) -> None:
+        """Return to the leader: metadata.max.age.ms is over. Kafka: SubscriptionState.preferredReadReplica."""
+        self._preferred_read_replica = None
 
     def seek(self, position: int) -> None:
         """Move to another position, as auto.offset.reset or a user does."""
@@ -163,7 +180,11 @@ class Consumer:
         self._error = response.error
         if response.error is Errors.OFFSET_OUT_OF_RANGE and broker == self._leader:
             self._reset()
-        if response.error is Errors.NONE:
+        elif response.error is not Errors.NONE:
+            self._preferred_read_replica = None
+        elif response.preferred_read_replica is not None:
+            self._preferred_read_replica = response.preferred_read_replica
+        else:
             is_committed = self._isolation is Isolation.READ_COMMITTED and self._bug is not Bug.LAG_BY_HIGH_WATERMARK
             self._known_end_offset = response.last_stable_offset if is_committed else response.high_watermark
         for record in response.records:

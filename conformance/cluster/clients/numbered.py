@@ -13,11 +13,16 @@ from isrcheck.conformance.cluster.network.records import ProducerStamp
 
 @dataclass
 class Numbered:
-    """A record of an idempotent producer, and every stamp that it had, the present one last."""
+    """A record of an idempotent producer, and its stamp in each numbering in which it had one."""
 
     payload: str
-    stamps: list[ProducerStamp]
+    stamps: dict[int, ProducerStamp]
     is_acknowledged: bool = False
+
+    @property
+    def stamp(self) -> ProducerStamp:
+        """The latest stamp."""
+        return self.stamps[max(self.stamps)]
 
 
 @dataclass(frozen=True)

@@ -5,18 +5,22 @@ Out: Produce requests in the network; `Sent`, one per request.
 
 An idempotent producer numbers its records. When the record that it expects to be the next one is refused because of its
 sequence number, records before it are lost: it raises its epoch and numbers what is in flight anew (CLIENT_BUMPS_EPOCH,
-KIP-360), or before 2.5 takes a new producer id and gives up what is in flight; the fact sheet is silent on the latter.
+KIP-360), or before 2.5 takes a new producer id and gives up what is in flight. But if the leader does not know the
+producer, and its log starts above all that was acknowledged, a producer before 2.5 takes its records to be deleted, and
+numbers what is in flight anew in the same epoch. The fact sheet is silent on what happens before 2.5. Transactional
+producers do none of this here.
 
 Source: fact sheet, sections 5.2, 5.3, 5.4; Kafka: KafkaProducer, ProducerConfig, TransactionManager (canRetry,
-bumpIdempotentProducerEpoch, resetProducerId).
+bumpIdempotentProducerEpoch, resetProducerId, startSequencesAtBeginning).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from isrcheck.conformance.cluster.clients.numbered import Identity, Numbered
+from isrcheck.conformance.cluster.clients.sent import Sent
 from isrcheck.conformance.cluster.configuration.bugs import Bug
 from isrcheck.conformance.cluster.configuration.settings import ClusterError, Settings
 from isrcheck.conformance.cluster.configuration.switches import Switches
@@ -26,50 +30,6 @@ from isrcheck.conformance.cluster.network.records import ProducerStamp
 
 REFUSED_SEQUENCES = (Errors.OUT_OF_ORDER_SEQUENCE_NUMBER, Errors.UNKNOWN_PRODUCER_ID)
 """The answers that a sequence number is not the next one."""
-
-
-@dataclass(frozen=True)
-class Sent:
-    """One produce request. `outcome` is None until a response was delivered, and always with acks=0.
-
-    NETWORK_EXCEPTION: the connection broke, and it is unknown whether the record was written. `offset` is -1 if
-    unknown; `retry_of` is the number of the first attempt.
-    """
-
-    number: int
-    payload: str
-    broker: int
-    acks: Acks
-    stamp: ProducerStamp | None
-    request: int
-    retry_of: int | None = None
-    outcome: Errors | None = None
-    offset: int = -1
-
-    @property
-    def is_acknowledged(self) -> bool:
-        """Whether the producer knows that the record is written, as far as `acks` promises it."""
-        return self.outcome is Errors.NONE
-
-    @property
-    def is_unanswered(self) -> bool:
-        """Whether the producer does not know whether the record was written."""
-        return self.outcome in (None, Errors.NETWORK_EXCEPTION, Errors.REQUEST_TIMED_OUT)
-
-    @property
-    def is_refused(self) -> bool:
-        """Whether a broker refused the record. After NOT_ENOUGH_REPLICAS_AFTER_APPEND it is in a log nevertheless."""
-        return not self.is_acknowledged and not self.is_unanswered
-
-    @property
-    def is_failed(self) -> bool:
-        """Whether the outcome is an error, after which a producer would retry."""
-        return self.outcome not in (None, Errors.NONE)
-
-    @property
-    def is_in_flight(self) -> bool:
-        """Whether a response may still arrive."""
-        return self.outcome is None and self.acks is not Acks.NONE
 
 
 class Producer:
@@ -95,6 +55,7 @@ class Producer:
         self._identities = [Identity(new_producer_id(), 0)]
         self._sequence = 0
         self._last_acknowledged = -1
+        self._last_acknowledged_offset = -1
         self._numbered: dict[int, Numbered] = {}  # by the number of the first request; below 0: from before the start
         self._leader_epoch = 0
         self._switches = switches
@@ -112,13 +73,18 @@ class Producer:
 
     @property
     def identities(self) -> tuple[Identity, ...]:
-        """The ids and epochs that this producer had, the present one last."""
+        """The id and epoch of each numbering, the present one last; the same twice if it began from 0 in between."""
         return tuple(self._identities)
 
     @property
-    def numbered(self) -> tuple[tuple[str, tuple[ProducerStamp, ...]], ...]:
-        """Every record that was numbered, with all stamps that it had, in order of sending."""
-        return tuple((each.payload, tuple(each.stamps)) for _, each in sorted(self._numbered.items()))
+    def numbered(self) -> tuple[tuple[str, tuple[tuple[int, ProducerStamp], ...]], ...]:
+        """Every record that was numbered, in order of sending: its payload; and its stamp in each numbering."""
+        return tuple((each.payload, tuple(each.stamps.items())) for _, each in sorted(self._numbered.items()))
+
+    @property
+    def last_acknowledged_offset(self) -> int:
+        """The highest offset in a successful answer to this producer id; -1 if there is none."""
+        return self._last_acknowledged_offset
 
     @property
     def leader_epoch(self) -> int:
@@ -140,9 +106,9 @@ class Producer:
         of a run (`Start`).
         """
         for payload in payloads:
-            self._numbered[self._sequence - (1 << 31)] = Numbered(payload, [self._stamp(self._sequence)], True)
+            self._numbered[self._sequence - (1 << 31)] = Numbered(payload, {0: self._stamp(self._sequence)}, True)
             self._sequence += 1
-        self._last_acknowledged = self._sequence - 1
+        self._last_acknowledged = self._last_acknowledged_offset = self._sequence - 1
         return self._identities[-1].producer_id
 
     def learns_of_leader(self, leader_epoch: int) -> None:
@@ -193,7 +159,7 @@ class Producer:
         number = self._send(payload, broker, acks, stamp, retry_of=None)
         self._sequence += 1
         if stamp is not None:
-            self._numbered[number] = Numbered(payload, [stamp])
+            self._numbered[number] = Numbered(payload, {self._numbering: stamp})
         return number
 
     def resend(self, number: int, broker: int) -> int:
@@ -210,7 +176,7 @@ class Producer:
                 f"producer {self._name}: {earlier.payload} was retried {self._settings.retries} times; raise `retries`"
             )
         numbered = self._numbered.get(first)
-        stamp = numbered.stamps[-1] if numbered else None
+        stamp = numbered.stamp if numbered else None
         return self._send(earlier.payload, broker, earlier.acks, stamp, retry_of=first)
 
     def receive(self, response: ProduceResponse) -> None:
@@ -219,37 +185,48 @@ class Producer:
         if not sent.is_in_flight:
             return
         self._settle(response.send, response.error, response.offset)
+        if response.error is Errors.NONE:
+            self._last_acknowledged_offset = max(self._last_acknowledged_offset, response.offset)
         numbered = self._numbered.get(sent.number if sent.retry_of is None else sent.retry_of)
-        if numbered is None or not self._is_present(numbered.stamps[-1]):
+        if numbered is None or not self._is_present(numbered):
             return
         if response.error is Errors.NONE:
             numbered.is_acknowledged = True
-            self._last_acknowledged = max(self._last_acknowledged, numbered.stamps[-1].sequence)
-        elif response.error in REFUSED_SEQUENCES and self._has_lost_records_before(numbered):
-            self._begins_anew()
+            self._last_acknowledged = max(self._last_acknowledged, numbered.stamp.sequence)
+        elif response.error in REFUSED_SEQUENCES and sent.stamp == numbered.stamp and not sent.stamp.is_transactional:
+            if self._takes_records_for_deleted(response):
+                self._numbers_anew(self._identities[-1])
+            elif numbered.stamp.sequence == self._last_acknowledged + 1:  # otherwise it is simply sent again
+                self._has_lost_records()
 
-    def _has_lost_records_before(self, refused: Numbered) -> bool:
-        """Whether a refused record was expected to be the next one, so that it is not simply sent again. Kafka:
-        TransactionManager.canRetry, ProducerBatch.sequenceHasBeenReset.
+    def _takes_records_for_deleted(self, refusal: ProduceResponse) -> bool:
+        """Whether a leader that does not know the producer has deleted all that was acknowledged. Kafka:
+        TransactionManager.canRetry, before 2.5.
         """
-        is_next = refused.stamps[-1].sequence == self._last_acknowledged + 1
-        return is_next and len(refused.stamps) == 1 and not refused.stamps[-1].is_transactional
+        return (
+            refusal.error is Errors.UNKNOWN_PRODUCER_ID
+            and not self._switches.CLIENT_BUMPS_EPOCH
+            and self._last_acknowledged_offset < refusal.log_start_offset
+        )
 
-    def _begins_anew(self) -> None:
-        """Take the next epoch, or a new producer id; in the next epoch, number what is in flight anew."""
-        in_flight = [
-            each
-            for _, each in sorted(self._numbered.items())
-            if self._is_present(each.stamps[-1]) and not each.is_acknowledged
-        ]
+    def _has_lost_records(self) -> None:
+        """Take the next epoch; or a new producer id, and give up what is in flight."""
         now = self._identities[-1]
-        if not self._switches.CLIENT_BUMPS_EPOCH:
+        if self._switches.CLIENT_BUMPS_EPOCH:
+            self._numbers_anew(Identity(now.producer_id, now.producer_epoch + 1))
+        else:
             self._becomes(Identity(self._new_producer_id(), 0))
-            return
-        self._becomes(Identity(now.producer_id, now.producer_epoch + 1))
+            self._last_acknowledged_offset = -1
+
+    def _numbers_anew(self, identity: Identity) -> None:
+        """Number what is in flight from 0, in this epoch."""
+        in_flight = [
+            each for _, each in sorted(self._numbered.items()) if self._is_present(each) and not each.is_acknowledged
+        ]
+        self._becomes(identity)
         for each in in_flight:
             keeps = self._bug is Bug.EPOCH_NOT_RENUMBERED
-            each.stamps.append(self._stamp(each.stamps[-1].sequence if keeps else self._sequence))
+            each.stamps[self._numbering] = self._stamp(each.stamp.sequence if keeps else self._sequence)
             self._sequence += 1
 
     def _becomes(self, identity: Identity) -> None:
@@ -260,8 +237,12 @@ class Producer:
         now = self._identities[-1]
         return ProducerStamp(now.producer_id, now.producer_epoch, sequence, is_transactional)
 
-    def _is_present(self, stamp: ProducerStamp) -> bool:
-        return Identity(stamp.producer_id, stamp.producer_epoch) == self._identities[-1]
+    @property
+    def _numbering(self) -> int:
+        return len(self._identities) - 1
+
+    def _is_present(self, numbered: Numbered) -> bool:
+        return self._numbering in numbered.stamps
 
     def gives_up(self, number: int) -> None:
         """Give up the request with this number: its connection broke. Errors: `ClusterError` for an unknown number."""

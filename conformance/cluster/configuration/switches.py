@@ -72,9 +72,13 @@ class PositionCheck(Enum):
 
 
 class UnknownProducer(Enum):
-    """What a leader accepts from a producer that it does not know. Fact sheet 0.2, UNKNOWN_PID_POLICY; KIP-360."""
+    """What a leader accepts from a producer that it does not know. Fact sheet 0.2, UNKNOWN_PID_POLICY; KIP-360.
+
+    In 0.11, there is no answer UNKNOWN_PRODUCER_ID (KAFKA-5793).
+    """
 
     SEQUENCE_ZERO = "SEQUENCE_ZERO"
+    ZERO_OR_OUT_OF_ORDER = "ZERO_OR_OUT_OF_ORDER"
     ANY_SEQUENCE = "ANY_SEQUENCE"
 
 
@@ -149,7 +153,9 @@ GENERATIONS: Mapping[str, Switches] = MappingProxyType(
     {
         "0.8": Switches(SHRINK_RULE=ShrinkRule.LAG_MESSAGES),
         "0.10": Switches(),
-        "0.11": Switches(TRUNC=Truncation.KIP101, IDEMPOTENT_CACHE=1),
+        "0.11": Switches(
+            TRUNC=Truncation.KIP101, IDEMPOTENT_CACHE=1, UNKNOWN_PID_POLICY=UnknownProducer.ZERO_OR_OUT_OF_ORDER
+        ),
         "2.0": Switches(TRUNC=Truncation.KIP279),
         "2.1": _GENERATION_2_1,
         "2.4": replace(

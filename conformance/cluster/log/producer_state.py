@@ -94,7 +94,10 @@ class ProducerStateManager:
         if entry is None:
             is_accepted = stamp.sequence == 0 or self._switches.UNKNOWN_PID_POLICY is UnknownProducer.ANY_SEQUENCE
             is_accepted |= self._bug is Bug.OUT_OF_ORDER_ACCEPTED
-            return Errors.NONE if is_accepted else Errors.UNKNOWN_PRODUCER_ID
+            if is_accepted:
+                return Errors.NONE
+            has_no_error = self._switches.UNKNOWN_PID_POLICY is UnknownProducer.ZERO_OR_OUT_OF_ORDER
+            return Errors.OUT_OF_ORDER_SEQUENCE_NUMBER if has_no_error else Errors.UNKNOWN_PRODUCER_ID
         if stamp.producer_epoch < entry.producer_epoch:
             return Errors.NONE if self._bug is Bug.ZOMBIE_NOT_FENCED else Errors.INVALID_PRODUCER_EPOCH
         if self._bug is Bug.DUPLICATE_APPENDED and self.duplicate_of(stamp) is not None:

@@ -146,11 +146,14 @@ class ProduceRequest:
 
 @dataclass(frozen=True)
 class ProduceResponse:
-    """The outcome of a produce request; `offset` is that of the batch's first record, -1 if unknown."""
+    """The outcome of a produce request; `offset` is that of the batch's first record, -1 if unknown. With an error
+    about sequence numbers, `log_start_offset` is that of the leader's log; otherwise it is left out (-1).
+    """
 
     send: int
     error: Errors
     offset: int = -1
+    log_start_offset: int = -1
 
 
 @dataclass(frozen=True)
@@ -186,13 +189,15 @@ class ConsumerFetchRequest:
     """A consumer reads from its position; the broker answers at once (fetch.max.wait.ms=0).
 
     `current_leader_epoch` is the leader epoch that the consumer knows, since KIP-320. `most` limits the number of
-    records, as fetch.max.bytes does; None: no limit.
+    records, as fetch.max.bytes does; None: no limit. `rack` is the broker in whose rack the consumer is (client.rack,
+    KIP-392): every broker has a rack of its own; None: in no broker's.
     """
 
     position: int
     isolation: Isolation
     current_leader_epoch: int | None = None
     most: int | None = None
+    rack: int | None = None
 
 
 @dataclass(frozen=True)
@@ -207,7 +212,8 @@ class AbortedTransaction:
 @dataclass(frozen=True)
 class ConsumerFetchResponse:
     """Records below the high watermark or the last stable offset, with the aborted transactions among them, and the
-    leader's offsets.
+    leader's offsets; or only the follower from which the consumer is to read (KIP-392). Left out: Kafka tells the
+    leader's offsets with that, too.
     """
 
     error: Errors
@@ -217,6 +223,7 @@ class ConsumerFetchResponse:
     high_watermark: int = -1
     last_stable_offset: int = -1
     log_start_offset: int = -1
+    preferred_read_replica: int | None = None
 
 
 @dataclass(frozen=True)

@@ -39,6 +39,7 @@ NEVER = (
     *("leader_deletes_records", "producer_appends_in_transaction"),
     *("coordinator_commits", "coordinator_aborts", "leader_appends_marker"),
     *("request_fails", "producer_resends", "producer_begins_new_epoch", "broker_saves_producer_state"),
+    *("producer_begins_from_zero", "leader_mistakes_request"),
     *("consumer_fetches", "consumer_follows_new_leader", "consumer_is_out_of_range"),
     *("consumer_is_sent_to_follower", "consumer_returns_to_leader"),
 )

@@ -372,6 +372,36 @@ def test_delete_records_gets_a_response(broker: int, offset: int, error: Errors,
     assert (told.error, told.low_watermark) == (error, low_watermark)
 
 
+def test_a_leader_sends_a_consumer_to_the_follower_in_its_rack_that_has_its_position() -> None:
+    """KIP-392. A follower that refuses the consumer is given up."""
+    cluster = Cluster("2.4", Start(replicas=3), Settings(replica_fetch_backoff_ms=0, follower_fetching=True))
+    append(cluster, "a", 0)
+    fetch(cluster, 1, 0)
+    cluster.tell_consumer(0)
+
+    def sent_to(broker: int, rack: int | None) -> int | None:
+        cluster.consume(broker, rack=rack)
+        cluster.deliver(cluster.messages()[-1].number)
+        cluster.deliver(cluster.messages()[-1].number)
+        return cluster.observe_consumers()[0].preferred_read_replica
+
+    cluster.seek(1)
+    assert [sent_to(0, None), sent_to(0, 0)] == [None, None]  # no rack, and the leader's own
+    fetch(cluster, 1, 0)
+    assert [sent_to(0, 2), sent_to(0, 1)] == [None, 1]  # broker 2 has fetched nothing
+    with pytest.raises(ClusterError, match="consumer consumer reads from broker 1; ask that one, or expire it"):
+        cluster.consume(0)
+    cluster.expire_preferred_read_replica()
+    assert sent_to(0, 1) == 1
+    cluster.seek(3)
+    assert sent_to(1, 1) is None  # OFFSET_OUT_OF_RANGE
+    alone = Cluster("2.4", Start(replicas=2), Settings(replica_fetch_backoff_ms=0))
+    alone.consume(0, rack=1)
+    alone.deliver(alone.messages()[-1].number)
+    alone.deliver(alone.messages()[-1].number)
+    assert alone.observe_consumers()[0].preferred_read_replica is None  # no replica.selector.class
+
+
 def test_a_consumer_reads_each_record_once_and_no_aborted_ones_if_read_committed() -> None:
     cluster = Cluster("2.1", Start(replicas=1), Settings(min_insync_replicas=1, idempotent=True))
     committed = Isolation.READ_COMMITTED

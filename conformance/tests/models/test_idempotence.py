@@ -254,6 +254,43 @@ def test_deleted_records_take_their_producer_along_until_2_5(protocol):
     assert partition.can("producer_appends at 0") == kept
 
 
+ONE_OF_TWO = {"replicas": 2, "elections": 1, "min_insync_replicas": 1, "start_isr": 1, "delete_records": 1}
+FROM_ZERO = "producer_begins_from_zero after the answer of 0 to b"
+NEW_ID = "producer_begins_new_epoch after the answer of 0 to b"
+
+
+def test_a_producer_begins_from_zero_at_a_leader_that_has_deleted_its_records():
+    """From 1.0 to 2.4 (KAFKA-5793), and in the same epoch: another leader takes b for a, which had its number."""
+    partition = Partition("2.1", **ONE_OF_TWO).do("producer_appends at 0", "request_fails of b", "request_fails of c")
+    partition.do("leader_handles_fetch 0 from 1", "leader_deletes_records at 0 before 1")
+    old_client = Partition("0.11", **ONE_OF_TWO).do("producer_appends at 0", "request_fails of b")
+    old_client.do("leader_deletes_records at 0 before 1")
+    for each, begins, other in ((partition, FROM_ZERO, NEW_ID), (old_client, NEW_ID, FROM_ZERO)):
+        assert each.can(begins)
+        assert not each.can(other)
+    partition.do(FROM_ZERO, *catch_up(1)[1:], "leader_handles_fetch 0 from 1")
+    partition.do("controller_fails_over to 1", "broker_becomes_leader 1 in epoch 1")
+    assert not partition.can("producer_resends b at 1")
+    assert not partition.can("leader_mistakes_request b at 0")  # nobody else has that number there
+    partition.do("leader_mistakes_request b at 1")
+    assert (partition.log(1), bool(partition.state.acknowledged[1])) == ([0], True)
+    partition.do("producer_resends c at 1")  # number 1 follows number 0, whichever record had it
+    assert (partition.log(1), partition.state.acknowledged_before) == ([0, 2], 2)
+
+
+def test_a_producer_takes_a_new_id_if_acknowledged_records_may_be_lost():
+    """The log of the leader that does not know it starts below what was acknowledged."""
+    partition = Partition("2.1", **ONE_OF_TWO | {"unclean_elections": 1}).do(*append(1), *catch_up(1), *append(1))
+    partition.do(
+        "request_fails of c", "broker_crashes 0", "controller_elects_unclean 1", "broker_becomes_leader 1 in epoch 1"
+    )
+    partition.do("leader_deletes_records at 1 before 1")
+    assert partition.state.acknowledged_before == 2
+    assert not partition.can("producer_begins_from_zero after the answer of 1 to c")
+    partition.do("producer_begins_new_epoch after the answer of 1 to c")
+    assert partition.state.acknowledged_before == 0
+
+
 @pytest.mark.parametrize("protocol", NEW)
 def test_since_2_2_a_producer_does_not_return_to_an_earlier_leader(protocol):
     """KAFKA-7738; in this model since 2.4."""

@@ -61,7 +61,7 @@ SEEDS = [range(50), recorded(range(50, 150))]
                 ("2.4", IDEMPOTENT, {"request_fails", "producer_resends", "broker_saves_producer_state"}),
                 ("2.4", LOSING_RECORDS, {"producer_begins_new_epoch"}),
                 ("2.4", REMEMBERING, {"producer_resends", "leader_deletes_records"}),
-                ("2.1", OLD_IDEMPOTENT, {"producer_begins_new_epoch", "leader_deletes_records"}),
+                ("2.1", OLD_IDEMPOTENT, {"producer_begins_new_epoch", "producer_begins_from_zero"}),
                 ("0.11", ONE_IN_FLIGHT, {"request_fails", "producer_resends"}),
                 ("2.4", READERS, {"consumer_fetches", "consumer_follows_new_leader"}),
                 ("2.4", RESETS, {"consumer_fetches", "consumer_follows_new_leader", "consumer_is_out_of_range"}),

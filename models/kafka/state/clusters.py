@@ -2,7 +2,7 @@
 
 import itertools
 
-from isrcheck.models.kafka.state.fields import BUDGETS, has_kraft
+from isrcheck.models.kafka.state.fields import BUDGETS, has_kraft, numbers_from_zero
 from isrcheck.models.kafka.state.values import HighWatermarkWait, Start, Truncation
 from isrcheck.models.language import NONE, initial
 
@@ -48,6 +48,7 @@ def _cluster(configuration, leader, isr, lengths, down=()):
         "has_sequence": [
             record < committed for record in range(configuration.records * configuration.enable_idempotence)
         ],
+        "acknowledged_before": committed if numbers_from_zero(configuration) else 0,
         "exposed_record": [o if o < committed else NONE for o in range(log_size)],
         "read_committed_record": [o if configuration.transactions and o < committed else NONE for o in range(log_size)],
         "remote_broker_epoch": [

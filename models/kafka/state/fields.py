@@ -231,6 +231,20 @@ class DeletingReplica(Domain, size=lambda c: c.replicas if c.enable_idempotence 
     """A replica that can delete records of an idempotent producer."""
 
 
+class FormerNumbering(Domain, size=lambda c: (c.producer_epochs - 1) * (c.enable_idempotence and c.delete_records > 0)):
+    """An earlier numbering of an idempotent producer, in the same producer epoch as the present one."""
+
+
+def numbers_from_zero(s):
+    """The rule of 1.0 to 2.4: after UNKNOWN_PRODUCER_ID, a producer can begin from 0 again in the same epoch."""
+    return (
+        s.enable_idempotence
+        and s.delete_records > 0
+        and s.UNKNOWN_PID_POLICY == UnknownProducer.SEQUENCE_ZERO
+        and not s.CLIENT_BUMPS_EPOCH
+    )
+
+
 class LeaderEpoch(Domain, size=lambda configuration: configuration.elections + 1):
     pass
 
@@ -257,6 +271,10 @@ LOG_START_OFFSETS = between(0, lambda configuration: configuration.log_size if c
 
 PRODUCER_EPOCHS = between(0, lambda configuration: configuration.producer_epochs - 1)
 """The epochs of the idempotent producer; 0 in cells without a record of it."""
+
+
+ACKNOWLEDGED_OFFSETS = between(0, lambda c: c.log_size if c.enable_idempotence and c.delete_records else 0)
+"""The offsets behind a record that an idempotent producer knows to be written."""
 
 
 HEARD_LEADER_EPOCHS = between(0, lambda configuration: configuration.elections * configuration.enable_idempotence)
@@ -350,7 +368,8 @@ class State:
     # An idempotent producer: its epoch; the latest leader epoch that it has heard of; which records it has numbered in
     # its epoch (a sequence number counts the earlier ones); the producer epoch of each record in a log or response; up
     # to where a log's producer state was saved, and from where it was replayed; and the records that a log has deleted,
-    # and its broker remembers.
+    # and its broker remembers. From 1.0 to 2.4: the offset behind the last record that was acknowledged; and which
+    # records were numbered before the producer began from 0 again in the same epoch.
     producer_epoch = field(values=between(0, lambda c: c.producer_epochs - 1 if c.enable_idempotence else 0))
     heard_leader_epoch = field(values=HEARD_LEADER_EPOCHS)
     has_sequence = field(NumberedRecord, values=Flag)
@@ -359,6 +378,8 @@ class State:
     snapshot_offset = field(SnapshotReplica, values=EndOffset)
     replayed_from = field(SnapshotReplica, values=EndOffset)
     deleted_record = field(DeletingReplica, Offset, values=optional(Record), initially=NONE)
+    acknowledged_before = field(values=ACKNOWLEDGED_OFFSETS)
+    had_sequence = field(FormerNumbering, NumberedRecord, values=Flag)
 
     # Each consumer: the follower from which it reads, if any; its position; the readable end of the log, by the last
     # response; the leader epoch that it knows, and that of the last record that it read; what it has read at each

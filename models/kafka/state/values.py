@@ -159,12 +159,15 @@ class ShrinkRule(IntEnum):
 class UnknownProducer(IntEnum):
     """UNKNOWN_PID_POLICY: the sequence number with which a producer may begin at a leader that does not know it.
 
-    Only 0 (1.0 to 2.4); any (since 2.5, KIP-360); any, but only 0 while the log has never held a record (KAFKA-15591).
+    Only 0, and other numbers are answered with UNKNOWN_PRODUCER_ID (1.0 to 2.4, KAFKA-5793) or, as any gap, with
+    OUT_OF_ORDER_SEQUENCE_NUMBER (0.11); any (since 2.5, KIP-360); any, but only 0 while the log has never held a record
+    (KAFKA-15591).
     """
 
     SEQUENCE_ZERO = 0
     ANY_SEQUENCE = 1
     ANY_UNLESS_EMPTY = 2
+    ZERO_OR_OUT_OF_ORDER = 3
 
 
 class Fetch(IntEnum):

@@ -640,7 +640,7 @@ def test_what_transactions_promise_in_each_release(ask_json, version, more, prot
     assert code == (12 if failing else 0)
     assert content["transactions"]["protocol"] == protocol
     found = {one["name"]: (one["verdict"], one["depth"]) for one in content["transactions"]["promises"]}
-    assert len(found) == 9
+    assert len(found) == 10
     assert found == dict.fromkeys(found, ("HOLDS", None)) | {
         name: ("VIOLATED", depth) for name, depth in failing.items()
     }

@@ -103,6 +103,7 @@ def test_every_golden_trace_with_a_repair_is_searched() -> None:
         "late_fetch_of_an_earlier_process",
         "log_starts_over_below_high_watermark",
         "missed_demotion",
+        "numbers_from_zero",
         "rebooted_follower_joins_the_isr",
         "slow_follower_leaves_the_isr",
         "snapshot_forgets_batches",

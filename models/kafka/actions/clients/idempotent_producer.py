@@ -4,27 +4,26 @@ A leader appends a record only if its sequence number follows the last one that 
 that it has appended before. Since 0.11; `acks` is all. Not modelled: requests that arrive after the producer has given
 up their connection; answers that are lost after the record is committed; records that expire (delivery.timeout.ms); and
 errors after which a record is not sent again.
-
-Nor is this rule of 1.0 to 2.4: if all that the producer has written was deleted, it numbers what is in flight from 0,
-without a new producer id (UNKNOWN_PRODUCER_ID). Brokers cannot tell these numbers from earlier ones, and a new leader
-that has not deleted yet may answer with success and append nothing (KIP-360).
 """
 
 from isrcheck.models.kafka.actions.clients.producer import append_numbered
 from isrcheck.models.kafka.state.broker.commit import answer_producers, has_enough_replicas
 from isrcheck.models.kafka.state.broker.roles import presumes_leadership
 from isrcheck.models.kafka.state.clients.sequences import (
+    begin_numbering,
     continues,
+    has_forgotten_what_was_deleted,
     hear_of_leader,
     is_first_in_flight,
-    is_in_flight,
+    is_mistaken,
     is_next_expected,
     is_remembered,
     may_know_leader,
     number,
+    recognised_offset,
     requests_in_flight,
 )
-from isrcheck.models.kafka.state.fields import NumberedRecord, NumberedReplica, SnapshotReplica
+from isrcheck.models.kafka.state.fields import DeletingReplica, NumberedRecord, NumberedReplica, SnapshotReplica
 from isrcheck.models.language import NONE, action, require
 
 
@@ -51,6 +50,7 @@ def producer_resends(s, record: NumberedRecord, leader: NumberedReplica):
     require(may_know_leader(s, leader))
     require(is_first_in_flight(s, record))
     require(has_enough_replicas(s, leader))
+    require(not is_mistaken(s, leader, record))
     require(is_remembered(s, leader, record) or continues(s, leader, record))
     require(is_remembered(s, leader, record) or s.log_end_offset[leader] < s.log_size)
     s.retries_left -= 1
@@ -79,11 +79,49 @@ def producer_begins_new_epoch(s, leader: NumberedReplica, record: NumberedRecord
     require(has_enough_replicas(s, leader))
     require(not is_remembered(s, leader, record))
     require(not continues(s, leader, record))
+    require(not has_forgotten_what_was_deleted(s, leader, record))
     hear_of_leader(s, leader)
     s.pending[record] = NONE  # its earlier requests were given up
-    for other in range(s.records):
-        s.has_sequence[other] = s.CLIENT_BUMPS_EPOCH and is_in_flight(s, other)
-    s.producer_epoch += 1
+    begin_numbering(s, False, s.CLIENT_BUMPS_EPOCH)
+
+
+@action(shows="after the answer of {leader} to {record}")
+def producer_begins_from_zero(s, leader: DeletingReplica, record: NumberedRecord):
+    """From 1.0 to 2.4: a leader has deleted all records of the producer, and with them what it knew of it. It answers
+    UNKNOWN_PRODUCER_ID; the producer sees that the log starts above all that was acknowledged, and numbers the requests
+    in flight anew from 0, in the same epoch.
+
+    A broker that has not deleted yet cannot tell these numbers from those before. That is why 2.5 takes a new epoch
+    (KIP-360). Kafka: TransactionManager.canRetry, startSequencesAtBeginning (KAFKA-5793).
+    """
+    require(s.producer_epoch + 1 < s.producer_epochs)
+    require(presumes_leadership(s, leader))
+    require(may_know_leader(s, leader))
+    require(is_first_in_flight(s, record))
+    require(has_enough_replicas(s, leader))
+    require(has_forgotten_what_was_deleted(s, leader, record))
+    hear_of_leader(s, leader)
+    s.pending[record] = NONE  # its earlier requests were given up
+    begin_numbering(s, True, True)
+
+
+@action(shows="{record} at {leader}")
+def leader_mistakes_request(s, record: NumberedRecord, leader: DeletingReplica):
+    """The leader remembers another record with the number of this one, from before the producer began from 0. It
+    appends nothing, and answers with success, because the other one is below its high watermark.
+
+    An answer that waits for the high watermark is left out: then the request comes later.
+    """
+    require(presumes_leadership(s, leader))
+    require(may_know_leader(s, leader))
+    require(is_first_in_flight(s, record))
+    require(has_enough_replicas(s, leader))
+    require(is_mistaken(s, leader, record))
+    require(recognised_offset(s, leader, record) < s.high_watermark[leader])
+    hear_of_leader(s, leader)
+    s.pending[record] = NONE
+    s.acknowledged[record] = True
+    s.acknowledged_before = max(s.acknowledged_before, recognised_offset(s, leader, record) + 1)
 
 
 @action(shows="at {broker}")

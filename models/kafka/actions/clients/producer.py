@@ -10,6 +10,7 @@ from isrcheck.models.kafka.state.broker.roles import presumes_leadership
 from isrcheck.models.kafka.state.clients.sequences import (
     continues,
     hear_of_leader,
+    is_mistaken,
     may_know_leader,
     number,
     requests_in_flight,
@@ -39,6 +40,7 @@ def may_send(s, leader):
         requests_in_flight(s) < s.max_in_flight_requests
         and may_know_leader(s, leader)
         and continues(s, leader, s.next_record)
+        and not is_mistaken(s, leader, s.next_record)
     )
 
 

@@ -3,6 +3,7 @@
 from isrcheck.models.kafka.state.broker.caught_up import begin_to_wait, holds_back
 from isrcheck.models.kafka.state.broker.roles import enter_epoch, isr_size
 from isrcheck.models.kafka.state.clients.readers import expose
+from isrcheck.models.kafka.state.clients.sequences import hear_of_offset
 from isrcheck.models.kafka.state.values import Acks, IsrChannel, MaximalIsr
 from isrcheck.models.language import NONE
 
@@ -50,6 +51,7 @@ def answer_producers(s, leader):
             s.pending[record] = NONE
             if has_enough_counted_replicas(s, leader):
                 s.acknowledged[record] = True
+                hear_of_offset(s, leader, record)
 
 
 def advance_high_watermark(s, leader):

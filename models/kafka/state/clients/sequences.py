@@ -2,9 +2,11 @@
 
 Kafka keeps this state for each log (ProducerStateManager, ProducerStateEntry) and computes it from the log's records;
 here it is computed wherever it is needed. There is one producer, whose batches are single records, besides the
-transactional ones (transactions.py). A new producer id counts as a new epoch: brokers know neither.
+transactional ones (transactions.py). A new producer id counts as a new epoch: brokers know neither. So does, from 1.0
+to 2.4, a new numbering in the same epoch; but its numbers are compared with those of the numbering before it.
 """
 
+from isrcheck.models.kafka.state.fields import numbers_from_zero
 from isrcheck.models.kafka.state.values import UnknownProducer
 from isrcheck.models.language import NONE
 
@@ -55,6 +57,31 @@ def hear_of_leader(s, leader):
         s.heard_leader_epoch = s.leader_epoch[leader]
 
 
+def hear_of_offset(s, leader, record):
+    """The leader has acknowledged the record, at its offset. Kafka: TransactionManager.updateLastAckedOffset."""
+    if numbers_from_zero(s):
+        for offset in range(s.log_size):
+            if numbered_record(s, leader, offset) == record:
+                s.acknowledged_before = max(s.acknowledged_before, offset + 1)
+
+
+def begin_numbering(s, keeps_epoch, keeps_requests):
+    """From now on, records are numbered from 0: in the same epoch of the same producer id, or not; and with the
+    requests in flight, or without them: then they are given up."""
+    if numbers_from_zero(s):
+        for record in range(s.records):
+            for numbering in range(s.producer_epochs - 1):
+                if not keeps_epoch:
+                    s.had_sequence[numbering][record] = False
+                elif numbering == s.producer_epoch:
+                    s.had_sequence[numbering][record] = s.has_sequence[record]
+        if not keeps_epoch:
+            s.acknowledged_before = 0
+    for record in range(s.records):
+        s.has_sequence[record] = keeps_requests and is_in_flight(s, record)
+    s.producer_epoch += 1
+
+
 # -------------------------------------------------------------------------------------------------------------- broker
 
 
@@ -75,6 +102,37 @@ def last_numbered(s, r):
     return last
 
 
+def is_of_epoch(s, numbering):
+    """The numbering is the present one, or an earlier one in the same producer epoch, which has numbered a record."""
+    return numbering == s.producer_epoch or (
+        s.delete_records > 0
+        and any(
+            s.had_sequence[former][record]
+            for former in range(s.producer_epochs - 1)
+            if former == numbering
+            for record in range(s.records)
+        )
+    )
+
+
+def former_sequence(s, numbering, record):
+    """The sequence number of the record in an earlier numbering."""
+    return sum(
+        1
+        for former in range(s.producer_epochs - 1)
+        if former == numbering
+        for earlier in range(s.records)
+        if earlier < record and s.had_sequence[former][earlier]
+    )
+
+
+def appended_sequence(s, r, offset):
+    """The sequence number of the producer's record at this offset, in a numbering of the present epoch."""
+    if s.log_producer_epoch[r][offset] == s.producer_epoch:
+        return sequence(s, numbered_record(s, r, offset))
+    return former_sequence(s, s.log_producer_epoch[r][offset], numbered_record(s, r, offset))
+
+
 def may_begin_with(s, r, first):
     """A broker that does not know the producer accepts this sequence number."""
     return (
@@ -92,9 +150,22 @@ def continues(s, r, record):
     last = last_numbered(s, r)
     if last == NONE:
         return may_begin_with(s, r, sequence(s, record))
-    if s.log_producer_epoch[r][last] != s.producer_epoch:
+    if not is_of_epoch(s, s.log_producer_epoch[r][last]):
         return sequence(s, record) == 0 or (not s.CLIENT_BUMPS_EPOCH and may_begin_with(s, r, sequence(s, record)))
-    return sequence(s, record) == sequence(s, numbered_record(s, r, last)) + 1
+    return sequence(s, record) == appended_sequence(s, r, last) + 1
+
+
+def has_forgotten_what_was_deleted(s, leader, record):
+    """The leader answers the record with UNKNOWN_PRODUCER_ID, and its log starts above all that was acknowledged: so
+    the producer takes its records to be deleted, not lost. Kafka: TransactionManager.canRetry (1.0 to 2.4).
+    """
+    last = last_numbered(s, leader)
+    return (
+        numbers_from_zero(s)
+        and (last == NONE or not is_of_epoch(s, s.log_producer_epoch[leader][last]))
+        and sequence(s, record) != 0
+        and s.acknowledged_before <= s.log_start_offset[leader]
+    )
 
 
 def is_among_last_batches(s, r, offset):
@@ -117,15 +188,35 @@ def is_kept_by_snapshot(s, r, offset):
     )
 
 
+def recognised_offset(s, r, record):
+    """The offset of the first batch in the broker's memory with the epoch and sequence number of the request, or NONE.
+
+    Kafka: ProducerStateEntry.findDuplicateBatch.
+    """
+    found = NONE
+    for offset in range(s.log_size):
+        if (
+            found == NONE
+            and numbered_record(s, r, offset) != NONE
+            and is_of_epoch(s, s.log_producer_epoch[r][offset])
+            and appended_sequence(s, r, offset) == sequence(s, record)
+            and is_among_last_batches(s, r, offset)
+            and is_kept_by_snapshot(s, r, offset)
+        ):
+            found = offset
+    return found
+
+
 def is_remembered(s, r, record):
-    """The broker recognises the request as one that it has appended. Kafka: ProducerStateEntry.findDuplicateBatch."""
-    return any(
-        numbered_record(s, r, offset) == record
-        and s.log_producer_epoch[r][offset] == s.producer_epoch
-        and is_among_last_batches(s, r, offset)
-        and is_kept_by_snapshot(s, r, offset)
-        for offset in range(s.log_size)
-    )
+    """The broker recognises the request as one that it has appended."""
+    return recognised_offset(s, r, record) != NONE
+
+
+def is_mistaken(s, r, record):
+    """The broker takes the request for that of another record, which had this number before the producer began from 0
+    again in the same epoch."""
+    offset = recognised_offset(s, r, record)
+    return offset != NONE and numbered_record(s, r, offset) != record
 
 
 # ----------------------------------------------------------------------------------------------------------------- log
