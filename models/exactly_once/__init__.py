@@ -3,8 +3,9 @@
 A generation is data: defaults of the client, and what brokers and clients do about sequence numbers.
 """
 
+from isrcheck.models.client_settings import Acks
 from isrcheck.models.exactly_once import broker, contradictions, faults, goals, producer, promises, state
-from isrcheck.models.exactly_once.values import Acks, Retries, Truth, UnknownProducer
+from isrcheck.models.exactly_once.values import Retries, Truth, UnknownProducer
 from isrcheck.models.language.model import assemble
 
 GENERATION_0_11 = {

@@ -1,6 +1,7 @@
 """Configurations that Kafka's client refuses."""
 
-from isrcheck.models.exactly_once.values import Acks, Retries, Truth
+from isrcheck.models.client_settings import Acks
+from isrcheck.models.exactly_once.values import Retries, Truth
 from isrcheck.models.language import contradiction
 
 

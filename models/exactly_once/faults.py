@@ -1,8 +1,9 @@
 """Faults: a connection breaks, a partition loses its last record, or what it knows of producers."""
 
+from isrcheck.models.client_settings import Acks
 from isrcheck.models.exactly_once.batches import after_error, can_be_overdue, fail_overdue, leave_behind, leaves_gap
 from isrcheck.models.exactly_once.state import Batch, Partition
-from isrcheck.models.exactly_once.values import Acks, BatchState, Request, Truth
+from isrcheck.models.exactly_once.values import BatchState, Request, Truth
 from isrcheck.models.language import NONE, action, require
 
 

@@ -1,9 +1,10 @@
 """States and steps that must be reachable, to show that the model is not vacuous."""
 
+from isrcheck.models.client_settings import Acks
 from isrcheck.models.exactly_once.batches import is_delivered
 from isrcheck.models.exactly_once.broker import broker_recognises_duplicate
 from isrcheck.models.exactly_once.producer import application_resends, producer_receives_success
-from isrcheck.models.exactly_once.values import Acks, Request, Resend, Retries
+from isrcheck.models.exactly_once.values import Request, Resend, Retries
 from isrcheck.models.language import sometimes
 
 

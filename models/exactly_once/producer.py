@@ -1,5 +1,6 @@
 """The actions of the application and its producer: send, retry, receive answers, give up, restart."""
 
+from isrcheck.models.client_settings import Acks
 from isrcheck.models.exactly_once.batches import (
     after_error,
     can_be_overdue,
@@ -22,7 +23,7 @@ from isrcheck.models.exactly_once.batches import (
     was_sent_to,
 )
 from isrcheck.models.exactly_once.state import Batch, Partition, Record
-from isrcheck.models.exactly_once.values import Acks, BatchState, Partitioner, Request, Resend
+from isrcheck.models.exactly_once.values import BatchState, Partitioner, Request, Resend
 from isrcheck.models.language import NONE, action, require
 
 

@@ -1,7 +1,8 @@
 """What Kafka promises about delivery, and what it does not promise: that fails, and is permitted."""
 
+from isrcheck.models.client_settings import Acks
 from isrcheck.models.exactly_once.batches import is_delivered, is_idempotent, is_left_alone
-from isrcheck.models.exactly_once.values import Acks, BatchState, Request, Resend, Retries
+from isrcheck.models.exactly_once.values import BatchState, Request, Resend, Retries
 from isrcheck.models.language import NONE, always
 
 # --------------------------------------------------------------------------------------------- when nothing is promised

@@ -16,8 +16,8 @@ the client does after a sequence error follows TransactionManager.canRetry, bump
 Sender.completeBatch.
 """
 
+from isrcheck.models.client_settings import Acks
 from isrcheck.models.exactly_once.values import (
-    Acks,
     BatchState,
     Partitioner,
     Request,

@@ -3,18 +3,6 @@
 from enum import IntEnum
 
 
-class Acks(IntEnum):
-    """When a producer regards a record as written: `acks`, as in the model `kafka`."""
-
-    ALL = -1
-    ZERO = 0
-    ONE = 1
-
-    @property
-    def spelling(self):
-        return "all" if self is Acks.ALL else str(int(self))
-
-
 class Truth(IntEnum):
     """A Boolean key of Kafka's."""
 

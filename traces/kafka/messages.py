@@ -12,7 +12,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 
-from isrcheck.models.kafka.state.values import Acks, Fetch, IsolationLevel, TransactionState
+from isrcheck.models.client_settings import Acks
+from isrcheck.models.kafka.state.values import Fetch, IsolationLevel, TransactionState
 from isrcheck.models.language.declare import NONE
 from isrcheck.models.language.model import Instance, Step, spell_element
 from isrcheck.models.run import State

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from isrcheck.models.kafka.state.values import Acks
+from isrcheck.models.client_settings import Acks
 
 
 @dataclass(frozen=True)

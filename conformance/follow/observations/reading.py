@@ -26,7 +26,7 @@ from isrcheck.conformance.follow.observations.lines import (
     Remark,
     Sent,
 )
-from isrcheck.models.kafka.state.values import Acks
+from isrcheck.models.client_settings import Acks
 
 REMARKS = ("roles", "note", "result")
 """Kinds of lines without a claim."""

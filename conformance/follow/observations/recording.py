@@ -25,7 +25,7 @@ from isrcheck.conformance.follow.observations.lines import (
     Sent,
 )
 from isrcheck.conformance.follow.observations.reading import read_line
-from isrcheck.models.kafka.state.values import Acks
+from isrcheck.models.client_settings import Acks
 from isrcheck.models.messages.errors import UsageError
 
 MOST_BYTES = 16 << 20

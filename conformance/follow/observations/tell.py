@@ -20,7 +20,7 @@ from isrcheck.conformance.follow.observations.lines import Acked, Disk, Fault, L
 from isrcheck.conformance.follow.observations.promises import lines as failure_lines
 from isrcheck.conformance.follow.observations.promises import summary
 from isrcheck.conformance.follow.observations.recording import Recording
-from isrcheck.models.kafka.state.values import Acks
+from isrcheck.models.client_settings import Acks
 from isrcheck.models.language.model import spell_element
 from isrcheck.traces.lanes.table import wrapped
 from isrcheck.traces.terminal.show import view

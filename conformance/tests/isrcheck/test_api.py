@@ -14,7 +14,7 @@ import isrcheck
 from conformance.tests.support.engine import COUNTER, checking
 from conformance.tests.support.places import PROJECT
 from isrcheck.checker import cli
-from isrcheck.models.kafka.state.values import Acks
+from isrcheck.models.client_settings import Acks
 from isrcheck.traces.cli import main as trace_command
 
 

@@ -17,8 +17,9 @@ from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.outcome.verdict import verdicts
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.models import exactly_once, registry
+from isrcheck.models.client_settings import Acks
 from isrcheck.models.exactly_once import broker, faults, producer, promises, state
-from isrcheck.models.exactly_once.values import Acks, Partitioner, Resend, Retries, Truth
+from isrcheck.models.exactly_once.values import Partitioner, Resend, Retries, Truth
 from isrcheck.models.language.declare import Kind
 from isrcheck.models.language.model import Instance, Model, assemble
 from isrcheck.models.messages.errors import UsageError

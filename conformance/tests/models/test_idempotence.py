@@ -6,9 +6,10 @@ from conformance.tests.models.driven import Driven
 from conformance.tests.sampling import exhaustive
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.resources.limits import Limits
+from isrcheck.models.client_settings import Acks
 from isrcheck.models.kafka import MODEL
-from isrcheck.models.kafka.state.clients.sequences import continues, is_remembered, last_numbered
-from isrcheck.models.kafka.state.values import Acks, UnknownProducer
+from isrcheck.models.kafka.state.clients.sequences import is_in_sequence, is_remembered, last_numbered
+from isrcheck.models.kafka.state.values import UnknownProducer
 from isrcheck.models.language.declare import NONE
 from isrcheck.models.messages.errors import UsageError
 
@@ -32,7 +33,7 @@ class Partition(Driven):
         return [record for record in range(self.state.records) if is_remembered(self.state, r, record)]
 
     def accepts_next(self, r=0):
-        return continues(self.state, r, self.state.next_record)
+        return is_in_sequence(self.state, r, self.state.next_record)
 
 
 def append(count):

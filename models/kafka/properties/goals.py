@@ -1,12 +1,13 @@
 """States and steps that must be reachable, to show that the model is not vacuous: what Kafka has to be able to do."""
 
+from isrcheck.models.client_settings import Acks
 from isrcheck.models.kafka.actions.alter_partition import controller_handles_alter_partition
 from isrcheck.models.kafka.actions.clients.producer import producer_is_refused
 from isrcheck.models.kafka.actions.leader import leader_handles_fetch
 from isrcheck.models.kafka.actions.restarts import broker_restarts
 from isrcheck.models.kafka.state.broker.roles import is_controllers_leader, presumes_leadership
 from isrcheck.models.kafka.state.clients.readers import is_read, last_stable_offset
-from isrcheck.models.kafka.state.values import Acks, Controller, ShrinkRule
+from isrcheck.models.kafka.state.values import Controller, ShrinkRule
 from isrcheck.models.language import NONE, sometimes
 
 

@@ -1,6 +1,7 @@
 """Lemmas about which replicas hold entries that may be committed, and about exposed and acknowledged records; see
 lemmas.py."""
 
+from isrcheck.models.client_settings import Acks
 from isrcheck.models.kafka.properties.lemmas import (
     RECORD,
     elects_cleanly_with_kraft,
@@ -16,7 +17,6 @@ from isrcheck.models.kafka.properties.lemmas import (
 )
 from isrcheck.models.kafka.properties.lemmas_log import coming_epoch, coming_record, has_agreed, keeps, will_be_same
 from isrcheck.models.kafka.state.broker.roles import is_controllers_leader, presumes_leadership
-from isrcheck.models.kafka.state.values import Acks
 from isrcheck.models.language import NONE, lemma
 
 # ---------------------------------------------------------------------------------------- entries that may be committed

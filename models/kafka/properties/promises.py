@@ -1,5 +1,6 @@
 """Kafka's promises for a partition."""
 
+from isrcheck.models.client_settings import Acks
 from isrcheck.models.kafka.state.broker.commit import effective_min_insync_replicas, is_in_maximal_isr
 from isrcheck.models.kafka.state.broker.log import holds_record
 from isrcheck.models.kafka.state.broker.record import is_active, members_without, nobody_is_valid
@@ -12,14 +13,7 @@ from isrcheck.models.kafka.state.clients.readers import (
     last_stable_offset,
 )
 from isrcheck.models.kafka.state.fields import alters_partitions
-from isrcheck.models.kafka.state.values import (
-    Acks,
-    Controller,
-    Failure,
-    MaximalIsr,
-    Stop,
-    TransactionState,
-)
+from isrcheck.models.kafka.state.values import Controller, Failure, MaximalIsr, Stop, TransactionState
 from isrcheck.models.language import NONE, always, always_step
 from isrcheck.models.log import has_entry, logs_match, same_entry
 

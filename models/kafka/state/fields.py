@@ -5,8 +5,8 @@ read, and consumers with a position. Not modelled: segments, batches of more tha
 in any state), failures of the controller, and throttling.
 """
 
+from isrcheck.models.client_settings import Acks
 from isrcheck.models.kafka.state.values import (
-    Acks,
     AlterPartition,
     AutoOffsetReset,
     BrokerEpoch,

@@ -2,8 +2,12 @@
 
 A leader appends a record only if its sequence number follows the last one that the log holds, and recognises a request
 that it has appended before. Since 0.11; `acks` is all. Not modelled: requests that arrive after the producer has given
-up their connection; answers that are lost after the record is committed; records that expire (delivery.timeout.ms); and
-errors after which a record is not sent again.
+up their connection; answers that are lost after the record is committed; records that expire (delivery.timeout.ms);
+errors after which a record is not sent again; and a new epoch because a new request is refused while earlier ones wait
+for a broker that leads no more.
+
+Requests that are sent one after the other can wait at one leader together. A broker reads the next request of a
+connection only after it has answered the one before, so there it takes a time-out, or a connection that is lost.
 """
 
 from isrcheck.models.kafka.actions.clients.producer import append_numbered
@@ -11,10 +15,10 @@ from isrcheck.models.kafka.state.broker.commit import answer_producers, has_enou
 from isrcheck.models.kafka.state.broker.roles import presumes_leadership
 from isrcheck.models.kafka.state.clients.sequences import (
     begin_numbering,
-    continues,
     has_forgotten_what_was_deleted,
     hear_of_leader,
     is_first_in_flight,
+    is_in_sequence,
     is_mistaken,
     is_next_expected,
     is_remembered,
@@ -51,10 +55,11 @@ def producer_resends(s, record: NumberedRecord, leader: NumberedReplica):
     require(is_first_in_flight(s, record))
     require(has_enough_replicas(s, leader))
     require(not is_mistaken(s, leader, record))
-    require(is_remembered(s, leader, record) or continues(s, leader, record))
-    require(is_remembered(s, leader, record) or s.log_end_offset[leader] < s.log_size)
+    is_known = is_remembered(s, leader, record)
+    require(is_known or is_in_sequence(s, leader, record))
+    require(is_known or s.log_end_offset[leader] < s.log_size)
     s.retries_left -= 1
-    if is_remembered(s, leader, record):
+    if is_known:
         hear_of_leader(s, leader)
         s.pending[record] = leader
         answer_producers(s, leader)
@@ -78,7 +83,7 @@ def producer_begins_new_epoch(s, leader: NumberedReplica, record: NumberedRecord
     require(is_next_expected(s, record))
     require(has_enough_replicas(s, leader))
     require(not is_remembered(s, leader, record))
-    require(not continues(s, leader, record))
+    require(not is_in_sequence(s, leader, record))
     require(not has_forgotten_what_was_deleted(s, leader, record))
     hear_of_leader(s, leader)
     s.pending[record] = NONE  # its earlier requests were given up

@@ -4,19 +4,19 @@ Several requests can be in flight; a request that is not answered in time is giv
 idempotence, a broker cannot recognise a request that was sent again; with it, see idempotent_producer.py.
 """
 
+from isrcheck.models.client_settings import Acks
 from isrcheck.models.kafka.state.broker.commit import advance_high_watermark, has_enough_replicas, note_append
 from isrcheck.models.kafka.state.broker.log import append_to_log
 from isrcheck.models.kafka.state.broker.roles import presumes_leadership
 from isrcheck.models.kafka.state.clients.sequences import (
-    continues,
     hear_of_leader,
+    is_in_sequence,
     is_mistaken,
     may_know_leader,
     number,
     requests_in_flight,
 )
 from isrcheck.models.kafka.state.fields import Record, Replica
-from isrcheck.models.kafka.state.values import Acks
 from isrcheck.models.language import NONE, action, require
 
 
@@ -39,15 +39,9 @@ def may_send(s, leader):
     return not s.enable_idempotence or (
         requests_in_flight(s) < s.max_in_flight_requests
         and may_know_leader(s, leader)
-        and continues(s, leader, s.next_record)
+        and is_in_sequence(s, leader, s.next_record)
         and not is_mistaken(s, leader, s.next_record)
     )
-
-
-def send_record(s, leader):
-    record = s.next_record
-    s.next_record += 1
-    append_record(s, leader, record)
 
 
 @action(shows="at {leader}")
@@ -64,9 +58,9 @@ def producer_appends(s, leader: Replica):
     if s.enable_idempotence:
         number(s, s.next_record)
         append_numbered(s, leader, s.next_record)
-        s.next_record += 1
     else:
-        send_record(s, leader)
+        append_record(s, leader, s.next_record)
+    s.next_record += 1
 
 
 @action(shows="at {leader}")

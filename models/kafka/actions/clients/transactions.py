@@ -5,7 +5,7 @@ aborted; once it is decided, a leader may append its marker, which is a log entr
 modelled: a second marker after a lost response (it changes nothing), and late requests that reopen a transaction.
 """
 
-from isrcheck.models.kafka.actions.clients.producer import send_record
+from isrcheck.models.kafka.actions.clients.producer import append_record
 from isrcheck.models.kafka.state.broker.commit import advance_high_watermark, has_enough_replicas
 from isrcheck.models.kafka.state.broker.log import append_to_log, holds_record
 from isrcheck.models.kafka.state.broker.roles import presumes_leadership
@@ -36,7 +36,8 @@ def producer_appends_in_transaction(s, leader: Replica, transaction: Transaction
     require(has_enough_replicas(s, leader))
     require(continues_sequence(s, leader, transaction))
     s.transaction_of[s.next_record] = transaction
-    send_record(s, leader)
+    append_record(s, leader, s.next_record)
+    s.next_record += 1
 
 
 def was_begun(s, transaction):

@@ -1,10 +1,11 @@
 """Commits and acknowledgements of records."""
 
+from isrcheck.models.client_settings import Acks
 from isrcheck.models.kafka.state.broker.caught_up import begin_to_wait, holds_back
 from isrcheck.models.kafka.state.broker.roles import enter_epoch, isr_size
 from isrcheck.models.kafka.state.clients.readers import expose
 from isrcheck.models.kafka.state.clients.sequences import hear_of_offset
-from isrcheck.models.kafka.state.values import Acks, IsrChannel, MaximalIsr
+from isrcheck.models.kafka.state.values import IsrChannel, MaximalIsr
 from isrcheck.models.language import NONE
 
 

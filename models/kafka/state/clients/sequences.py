@@ -142,7 +142,7 @@ def may_begin_with(s, r, first):
     )
 
 
-def continues(s, r, record):
+def is_in_sequence(s, r, record):
     """The record has the next sequence number, or begins a new epoch; a new producer id is unknown to the broker.
 
     Kafka: ProducerAppendInfo.checkSequence.
