@@ -16,7 +16,7 @@ from isrcheck.conformance.cluster.broker.replica_manager import ReplicaManager
 from isrcheck.conformance.cluster.clients.consumer import Consumer
 from isrcheck.conformance.cluster.clients.numbered import Identity
 from isrcheck.conformance.cluster.clients.producer import Producer, Sent
-from isrcheck.conformance.cluster.clients.transactions import Marker, TransactionCoordinator
+from isrcheck.conformance.cluster.clients.transactions import Marker, Transactions
 from isrcheck.conformance.cluster.controller.controller import Controller
 from isrcheck.conformance.cluster.log.epoch_cache import EpochEntry
 from isrcheck.conformance.cluster.log.storage import Storage
@@ -238,7 +238,7 @@ def observe(
     controller: Controller,
     producers: Mapping[str, Producer],
     consumers: Mapping[str, Consumer],
-    coordinator: TransactionCoordinator,
+    coordinator: Transactions,
     deletes: Iterable[DeleteRecordsResponse | None],
 ) -> ClusterView:
     """The view of a whole cluster."""

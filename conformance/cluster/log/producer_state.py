@@ -11,23 +11,28 @@ deleted. Source: fact sheet, sections 1.1, 5.3, 6.3, 8.22; KIP-98, KAFKA-5494, K
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from isrcheck.conformance.cluster.configuration.bugs import Bug
 from isrcheck.conformance.cluster.configuration.switches import Switches, UnknownProducer
 from isrcheck.conformance.cluster.log.producer_snapshot import SEQUENCES, BatchMetadata, ProducerSnapshot
+from isrcheck.conformance.cluster.log.verification import VerificationGuards
 from isrcheck.conformance.cluster.network.messages import AbortedTransaction, Errors
 from isrcheck.conformance.cluster.network.records import Control, ProducerStamp, Record
 
 
 @dataclass
 class ProducerStateEntry:
-    """The state of one producer id. `batches` are the remembered ones, oldest first."""
+    """The state of one producer id. `batches` are the remembered ones, oldest first. `coordinator_epoch` is that of the
+    coordinator's last marker, -1 before the first; `last_timestamp` is in ms.
+    """
 
     producer_epoch: int
     batches: list[BatchMetadata] = field(default_factory=list)
     transaction_first_offset: int | None = None
+    coordinator_epoch: int = -1
+    last_timestamp: int = 0
 
 
 @dataclass(frozen=True)
@@ -48,6 +53,12 @@ class ProducerStateManager:
         self._entries: dict[int, ProducerStateEntry] = {}
         self._unreplicated: list[CompletedTransaction] = []
         self._aborted: list[AbortedTransaction] = []
+        self.guards = VerificationGuards()
+
+    @property
+    def known(self) -> Mapping[int, tuple[int, int]]:
+        """For each producer id, its epoch and the epoch of the coordinator's last marker, which is -1 before it."""
+        return {one: (entry.producer_epoch, entry.coordinator_epoch) for one, entry in self._entries.items()}
 
     @property
     def replayed_from(self) -> int:
@@ -107,12 +118,44 @@ class ProducerStateManager:
             return Errors.INVALID_TXN_STATE
         return Errors.NONE
 
-    def refusal_of_marker(self, stamp: ProducerStamp) -> Errors:
-        """The error for a transaction marker; NONE if it may be appended. Kafka: appendEndTxnMarker."""
+    def refusal_of_marker(self, stamp: ProducerStamp, coordinator_epoch: int = 0) -> Errors:
+        """The error for a transaction marker; NONE if it may be appended. Kafka: appendEndTxnMarker, checkProducerEpoch.
+
+        Fact sheet 6.2, 8.23; KIP-1228, KAFKA-19999.
+        """
         entry = self._entries.get(stamp.producer_id)
-        if entry is not None and stamp.producer_epoch < entry.producer_epoch:
+        if entry is None:
+            return Errors.NONE
+        is_open = entry.transaction_first_offset is not None
+        accepts_equal = not self._switches.MARKER_EPOCH_STRICT or (
+            self._switches.EQUAL_MARKER_EPOCH_IS_RETRY
+            and not is_open
+            and self._bug is not Bug.RETRIED_MARKER_REFUSED
+        )
+        if stamp.producer_epoch < entry.producer_epoch + (0 if accepts_equal else 1):
             return Errors.INVALID_PRODUCER_EPOCH
+        if coordinator_epoch < entry.coordinator_epoch and self._bug is not Bug.OLD_COORDINATOR_NOT_FENCED:
+            return Errors.TRANSACTION_COORDINATOR_FENCED
         return Errors.NONE
+
+    def is_ongoing(self, stamp: ProducerStamp) -> bool:
+        """Whether the log has an open transaction that a record with this stamp would join. Kafka:
+        ProducerStateManager's hasOngoingTransaction; since KAFKA-18575, one of another epoch does not count.
+        """
+        entry = self._entries.get(stamp.producer_id)
+        if entry is None or entry.transaction_first_offset is None:
+            return False
+        is_per_epoch = self._switches.ONGOING_PER_EPOCH and self._bug is not Bug.ONGOING_OF_ANY_EPOCH
+        return not is_per_epoch or entry.producer_epoch == stamp.producer_epoch
+
+    def remove_expired(self, now: int, expiration_ms: int) -> None:
+        """Forget the producers without an open transaction from which nothing came for so long. Kafka:
+        removeExpiredProducers.
+        """
+        for producer_id, entry in list(self._entries.items()):
+            if entry.transaction_first_offset is None and now - entry.last_timestamp >= expiration_ms:
+                del self._entries[producer_id]
+                self.guards.clear(producer_id)
 
     def appended(self, record: Record) -> None:
         """Update the state for a record that was appended to the log. Every record is accepted here."""
@@ -120,9 +163,12 @@ class ProducerStateManager:
         if stamp is None:
             return
         entry = self._entries.setdefault(stamp.producer_id, ProducerStateEntry(stamp.producer_epoch))
+        if stamp.is_transactional and not (record.control and self._bug is Bug.GUARD_SURVIVES_MARKER):
+            self.guards.clear(stamp.producer_id)
         if record.control is not None:
             self._completed(entry, record, stamp)
             return
+        entry.last_timestamp = record.timestamp
         if stamp.producer_epoch != entry.producer_epoch:
             entry.producer_epoch, entry.batches = stamp.producer_epoch, []
         if record.position and entry.batches:
@@ -136,6 +182,9 @@ class ProducerStateManager:
     def _completed(self, entry: ProducerStateEntry, marker: Record, stamp: ProducerStamp) -> None:
         if stamp.producer_epoch != entry.producer_epoch:
             entry.producer_epoch, entry.batches = stamp.producer_epoch, []
+        entry.coordinator_epoch = marker.coordinator_epoch
+        if not self._switches.PRODUCER_STATE_EXPIRES_EARLY and self._bug is not Bug.MARKER_KEEPS_NO_STATE:
+            entry.last_timestamp = marker.timestamp
         first = entry.transaction_first_offset
         if first is None:
             return
