@@ -19,6 +19,10 @@ from isrcheck.models.language.model import Instance, Step
 from isrcheck.models.run import Cells
 from isrcheck.traces.format.trace import Trace
 
+FINAL = {"application_stops"}
+RARELY_LAST = 0.95
+"""A step after which little happens is taken if there is no other, and otherwise rarely."""
+
 Enabled = Callable[[Cells], Collection[int]]
 """The numbers of the steps that are enabled in a state."""
 
@@ -33,6 +37,8 @@ def walk(instance: Instance, seed: int, steps: int, enabled: Enabled | None = No
     trace = Trace(instance, (chance.choice(instance.initial_states),), (), None, None, "")
     while trace.length < steps:
         candidates = chance.sample(instance.steps, len(instance.steps))
+        if any(step.action in FINAL for step in candidates) and chance.random() < RARELY_LAST:
+            candidates.sort(key=lambda step: step.action in FINAL)
         if enabled is not None:
             numbers = enabled(trace.states[-1])
             candidates = [step for step in candidates if step.number in numbers]

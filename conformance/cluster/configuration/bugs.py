@@ -1,7 +1,7 @@
 """Seeded bugs, switched on one at a time to test whether a checker of the cluster notices them.
 
 In:  nothing.
-Out: `Bug`, for the branch in the code that contains the mistake.
+Out: `Bug`, or `TransactionBug`, for the branch in the code that contains the mistake.
 """
 
 from __future__ import annotations
@@ -43,6 +43,13 @@ class Bug(Enum):
     ZOMBIE_NOT_FENCED = "a batch of an older producer epoch is not refused (ProducerStateManager)"
     ABORT_NOT_INDEXED = "an aborted transaction is missing in the transaction index (ProducerStateManager)"
     PRODUCERS_NOT_REPLICATED = "a follower does not learn the state of producers from the records (Log)"
+    ISR_KEEPS_DEAD_FOLLOWER = "a follower that lags is never removed from the ISR (Partition)"
+
+
+class TransactionBug(Enum):
+    """A seeded bug of transactions; its value describes the mistake and its location."""
+
+    COPY_APPENDED = "a record that comes again is appended again (TransactionLeader)"
     OLD_COORDINATOR_NOT_FENCED = "a marker of an older coordinator epoch is appended (ProducerStateManager)"
     GUARD_SURVIVES_MARKER = "an answer about a transaction counts after its marker (ProducerStateManager)"
     RECORD_NOT_VERIFIED = "a transaction's first record is appended without asking the coordinator (TransactionLeader)"
@@ -58,4 +65,6 @@ class Bug(Enum):
     REFUSED_MARKER_COUNTS = "a marker that a partition refuses counts as written (TransactionMarkerChannelManager)"
     MARKER_LOST_WITH_ANSWER = "a marker is not sent again if its answer is lost (TransactionMarkerChannelManager)"
     POSITION_AFTER_ABORT_KEPT = "the application goes on from its own position after an abort (TransactionalProducer)"
-    ISR_KEEPS_DEAD_FOLLOWER = "a follower that lags is never removed from the ISR (Partition)"
+
+
+AnyBug = Bug | TransactionBug

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from isrcheck.conformance.cluster.configuration.bugs import Bug
+from isrcheck.conformance.cluster.configuration.bugs import AnyBug, Bug
 from isrcheck.conformance.cluster.configuration.switches import Switches
 from isrcheck.conformance.cluster.log.epoch_cache import EpochEndOffset, EpochEntry, LeaderEpochFileCache
 from isrcheck.conformance.cluster.log.producer_state import ProducerStateManager
@@ -27,7 +27,7 @@ from isrcheck.conformance.cluster.network.records import Control, ProducerStamp,
 class Log:
     """One replica's log, loaded from its storage. Kafka: Log, with the offsets that were Replica's before 2.4."""
 
-    def __init__(self, storage: Storage, switches: Switches, bug: Bug | None) -> None:
+    def __init__(self, storage: Storage, switches: Switches, bug: AnyBug | None) -> None:
         """Load the log; the high watermark is the checkpointed one, limited to the log. Kafka: loadLog."""
         stored = storage.load()
         self._storage = storage

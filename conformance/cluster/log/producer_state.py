@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from isrcheck.conformance.cluster.configuration.bugs import Bug
+from isrcheck.conformance.cluster.configuration.bugs import AnyBug, Bug, TransactionBug
 from isrcheck.conformance.cluster.configuration.switches import Switches, UnknownProducer
 from isrcheck.conformance.cluster.log.producer_snapshot import SEQUENCES, BatchMetadata, ProducerSnapshot
 from isrcheck.conformance.cluster.log.verification import VerificationGuards
@@ -46,7 +46,7 @@ class CompletedTransaction:
 class ProducerStateManager:
     """Sequence numbers, ongoing and unreplicated transactions, and the index of aborted transactions."""
 
-    def __init__(self, switches: Switches, bug: Bug | None) -> None:
+    def __init__(self, switches: Switches, bug: AnyBug | None) -> None:
         self._switches = switches
         self._bug = bug
         self._replayed_from = 0
@@ -130,11 +130,11 @@ class ProducerStateManager:
         accepts_equal = not self._switches.MARKER_EPOCH_STRICT or (
             self._switches.EQUAL_MARKER_EPOCH_IS_RETRY
             and not is_open
-            and self._bug is not Bug.RETRIED_MARKER_REFUSED
+            and self._bug is not TransactionBug.RETRIED_MARKER_REFUSED
         )
         if stamp.producer_epoch < entry.producer_epoch + (0 if accepts_equal else 1):
             return Errors.INVALID_PRODUCER_EPOCH
-        if coordinator_epoch < entry.coordinator_epoch and self._bug is not Bug.OLD_COORDINATOR_NOT_FENCED:
+        if coordinator_epoch < entry.coordinator_epoch and self._bug is not TransactionBug.OLD_COORDINATOR_NOT_FENCED:
             return Errors.TRANSACTION_COORDINATOR_FENCED
         return Errors.NONE
 
@@ -145,7 +145,7 @@ class ProducerStateManager:
         entry = self._entries.get(stamp.producer_id)
         if entry is None or entry.transaction_first_offset is None:
             return False
-        is_per_epoch = self._switches.ONGOING_PER_EPOCH and self._bug is not Bug.ONGOING_OF_ANY_EPOCH
+        is_per_epoch = self._switches.ONGOING_PER_EPOCH and self._bug is not TransactionBug.ONGOING_OF_ANY_EPOCH
         return not is_per_epoch or entry.producer_epoch == stamp.producer_epoch
 
     def remove_expired(self, now: int, expiration_ms: int) -> None:
@@ -163,7 +163,7 @@ class ProducerStateManager:
         if stamp is None:
             return
         entry = self._entries.setdefault(stamp.producer_id, ProducerStateEntry(stamp.producer_epoch))
-        if stamp.is_transactional and not (record.control and self._bug is Bug.GUARD_SURVIVES_MARKER):
+        if stamp.is_transactional and not (record.control and self._bug is TransactionBug.GUARD_SURVIVES_MARKER):
             self.guards.clear(stamp.producer_id)
         if record.control is not None:
             self._completed(entry, record, stamp)
@@ -183,7 +183,7 @@ class ProducerStateManager:
         if stamp.producer_epoch != entry.producer_epoch:
             entry.producer_epoch, entry.batches = stamp.producer_epoch, []
         entry.coordinator_epoch = marker.coordinator_epoch
-        if not self._switches.PRODUCER_STATE_EXPIRES_EARLY and self._bug is not Bug.MARKER_KEEPS_NO_STATE:
+        if not self._switches.PRODUCER_STATE_EXPIRES_EARLY and self._bug is not TransactionBug.MARKER_KEEPS_NO_STATE:
             entry.last_timestamp = marker.timestamp
         first = entry.transaction_first_offset
         if first is None:

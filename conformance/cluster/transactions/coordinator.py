@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from isrcheck.conformance.cluster.configuration.bugs import Bug
+from isrcheck.conformance.cluster.configuration.bugs import TransactionBug
 from isrcheck.conformance.cluster.configuration.switches import Switches, Verification
 from isrcheck.conformance.cluster.log.log import Log
 from isrcheck.conformance.cluster.network.messages import Errors
@@ -43,7 +43,7 @@ class TransactionCoordinator:
         coordinator_epoch: int,
         new_producer_id: Callable[[], int],
         switches: Switches,
-        bug: Bug | None = None,
+        bug: TransactionBug | None = None,
     ) -> None:
         """Take over the log; the markers of what is prepared there are sent again. Kafka: onElection."""
         self._new_producer_id = new_producer_id
@@ -52,7 +52,7 @@ class TransactionCoordinator:
         self.states = TransactionStateManager(log, coordinator_epoch, bug)
         self.markers = TransactionMarkerChannelManager(bug)
         for transactional_id, each in self.states.states.items():
-            if each.decision is not None and bug is not Bug.MARKERS_NOT_RESUMED:
+            if each.decision is not None and bug is not TransactionBug.MARKERS_NOT_RESUMED:
                 self.markers.add(transactional_id, each, coordinator_epoch)
 
     def handle_init_producer_id(
@@ -119,7 +119,7 @@ class TransactionCoordinator:
             is_done = answer is Errors.NONE
             respond(EndTxnResponse(answer, found.producer_id, found.producer_epoch) if is_done else EndTxnResponse(answer))
             return
-        raises_epoch = self._raises_epoch and self._bug is not Bug.EPOCH_NOT_RAISED_AT_END
+        raises_epoch = self._raises_epoch and self._bug is not TransactionBug.EPOCH_NOT_RAISED_AT_END
         ended = found.ended(request.control, raises_epoch=raises_epoch)
         decided = EndTxnResponse(Errors.NONE, ended.producer_id, ended.producer_epoch)
         self._decide(transactional_id, ended, lambda: respond(decided))

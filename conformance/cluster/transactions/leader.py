@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from isrcheck.conformance.cluster.configuration.bugs import Bug
+from isrcheck.conformance.cluster.configuration.bugs import TransactionBug
 from isrcheck.conformance.cluster.configuration.switches import Switches, Verification
 from isrcheck.conformance.cluster.log.log import Log
 from isrcheck.conformance.cluster.log.storage import MemoryStorage
@@ -56,7 +56,7 @@ class TransactionLeader:
     """The leader of one partition, whose node in the network is its number."""
 
     def __init__(
-        self, number: int, coordinator: str, network: Network, clock: Clock, switches: Switches, bug: Bug | None
+        self, number: int, coordinator: str, network: Network, clock: Clock, switches: Switches, bug: TransactionBug | None
     ) -> None:
         self.number = number
         self.log = Log(MemoryStorage(), switches, bug)
@@ -64,7 +64,8 @@ class TransactionLeader:
         self._network = network
         self._clock = clock
         self._verification = switches.TXN_VERIFY
-        self._verifies = switches.TXN_VERIFY is not Verification.OFF and bug is not Bug.RECORD_NOT_VERIFIED
+        self._bug = bug
+        self._verifies = switches.TXN_VERIFY is not Verification.OFF and bug is not TransactionBug.RECORD_NOT_VERIFIED
         self._asked: dict[int, Verifying] = {}
         self._verified: list[Verifying] = []
         self._waiting: list[Waiting] = []
@@ -173,11 +174,11 @@ class TransactionLeader:
     def _append(self, message: Message, request: ProduceRequest, guard: int | None) -> None:
         producers, stamp = self.log.producers, request.stamp
         assert stamp is not None
-        offset = producers.duplicate_of(stamp)
-        if offset is None:
+        offset = duplicate = producers.duplicate_of(stamp)
+        if offset is None or self._bug is TransactionBug.COPY_APPENDED:
             is_known = producers.is_ongoing(stamp) or producers.guards.allows(stamp.producer_id, guard)
             error = producers.refusal_of(stamp) if is_known or not self._verifies else Errors.INVALID_TXN_STATE
-            if error is not Errors.NONE:
+            if error is not Errors.NONE and duplicate is None:
                 self._reply(message, ProduceResponse(request.send, error))
                 return
             offset = self.log.append_as_leader(request.payload, 0, stamp, timestamp=request.timestamp).offset

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from isrcheck.conformance.cluster.configuration.bugs import Bug
+from isrcheck.conformance.cluster.configuration.bugs import TransactionBug
 from isrcheck.conformance.cluster.network.messages import Errors
 from isrcheck.conformance.cluster.network.records import NO_SEQUENCE, Control, ProducerStamp
 from isrcheck.conformance.cluster.transactions.metadata import TransactionMetadata
@@ -36,7 +36,7 @@ class TxnMarker:
 class TransactionMarkerChannelManager:
     """The markers of one coordinator: queued, sent, and answered."""
 
-    def __init__(self, bug: Bug | None = None) -> None:
+    def __init__(self, bug: TransactionBug | None = None) -> None:
         self._bug = bug
         self._queued: list[TxnMarker] = []
         self._sent: dict[int, TxnMarker] = {}
@@ -86,7 +86,7 @@ class TransactionMarkerChannelManager:
         """A partition has answered. Every other error than a refusal has the marker sent again."""
         marker = self._sent.pop(request)
         transactional_id = marker.transactional_id
-        if error is Errors.NONE or (error in REFUSALS and self._bug is Bug.REFUSED_MARKER_COUNTS):
+        if error is Errors.NONE or (error in REFUSALS and self._bug is TransactionBug.REFUSED_MARKER_COUNTS):
             self._answered[transactional_id].add(marker.partition)
             self._unanswered.get(transactional_id, set()).discard(marker.partition)
         elif error in REFUSALS:
@@ -98,7 +98,7 @@ class TransactionMarkerChannelManager:
     def disconnected(self, request: int) -> None:
         """The answer to a marker does not come: the marker is queued again."""
         marker = self._sent.pop(request)
-        if self._bug is not Bug.MARKER_LOST_WITH_ANSWER:
+        if self._bug is not TransactionBug.MARKER_LOST_WITH_ANSWER:
             self._queued.append(marker)
 
     def next_complete(self) -> str | None:
@@ -106,7 +106,7 @@ class TransactionMarkerChannelManager:
         maybeWriteTxnCompletion.
         """
         for transactional_id, unanswered in self._unanswered.items():
-            is_enough = self._bug is Bug.COMPLETE_AFTER_FIRST_MARKER and self._answered[transactional_id]
+            is_enough = self._bug is TransactionBug.COMPLETE_AFTER_FIRST_MARKER and self._answered[transactional_id]
             if not unanswered or is_enough:
                 del self._unanswered[transactional_id]
                 return transactional_id

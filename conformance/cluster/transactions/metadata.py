@@ -13,7 +13,7 @@ import json
 from dataclasses import asdict, dataclass, replace
 from enum import Enum
 
-from isrcheck.conformance.cluster.configuration.bugs import Bug
+from isrcheck.conformance.cluster.configuration.bugs import TransactionBug
 from isrcheck.conformance.cluster.network.messages import Errors
 from isrcheck.conformance.cluster.network.records import Control
 
@@ -87,11 +87,11 @@ class TransactionMetadata:
         found = replace(self, state=PREPARED[control])
         return found._raised(self.producer_epoch) if raises_epoch else found
 
-    def fenced(self, *, raises_epoch: bool, bug: Bug | None = None) -> TransactionMetadata:
+    def fenced(self, *, raises_epoch: bool, bug: TransactionBug | None = None) -> TransactionMetadata:
         """The transaction is aborted with an epoch that no instance has; with TV2, ending it raises the epoch once
         more. Kafka: prepareFenceProducerEpoch, then prepareAbortOrCommit.
         """
-        fenced = self if bug is Bug.FENCE_WITHOUT_NEW_EPOCH else self._raised(NO_EPOCH)
+        fenced = self if bug is TransactionBug.FENCE_WITHOUT_NEW_EPOCH else self._raised(NO_EPOCH)
         return fenced.ended(Control.ABORT, raises_epoch=raises_epoch)
 
     def completed(self) -> TransactionMetadata:

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
 
-from isrcheck.conformance.cluster.configuration.bugs import Bug
+from isrcheck.conformance.cluster.configuration.bugs import TransactionBug
 from isrcheck.conformance.cluster.configuration.settings import ClusterError
 from isrcheck.conformance.cluster.configuration.switches import Switches, Verification
 from isrcheck.conformance.cluster.network.messages import Acks, Errors, ProduceRequest, ProduceResponse
@@ -88,7 +88,7 @@ class TransactionalProducer:
         network: Network,
         committed_offset: Callable[[], int],
         switches: Switches,
-        bug: Bug | None,
+        bug: TransactionBug | None,
     ) -> None:
         self.name = name
         self._transactional_id = transactional_id
@@ -195,7 +195,7 @@ class TransactionalProducer:
         elif isinstance(answer, EndTxnResponse) and answer.error is Errors.NONE and isinstance(asked, EndTxnRequest):
             if asked.control is Control.COMMIT:
                 self.position += 1
-            elif self._bug is not Bug.POSITION_AFTER_ABORT_KEPT:
+            elif self._bug is not TransactionBug.POSITION_AFTER_ABORT_KEPT:
                 self.position = self._committed_offset()
             self._take_epoch(answer.producer_id, answer.producer_epoch)
         elif getattr(answer, "error", None) is Errors.CONCURRENT_TRANSACTIONS:

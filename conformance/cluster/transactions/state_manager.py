@@ -13,7 +13,7 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from isrcheck.conformance.cluster.configuration.bugs import Bug
+from isrcheck.conformance.cluster.configuration.bugs import TransactionBug
 from isrcheck.conformance.cluster.log.log import Log
 from isrcheck.conformance.cluster.transactions.metadata import TransactionMetadata
 
@@ -33,7 +33,7 @@ class PendingTransition:
 class TransactionStateManager:
     """The transactional ids of one coordinator, loaded from its log."""
 
-    def __init__(self, log: Log, coordinator_epoch: int, bug: Bug | None = None) -> None:
+    def __init__(self, log: Log, coordinator_epoch: int, bug: TransactionBug | None = None) -> None:
         """Load the log. Kafka: loadTransactionMetadata."""
         self._log = log
         self._bug = bug
@@ -72,7 +72,7 @@ class TransactionStateManager:
         updateCacheCallback.
         """
         for transactional_id, each in list(self._pending.items()):
-            if each.offset < self._log.high_watermark or self._bug is Bug.PENDING_TAKEN_FOR_DURABLE:
+            if each.offset < self._log.high_watermark or self._bug is TransactionBug.PENDING_TAKEN_FOR_DURABLE:
                 del self._pending[transactional_id]
                 self._states[transactional_id] = each.metadata
                 each.durable()

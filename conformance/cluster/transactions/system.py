@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import itertools
 
-from isrcheck.conformance.cluster.configuration.bugs import Bug
-from isrcheck.conformance.cluster.configuration.settings import ClusterError, bug_named
+from isrcheck.conformance.cluster.configuration.bugs import TransactionBug
+from isrcheck.conformance.cluster.configuration.settings import ClusterError
 from isrcheck.conformance.cluster.configuration.switches import Switches
 from isrcheck.conformance.cluster.log.log import Log
 from isrcheck.conformance.cluster.log.storage import MemoryStorage
@@ -45,7 +45,7 @@ class TransactionalCluster:
 
     def __init__(self, switches: Switches, partitions: int, bug: str | None = None) -> None:
         self._switches = switches
-        self._bug = bug_named(bug)
+        self._bug = None if bug is None else TransactionBug[bug.upper()]
         self._network = Network()
         self._clock = Clock()
         self._clock.advance(2 * PRODUCER_ID_EXPIRATION)
@@ -115,7 +115,7 @@ class TransactionalCluster:
             for question in leader.asked:
                 leader.disconnected(question)
         self._log.truncate_to(self._log.high_watermark)
-        same = self._bug is Bug.COORDINATOR_EPOCH_KEPT
+        same = self._bug is TransactionBug.COORDINATOR_EPOCH_KEPT
         self.coordinator = self._elected(self.coordinator.states.coordinator_epoch + (0 if same else 1))
 
     def send_markers(self, partition: int) -> None:

@@ -74,10 +74,10 @@ class TransactionsDriver:
 
     def begin(self, trace: Trace) -> None:
         """Create a system in which the first instance of the producer is initialised. Raises UntimelyError for a trace
-        that nobody can bring about, and UsageError for one with swapped actions.
+        that nobody can bring about, and UsageError for one of another model.
         """
-        if trace.instance.swaps:
-            raise UsageError("the cluster replays only traces without swapped actions; give such a trace")
+        if trace.instance.model.name != "transactions" or trace.instance.swaps:
+            raise UsageError("this driver replays only traces of transactions without swapped actions; give such a trace")
         must_be_answered(trace)
         self.trace, self.position = trace, 0
         self.configuration = trace.instance.configuration
@@ -211,10 +211,10 @@ class TransactionsDriver:
         """The copies are alike: if a producer awaits the answer to one, this is the one that arrives."""
         late, self.seen.late_end_txn = self.seen.late_end_txn, None
         (content,) = [one.payload for one in self.system.messages if one.number == late]
-        for producer in self.system.producers:
-            if producer.awaited == content and producer.request is not None and self._is_in_flight(producer.request):
+        for number, producer in enumerate(self.system.producers):
+            if producer.awaited == content:
                 self._drop(late)
-                late = producer.request
+                late = self._request_of(number)
         self.system.deliver(-1 if late is None else late)
 
     def _coordinator_times_out_transaction(self) -> None:

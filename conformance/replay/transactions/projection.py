@@ -38,12 +38,16 @@ def number_of(payload: str) -> int:
 
 @dataclass
 class Observations:
-    """What the driver knows: the numbers of late messages, who asks for a new id, and what was decided so far."""
+    """What the driver knows: the numbers of late messages, who asks for a new id, what was decided so far; which
+    partitions know the producer, and at which offset one has forgotten it.
+    """
 
     late_markers: dict[int, int] = field(default_factory=dict)
     late_end_txn: int | None = None
     initialising: int = NONE
     outcomes: dict[int, Outcome] = field(default_factory=dict)
+    forgotten_below: dict[int, int] = field(default_factory=dict)
+    known: set[int] = field(default_factory=set)
     durable: TransactionMetadata | None = None
 
     def note(self, system: TransactionalCluster) -> None:
@@ -57,6 +61,10 @@ class Observations:
             if begun:
                 self.outcomes[max(begun)] = OUTCOMES[durable.decision]
         self.durable = durable
+        known = {leader.number for leader in system.leaders if leader.log.producers.known}
+        for partition in self.known - known:
+            self.forgotten_below[partition] = len(entries_of(system.leaders[partition]))
+        self.known = known
 
 
 def begun_in(system: TransactionalCluster) -> Iterator[tuple[int, tuple[int, Transaction]]]:
@@ -85,7 +93,7 @@ def project(system: TransactionalCluster, seen: Observations, sizes: Any) -> dic
     return {
         **_coordinator(system, seen),
         **_markers(system, seen),
-        **_partitions(system, sizes),
+        **_partitions(system, seen, sizes),
         **_producers(system, seen, sizes),
         **_transactions(system, seen, sizes),
     }
@@ -143,7 +151,7 @@ def _stage(system: TransactionalCluster, leader: TransactionLeader) -> Marker:
     return Marker.DROPPED if is_cancelled else Marker.NOT_SENT
 
 
-def _partitions(system: TransactionalCluster, sizes: Any) -> dict[str, Any]:
+def _partitions(system: TransactionalCluster, seen: Observations, sizes: Any) -> dict[str, Any]:
     found: dict[str, list[Any]] = {}
     for leader in system.leaders:
         entries = entries_of(leader)
@@ -153,6 +161,7 @@ def _partitions(system: TransactionalCluster, sizes: Any) -> dict[str, Any]:
             "log_record": cells,
             "log_end_offset": len(entries),
             "high_watermark": replicated_entries_of(leader),
+            "forgotten_below": seen.forgotten_below.get(leader.number, 0),
             "known_epoch": epoch,
             "known_coordinator_epoch": coordinator_epoch,
             "verified": number_of(leader.verified[-1]) if leader.verified else NONE,

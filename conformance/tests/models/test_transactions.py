@@ -40,7 +40,7 @@ RUNS: list[tuple[str, Values, dict[str, int], int]] = [
     ("2.5", ALONE, LATE_RECORD | STRAY, 174_279),
     # One that arrives in the next transaction is committed with it, until every transaction has its own epoch.
     ("3.6", ALONE, VERIFIED_STRAY, 103_359),
-    ("4.0", ALONE, {}, 34_494),
+    ("4.0", ALONE, {}, 40_558),
     # A record of an older instance is committed by the next one, until leaders verify.
     ("2.5", ZOMBIES, LATE_RECORD | STRAY | {"no_zombie_commits": 33}, 889_560),
     ("3.6", ZOMBIES, VERIFIED_STRAY, 510_595),
@@ -49,7 +49,7 @@ RUNS: list[tuple[str, Values, dict[str, int], int]] = [
         "4.0",
         ALONE | {"ONGOING_PER_EPOCH": 0},
         {"read_committed_is_atomic": 23, "no_aborted_reads": 23, "no_lost_commits": 28},
-        42_128,
+        48_424,
     ),
     # A copy of EndTxn (until 4.0) or of a marker (until 4.2) that arrives in the next transaction ends that.
     (
@@ -64,14 +64,14 @@ RUNS: list[tuple[str, Values, dict[str, int], int]] = [
         VERIFIED_STRAY | {"read_committed_is_atomic": 30, "no_lost_commits": 30, "committed_on_request": 33},
         707_460,
     ),
-    ("4.0", ALONE | LATE, {"read_committed_is_atomic": 31, "no_aborted_reads": 36, "no_lost_commits": 31}, 224_492),
-    ("4.2", ALONE | LATE, LIVELOCK, 289_037),
-    ("4.2", ALONE | LATE | REPAIRED, {}, 209_428),
+    ("4.0", ALONE | LATE, {"read_committed_is_atomic": 31, "no_aborted_reads": 36, "no_lost_commits": 31}, 265_348),
+    ("4.2", ALONE | LATE, LIVELOCK, 340_997),
+    ("4.2", ALONE | LATE | REPAIRED, {}, 247_744),
     # KAFKA-19999: a marker whose answer was lost is refused for ever.
-    ("4.2", ALONE, LIVELOCK, 46_502),
-    ("4.2", ALONE | REPAIRED, {}, 34_494),
-    ("4.2", MOVES, LIVELOCK, 155_956),
-    ("4.2", MOVES | REPAIRED, {}, 111_052),
+    ("4.2", ALONE, LIVELOCK, 54_566),
+    ("4.2", ALONE | REPAIRED, {}, 40_558),
+    ("4.2", MOVES, LIVELOCK, 183_244),
+    ("4.2", MOVES | REPAIRED, {}, 130_820),
     # KAFKA-9144: a partition that has forgotten the coordinator's epoch accepts a marker of an older coordinator.
     ("0.11", MOVES | OLD, LATE_RECORD | STRAY, 724_585),
     ("2.5", MOVES | OLD, LATE_RECORD | STRAY, 1_893_740),
@@ -79,26 +79,26 @@ RUNS: list[tuple[str, Values, dict[str, int], int]] = [
         "0.11",
         MOVES | OLD | EXPIRES,
         LATE_RECORD | STRAY | {"read_committed_is_atomic": 30, "no_lost_commits": 30},
-        2_545_173,
+        3_179_970,
     ),
-    ("4.0", MOVES | OLD, {}, 314_340),
+    ("4.0", MOVES | OLD, {}, 370_756),
     (
         "4.0",
         MOVES | OLD | EXPIRES,
         {"read_committed_is_atomic": 33, "no_aborted_reads": 38, "no_lost_commits": 33},
-        1_033_713,
+        1_647_398,
     ),
     # Everything holds in larger bounds as well.
-    ("4.2", ALONE | REPAIRED | {"transactions": 3, "log_size": 6}, {}, 360_638),
-    ("4.2", ALONE | REPAIRED | {"partitions": 3}, {}, 1_773_244),
-    ("4.2", REPAIRED | {"producers": 3, "failovers": 0}, {}, 510_969),
+    ("4.2", ALONE | REPAIRED | {"transactions": 3, "log_size": 6}, {}, 421_302),
+    ("4.2", ALONE | REPAIRED | {"partitions": 3}, {}, 2_141_820),
+    ("4.2", REPAIRED | {"producers": 3, "failovers": 0}, {}, 716_101),
     # The default bounds.
     ("0.11", {}, LATE_RECORD | STRAY | {"no_zombie_commits": 33}, 1_584_376),
     ("2.5", {}, LATE_RECORD | STRAY | {"no_zombie_commits": 33}, 3_694_492),
     ("3.6", {}, VERIFIED_STRAY, 2_048_634),
-    ("4.0", {}, {}, 721_452),
-    ("4.2", {}, LIVELOCK, 999_388),
-    ("4.2", REPAIRED, {}, 721_452),
+    ("4.0", {}, {}, 955_344),
+    ("4.2", {}, LIVELOCK, 1_319_040),
+    ("4.2", REPAIRED, {}, 955_344),
 ]
 
 NEIGHBOURS = [
