@@ -79,8 +79,8 @@ def _replay(arguments: argparse.Namespace) -> int:
         raise UsageError("give traces to replay, or --walks N for random ones; see conform replay --help")
     if arguments.files and (arguments.protocol or arguments.switch or arguments.set or arguments.model != "kafka"):
         raise UsageError(
-            "a trace contains its own model, protocol and configuration; use --model, --protocol, --switch and --set only"
-            " with --walks"
+            "a trace contains its own protocol and configuration; use --model, --protocol, --switch and --set only with"
+            " --walks"
         )
     system: System = OnCluster(arguments.bug, arguments.logs)
     if arguments.driver:

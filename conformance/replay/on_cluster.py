@@ -11,8 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from isrcheck.conformance.cluster.configuration.bugs import Bug, TransactionBug
+from isrcheck.conformance.cluster.configuration.settings import ClusterError
 from isrcheck.conformance.replay.driver import Driver
-from isrcheck.conformance.replay.system import System
+from isrcheck.conformance.replay.system import StepRefusedError, System
+from isrcheck.conformance.replay.timing import UntimelyError
+from isrcheck.conformance.replay.transactions.answers import why_nobody_answers
 from isrcheck.conformance.replay.transactions.driver import TransactionsDriver
 from isrcheck.models.language.model import Step
 from isrcheck.models.messages.errors import UsageError
@@ -33,8 +36,8 @@ class OnCluster:
         self._driver: System = self._of_kafka
 
     def begin(self, trace: Trace) -> None:
-        """Create a cluster in the trace's initial state. Raises UsageError for a trace of another model, or for a bug or
-        an option of another one; see the drivers for other errors.
+        """Create a cluster in the trace's initial state. Raises UsageError for a trace of another model, or for a bug
+        or an option of another one, and UntimelyError for one that nobody can bring about; see also the drivers.
         """
         model = trace.instance.model.name
         if model not in BUGS or trace.instance.swaps:
@@ -49,13 +52,18 @@ class OnCluster:
             self._driver = self._of_kafka
         elif self._logs is not None:
             raise UsageError("--logs keeps the logs of brokers, for traces of kafka; leave it out")
+        elif why := why_nobody_answers(trace):
+            raise UntimelyError(why)
         else:
             self._driver = TransactionsDriver(self._bug)
         self._driver.begin(trace)
 
     def take(self, step: Step) -> None:
-        """Take the next step of the trace."""
-        self._driver.take(step)
+        """Take the next step of the trace. Raises StepRefusedError."""
+        try:
+            self._driver.take(step)
+        except ClusterError as error:
+            raise StepRefusedError(str(error)) from None
 
     def observe(self) -> Mapping[str, Any]:
         """The values of the model's variables."""

@@ -1,10 +1,11 @@
 """Makes random walks of the model, to be replayed.
 
-In:  an `Instance` of kafka or transactions, a seed, a number of steps; optionally a function that gives the enabled steps.
+In:  an `Instance` of kafka or transactions, a seed, a number of steps; optionally a function that gives the enabled
+     steps.
 Out: a `Trace` without a property.
 
-Each next step is chosen uniformly among the enabled steps; steps that no timing allows (timing.py), or that nobody can
-bring about (transactions/answers.py), are left out.
+Each next step is chosen uniformly among the enabled steps; steps that no timing allows (timing.py), or that nobody
+can bring about (transactions/answers.py), are left out.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import random
 from collections.abc import Callable, Collection
 
 from isrcheck.conformance.replay.timing import SENDS, TIMED, UntimelyError, timing_of
-from isrcheck.conformance.replay.transactions.answers import LEARNS, must_be_answered
+from isrcheck.conformance.replay.transactions.answers import LEARNS, why_nobody_answers
 from isrcheck.models import run
 from isrcheck.models.language.model import Instance, Step
 from isrcheck.models.run import Cells
@@ -55,17 +56,16 @@ def with_step(trace: Trace, step: Step) -> Trace | None:
     if after is None:
         return None
     longer = Trace(trace.instance, (*trace.states, after), (*trace.steps, step), None, None, "")
-    try:
-        _must_be_timely(longer, step)
-    except UntimelyError:
-        return None
-    return longer
+    return longer if _is_timely(longer, step) else None
 
 
-def _must_be_timely(trace: Trace, last: Step) -> None:
-    """Raise UntimelyError if nobody can bring about the last step of this trace."""
+def _is_timely(trace: Trace, last: Step) -> bool:
+    """Whether somebody can bring about the last step of this trace."""
     if trace.instance.model.name == "transactions":
-        if last.action in LEARNS:
-            must_be_answered(trace)
-    elif last.action in TIMED and (trace.instance.configuration.enable_idempotence or last.action not in SENDS):
-        timing_of(trace)
+        return last.action not in LEARNS or why_nobody_answers(trace) is None
+    if last.action in TIMED and (trace.instance.configuration.enable_idempotence or last.action not in SENDS):
+        try:
+            timing_of(trace)
+        except UntimelyError:
+            return False
+    return True

@@ -32,8 +32,8 @@ def coordinator_handles_init_producer_id(s, producer: Producer):
     """InitProducerId: the next epoch fences every older instance of the producer.
 
     An ongoing transaction is aborted first (PrepareEpochFence, which is never durable, then PrepareAbort with the epoch
-    of the fence); the instance asks again, and gets the epoch after that one. An instance that has an epoch already must have
-    the current one (KIP-360). Left out: a second request after a lost answer gets a new epoch, or is fenced.
+    of the fence); the instance asks again, and gets the epoch after that one. An instance that has an epoch already
+    must have the current one (KIP-360). Left out: a second request after a lost answer gets a new epoch, or is fenced.
     """
     require(s.phase[producer] == Phase.INITIALISING)
     require(s.epoch[producer] == NONE or s.epoch[producer] == s.producer_epoch)

@@ -3,9 +3,9 @@
 In:  requests of transactional producers; requests to write a marker; responses, as messages.
 Out: answers; WriteTxnMarkers requests in the network.
 
-Clients outside of the cluster ask the coordinator (transactions/coordinator.py); its log is not replicated here, so that
-every transition is durable at once, and `send_markers` writes their markers. The cluster's own producers only report
-their decision (`decide`), and a driver has the markers written. Source: fact sheet, 6.1, 6.2.
+Clients outside of the cluster ask the coordinator (transactions/coordinator.py); its log is not replicated here, so
+that every transition is durable at once, and `send_markers` writes their markers. The cluster's own producers only
+report their decision (`decide`), and a driver has the markers written. Source: fact sheet, 6.1, 6.2.
 """
 
 from __future__ import annotations
@@ -51,9 +51,7 @@ class Marker:
 class Transactions:
     """The coordinator, the decisions on the last transaction of each producer, and the attempts to write markers."""
 
-    def __init__(
-        self, network: Network, clock: Clock, new_producer_id: Callable[[], int], switches: Switches
-    ) -> None:
+    def __init__(self, network: Network, clock: Clock, new_producer_id: Callable[[], int], switches: Switches) -> None:
         self._network = network
         self._clock = clock
         self._new_producer_id = new_producer_id

@@ -64,7 +64,6 @@ class TransactionBug(Enum):
     COMPLETE_AFTER_FIRST_MARKER = "one written marker completes the transaction (TransactionMarkerChannelManager)"
     REFUSED_MARKER_COUNTS = "a marker that a partition refuses counts as written (TransactionMarkerChannelManager)"
     MARKER_LOST_WITH_ANSWER = "a marker is not sent again if its answer is lost (TransactionMarkerChannelManager)"
-    POSITION_AFTER_ABORT_KEPT = "the application goes on from its own position after an abort (TransactionalProducer)"
 
 
 AnyBug = Bug | TransactionBug

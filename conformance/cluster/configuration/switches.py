@@ -8,9 +8,9 @@ HW_WAIT, ISR_CHANNEL=ALTER_PARTITION (pending and maximal ISR), HW_MINISR_GATE, 
 LATEST_OFFSET_AWAITS_EPOCH_START (KAFKA-2334, 2.2; fact sheet, section 7) concerns only what clients are told.
 CLIENT_BUMPS_EPOCH, PRODUCER_STATE_KEPT (KAFKA-7190) and STALE_METADATA_IGNORED (KAFKA-7738) are described in sections
 5.3 and 8.22, or, where they concern the client alone, nowhere in the fact sheet; they have the model's names. So have
-those of transactions (sections 6.1, 6.2, 6.5 and 8.23): EPOCH_BUMP_BY_PRODUCER (KIP-360), EQUAL_MARKER_EPOCH_IS_RETRY
-(KAFKA-19999), MARKER_EPOCH_STRICT (KIP-1228), ONGOING_PER_EPOCH (KAFKA-18575), PRODUCER_STATE_EXPIRES_EARLY (KAFKA-9144)
-and TXN_VERIFY (KIP-890), which only transactions/ reads, and the state of producers.
+those of transactions (sections 6.1, 6.2, 6.5 and 8.23), which only transactions/ and the state of producers read:
+EPOCH_BUMP_BY_PRODUCER (KIP-360), EQUAL_MARKER_EPOCH_IS_RETRY (KAFKA-19999), MARKER_EPOCH_STRICT (KIP-1228),
+ONGOING_PER_EPOCH (KAFKA-18575), PRODUCER_STATE_EXPIRES_EARLY (KAFKA-9144) and TXN_VERIFY (KIP-890).
 """
 
 from __future__ import annotations

@@ -119,9 +119,9 @@ class ProducerStateManager:
         return Errors.NONE
 
     def refusal_of_marker(self, stamp: ProducerStamp, coordinator_epoch: int = 0) -> Errors:
-        """The error for a transaction marker; NONE if it may be appended. Kafka: appendEndTxnMarker, checkProducerEpoch.
+        """The error for a transaction marker; NONE if it may be appended. Kafka: appendEndTxnMarker.
 
-        Fact sheet 6.2, 8.23; KIP-1228, KAFKA-19999.
+        Fact sheet 6.2, 8.23; KIP-1228; KAFKA-19999, since which one that was appended before is appended again.
         """
         entry = self._entries.get(stamp.producer_id)
         if entry is None:

@@ -13,7 +13,6 @@ from collections.abc import Callable
 
 from isrcheck.conformance.cluster.configuration.bugs import TransactionBug
 from isrcheck.conformance.cluster.configuration.switches import Switches, Verification
-from isrcheck.conformance.cluster.log.log import Log
 from isrcheck.conformance.cluster.network.messages import Errors
 from isrcheck.conformance.cluster.network.records import Control
 from isrcheck.conformance.cluster.network.transaction_messages import (
@@ -31,7 +30,7 @@ from isrcheck.conformance.cluster.transactions.metadata import (
     TransactionMetadata,
     TransactionState,
 )
-from isrcheck.conformance.cluster.transactions.state_manager import TransactionStateManager
+from isrcheck.conformance.cluster.transactions.state_manager import TransactionLog, TransactionStateManager
 
 
 class TransactionCoordinator:
@@ -39,7 +38,7 @@ class TransactionCoordinator:
 
     def __init__(
         self,
-        log: Log,
+        log: TransactionLog,
         coordinator_epoch: int,
         new_producer_id: Callable[[], int],
         switches: Switches,
@@ -117,7 +116,9 @@ class TransactionCoordinator:
         answer = self._answer_to_end(found, request)
         if answer is not None:
             is_done = answer is Errors.NONE
-            respond(EndTxnResponse(answer, found.producer_id, found.producer_epoch) if is_done else EndTxnResponse(answer))
+            respond(
+                EndTxnResponse(answer, found.producer_id, found.producer_epoch) if is_done else EndTxnResponse(answer)
+            )
             return
         raises_epoch = self._raises_epoch and self._bug is not TransactionBug.EPOCH_NOT_RAISED_AT_END
         ended = found.ended(request.control, raises_epoch=raises_epoch)

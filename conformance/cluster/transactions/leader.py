@@ -56,7 +56,13 @@ class TransactionLeader:
     """The leader of one partition, whose node in the network is its number."""
 
     def __init__(
-        self, number: int, coordinator: str, network: Network, clock: Clock, switches: Switches, bug: TransactionBug | None
+        self,
+        number: int,
+        coordinator: str,
+        network: Network,
+        clock: Clock,
+        switches: Switches,
+        bug: TransactionBug | None,
     ) -> None:
         self.number = number
         self.log = Log(MemoryStorage(), switches, bug)
@@ -189,4 +195,3 @@ class TransactionLeader:
 
     def _reply(self, message: Message, response: ProduceResponse) -> None:
         self._network.reply(message, response, 0)
-

@@ -16,7 +16,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
 
-from isrcheck.conformance.cluster.configuration.bugs import TransactionBug
 from isrcheck.conformance.cluster.configuration.settings import ClusterError
 from isrcheck.conformance.cluster.configuration.switches import Switches, Verification
 from isrcheck.conformance.cluster.network.messages import Acks, Errors, ProduceRequest, ProduceResponse
@@ -88,7 +87,6 @@ class TransactionalProducer:
         network: Network,
         committed_offset: Callable[[], int],
         switches: Switches,
-        bug: TransactionBug | None,
     ) -> None:
         self.name = name
         self._transactional_id = transactional_id
@@ -96,7 +94,6 @@ class TransactionalProducer:
         self._network = network
         self._committed_offset = committed_offset
         self._switches = switches
-        self._bug = bug
         self.phase = Phase.INITIALISING
         self.position = 0
         self.producer_id = -1
@@ -195,7 +192,7 @@ class TransactionalProducer:
         elif isinstance(answer, EndTxnResponse) and answer.error is Errors.NONE and isinstance(asked, EndTxnRequest):
             if asked.control is Control.COMMIT:
                 self.position += 1
-            elif self._bug is not TransactionBug.POSITION_AFTER_ABORT_KEPT:
+            else:
                 self.position = self._committed_offset()
             self._take_epoch(answer.producer_id, answer.producer_epoch)
         elif getattr(answer, "error", None) is Errors.CONCURRENT_TRANSACTIONS:

@@ -12,13 +12,29 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Protocol
 
 from isrcheck.conformance.cluster.configuration.bugs import TransactionBug
-from isrcheck.conformance.cluster.log.log import Log
+from isrcheck.conformance.cluster.network.records import Record
 from isrcheck.conformance.cluster.transactions.metadata import TransactionMetadata
 
 Durable = Callable[[], None]
 """Called when a transition has taken effect."""
+
+
+class TransactionLog(Protocol):
+    """What a coordinator needs of the log of its partition of `__transaction_state` (log/log.py)."""
+
+    @property
+    def records(self) -> tuple[Record, ...]:
+        """Every record, oldest first."""
+
+    @property
+    def high_watermark(self) -> int:
+        """The offset below which records are replicated."""
+
+    def append_as_leader(self, payload: str, leader_epoch: int) -> Record:
+        """Append a record in the leader's epoch."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +49,7 @@ class PendingTransition:
 class TransactionStateManager:
     """The transactional ids of one coordinator, loaded from its log."""
 
-    def __init__(self, log: Log, coordinator_epoch: int, bug: TransactionBug | None = None) -> None:
+    def __init__(self, log: TransactionLog, coordinator_epoch: int, bug: TransactionBug | None = None) -> None:
         """Load the log. Kafka: loadTransactionMetadata."""
         self._log = log
         self._bug = bug

@@ -64,7 +64,7 @@ class TransactionalCluster:
     def start_producer(self) -> None:
         """The next instance of the producer starts."""
         name = f"producer {len(self.producers)}"
-        given = (TRANSACTIONAL_ID, COORDINATOR, self._network, self._committed_offset, self._switches, self._bug)
+        given = (TRANSACTIONAL_ID, COORDINATOR, self._network, self._committed_offset, self._switches)
         self.producers.append(TransactionalProducer(name, *given))
 
     def send(self, producer: int, partition: int) -> None:

@@ -1,16 +1,15 @@
 """The steps of a trace that nobody can bring about: a producer that learns of an answer that nobody sends.
 
 In:  a trace of `transactions`.
-Out: nothing, or UntimelyError with the step.
+Out: why no driver can bring it about, or None.
 
 In the model, a producer learns of the outcome as soon as it is decided, and if it was not its own request that was
 carried out, then by one that it sends again. Kafka answers such a request with CONCURRENT_TRANSACTIONS until every
-partition has its marker and the coordinator has written that. (TransactionCoordinator.endTransaction)
+partition has its marker and the coordinator has written that (TransactionCoordinator.endTransaction).
 """
 
 from __future__ import annotations
 
-from isrcheck.conformance.replay.timing import UntimelyError
 from isrcheck.models.run import State
 from isrcheck.models.transactions.values import Phase, Request, TransactionState
 from isrcheck.traces.format.trace import Trace
@@ -20,8 +19,8 @@ WAITS_FOR = {Phase.COMMITTING: Request.COMMIT, Phase.ABORTING: Request.ABORT}
 COMPLETE = (TransactionState.COMPLETE_COMMIT, TransactionState.COMPLETE_ABORT)
 
 
-def must_be_answered(trace: Trace) -> None:
-    """Raise UntimelyError if a producer of this trace learns of an outcome before anybody tells it."""
+def why_nobody_answers(trace: Trace) -> str | None:
+    """The first step in which a producer learns of an outcome before anybody tells it, as a reason; None if none is."""
     handled: int | None = None
     answered: set[int] = set()
     for position, step in enumerate(trace.steps, start=1):
@@ -39,11 +38,12 @@ def must_be_answered(trace: Trace) -> None:
             (producer,) = step.ordinals
             is_written = before.transaction_state in COMPLETE and before.pending_state == TransactionState.NOTHING
             if producer not in answered and not is_written:
-                raise UntimelyError(
+                return (
                     f"in step {position}, producer {producer} learns of an outcome that another request has brought"
                     " about, before it is complete; Kafka tells it CONCURRENT_TRANSACTIONS until then"
                 )
             answered.discard(producer)
+    return None
 
 
 def _waits_for_same(state: State, producer: int) -> bool:

@@ -26,8 +26,6 @@ from isrcheck.conformance.cluster.network.transaction_messages import (
     InitProducerIdResponse,
 )
 from isrcheck.conformance.cluster.transactions.system import TransactionalCluster
-from isrcheck.conformance.replay.system import StepRefusedError
-from isrcheck.conformance.replay.transactions.answers import must_be_answered
 from isrcheck.conformance.replay.transactions.projection import (
     Observations,
     begun_in,
@@ -36,9 +34,12 @@ from isrcheck.conformance.replay.transactions.projection import (
     project,
     replicated_entries_of,
 )
+from isrcheck.models import run
 from isrcheck.models.language.model import Instance, Step
-from isrcheck.models.messages.errors import UsageError
 from isrcheck.models.run import State
+from isrcheck.models.transactions.partition import is_in_flight
+from isrcheck.models.transactions.readers import is_open
+from isrcheck.models.transactions.values import Request, TransactionState
 from isrcheck.traces.format.trace import Trace
 
 ARRIVES = ("leader_adds_partition", "leader_verifies_transaction", "leader_appends_record")
@@ -64,7 +65,7 @@ def switches_of(instance: Instance) -> Switches:
 
 
 class TransactionsDriver:
-    """Replays traces one after the other, each on a new system. Implements `System` (system.py)."""
+    """Replays traces one after the other, each on a new system. The methods are those of `System` (system.py)."""
 
     system: TransactionalCluster
 
@@ -73,32 +74,29 @@ class TransactionsDriver:
         self.bug = bug
 
     def begin(self, trace: Trace) -> None:
-        """Create a system in which the first instance of the producer is initialised. Raises UntimelyError for a trace
-        that nobody can bring about, and UsageError for one of another model.
-        """
-        if trace.instance.model.name != "transactions" or trace.instance.swaps:
-            raise UsageError("this driver replays only traces of transactions without swapped actions; give such a trace")
-        must_be_answered(trace)
+        """Create a system in which the first instance of the producer is initialised."""
         self.trace, self.position = trace, 0
         self.configuration = trace.instance.configuration
         self.system = TransactionalCluster(switches_of(trace.instance), self.configuration.partitions, self.bug)
         self.seen = Observations()
         self.spare_end_txns: list[int] = []
         self.asked: dict[int, int] = {}
+        self.copies: dict[int, int] = {}
+        self.probed: set[tuple[int, int]] = set()
+        self.numbers = {(step.action, step.ordinals): step for step in trace.instance.steps}
         self.system.start_producer()
         self._coordinator_handles_init_producer_id(0)
         self.system.replicate_transaction_log()
         self._between_steps()
 
     def take(self, step: Step) -> None:
-        """Take the next step of the trace. Raises StepRefusedError."""
+        """Take the next step of the trace. Raises ClusterError if the system cannot take it."""
         take: Callable[..., None] = getattr(self, f"_{step.action}")
         self.position += 1
-        try:
-            take(*step.ordinals)
-            self._between_steps()
-        except ClusterError as error:
-            raise StepRefusedError(str(error)) from None
+        take(*step.ordinals)
+        self._between_steps()
+        self._try_what_is_refused()
+        self._between_steps()
 
     def observe(self) -> dict[str, Any]:
         """The values of all variables of the model, except the budgets, which a system does not have."""
@@ -124,14 +122,54 @@ class TransactionsDriver:
                 system.expire_producers(leader.number)
         for message in system.messages:
             awaits_step = isinstance(message.payload, EndTxnResponse) or (
-                isinstance(message.payload, ProduceResponse)
-                and message.in_reply_to in system.coordinator.markers.sent
+                isinstance(message.payload, ProduceResponse) and message.in_reply_to in system.coordinator.markers.sent
             )
             is_answer = isinstance(message.payload, ProduceResponse | InitProducerIdResponse) or (
                 isinstance(message.payload, AddPartitionsToTxnResponse) and not isinstance(message.destination, int)
             )
             if is_answer and not awaits_step:
                 system.deliver(message.number)
+
+    # -------------------------------------------------------------------------------------- what the model does not do
+
+    def _try_what_is_refused(self) -> None:
+        """Do what has no step in the model here, because it changes nothing: the coordinator's thread looks for what is
+        complete; a copy of a late marker arrives that the partition refuses; so does one of a record that finds a
+        transaction of another one open.
+        """
+        now = State(self.trace.instance, self.trace.states[self.position])
+        if not self._is_possible("coordinator_completes_transaction"):
+            self.system.write_completions()
+        for partition in list(self.copies):
+            is_late = now.late_marker[partition] != Request.NOTHING
+            if is_late and not self._is_possible("leader_appends_late_marker", partition):
+                self._lose_answers_to(partition)
+                self.system.deliver(self.copies.pop(partition))
+        for partition, transaction in sorted(self._refused_records(now) - self.probed):
+            self.probed.add((partition, transaction))
+            self._deliver_record(partition, transaction)
+            question = self.system.messages[-1]
+            if isinstance(question.payload, AddPartitionsToTxnRequest):
+                self.system.deliver(question.number)
+                for message in self._answers_to_leader(partition):
+                    self.system.deliver(message.number)
+
+    def _refused_records(self, now: State) -> set[tuple[int, int]]:
+        """The records in flight that can neither be appended nor verified, at partitions with an open transaction."""
+        return {
+            (partition, transaction)
+            for partition in range(now.partitions)
+            for transaction in range(now.transactions)
+            if is_in_flight(now, partition, transaction)
+            and is_open(now, partition)
+            and now.pending_state == TransactionState.NOTHING
+            and not any(self._is_possible(action, partition, transaction) for action in ARRIVES)
+        }
+
+    def _is_possible(self, action: str, *ordinals: int) -> bool:
+        """Whether the model can take this step now."""
+        step = self.numbers[action, ordinals]
+        return run.take(self.trace.instance, self.trace.states[self.position], step) is not None
 
     # ------------------------------------------------------------------------------------------------------- producers
 
@@ -153,7 +191,7 @@ class TransactionsDriver:
         transaction = begun[id(self.system.producers[producer].transactions[-1])]
         self.system.send(producer, partition)
         arrivals = [step for step in self._later() if step.action in ARRIVES]
-        for _ in [step for step in arrivals if step.ordinals == (partition, transaction)][1:]:
+        for _ in [step for step in arrivals if step.ordinals == (partition, transaction)]:  # one is to be refused
             self.system.producers[producer].resend(partition)
 
     def _producer_commits(self, producer: int) -> None:
@@ -231,7 +269,11 @@ class TransactionsDriver:
             if sent is None or not self._is_in_flight(sent):
                 continue
             if most > 0:
+                self.system.disconnect(sent)
+                self.system.send_markers(leader.number)
                 self._leave_late(leader.number, sent)
+                self._drop(self.copies.get(leader.number))
+                self.copies[leader.number] = self._must_be_sent_to(leader.number)
                 most -= 1
             else:
                 self._drop(sent)
@@ -282,10 +324,12 @@ class TransactionsDriver:
 
     def _leader_appends_late_marker(self, partition: int) -> None:
         self._lose_answers_to(partition)
+        self._drop(self.copies.pop(partition, None))
         self.system.deliver(self.seen.late_markers.pop(partition))
 
     def _leave_late(self, partition: int, marker: int) -> None:
         """This marker takes longer; an earlier one that does is lost."""
+        self._drop(self.copies.pop(partition, None))
         self._drop(self.seen.late_markers.get(partition))
         self.seen.late_markers[partition] = marker
 
@@ -380,7 +424,9 @@ class TransactionsDriver:
     def _marker_sent_to(self, partition: int) -> int | None:
         """The number of the marker to which the coordinator awaits the answer of this partition."""
         name = self.system.leaders[partition].name
-        return next((number for number, one in self.system.coordinator.markers.sent.items() if one.partition == name), None)
+        return next(
+            (number for number, one in self.system.coordinator.markers.sent.items() if one.partition == name), None
+        )
 
     def _must_be_sent_to(self, partition: int) -> int:
         sent = self._marker_sent_to(partition)
