@@ -10,6 +10,7 @@ fail-over. Source: fact sheet, sections 6.1, 6.5; Kafka: TransactionCoordinator;
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from isrcheck.conformance.cluster.configuration.bugs import TransactionBug
 from isrcheck.conformance.cluster.configuration.switches import Switches, Verification
@@ -140,7 +141,7 @@ class TransactionCoordinator:
         """
         while (transactional_id := self.markers.next_complete()) is not None:
             completed = self.states.states[transactional_id].completed()
-            self.states.append(transactional_id, completed, lambda done=transactional_id: self.markers.forget(done))
+            self.states.append(transactional_id, completed, partial(self.markers.forget, transactional_id))
 
     def _fence(self, transactional_id: str, answer: Callable[[], None]) -> None:
         found = self.states.states[transactional_id]

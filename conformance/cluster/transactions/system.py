@@ -152,8 +152,10 @@ class TransactionalCluster:
             coordinator.handle_add_partitions(content, self._clock.now, respond)
         elif isinstance(content, EndTxnRequest):
             coordinator.handle_end_transaction(content, respond)
-        elif isinstance(content, ProduceResponse) and message.in_reply_to in coordinator.markers.sent:
-            coordinator.markers.receive(message.in_reply_to, content.error)
+        elif isinstance(content, ProduceResponse):
+            request = message.in_reply_to
+            if request is not None and request in coordinator.markers.sent:
+                coordinator.markers.receive(request, content.error)
 
     @staticmethod
     def _arrives_at_leader(leader: TransactionLeader, message: Message) -> None:

@@ -49,4 +49,4 @@ def why_nobody_answers(trace: Trace) -> str | None:
 def _waits_for_same(state: State, producer: int) -> bool:
     """Whether the late EndTxn is one that this producer has sent, and awaits the answer to."""
     asked = WAITS_FOR.get(state.phase[producer])
-    return asked == state.late_end_txn and state.epoch[producer] == state.late_end_txn_epoch
+    return bool(asked == state.late_end_txn and state.epoch[producer] == state.late_end_txn_epoch)

@@ -11,7 +11,6 @@ copy arrives needs one. It never writes a field of a node.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from typing import Any
 
 from isrcheck.conformance.cluster.configuration.settings import ClusterError
@@ -31,14 +30,13 @@ from isrcheck.conformance.replay.transactions.projection import (
     begun_in,
     entries_of,
     name_of,
+    number_of,
     project,
     replicated_entries_of,
 )
 from isrcheck.models import run
 from isrcheck.models.language.model import Instance, Step
 from isrcheck.models.run import State
-from isrcheck.models.transactions.partition import is_in_flight
-from isrcheck.models.transactions.readers import is_open
 from isrcheck.models.transactions.values import Request, TransactionState
 from isrcheck.traces.format.trace import Trace
 
@@ -47,20 +45,20 @@ ARRIVES = ("leader_adds_partition", "leader_verifies_transaction", "leader_appen
 
 LEARNS = ("producer_learns_of_commit", "producer_learns_of_abort", "application_stops")
 
-SWITCHES = (
-    *("EPOCH_BUMP_BY_PRODUCER", "PRODUCER_STATE_EXPIRES_EARLY", "ONGOING_PER_EPOCH", "MARKER_EPOCH_STRICT"),
-    "EQUAL_MARKER_EPOCH_IS_RETRY",
-)
-"""The switches that are on or off, by the name that they have in the model and in the cluster."""
+UNKNOWN = {True: UnknownProducer.ANY_SEQUENCE, False: UnknownProducer.SEQUENCE_ZERO}
 
 
 def switches_of(instance: Instance) -> Switches:
     """The switches of a system that behaves like the model."""
-    configuration = instance.configuration
-    unknown = UnknownProducer.ANY_SEQUENCE if configuration.UNKNOWN_PID_ACCEPTED else UnknownProducer.SEQUENCE_ZERO
-    return replace(
-        Switches(TXN_VERIFY=Verification(configuration.TXN_VERIFY), UNKNOWN_PID_POLICY=unknown),
-        **{name: bool(getattr(configuration, name)) for name in SWITCHES},
+    given = instance.configuration
+    return Switches(
+        TXN_VERIFY=Verification(given.TXN_VERIFY),
+        UNKNOWN_PID_POLICY=UNKNOWN[bool(given.UNKNOWN_PID_ACCEPTED)],
+        EPOCH_BUMP_BY_PRODUCER=bool(given.EPOCH_BUMP_BY_PRODUCER),
+        PRODUCER_STATE_EXPIRES_EARLY=bool(given.PRODUCER_STATE_EXPIRES_EARLY),
+        ONGOING_PER_EPOCH=bool(given.ONGOING_PER_EPOCH),
+        MARKER_EPOCH_STRICT=bool(given.MARKER_EPOCH_STRICT),
+        EQUAL_MARKER_EPOCH_IS_RETRY=bool(given.EQUAL_MARKER_EPOCH_IS_RETRY),
     )
 
 
@@ -156,15 +154,20 @@ class TransactionsDriver:
 
     def _refused_records(self, now: State) -> set[tuple[int, int]]:
         """The records in flight that can neither be appended nor verified, at partitions with an open transaction."""
-        return {
-            (partition, transaction)
-            for partition in range(now.partitions)
-            for transaction in range(now.transactions)
-            if is_in_flight(now, partition, transaction)
-            and is_open(now, partition)
-            and now.pending_state == TransactionState.NOTHING
-            and not any(self._is_possible(action, partition, transaction) for action in ARRIVES)
-        }
+        if (
+            now.pending_state != TransactionState.NOTHING
+        ):  # a leader's question is answered meanwhile, if it adds nothing
+            return set()
+        found = set()
+        for leader in self.system.leaders:
+            held = {number_of(record.payload) for record in leader.log.records if record.control is None}
+            entries = entries_of(leader)
+            for transaction in range(now.transactions) if entries and entries[-1].control is None else ():
+                is_in_flight = now.was_sent[leader.number][transaction] and transaction not in held
+                at = leader.number, transaction
+                if is_in_flight and not any(self._is_possible(action, *at) for action in ARRIVES):
+                    found.add(at)
+        return found
 
     def _is_possible(self, action: str, *ordinals: int) -> bool:
         """Whether the model can take this step now."""
