@@ -4,8 +4,8 @@ In:  an `Instance` of kafka or transactions, a seed, a number of steps; optional
      steps.
 Out: a `Trace` without a property.
 
-Each next step is chosen uniformly among the enabled steps; steps that no timing allows (timing.py), or that nobody
-can bring about (transactions/answers.py), are left out.
+Each next step is chosen uniformly among the enabled steps, but for a few that rarely are (RELUCTANCE); steps that no
+timing allows (timing.py), or that nobody can bring about (transactions/answers.py), are left out.
 """
 
 from __future__ import annotations
@@ -20,9 +20,14 @@ from isrcheck.models.language.model import Instance, Step
 from isrcheck.models.run import Cells
 from isrcheck.traces.format.trace import Trace
 
-FINAL = {"application_stops"}
-RARELY_LAST = 0.95
-"""A step after which little happens is taken if there is no other, and otherwise rarely."""
+RELUCTANCE = {
+    "application_stops": 0.95,
+    "coordinator_fails_over": 0.8,
+    "coordinator_handles_init_producer_id": 0.8,
+    "coordinator_times_out_transaction": 0.8,
+    "producer_aborts": 0.8,
+}
+"""How often a step that ends what has begun is taken only if there is no other: or few transactions get far."""
 
 Enabled = Callable[[Cells], Collection[int]]
 """The numbers of the steps that are enabled in a state."""
@@ -36,10 +41,11 @@ def walk(instance: Instance, seed: int, steps: int, enabled: Enabled | None = No
     """
     chance = random.Random(seed)
     trace = Trace(instance, (chance.choice(instance.initial_states),), (), None, None, "")
+    has_reluctance = any(step.action in RELUCTANCE for step in instance.steps)
     while trace.length < steps:
         candidates = chance.sample(instance.steps, len(instance.steps))
-        if any(step.action in FINAL for step in candidates) and chance.random() < RARELY_LAST:
-            candidates.sort(key=lambda step: step.action in FINAL)
+        if has_reluctance:
+            candidates.sort(key=lambda step: step.action in RELUCTANCE and chance.random() < RELUCTANCE[step.action])
         if enabled is not None:
             numbers = enabled(trace.states[-1])
             candidates = [step for step in candidates if step.number in numbers]
