@@ -265,7 +265,7 @@ def test_walks_of_transactions_are_counted_and_a_divergence_is_saved(conform, tm
     assert code == 20
     assert "(answer_to_marker_is_lost from 0), first in marker:" in out
     assert "never taken:\n  transactions/3.6: " in out
-    (path,) = tmp_path.iterdir()
+    (path,) = tmp_path.glob("transactions_*.itf.json")
     assert read(path, None).command == (
         "conform replay --walks 1 --seed 0 --steps 60 --model transactions --protocol 3.6 --set timeouts=1"
         " --bug marker_lost_with_answer"
