@@ -77,7 +77,7 @@ class TransactionsDriver:
         self.configuration = trace.instance.configuration
         self.system = TransactionalCluster(switches_of(trace.instance), self.configuration.partitions, self.bug)
         self.seen = Observations()
-        self.spare_end_txns: list[int] = []
+        self.spare_end_txns: dict[int, list[int]] = {}
         self.asked: dict[int, int] = {}
         self.copies: dict[int, int] = {}
         self.probed: set[tuple[int, int]] = set()
@@ -210,12 +210,12 @@ class TransactionsDriver:
             if step.action in LEARNS and step.ordinals in ((producer,), ()):
                 break
             if step.action == "end_txn_is_sent_again" and step.ordinals == (producer,):
-                self.spare_end_txns.append(self._request_of(producer))
+                self.spare_end_txns.setdefault(producer, []).append(self._request_of(producer))
                 self.system.producers[producer].ask_again()
 
     def _end_txn_is_sent_again(self, producer: int) -> None:
         self._drop(self.seen.late_end_txn)
-        self.seen.late_end_txn = self.spare_end_txns.pop(0)
+        self.seen.late_end_txn = self.spare_end_txns[producer].pop(0)
 
     def _producer_learns_of_commit(self, producer: int) -> None:
         """The answer arrives; if there is none, the producer sends EndTxn again."""
