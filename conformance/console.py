@@ -44,11 +44,11 @@ def complain(message: str) -> int:
 
 
 def add_model(parser: argparse.ArgumentParser) -> None:
-    """Add the options that choose a configuration of the Kafka model."""
+    """Add the options that choose a configuration of a model."""
     parser.add_argument(
         "--protocol",
         metavar="NAME",
-        help="a generation of kafka (default: the newest that the executable cluster implements)",
+        help="a generation of the model (default: the newest that the executable cluster implements)",
     )
     parser.add_argument("--switch", metavar="NAME=VALUE", action="append", default=[], help="set a protocol switch")
     parser.add_argument("--set", metavar="NAME=VALUE", action="append", default=[], help="set a configuration entry")
@@ -56,23 +56,29 @@ def add_model(parser: argparse.ArgumentParser) -> None:
 
 def protocol_of(arguments: argparse.Namespace) -> str:
     """The generation that --protocol names, or the newest that the executable cluster implements."""
-    return arguments.protocol or NEWEST
+    newest = NEWEST if _model_of(arguments) == "kafka" else list(registry.load(_model_of(arguments))[0].protocols)[-1]
+    return arguments.protocol or newest
 
 
 def instance_of(arguments: argparse.Namespace) -> Instance:
-    """The instance of the Kafka model that the options choose. Raises UsageError."""
-    return registry.load("kafka")[0].instance(protocol_of(arguments), values_of(arguments))
+    """The instance of the model that the options choose. Raises UsageError."""
+    return registry.load(_model_of(arguments))[0].instance(protocol_of(arguments), values_of(arguments))
 
 
 def values_of(arguments: argparse.Namespace) -> dict[str, int]:
     """The values of --switch and --set. Raises UsageError."""
-    model, _ = registry.load("kafka")
+    model, _ = registry.load(_model_of(arguments))
     values = {}
     for name, text in map(pair, (*arguments.switch, *arguments.set)):
         if name not in model.entries:
             raise UsageError(f"{model.name} has no {name}; {nearest(name, model.entries)}")
         values[name] = parse(name, model.entries[name], text)
     return values
+
+
+def _model_of(arguments: argparse.Namespace) -> str:
+    """The model that --model names; commands without that option are about kafka."""
+    return str(getattr(arguments, "model", "kafka"))
 
 
 def pair(given: str) -> tuple[str, str]:

@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from isrcheck.conformance.cluster.clients.clients import Clients
 from isrcheck.conformance.cluster.clients.consumer import Consumer
 from isrcheck.conformance.cluster.clients.outside import OutsideClients
-from isrcheck.conformance.cluster.clients.transactions import TransactionCoordinator
+from isrcheck.conformance.cluster.clients.transactions import Transactions
 from isrcheck.conformance.cluster.configuration.settings import ClusterError
 from isrcheck.conformance.cluster.network.messages import Acks, Isolation
 from isrcheck.conformance.cluster.network.records import Control
@@ -34,8 +34,8 @@ class ClientOperations(ABC):
         """The broker with this number. Errors: `ClusterError` if there is none."""
 
     @property
-    def coordinator(self) -> TransactionCoordinator:
-        """The transaction coordinator."""
+    def coordinator(self) -> Transactions:
+        """The transaction coordinator, as its clients see it."""
         return self._clients.coordinator
 
     @property

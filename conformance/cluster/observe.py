@@ -17,7 +17,7 @@ from isrcheck.conformance.cluster.clients.consumer import Consumer
 from isrcheck.conformance.cluster.clients.numbered import Identity
 from isrcheck.conformance.cluster.clients.producer import Producer
 from isrcheck.conformance.cluster.clients.sent import Sent
-from isrcheck.conformance.cluster.clients.transactions import Marker, TransactionCoordinator
+from isrcheck.conformance.cluster.clients.transactions import Marker, Transactions
 from isrcheck.conformance.cluster.controller.controller import Controller
 from isrcheck.conformance.cluster.log.epoch_cache import EpochEntry
 from isrcheck.conformance.cluster.log.storage import Storage
@@ -243,7 +243,7 @@ def observe(
     controller: Controller,
     producers: Mapping[str, Producer],
     consumers: Mapping[str, Consumer],
-    coordinator: TransactionCoordinator,
+    coordinator: Transactions,
     deletes: Iterable[DeleteRecordsResponse | None],
 ) -> ClusterView:
     """The view of a whole cluster."""

@@ -1,9 +1,10 @@
 """Replay: executes a trace of the model on the cluster, step by step, and compares both states after each step.
 
-In:  a trace of `kafka` (traces/).
+In:  a trace of `kafka` or `transactions` (traces/).
 Out: the first difference, if any; the actions and lines of code that no replayed trace exercised.
 
-command.py is the command line. driver.py executes the steps, and timing.py computes when time has to pass.
-projection.py gives the model's view of a cluster, and compare.py compares. walks.py makes random traces, coverage.py
-records what they exercise, and system.py is the interface of a user's own driver.
+command.py is the command line. on_cluster.py chooses the driver for the model of a trace. Of `kafka`, driver.py
+executes the steps, timing.py computes when time has to pass, and projection.py gives the model's view of a cluster;
+transactions/ has the like for `transactions`. compare.py compares. walks.py makes random traces, coverage.py records
+what they exercise, and system.py is the interface of a user's own driver.
 """

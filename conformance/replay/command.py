@@ -16,7 +16,6 @@ from pathlib import Path
 
 from isrcheck.checker.session.progress import ProgressLine
 from isrcheck.conformance.console import (
-    BUGS,
     DIVERGED,
     DONE,
     NOTHING,
@@ -31,7 +30,7 @@ from isrcheck.conformance.console import (
 from isrcheck.conformance.implemented import MissingMechanismError
 from isrcheck.conformance.replay.compare import Divergence, replay
 from isrcheck.conformance.replay.coverage import Coverage, spelled
-from isrcheck.conformance.replay.driver import Driver
+from isrcheck.conformance.replay.on_cluster import BUGS, OnCluster
 from isrcheck.conformance.replay.system import Guarded, System, load_driver
 from isrcheck.conformance.replay.timing import UntimelyError
 from isrcheck.conformance.replay.walks import walk
@@ -50,8 +49,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--steps", metavar="N", type=count, default=30, help="number of steps of each walk (default: 30)"
     )
     parser.add_argument("--seed", metavar="N", type=int, default=0, help="seed of the first walk (default: 0)")
+    parser.add_argument(
+        "--model", choices=list(BUGS), default="kafka", help="the model that --walks walks (default: kafka)"
+    )
     add_model(parser)
-    parser.add_argument("--bug", choices=BUGS, metavar="NAME", help=f"seed a bug in the cluster: {', '.join(BUGS)}")
+    bugs = [each.name.lower() for bugs in BUGS.values() for each in bugs]
+    parser.add_argument("--bug", choices=bugs, metavar="NAME", help=f"seed a bug in the cluster: {', '.join(bugs)}")
     parser.add_argument(
         "--driver", type=Path, metavar="FILE.py", help="a Python file with a driver of your system; it is executed"
     )
@@ -74,11 +77,12 @@ def _replay(arguments: argparse.Namespace) -> int:
         raise UsageError("--bug, --logs and --coverage apply to the cluster only; leave them out with --driver")
     if bool(arguments.files) == bool(arguments.walks):
         raise UsageError("give traces to replay, or --walks N for random ones; see conform replay --help")
-    if arguments.files and (arguments.protocol or arguments.switch or arguments.set):
+    if arguments.files and (arguments.protocol or arguments.switch or arguments.set or arguments.model != "kafka"):
         raise UsageError(
-            "a trace contains its own protocol and configuration; use --protocol, --switch and --set only with --walks"
+            "a trace contains its own protocol and configuration; use --model, --protocol, --switch and --set only with"
+            " --walks"
         )
-    system: System = Driver(arguments.bug, arguments.logs)
+    system: System = OnCluster(arguments.bug, arguments.logs)
     if arguments.driver:
         system = Guarded(arguments.driver, load_driver(arguments.driver))
     coverage = Coverage() if arguments.coverage else None
@@ -160,7 +164,8 @@ def _replay_walks(arguments: argparse.Namespace, system: System, coverage: Cover
 
 def _command(arguments: argparse.Namespace, number: int) -> str:
     """The command that replays this walk."""
-    options = ["--protocol", arguments.protocol] if arguments.protocol else []
+    options = ["--model", arguments.model] if arguments.model != "kafka" else []
+    options += ["--protocol", arguments.protocol] if arguments.protocol else []
     options += [word for given in arguments.switch for word in ("--switch", given)]
     options += [word for given in arguments.set for word in ("--set", given)]
     return " ".join(

@@ -31,7 +31,7 @@ class Coverage:
 
     def note(self, trace: Trace) -> None:
         """Record a replayed trace."""
-        protocol = trace.instance.protocol.name
+        protocol = f"{trace.instance.model.name}/{trace.instance.protocol.name}"
         self.instances.setdefault(protocol, trace.instance)
         self.taken |= {(protocol, step.action) for step in trace.steps}
 
@@ -86,7 +86,7 @@ def spelled(coverage: Coverage) -> list[str]:
     """The report on what was never exercised, as lines of text."""
     report = ["never taken:"]
     for protocol, actions in coverage.untouched_actions().items():
-        report.append(f"  kafka/{protocol}: {', '.join(actions) or 'every action was taken'}")
+        report.append(f"  {protocol}: {', '.join(actions) or 'every action was taken'}")
     lines = coverage.untouched_lines()
     total, missed = sum(count for _, count in lines.values()), sum(len(one) for one, _ in lines.values())
     report.append(f"lines of the cluster that never ran: {missed} of {total}")

@@ -55,7 +55,7 @@ class Driver:
         another model.
         """
         if trace.instance.model.name != "kafka" or trace.instance.swaps:
-            raise UsageError("the cluster replays only traces of kafka without swapped actions; give such a trace")
+            raise UsageError("this driver replays only traces of kafka without swapped actions; give such a trace")
         switches = switches_of(trace.instance)
         self.trace = trace
         self.instance = trace.instance

@@ -1,7 +1,7 @@
 """The interface of a system on which traces can be replayed: a driver with three methods.
 
 In:  the path of a user's driver.
-Out: `System`, which the cluster's driver (driver.py) also implements, and the loader of a user's driver.
+Out: `System`, which the cluster (on_cluster.py) also implements, and the loader of a user's driver.
 """
 
 from __future__ import annotations

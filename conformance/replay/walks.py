@@ -1,10 +1,11 @@
 """Makes random walks of the model, to be replayed.
 
-In:  an `Instance` of kafka, a seed, a number of steps; optionally a function that gives the enabled steps.
+In:  an `Instance` of kafka or transactions, a seed, a number of steps; optionally a function that gives the enabled
+     steps.
 Out: a `Trace` without a property.
 
-Each next step is chosen uniformly among the enabled steps; steps that no timing allows (timing.py) are left
-out.
+Each next step is chosen uniformly among the enabled steps, but for a few that rarely are (RELUCTANCE); steps that no
+timing allows (timing.py), or that nobody can bring about (transactions/answers.py), are left out.
 """
 
 from __future__ import annotations
@@ -13,10 +14,20 @@ import random
 from collections.abc import Callable, Collection
 
 from isrcheck.conformance.replay.timing import SENDS, TIMED, UntimelyError, timing_of
+from isrcheck.conformance.replay.transactions.answers import LEARNS, why_nobody_answers
 from isrcheck.models import run
 from isrcheck.models.language.model import Instance, Step
 from isrcheck.models.run import Cells
 from isrcheck.traces.format.trace import Trace
+
+RELUCTANCE = {
+    "application_stops": 0.95,
+    "coordinator_fails_over": 0.8,
+    "coordinator_handles_init_producer_id": 0.8,
+    "coordinator_times_out_transaction": 0.8,
+    "producer_aborts": 0.8,
+}
+"""How often a step that ends what has begun is taken only if there is no other: or few transactions get far."""
 
 Enabled = Callable[[Cells], Collection[int]]
 """The numbers of the steps that are enabled in a state."""
@@ -30,8 +41,11 @@ def walk(instance: Instance, seed: int, steps: int, enabled: Enabled | None = No
     """
     chance = random.Random(seed)
     trace = Trace(instance, (chance.choice(instance.initial_states),), (), None, None, "")
+    has_reluctance = any(step.action in RELUCTANCE for step in instance.steps)
     while trace.length < steps:
         candidates = chance.sample(instance.steps, len(instance.steps))
+        if has_reluctance:
+            candidates.sort(key=lambda step: step.action in RELUCTANCE and chance.random() < RELUCTANCE[step.action])
         if enabled is not None:
             numbers = enabled(trace.states[-1])
             candidates = [step for step in candidates if step.number in numbers]
@@ -48,9 +62,16 @@ def with_step(trace: Trace, step: Step) -> Trace | None:
     if after is None:
         return None
     longer = Trace(trace.instance, (*trace.states, after), (*trace.steps, step), None, None, "")
-    if step.action in TIMED and (trace.instance.configuration.enable_idempotence or step.action not in SENDS):
+    return longer if _is_timely(longer, step) else None
+
+
+def _is_timely(trace: Trace, last: Step) -> bool:
+    """Whether somebody can bring about the last step of this trace."""
+    if trace.instance.model.name == "transactions":
+        return last.action not in LEARNS or why_nobody_answers(trace) is None
+    if last.action in TIMED and (trace.instance.configuration.enable_idempotence or last.action not in SENDS):
         try:
-            timing_of(longer)
+            timing_of(trace)
         except UntimelyError:
-            return None
-    return longer
+            return False
+    return True

@@ -32,9 +32,9 @@ def transaction_log_is_replicated(s):
 def coordinator_handles_init_producer_id(s, producer: Producer):
     """InitProducerId: the next epoch fences every older instance of the producer.
 
-    An ongoing transaction is aborted first (PrepareEpochFence, which is never durable, then PrepareAbort with the next
-    epoch); the instance asks again, and gets the epoch after that one. An instance that has an epoch already must have
-    the current one (KIP-360). Left out: a second request after a lost answer gets a new epoch, or is fenced.
+    An ongoing transaction is aborted first (PrepareEpochFence, which is never durable, then PrepareAbort with the epoch
+    of the fence); the instance asks again, and gets the epoch after that one. An instance that has an epoch already
+    must have the current one (KIP-360). Left out: a second request after a lost answer gets a new epoch, or is fenced.
     """
     require(s.phase[producer] == Phase.INITIALISING)
     require(s.epoch[producer] == NONE or s.epoch[producer] == s.producer_epoch)
@@ -43,7 +43,15 @@ def coordinator_handles_init_producer_id(s, producer: Producer):
         begin_write(s, TransactionState.EMPTY, s.producer_epoch + 1)
         s.pending_producer = producer
     else:
-        begin_write(s, TransactionState.PREPARE_ABORT, s.producer_epoch + 1)
+        begin_write(s, TransactionState.PREPARE_ABORT, epoch_of_fence(s))
+
+
+def epoch_of_fence(s):
+    """An epoch that no instance has: the next one, and with TV2, where an abort raises it as well, the one after that.
+
+    So no instance takes the abort for its own. Kafka: prepareFenceProducerEpoch, then prepareAbortOrCommit.
+    """
+    return s.producer_epoch + 2 if s.TXN_VERIFY == Verification.TV2 else s.producer_epoch + 1
 
 
 def epoch_after_end(s):
@@ -109,7 +117,7 @@ def coordinator_times_out_transaction(s):
     require(s.timeouts_left > 0 or s.phase[0] == Phase.STOPPED)
     if s.phase[0] != Phase.STOPPED:
         s.timeouts_left -= 1
-    begin_write(s, TransactionState.PREPARE_ABORT, s.producer_epoch + 1)
+    begin_write(s, TransactionState.PREPARE_ABORT, epoch_of_fence(s))
 
 
 @action

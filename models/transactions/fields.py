@@ -56,7 +56,7 @@ class CoordinatorEpoch(Domain, size=lambda configuration: configuration.failover
     """The leader epoch of the partition of the transaction log."""
 
 
-class ProducerEpoch(Domain, size=lambda c: 2 * c.producers + 2 * c.transactions + c.timeouts + 1):
+class ProducerEpoch(Domain, size=lambda c: 3 * c.producers + 2 * c.transactions + 2 * c.timeouts + 1):
     """An epoch of the producer: more than there are reasons to raise it."""
 
 
@@ -80,12 +80,14 @@ class State:
     late_marker_epoch = field(Partition, values=ProducerEpoch)
     late_marker_coordinator_epoch = field(Partition, values=CoordinatorEpoch)
 
-    # Each partition: its log, what it knows of the producer, and which record it may append after verification.
+    # Each partition: its log, what it knows of the producer (nothing of records below an offset, if its state has
+    # expired), and which record it may append after verification.
     log_record = field(Partition, Offset, values=Entry)
     log_end_offset = field(Partition, values=EndOffset)
     high_watermark = field(Partition, values=EndOffset)
     known_epoch = field(Partition, values=optional(ProducerEpoch), initially=NONE)
     known_coordinator_epoch = field(Partition, values=optional(CoordinatorEpoch), initially=NONE)
+    forgotten_below = field(Partition, values=EndOffset)
     verified = field(Partition, values=optional(Transaction), initially=NONE)
     was_sent = field(Partition, Transaction, values=Flag)
 

@@ -35,11 +35,21 @@ def precedes(s, p, earlier, transaction):
     )
 
 
+def remembers(s, p, transaction):
+    """The producer's state at the partition has the batch of this record."""
+    return any(
+        s.log_record[p][offset] == record_of(s, transaction)
+        for offset in range(s.log_size)
+        if s.forgotten_below[p] <= offset
+    )
+
+
 def has_expected_sequence(s, p, transaction):
     """The batch continues the sequence of its epoch, in which each record has one number, given up or not.
 
-    Kafka: ProducerAppendInfo.checkSequence. A partition without state expects 0, and since 2.5 accepts any number.
-    Committed offsets have no sequence number: the group coordinator appends them (AppendOrigin.COORDINATOR).
+    Kafka: ProducerAppendInfo.checkSequence. A partition without state expects 0, and since 2.5 accepts any number. One
+    that knows the epoch only by a marker expects 0. Committed offsets have no sequence number: the group coordinator
+    appends them (AppendOrigin.COORDINATOR).
     """
     if holds_offsets(s, p):
         return True
@@ -47,7 +57,11 @@ def has_expected_sequence(s, p, transaction):
         return s.UNKNOWN_PID_ACCEPTED or not any(
             precedes(s, p, earlier, transaction) for earlier in range(s.transactions)
         )
-    return all(holds(s, p, earlier) for earlier in range(s.transactions) if precedes(s, p, earlier, transaction))
+    return all(
+        remembers(s, p, other) == precedes(s, p, other, transaction)
+        for other in range(s.transactions)
+        if precedes(s, p, other, transaction) or precedes(s, p, transaction, other)
+    )
 
 
 def asks_before_appending(s, p, transaction):
@@ -123,6 +137,7 @@ def producer_state_expires(s, partition: Partition):
     require(s.expirations_left > 0)
     require(s.known_epoch[partition] != NONE and not is_open(s, partition))
     s.expirations_left -= 1
+    s.forgotten_below[partition] = s.log_end_offset[partition]
     s.known_epoch[partition] = NONE
     s.known_coordinator_epoch[partition] = NONE
     s.verified[partition] = NONE

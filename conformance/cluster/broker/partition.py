@@ -190,12 +190,18 @@ class Partition:
         return Errors.NONE if self.is_leader else Errors.NOT_LEADER_OR_FOLLOWER
 
     def append_as_leader(
-        self, payload: str, stamp: ProducerStamp | None = None, control: Control | None = None, records: int = 1
+        self,
+        payload: str,
+        stamp: ProducerStamp | None = None,
+        control: Control | None = None,
+        records: int = 1,
+        coordinator_epoch: int = 0,
     ) -> Record:
         """Append a batch in this leader's epoch, and try to advance the high watermark; returns its first record.
         Kafka: appendRecordsToLeader.
         """
-        record = self._log.append_as_leader(payload, self._leader_epoch, stamp, control, records)
+        given = (payload, self._leader_epoch, stamp, control, records, self._clock.now, coordinator_epoch)
+        record = self._log.append_as_leader(*given)
         self.maybe_increment_leader_high_watermark()
         return record
 

@@ -144,11 +144,12 @@ class ReplicaManager:
         elif partition.is_under_min_isr:
             error = Errors.NOT_ENOUGH_REPLICAS
         else:
-            error = partition.log.producers.refusal_of_marker(request.stamp)
+            error = partition.log.producers.refusal_of_marker(request.stamp, request.coordinator_epoch)
         if error is not Errors.NONE:
             self._reply(message, ProduceResponse(request.send, error))
             return
-        offset = partition.append_as_leader(request.control.value, request.stamp, request.control).offset
+        given = (request.control.value, request.stamp, request.control, 1, request.coordinator_epoch)
+        offset = partition.append_as_leader(*given).offset
         self._wait_for_high_watermark(message, request.send, offset)
         self._complete_delayed_produces()
 

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from isrcheck.conformance.cluster.clients.consumer import Consumer
 from isrcheck.conformance.cluster.clients.outside import OUTSIDE, OutsideClients
 from isrcheck.conformance.cluster.clients.producer import Producer
-from isrcheck.conformance.cluster.clients.transactions import COORDINATOR, TransactionCoordinator
+from isrcheck.conformance.cluster.clients.transactions import COORDINATOR, Transactions
 from isrcheck.conformance.cluster.configuration.bugs import Bug
 from isrcheck.conformance.cluster.configuration.settings import ClusterError, Settings
 from isrcheck.conformance.cluster.configuration.switches import Switches
@@ -44,7 +44,7 @@ class Clients:
         self.producers: dict[str, Producer] = {}
         self.consumers: dict[str, Consumer] = {}
         self._producer_ids = itertools.count(1)
-        self.coordinator = TransactionCoordinator(network, clock, self._new_producer_id)
+        self.coordinator = Transactions(network, clock, self._new_producer_id, switches)
         self.outside = OutsideClients(network)
         self._deletes: list[DeleteRecordsResponse | None] = []
 

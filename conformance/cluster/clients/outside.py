@@ -19,6 +19,7 @@ from isrcheck.conformance.cluster.network.messages import (
 )
 from isrcheck.conformance.cluster.network.network import Message, Network
 from isrcheck.conformance.cluster.network.records import ProducerStamp
+from isrcheck.conformance.cluster.network.transaction_messages import TransactionRequest, TransactionResponse
 
 OUTSIDE = "outside"
 """The address of all these clients in the network."""
@@ -61,7 +62,8 @@ class OutsideClients:
 
     def receive(self, message: Message) -> None:
         """Hand a response to the function that waits for it; drop it if nothing does."""
-        self._settle(message.in_reply_to, message.payload)
+        if not isinstance(message.payload, TransactionRequest | TransactionResponse):  # those take another way
+            self._settle(message.in_reply_to, message.payload)
 
     def disconnected(self, request: int) -> None:
         """The connection of this request broke."""

@@ -1,24 +1,38 @@
-"""The transaction coordinator, for one partition: its decisions, and the markers that record them.
+"""Transactions of one partition: the coordinator of the clients outside of the cluster, and markers for the partition.
 
 In:  requests of transactional producers; requests to write a marker; responses, as messages.
 Out: answers; WriteTxnMarkers requests in the network.
 
-A decision is durable at once; the coordinator's log is not modelled. The cluster's own producers report the decision
-(`decide`), and a driver has the markers written. Transactional ids of clients outside of the cluster go through all
-states (transaction_state.py), and `send_markers` writes their markers. Source: fact sheet, 6.1, 6.2.
+Clients outside of the cluster ask the coordinator (transactions/coordinator.py); its log is not replicated here, so
+that every transition is durable at once, and `send_markers` writes their markers. The cluster's own producers only
+report their decision (`decide`), and a driver has the markers written. Source: fact sheet, 6.1, 6.2.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from isrcheck.conformance.cluster.clients.transaction_state import LAST_EPOCH, TransactionMetadata
 from isrcheck.conformance.cluster.configuration.settings import ClusterError
+from isrcheck.conformance.cluster.configuration.switches import Switches
+from isrcheck.conformance.cluster.log.log import Log
+from isrcheck.conformance.cluster.log.storage import MemoryStorage
 from isrcheck.conformance.cluster.network.clock import Clock
 from isrcheck.conformance.cluster.network.messages import Errors, ProduceResponse, WriteTxnMarkersRequest
 from isrcheck.conformance.cluster.network.network import Network
-from isrcheck.conformance.cluster.network.records import NO_SEQUENCE, Control, ProducerStamp
+from isrcheck.conformance.cluster.network.records import Control, ProducerStamp
+from isrcheck.conformance.cluster.network.transaction_messages import (
+    AddPartitionsToTxnRequest,
+    AddPartitionsToTxnResponse,
+    EndTxnRequest,
+    EndTxnResponse,
+    InitProducerIdRequest,
+    InitProducerIdResponse,
+)
+from isrcheck.conformance.cluster.transactions.coordinator import TransactionCoordinator
+from isrcheck.conformance.cluster.transactions.markers import TxnMarker
+from isrcheck.conformance.cluster.transactions.metadata import TransactionMetadata
 
 COORDINATOR = "coordinator"
 
@@ -34,26 +48,19 @@ class Marker:
     outcome: Errors | None = None
 
 
-@dataclass(frozen=True)
-class InitializedProducer:
-    """The answer to InitProducerId."""
+class Transactions:
+    """The coordinator, the decisions on the last transaction of each producer, and the attempts to write markers."""
 
-    error: Errors
-    producer_id: int = -1
-    producer_epoch: int = -1
-
-
-class TransactionCoordinator:
-    """The decisions on the last transaction of each producer."""
-
-    def __init__(self, network: Network, clock: Clock, new_producer_id: Callable[[], int]) -> None:
+    def __init__(self, network: Network, clock: Clock, new_producer_id: Callable[[], int], switches: Switches) -> None:
         self._network = network
         self._clock = clock
         self._new_producer_id = new_producer_id
-        self._transactions: dict[str, TransactionMetadata] = {}
+        self._log = Log(MemoryStorage(), switches, None)
+        self._coordinator = TransactionCoordinator(self._log, 0, new_producer_id, switches)
         self._decided: dict[str, tuple[ProducerStamp, Control]] = {}
         self._markers: list[Marker] = []
         self._unanswered: dict[int, int] = {}
+        self._needless = itertools.count(-1, -1)
 
     @property
     def markers(self) -> tuple[Marker, ...]:
@@ -77,20 +84,16 @@ class TransactionCoordinator:
         if producer not in self._decided:
             raise ClusterError(f"coordinator: nothing is decided for producer {producer}; end its transaction first")
         stamp, control = self._decided[producer]
-        number = len(self._markers)
-        request = self._network.send(COORDINATOR, broker, WriteTxnMarkersRequest(number, stamp, control))
-        self._markers.append(Marker(number, producer, broker, control))
-        self._unanswered[request] = number
-        return number
+        return self._unanswered[self._send(producer, broker, stamp, control)]
 
     def receive(self, request: int | None, response: ProduceResponse) -> None:
-        """Note the outcome of an attempt to write a marker. A partition that refuses the epoch needs no marker."""
+        """Note the outcome of an attempt to write a marker."""
+        self._markers[response.send] = replace(self._markers[response.send], outcome=response.error)
         if request in self._unanswered:
             del self._unanswered[request]
-        self._markers[response.send] = attempt = replace(self._markers[response.send], outcome=response.error)
-        found = self._transactions.get(attempt.producer)
-        if found and found.decision and response.error in (Errors.NONE, Errors.INVALID_PRODUCER_EPOCH):
-            found.complete()
+            if request in self._coordinator.markers.sent:
+                self._coordinator.markers.receive(request, response.error)
+                self._go_on()
 
     def outstanding(self) -> tuple[tuple[int, int], ...]:
         """The attempts without an outcome: (number of the message, broker)."""
@@ -101,62 +104,83 @@ class TransactionCoordinator:
         if request in self._unanswered:
             number = self._unanswered.pop(request)
             self._markers[number] = replace(self._markers[number], outcome=Errors.NETWORK_EXCEPTION)
+            if request in self._coordinator.markers.sent:
+                self._coordinator.markers.disconnected(request)
 
     # Clients outside of the cluster
 
     @property
     def transactions(self) -> tuple[tuple[str, TransactionMetadata], ...]:
         """The transactional ids of clients outside of the cluster, as they are now."""
-        items = self._transactions.items()
-        return tuple((name, replace(each, partitions=set(each.partitions))) for name, each in items)
+        return tuple(self._coordinator.states.states.items())
 
-    def init_producer_id(self, transactional_id: str | None, timeout: int) -> InitializedProducer:
-        """Give an idempotent producer a new id; give a transactional one its id and the next epoch.
-
-        Kafka: TransactionCoordinator.handleInitProducerId.
-        """
+    def init_producer_id(self, transactional_id: str | None, timeout: int) -> InitProducerIdResponse:
+        """Give an idempotent producer a new id; give a transactional one its id and the next epoch."""
         if transactional_id is None:
-            return InitializedProducer(Errors.NONE, self._new_producer_id(), 0)
-        found = self._transactions.get(transactional_id)
-        if found is None:
-            found = self._transactions[transactional_id] = TransactionMetadata(self._new_producer_id(), timeout)
-            return InitializedProducer(Errors.NONE, found.producer_id, found.producer_epoch)
-        error = found.init_producer_id(timeout)
-        if error is not Errors.NONE:
-            return InitializedProducer(error)
-        if found.producer_epoch > LAST_EPOCH:
-            found.producer_id, found.producer_epoch = self._new_producer_id(), 0
-        return InitializedProducer(error, found.producer_id, found.producer_epoch)
+            return InitProducerIdResponse(Errors.NONE, self._new_producer_id(), 0)
+        answers: list[InitProducerIdResponse] = []
+        self._coordinator.handle_init_producer_id(InitProducerIdRequest(transactional_id, timeout), answers.append)
+        self._go_on()
+        return answers[0]
 
     def add_partition(self, transactional_id: str, producer_id: int, producer_epoch: int, partition: str) -> Errors:
-        """Make a partition part of the producer's transaction. Kafka: handleAddPartitionsToTransaction."""
-        found = self._transactions.get(transactional_id)
-        if found is None:
-            return Errors.INVALID_PRODUCER_ID_MAPPING
-        return found.add_partition(producer_id, producer_epoch, partition, self._clock.now)
+        """Make a partition part of the producer's transaction."""
+        answers: list[AddPartitionsToTxnResponse] = []
+        request = AddPartitionsToTxnRequest(transactional_id, producer_id, producer_epoch, partition)
+        self._coordinator.handle_add_partitions(request, self._clock.now, answers.append)
+        self._go_on()
+        return _as_before_2_7(answers[0].error)
 
     def end_transaction(self, transactional_id: str, producer_id: int, producer_epoch: int, control: Control) -> Errors:
-        """Decide to commit or abort the producer's transaction. Kafka: handleEndTransaction."""
-        found = self._transactions.get(transactional_id)
-        return found.end(producer_id, producer_epoch, control) if found else Errors.INVALID_PRODUCER_ID_MAPPING
+        """Decide to commit or abort the producer's transaction."""
+        answers: list[EndTxnResponse] = []
+        request = EndTxnRequest(transactional_id, producer_id, producer_epoch, control)
+        self._coordinator.handle_end_transaction(request, answers.append)
+        self._go_on()
+        return _as_before_2_7(answers[0].error)
 
     def expire_transactions(self) -> None:
-        """Abort the transactions that are open for too long. Kafka: abortTimedOutTransactions."""
-        for each in self._transactions.values():
-            each.expire(self._clock.now)
+        """Abort the transactions that are open for too long."""
+        self._coordinator.abort_timed_out_transactions(self._clock.now)
+        self._go_on()
 
     def send_markers(self, broker: int, partition: str) -> None:
         """Send the marker of each decided transaction to the partition's leader, if none is on its way.
 
-        A transaction without the partition needs none.
+        Other names, such as those of a group's offsets, stand for no partition of the cluster, and need no marker.
         """
-        waiting = {self._markers[number].producer for number in self._unanswered.values()}
-        for transactional_id, each in self._transactions.items():
-            if each.decision is None or transactional_id in waiting:
-                continue
-            if partition not in each.partitions:
-                each.complete()
-                continue
-            stamp = ProducerStamp(each.producer_id, each.producer_epoch, NO_SEQUENCE, is_transactional=True)
-            self.decide(transactional_id, stamp, each.decision)
-            self.write_marker(transactional_id, broker)
+
+        def send(marker: TxnMarker) -> int:
+            if marker.partition != partition:
+                return next(self._needless)
+            self.decide(marker.transactional_id, marker.stamp, marker.control)
+            return self._send(marker.transactional_id, broker, marker.stamp, marker.control)
+
+        markers = self._coordinator.markers
+        for each in {marker.partition for marker in markers.queued}:
+            markers.send_queued(each, send)
+        for request in [request for request in markers.sent if request < 0]:
+            markers.receive(request, Errors.NONE)
+        self._go_on()
+
+    def _send(self, producer: str, broker: int, stamp: ProducerStamp, control: Control) -> int:
+        number = len(self._markers)
+        request = self._network.send(COORDINATOR, broker, WriteTxnMarkersRequest(number, stamp, control))
+        self._markers.append(Marker(number, producer, broker, control))
+        self._unanswered[request] = number
+        return request
+
+    def _go_on(self) -> None:
+        """Write what is complete; what was appended to the coordinator's log is durable."""
+        self._replicate()
+        self._coordinator.write_completions()
+        self._replicate()
+
+    def _replicate(self) -> None:
+        self._log.increment_high_watermark(self._log.log_end_offset)
+        self._coordinator.states.replicated()
+
+
+def _as_before_2_7(error: Errors) -> Errors:
+    """The error by which releases before KIP-588 tell a producer that it is fenced."""
+    return Errors.INVALID_PRODUCER_EPOCH if error is Errors.PRODUCER_FENCED else error

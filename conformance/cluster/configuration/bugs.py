@@ -1,7 +1,7 @@
 """Seeded bugs, switched on one at a time to test whether a checker of the cluster notices them.
 
 In:  nothing.
-Out: `Bug`, for the branch in the code that contains the mistake.
+Out: `Bug`, or `TransactionBug`, for the branch in the code that contains the mistake.
 """
 
 from __future__ import annotations
@@ -44,3 +44,26 @@ class Bug(Enum):
     ABORT_NOT_INDEXED = "an aborted transaction is missing in the transaction index (ProducerStateManager)"
     PRODUCERS_NOT_REPLICATED = "a follower does not learn the state of producers from the records (Log)"
     ISR_KEEPS_DEAD_FOLLOWER = "a follower that lags is never removed from the ISR (Partition)"
+
+
+class TransactionBug(Enum):
+    """A seeded bug of transactions; its value describes the mistake and its location."""
+
+    COPY_APPENDED = "a record that comes again is appended again (TransactionLeader)"
+    OLD_COORDINATOR_NOT_FENCED = "a marker of an older coordinator epoch is appended (ProducerStateManager)"
+    GUARD_SURVIVES_MARKER = "an answer about a transaction counts after its marker (ProducerStateManager)"
+    RECORD_NOT_VERIFIED = "a transaction's first record is appended without asking the coordinator (TransactionLeader)"
+    ONGOING_OF_ANY_EPOCH = "a record joins an open transaction of another epoch, KAFKA-18575 (ProducerStateManager)"
+    MARKER_KEEPS_NO_STATE = "a marker does not keep the producer's state alive, KAFKA-9144 (ProducerStateManager)"
+    RETRIED_MARKER_REFUSED = "a marker that was already appended is refused, KAFKA-19999 (ProducerStateManager)"
+    PENDING_TAKEN_FOR_DURABLE = "a transition takes effect before it is replicated (TransactionStateManager)"
+    MARKERS_NOT_RESUMED = "a new coordinator does not send the markers of Prepare* again (TransactionCoordinator)"
+    COORDINATOR_EPOCH_KEPT = "a new coordinator has the epoch of the old one (TransactionCoordinator)"
+    FENCE_WITHOUT_NEW_EPOCH = "the transaction of a fenced producer is aborted with its own epoch (TransactionMetadata)"
+    EPOCH_NOT_RAISED_AT_END = "a transaction ends with the epoch that it began with (TransactionMetadata)"
+    COMPLETE_AFTER_FIRST_MARKER = "one written marker completes the transaction (TransactionMarkerChannelManager)"
+    REFUSED_MARKER_COUNTS = "a marker that a partition refuses counts as written (TransactionMarkerChannelManager)"
+    MARKER_LOST_WITH_ANSWER = "a marker is not sent again if its answer is lost (TransactionMarkerChannelManager)"
+
+
+AnyBug = Bug | TransactionBug

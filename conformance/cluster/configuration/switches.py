@@ -7,7 +7,11 @@ Section 0.2 of the fact sheet explains the names and values. Switches of the fac
 HW_WAIT, ISR_CHANNEL=ALTER_PARTITION (pending and maximal ISR), HW_MINISR_GATE, ELR, TRUNC=ON_FETCH, BROKER_STATE_CHECK.
 LATEST_OFFSET_AWAITS_EPOCH_START (KAFKA-2334, 2.2; fact sheet, section 7) concerns only what clients are told.
 CLIENT_BUMPS_EPOCH, PRODUCER_STATE_KEPT (KAFKA-7190) and STALE_METADATA_IGNORED (KAFKA-7738) are described in sections
-5.3 and 8.22, or, where they concern the client alone, nowhere in the fact sheet; they have the model's names.
+5.3 and 8.22, or, where they concern the client alone, nowhere in the fact sheet; they have the model's names. So have
+those of transactions (sections 6.1, 6.2, 6.5 and 8.23), which only transactions/ and the state of producers read:
+EPOCH_BUMP_BY_PRODUCER (KIP-360), EQUAL_MARKER_EPOCH_IS_RETRY (KAFKA-19999), MARKER_EPOCH_STRICT (KIP-1228),
+OFFSET_COMMITS_VERIFIED (KAFKA-15449), ONGOING_PER_EPOCH (KAFKA-18575), PRODUCER_STATE_EXPIRES_EARLY (KAFKA-9144) and
+TXN_VERIFY (KIP-890).
 """
 
 from __future__ import annotations
@@ -82,6 +86,18 @@ class UnknownProducer(Enum):
     ANY_SEQUENCE = "ANY_SEQUENCE"
 
 
+class Verification(IntEnum):
+    """What a leader asks the transaction coordinator before the first append of a transaction. Fact sheet 6.5, KIP-890.
+
+    PART_1: whether the transaction contains the partition. TV2: it has it added; and every transaction ends with an
+    epoch of its own.
+    """
+
+    OFF = 0
+    PART_1 = 1
+    TV2 = 2
+
+
 class SwitchError(ValueError):
     """An unknown switch or generation, or a value that the switch does not have."""
 
@@ -96,17 +112,24 @@ class Switches:
     EPOCH_BELOW_FIRST_ENTRY: EpochBelowFirstEntry = EpochBelowFirstEntry.UNDEFINED
     EPOCH_ENTRY_AT_END_DROPPED: bool = False
     CLIENT_BUMPS_EPOCH: bool = False
+    EPOCH_BUMP_BY_PRODUCER: bool = False
+    EQUAL_MARKER_EPOCH_IS_RETRY: bool = False
     EXPAND_EPOCH_START: bool = False
     FOLLOWER_SKIP: FollowerSkip = FollowerSkip.SAME_LEADER
     HW_CLAMPED_AT_TRUNCATION: bool = False
     IDEMPOTENT_CACHE: int = 5
     LATEST_OFFSET_AWAITS_EPOCH_START: bool = False
+    MARKER_EPOCH_STRICT: bool = False
+    OFFSET_COMMITS_VERIFIED: bool = False
+    ONGOING_PER_EPOCH: bool = False
     OUT_OF_RANGE_HALTS: bool = True
     POSITION_CHECK: PositionCheck = PositionCheck.NONE
+    PRODUCER_STATE_EXPIRES_EARLY: bool = True
     PRODUCER_STATE_KEPT: bool = False
     REMOTE_OFFSETS_KEPT_BY_REELECTED_LEADER: bool = True
     SHRINK_RULE: ShrinkRule = ShrinkRule.LAST_CAUGHT_UP
     STALE_METADATA_IGNORED: bool = False
+    TXN_VERIFY: Verification = Verification.OFF
     UNKNOWN_PID_POLICY: UnknownProducer = UnknownProducer.SEQUENCE_ZERO
 
     def with_switch(self, name: str, value: str) -> Switches:

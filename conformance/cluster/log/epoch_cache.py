@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from isrcheck.conformance.cluster.configuration.bugs import Bug
+from isrcheck.conformance.cluster.configuration.bugs import AnyBug, Bug
 from isrcheck.conformance.cluster.configuration.switches import (
     EpochBelowFirstEntry,
     EpochCacheAssign,
@@ -43,7 +43,7 @@ UNDEFINED_END = EpochEndOffset(UNDEFINED_EPOCH, UNDEFINED_OFFSET)
 class LeaderEpochFileCache:
     """An ordered list of (epoch, start offset)."""
 
-    def __init__(self, entries: Iterable[EpochEntry], switches: Switches, bug: Bug | None) -> None:
+    def __init__(self, entries: Iterable[EpochEntry], switches: Switches, bug: AnyBug | None) -> None:
         self._entries = list(entries)
         self._switches = switches
         self._bug = bug

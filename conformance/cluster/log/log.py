@@ -13,8 +13,9 @@ the follower's log start. Source: fact sheet, section 1.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
-from isrcheck.conformance.cluster.configuration.bugs import Bug
+from isrcheck.conformance.cluster.configuration.bugs import AnyBug, Bug
 from isrcheck.conformance.cluster.configuration.switches import Switches
 from isrcheck.conformance.cluster.log.epoch_cache import EpochEndOffset, EpochEntry, LeaderEpochFileCache
 from isrcheck.conformance.cluster.log.producer_state import ProducerStateManager
@@ -26,7 +27,7 @@ from isrcheck.conformance.cluster.network.records import Control, ProducerStamp,
 class Log:
     """One replica's log, loaded from its storage. Kafka: Log, with the offsets that were Replica's before 2.4."""
 
-    def __init__(self, storage: Storage, switches: Switches, bug: Bug | None) -> None:
+    def __init__(self, storage: Storage, switches: Switches, bug: AnyBug | None) -> None:
         """Load the log; the high watermark is the checkpointed one, limited to the log. Kafka: loadLog."""
         stored = storage.load()
         self._storage = storage
@@ -108,12 +109,14 @@ class Log:
         stamp: ProducerStamp | None = None,
         control: Control | None = None,
         records: int = 1,
+        timestamp: int = 0,
+        coordinator_epoch: int = 0,
     ) -> Record:
         """Append a client's batch in the leader's epoch; return its first record. Kafka: Log.appendAsLeader."""
-        first = Record(self.log_end_offset, leader_epoch, payload, stamp, control)
+        first = Record(self.log_end_offset, leader_epoch, payload, stamp, control, 0, timestamp, coordinator_epoch)
         self._append(first)
         for position in range(1, records):
-            self._append(Record(first.offset + position, leader_epoch, "", stamp, control, position))
+            self._append(replace(first, offset=first.offset + position, payload="", position=position))
         return first
 
     def append_as_follower(self, records: Sequence[Record]) -> None:

@@ -11,23 +11,28 @@ deleted. Source: fact sheet, sections 1.1, 5.3, 6.3, 8.22; KIP-98, KAFKA-5494, K
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from isrcheck.conformance.cluster.configuration.bugs import Bug
+from isrcheck.conformance.cluster.configuration.bugs import AnyBug, Bug, TransactionBug
 from isrcheck.conformance.cluster.configuration.switches import Switches, UnknownProducer
 from isrcheck.conformance.cluster.log.producer_snapshot import SEQUENCES, BatchMetadata, ProducerSnapshot
+from isrcheck.conformance.cluster.log.verification import VerificationGuards
 from isrcheck.conformance.cluster.network.messages import AbortedTransaction, Errors
 from isrcheck.conformance.cluster.network.records import Control, ProducerStamp, Record
 
 
 @dataclass
 class ProducerStateEntry:
-    """The state of one producer id. `batches` are the remembered ones, oldest first."""
+    """The state of one producer id. `batches` are the remembered ones, oldest first. `coordinator_epoch` is that of the
+    coordinator's last marker, -1 before the first; `last_timestamp` is in ms.
+    """
 
     producer_epoch: int
     batches: list[BatchMetadata] = field(default_factory=list)
     transaction_first_offset: int | None = None
+    coordinator_epoch: int = -1
+    last_timestamp: int = 0
 
 
 @dataclass(frozen=True)
@@ -41,13 +46,19 @@ class CompletedTransaction:
 class ProducerStateManager:
     """Sequence numbers, ongoing and unreplicated transactions, and the index of aborted transactions."""
 
-    def __init__(self, switches: Switches, bug: Bug | None) -> None:
+    def __init__(self, switches: Switches, bug: AnyBug | None) -> None:
         self._switches = switches
         self._bug = bug
         self._replayed_from = 0
         self._entries: dict[int, ProducerStateEntry] = {}
         self._unreplicated: list[CompletedTransaction] = []
         self._aborted: list[AbortedTransaction] = []
+        self.guards = VerificationGuards()
+
+    @property
+    def known(self) -> Mapping[int, tuple[int, int]]:
+        """For each producer id, its epoch and the epoch of the coordinator's last marker, which is -1 before it."""
+        return {one: (entry.producer_epoch, entry.coordinator_epoch) for one, entry in self._entries.items()}
 
     @property
     def replayed_from(self) -> int:
@@ -86,11 +97,13 @@ class ProducerStateManager:
         batches = entry.batches[-1:] if self._bug is Bug.DUPLICATE_WINDOW_OF_ONE else entry.batches
         return next((one.first_offset for one in batches if sequences == (one.first_sequence, one.last_sequence)), None)
 
-    def refusal_of(self, stamp: ProducerStamp) -> Errors:
-        """The error for a client's batch that is not a duplicate; NONE if it may be appended. Kafka:
-        ProducerAppendInfo.checkSequence.
+    def refusal_of(self, stamp: ProducerStamp, is_from_client: bool = True) -> Errors:
+        """The error for a batch that is not a duplicate; NONE if it may be appended. Kafka: ProducerAppendInfo,
+        checkProducerEpoch and checkSequence; the second only for what a client appends, not a coordinator.
         """
         entry = self._entries.get(stamp.producer_id)
+        if entry is None and not is_from_client:
+            return Errors.NONE
         if entry is None:
             is_accepted = stamp.sequence == 0 or self._switches.UNKNOWN_PID_POLICY is UnknownProducer.ANY_SEQUENCE
             is_accepted |= self._bug is Bug.OUT_OF_ORDER_ACCEPTED
@@ -100,7 +113,7 @@ class ProducerStateManager:
             return Errors.OUT_OF_ORDER_SEQUENCE_NUMBER if has_no_error else Errors.UNKNOWN_PRODUCER_ID
         if stamp.producer_epoch < entry.producer_epoch:
             return Errors.NONE if self._bug is Bug.ZOMBIE_NOT_FENCED else Errors.INVALID_PRODUCER_EPOCH
-        if self._bug is Bug.DUPLICATE_APPENDED and self.duplicate_of(stamp) is not None:
+        if not is_from_client or (self._bug is Bug.DUPLICATE_APPENDED and self.duplicate_of(stamp) is not None):
             return Errors.NONE
         same_epoch = stamp.producer_epoch == entry.producer_epoch
         expected = (entry.batches[-1].last_sequence + 1) % SEQUENCES if same_epoch and entry.batches else 0
@@ -110,12 +123,44 @@ class ProducerStateManager:
             return Errors.INVALID_TXN_STATE
         return Errors.NONE
 
-    def refusal_of_marker(self, stamp: ProducerStamp) -> Errors:
-        """The error for a transaction marker; NONE if it may be appended. Kafka: appendEndTxnMarker."""
+    def refusal_of_marker(self, stamp: ProducerStamp, coordinator_epoch: int = 0) -> Errors:
+        """The error for a transaction marker; NONE if it may be appended. Kafka: appendEndTxnMarker.
+
+        Fact sheet 6.2, 8.23; KIP-1228; KAFKA-19999, since which one that was appended before is appended again.
+        """
         entry = self._entries.get(stamp.producer_id)
-        if entry is not None and stamp.producer_epoch < entry.producer_epoch:
+        if entry is None:
+            return Errors.NONE
+        is_open = entry.transaction_first_offset is not None
+        accepts_equal = not self._switches.MARKER_EPOCH_STRICT or (
+            self._switches.EQUAL_MARKER_EPOCH_IS_RETRY
+            and not is_open
+            and self._bug is not TransactionBug.RETRIED_MARKER_REFUSED
+        )
+        if stamp.producer_epoch < entry.producer_epoch + (0 if accepts_equal else 1):
             return Errors.INVALID_PRODUCER_EPOCH
+        if coordinator_epoch < entry.coordinator_epoch and self._bug is not TransactionBug.OLD_COORDINATOR_NOT_FENCED:
+            return Errors.TRANSACTION_COORDINATOR_FENCED
         return Errors.NONE
+
+    def is_ongoing(self, stamp: ProducerStamp) -> bool:
+        """Whether the log has an open transaction that a record with this stamp would join. Kafka:
+        ProducerStateManager's hasOngoingTransaction; since KAFKA-18575, one of another epoch does not count.
+        """
+        entry = self._entries.get(stamp.producer_id)
+        if entry is None or entry.transaction_first_offset is None:
+            return False
+        is_per_epoch = self._switches.ONGOING_PER_EPOCH and self._bug is not TransactionBug.ONGOING_OF_ANY_EPOCH
+        return not is_per_epoch or entry.producer_epoch == stamp.producer_epoch
+
+    def remove_expired(self, now: int, expiration_ms: int) -> None:
+        """Forget the producers without an open transaction from which nothing came for so long. Kafka:
+        removeExpiredProducers.
+        """
+        for producer_id, entry in list(self._entries.items()):
+            if entry.transaction_first_offset is None and now - entry.last_timestamp >= expiration_ms:
+                del self._entries[producer_id]
+                self.guards.clear(producer_id)
 
     def appended(self, record: Record) -> None:
         """Update the state for a record that was appended to the log. Every record is accepted here."""
@@ -123,9 +168,12 @@ class ProducerStateManager:
         if stamp is None:
             return
         entry = self._entries.setdefault(stamp.producer_id, ProducerStateEntry(stamp.producer_epoch))
+        if stamp.is_transactional and not (record.control and self._bug is TransactionBug.GUARD_SURVIVES_MARKER):
+            self.guards.clear(stamp.producer_id)
         if record.control is not None:
             self._completed(entry, record, stamp)
             return
+        entry.last_timestamp = record.timestamp
         if stamp.producer_epoch != entry.producer_epoch:
             entry.producer_epoch, entry.batches = stamp.producer_epoch, []
         if record.position and entry.batches:
@@ -139,6 +187,9 @@ class ProducerStateManager:
     def _completed(self, entry: ProducerStateEntry, marker: Record, stamp: ProducerStamp) -> None:
         if stamp.producer_epoch != entry.producer_epoch:
             entry.producer_epoch, entry.batches = stamp.producer_epoch, []
+        entry.coordinator_epoch = marker.coordinator_epoch
+        if not self._switches.PRODUCER_STATE_EXPIRES_EARLY and self._bug is not TransactionBug.MARKER_KEEPS_NO_STATE:
+            entry.last_timestamp = marker.timestamp
         first = entry.transaction_first_offset
         if first is None:
             return

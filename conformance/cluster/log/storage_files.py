@@ -233,7 +233,7 @@ def _line_of(record: Record) -> bytes:
         *(record.offset, record.leader_epoch, record.payload),
         [stamp.producer_id, stamp.producer_epoch, stamp.sequence, stamp.is_transactional] if stamp else None,
         record.control.value if record.control else None,
-        record.position,
+        *(record.position, record.timestamp, record.coordinator_epoch),
     ]
     text = json.dumps(given, separators=(",", ":")).encode()
     return b"%08x %s\n" % (zlib.crc32(text), text)
@@ -253,8 +253,8 @@ def _record_of(line: bytes, path: Path, offset: int) -> Record:
     checksum, _, text = line.rstrip(b"\n").partition(b" ")
     if checksum != b"%08x" % zlib.crc32(text):
         raise StorageError(f"{path}: the record at offset {offset} is damaged; restore the file, or call lose_disk")
-    at, leader_epoch, payload, stamp, control, position = json.loads(text)
+    at, leader_epoch, payload, stamp, control, *rest = json.loads(text)
     if at != offset:
         raise StorageError(f"{path}: it has offset {at} in place of {offset}; restore the file, or call lose_disk")
     by = ProducerStamp(*stamp) if stamp else None
-    return Record(at, leader_epoch, payload, by, Control(control) if control else None, position)
+    return Record(at, leader_epoch, payload, by, Control(control) if control else None, *rest)

@@ -31,6 +31,9 @@ class Errors(Enum):
     INVALID_TXN_STATE = "INVALID_TXN_STATE"
     INVALID_PRODUCER_ID_MAPPING = "INVALID_PRODUCER_ID_MAPPING"
     CONCURRENT_TRANSACTIONS = "CONCURRENT_TRANSACTIONS"
+    PRODUCER_FENCED = "PRODUCER_FENCED"
+    TRANSACTION_COORDINATOR_FENCED = "TRANSACTION_COORDINATOR_FENCED"
+    TRANSACTION_ABORTABLE = "TRANSACTION_ABORTABLE"
     OFFSET_NOT_AVAILABLE = "OFFSET_NOT_AVAILABLE"
     KAFKA_STORAGE_ERROR = "KAFKA_STORAGE_ERROR"
     NETWORK_EXCEPTION = "NETWORK_EXCEPTION"
@@ -134,7 +137,7 @@ class ListOffsetsResponse:
 @dataclass(frozen=True)
 class ProduceRequest:
     """One batch for a broker to append, of so many `records`; `send` is the producer's number of this request, repeated
-    in the response.
+    in the response. `timestamp` is what the application gives it, in ms.
     """
 
     send: int
@@ -142,6 +145,8 @@ class ProduceRequest:
     acks: Acks
     stamp: ProducerStamp | None = None
     records: int = 1
+    transactional_id: str = ""
+    timestamp: int = 0
 
 
 @dataclass(frozen=True)
@@ -163,6 +168,7 @@ class WriteTxnMarkersRequest:
     send: int
     stamp: ProducerStamp
     control: Control
+    coordinator_epoch: int = 0
 
 
 @dataclass(frozen=True)

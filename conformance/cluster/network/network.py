@@ -13,6 +13,9 @@ from dataclasses import dataclass
 
 from isrcheck.conformance.cluster.configuration.settings import ClusterError
 from isrcheck.conformance.cluster.network.messages import Payload
+from isrcheck.conformance.cluster.network.transaction_messages import TransactionRequest, TransactionResponse
+
+Content = Payload | TransactionRequest | TransactionResponse
 
 Node = int | str
 """A broker's number, `"controller"`, or the name of a client."""
@@ -31,7 +34,7 @@ class Message:
     number: int
     source: Node
     destination: Node
-    payload: Payload
+    payload: Content
     in_reply_to: int | None = None
     source_process: int = 0
     destination_process: int = 0
@@ -61,7 +64,7 @@ class Network:
         self,
         source: Node,
         destination: Node,
-        payload: Payload,
+        payload: Content,
         *,
         source_process: int = 0,
         destination_process: int = 0,
@@ -75,7 +78,7 @@ class Network:
         )
         return number
 
-    def reply(self, request: Message, payload: Payload, process: int) -> int:
+    def reply(self, request: Message, payload: Content, process: int) -> int:
         """Answer a request on its own connection, as the given process of the broker that received it; return the
         number of the response.
         """

@@ -43,7 +43,8 @@ class ProducerStamp:
 class Record:
     """One entry of a log: its offset, the leader epoch in which it was appended, and the client's payload.
 
-    `position` is its place in its batch; the first record of a batch has 0.
+    `position` is its place in its batch; the first record of a batch has 0. `timestamp` is in ms; a transaction marker
+    holds the epoch of the coordinator that sent it.
     """
 
     offset: int
@@ -52,6 +53,8 @@ class Record:
     stamp: ProducerStamp | None = None
     control: Control | None = None
     position: int = 0
+    timestamp: int = 0
+    coordinator_epoch: int = 0
 
     def __str__(self) -> str:
         return f"{self.payload}@{self.offset}/e{self.leader_epoch}"

@@ -1,11 +1,10 @@
-"""Clients outside of the cluster: transactional ids, batches of several records, offsets for consumers."""
+"""Clients outside of the cluster: their transactions, batches of several records, offsets for consumers."""
 
 from __future__ import annotations
 
 import pytest
 
 from isrcheck.conformance.cluster.acts import fetch, learn, payloads
-from isrcheck.conformance.cluster.clients.transaction_state import LAST_EPOCH, TransactionMetadata, TransactionState
 from isrcheck.conformance.cluster.cluster import Cluster
 from isrcheck.conformance.cluster.configuration.settings import Settings, Start
 from isrcheck.conformance.cluster.controller.controller import Election
@@ -22,106 +21,11 @@ from isrcheck.conformance.cluster.network.messages import (
     ProduceResponse,
 )
 from isrcheck.conformance.cluster.network.records import Control, ProducerStamp
+from isrcheck.conformance.cluster.transactions.metadata import TransactionState
 
 PAIR = Start(replicas=2)
 PROMPT = Settings(replica_fetch_backoff_ms=0)
 UNCOMMITTED = Isolation.READ_UNCOMMITTED
-
-# ---------------------------------------------------------------------------------------- the states of a transaction
-
-
-def transaction(state: TransactionState) -> TransactionMetadata:
-    """A transactional id with producer id 7 and epoch 3, in a state."""
-    return TransactionMetadata(7, timeout=100, producer_epoch=3, state=state)
-
-
-EMPTY, ONGOING = TransactionState.EMPTY, TransactionState.ONGOING
-PREPARE_COMMIT, PREPARE_ABORT = TransactionState.PREPARE_COMMIT, TransactionState.PREPARE_ABORT
-COMPLETE_COMMIT, COMPLETE_ABORT = TransactionState.COMPLETE_COMMIT, TransactionState.COMPLETE_ABORT
-BUSY, OK, INVALID = Errors.CONCURRENT_TRANSACTIONS, Errors.NONE, Errors.INVALID_TXN_STATE
-
-
-@pytest.mark.parametrize(
-    ("state", "error", "after", "epoch"),
-    [
-        (EMPTY, OK, EMPTY, 4),
-        (ONGOING, BUSY, PREPARE_ABORT, 4),
-        (PREPARE_COMMIT, BUSY, PREPARE_COMMIT, 3),
-        (PREPARE_ABORT, BUSY, PREPARE_ABORT, 3),
-        (COMPLETE_COMMIT, OK, EMPTY, 4),
-        (COMPLETE_ABORT, OK, EMPTY, 4),
-    ],
-)
-def test_init_producer_id_in_every_state(
-    state: TransactionState, error: Errors, after: TransactionState, epoch: int
-) -> None:
-    found = transaction(state)
-    assert (found.init_producer_id(100), found.state, found.producer_epoch) == (error, after, epoch)
-
-
-@pytest.mark.parametrize(
-    ("state", "error", "after"),
-    [
-        (EMPTY, OK, ONGOING),
-        (ONGOING, OK, ONGOING),
-        (PREPARE_COMMIT, BUSY, PREPARE_COMMIT),
-        (PREPARE_ABORT, BUSY, PREPARE_ABORT),
-        (COMPLETE_COMMIT, OK, ONGOING),
-        (COMPLETE_ABORT, OK, ONGOING),
-    ],
-)
-def test_add_partition_in_every_state(state: TransactionState, error: Errors, after: TransactionState) -> None:
-    found = transaction(state)
-    assert (found.add_partition(7, 3, "p", 50), found.state) == (error, after)
-    assert found.partitions == ({"p"} if error is OK else set())
-
-
-@pytest.mark.parametrize(
-    ("state", "control", "error", "after"),
-    [
-        (EMPTY, Control.COMMIT, INVALID, EMPTY),
-        (ONGOING, Control.COMMIT, OK, PREPARE_COMMIT),
-        (ONGOING, Control.ABORT, OK, PREPARE_ABORT),
-        (PREPARE_COMMIT, Control.COMMIT, BUSY, PREPARE_COMMIT),
-        (PREPARE_COMMIT, Control.ABORT, INVALID, PREPARE_COMMIT),
-        (PREPARE_ABORT, Control.ABORT, BUSY, PREPARE_ABORT),
-        (COMPLETE_COMMIT, Control.COMMIT, OK, COMPLETE_COMMIT),
-        (COMPLETE_COMMIT, Control.ABORT, INVALID, COMPLETE_COMMIT),
-        (COMPLETE_ABORT, Control.ABORT, OK, COMPLETE_ABORT),
-    ],
-)
-def test_end_transaction_in_every_state(
-    state: TransactionState, control: Control, error: Errors, after: TransactionState
-) -> None:
-    found = transaction(state)
-    assert (found.end(7, 3, control), found.state) == (error, after)
-
-
-def test_another_id_or_epoch_is_refused() -> None:
-    for act in (lambda one, *who: one.add_partition(*who, "p", 0), lambda one, *who: one.end(*who, Control.COMMIT)):
-        found = transaction(ONGOING)
-        assert act(found, 8, 3) is Errors.INVALID_PRODUCER_ID_MAPPING
-        assert act(found, 7, 2) is Errors.INVALID_PRODUCER_EPOCH
-        assert act(found, 7, 4) is Errors.INVALID_PRODUCER_EPOCH
-
-
-def test_an_open_transaction_expires_and_fences_its_producer() -> None:
-    found = transaction(EMPTY)
-    found.add_partition(7, 3, "p", 50)
-    found.expire(150)
-    assert (found.state, found.producer_epoch) == (ONGOING, 3)
-    found.expire(151)
-    assert (found.state, found.producer_epoch) == (PREPARE_ABORT, 4)
-
-
-def test_an_id_whose_epochs_are_used_up_gets_a_new_producer_id() -> None:
-    coordinator = Cluster(start=PAIR).coordinator
-    assert coordinator.init_producer_id("t", 100).producer_epoch == 0
-    coordinator._transactions["t"].producer_epoch = LAST_EPOCH - 1
-    last, following = coordinator.init_producer_id("t", 100), coordinator.init_producer_id("t", 100)
-    assert (last.producer_id, last.producer_epoch) == (1, LAST_EPOCH)
-    assert (following.producer_id, following.producer_epoch) == (2, 0)
-
 
 # --------------------------------------------------------------------------------------------------- the coordinator
 
@@ -148,9 +52,9 @@ def test_markers_are_sent_until_one_is_written() -> None:
     assert coordinator.markers[0].outcome is Errors.NETWORK_EXCEPTION
     coordinator.send_markers(0, "p")
     cluster.deliver(cluster.messages()[-1].number)
-    assert dict(coordinator.transactions)["t"].state is PREPARE_COMMIT
+    assert dict(coordinator.transactions)["t"].state is TransactionState.PREPARE_COMMIT
     fetch_all(cluster)
-    assert dict(coordinator.transactions)["t"].state is COMPLETE_COMMIT
+    assert dict(coordinator.transactions)["t"].state is TransactionState.COMPLETE_COMMIT
     coordinator.send_markers(0, "p")
     assert [one.outcome for one in coordinator.markers] == [Errors.NETWORK_EXCEPTION, Errors.NONE]
     assert payloads(cluster, 0) == ("x", "COMMIT")
@@ -171,7 +75,7 @@ def test_a_transaction_without_the_partition_needs_no_marker() -> None:
     cluster.coordinator.add_partition("t", found.producer_id, 0, "offsets")
     cluster.coordinator.end_transaction("t", found.producer_id, 0, Control.COMMIT)
     cluster.coordinator.send_markers(0, "p")
-    assert dict(cluster.coordinator.transactions)["t"].state is COMPLETE_COMMIT
+    assert dict(cluster.coordinator.transactions)["t"].state is TransactionState.COMPLETE_COMMIT
     assert cluster.coordinator.markers == ()
 
 

@@ -148,7 +148,7 @@ def test_the_files_have_kafkas_names_and_formats(tmp_path: Path) -> None:
     ]
     assert (disk / "leader-epoch-checkpoint").read_text() == "0\n1\n0 0\n"
     assert (disk / "recovery-point-offset-checkpoint").read_text() == "0\n1\ntopic 0 2\n"
-    assert (disk / "00000000000000000002.log").read_text() == '9fc4065d [2,0,"c",null,null,0]\n'
+    assert (disk / "00000000000000000002.log").read_text() == '1cda7dae [2,0,"c",null,null,0,0,0]\n'
 
 
 def files_of_a_crashed_broker(tmp_path: Path) -> tuple[Cluster, Path]:

@@ -45,7 +45,7 @@ RUNS: list[tuple[str, Values, dict[str, int], int]] = [
     ("3.6", ALONE, LATE_RECORD | HALF_VERIFIED_STRAY, 163_309),
     # One that arrives in the next transaction is committed with it, until every transaction has its own epoch.
     ("3.7", ALONE, VERIFIED_STRAY, 119_735),
-    ("4.0", ALONE, {}, 34_494),
+    ("4.0", ALONE, {}, 40_558),
     # A record of an older instance is committed by the next one, until leaders verify.
     ("2.5", ZOMBIES, LATE_RECORD | STRAY | {"no_zombie_commits": 33}, 997_169),
     ("3.6", ZOMBIES, LATE_RECORD | HALF_VERIFIED_STRAY | {"no_zombie_commits": 34}, 753_376),
@@ -55,7 +55,7 @@ RUNS: list[tuple[str, Values, dict[str, int], int]] = [
         "4.0",
         ALONE | {"ONGOING_PER_EPOCH": 0},
         {"read_committed_is_atomic": 23, "no_aborted_reads": 23, "no_lost_commits": 28},
-        42_128,
+        48_424,
     ),
     # A copy of EndTxn (until 4.0) or of a marker (until 4.2) that arrives in the next transaction ends that.
     (
@@ -70,22 +70,22 @@ RUNS: list[tuple[str, Values, dict[str, int], int]] = [
         VERIFIED_STRAY | {"read_committed_is_atomic": 30, "no_lost_commits": 30, "committed_on_request": 33},
         845_003,
     ),
-    ("4.0", ALONE | LATE, {"read_committed_is_atomic": 31, "no_aborted_reads": 36, "no_lost_commits": 31}, 224_492),
-    ("4.2", ALONE | LATE, {}, 209_428),
-    ("4.2", ALONE | LATE | MISTAKE, LIVELOCK, 289_037),
+    ("4.0", ALONE | LATE, {"read_committed_is_atomic": 31, "no_aborted_reads": 36, "no_lost_commits": 31}, 265_348),
+    ("4.2", ALONE | LATE, {}, 247_744),
+    ("4.2", ALONE | LATE | MISTAKE, LIVELOCK, 340_997),
     # Such a marker commits the offset of an aborted transaction: its input is skipped.
     (
         "4.0",
         ALONE | LATE | {"transactions": 3, "log_size": 6},
         {"read_committed_is_atomic": 31, "no_aborted_reads": 36, "no_lost_commits": 31}
         | {"processed_exactly_once": 64, "no_input_is_skipped": 61},
-        3_202_483,
+        3_759_195,
     ),
     # KAFKA-19999: a marker whose answer was lost is refused for ever.
-    ("4.2", ALONE, {}, 34_494),
-    ("4.2", ALONE | MISTAKE, LIVELOCK, 46_502),
-    ("4.2", MOVES, {}, 111_052),
-    ("4.2", MOVES | MISTAKE, LIVELOCK, 155_956),
+    ("4.2", ALONE, {}, 40_558),
+    ("4.2", ALONE | MISTAKE, LIVELOCK, 54_566),
+    ("4.2", MOVES, {}, 130_820),
+    ("4.2", MOVES | MISTAKE, LIVELOCK, 183_244),
     # KAFKA-9144: a partition that has forgotten the coordinator's epoch accepts a marker of an older coordinator.
     ("0.11", MOVES | OLD, LATE_RECORD | STRAY, 1_046_797),
     ("2.5", MOVES | OLD, LATE_RECORD | STRAY, 2_304_710),
@@ -93,27 +93,27 @@ RUNS: list[tuple[str, Values, dict[str, int], int]] = [
         "0.11",
         MOVES | OLD | EXPIRES,
         LATE_RECORD | STRAY | {"read_committed_is_atomic": 30, "no_lost_commits": 30},
-        3_858_330,
+        5_113_396,
     ),
-    ("4.0", MOVES | OLD, {}, 314_340),
+    ("4.0", MOVES | OLD, {}, 370_756),
     (
         "4.0",
         MOVES | OLD | EXPIRES,
         {"read_committed_is_atomic": 33, "no_aborted_reads": 38, "no_lost_commits": 33},
-        1_033_713,
+        1_647_398,
     ),
     # Everything holds in larger bounds as well.
-    ("4.2", ALONE | {"transactions": 3, "log_size": 6}, {}, 360_638),
-    ("4.2", ALONE | {"partitions": 3}, {}, 1_773_244),
-    ("4.2", {"producers": 3, "failovers": 0}, {}, 510_969),
+    ("4.2", ALONE | {"transactions": 3, "log_size": 6}, {}, 421_302),
+    ("4.2", ALONE | {"partitions": 3}, {}, 2_141_820),
+    ("4.2", {"producers": 3, "failovers": 0}, {}, 716_101),
     # The default bounds.
     ("0.11", {}, LATE_RECORD | STRAY | {"no_zombie_commits": 33}, 1_909_257),
     ("2.5", {}, LATE_RECORD | STRAY | {"no_zombie_commits": 33}, 4_121_096),
     ("3.6", {}, LATE_RECORD | HALF_VERIFIED_STRAY | {"no_zombie_commits": 34}, 3_068_281),
     ("3.7", {}, VERIFIED_STRAY, 2_245_495),
-    ("4.0", {}, {}, 721_452),
-    ("4.2", {}, {}, 721_452),
-    ("4.2", MISTAKE, LIVELOCK, 999_388),
+    ("4.0", {}, {}, 955_344),
+    ("4.2", {}, {}, 955_344),
+    ("4.2", MISTAKE, LIVELOCK, 1_319_040),
 ]
 
 NEIGHBOURS = [

@@ -13,12 +13,12 @@ import pytest
 from conformance.tests.support import golden as golden_support
 from conformance.tests.support.places import CONFORMANCE
 from isrcheck.conformance.cli import main
-from isrcheck.conformance.cluster.configuration.bugs import Bug
+from isrcheck.conformance.cluster.configuration.bugs import Bug, TransactionBug
 from isrcheck.conformance.cluster.log.storage_files import FileStorage
 from isrcheck.conformance.replay.walks import walk
 from isrcheck.models import registry
 from isrcheck.traces.format.certify import behaviour
-from isrcheck.traces.format.folder import write
+from isrcheck.traces.format.folder import read, write
 
 EXAMPLE = CONFORMANCE / "examples" / "own_broker.py"
 TWO_REPLICAS = "--set replicas=2 --set elections=0 --set bounces=0 --set crashes=0"
@@ -132,9 +132,9 @@ def test_a_trace_of_another_model_is_refused(conform, tmp_path):
     written = write(golden_support.derive(golden_support.read(path.read_text(encoding="utf-8"))), tmp_path)
     code, out, err = conform(f"replay {written}")
     assert (code, out) == (2, "")
-    assert (
-        err
-        == f"conform: {written}: the cluster replays only traces of kafka without swapped actions; give such a trace\n"
+    assert err == (
+        f"conform: {written}: the cluster replays only traces of kafka and transactions without swapped actions; give"
+        " such a trace\n"
     )
 
 
@@ -150,6 +150,14 @@ def test_a_trace_of_another_model_is_refused(conform, tmp_path):
         ("replay --walks 1 --set records", "records: write it as NAME=VALUE"),
         ("replay --walks 1 --switch TRUNC=KIP9", "no such value"),
         ("replay x --protocol 2.1", "a trace contains its own protocol"),
+        ("replay x --model transactions", "a trace contains its own protocol"),
+        ("replay --model transactions --walks 1 --protocol 2.1", "transactions has no protocol 2.1"),
+        ("replay --model transactions --walks 1 --set elections=1", "transactions has no elections"),
+        (
+            "replay --model transactions --walks 1 --bug hw_off_by_one",
+            "is no bug of a system that replays transactions",
+        ),
+        ("replay --model transactions --walks 1 --logs d", "--logs keeps the logs of brokers"),
         ("replay x --bug hw", "invalid choice: 'hw'"),
         ("replay x --driver mine.py --bug hw_off_by_one", "leave them out with --driver"),
         ("replay x --driver mine.py", "mine.py: No such file or directory"),
@@ -241,8 +249,29 @@ def test_coverage_is_reported(conform):
 
 
 def test_every_bug_can_be_named(conform):
-    for bug in Bug:
-        assert conform(f"replay --walks 1 --steps 1 --bug {bug.name.lower()}")[0] in (0, 20)
+    for model, bugs in (("kafka", Bug), ("transactions", TransactionBug)):
+        for bug in bugs:
+            assert conform(f"replay --model {model} --walks 1 --steps 1 --bug {bug.name.lower()}")[0] in (0, 20)
+
+
+def test_walks_of_transactions_are_counted_and_a_divergence_is_saved(conform, tmp_path):
+    words = f"replay --model transactions --walks 3 --protocol 3.6 --set timeouts=1 --out {tmp_path}"
+    code, out, _ = conform(words)
+    assert (code, out) == (
+        0,
+        "3 random walks of transactions/3.6, 30 steps each: system and model agree after every step\n",
+    )
+    code, out, _ = conform(f"{words} --bug marker_lost_with_answer --steps 60 --coverage")
+    assert code == 20
+    assert "(answer_to_marker_is_lost from 0), first in marker:" in out
+    assert "never taken:\n  transactions/3.6: " in out
+    (path,) = tmp_path.glob("transactions_*.itf.json")
+    assert read(path, None).command == (
+        "conform replay --walks 1 --seed 0 --steps 60 --model transactions --protocol 3.6 --set timeouts=1"
+        " --bug marker_lost_with_answer"
+    )
+    assert conform(f"replay {path}")[0] == 0
+    assert conform(f"replay {path} --bug marker_lost_with_answer")[0] == 20
 
 
 # ---------------------------------------------------------------------------------------------------- one's own broker

@@ -252,7 +252,7 @@ def test_coverage_names_unexercised_actions_and_lines():
 
 def test_only_traces_of_kafka_without_swaps_are_replayed():
     model, protocol = registry.load("published/kip_101")
-    with pytest.raises(UsageError, match="the cluster replays only traces of kafka"):
+    with pytest.raises(UsageError, match="this driver replays only traces of kafka"):
         Driver().begin(walk(model.instance(protocol, {}), 0, 3))
     swapped = KAFKA.instance("2.1", {})
     with pytest.raises(UsageError, match="without swapped actions"):

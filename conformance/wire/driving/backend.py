@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Protocol
 
 from isrcheck.conformance.cluster.clients.outside import Answered, ConsumerRequest
-from isrcheck.conformance.cluster.clients.transactions import TransactionCoordinator
+from isrcheck.conformance.cluster.clients.transactions import Transactions
 from isrcheck.conformance.cluster.cluster import Cluster
 from isrcheck.conformance.cluster.network.messages import (
     Acks,
@@ -55,7 +55,7 @@ class Backend:
         return [each for each in self.cluster.brokers if self.cluster.is_running(each)]
 
     @property
-    def transactions(self) -> TransactionCoordinator:
+    def transactions(self) -> Transactions:
         """The coordinator of the clients' transactions."""
         return self.cluster.coordinator
 

@@ -16,8 +16,9 @@ from dataclasses import dataclass, replace
 
 from isrcheck.conformance.cluster.broker.partition import NO_EPOCH
 from isrcheck.conformance.cluster.clients.outside import ConsumerRequest
-from isrcheck.conformance.cluster.clients.transactions import TransactionCoordinator
+from isrcheck.conformance.cluster.clients.transactions import Transactions
 from isrcheck.conformance.cluster.cluster import Cluster
+from isrcheck.conformance.cluster.configuration.switches import Switches
 from isrcheck.conformance.cluster.network.clock import Clock
 from isrcheck.conformance.cluster.network.messages import (
     Acks,
@@ -88,10 +89,10 @@ class Stage(Backend):
         self.arrivals: list[Arrival] = []
         self.leaders: dict[str, tuple[int, int]] = {}
         self.fetches: list[Waiting] = []
-        self._transactions = TransactionCoordinator(Network(), Clock(), itertools.count(1).__next__)
+        self._transactions = Transactions(Network(), Clock(), itertools.count(1).__next__, Switches())
 
     @property
-    def transactions(self) -> TransactionCoordinator:
+    def transactions(self) -> Transactions:
         """The coordinator of the real producers, which writes no markers."""
         return self._transactions
 

@@ -1,0 +1,8 @@
+"""Transactions: the coordinator and its log, markers, and partitions, producers and a network of their own.
+
+In:  requests of transactional producers and of partitions' leaders; a driver's operations.
+Out: decisions, markers. May import: network, log, configuration.
+
+The coordinator serves the clients of `Cluster`, too (clients/transactions.py). `TransactionalCluster` (system.py) is a
+system of its own, in which one log stands for all replicas of a partition.
+"""

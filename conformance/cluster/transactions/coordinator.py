@@ -1,0 +1,184 @@
+"""The transaction coordinator: the requests of producers and leaders, time-outs, the end of a transaction, fail-over.
+
+In:  requests, each with a function that takes the answer; the time; answers to markers.
+Out: answers, at once or when a transition is durable; markers (markers.py).
+
+`Cluster` and `TransactionalCluster` have the same coordinator. Left out: a failed append to its log without a
+fail-over. Source: fact sheet, sections 6.1, 6.5; Kafka: TransactionCoordinator; KIP-98, KIP-360, KIP-890.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from isrcheck.conformance.cluster.configuration.bugs import TransactionBug
+from isrcheck.conformance.cluster.configuration.switches import Switches, Verification
+from isrcheck.conformance.cluster.network.messages import Errors
+from isrcheck.conformance.cluster.network.records import Control
+from isrcheck.conformance.cluster.network.transaction_messages import (
+    AddPartitionsToTxnRequest,
+    AddPartitionsToTxnResponse,
+    EndTxnRequest,
+    EndTxnResponse,
+    InitProducerIdRequest,
+    InitProducerIdResponse,
+)
+from isrcheck.conformance.cluster.transactions.markers import TransactionMarkerChannelManager
+from isrcheck.conformance.cluster.transactions.metadata import (
+    COMPLETED,
+    PREPARED,
+    TransactionMetadata,
+    TransactionState,
+)
+from isrcheck.conformance.cluster.transactions.state_manager import TransactionLog, TransactionStateManager
+
+
+class TransactionCoordinator:
+    """The coordinator of all transactional ids, as one process of one broker. Times in ms."""
+
+    def __init__(
+        self,
+        log: TransactionLog,
+        coordinator_epoch: int,
+        new_producer_id: Callable[[], int],
+        switches: Switches,
+        bug: TransactionBug | None = None,
+    ) -> None:
+        """Take over the log; the markers of what is prepared there are sent again. Kafka: onElection."""
+        self._new_producer_id = new_producer_id
+        self._raises_epoch = switches.TXN_VERIFY is Verification.TV2
+        self._bug = bug
+        self.states = TransactionStateManager(log, coordinator_epoch, bug)
+        self.markers = TransactionMarkerChannelManager(bug)
+        for transactional_id, each in self.states.states.items():
+            if each.decision is not None and bug is not TransactionBug.MARKERS_NOT_RESUMED:
+                self.markers.add(transactional_id, each, coordinator_epoch)
+
+    def handle_init_producer_id(
+        self, request: InitProducerIdRequest, respond: Callable[[InitProducerIdResponse], None]
+    ) -> None:
+        """Give an instance of a producer its id, and an epoch that fences every older instance.
+
+        An ongoing transaction is aborted first, and the instance has to ask again. Kafka: handleInitProducerId.
+        """
+        transactional_id, timeout = request.transactional_id, request.timeout
+        found = self.states.states.get(transactional_id)
+        if transactional_id in self.states.pending or (found and found.decision is not None):
+            respond(InitProducerIdResponse(Errors.CONCURRENT_TRANSACTIONS))
+            return
+        if found and request.producer_id not in (-1, found.producer_id):
+            respond(InitProducerIdResponse(Errors.PRODUCER_FENCED))
+            return
+        if found and found.state is TransactionState.ONGOING:
+            self._fence(transactional_id, lambda: respond(InitProducerIdResponse(Errors.CONCURRENT_TRANSACTIONS)))
+            return
+        if found is None:
+            initialised: TransactionMetadata | Errors = TransactionMetadata(self._new_producer_id(), timeout)
+        elif found.is_exhausted:
+            initialised = found.with_new_id(self._new_producer_id(), timeout)
+        else:
+            initialised = found.initialised(timeout, request.producer_epoch)
+        if isinstance(initialised, Errors):
+            respond(InitProducerIdResponse(initialised))
+            return
+        answer = InitProducerIdResponse(Errors.NONE, initialised.producer_id, initialised.producer_epoch)
+        self.states.append(transactional_id, initialised, lambda: respond(answer))
+
+    def handle_add_partitions(
+        self, request: AddPartitionsToTxnRequest, now: int, respond: Callable[[AddPartitionsToTxnResponse], None]
+    ) -> None:
+        """Add a partition to the transaction, which begins if there is none; or, for a leader, tell whether it is in
+        it. Kafka: handleAddPartitionsToTransaction, handleVerifyPartitionsInTransaction.
+        """
+        transactional_id, partition = request.transactional_id, request.partition
+        found = self.states.states.get(transactional_id)
+        error = self._error_for(found, request.producer_id, request.producer_epoch)
+        if found and found.decision is not None and error is Errors.NONE:
+            error = Errors.CONCURRENT_TRANSACTIONS
+        elif request.verify_only and error is Errors.NONE:  # a pending transition does not count
+            is_in = found is not None and partition in found.partitions
+            error = Errors.NONE if is_in else Errors.TRANSACTION_ABORTABLE
+        elif transactional_id in self.states.pending and error is Errors.NONE:
+            error = Errors.CONCURRENT_TRANSACTIONS
+        elif found and error is Errors.NONE and partition not in found.partitions:
+            answer = AddPartitionsToTxnResponse(Errors.NONE, partition)
+            self.states.append(transactional_id, found.with_partition(partition, now), lambda: respond(answer))
+            return
+        respond(AddPartitionsToTxnResponse(error, partition))
+
+    def handle_end_transaction(self, request: EndTxnRequest, respond: Callable[[EndTxnResponse], None]) -> None:
+        """Commit or abort: answered once the decision is durable, before any marker is sent. Kafka: endTransaction."""
+        transactional_id = request.transactional_id
+        found = self.states.states.get(transactional_id)
+        if found is None:
+            respond(EndTxnResponse(Errors.INVALID_PRODUCER_ID_MAPPING))
+            return
+        answer = self._answer_to_end(found, request)
+        if answer is not None:
+            is_done = answer is Errors.NONE
+            respond(
+                EndTxnResponse(answer, found.producer_id, found.producer_epoch) if is_done else EndTxnResponse(answer)
+            )
+            return
+        raises_epoch = self._raises_epoch and self._bug is not TransactionBug.EPOCH_NOT_RAISED_AT_END
+        ended = found.ended(request.control, raises_epoch=raises_epoch)
+        decided = EndTxnResponse(Errors.NONE, ended.producer_id, ended.producer_epoch)
+        self._decide(transactional_id, ended, lambda: respond(decided))
+
+    def abort_timed_out_transactions(self, now: int) -> None:
+        """Abort the transactions that are open for too long, and fence their producers. Kafka:
+        abortTimedOutTransactions.
+        """
+        for transactional_id, each in self.states.states.items():
+            is_due = each.state is TransactionState.ONGOING and now - each.started > each.timeout
+            if is_due and transactional_id not in self.states.pending:
+                self._fence(transactional_id, lambda: None)
+
+    def write_completions(self) -> None:
+        """Append the end of every transaction all of whose partitions have their marker. Kafka: writeTxnCompletion,
+        which the thread that sends markers repeats until it succeeds.
+        """
+        while (transactional_id := self.markers.next_complete()) is not None:
+            completed = self.states.states[transactional_id].completed()
+            self.states.append(transactional_id, completed, partial(self.markers.forget, transactional_id))
+
+    def _fence(self, transactional_id: str, answer: Callable[[], None]) -> None:
+        found = self.states.states[transactional_id]
+        self._decide(transactional_id, found.fenced(raises_epoch=self._raises_epoch, bug=self._bug), answer)
+
+    def _decide(self, transactional_id: str, decided: TransactionMetadata, answer: Callable[[], None]) -> None:
+        def durable() -> None:
+            answer()
+            self.markers.add(transactional_id, decided, self.states.coordinator_epoch)
+
+        self.states.append(transactional_id, decided, durable)
+
+    def _error_for(self, found: TransactionMetadata | None, producer_id: int, producer_epoch: int) -> Errors:
+        if found is None or producer_id != found.producer_id:
+            return Errors.INVALID_PRODUCER_ID_MAPPING
+        return Errors.NONE if producer_epoch == found.producer_epoch else Errors.PRODUCER_FENCED
+
+    def _answer_to_end(self, found: TransactionMetadata, request: EndTxnRequest) -> Errors | None:
+        """The answer to an EndTxn that decides nothing; None if it decides.
+
+        Before TV2, the state tells whether it was carried out before; with TV2, the epoch does, and an abort is
+        accepted even if the transaction has no partition.
+        """
+        control, state = request.control, found.state
+        is_raised = (request.producer_id, request.producer_epoch + 1) == (found.producer_id, found.producer_epoch)
+        is_retry = self._raises_epoch and is_raised and state in {*PREPARED.values(), *COMPLETED.values()}
+        error = self._error_for(found, request.producer_id, request.producer_epoch)
+        if error is not Errors.NONE and not is_retry:
+            return error
+        if request.transactional_id in self.states.pending:
+            return Errors.CONCURRENT_TRANSACTIONS
+        if state is TransactionState.ONGOING:
+            return None
+        if self._raises_epoch and not is_retry:
+            if found.decision is not None:
+                return Errors.PRODUCER_FENCED
+            return None if control is Control.ABORT else Errors.INVALID_TXN_STATE
+        if state is PREPARED[control]:
+            return Errors.CONCURRENT_TRANSACTIONS
+        return Errors.NONE if state is COMPLETED[control] else Errors.INVALID_TXN_STATE

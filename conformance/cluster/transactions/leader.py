@@ -1,0 +1,207 @@
+"""The leader of one partition that transactions write to: it appends records and markers, and asks the coordinator.
+
+In:  produce and marker requests; the coordinator's answers; the followers' progress.
+Out: answers; questions to the coordinator; what a read_committed reader receives.
+
+One log stands for all replicas: `replicate` lets the followers fetch everything. An answer of the coordinator is taken
+in one event, and the record is appended in another, as in Kafka, where another thread does. The group coordinator
+appends the offsets of a transaction to their partition: they have no sequence numbers, and 3.6 does not verify them
+(KAFKA-15449). Kafka would also append a copy of them again; here it is recognised. Source: fact sheet, sections 5.1,
+5.3, 6.2 to 6.5; Kafka: ReplicaManager, UnifiedLog.analyzeAndValidateProducerState, KIP-890.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from isrcheck.conformance.cluster.configuration.bugs import TransactionBug
+from isrcheck.conformance.cluster.configuration.switches import Switches, Verification
+from isrcheck.conformance.cluster.log.log import Log
+from isrcheck.conformance.cluster.log.storage import MemoryStorage
+from isrcheck.conformance.cluster.network.clock import Clock
+from isrcheck.conformance.cluster.network.messages import (
+    Errors,
+    ProduceRequest,
+    ProduceResponse,
+    WriteTxnMarkersRequest,
+)
+from isrcheck.conformance.cluster.network.network import Message, Network
+from isrcheck.conformance.cluster.network.records import Record
+from isrcheck.conformance.cluster.network.transaction_messages import (
+    AddPartitionsToTxnRequest,
+    AddPartitionsToTxnResponse,
+)
+
+PRODUCER_ID_EXPIRATION = 7 * 24 * 3_600_000
+"""transactional.id.expiration.ms, after which a partition forgot a producer up to 3.3."""
+
+
+@dataclass(frozen=True)
+class Verifying:
+    """A record whose transaction is being verified, or was: its request, and the guard that has to be valid still."""
+
+    message: Message
+    request: ProduceRequest
+    guard: int
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """A request that is answered once the high watermark is above its record."""
+
+    message: Message
+    send: int
+    offset: int
+
+
+class TransactionLeader:
+    """The leader of one partition, whose node in the network is its number."""
+
+    def __init__(
+        self,
+        number: int,
+        holds_offsets: bool,
+        coordinator: str,
+        network: Network,
+        clock: Clock,
+        switches: Switches,
+        bug: TransactionBug | None,
+    ) -> None:
+        self.number = number
+        self.log = Log(MemoryStorage(), switches, bug)
+        self._holds_offsets = holds_offsets
+        self._coordinator = coordinator
+        self._network = network
+        self._clock = clock
+        self._verification = switches.TXN_VERIFY
+        self._bug = bug
+        self._verifies = (
+            switches.TXN_VERIFY is not Verification.OFF
+            and (switches.OFFSET_COMMITS_VERIFIED or not holds_offsets)
+            and bug is not TransactionBug.RECORD_NOT_VERIFIED
+        )
+        self._asked: dict[int, Verifying] = {}
+        self._verified: list[Verifying] = []
+        self._waiting: list[Waiting] = []
+
+    @property
+    def name(self) -> str:
+        """The name by which producers and the coordinator know the partition."""
+        return f"partition {self.number}"
+
+    @property
+    def asked(self) -> tuple[int, ...]:
+        """The questions to the coordinator without an answer, by number."""
+        return tuple(self._asked)
+
+    @property
+    def verified(self) -> tuple[str, ...]:
+        """The payloads of the records that the leader may append now, because the coordinator has confirmed their
+        transaction; the last one is the latest.
+        """
+        guards = self.log.producers.guards
+        return tuple(
+            each.request.payload
+            for each in self._verified
+            if each.request.stamp is not None and guards.allows(each.request.stamp.producer_id, each.guard)
+        )
+
+    @property
+    def committed(self) -> tuple[Record, ...]:
+        """What a read_committed reader receives. Fact sheet 6.4; Kafka: CompletedFetch."""
+        end = self.log.last_stable_offset
+        aborted = self.log.aborted_transactions(0, end)
+        return tuple(
+            record
+            for record in self.log.read(0, end)
+            if record.control is None
+            and not any(
+                record.stamp is not None
+                and record.stamp.producer_id == each.producer_id
+                and each.first_offset <= record.offset < each.last_offset
+                for each in aborted
+            )
+        )
+
+    def handle_produce(self, message: Message, request: ProduceRequest) -> None:
+        """Append a record; or, if it begins a transaction here, ask the coordinator first (KIP-890)."""
+        assert request.stamp is not None
+        if not self._verifies or self.log.producers.is_ongoing(request.stamp):
+            self._append(message, request, None)
+            return
+        stamp = request.stamp
+        guard = self.log.producers.guards.start(stamp.producer_id)
+        question = AddPartitionsToTxnRequest(
+            request.transactional_id,
+            stamp.producer_id,
+            stamp.producer_epoch,
+            self.name,
+            verify_only=self._verification is Verification.PART_1,
+        )
+        self._asked[self._network.send(self.number, self._coordinator, question)] = Verifying(message, request, guard)
+
+    def receive(self, message: Message, answer: AddPartitionsToTxnResponse) -> None:
+        """Take the coordinator's answer: the record is refused, or can be appended."""
+        asked = self._asked.pop(message.in_reply_to or 0, None)
+        if asked is None:
+            return
+        if answer.error is Errors.NONE:
+            self._verified.append(asked)
+        else:
+            self._reply(asked.message, ProduceResponse(asked.request.send, answer.error))
+
+    def disconnected(self, question: int) -> None:
+        """The coordinator does not answer: the producer is told to try again. Kafka: AddPartitionsToTxnManager."""
+        asked = self._asked.pop(question)
+        self._reply(asked.message, ProduceResponse(asked.request.send, Errors.NOT_ENOUGH_REPLICAS))
+
+    def append_verified(self, payload: str) -> bool:
+        """Append the verified record with this payload, if there is one; returns whether there is."""
+        found = next((each for each in reversed(self._verified) if each.request.payload == payload), None)
+        if found is None:
+            return False
+        self._verified.remove(found)
+        self._append(found.message, found.request, found.guard)
+        return True
+
+    def handle_write_marker(self, message: Message, request: WriteTxnMarkersRequest) -> None:
+        """Append a transaction's marker, which is answered once it is replicated."""
+        error = self.log.producers.refusal_of_marker(request.stamp, request.coordinator_epoch)
+        if error is not Errors.NONE:
+            self._reply(message, ProduceResponse(request.send, error))
+            return
+        control, epoch = request.control, request.coordinator_epoch
+        given = (control.value, 0, request.stamp, control, 1, self._clock.now, epoch)
+        self._waiting.append(Waiting(message, request.send, self.log.append_as_leader(*given).offset))
+
+    def replicate(self) -> None:
+        """The followers fetch everything: the high watermark reaches the log's end."""
+        self.log.increment_high_watermark(self.log.log_end_offset)
+        for each in self._waiting:
+            self._reply(each.message, ProduceResponse(each.send, Errors.NONE, each.offset))
+        self._waiting.clear()
+
+    def expire_producers(self) -> None:
+        """Forget the producers from which nothing has come for long. Kafka: removeExpiredProducers."""
+        self.log.producers.remove_expired(self._clock.now, PRODUCER_ID_EXPIRATION)
+
+    def _append(self, message: Message, request: ProduceRequest, guard: int | None) -> None:
+        producers, stamp = self.log.producers, request.stamp
+        assert stamp is not None
+        offset = duplicate = producers.duplicate_of(stamp)
+        if offset is None or self._bug is TransactionBug.COPY_APPENDED:
+            is_known = producers.is_ongoing(stamp) or producers.guards.allows(stamp.producer_id, guard)
+            error = Errors.INVALID_TXN_STATE
+            if is_known or not self._verifies:
+                error = producers.refusal_of(stamp, is_from_client=not self._holds_offsets)
+            if error is not Errors.NONE and duplicate is None:
+                self._reply(message, ProduceResponse(request.send, error))
+                return
+            offset = self.log.append_as_leader(request.payload, 0, stamp, timestamp=request.timestamp).offset
+        if offset < self.log.high_watermark:
+            self._reply(message, ProduceResponse(request.send, Errors.NONE, offset))
+        else:
+            self._waiting.append(Waiting(message, request.send, offset))
+
+    def _reply(self, message: Message, response: ProduceResponse) -> None:
+        self._network.reply(message, response, 0)

@@ -1,0 +1,215 @@
+"""An instance of a transactional producer, and the loop of its application: consume an input, produce the output.
+
+In:  the application's calls; the answers of the coordinator and of the partitions' leaders, broken connections.
+Out: requests in the network.
+
+A transaction processes one input and writes one record to each partition; the record in the last one, the partition of
+`__consumer_offsets`, commits the offset after the input. After a start and after an abort the application goes on from
+the committed offset. A request to the coordinator that gets no answer is sent again. Source: fact sheet, sections 5.3,
+6.1, 6.5; Kafka: TransactionManager, KafkaProducer; KIP-98, KIP-360, KIP-890.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import Enum
+
+from isrcheck.conformance.cluster.configuration.settings import ClusterError
+from isrcheck.conformance.cluster.configuration.switches import Switches, Verification
+from isrcheck.conformance.cluster.network.messages import Acks, Errors, ProduceRequest, ProduceResponse
+from isrcheck.conformance.cluster.network.network import Message, Network
+from isrcheck.conformance.cluster.network.records import Control, ProducerStamp
+from isrcheck.conformance.cluster.network.transaction_messages import (
+    AddPartitionsToTxnRequest,
+    AddPartitionsToTxnResponse,
+    EndTxnRequest,
+    EndTxnResponse,
+    InitProducerIdRequest,
+    InitProducerIdResponse,
+    TransactionRequest,
+)
+
+TIMEOUT = 60_000
+"""transaction.timeout.ms"""
+
+
+OF_INPUT = " of input "
+"""Between a record's name and the input that it was made from, whose offset it commits in the last partition."""
+
+
+class Phase(Enum):
+    """What the application waits for, or does."""
+
+    INITIALISING = "initialising"
+    READY = "ready"
+    IN_TRANSACTION = "in transaction"
+    COMMITTING = "committing"
+    ABORTING = "aborting"
+    STOPPED = "stopped"
+
+
+ENDING = {Control.COMMIT: Phase.COMMITTING, Control.ABORT: Phase.ABORTING}
+
+
+@dataclass
+class Batch:
+    """The record of a transaction for one partition. `request` is the message that the producer awaits an answer to."""
+
+    request: int
+    message: ProduceRequest
+    is_acknowledged: bool = False
+
+
+@dataclass
+class Transaction:
+    """A transaction that the application has begun, with the payload of its records; `position` is that of its input,
+    `added` are the partitions that the coordinator has confirmed.
+    """
+
+    payload: str
+    producer_epoch: int
+    position: int
+    is_commit_requested: bool = False
+    added: set[int] = field(default_factory=set)
+    batches: dict[int, Batch] = field(default_factory=dict)
+
+
+class TransactionalProducer:
+    """One instance of the producer. `committed_offset` reads the offset that is committed in `__consumer_offsets`."""
+
+    def __init__(
+        self,
+        name: str,
+        transactional_id: str,
+        coordinator: str,
+        network: Network,
+        committed_offset: Callable[[], int],
+        switches: Switches,
+    ) -> None:
+        self.name = name
+        self._transactional_id = transactional_id
+        self._coordinator = coordinator
+        self._network = network
+        self._committed_offset = committed_offset
+        self._switches = switches
+        self.phase = Phase.INITIALISING
+        self.position = 0
+        self.producer_id = -1
+        self.producer_epoch = -1
+        self.transactions: list[Transaction] = []
+        self._sequences: Counter[int] = Counter()
+        self._asked: TransactionRequest | None = None
+        self.request: int | None = None
+        self._ask(InitProducerIdRequest(transactional_id, TIMEOUT))
+
+    @property
+    def awaited(self) -> EndTxnRequest | None:
+        """The EndTxn without an answer, if there is one."""
+        return self._asked if isinstance(self._asked, EndTxnRequest) else None
+
+    def begin_transaction(self, payload: str) -> None:
+        """Read the input at the application's position, and begin to process it; `payload` names the output."""
+        self._must_be(Phase.READY)
+        text = f"{payload}{OF_INPUT}{self.position}"
+        self.transactions.append(Transaction(text, self.producer_epoch, self.position))
+        self.phase = Phase.IN_TRANSACTION
+
+    def add_partition(self, partition: int, name: str) -> None:
+        """AddPartitionsToTxn, or AddOffsetsToTxn."""
+        self._must_be(Phase.IN_TRANSACTION)
+        self._ask(AddPartitionsToTxnRequest(self._transactional_id, self.producer_id, self.producer_epoch, name))
+        self._adding = partition
+
+    def send(self, partition: int, timestamp: int) -> None:
+        """Produce, or TxnOffsetCommit. With TV2, the leader adds the partition to the transaction."""
+        self._must_be(Phase.IN_TRANSACTION)
+        transaction = self.transactions[-1]
+        if partition not in transaction.added and self._switches.TXN_VERIFY is not Verification.TV2:
+            raise ClusterError(f"{self.name}: partition {partition} is not part of its transaction; add it first")
+        sequence = self._sequences[partition]
+        self._sequences[partition] += 1
+        stamp = ProducerStamp(self.producer_id, self.producer_epoch, sequence, is_transactional=True)
+        number = len(self.transactions) - 1
+        given = (number, transaction.payload, Acks.ALL, stamp, 1, self._transactional_id, timestamp)
+        request = ProduceRequest(*given)
+        transaction.batches[partition] = Batch(self._network.send(self.name, partition, request), request)
+
+    def resend(self, partition: int) -> None:
+        """The answer to the last record for a partition does not come in time: the record is sent again."""
+        batch = self.transactions[-1].batches[partition]
+        batch.request = self._network.send(self.name, partition, batch.message)
+
+    def end_transaction(self, control: Control) -> None:
+        """EndTxn. A commit waits until every record is acknowledged; an abort gives up those that are not."""
+        self._must_be(Phase.IN_TRANSACTION)
+        transaction = self.transactions[-1]
+        if control is Control.COMMIT:
+            if not all(each.is_acknowledged for each in transaction.batches.values()):
+                raise ClusterError(f"{self.name}: a record is not acknowledged; the commit waits for it")
+            transaction.is_commit_requested = True
+        self.phase = ENDING[control]
+        self._ask(EndTxnRequest(self._transactional_id, self.producer_id, self.producer_epoch, control))
+
+    def raise_epoch(self) -> None:
+        """Ask for a new epoch after an abort that gave up a record. Kafka: bumpIdempotentEpochAndResetIdIfNeeded."""
+        self._must_be(Phase.READY)
+        given_up = self.transactions and not all(one.is_acknowledged for one in self.transactions[-1].batches.values())
+        if not self._switches.EPOCH_BUMP_BY_PRODUCER or not given_up:
+            raise ClusterError(f"{self.name}: it has given up no record, or has to keep its epoch; go on without")
+        self.phase = Phase.INITIALISING
+        self._ask(InitProducerIdRequest(self._transactional_id, TIMEOUT, self.producer_id, self.producer_epoch))
+
+    def ask_again(self) -> None:
+        """The coordinator's answer does not come in time, or says that it is busy: the request is sent again."""
+        if self._asked is None:
+            raise ClusterError(f"{self.name}: it asks nothing of the coordinator; begin something first")
+        self._ask(self._asked)
+
+    def stop(self) -> None:
+        """The application ends."""
+        self.phase, self.position = Phase.STOPPED, 0
+        self._asked = self.request = None
+
+    def receive(self, message: Message) -> None:
+        """An answer arrives; one to a request that was sent again since is lost."""
+        answer = message.payload
+        if isinstance(answer, ProduceResponse):
+            batches = self.transactions[answer.send].batches.values()
+            for batch in [each for each in batches if each.request == message.in_reply_to]:
+                batch.is_acknowledged |= answer.error is Errors.NONE
+        elif message.in_reply_to == self.request and self.request is not None:
+            self._answered(answer)
+
+    def _answered(self, answer: object) -> None:
+        asked, self.request = self._asked, None
+        if isinstance(answer, AddPartitionsToTxnResponse) and answer.error is Errors.NONE:
+            self.transactions[-1].added.add(self._adding)
+        elif isinstance(answer, InitProducerIdResponse) and answer.error is Errors.NONE:
+            self.position = self._committed_offset()
+            self._take_epoch(answer.producer_id, answer.producer_epoch)
+        elif isinstance(answer, EndTxnResponse) and answer.error is Errors.NONE and isinstance(asked, EndTxnRequest):
+            if asked.control is Control.COMMIT:
+                self.position += 1
+            else:
+                self.position = self._committed_offset()
+            self._take_epoch(answer.producer_id, answer.producer_epoch)
+        elif getattr(answer, "error", None) is Errors.CONCURRENT_TRANSACTIONS:
+            return
+        self._asked = None
+
+    def _take_epoch(self, producer_id: int, producer_epoch: int) -> None:
+        """Go on with this id and epoch; a new one begins with sequence 0."""
+        if (producer_id, producer_epoch) != (self.producer_id, self.producer_epoch):
+            self._sequences.clear()
+        self.producer_id, self.producer_epoch = producer_id, producer_epoch
+        self.phase = Phase.READY
+
+    def _ask(self, request: TransactionRequest) -> None:
+        self._asked = request
+        self.request = self._network.send(self.name, self._coordinator, request)
+
+    def _must_be(self, phase: Phase) -> None:
+        if self.phase is not phase:
+            raise ClusterError(f"{self.name}: it is {self.phase.value}, not {phase.value}; wait for its answer")

@@ -1,0 +1,178 @@
+"""A system of its own for transactions: a coordinator with its log, partitions, instances of a producer, a network.
+
+In:  a driver's operations: calls of the application, deliveries, lost messages, timers, progress of replication,
+     fail-overs of the coordinator.
+Out: what is observed: the nodes, the messages in flight.
+
+Nothing happens by itself. One log stands for all replicas of a partition, and of the coordinator's log: nothing
+acknowledged is lost. All instances of the producer have the same transactional.id. Source: fact sheet, section 6.
+"""
+
+from __future__ import annotations
+
+import itertools
+
+from isrcheck.conformance.cluster.configuration.bugs import TransactionBug
+from isrcheck.conformance.cluster.configuration.settings import ClusterError
+from isrcheck.conformance.cluster.configuration.switches import Switches
+from isrcheck.conformance.cluster.log.log import Log
+from isrcheck.conformance.cluster.log.storage import MemoryStorage
+from isrcheck.conformance.cluster.network.clock import Clock
+from isrcheck.conformance.cluster.network.messages import ProduceRequest, ProduceResponse, WriteTxnMarkersRequest
+from isrcheck.conformance.cluster.network.network import Message, Network
+from isrcheck.conformance.cluster.network.transaction_messages import (
+    AddPartitionsToTxnRequest,
+    AddPartitionsToTxnResponse,
+    EndTxnRequest,
+    InitProducerIdRequest,
+    TransactionResponse,
+)
+from isrcheck.conformance.cluster.transactions.coordinator import TransactionCoordinator
+from isrcheck.conformance.cluster.transactions.leader import PRODUCER_ID_EXPIRATION, TransactionLeader
+from isrcheck.conformance.cluster.transactions.markers import TxnMarker
+from isrcheck.conformance.cluster.transactions.producer import OF_INPUT, TIMEOUT, TransactionalProducer
+
+TRANSACTIONAL_ID = "application"
+COORDINATOR = "coordinator"
+
+
+class TransactionalCluster:
+    """Partitions 0, 1, ... that transactions write to, the last of which is that of `__consumer_offsets`.
+
+    The application writes records with timestamps that are older than transactional.id.expiration.ms: so a partition
+    keeps a producer's state only because of its markers (KAFKA-9144).
+    """
+
+    def __init__(self, switches: Switches, partitions: int, bug: str | None = None) -> None:
+        self._switches = switches
+        self._bug = None if bug is None else TransactionBug[bug.upper()]
+        self._network = Network()
+        self._clock = Clock()
+        self._clock.advance(2 * PRODUCER_ID_EXPIRATION)
+        self._producer_ids = itertools.count(1)
+        self._log = Log(MemoryStorage(), switches, None)
+        self.coordinator = self._elected(0)
+        given = (COORDINATOR, self._network, self._clock, switches, self._bug)
+        self.leaders = [TransactionLeader(number, number == partitions - 1, *given) for number in range(partitions)]
+        self.producers: list[TransactionalProducer] = []
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """Every message in flight, in order of sending."""
+        return self._network.in_flight
+
+    def start_producer(self) -> None:
+        """The next instance of the producer starts."""
+        name = f"producer {len(self.producers)}"
+        given = (TRANSACTIONAL_ID, COORDINATOR, self._network, self._committed_offset, self._switches)
+        self.producers.append(TransactionalProducer(name, *given))
+
+    def send(self, producer: int, partition: int) -> None:
+        """A producer sends the record of its transaction to a partition."""
+        self.producers[producer].send(partition, timestamp=0)
+
+    def deliver(self, number: int) -> None:
+        """A message arrives. Errors: `ClusterError` if it is not in flight."""
+        message = self._network.take(number)
+        destination, content = message.destination, message.payload
+        if destination == COORDINATOR:
+            self._arrives_at_coordinator(message)
+        elif isinstance(destination, int):
+            self._arrives_at_leader(self.leaders[destination], message)
+        else:
+            for producer in self.producers:
+                if producer.name == destination and isinstance(content, ProduceResponse | TransactionResponse):
+                    producer.receive(message)
+
+    def drop(self, number: int) -> None:
+        """A message is lost, and whoever waits for the answer gets none. Errors: `ClusterError`."""
+        message = self._network.take(number)
+        request = number if message.in_reply_to is None else message.in_reply_to
+        for leader in self.leaders:
+            if request in leader.asked:
+                leader.disconnected(request)
+        self.disconnect(request)
+
+    def disconnect(self, request: int) -> None:
+        """The connection breaks on which the coordinator awaits the answer to a marker, if it does."""
+        if request in self.coordinator.markers.sent:
+            self.coordinator.markers.disconnected(request)
+
+    def replicate(self, partition: int) -> None:
+        """The followers of a partition fetch everything."""
+        self.leaders[partition].replicate()
+
+    def replicate_transaction_log(self) -> None:
+        """The followers of the coordinator's log fetch everything: what is pending is durable."""
+        self._log.increment_high_watermark(self._log.log_end_offset)
+        self.coordinator.states.replicated()
+
+    def fail_over(self) -> None:
+        """Another replica of the coordinator's log leads it: what was not replicated is lost, and questions to the old
+        coordinator get no answer. Its messages stay in flight.
+        """
+        for leader in self.leaders:
+            for question in leader.asked:
+                leader.disconnected(question)
+        self._log.truncate_to(self._log.high_watermark)
+        same = self._bug is TransactionBug.COORDINATOR_EPOCH_KEPT
+        self.coordinator = self._elected(self.coordinator.states.coordinator_epoch + (0 if same else 1))
+
+    def send_markers(self, partition: int) -> None:
+        """The coordinator's thread sends what is queued for the leader of a partition."""
+
+        def send(marker: TxnMarker) -> int:
+            request = WriteTxnMarkersRequest(0, marker.stamp, marker.control, marker.coordinator_epoch)
+            return self._network.send(COORDINATOR, partition, request)
+
+        self.coordinator.markers.send_queued(self.leaders[partition].name, send)
+
+    def write_completions(self) -> None:
+        """The coordinator's thread writes the ends of transactions all of whose markers are written."""
+        self.coordinator.write_completions()
+
+    def time_out_transactions(self) -> None:
+        """transaction.timeout.ms passes, and the coordinator aborts what is open for longer."""
+        self._clock.advance(TIMEOUT + 1)
+        self.coordinator.abort_timed_out_transactions(self._clock.now)
+
+    def expire_producers(self, partition: int) -> None:
+        """A partition looks for producers from which nothing came for long."""
+        self.leaders[partition].expire_producers()
+
+    def _arrives_at_coordinator(self, message: Message) -> None:
+        content, coordinator = message.payload, self.coordinator
+
+        def respond(answer: TransactionResponse) -> None:
+            self._network.reply(message, answer, 0)
+
+        if isinstance(content, InitProducerIdRequest):
+            coordinator.handle_init_producer_id(content, respond)
+        elif isinstance(content, AddPartitionsToTxnRequest):
+            coordinator.handle_add_partitions(content, self._clock.now, respond)
+        elif isinstance(content, EndTxnRequest):
+            coordinator.handle_end_transaction(content, respond)
+        elif isinstance(content, ProduceResponse):
+            request = message.in_reply_to
+            if request is not None and request in coordinator.markers.sent:
+                coordinator.markers.receive(request, content.error)
+
+    @staticmethod
+    def _arrives_at_leader(leader: TransactionLeader, message: Message) -> None:
+        content = message.payload
+        if isinstance(content, ProduceRequest):
+            leader.handle_produce(message, content)
+        elif isinstance(content, WriteTxnMarkersRequest):
+            leader.handle_write_marker(message, content)
+        elif isinstance(content, AddPartitionsToTxnResponse):
+            leader.receive(message, content)
+        else:
+            raise ClusterError(f"a partition's leader does not understand {message}")
+
+    def _elected(self, epoch: int) -> TransactionCoordinator:
+        return TransactionCoordinator(self._log, epoch, lambda: next(self._producer_ids), self._switches, self._bug)
+
+    def _committed_offset(self) -> int:
+        """The application's next input: the offset after the last one that is committed in `__consumer_offsets`."""
+        committed = self.leaders[-1].committed
+        return int(committed[-1].payload.partition(OF_INPUT)[2]) + 1 if committed else 0

@@ -1,0 +1,70 @@
+"""The executable cluster as a system for traces: `kafka` on its brokers, `transactions` on its system of transactions.
+
+In:  a trace.
+Out: the driver for its model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from isrcheck.conformance.cluster.configuration.bugs import Bug, TransactionBug
+from isrcheck.conformance.cluster.configuration.settings import ClusterError
+from isrcheck.conformance.replay.driver import Driver
+from isrcheck.conformance.replay.system import StepRefusedError, System
+from isrcheck.conformance.replay.timing import UntimelyError
+from isrcheck.conformance.replay.transactions.answers import why_nobody_answers
+from isrcheck.conformance.replay.transactions.driver import TransactionsDriver
+from isrcheck.models.language.model import Step
+from isrcheck.models.messages.errors import UsageError
+from isrcheck.traces.format.trace import Trace
+
+BUGS = {"kafka": Bug, "transactions": TransactionBug}
+"""The seeded bugs by the model whose traces show them."""
+
+
+class OnCluster:
+    """Replays traces one after the other, each on a new cluster of its model. Implements `System` (system.py)."""
+
+    def __init__(self, bug: str | None = None, logs: Path | None = None) -> None:
+        """With `bug`, the clusters have a seeded bug; with `logs`, brokers keep their logs in a folder there."""
+        self._bug = bug
+        self._logs = logs
+        self._of_kafka = Driver(None, logs)
+        self._driver: System = self._of_kafka
+
+    def begin(self, trace: Trace) -> None:
+        """Create a cluster in the trace's initial state. Raises UsageError for a trace of another model, or for a bug
+        or an option of another one, and UntimelyError for one that nobody can bring about; see also the drivers.
+        """
+        model = trace.instance.model.name
+        if model not in BUGS or trace.instance.swaps:
+            raise UsageError(
+                "the cluster replays only traces of kafka and transactions without swapped actions; give such a trace"
+            )
+        if self._bug is not None and self._bug.upper() not in BUGS[model].__members__:
+            known = ", ".join(each.lower() for each in BUGS[model].__members__)
+            raise UsageError(f"{self._bug} is no bug of a system that replays {model}; choose one of {known}")
+        if model == "kafka":
+            self._of_kafka.bug = self._bug
+            self._driver = self._of_kafka
+        elif self._logs is not None:
+            raise UsageError("--logs keeps the logs of brokers, for traces of kafka; leave it out")
+        elif why := why_nobody_answers(trace):
+            raise UntimelyError(why)
+        else:
+            self._driver = TransactionsDriver(self._bug)
+        self._driver.begin(trace)
+
+    def take(self, step: Step) -> None:
+        """Take the next step of the trace. Raises StepRefusedError."""
+        try:
+            self._driver.take(step)
+        except ClusterError as error:
+            raise StepRefusedError(str(error)) from None
+
+    def observe(self) -> Mapping[str, Any]:
+        """The values of the model's variables."""
+        return self._driver.observe()

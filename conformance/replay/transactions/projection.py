@@ -1,0 +1,206 @@
+"""The model's view of a system of transactions: each variable of the model, from what can be observed of the system.
+
+In:  a `TransactionalCluster`; what the driver knows of the messages in flight; what was decided so far.
+Out: a mapping from the names of variables to their values.
+
+A marker that ends nothing takes an offset in Kafka and the system, and none in the model: such entries are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from isrcheck.conformance.cluster.network.messages import WriteTxnMarkersRequest
+from isrcheck.conformance.cluster.network.records import Control, Record
+from isrcheck.conformance.cluster.network.transaction_messages import EndTxnRequest
+from isrcheck.conformance.cluster.transactions import producer as of_producer
+from isrcheck.conformance.cluster.transactions.leader import TransactionLeader
+from isrcheck.conformance.cluster.transactions.metadata import TransactionMetadata
+from isrcheck.conformance.cluster.transactions.producer import Transaction
+from isrcheck.conformance.cluster.transactions.system import TRANSACTIONAL_ID, TransactionalCluster
+from isrcheck.models.language import NONE
+from isrcheck.models.transactions.values import Entry, Marker, Outcome, Phase, Request, TransactionState
+
+OUTCOMES = {Control.COMMIT: Outcome.COMMITTED, Control.ABORT: Outcome.ABORTED}
+
+
+def name_of(transaction: int) -> str:
+    """The name of the model's transaction with that number, which is that of its records: a letter."""
+    return chr(ord("a") + transaction)
+
+
+def number_of(payload: str) -> int:
+    """The number of the transaction that a record belongs to."""
+    return ord(payload[0]) - ord("a")
+
+
+@dataclass
+class Observations:
+    """What the driver knows: the numbers of late messages, who asks for a new id, what was decided so far; which
+    partitions know the producer, and at which offset one has forgotten it.
+    """
+
+    late_markers: dict[int, int] = field(default_factory=dict)
+    late_end_txn: int | None = None
+    initialising: int = NONE
+    outcomes: dict[int, Outcome] = field(default_factory=dict)
+    forgotten_below: dict[int, int] = field(default_factory=dict)
+    known: set[int] = field(default_factory=set)
+    durable: TransactionMetadata | None = None
+
+    def note(self, system: TransactionalCluster) -> None:
+        """Add an observation: a decision that became durable is about the last transaction that began with the epoch
+        that the coordinator had.
+        """
+        durable = system.coordinator.states.states[TRANSACTIONAL_ID]
+        before = self.durable
+        if before is not None and durable.decision is not None and before.decision is None:
+            begun = [number for number, (_, one) in begun_in(system) if one.producer_epoch == before.producer_epoch]
+            if begun:
+                self.outcomes[max(begun)] = OUTCOMES[durable.decision]
+        self.durable = durable
+        known = {leader.number for leader in system.leaders if leader.log.producers.known}
+        for partition in self.known - known:
+            self.forgotten_below[partition] = len(entries_of(system.leaders[partition]))
+        self.known = known
+
+
+def begun_in(system: TransactionalCluster) -> Iterator[tuple[int, tuple[int, Transaction]]]:
+    """Every transaction that was begun: its number, its producer, and what the producer knows of it."""
+    for number, producer in enumerate(system.producers):
+        for transaction in producer.transactions:
+            yield number_of(transaction.payload), (number, transaction)
+
+
+def entries_of(leader: TransactionLeader) -> list[Record]:
+    """The log without the markers that end nothing."""
+    found: list[Record] = []
+    for record in leader.log.records:
+        if record.control is None or (found and found[-1].control is None):
+            found.append(record)
+    return found
+
+
+def replicated_entries_of(leader: TransactionLeader) -> int:
+    """How many of these are below the high watermark."""
+    return sum(record.offset < leader.log.high_watermark for record in entries_of(leader))
+
+
+def project(system: TransactionalCluster, seen: Observations, sizes: Any) -> dict[str, Any]:
+    """The variables of the model, all but the budgets. `sizes` is the configuration of the model."""
+    return {
+        **_coordinator(system, seen),
+        **_markers(system, seen),
+        **_partitions(system, seen, sizes),
+        **_producers(system, seen, sizes),
+        **_transactions(system, seen, sizes),
+    }
+
+
+def _coordinator(system: TransactionalCluster, seen: Observations) -> dict[str, Any]:
+    states = system.coordinator.states
+    durable, pending = states.states[TRANSACTIONAL_ID], states.pending.get(TRANSACTIONAL_ID)
+    found: dict[str, Any] = {
+        "coordinator_epoch": states.coordinator_epoch,
+        "transaction_state": TransactionState[durable.state.name],
+        "producer_epoch": durable.producer_epoch,
+        "in_transaction": [leader.name in durable.partitions for leader in system.leaders],
+        "pending_state": TransactionState.NOTHING,
+        "pending_epoch": 0,
+        "pending_partition": NONE,
+        "pending_producer": NONE,
+    }
+    if pending is not None:
+        state = TransactionState[pending.metadata.state.name]
+        added = pending.metadata.partitions - durable.partitions
+        found |= {
+            "pending_state": state,
+            "pending_epoch": pending.metadata.producer_epoch,
+            "pending_partition": next((one.number for one in system.leaders if one.name in added), NONE),
+            "pending_producer": seen.initialising if state == TransactionState.EMPTY else NONE,
+        }
+    return found
+
+
+def _markers(system: TransactionalCluster, seen: Observations) -> dict[str, Any]:
+    late: dict[int, WriteTxnMarkersRequest] = {}
+    for message in system.messages:
+        for partition, number in seen.late_markers.items():
+            if message.number == number and isinstance(message.payload, WriteTxnMarkersRequest):
+                late[partition] = message.payload
+    partitions = range(len(system.leaders))
+    return {
+        "marker": [_stage(system, one) for one in system.leaders],
+        "late_marker": [Request[late[p].control.value] if p in late else Request.NOTHING for p in partitions],
+        "late_marker_epoch": [late[p].stamp.producer_epoch if p in late else 0 for p in partitions],
+        "late_marker_coordinator_epoch": [late[p].coordinator_epoch if p in late else 0 for p in partitions],
+    }
+
+
+def _stage(system: TransactionalCluster, leader: TransactionLeader) -> Marker:
+    markers, in_flight = system.coordinator.markers, {message.number for message in system.messages}
+    for request, marker in markers.sent.items():
+        if marker.partition == leader.name:
+            return Marker.SENT if request in in_flight else Marker.APPENDED
+    if leader.name in markers.answered(TRANSACTIONAL_ID):
+        return Marker.ANSWERED
+    is_pending = TRANSACTIONAL_ID in system.coordinator.states.pending
+    is_cancelled = TRANSACTIONAL_ID in markers.cancelled and not is_pending
+    return Marker.DROPPED if is_cancelled else Marker.NOT_SENT
+
+
+def _partitions(system: TransactionalCluster, seen: Observations, sizes: Any) -> dict[str, Any]:
+    found: dict[str, list[Any]] = {}
+    for leader in system.leaders:
+        entries = entries_of(leader)
+        cells = [_entry(record) for record in entries] + [Entry.EMPTY] * (sizes.log_size - len(entries))
+        epoch, coordinator_epoch = next(iter(leader.log.producers.known.values()), (NONE, NONE))
+        for name, value in {
+            "log_record": cells,
+            "log_end_offset": len(entries),
+            "high_watermark": replicated_entries_of(leader),
+            "forgotten_below": seen.forgotten_below.get(leader.number, 0),
+            "known_epoch": epoch,
+            "known_coordinator_epoch": coordinator_epoch,
+            "verified": number_of(leader.verified[-1]) if leader.verified else NONE,
+        }.items():
+            found.setdefault(name, []).append(value)
+    return found
+
+
+def _entry(record: Record) -> int:
+    if record.control is not None:
+        return Entry[record.control.value]
+    return Entry.A + number_of(record.payload)
+
+
+def _producers(system: TransactionalCluster, seen: Observations, sizes: Any) -> dict[str, Any]:
+    is_over = any(one.phase is of_producer.Phase.STOPPED for one in system.producers)
+    missing = sizes.producers - len(system.producers)
+    late = next((one.payload for one in system.messages if one.number == seen.late_end_txn), None)
+    return {
+        "phase": [Phase[one.phase.name] for one in system.producers]
+        + [Phase.STOPPED if is_over else Phase.NOT_STARTED] * missing,
+        "epoch": [one.producer_epoch for one in system.producers] + [NONE] * missing,
+        "position": [one.position for one in system.producers] + [0] * missing,
+        "late_end_txn": Request[late.control.value] if isinstance(late, EndTxnRequest) else Request.NOTHING,
+        "late_end_txn_epoch": late.producer_epoch if isinstance(late, EndTxnRequest) else 0,
+    }
+
+
+def _transactions(system: TransactionalCluster, seen: Observations, sizes: Any) -> dict[str, Any]:
+    begun = dict(begun_in(system))
+    numbers = range(sizes.transactions)
+    return {
+        "next_transaction": len(begun),
+        "begun_by": [begun[one][0] if one in begun else NONE for one in numbers],
+        "begun_with_epoch": [begun[one][1].producer_epoch if one in begun else NONE for one in numbers],
+        "processed_input": [begun[one][1].position if one in begun else 0 for one in numbers],
+        "commit_requested": [one in begun and begun[one][1].is_commit_requested for one in numbers],
+        "outcome": [seen.outcomes.get(one, Outcome.OPEN) for one in numbers],
+        "was_sent": [
+            [one in begun and leader.number in begun[one][1].batches for one in numbers] for leader in system.leaders
+        ],
+    }
