@@ -49,7 +49,7 @@ class Player:
         self._driver.begin(trace)
         for position, step in enumerate(trace.steps, start=1):
             if step.action == TO_FOLLOWER:
-                raise ClientError(f"step {position} sends a consumer to a follower; leaders of the cluster name none")
+                raise ClientError(f"step {position} sends a consumer to a follower, which is not played")
         self._trace = trace
         self._tell = tell
         self._at = host, port

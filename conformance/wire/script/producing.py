@@ -34,7 +34,8 @@ from isrcheck.traces.format.trace import Trace
 IN_TRANSACTION = "producer_appends_in_transaction"
 FAILS = "request_fails"
 SENDS = ("producer_appends", "producer_is_refused", "answer_is_lost", "send_is_lost", IN_TRANSACTION, FAILS)
-RETRIES = ("producer_retries", "producer_resends", "producer_begins_new_epoch")
+NUMBERS_ANEW = ("producer_begins_new_epoch", "producer_begins_from_zero")
+RETRIES = ("producer_retries", "producer_resends", "leader_mistakes_request", *NUMBERS_ANEW)
 ENDS = {"coordinator_commits": Control.COMMIT, "coordinator_aborts": Control.ABORT}
 
 REFUSED = ProduceResponse(-1, Errors.NOT_LEADER_OR_FOLLOWER)
@@ -113,7 +114,7 @@ class Producing:
             if step.action == FAILS and self._waits(producer, value):
                 return None  # behind an earlier request: it is lost before a broker handles it
         elif step.action in RETRIES:
-            is_refused = step.action == "producer_begins_new_epoch"
+            is_refused = step.action in NUMBERS_ANEW
             self._stage.expected, record = step.ordinals if is_refused else reversed(step.ordinals)
             value = payload_of(record)
             for arrival in self._bound.values():  # its response did not arrive in time

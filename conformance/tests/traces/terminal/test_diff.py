@@ -109,10 +109,11 @@ def test_the_same_trace_of_two_protocols() -> None:
         "B  kafka/2.0, default configuration",
         "",
         "they differ in",
-        "                      A       B",
-        "  protocol            0.11    2.0",
-        "  remembered_batches  1       5",
-        "  TRUNC               KIP101  KIP279",
+        "                      A                     B",
+        "  protocol            0.11                  2.0",
+        "  remembered_batches  1                     5",
+        "  TRUNC               KIP101                KIP279",
+        "  UNKNOWN_PID_POLICY  ZERO_OR_OUT_OF_ORDER  SEQUENCE_ZERO",
         "",
         "the same 3 steps, and the same states",
         "",
@@ -123,7 +124,7 @@ def test_the_same_trace_of_two_protocols() -> None:
 
 def test_the_same_step_can_lead_elsewhere() -> None:
     old, new = (kafka(PROTOCOLS, "acked_not_lost", HOLDS, protocol) for protocol in ("0.10", "0.11"))
-    assert tell(Difference(old, new))[9:25] == [
+    assert tell(Difference(old, new))[10:26] == [
         "in common up to step 0:",
         "  0  initially",
         "",
