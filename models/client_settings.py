@@ -11,6 +11,6 @@ class Acks(IntEnum):
     ONE = 1
 
     @property
-    def spelling(self):
+    def spelling(self) -> str:
         """The value, as a properties file has it."""
         return "all" if self is Acks.ALL else str(int(self))

@@ -195,7 +195,8 @@ class Producer:
             self._last_acknowledged = max(self._last_acknowledged, numbered.stamp.sequence)
         elif response.error in REFUSED_SEQUENCES and sent.stamp == numbered.stamp and not sent.stamp.is_transactional:
             if self._takes_records_for_deleted(response):
-                self._numbers_anew(self._identities[-1])
+                if self._last_acknowledged >= 0:  # otherwise every request keeps its number
+                    self._numbers_anew(self._identities[-1])
             elif numbered.stamp.sequence == self._last_acknowledged + 1:  # otherwise it is simply sent again
                 self._has_lost_records()
 

@@ -205,12 +205,13 @@ class ProducerStateManager:
     def log_start_moved(self, log_start_offset: int) -> None:
         """Forget everything below the log start, open transactions included. Kafka: truncateHead.
 
-        With PRODUCER_STATE_KEPT, only the transactions.
+        With PRODUCER_STATE_KEPT, nothing of producers: an open transaction begins with what is left of it. Kafka:
+        onLogStartOffsetIncremented, UnifiedLog.maybeIncrementFirstUnstableOffset.
         """
         for producer_id, entry in list(self._entries.items()):
             if self._switches.PRODUCER_STATE_KEPT:
                 first = entry.transaction_first_offset
-                entry.transaction_first_offset = first if first is None or first >= log_start_offset else None
+                entry.transaction_first_offset = None if first is None else max(first, log_start_offset)
                 continue
             entry.batches = [one for one in entry.batches if one.last_offset >= log_start_offset]
             if not entry.batches:

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from random import Random
 
 from isrcheck.conformance.cluster.client_operations import PRODUCER
-from isrcheck.conformance.cluster.clients.producer import Sent
+from isrcheck.conformance.cluster.clients.sent import Sent
 from isrcheck.conformance.cluster.cluster import Cluster
 from isrcheck.conformance.cluster.configuration.settings import ClusterError
 from isrcheck.conformance.cluster.network.messages import (
@@ -119,15 +119,9 @@ class Clients:
         whether a later record than the first of them is acknowledged.
         """
         producer, sent = self._producer(), self._sent()
-        stamps = {payload: stamps[-1] for payload, stamps in producer.numbered}
-        now, acknowledged = producer.identities[-1], {one.payload for one in sent if one.is_acknowledged}
-        present = [
-            one
-            for one in sent
-            if one.retry_of is None
-            and stamps[one.payload].producer_id == now.producer_id
-            and stamps[one.payload].producer_epoch == now.producer_epoch
-        ]
+        latest = {payload: stamps[-1][0] for payload, stamps in producer.numbered}
+        now, acknowledged = len(producer.identities) - 1, {one.payload for one in sent if one.is_acknowledged}
+        present = [one for one in sent if one.retry_of is None and latest[one.payload] == now]
         waiting = [one.number for one in present if one.payload not in acknowledged]
         return waiting, any(one.number > waiting[0] for one in present if waiting and one.payload in acknowledged)
 

@@ -203,6 +203,17 @@ def test_truncation_forgets_sequences_with_their_records() -> None:
     assert log.producers.refusal_of(stamp(1)) is Errors.NONE
 
 
+def test_an_open_transaction_outlives_the_deletion_of_its_first_records() -> None:
+    """Since 2.5 (KAFKA-7190): what is left of it holds readers back still."""
+    log = Log(MemoryStorage(), GENERATIONS["2.4"].with_switch("PRODUCER_STATE_KEPT", "on"), None)
+    for sequence in (0, 1):
+        log.append_as_leader("x", 0, stamp(sequence, transactional=True))
+    log.increment_high_watermark(2)
+    log.increment_log_start(1)
+    assert log.last_stable_offset == 1
+    assert log.producers.refusal_of(stamp(2)) is Errors.INVALID_TXN_STATE
+
+
 def transactions() -> Log:
     """Records a of producer 1 and b of producer 2; then 1 aborts and 2 commits; the high watermark is 0."""
     log = Log(MemoryStorage(), GENERATIONS["2.1"], None)

@@ -148,15 +148,16 @@ MANY_ELECTIONS = IDEMPOTENT | {"elections": "20", "preferred_elections": "20"}
         ),
         exhaustive(
             (
-                "2.0",
+                "0.11",
                 IDEMPOTENT | {"delete_records": "4"},
                 {
-                    "broker_saves_producer_state": 13,
-                    "leader_deletes_records": 12,
-                    "producer_appends": 26,
-                    "producer_begins_new_epoch": 2,
+                    "broker_saves_producer_state": 14,
+                    "follower_starts_over": 1,
+                    "leader_deletes_records": 9,
+                    "producer_appends": 18,
+                    "producer_begins_new_epoch": 6,
                     "producer_resends": 13,
-                    "request_fails": 16,
+                    "request_fails": 14,
                 },
             )
         ),
@@ -177,12 +178,12 @@ MANY_ELECTIONS = IDEMPOTENT | {"elections": "20", "preferred_elections": "20"}
                 "2.4",
                 NEW_EPOCHS,
                 {
-                    "broker_saves_producer_state": 15,
-                    "leader_deletes_records": 7,
-                    "producer_appends": 8,
-                    "producer_begins_new_epoch": 3,
-                    "producer_resends": 17,
-                    "request_fails": 23,
+                    "broker_saves_producer_state": 19,
+                    "leader_deletes_records": 8,
+                    "producer_appends": 11,
+                    "producer_begins_new_epoch": 4,
+                    "producer_resends": 21,
+                    "request_fails": 25,
                 },
             )
         ),
@@ -215,16 +216,16 @@ MANY_ELECTIONS = IDEMPOTENT | {"elections": "20", "preferred_elections": "20"}
         exhaustive(
             (
                 "2.4",
-                IDEMPOTENT | READER,
+                NEW_EPOCHS | READER,
                 {
-                    "broker_saves_producer_state": 21,
-                    "consumer_fetches": 19,
-                    "consumer_follows_new_leader": 7,
+                    "broker_saves_producer_state": 19,
+                    "consumer_fetches": 21,
+                    "consumer_follows_new_leader": 6,
                     "leader_deletes_records": 10,
-                    "producer_appends": 22,
+                    "producer_appends": 21,
                     "producer_begins_new_epoch": 1,
-                    "producer_resends": 18,
-                    "request_fails": 17,
+                    "producer_resends": 22,
+                    "request_fails": 18,
                 },
             )
         ),
