@@ -291,7 +291,7 @@ def test_one_system_under_two_names_is_searched_once(check, monkeypatch):
     asked = []
     search = sweep_cases.explore
     monkeypatch.setattr(sweep_cases, "explore", lambda *given, **more: asked.append(1) or search(*given, **more))
-    same = "--switch TRUNC=KIP101 --set remembered_batches=5 --bound 4"
+    same = "--switch TRUNC=KIP101 --switch UNKNOWN_PID_POLICY=SEQUENCE_ZERO --set remembered_batches=5 --bound 4"
     _, out, _ = check(f"--vary protocol=0.10,0.11 {same}")
     assert len(asked) == 1
     assert "2 configurations: 2 NO VIOLATION" in out
