@@ -28,7 +28,8 @@ RESTARTS = ("broker_restarts", "broker_bounces")
 SHRINK = "leader_shrinks_isr"
 SEND_IN_TRANSACTION = "producer_appends_in_transaction"
 SEND_AGAIN_TO = ("producer_resends", "leader_mistakes_request")
-SEND_AGAIN = (*SEND_AGAIN_TO, "producer_begins_new_epoch", "producer_begins_from_zero")
+NUMBER_ANEW = ("producer_begins_new_epoch", "producer_begins_from_zero")
+SEND_AGAIN = (*SEND_AGAIN_TO, *NUMBER_ANEW)
 SENDS = ("producer_appends", "producer_is_refused", *SEND_AGAIN)
 TIMED = (*RESTARTS, SHRINK, SEND_IN_TRANSACTION, *SENDS)
 """The actions whose steps a cluster can take only with suitable timing."""

@@ -71,8 +71,8 @@ class TransactionMarkerChannelManager:
             given = (stamp, metadata.decision, coordinator_epoch)
             self._queued.append(TxnMarker(transactional_id, partition, *given))
 
-    def send_queued(self, partition: str, send: Callable[[TxnMarker], int]) -> int:
-        """Send what is queued for a partition's leader; returns how much. `send` returns the number of the request.
+    def send_queued(self, partition: str, send: Callable[[TxnMarker], int]) -> None:
+        """Send what is queued for a partition's leader. `send` returns the number of the request.
 
         Kafka: generateRequests.
         """
@@ -80,7 +80,6 @@ class TransactionMarkerChannelManager:
         for each in due:
             self._queued.remove(each)
             self._sent[send(each)] = each
-        return len(due)
 
     def receive(self, request: int, error: Errors) -> None:
         """A partition has answered. Every other error than a refusal has the marker sent again."""

@@ -118,7 +118,7 @@ class Clients:
         """The first requests for the records that have a number in the producer's epoch, and are not acknowledged; and
         whether a later record than the first of them is acknowledged.
         """
-        producer, sent = self._producer(), self._sent()
+        producer, sent = self._producer()
         latest = {payload: stamps[-1][0] for payload, stamps in producer.numbered}
         now, acknowledged = len(producer.identities) - 1, {one.payload for one in sent if one.is_acknowledged}
         present = [one for one in sent if one.retry_of is None and latest[one.payload] == now]
@@ -129,11 +129,12 @@ class Clients:
         """Send a request again. Requests for the same record that still wait are given up, if this one has an effect:
         otherwise the answer to one of them would be lost.
         """
-        waiting = [one for one in self._sent() if first in (one.number, one.retry_of) and one.is_in_flight]
-        identities = self._producer().identities
+        producer, sent = self._producer()
+        waiting = [one for one in sent if first in (one.number, one.retry_of) and one.is_in_flight]
         number = self._cluster.resend(first, broker)
         message = self._send(number, is_lost=is_lost)
-        has_effect = not self._sent()[number].is_failed or self._producer().identities != identities
+        producer_now, sent_now = self._producer()
+        has_effect = not sent_now[number].is_failed or producer_now.identities != producer.identities
         if has_effect:
             for one in waiting:
                 self._cluster.disconnect(one.number)
@@ -141,7 +142,8 @@ class Clients:
 
     def _send(self, number: int, *, is_lost: bool) -> Message:
         """Let a request reach its broker, or lose it."""
-        request = self._sent()[number].request
+        _, sent = self._producer()
+        request = sent[number].request
         message = next(one for one in self._cluster.messages() if one.number == request)
         if not is_lost:
             self._cluster.deliver(request)
@@ -159,11 +161,10 @@ class Clients:
             if isinstance(message.payload, ProduceResponse) and message.payload.error not in late:
                 self._cluster.deliver(message.number)
 
-    def _producer(self) -> ProducerView:
-        return next(one for one in self._cluster.observe().producers if one.name == PRODUCER)
-
-    def _sent(self) -> tuple[Sent, ...]:
-        return dict(self._cluster.observe().sent)[PRODUCER]
+    def _producer(self) -> tuple[ProducerView, tuple[Sent, ...]]:
+        """The idempotent producer, and everything that it has sent."""
+        view = self._cluster.observe()
+        return next(one for one in view.producers if one.name == PRODUCER), dict(view.sent)[PRODUCER]
 
     # ------------------------------------------------------------------------------------------------------- consumers
 

@@ -8,7 +8,7 @@ Without idempotence the scheduler produces; an idempotent producer, consumers an
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property
@@ -19,9 +19,11 @@ from isrcheck.conformance.cluster.configuration.settings import Settings
 from isrcheck.conformance.cluster.configuration.switches import NEWEST, Switches
 from isrcheck.conformance.implemented import ACKS, RESETS, switches_of
 from isrcheck.models import registry
-from isrcheck.models.kafka.state.values import UnknownProducer
+from isrcheck.models.kafka.state import fields
 from isrcheck.models.language.model import Instance, nearest, parse, spell
 from isrcheck.models.messages.errors import UsageError
+
+numbers_from_zero: Callable[[Any], bool] = fields.numbers_from_zero
 
 FOR_EVER = 1 << 40
 """The time after which a request times out, in milliseconds."""
@@ -132,16 +134,11 @@ class Plan:
             )
         self.protocol_switches()  # first, because the bounds do not fit protocols that the cluster does not implement
         self.instance(start_isr=0, common_records=0)
-        has = self.configuration
-        if has.enable_idempotence and has.delete_records and self._begins_from_zero(has):
+        if numbers_from_zero(self.configuration):
             raise UsageError(
                 "delete_records beside an idempotent producer of 1.0 to 2.4 is not recorded: the producer begins from 0"
                 " even if earlier requests wait, and the model's does not; leave one of them out, or replay walks"
             )
-
-    @staticmethod
-    def _begins_from_zero(has: Any) -> bool:
-        return not has.CLIENT_BUMPS_EPOCH and has.UNKNOWN_PID_POLICY == UnknownProducer.SEQUENCE_ZERO
 
     @cached_property
     def configuration(self) -> Any:

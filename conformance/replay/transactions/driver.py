@@ -25,6 +25,7 @@ from isrcheck.conformance.cluster.network.transaction_messages import (
     InitProducerIdResponse,
 )
 from isrcheck.conformance.cluster.transactions.system import TransactionalCluster
+from isrcheck.conformance.replay.transactions.answers import LEARNS
 from isrcheck.conformance.replay.transactions.projection import (
     Observations,
     begun_in,
@@ -43,7 +44,8 @@ from isrcheck.traces.format.trace import Trace
 ARRIVES = ("leader_adds_partition", "leader_verifies_transaction", "leader_appends_record")
 """The steps in which a copy of a record arrives at a partition's leader."""
 
-LEARNS = ("producer_learns_of_commit", "producer_learns_of_abort", "application_stops")
+ASKS_NO_MORE = (*LEARNS, "application_stops")
+"""After each of these a producer waits for the answer to no EndTxn."""
 
 UNKNOWN = {True: UnknownProducer.ANY_SEQUENCE, False: UnknownProducer.SEQUENCE_ZERO}
 
@@ -208,7 +210,7 @@ class TransactionsDriver:
         """EndTxn, and as many copies of it as the trace has late ones."""
         self.system.producers[producer].end_transaction(control)
         for step in self._later():
-            if step.action in LEARNS and step.ordinals in ((producer,), ()):
+            if step.action in ASKS_NO_MORE and step.ordinals in ((producer,), ()):
                 break
             if step.action == "end_txn_is_sent_again" and step.ordinals == (producer,):
                 self.spare_end_txns.setdefault(producer, []).append(self._request_of(producer))
@@ -234,7 +236,7 @@ class TransactionsDriver:
         for producer in self.system.producers:
             if producer.request is not None:
                 self._drop(producer.request)
-                self._drop(getattr(self._answer_to(producer.request), "number", None))
+                self._drop_answer_to(producer.request)
             producer.stop()
 
     # ----------------------------------------------------------------------------------------------------- coordinator
@@ -316,7 +318,7 @@ class TransactionsDriver:
 
     def _answer_to_marker_is_lost(self, partition: int) -> None:
         sent = self._must_be_sent_to(partition)
-        self._drop(getattr(self._answer_to(sent), "number", None))
+        self._drop_answer_to(sent)
         self.system.disconnect(sent)
         self.system.send_markers(partition)
 
@@ -413,6 +415,11 @@ class TransactionsDriver:
     def _drop(self, number: int | None) -> None:
         if number is not None and self._is_in_flight(number):
             self.system.drop(number)
+
+    def _drop_answer_to(self, request: int) -> None:
+        answer = self._answer_to(request)
+        if answer is not None:
+            self.system.drop(answer.number)
 
     def _request_of(self, producer: int) -> int:
         """The producer's request to the coordinator; it is sent again if it is not in flight."""

@@ -16,7 +16,7 @@ from isrcheck.conformance.cluster.broker.partition import NO_EPOCH
 from isrcheck.conformance.cluster.network.messages import ConsumerFetchResponse, Errors
 from isrcheck.conformance.implemented import ISOLATIONS, RESETS
 from isrcheck.conformance.replay.projection import reader_of
-from isrcheck.conformance.wire.script.played import ClientError, Played
+from isrcheck.conformance.wire.script.played import ClientError, Played, otherwise
 from isrcheck.conformance.wire.script.real_consumer import PositionedConsumer
 from isrcheck.conformance.wire.script.stage import SECONDS, Stage, Waiting, comes
 from isrcheck.models.kafka.state.values import PositionCheck
@@ -115,13 +115,12 @@ class Consuming:
 
         if not await comes(look):
             raise ClientError(
-                f"the client did something else at step {position}: consumer {consumer} did not fetch from broker"
-                f" {broker} within {SECONDS:.0f} s"
+                f"{otherwise(position)}: consumer {consumer} did not fetch from broker {broker} within {SECONDS:.0f} s"
             )
         there, meant = found[0].request.position, state.position[consumer]
         if there != meant:
             raise ClientError(
-                f"the client did something else at step {position}: consumer {consumer} fetches from offset {there},"
-                f" the trace's consumer from {meant}"
+                f"{otherwise(position)}: consumer {consumer} fetches from offset {there}, the trace's consumer"
+                f" from {meant}"
             )
         return found[0]

@@ -1,7 +1,7 @@
 """What happened in a play.
 
 In:  nothing.
-Out: `Played`; `ClientError`.
+Out: `Played`; `ClientError`, and how its messages begin.
 """
 
 from __future__ import annotations
@@ -16,6 +16,11 @@ from isrcheck.models.messages.errors import UsageError
 
 class ClientError(UsageError):
     """A client did not do, or not in time, what the trace needs."""
+
+
+def otherwise(position: int) -> str:
+    """What a client's deviation from the trace is called: the beginning of a message."""
+    return f"the client did something else at step {position}"
 
 
 @dataclass

@@ -25,18 +25,17 @@ from isrcheck.conformance.cluster.network.messages import Acks, Errors, ProduceR
 from isrcheck.conformance.cluster.network.records import Control, ProducerStamp
 from isrcheck.conformance.implemented import ACKS
 from isrcheck.conformance.replay.projection import payload_of, producer_of
-from isrcheck.conformance.wire.script.played import ClientError, Played
+from isrcheck.conformance.replay.timing import NUMBER_ANEW, SEND_AGAIN, SEND_IN_TRANSACTION
+from isrcheck.conformance.wire.script.played import ClientError, Played, otherwise
 from isrcheck.conformance.wire.script.real_producer import RealProducer
 from isrcheck.conformance.wire.script.stage import SECONDS, Arrival, Stage, comes
 from isrcheck.models.language.model import Step
 from isrcheck.models.run import State
 from isrcheck.traces.format.trace import Trace
 
-IN_TRANSACTION = "producer_appends_in_transaction"
 FAILS = "request_fails"
-SENDS = ("producer_appends", "producer_is_refused", "answer_is_lost", "send_is_lost", IN_TRANSACTION, FAILS)
-NUMBERS_ANEW = ("producer_begins_new_epoch", "producer_begins_from_zero")
-RETRIES = ("producer_retries", "producer_resends", "leader_mistakes_request", *NUMBERS_ANEW)
+SENDS = ("producer_appends", "producer_is_refused", "answer_is_lost", "send_is_lost", SEND_IN_TRANSACTION, FAILS)
+RETRIES = ("producer_retries", *SEND_AGAIN)
 ENDS = {"coordinator_commits": Control.COMMIT, "coordinator_aborts": Control.ABORT}
 
 REFUSED = ProduceResponse(-1, Errors.NOT_LEADER_OR_FOLLOWER)
@@ -115,7 +114,7 @@ class Producing:
             if step.action == FAILS and self._waits(producer, value):
                 return None  # behind an earlier request: it is lost before a broker handles it
         elif step.action in RETRIES:
-            is_refused = step.action in NUMBERS_ANEW
+            is_refused = step.action in NUMBER_ANEW
             self._stage.expected, record = step.ordinals if is_refused else reversed(step.ordinals)
             value = payload_of(record)
             for arrival in self._bound.values():  # its response did not arrive in time
@@ -128,7 +127,7 @@ class Producing:
 
     async def _producer_for(self, step: Step) -> RealProducer:
         """The producer of a new record."""
-        if step.action == IN_TRANSACTION:
+        if step.action == SEND_IN_TRANSACTION:
             name = producer_of(step.ordinals[1])
             if name not in self._by_name:
                 self._by_name[name] = producer = self._new(**{"transactional.id": name})
@@ -146,7 +145,7 @@ class Producing:
         try:
             producer.send(value)
         except KafkaException as error:
-            raise ClientError(f"{_otherwise(position)}: it does not send record {value}: {_text(error)}") from None
+            raise ClientError(f"{otherwise(position)}: it does not send record {value}: {_text(error)}") from None
 
     def _waits(self, producer: RealProducer, value: str) -> bool:
         """Whether another record of this producer waits at a broker."""
@@ -187,17 +186,17 @@ class Producing:
 
         for _ in range(MOST_REFUSALS):
             if not await comes(look):
-                raise ClientError(f"{_otherwise(position)}: it did not send record {value} within {SECONDS:.0f} s")
+                raise ClientError(f"{otherwise(position)}: it did not send record {value} within {SECONDS:.0f} s")
             if not found:
                 told = producer.told[value]
-                raise ClientError(f"{_otherwise(position)}: it does not send record {value}, which is {told}")
+                raise ClientError(f"{otherwise(position)}: it does not send record {value}, which is {told}")
             arrival = found.pop()
             if arrival.value == value:
                 return arrival
             await asyncio.sleep(IN_FLIGHT_SECONDS)
             arrival.answer.set_result(REFUSED)
         raise ClientError(
-            f"{_otherwise(position)}: it sends record {arrival.value} again, the trace's producer sends {value}"
+            f"{otherwise(position)}: it sends record {arrival.value} again, the trace's producer sends {value}"
         )
 
     async def _end_transaction(self, transaction: int, control: Control, position: int) -> None:
@@ -214,7 +213,7 @@ class Producing:
                     " acknowledged; a producer waits for that"
                 )
         producer = self._by_name[producer_of(transaction)]
-        await self._done(lambda: producer.end_transaction(control, SECONDS), _otherwise(position))
+        await self._done(lambda: producer.end_transaction(control, SECONDS), otherwise(position))
         self._played.ended[transaction] = position
 
     async def _done(self, act: Callable[[], None], what: str) -> None:
@@ -290,14 +289,10 @@ class Producing:
         if not is_same or real.sequence != own.sequence:
             epoch = "the same epoch" if is_same else "another epoch"
             raise ClientError(
-                f"{_otherwise(position)}: it numbers record {arrival.value} {real.sequence} in {epoch}, the trace's"
+                f"{otherwise(position)}: it numbers record {arrival.value} {real.sequence} in {epoch}, the trace's"
                 f" producer numbers it {own.sequence}"
             )
         self._identities[ours] = theirs
-
-
-def _otherwise(position: int) -> str:
-    return f"the client did something else at step {position}"
 
 
 def _text(error: KafkaException) -> str:
