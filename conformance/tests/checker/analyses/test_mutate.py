@@ -16,6 +16,7 @@ from isrcheck.checker import cli
 from isrcheck.checker.analyses import mutate
 from isrcheck.checker.compile.kernel import kernel_of
 from isrcheck.checker.explicit.explore import explore
+from isrcheck.checker.resources import budget
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.models import registry, run
 from isrcheck.models.language import mutants as language
@@ -323,6 +324,9 @@ def test_with_a_bound_nothing_is_claimed_beyond_it(ask) -> None:
 
 
 def test_an_interrupted_search_leaves_mutants_undecided(ask, monkeypatch: pytest.MonkeyPatch) -> None:
+    # The time limit is to end the searches, not the generation of the mutants, however slow the machine is.
+    monkeypatch.setattr(budget, "GRACE", 600)
+    monkeypatch.setattr(budget, "SECONDS_BETWEEN_LOOKS", 600)
     code, output, _ = ask("mutate door.py --seconds 0.000001")
     assert code == 3
     assert set(fates(output).values()) == {"undecided: survives to depth 0; the time limit is reached"}
