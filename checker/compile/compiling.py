@@ -29,9 +29,9 @@ _SECONDS: ContextVar[float | None] = ContextVar("seconds", default=None)
 
 CHILD = """
 import pickle, sys
-sys.path[:], text, layout = pickle.load(sys.stdin.buffer)
+sys.path[:], text, layout, is_quick = pickle.load(sys.stdin.buffer)
 from isrcheck.checker.compile.compiling import code_of
-sys.stdout.buffer.write(code_of(text, layout))
+sys.stdout.buffer.write(code_of(text, layout, is_quick))
 """
 
 
@@ -49,15 +49,15 @@ def compiling_within(seconds: float | None) -> Iterator[None]:
         _SECONDS.reset(before)
 
 
-def compiled(text: str, layout: Layout) -> bytes:
+def compiled(text: str, layout: Layout, *, is_quick: bool) -> bytes:
     """The object code of a kernel. Raises OutOfTimeError."""
     seconds = _SECONDS.get()
     if seconds is None:
-        return code_of(text, layout)
+        return code_of(text, layout, is_quick)
     try:
         child = subprocess.run(  # noqa: S603 - what it runs stands above
             [sys.executable, "-c", CHILD],
-            input=pickle.dumps((sys.path, text, layout)),
+            input=pickle.dumps((sys.path, text, layout, is_quick)),
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             timeout=seconds,
@@ -66,10 +66,10 @@ def compiled(text: str, layout: Layout) -> bytes:
     except subprocess.TimeoutExpired:
         raise OutOfTimeError from None
     # If the process cannot be started or fails, compiling here shows the error.
-    return child.stdout if child.returncode == 0 else code_of(text, layout)
+    return child.stdout if child.returncode == 0 else code_of(text, layout, is_quick)
 
 
-def code_of(text: str, layout: Layout) -> bytes:
+def code_of(text: str, layout: Layout, is_quick: bool) -> bytes:
     """The object code of a kernel, compiled in this process."""
     operations = {name: getattr(instructions, name) for name in OPERATIONS}
     operations |= {
@@ -77,7 +77,7 @@ def code_of(text: str, layout: Layout) -> bytes:
         "unpack": instructions.unpacker(layout),
         "copy": instructions.copier(layout),
     }
-    return native.object_code(text, operations, PARAMETERS)
+    return native.object_code(text, operations, PARAMETERS, is_quick=is_quick)
 
 
 def code_of_module(module: ModuleType, exported: Iterable[str]) -> bytes:

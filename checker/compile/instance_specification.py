@@ -53,7 +53,7 @@ class InstanceSpecification:
         return _instance(self)
 
     def kernel(self) -> Kernel:
-        """The kernel of the instance, compiled if this machine's cache does not have it."""
+        """The optimized kernel of the instance, compiled if this machine's cache does not have it."""
         return _kernel(self)
 
 
@@ -69,7 +69,10 @@ def _instance(subject: InstanceSpecification) -> Instance:
 
 @lru_cache(maxsize=64)
 def _kernel(subject: InstanceSpecification) -> Kernel:
-    return kernel_of(_instance(subject))
+    kernel = kernel_of(_instance(subject))
+    if kernel.optimize is not None:
+        kernel.optimize()
+    return kernel
 
 
 @lru_cache(maxsize=8)

@@ -1,8 +1,8 @@
 """Compiles an instance to a kernel, or loads its machine code from a cache that is never stale.
 
 In:  an `Instance`.
-Out: a `Kernel` with two compiled functions, `expand` and `check`, and their state layout; on request, the careful
-     kernel for the same layout.
+Out: a `Kernel` with two compiled functions, `expand` and `check`, and their state layout; on request, faster functions,
+     or the careful kernel for the same layout.
 
 The cache file of a kernel is named by its lowered text, its state layout, and the compiler
 (checker/compile/machine_code.py). A changed helper function changes the text and therefore the file.
@@ -20,7 +20,7 @@ from isrcheck.checker.compile.compiling import PARAMETERS, compiled
 from isrcheck.checker.compile.layout import Layout, layout_of
 from isrcheck.checker.compile.lower import lower
 from isrcheck.checker.compile.machine_code import code_path, kept_or_compiled
-from isrcheck.checker.resources.cache import why_not_kept
+from isrcheck.checker.resources.cache import kept, why_not_kept
 from isrcheck.models.language.model import Instance
 from isrcheck.models.messages.printable import escaped
 
@@ -30,12 +30,16 @@ _SAID: set[str] = set()
 
 Announce = Callable[[str], None]
 
+QUICK, OPTIMIZED = "quick", "optimized"
+"""The kinds of code: one is compiled quickly, the other runs quickly (checker/compile/native.py)."""
 
-@dataclass(frozen=True)
+
+@dataclass
 class Kernel:
     """The compiled functions of a model, for one state layout; checker/compile/frame.py defines their parameters.
 
     `careful` returns the kernel that continues where this one stops because the model leaves a declared range.
+    `optimize` replaces the functions by faster ones; None if there are none.
     """
 
     layout: Layout
@@ -43,27 +47,42 @@ class Kernel:
     check: Callable[..., int]
     properties: int
     careful: Callable[[], Kernel]
+    optimize: Callable[[], None] | None = None
 
 
 def kernel_of(instance: Instance, announce: Announce = lambda message: None) -> Kernel:
-    """The compiled kernel of an instance; `announce` gets a message before a compilation. Raises OutOfTimeError."""
+    """The compiled kernel of an instance; `announce` gets a message before a compilation. Raises OutOfTimeError.
+
+    If the cache has no optimized code for it, the code is one that is quickly compiled.
+    """
     layout = layout_of(instance)
     return _kernel(lower(instance, layout), instance, layout, announce)
 
 
 def _kernel(text: str, instance: Instance, layout: Layout, announce: Announce) -> Kernel:
-    path = code_path("kernels", f"{layout!r}\0{text}")
-
-    def compile_code() -> bytes:
-        announce(f"compiling {escaped(instance.model.name)}{_why_compiled(path)}")
-        return compiled(text, layout)
-
-    functions = native.load(kept_or_compiled(path, compile_code), PARAMETERS)
-
     def careful() -> Kernel:
         return _kernel(lower_carefully(instance, layout), instance, layout, announce)
 
-    return Kernel(layout, functions["expand"], functions["check"], len(instance.model.properties), careful)
+    def path(kind: str) -> Path:
+        return code_path("kernels", f"{kind}\0{layout!r}\0{text}")
+
+    def functions(kind: str) -> dict[str, Callable[..., int]]:
+        def compile_code() -> bytes:
+            purpose = " for a large search" if kind == OPTIMIZED else ""
+            announce(f"compiling {escaped(instance.model.name)}{purpose}{_why_compiled(path(kind))}")
+            return compiled(text, layout, is_quick=kind == QUICK)
+
+        return native.load(kept_or_compiled(path(kind), compile_code), PARAMETERS)
+
+    def optimize() -> None:
+        faster = functions(OPTIMIZED)
+        kernel.expand, kernel.check, kernel.optimize = faster["expand"], faster["check"], None
+
+    is_optimized = kept(path(OPTIMIZED)) is not None
+    found = functions(OPTIMIZED if is_optimized else QUICK)
+    properties = len(instance.model.properties)
+    kernel = Kernel(layout, found["expand"], found["check"], properties, careful, None if is_optimized else optimize)
+    return kernel
 
 
 def _why_compiled(path: Path) -> str:

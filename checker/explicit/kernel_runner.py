@@ -10,10 +10,12 @@ kernel for the same layout repeats the call and runs all later calls.
 from __future__ import annotations
 
 import threading
+import time
 
 import numpy as np
 from numpy.typing import NDArray
 
+from isrcheck.checker.compile.compiling import OutOfTimeError, compiling_within
 from isrcheck.checker.compile.kernel import Kernel
 from isrcheck.checker.compile.layout import ERROR_BYTES
 from isrcheck.checker.explicit.visited_set import Batch
@@ -21,6 +23,13 @@ from isrcheck.checker.outcome.kernel_results import KernelResults
 
 Buffer = NDArray[np.int8]
 Counts = NDArray[np.int64]
+
+
+MANY_STATES = 500_000
+"""After this many states a search goes on with optimized code: about so many it would expand while LLVM optimizes."""
+
+SHORT, LONG = 10.0, 600.0
+"""If fewer seconds are left than the first number, a search goes on as it is; LLVM gets at most the second."""
 
 
 class KernelRunner:
@@ -70,6 +79,21 @@ class KernelRunner:
             before[:ERROR_BYTES] = after[:ERROR_BYTES] = 0
             count = self._be_careful().expand(*arguments)
         return results.next_state, count
+
+    def optimize(self, expanded: int, deadline: float) -> None:
+        """Go on with optimized code if the search has expanded many states, and has time. No thread may run the kernel.
+
+        Another process compiles: it can be ended, which LLVM cannot.
+        """
+        kernel = self.careful or self.kernel
+        left = deadline - time.monotonic()
+        if kernel.optimize is None or expanded < MANY_STATES or left < SHORT:
+            return
+        try:
+            with compiling_within(min(left, LONG)):
+                kernel.optimize()
+        except OutOfTimeError:
+            kernel.optimize = None
 
     def _be_careful(self) -> Kernel:
         with self.lock:

@@ -8,7 +8,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ import pytest
 from conformance.tests.sampling import exhaustive
 from conformance.tests.support.places import PROJECT as ROOT
 from isrcheck.checker.compile.kernel import kernel_of
-from isrcheck.checker.explicit import carrier, single_thread, visited_set
+from isrcheck.checker.explicit import carrier, kernel_runner, single_thread, visited_set
 from isrcheck.checker.explicit import search as engine
 from isrcheck.checker.explicit import threads as threaded
 from isrcheck.checker.explicit.explore import explore
@@ -630,6 +630,30 @@ def test_a_kernel_is_compiled_once_and_never_stale(mine: Path, tmp_path: Path) -
     fourth = check(mine, cache)
     assert (fourth.returncode, "compiling" in fourth.stderr) == (0, False)
     assert len(list((cache / "kernels").iterdir())) == 2
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_large_search_goes_on_with_optimized_code(
+    threads: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The code is replaced in the middle of a level, and the next search begins with the better code."""
+    monkeypatch.setenv("ISRCHECK_CACHE", str(tmp_path))
+    monkeypatch.setattr(kernel_runner, "MANY_STATES", 100)
+    monkeypatch.setattr(single_thread, "CHUNK", 32)
+    instance = registry.load("examples/two_phase_commit")[0].instance(None, {"resource_managers": 4})
+    limits, said = Limits(memory=MEMORY, threads=threads), list[str]()
+    kernel = kernel_of(instance, said.append)
+    quick = kernel.expand
+    for seconds in (9.0, None):  # in less than ten seconds, it does not compile anything else
+        found = explore(instance, replace(limits, seconds=seconds), kernel=kernel)
+        assert (found.distinct, found.generated, found.is_complete) == (1568, 8257, True)
+        assert (kernel.expand is quick) == (kernel.optimize is not None) == (seconds is not None)
+    assert said == [
+        "compiling examples/two_phase_commit (once for these bounds)",
+        "compiling examples/two_phase_commit for a large search (once for these bounds)",
+    ]
+    assert kernel_of(instance, said.append).optimize is None
+    assert len(said) == 2
 
 
 def test_an_unwritable_cache_costs_only_time(mine: Path, tmp_path: Path) -> None:

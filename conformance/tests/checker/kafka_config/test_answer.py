@@ -14,8 +14,12 @@ from conformance.tests.support.engine import checking
 from conformance.tests.support.places import SHARED
 from isrcheck import models
 from isrcheck.checker import cli
+from isrcheck.checker.compile.kernel import Kernel
+from isrcheck.checker.compile.kernels import Kernels
+from isrcheck.checker.compile.layout import layout_of
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.forms import cluster
+from isrcheck.checker.kafka_config.availability import Availability
 from isrcheck.checker.resources import budget
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.models.kafka import MODEL
@@ -80,6 +84,21 @@ def ask_json(ask):
         return code, json.loads(out)
 
     return run
+
+
+@pytest.fixture
+def unsearched(monkeypatch):
+    """Compile nothing and find nothing, with --bound 0: for tests of what is understood and asked."""
+
+    def of(kernels, instance, announce):
+        def expand(*arguments):
+            raise AssertionError("a test without searches takes steps")
+
+        properties = len(instance.model.properties)
+        return Kernel(layout_of(instance), expand, lambda states, first, last, *rest: last, properties, expand)
+
+    monkeypatch.setattr(Kernels, "of", of)
+    monkeypatch.setattr(cluster, "search_availability", lambda *question: Availability((), 0.0))
 
 
 def found(run):
@@ -168,8 +187,8 @@ def test_a_durable_topic_of_0_10_loses_an_acknowledged_record_in_six_steps(ask, 
     assert "  reproduce: check kafka --protocol 0.10 --bound 6\n" in text
 
 
-def test_the_files_configuration_is_searched_with_the_default_budgets(ask_json):
-    _, content = ask_json("--config topic.properties --kafka-version 0.10.2 --bound 1", topic=DURABLE)
+def test_the_files_configuration_is_searched_with_the_default_budgets(unsearched, ask_json):
+    _, content = ask_json("--config topic.properties --kafka-version 0.10.2 --bound 0", topic=DURABLE)
     main, power, disk, moved = content["runs"]
     settings = {name: main["configuration"][name] for name in ("replicas", "acks", "min_insync_replicas")}
     assert settings == {"replicas": "3", "acks": "all", "min_insync_replicas": "2"}
@@ -290,14 +309,14 @@ def test_reaching_the_time_limit_is_undecided(ask, ask_json, monkeypatch):
 # ------------------------------------------------------------------------------------------------------------- versions
 
 
-def test_without_a_version_the_newest_modelled_one_is_assumed_and_named_first(ask, ask_json):
+def test_without_a_version_the_newest_modelled_one_is_assumed_and_named_first(unsearched, ask, ask_json):
     topic = f"{DURABLE}retries=0\n"
-    code, content = ask_json("--config topic.properties --bound 1", topic=topic)
+    code, content = ask_json("--config topic.properties --bound 0", topic=topic)
     assert (code, content["verdict"]) == (0, "NO VIOLATION TO DEPTH")
     cluster = content["cluster"]
     assert (cluster["kafka_version"], cluster["protocol"], cluster["is_nearest"]) == (None, "4.1", False)
     assert understood(content)["Kafka version"] == ("4.1", "not given: the newest modelled release")
-    code, text, err = ask("--config topic.properties --bound 1")
+    code, text, err = ask("--config topic.properties --bound 0")
     assert (code, err) == (0, "")
     assert text.splitlines()[:4] == [
         "Generation 4.1 is taken: Kafka 4.1 (not given: the newest modelled release) with KRaft (the only mode "
@@ -308,7 +327,7 @@ def test_without_a_version_the_newest_modelled_one_is_assumed_and_named_first(as
         "",
         "Understood",
     ]
-    assert ask("--config topic.properties --bound 1 --kafka-version 2.1")[1].splitlines()[:3] == [
+    assert ask("--config topic.properties --bound 0 --kafka-version 2.1")[1].splitlines()[:3] == [
         "Generation 2.1 is taken: Kafka 2.1 (--kafka-version) with ZooKeeper (the only mode before 2.8)",
         "",
         "Understood",
@@ -326,8 +345,8 @@ def test_without_a_version_the_newest_modelled_one_is_assumed_and_named_first(as
         ("2.1", "2.1", {"TRUNC": "KIP320", "EXPAND_EPOCH_START": "on", "FOLLOWER_SKIP": "SAME_LEADER_AND_EPOCH"}),
     ],
 )  # fmt: skip
-def test_every_version_up_to_2_1_has_a_generation(ask_json, version, protocol, switches):
-    code, content = ask_json(f"--config topic.properties --kafka-version {version} --bound 1", topic=DURABLE)
+def test_every_version_up_to_2_1_has_a_generation(unsearched, ask_json, version, protocol, switches):
+    code, content = ask_json(f"--config topic.properties --kafka-version {version} --bound 0", topic=DURABLE)
     assert (code, content["verdict"]) == (0, "NO VIOLATION TO DEPTH")
     assert (content["cluster"]["protocol"], content["cluster"]["is_nearest"]) == (protocol, False)
     for run in content["runs"]:
@@ -370,9 +389,9 @@ OF_ZOOKEEPER = "zookeeper.connect=a:2181\n"
         ("4.1", OF_KRAFT, "4.1", {"ELR": "on", "RESTART_BEFORE_FENCING": "off"}),
     ],
 )  # fmt: skip
-def test_older_and_newer_clusters_have_generations_too(ask_json, version, broker, protocol, switches):
+def test_older_and_newer_clusters_have_generations_too(unsearched, ask_json, version, broker, protocol, switches):
     code, content = ask_json(
-        f"--broker server.properties --topic topic.properties --kafka-version {version} --bound 1",
+        f"--broker server.properties --topic topic.properties --kafka-version {version} --bound 0",
         server=f"auto.create.topics.enable=false\n{broker}",
         topic=f"{DURABLE}retries=0\n",
     )
@@ -391,7 +410,7 @@ def test_older_and_newer_clusters_have_generations_too(ask_json, version, broker
         ("3.9", OF_KRAFT, [1, 1, 2, 2, 1], 1),
     ],
 )
-def test_the_bounds_of_the_searches_fit_the_generation(ask_json, version, broker, elections, fencings):
+def test_the_bounds_of_the_searches_fit_the_generation(unsearched, ask_json, version, broker, elections, fencings):
     """Since 2.8 changes of the ISR are bounded, no restart goes unnoticed, and with KRaft a session can expire."""
     _, content = ask_json(
         f"--broker server.properties --topic topic.properties --kafka-version {version} --bound 0",
@@ -480,10 +499,10 @@ def test_an_unmodelled_version_is_undecided_with_the_answer_for_the_nearest(
         assert ask(f"{line} --bound 2 --strict", topic=topic.replace("acks=all", f"acks={acks}"))[0] == 3
 
 
-def test_the_answer_uses_the_defaults_of_the_given_version(ask_json):
+def test_the_answer_uses_the_defaults_of_the_given_version(unsearched, ask_json):
     for version, nearest in (("3.9", None), ("4.2", {"protocol": "4.1", "verdict": "NO VIOLATION TO DEPTH"})):
         topic = "replication.factor=2\n"
-        line = f"--config topic.properties --kafka-version {version} --bound 1"
+        line = f"--config topic.properties --kafka-version {version} --bound 0"
         code, content = ask_json(line, topic=topic)
         expected = (3, "UNDECIDED") if nearest else (0, "NO VIOLATION TO DEPTH")
         assert (code, content["verdict"], content.get("nearest")) == (*expected, nearest)
@@ -493,8 +512,8 @@ def test_the_answer_uses_the_defaults_of_the_given_version(ask_json):
         assert [run["configuration"]["enable_idempotence"] for run in content["runs"][:2]] == ["off", "on"]
 
 
-def test_a_metadata_version_can_be_given(ask, ask_json):
-    line = "--config topic.properties --kafka-version 3.9 --bound 1"
+def test_a_metadata_version_can_be_given(unsearched, ask, ask_json):
+    line = "--config topic.properties --kafka-version 3.9 --bound 0"
     _, content = ask_json(f"{line} --metadata-version 3.5", topic=f"{DURABLE}retries=0\n")
     assert understood(content)["metadata.version"] == ("3.5", "--metadata-version")
     assert content["runs"][0]["configuration"]["EPOCH_BUMP_ON_SHRINK"] == "on"
@@ -506,7 +525,7 @@ def test_a_metadata_version_can_be_given(ask, ask_json):
     )
 
 
-def test_a_version_newer_than_the_listed_settings_is_reported(ask):
+def test_a_version_newer_than_the_listed_settings_is_reported(unsearched, ask):
     _, text, _ = ask("--config topic.properties --kafka-version 4.1 --bound 0", topic="replication.factor=1\n")
     assert "\nisrcheck does not know settings that are newer than Kafka 3.9\n" in text
 
@@ -548,7 +567,7 @@ def test_resends_get_their_own_search_and_count(ask, ask_json):
     assert (code, content["verdict"], len(content["runs"])) == (0, "NO VIOLATION TO DEPTH", 4)
 
 
-def test_more_requests_in_flight_than_the_model_distinguishes(ask_json):
+def test_more_requests_in_flight_than_the_model_distinguishes(unsearched, ask_json):
     line = "--config topic.properties --kafka-version 2.1 --bound 0"
     for told, searched in (("1", "1"), ("5", "5"), ("1000000", "5")):
         _, content = ask_json(line, topic=f"{DURABLE}max.in.flight.requests.per.connection={told}\n")
@@ -580,7 +599,7 @@ def test_an_idempotent_producer_gets_a_search_of_its_own(ask, ask_json):
     assert (entries["max_in_flight_requests"], entries["remembered_batches"]) == ("1", "1")
 
 
-def test_the_answer_explains_derived_defaults(ask):
+def test_the_answer_explains_derived_defaults(unsearched, ask):
     _, text, _ = ask("--config p.properties --kafka-version 1.0 --bound 0", p="enable.idempotence=true\nlinger.ms=1\n")
     because = r"because of enable.idempotence=true in p.properties:1\)"
     assert re.search(rf"^  acks=all .* \(becomes all {because}$", text, re.MULTILINE)
@@ -606,7 +625,12 @@ def test_transactions_get_their_own_search(ask, ask_json):
     # The promises of the two models are apart, and --bound counts steps of kafka only.
     none = dict.fromkeys((*PROMISES, "read_committed_is_atomic", *READING), ("NO VIOLATION TO DEPTH", 3))
     assert promises(content) == none
-    text = ask(line)[1]
+    log = "transaction.state.log.replication.factor=1\ntransaction.state.log.min.isr=2\n"
+    text = ask(line, topic=f"{topic}{log}")[1]
+    assert (
+        "\n  no transaction can begin: transaction.state.log.min.isr=2 is more than "
+        "transaction.state.log.replication.factor=1\n"
+    ) in text
     assert "\nPromises of transactions over several partitions (model transactions, generation 0.11)\n" in text
     assert text.splitlines()[-1] == (
         "VIOLATED: a promise of this configuration can break: in the model transactions: read_committed_is_atomic at "
@@ -646,7 +670,7 @@ def test_what_transactions_promise_in_each_release(ask_json, version, more, prot
     }
 
 
-def test_what_is_not_searched_about_clients_is_noted(ask):
+def test_what_is_not_searched_about_clients_is_noted(unsearched, ask):
     line = "--config topic.properties --kafka-version 4.1 --bound 0"
     topic = f"{DURABLE}transactional.id=t\ntransaction.partition.verification.enable=false\n"
     text = ask(line, topic=topic)[1]
@@ -657,12 +681,6 @@ def test_what_is_not_searched_about_clients_is_noted(ask):
     ) in text
     text = ask(line, topic=f"{DURABLE}auto.offset.reset=by_duration:P1D\n")[1]
     assert "\n  consumers are not searched: auto.offset.reset=by_duration:P1D is not modelled\n" in text
-    log = "transaction.state.log.replication.factor=1\ntransaction.state.log.min.isr=2\n"
-    text = ask(line.replace("4.1", "3.6"), topic=f"{DURABLE}transactional.id=t\n{log}")[1]
-    assert (
-        "\n  no transaction can begin: transaction.state.log.min.isr=2 is more than "
-        "transaction.state.log.replication.factor=1\n"
-    ) in text
 
 
 # ---------------------------------------------------------------------------------------------------------- consumers
@@ -698,23 +716,23 @@ def test_a_consumer_gets_a_search_of_its_own(ask_json, version, check, depth):
     assert answers.get("truncation_is_detected") == (None if check == "NONE" else ("NO VIOLATION TO DEPTH", 9))
 
 
-def test_without_the_file_of_a_consumer_there_is_no_search_for_one(ask_json):
-    _, content = ask_json("--config topic.properties --kafka-version 2.4 --bound 1", topic=UNCLEAN)
+def test_without_the_file_of_a_consumer_there_is_no_search_for_one(unsearched, ask_json):
+    _, content = ask_json("--config topic.properties --kafka-version 2.4 --bound 0", topic=UNCLEAN)
     assert [run["question"] for run in content["runs"] if run["decides"]] == [MAIN]
     assert not {name for name in promises(content) if name.startswith("consumers")}
 
 
-def test_a_consumer_reads_from_followers_where_brokers_and_client_say_so(ask_json):
-    line = "--config topic.properties --broker b.properties --consumer c.properties --kafka-version 3.9 --bound 2"
+def test_a_consumer_reads_from_followers_where_brokers_and_client_say_so(unsearched, ask_json):
+    line = "--config topic.properties --broker b.properties --consumer c.properties --kafka-version 3.9 --bound 0"
     files = {"topic": DURABLE, "b": "replica.selector.class=x.RackAware\n", "c": "client.rack=a\n"}
     _, content = ask_json(line, **files)
     consumed = next(run for run in content["runs"] if run["question"] == CONSUMED)
     assert consumed["configuration"]["follower_fetching"] == "on"
 
 
-def test_transactions_need_the_record_format_of_0_11(ask, ask_json):
+def test_transactions_need_the_record_format_of_0_11(unsearched, ask, ask_json):
     topic = f"{DURABLE}transactional.id=t\nmessage.format.version=0.10.2\n"
-    line = "--config topic.properties --kafka-version 2.1.1 --bound 1"
+    line = "--config topic.properties --kafka-version 2.1.1 --bound 0"
     _, content = ask_json(line, topic=topic)
     assert [run["question"] for run in content["runs"]] == [MAIN, RESENDS, POWER, DISK, MOVED]
     assert "\n  transactions are not searched: they need records in the format of 0.11\n" in ask(line)[1]
@@ -850,9 +868,9 @@ def test_a_malformed_description_is_bad_input(ask):
     assert "partition u-1=leader 6" in out
 
 
-def test_the_version_can_be_in_a_brokers_file(ask_json):
+def test_the_version_can_be_in_a_brokers_file(unsearched, ask_json):
     files = {"topic": DURABLE, "broker": "inter.broker.protocol.version=0.10.1-IV2\nbroker.id=1\n"}
-    code, content = ask_json("--topic topic.properties --broker broker.properties --bound 1", **files)
+    code, content = ask_json("--topic topic.properties --broker broker.properties --bound 0", **files)
     assert (code, content["verdict"], content["cluster"]["protocol"]) == (0, "NO VIOLATION TO DEPTH", "0.10")
     assert understood(content)["inter.broker.protocol.version"] == ("0.10.1-IV2", "broker.properties:1")
 
@@ -1068,17 +1086,17 @@ def test_an_assumed_number_of_replicas_is_reported_first(ask):
         ("3.7", "since 3.7 at most the number of replicas: an acks=all write needs an ISR of at least 2"),
     ],
 )
-def test_more_required_than_existing_replicas_since_3_7(ask_json, version, meaning):
+def test_more_required_than_existing_replicas_since_3_7(unsearched, ask_json, version, meaning):
     text = "replication.factor=2\nmin.insync.replicas=3\nacks=all\n"
-    _, answer = ask_json(f"--config a.properties --kafka-version {version} --bound 1", a=text)
+    _, answer = ask_json(f"--config a.properties --kafka-version {version} --bound 0", a=text)
     assert [one["meaning"] for one in answer["cluster"]["understood"] if one["key"] == "min.insync.replicas"] == [
         meaning
     ]
 
 
-def test_repairs_of_2_0_1_are_named(ask_json):
+def test_repairs_of_2_0_1_are_named(unsearched, ask_json):
     for version, ending in (("2.0.0", "is 2.0"), ("2.0.1", "KAFKA-7128, KAFKA-7164, KAFKA-7414, KAFKA-7415)")):
-        _, answer = ask_json(f"--config a.properties --kafka-version {version} --bound 1", a=DURABLE)
+        _, answer = ask_json(f"--config a.properties --kafka-version {version} --bound 0", a=DURABLE)
         lines = {one["key"]: one["meaning"] for one in answer["cluster"]["understood"]}
         assert lines["inter.broker.protocol.version"].endswith(ending)
 
