@@ -284,9 +284,9 @@ def count_of(text: str, first_words: tuple[str, ...]) -> dict[str, int]:
             " `is_first_in_flight(s, record)` is false",
         ),
         (
-            *(ModelGap.NEW_EPOCH_DESPITE_EARLIER_RECORDS, "2.0", MANY_ELECTIONS, 13, "13.1", 102),
-            "producer_begins_new_epoch after the answer of 0 to l: models/kafka/actions/clients/idempotent_producer.py:"
-            " its guard `is_first_in_flight(s, record)` is false",
+            *(ModelGap.MISTAKEN_REQUEST_WAITS, "2.1", IDEMPOTENT | {"delete_records": "4"}, 5, "5.2", 231),
+            "leader_mistakes_request k at 2: models/kafka/actions/clients/idempotent_producer.py: its guard"
+            " `recognised_offset(s, leader, record) < s.high_watermark[leader]` is false",
         ),
         (
             *(ModelGap.EMPTY_FETCH, "2.1", {"consumers": "1"}, 4, "4.1", 42),
