@@ -210,6 +210,8 @@ def test_a_new_epoch_begins_if_the_next_record_is_refused_although_an_earlier_on
         partition.do(refuses + "d")
         assert [record for record in range(6) if partition.state.has_sequence[record]] == after
         assert partition.state.next_record == 4
+    gap = Partition("2.4").do(*append(1), "request_fails of b")
+    assert not gap.can("producer_begins_new_epoch after the answer of 0 to c")  # b is to be sent again first
 
 
 def test_a_leader_that_does_not_know_the_producer_refuses_any_of_its_records():
