@@ -300,7 +300,7 @@ def count_of(text: str, first_words: tuple[str, ...]) -> dict[str, int]:
         (
             *(ModelGap.MISTAKEN_REQUEST_WAITS, "2.1", MISTAKEN, 5, "5.2", 231),
             "leader_mistakes_request k at 2: models/kafka/actions/clients/idempotent_producer.py: its guard"
-            " `recognised_offset(s, leader, record) < s.high_watermark[leader]` is false",
+            " `offset < s.high_watermark[leader]` is false",
         ),
         (
             *(ModelGap.EMPTY_FETCH, "2.1", {"consumers": "1"}, 4, "4.1", 42),

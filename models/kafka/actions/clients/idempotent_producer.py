@@ -18,7 +18,6 @@ from isrcheck.models.kafka.state.clients.sequences import (
     hear_of_leader,
     is_first_in_flight,
     is_in_sequence,
-    is_mistaken,
     is_next,
     is_refused,
     may_be_sent,
@@ -122,13 +121,14 @@ def leader_mistakes_request(s, record: NumberedRecord, leader: DeletingReplica):
     """
     require(checks_sequences(s, leader))
     require(may_be_sent(s, record))
-    require(is_mistaken(s, leader, record))
-    require(recognised_offset(s, leader, record) < s.high_watermark[leader])
+    offset = recognised_offset(s, leader, record)
+    require(offset != NONE and numbered_record(s, leader, offset) != record)
+    require(offset < s.high_watermark[leader])
     send(s, record)
     hear_of_leader(s, leader)
     s.pending[record] = NONE
     s.acknowledged[record] = True
-    s.acknowledged_before = max(s.acknowledged_before, recognised_offset(s, leader, record) + 1)
+    s.acknowledged_before = max(s.acknowledged_before, offset + 1)
 
 
 @action(shows="at {broker}")
