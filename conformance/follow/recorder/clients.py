@@ -148,8 +148,8 @@ class Clients:
         else:
             self._cluster.drop(request)
         self.answer_producer()
-        sent = self._producer()[1][number]
-        waits = sent.is_in_flight and self._cluster.observe_broker(sent.broker).mistakes(sent)
+        one = self._producer()[1][number]
+        waits = one.is_in_flight and self._cluster.observe_broker(one.broker).mistakes(one)
         if waits and ModelGap.MISTAKEN_REQUEST_WAITS not in self._plan.allowed:
             self._cluster.disconnect(number)
         return message
