@@ -101,6 +101,11 @@ class BrokerView:
         """The source of the fetcher that has the partition; None if it follows no leader."""
         return next((each.source for each in self.fetchers if each.mode is not None), None)
 
+    def mistakes(self, request: Sent) -> bool:
+        """Whether the broker takes a request for that of another record in its log, which had the same stamp."""
+        offsets = [offset for stamp, offset in self.producers.remembered if stamp == request.stamp]
+        return any(one.offset == offsets[0] and one.payload != request.payload for one in self.log if offsets)
+
 
 @dataclass(frozen=True)
 class ControllerView:

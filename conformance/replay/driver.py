@@ -202,11 +202,16 @@ class Driver:
         self._producer_retries(record, leader)
 
     def _producer_begins_new_epoch(self, leader: int, record: int) -> None:
-        """The record is sent again, and refused; the producer draws its conclusions from the answer."""
-        self._producer_resends(record, leader)
+        """The record is sent, or sent again, and refused; the producer draws its conclusions from the answer."""
+        self._leader_mistakes_request(record, leader)
 
     _producer_begins_from_zero = _producer_begins_new_epoch
-    _leader_mistakes_request = _producer_resends
+
+    def _leader_mistakes_request(self, record: int, leader: int) -> None:
+        if payload_of(record) == self._next_payload():
+            self._producer_appends(leader)
+        else:
+            self._producer_resends(record, leader)
 
     def _broker_saves_producer_state(self, broker: int) -> None:
         self.cluster.roll_segment(broker)

@@ -53,7 +53,8 @@ def _answer_lost(context: StepContext) -> Events:
 
 
 def _retry(context: StepContext) -> Events:
-    text = f"produce {spell_element(context.record)} again"
+    again = " again" if context.record < context.before.next_record else ""
+    text = f"produce {spell_element(context.record)}{again}"
     yield context.to_broker(context.lanes.producer, context.leader, text)
 
 

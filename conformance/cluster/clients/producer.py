@@ -3,12 +3,13 @@
 In:  `send`, `resend`; responses, as messages.
 Out: Produce requests in the network; `Sent`, one per request.
 
-An idempotent producer numbers its records. When the record that it expects to be the next one is refused because of its
-sequence number, records before it are lost: it raises its epoch and numbers what is in flight anew (CLIENT_BUMPS_EPOCH,
-KIP-360), or before 2.5 takes a new producer id and gives up what is in flight. But if the leader does not know the
-producer, and its log starts above all that was acknowledged, a producer before 2.5 takes its records to be deleted, and
-numbers what is in flight anew in the same epoch. The fact sheet is silent on what happens before 2.5. Transactional
-producers do none of this here.
+An idempotent producer numbers its records. When the record that it expects to be the next one is refused as out of
+order, or any record because the leader does not know the producer, records are lost: it raises its epoch and numbers
+what is in flight anew (CLIENT_BUMPS_EPOCH, KIP-360), or before 2.5 takes a new producer id and gives up what is in
+flight. But if the leader does not know the producer, and its log starts above all that was acknowledged, a producer
+before 2.5 takes its records to be deleted, and numbers what is in flight anew in the same epoch. The fact sheet is
+silent on what happens before 2.5. An answer to a request with an earlier number changes nothing: the record is sent
+again. Transactional producers do none of this here.
 
 Source: fact sheet, sections 5.2, 5.3, 5.4; Kafka: KafkaProducer, ProducerConfig, TransactionManager (canRetry,
 bumpIdempotentProducerEpoch, resetProducerId, startSequencesAtBeginning).
@@ -185,30 +186,27 @@ class Producer:
         if not sent.is_in_flight:
             return
         self._settle(response.send, response.error, response.offset)
-        if response.error is Errors.NONE:
-            self._last_acknowledged_offset = max(self._last_acknowledged_offset, response.offset)
         numbered = self._numbered.get(sent.number if sent.retry_of is None else sent.retry_of)
         if numbered is None or not self._is_present(numbered):
             return
         if response.error is Errors.NONE:
             numbered.is_acknowledged = True
             self._last_acknowledged = max(self._last_acknowledged, numbered.stamp.sequence)
+            self._last_acknowledged_offset = max(self._last_acknowledged_offset, response.offset)
         elif response.error in REFUSED_SEQUENCES and sent.stamp == numbered.stamp and not sent.stamp.is_transactional:
-            if self._takes_records_for_deleted(response):
+            is_unknown = response.error is Errors.UNKNOWN_PRODUCER_ID
+            if is_unknown and self._takes_records_for_deleted(response):
                 if self._last_acknowledged >= 0:  # otherwise every request keeps its number
                     self._numbers_anew(self._identities[-1])
-            elif numbered.stamp.sequence == self._last_acknowledged + 1:  # otherwise it is simply sent again
-                self._has_lost_records()
+            elif is_unknown or numbered.stamp.sequence == self._last_acknowledged + 1:
+                self._has_lost_records()  # otherwise it is simply sent again
 
     def _takes_records_for_deleted(self, refusal: ProduceResponse) -> bool:
         """Whether a leader that does not know the producer has deleted all that was acknowledged. Kafka:
         TransactionManager.canRetry, before 2.5.
         """
-        return (
-            refusal.error is Errors.UNKNOWN_PRODUCER_ID
-            and not self._switches.CLIENT_BUMPS_EPOCH
-            and self._last_acknowledged_offset < refusal.log_start_offset
-        )
+        is_deleted = self._last_acknowledged_offset < refusal.log_start_offset
+        return is_deleted and not self._switches.CLIENT_BUMPS_EPOCH
 
     def _has_lost_records(self) -> None:
         """Take the next epoch; or a new producer id, and give up what is in flight."""

@@ -97,15 +97,14 @@ class Clients:
     def _produce(self) -> None:
         """Send the first unacknowledged record again, or the next one, to a broker that may be the leader."""
         random = self._random
-        unacknowledged, is_overtaken = self._unacknowledged()
+        unacknowledged = self._unacknowledged()
         is_lost, is_stale = random.random() < LOSS_SHARE, random.random() < STALE_SHARE
         leaders = [one.number for one in self._leaders()]
         broker = random.choice(self._cluster.brokers if is_stale or not leaders else leaders)
-        waits = is_overtaken and ModelGap.NEW_EPOCH_DESPITE_EARLIER_RECORDS not in self._plan.allowed
         try:
             if broker in leaders and not is_lost:
                 self._cluster.refresh_metadata(broker)
-            if unacknowledged and (waits or random.random() < RETRY_SHARE):
+            if unacknowledged and random.random() < RETRY_SHARE:
                 self._resend(unacknowledged[0], broker, is_lost=is_lost)
             elif len(unacknowledged) < self._has.max_in_flight_requests:
                 self._payloads += 1
@@ -114,16 +113,13 @@ class Clients:
         except ClusterError:
             return  # the producer knows a later leader, or too many of its requests are in flight
 
-    def _unacknowledged(self) -> tuple[list[int], bool]:
-        """The first requests for the records that have a number in the producer's epoch, and are not acknowledged; and
-        whether a later record than the first of them is acknowledged.
-        """
+    def _unacknowledged(self) -> list[int]:
+        """The first requests for the records that have a number in the producer's epoch, and are not acknowledged."""
         producer, sent = self._producer()
         latest = {payload: stamps[-1][0] for payload, stamps in producer.numbered}
         now, acknowledged = len(producer.identities) - 1, {one.payload for one in sent if one.is_acknowledged}
         present = [one for one in sent if one.retry_of is None and latest[one.payload] == now]
-        waiting = [one.number for one in present if one.payload not in acknowledged]
-        return waiting, any(one.number > waiting[0] for one in present if waiting and one.payload in acknowledged)
+        return [one.number for one in present if one.payload not in acknowledged]
 
     def _resend(self, first: int, broker: int, *, is_lost: bool) -> None:
         """Send a request again. Requests for the same record that still wait are given up, if this one has an effect:
@@ -141,7 +137,7 @@ class Clients:
         self._done("drop" if is_lost else "deliver", message)
 
     def _send(self, number: int, *, is_lost: bool) -> Message:
-        """Let a request reach its broker, or lose it."""
+        """Let a request reach its broker, or lose it; give it up if the model cannot wait for the answer."""
         _, sent = self._producer()
         request = sent[number].request
         message = next(one for one in self._cluster.messages() if one.number == request)
@@ -152,6 +148,10 @@ class Clients:
         else:
             self._cluster.drop(request)
         self.answer_producer()
+        one = self._producer()[1][number]
+        waits = one.is_in_flight and self._cluster.observe_broker(one.broker).mistakes(one)
+        if waits and ModelGap.MISTAKEN_REQUEST_WAITS not in self._plan.allowed:
+            self._cluster.disconnect(number)
         return message
 
     def answer_producer(self) -> None:

@@ -3,8 +3,7 @@
 In:  an act of the scheduler or of a client, and the state of the cluster before and after it (`Moment`).
 Out: `MappedEvent`s: the model's actions with their arguments, in order; none if the model does not represent the event.
 
-One act is one action, with two exceptions: an idempotent producer's first request for a record can make it take a new
-epoch, and a consumer's fetch can bring several records.
+One act is one action, but a consumer's fetch can bring several records.
 
 The model is not consulted: an event is mapped whether or not the model allows it.
 """
@@ -189,15 +188,19 @@ def _numbered(message: Message, before: Moment, after: Moment) -> tuple[MappedEv
     assert isinstance(message.destination, int)
     there, record = message.destination, after.numbers[message.payload.payload]
     is_first = record not in before.numbers.values()
-    outcome = next(one.outcome for _, sent in after.view.sent for one in sent if one.request == message.number)
+    sent = next(one for _, all_sent in after.view.sent for one in all_sent if one.request == message.number)
     if after.producer_epoch > before.producer_epoch:
-        begins = MappedEvent("producer_begins_new_epoch", there, {"leader": there, "record": record})
-        return (MappedEvent("request_fails", None, {"record": record}), begins) if is_first else (begins,)
-    if outcome in (None, Errors.NONE) or _has_appended(there, before, after):
+        now, was = (moment.view.producers[0].identities[-1] for moment in (after, before))
+        action = "producer_begins_from_zero" if now == was else "producer_begins_new_epoch"
+        return (MappedEvent(action, there, {"leader": there, "record": record}),)
+    is_answered_well = sent.outcome in (None, Errors.NONE)
+    if is_answered_well and after.view.brokers[there].mistakes(sent):
+        return (MappedEvent("leader_mistakes_request", there, {"record": record, "leader": there}),)
+    if is_answered_well or _has_appended(there, before, after):
         if is_first:
             return (MappedEvent("producer_appends", there, {"leader": there}),)
         return (MappedEvent("producer_resends", there, {"record": record, "leader": there}),)
-    if is_first and outcome is Errors.NOT_ENOUGH_REPLICAS:
+    if is_first and sent.outcome is Errors.NOT_ENOUGH_REPLICAS:
         return (MappedEvent("producer_is_refused", there, {"leader": there}),)
     return (MappedEvent("request_fails", None, {"record": record}),) if is_first else ()
 

@@ -8,7 +8,7 @@ Without idempotence the scheduler produces; an idempotent producer, consumers an
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property
@@ -19,11 +19,8 @@ from isrcheck.conformance.cluster.configuration.settings import Settings
 from isrcheck.conformance.cluster.configuration.switches import NEWEST, Switches
 from isrcheck.conformance.implemented import ACKS, RESETS, switches_of
 from isrcheck.models import registry
-from isrcheck.models.kafka.state import fields
 from isrcheck.models.language.model import Instance, nearest, parse, spell
 from isrcheck.models.messages.errors import UsageError
-
-numbers_from_zero: Callable[[Any], bool] = fields.numbers_from_zero
 
 FOR_EVER = 1 << 40
 """The time after which a request times out, in milliseconds."""
@@ -69,9 +66,9 @@ class ModelGap(Enum):
     )
     ANSWER_IS_LOST = "the answer that a record of an idempotent producer is committed is lost, and it is sent again"
     REQUEST_IS_LATE = "a request of an idempotent producer arrives after the producer has given it up"
-    NEW_EPOCH_DESPITE_EARLIER_RECORDS = (
-        "a producer takes a new epoch when a record is refused whose predecessor is acknowledged, although still"
-        " earlier ones wait for an answer"
+    MISTAKEN_REQUEST_WAITS = (
+        "from 1.0 to 2.4, the answer to a request that a leader takes for an earlier record's waits until that is"
+        " committed"
     )
     EMPTY_FETCH = "a consumer that finds nothing to read learns that the log ends, for readers, before its position"
     TRUNCATION_WITHOUT_LEADER = (
@@ -134,11 +131,6 @@ class Plan:
             )
         self.protocol_switches()  # first, because the bounds do not fit protocols that the cluster does not implement
         self.instance(start_isr=0, common_records=0)
-        if numbers_from_zero(self.configuration):
-            raise UsageError(
-                "delete_records beside an idempotent producer of 1.0 to 2.4 is not recorded: the producer begins from 0"
-                " even if earlier requests wait, and the model's does not; leave one of them out, or replay walks"
-            )
 
     @cached_property
     def configuration(self) -> Any:

@@ -157,7 +157,7 @@ MANY_ELECTIONS = IDEMPOTENT | {"elections": "20", "preferred_elections": "20"}
                     "producer_appends": 18,
                     "producer_begins_new_epoch": 6,
                     "producer_resends": 13,
-                    "request_fails": 14,
+                    "request_fails": 11,
                 },
             )
         ),
@@ -178,12 +178,12 @@ MANY_ELECTIONS = IDEMPOTENT | {"elections": "20", "preferred_elections": "20"}
                 "2.4",
                 NEW_EPOCHS,
                 {
-                    "broker_saves_producer_state": 19,
-                    "leader_deletes_records": 8,
-                    "producer_appends": 11,
-                    "producer_begins_new_epoch": 4,
-                    "producer_resends": 21,
-                    "request_fails": 25,
+                    "broker_saves_producer_state": 22,
+                    "leader_deletes_records": 10,
+                    "producer_appends": 17,
+                    "producer_begins_new_epoch": 7,
+                    "producer_resends": 20,
+                    "request_fails": 19,
                 },
             )
         ),
@@ -218,14 +218,13 @@ MANY_ELECTIONS = IDEMPOTENT | {"elections": "20", "preferred_elections": "20"}
                 "2.4",
                 NEW_EPOCHS | READER,
                 {
-                    "broker_saves_producer_state": 19,
-                    "consumer_fetches": 21,
-                    "consumer_follows_new_leader": 6,
+                    "broker_saves_producer_state": 23,
+                    "consumer_fetches": 20,
+                    "consumer_follows_new_leader": 7,
                     "leader_deletes_records": 10,
-                    "producer_appends": 21,
-                    "producer_begins_new_epoch": 1,
-                    "producer_resends": 22,
-                    "request_fails": 18,
+                    "producer_appends": 24,
+                    "producer_resends": 18,
+                    "request_fails": 15,
                 },
             )
         ),
@@ -243,7 +242,22 @@ def test_runs_with_clients_follow_the_model(tmp_path: Path, protocol: str, given
     assert count_of(text, CLIENTS) == counts
 
 
-CLIENTS = ("producer", "request", "consumer", "broker_saves", "leader_deletes", "follower_starts")
+CLIENTS = ("producer", "request", "consumer", "broker_saves", "leader_deletes", "leader_mistakes", "follower_starts")
+
+MISTAKEN = IDEMPOTENT | {"delete_records": "4"}
+NUMBERED_AGAIN = [
+    ("2.0", MANY_ELECTIONS, 13, 101, {"producer_begins_new_epoch": 1}),  # the first records wait for an answer
+    ("2.1", MISTAKEN, 7, 57, {"leader_mistakes_request": 1, "producer_begins_from_zero": 1}),
+]
+
+
+@pytest.mark.parametrize(("protocol", "given", "seed", "events", "counts"), NUMBERED_AGAIN)
+def test_runs_in_which_a_new_record_is_refused_follow_the_model(
+    tmp_path: Path, protocol: str, given: Said, seed: int, events: int, counts: dict[str, int]
+) -> None:
+    text = recorded(Plan(protocol, seed=seed, events=events, given=given))
+    assert {outcome.verdict for outcome in followed(tmp_path, text)} == {Verdict.FOLLOWS}
+    assert count_of(text, ("producer_begins", "leader_mistakes")) == counts
 
 
 def count_of(text: str, first_words: tuple[str, ...]) -> dict[str, int]:
@@ -284,9 +298,9 @@ def count_of(text: str, first_words: tuple[str, ...]) -> dict[str, int]:
             " `is_first_in_flight(s, record)` is false",
         ),
         (
-            *(ModelGap.NEW_EPOCH_DESPITE_EARLIER_RECORDS, "2.0", MANY_ELECTIONS, 13, "13.1", 102),
-            "producer_begins_new_epoch after the answer of 0 to l: models/kafka/actions/clients/idempotent_producer.py:"
-            " its guard `is_first_in_flight(s, record)` is false",
+            *(ModelGap.MISTAKEN_REQUEST_WAITS, "2.1", MISTAKEN, 5, "5.2", 231),
+            "leader_mistakes_request k at 2: models/kafka/actions/clients/idempotent_producer.py: its guard"
+            " `offset < s.high_watermark[leader]` is false",
         ),
         (
             *(ModelGap.EMPTY_FETCH, "2.1", {"consumers": "1"}, 4, "4.1", 42),

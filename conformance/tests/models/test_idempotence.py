@@ -198,6 +198,33 @@ def test_no_new_epoch_begins_while_a_later_record_is_acknowledged():
     assert not partition.can("producer_resends a at 0")
 
 
+def test_a_new_epoch_begins_if_the_next_record_is_refused_although_an_earlier_one_waits():
+    """Its predecessor is acknowledged: that is what Kafka asks (TransactionManager.isNextSequence)."""
+    refuses = "producer_begins_new_epoch after the answer of 1 to "
+    for protocol, after in (("2.8", [0, 3]), ("2.4", [])):
+        partition = Partition(protocol, **LOSING, UNKNOWN_PID_POLICY=UnknownProducer.ANY_SEQUENCE)
+        partition.do("request_fails of a", *append(1), *catch_up(1), *append(1), "broker_crashes 0")
+        partition.do("controller_elects_unclean 1", "broker_becomes_leader 1 in epoch 1")
+        assert partition.log(1) == [1]  # c is lost
+        assert not partition.can(refuses + "a")
+        partition.do(refuses + "d")
+        assert [record for record in range(6) if partition.state.has_sequence[record]] == after
+        assert partition.state.next_record == 4
+    gap = Partition("2.4").do(*append(1), "request_fails of b")
+    assert not gap.can("producer_begins_new_epoch after the answer of 0 to c")  # b is to be sent again first
+
+
+def test_a_leader_that_does_not_know_the_producer_refuses_any_of_its_records():
+    """From 1.0 to 2.4: if nothing was acknowledged, the producer only sends again; otherwise it takes a new id."""
+    unknown = "producer_begins_new_epoch after the answer of 0 to b"
+    assert not Partition("2.4").do("request_fails of a").can(unknown)
+    assert Partition("2.4", CLIENT_BUMPS_EPOCH=True).do("request_fails of a").can(unknown)
+    lost = Partition("2.4", **LOSING).do(*append(1), "request_fails of b", "broker_crashes 0")
+    lost.do("controller_elects_unclean 1", "broker_becomes_leader 1 in epoch 1")
+    assert lost.can("producer_begins_new_epoch after the answer of 1 to b")
+    assert lost.can("producer_begins_new_epoch after the answer of 1 to c")  # although b is expected to be the next
+
+
 def test_a_follower_has_the_state_of_its_log_and_loses_it_by_truncation():
     partition = Partition("2.1", preferred_elections=1).do(*append(2), *catch_up(1))
     assert partition.remembered(1) == [0, 1]
@@ -258,6 +285,7 @@ def test_deleted_records_take_their_producer_along_until_2_5(protocol):
 ONE_OF_TWO = {"replicas": 2, "elections": 1, "min_insync_replicas": 1, "start_isr": 1, "delete_records": 1}
 FROM_ZERO = "producer_begins_from_zero after the answer of 0 to b"
 NEW_ID = "producer_begins_new_epoch after the answer of 0 to b"
+LOSING = {"replicas": 2, "elections": 1, "min_insync_replicas": 1, "start_isr": 1, "unclean_elections": 1}
 
 
 def test_a_producer_begins_from_zero_at_a_leader_that_has_deleted_its_records():
@@ -277,6 +305,19 @@ def test_a_producer_begins_from_zero_at_a_leader_that_has_deleted_its_records():
     assert (partition.log(1), bool(partition.state.acknowledged[1])) == ([0], True)
     partition.do("producer_resends c at 1")  # number 1 follows number 0, whichever record had it
     assert (partition.log(1), partition.state.acknowledged_before) == ([0, 2], 2)
+
+
+def test_a_producer_begins_from_zero_if_the_next_record_is_refused_while_earlier_ones_wait():
+    begins = "producer_begins_from_zero after the answer of 0 to {}".format
+    partition = Partition("2.4", **ONE_OF_TWO | {"delete_records": 2}).do("request_fails of a")
+    assert not partition.can(begins("b"))  # nothing was acknowledged: every number stays as it is
+    partition.do("producer_resends a at 0", "request_fails of b", "leader_deletes_records at 0 before 1")
+    assert not partition.can(begins("d"))
+    partition.do(begins("c"))
+    assert [record for record in range(6) if partition.state.has_sequence[record]] == [1, 2]
+    assert not partition.can("producer_resends c at 0")
+    partition.do("producer_resends b at 0", "producer_resends c at 0", "producer_appends at 0")
+    assert partition.log()[1:] == [1, 2, 3]
 
 
 def test_a_producer_takes_a_new_id_if_acknowledged_records_may_be_lost():

@@ -69,6 +69,60 @@ def test_an_idempotent_producer_waits_for_what_it_has_given_up_with_its_id():
         timing_of(trace_of(steps, "2.1", **values, **idempotent))
 
 
+IN_EPOCH_1 = ("controller_fails_over to 1", "broker_becomes_leader 1 in epoch 1")
+NEXT_IS_REFUSED = {
+    "a new epoch while a waits": (
+        {"UNKNOWN_PID_POLICY": 1, "unclean_elections": 1},
+        [
+            *("request_fails of a", "producer_appends at 0"),
+            *("leader_handles_fetch 0 from 1", "follower_applies_response 1 from 0", "producer_appends at 0"),
+            *("broker_crashes 0", "controller_elects_unclean 1", "broker_becomes_leader 1 in epoch 1"),
+            "producer_begins_new_epoch after the answer of 1 to d",
+        ],
+    ),
+    "an unknown producer whose records are lost": (
+        {"unclean_elections": 1},
+        [
+            *("producer_appends at 0", "request_fails of b", "broker_crashes 0", "controller_elects_unclean 1"),
+            *("broker_becomes_leader 1 in epoch 1", "producer_begins_new_epoch after the answer of 1 to c"),
+        ],
+    ),
+    "from zero, and mistaken": (
+        {"delete_records": 1},
+        [
+            *("producer_appends at 0", "producer_appends at 0", "leader_handles_fetch 0 from 1"),
+            *("leader_deletes_records at 0 before 2", "producer_begins_from_zero after the answer of 0 to c"),
+            *("follower_applies_response 1 from 0", "leader_handles_fetch 0 from 1", *IN_EPOCH_1),
+            *("leader_mistakes_request d at 1", "leader_mistakes_request c at 1"),
+        ],
+    ),
+    "from zero while b waits": (
+        {"delete_records": 1},
+        [
+            *("producer_appends at 0", "request_fails of b", "leader_deletes_records at 0 before 1"),
+            *("producer_begins_from_zero after the answer of 0 to c", "producer_resends b at 0"),
+            *("producer_resends c at 0", "producer_appends at 0"),
+        ],
+    ),
+    "numbered anew again": (  # an answer to the new numbers counts (ProducerBatch.sequenceHasBeenReset)
+        {"UNKNOWN_PID_POLICY": 1, "CLIENT_BUMPS_EPOCH": 1, "preferred_elections": 1, "producer_epochs": 3},
+        [
+            *("request_fails of a", "producer_appends at 0", "producer_begins_new_epoch after the answer of 0 to a"),
+            *("controller_elects_preferred 1", "broker_becomes_leader 1 in epoch 1", "producer_appends at 1"),
+            *("producer_begins_new_epoch after the answer of 1 to a", "producer_resends a at 1"),
+        ],
+    ),
+}
+
+
+@pytest.mark.parametrize(("values", "steps"), NEXT_IS_REFUSED.values(), ids=NEXT_IS_REFUSED)
+def test_a_record_is_refused_while_others_wait(values, steps):
+    usual = {"replicas": 2, "records": 4, "log_size": 4, "retries": 2, "min_insync_replicas": 1, "start_isr": 1}
+    if "preferred_elections" in values:
+        usual = {**usual, "start_isr": 3, "min_insync_replicas": 2}
+    must_replay(trace_of(steps, "2.4", enable_idempotence=1, **usual, **values))
+
+
 def test_a_transaction_has_one_producer_which_waits():
     steps = ["producer_appends_in_transaction at 0 in 0"] * 2
     with pytest.raises(UntimelyError, match="step 2 sends another record of transaction 0 while 1 are unanswered"):

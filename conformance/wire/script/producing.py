@@ -117,6 +117,8 @@ class Producing:
             is_refused = step.action in NUMBER_ANEW
             self._stage.expected, record = step.ordinals if is_refused else reversed(step.ordinals)
             value = payload_of(record)
+            if record == self._states[position - 1].next_record:
+                self._send(self._by_name[PRODUCER], value, position)
             for arrival in self._bound.values():  # its response did not arrive in time
                 if arrival.value == value and not arrival.answer.done():
                     arrival.answer.set_result(None)

@@ -2,9 +2,8 @@
 
 A leader appends a record only if its sequence number follows the last one that the log holds, and recognises a request
 that it has appended before. Since 0.11; `acks` is all. Not modelled: requests that arrive after the producer has given
-up their connection; answers that are lost after the record is committed; records that expire (delivery.timeout.ms);
-errors after which a record is not sent again; and a new epoch because a new request is refused while earlier ones wait
-for a broker that leads no more.
+up their connection, or its producer id (up to 2.4); answers that are lost after the record is committed; records that
+expire (delivery.timeout.ms); and errors after which a record is not sent again.
 
 Requests that are sent one after the other can wait at one leader together. A broker reads the next request of a
 connection only after it has answered the one before, so there it takes a time-out, or a connection that is lost.
@@ -15,31 +14,38 @@ from isrcheck.models.kafka.state.broker.commit import answer_producers, has_enou
 from isrcheck.models.kafka.state.broker.roles import presumes_leadership
 from isrcheck.models.kafka.state.clients.sequences import (
     begin_numbering,
-    has_forgotten_what_was_deleted,
+    expected_sequence,
     hear_of_leader,
     is_first_in_flight,
     is_in_sequence,
-    is_mistaken,
-    is_next_expected,
-    is_remembered,
+    is_next,
+    is_refused,
+    may_be_sent,
     may_know_leader,
-    number,
+    numbered_record,
     recognised_offset,
-    requests_in_flight,
+    send,
+    takes_records_for_deleted,
+    takes_records_for_lost,
 )
 from isrcheck.models.kafka.state.fields import DeletingReplica, NumberedRecord, NumberedReplica, SnapshotReplica
 from isrcheck.models.language import NONE, action, require
+
+
+def checks_sequences(s, leader):
+    """A request of the producer can reach the leader, which then looks at its sequence number."""
+    return presumes_leadership(s, leader) and may_know_leader(s, leader) and has_enough_replicas(s, leader)
 
 
 @action(shows="of {record}")
 def request_fails(s, record: NumberedRecord):
     """The next record is sent, and not appended: the request is lost, or refused with an error after which it is sent
     again (NOT_LEADER_OR_FOLLOWER, OUT_OF_ORDER_SEQUENCE_NUMBER). Requests behind it can be in flight already.
+
+    So it is after UNKNOWN_PRODUCER_ID if nothing was acknowledged: numbered anew, everything keeps its number.
     """
-    require(record == s.next_record)
-    require(requests_in_flight(s) < s.max_in_flight_requests)
-    number(s, record)
-    s.next_record += 1
+    require(is_next(s, record))
+    send(s, record)
 
 
 @action(shows="{record} at {leader}")
@@ -50,16 +56,14 @@ def producer_resends(s, record: NumberedRecord, leader: NumberedReplica):
     Kafka: Sender.canRetry, ProducerStateEntry.findDuplicateBatch, UnifiedLog.analyzeAndValidateProducerState.
     """
     require(s.retries_left > 0)
-    require(presumes_leadership(s, leader))
-    require(may_know_leader(s, leader))
+    require(checks_sequences(s, leader))
     require(is_first_in_flight(s, record))
-    require(has_enough_replicas(s, leader))
-    require(not is_mistaken(s, leader, record))
-    is_known = is_remembered(s, leader, record)
-    require(is_known or is_in_sequence(s, leader, record))
-    require(is_known or s.log_end_offset[leader] < s.log_size)
+    offset = recognised_offset(s, leader, record)
+    require(offset == NONE or numbered_record(s, leader, offset) == record)
+    require(offset != NONE or is_in_sequence(s, leader, record))
+    require(offset != NONE or s.log_end_offset[leader] < s.log_size)
     s.retries_left -= 1
-    if is_known:
+    if offset != NONE:
         hear_of_leader(s, leader)
         s.pending[record] = leader
         answer_producers(s, leader)
@@ -69,22 +73,19 @@ def producer_resends(s, record: NumberedRecord, leader: NumberedReplica):
 
 @action(shows="after the answer of {leader} to {record}")
 def producer_begins_new_epoch(s, leader: NumberedReplica, record: NumberedRecord):
-    """A leader refuses the record that the producer expects to be the next one, because it does not continue its log:
-    records before it must be lost.
+    """A leader refuses a record, which was sent for the first time or again, and the producer takes records before it
+    to be lost. Other requests can still wait for an answer.
 
     Since 2.5 the producer raises its epoch, and numbers every request in flight anew, from 0 (KIP-360). Before, it
     takes a new producer id, and gives up what is in flight. Kafka: TransactionManager.canRetry,
     bumpIdempotentProducerEpoch; before 2.5 handleFailedBatch, resetProducerId.
     """
     require(s.producer_epoch + 1 < s.producer_epochs)
-    require(presumes_leadership(s, leader))
-    require(may_know_leader(s, leader))
-    require(is_first_in_flight(s, record))
-    require(is_next_expected(s, record))
-    require(has_enough_replicas(s, leader))
-    require(not is_remembered(s, leader, record))
-    require(not is_in_sequence(s, leader, record))
-    require(not has_forgotten_what_was_deleted(s, leader, record))
+    require(checks_sequences(s, leader))
+    require(may_be_sent(s, record))
+    require(is_refused(s, leader, record))
+    require(takes_records_for_lost(s, leader, record))
+    send(s, record)
     hear_of_leader(s, leader)
     s.pending[record] = NONE  # its earlier requests were given up
     begin_numbering(s, False, s.CLIENT_BUMPS_EPOCH)
@@ -94,17 +95,18 @@ def producer_begins_new_epoch(s, leader: NumberedReplica, record: NumberedRecord
 def producer_begins_from_zero(s, leader: DeletingReplica, record: NumberedRecord):
     """From 1.0 to 2.4: a leader has deleted all records of the producer, and with them what it knew of it. It answers
     UNKNOWN_PRODUCER_ID; the producer sees that the log starts above all that was acknowledged, and numbers the requests
-    in flight anew from 0, in the same epoch.
+    in flight anew from 0, in the same epoch, also those that still wait for an answer.
 
     A broker that has not deleted yet cannot tell these numbers from those before. That is why 2.5 takes a new epoch
     (KIP-360). Kafka: TransactionManager.canRetry, startSequencesAtBeginning (KAFKA-5793).
     """
     require(s.producer_epoch + 1 < s.producer_epochs)
-    require(presumes_leadership(s, leader))
-    require(may_know_leader(s, leader))
-    require(is_first_in_flight(s, record))
-    require(has_enough_replicas(s, leader))
-    require(has_forgotten_what_was_deleted(s, leader, record))
+    require(checks_sequences(s, leader))
+    require(may_be_sent(s, record))
+    require(is_refused(s, leader, record))
+    require(takes_records_for_deleted(s, leader))
+    require(expected_sequence(s) > 0)  # otherwise the numbers stay as they are
+    send(s, record)
     hear_of_leader(s, leader)
     s.pending[record] = NONE  # its earlier requests were given up
     begin_numbering(s, True, True)
@@ -117,16 +119,16 @@ def leader_mistakes_request(s, record: NumberedRecord, leader: DeletingReplica):
 
     An answer that waits for the high watermark is left out: then the request comes later.
     """
-    require(presumes_leadership(s, leader))
-    require(may_know_leader(s, leader))
-    require(is_first_in_flight(s, record))
-    require(has_enough_replicas(s, leader))
-    require(is_mistaken(s, leader, record))
-    require(recognised_offset(s, leader, record) < s.high_watermark[leader])
+    require(checks_sequences(s, leader))
+    require(may_be_sent(s, record))
+    offset = recognised_offset(s, leader, record)
+    require(offset != NONE and numbered_record(s, leader, offset) != record)
+    require(offset < s.high_watermark[leader])
+    send(s, record)
     hear_of_leader(s, leader)
     s.pending[record] = NONE
     s.acknowledged[record] = True
-    s.acknowledged_before = max(s.acknowledged_before, recognised_offset(s, leader, record) + 1)
+    s.acknowledged_before = max(s.acknowledged_before, offset + 1)
 
 
 @action(shows="at {broker}")

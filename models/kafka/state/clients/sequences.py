@@ -39,9 +39,29 @@ def is_first_in_flight(s, record):
     )
 
 
-def is_next_expected(s, record):
-    """No later record of the epoch was acknowledged (TransactionManager.isNextSequence)."""
-    return not any(s.acknowledged[later] and s.has_sequence[later] for later in range(s.records) if later > record)
+def is_next(s, record):
+    """The record is the next one, and the producer may send it, while requests before it wait for an answer."""
+    return record == s.next_record and requests_in_flight(s) < s.max_in_flight_requests
+
+
+def may_be_sent(s, record):
+    return is_next(s, record) or is_first_in_flight(s, record)
+
+
+def send(s, record):
+    """A request with the record is sent, for the first time or again."""
+    if record == s.next_record:
+        number(s, record)
+        s.next_record += 1
+
+
+def expected_sequence(s):
+    """The number behind the last record of the epoch that was acknowledged (TransactionManager.isNextSequence)."""
+    expected = 0
+    for record in range(s.records):
+        if s.has_sequence[record] and s.acknowledged[record]:
+            expected = sequence(s, record) + 1
+    return expected
 
 
 def may_know_leader(s, leader):
@@ -58,8 +78,11 @@ def hear_of_leader(s, leader):
 
 
 def hear_of_offset(s, leader, record):
-    """The leader has acknowledged the record, at its offset. Kafka: TransactionManager.updateLastAckedOffset."""
-    if numbers_from_zero(s):
+    """The leader has acknowledged the record, at its offset; what was sent with a former producer id does not count.
+
+    Kafka: TransactionManager.handleCompletedBatch (2.3). Up to 2.2 it counts, and the producer gives up more often.
+    """
+    if numbers_from_zero(s) and s.has_sequence[record]:
         for offset in range(s.log_size):
             if numbered_record(s, leader, offset) == record:
                 s.acknowledged_before = max(s.acknowledged_before, offset + 1)
@@ -155,17 +178,34 @@ def is_in_sequence(s, r, record):
     return sequence(s, record) == appended_sequence(s, r, last) + 1
 
 
-def has_forgotten_what_was_deleted(s, leader, record):
-    """The leader answers the record with UNKNOWN_PRODUCER_ID, and its log starts above all that was acknowledged: so
-    the producer takes its records to be deleted, not lost. Kafka: TransactionManager.canRetry (1.0 to 2.4).
-    """
+def is_unknown(s, leader):
+    """The leader does not know the producer id, and refuses sequence numbers above 0 with UNKNOWN_PRODUCER_ID."""
     last = last_numbered(s, leader)
-    return (
-        numbers_from_zero(s)
-        and (last == NONE or not is_of_epoch(s, s.log_producer_epoch[leader][last]))
-        and sequence(s, record) != 0
-        and s.acknowledged_before <= s.log_start_offset[leader]
+    return s.UNKNOWN_PID_POLICY == UnknownProducer.SEQUENCE_ZERO and (
+        last == NONE or not (s.CLIENT_BUMPS_EPOCH or is_of_epoch(s, s.log_producer_epoch[leader][last]))
     )
+
+
+def takes_records_for_deleted(s, leader):
+    """From 1.0 to 2.4: the leader does not know the producer, and its log starts above all that was acknowledged, or
+    nothing was. Kafka: TransactionManager.canRetry (lastAckedOffset, logStartOffset).
+    """
+    if s.CLIENT_BUMPS_EPOCH or not is_unknown(s, leader):
+        return False
+    if s.delete_records == 0:
+        return expected_sequence(s) == 0
+    return s.acknowledged_before <= s.log_start_offset[leader]
+
+
+def takes_records_for_lost(s, leader, record):
+    """After the leader has refused the record, the producer takes records before it to be lost.
+
+    OUT_OF_ORDER_SEQUENCE_NUMBER says so only of the record that is expected to be the next one; UNKNOWN_PRODUCER_ID, of
+    any. Kafka: TransactionManager.canRetry.
+    """
+    if is_unknown(s, leader):
+        return not takes_records_for_deleted(s, leader)
+    return sequence(s, record) == expected_sequence(s)
 
 
 def is_among_last_batches(s, r, offset):
@@ -210,6 +250,11 @@ def recognised_offset(s, r, record):
 def is_remembered(s, r, record):
     """The broker recognises the request as one that it has appended."""
     return recognised_offset(s, r, record) != NONE
+
+
+def is_refused(s, r, record):
+    """The broker appends the record neither now nor before."""
+    return not is_remembered(s, r, record) and not is_in_sequence(s, r, record)
 
 
 def is_mistaken(s, r, record):
