@@ -31,7 +31,7 @@ COMMANDS = {
     "trace": ("isrcheck.traces", "list ."),
     "conform": ("isrcheck.conformance", "replay --walks 3"),
 }
-INSTANTS = 16
+INSTANTS = 10
 SECONDS_OF_PYTHON = 0.5
 """Python starts to run our code within this processor time."""
 

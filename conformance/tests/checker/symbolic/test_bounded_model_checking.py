@@ -174,13 +174,13 @@ def test_permitted_failures_are_reported_beside_violations(check):
 
 
 KAFKA = [
-    ("0.10", 4, {}),
+    exhaustive(("0.10", 4, {})),
     exhaustive(("0.11", 4, {})),
     exhaustive(("2.0", 4, {})),
     ("2.1", 4, {}),
     # VIOLATED at step 5, PERMITTED at step 4
     recorded(("0.10", 5, {"unclean_elections": 1, "bounces": 1, "crashes": 0})),
-    ("2.0", 4, {"acks": 1, "retries": 1}),
+    exhaustive(("2.0", 4, {"acks": 1, "retries": 1})),
     recorded(("2.1", 4, {"delete_records": 1, "transactions": 1, "records": 1})),  # VIOLATED at step 4
 ]
 
