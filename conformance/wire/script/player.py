@@ -21,14 +21,14 @@ from isrcheck.conformance.replay.driver import Driver
 from isrcheck.conformance.replay.system import StepRefusedError
 from isrcheck.conformance.wire.driving.pump import Pump
 from isrcheck.conformance.wire.listening.server import Server
-from isrcheck.conformance.wire.script.consuming import FETCHES, FOLLOWS, TO_FOLLOWER, Consuming
-from isrcheck.conformance.wire.script.played import ClientError, Played
+from isrcheck.conformance.wire.script.consuming import READS, Consuming
+from isrcheck.conformance.wire.script.played import Played
 from isrcheck.conformance.wire.script.producing import SENDS, Producing
 from isrcheck.conformance.wire.script.real_consumer import read_all
 from isrcheck.conformance.wire.script.stage import Stage
 from isrcheck.traces.format.trace import Trace
 
-FOR_CLIENTS = (*SENDS, *FETCHES, FOLLOWS)
+FOR_CLIENTS = (*SENDS, *READS)
 """The actions that a trace must have, so that there is something to play."""
 
 AFTERWARDS = 60
@@ -47,9 +47,6 @@ class Player:
         """`tell` takes one line per event. Raises UsageError for a trace that cannot be played."""
         self._driver = Driver(bug)
         self._driver.begin(trace)
-        for position, step in enumerate(trace.steps, start=1):
-            if step.action == TO_FOLLOWER:
-                raise ClientError(f"step {position} sends a consumer to a follower, which is not played")
         self._trace = trace
         self._tell = tell
         self._at = host, port
