@@ -73,7 +73,6 @@ class ModelGap(Enum):
         "a producer takes a new epoch when a record is refused whose predecessor is acknowledged, although still"
         " earlier ones wait for an answer"
     )
-    EMPTY_FETCH = "a consumer that finds nothing to read learns that the log ends, for readers, before its position"
     TRUNCATION_WITHOUT_LEADER = (
         "before 2.4, a follower whose log is empty and begins above its high watermark truncates it to that, before it"
         " has reached its leader"

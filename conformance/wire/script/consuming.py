@@ -30,7 +30,7 @@ from isrcheck.models.language.model import Step
 from isrcheck.models.run import State
 from isrcheck.traces.format.trace import Trace
 
-FETCHES = ("consumer_fetches", "consumer_is_out_of_range")
+FETCHES = ("consumer_fetches", "consumer_finds_nothing", "consumer_is_out_of_range")
 FOLLOWS = "consumer_follows_new_leader"
 TO_FOLLOWER = "consumer_is_sent_to_follower"
 TO_LEADER = "consumer_returns_to_leader"

@@ -19,6 +19,7 @@ from isrcheck.conformance.cluster.network.messages import Errors, Isolation
 from isrcheck.conformance.replay.compare import Divergence, compared
 from isrcheck.conformance.replay.driver import Driver
 from isrcheck.conformance.replay.system import StepRefusedError
+from isrcheck.conformance.wire.driving.events import be_silent
 from isrcheck.conformance.wire.driving.pump import Pump
 from isrcheck.conformance.wire.listening.server import Server
 from isrcheck.conformance.wire.script.consuming import READS, Consuming
@@ -58,7 +59,7 @@ class Player:
 
     async def play(self, topic: str, protocol: str) -> Played:
         """Play the trace. Raises ClientError, PortError."""
-        stage = Stage(self._cluster, topic, _be_silent)
+        stage = Stage(self._cluster, topic, be_silent)
         async with Server(stage, protocol, *self._at) as server:
             given = (stage, server.bootstrap, self._played, self._tell)
             producing, consuming = Producing(self._trace, self._cluster, *given), Consuming(self._trace, *given)
@@ -138,7 +139,3 @@ class Player:
             if self._played.committed is None:
                 return
         self._played.reading = await asyncio.to_thread(read_all, addresses, topic, Isolation.READ_UNCOMMITTED)
-
-
-def _be_silent(line: str) -> None:
-    """The requests of clients are not told one by one."""
