@@ -2,14 +2,8 @@
 
 from isrcheck.models.kafka.properties.promises import data_was_given_up
 from isrcheck.models.kafka.state.broker.roles import is_controllers_leader
-from isrcheck.models.kafka.state.clients.readers import (
-    first_read,
-    is_exposed,
-    is_not_fenced,
-    is_record,
-    last_stable_offset,
-    reads_from,
-)
+from isrcheck.models.kafka.state.broker.serving import is_not_fenced, reads_from
+from isrcheck.models.kafka.state.clients.readers import first_read, is_exposed, is_record, last_stable_offset
 from isrcheck.models.kafka.state.values import AutoOffsetReset, IsolationLevel, PositionCheck
 from isrcheck.models.language import NONE, always, always_step, sometimes
 

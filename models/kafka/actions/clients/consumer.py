@@ -13,13 +13,8 @@ from isrcheck.models.kafka.actions.clients.positions import (
     return_to_common_prefix,
 )
 from isrcheck.models.kafka.state.broker.roles import presumes_leadership
-from isrcheck.models.kafka.state.clients.readers import (
-    is_not_fenced,
-    is_read,
-    is_record,
-    readable_end_offset,
-    reads_from,
-)
+from isrcheck.models.kafka.state.broker.serving import is_not_fenced, reads_from
+from isrcheck.models.kafka.state.clients.readers import is_read, is_record, readable_end_offset
 from isrcheck.models.kafka.state.fields import Consumer, RackAwareConsumer, Replica
 from isrcheck.models.kafka.state.values import AutoOffsetReset, PositionCheck
 from isrcheck.models.language import NONE, action, require

@@ -1,7 +1,6 @@
 """What readers of a partition can see and have seen: high watermark, last stable offset, aborted records."""
 
-from isrcheck.models.kafka.state.broker.roles import presumes_leadership
-from isrcheck.models.kafka.state.values import IsolationLevel, PositionCheck, TransactionState
+from isrcheck.models.kafka.state.values import IsolationLevel, TransactionState
 from isrcheck.models.language import NONE
 from isrcheck.models.log import has_entry
 
@@ -75,19 +74,6 @@ def first_read(s, offset):
     if s.isolation_level == IsolationLevel.READ_COMMITTED and s.transactions > 0:
         return s.read_committed_record[offset]
     return s.exposed_record[offset]
-
-
-def is_not_fenced(s, consumer, broker):
-    """A consumer that checks its position (since 2.3, here since 2.4) names the leader epoch that it knows, and a
-    broker in another epoch refuses it (FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH)."""
-    return s.POSITION_CHECK == PositionCheck.NONE or s.leader_epoch[broker] == s.consumer_leader_epoch[consumer]
-
-
-def reads_from(s, consumer, broker):
-    """The consumer takes the broker for its leader, or was sent to it."""
-    if s.follower_fetching and s.preferred_read_replica[consumer] != NONE:
-        return s.preferred_read_replica[consumer] == broker and s.leader[broker] != NONE
-    return presumes_leadership(s, broker)
 
 
 def expose(s, leader):
