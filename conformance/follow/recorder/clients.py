@@ -171,19 +171,20 @@ class Clients:
         leaders = self._leaders()
         if not leaders or consumer in self.stopped:
             return
-        leader = self._random.choice(leaders).number
+        broker = self._random.choice(leaders).number
         known = self._view_of(consumer).leader_epoch
-        self._learn(consumer, leader)
-        now = self._view_of(consumer)
-        changes = self._random.random() < RETURN_SHARE
-        if now.leader_epoch == known and now.preferred_read_replica is None:
-            self._fetch(consumer, leader, self._random.choice(self._cluster.brokers) if changes else None)
-        elif now.leader_epoch == known and changes:
+        self._learn(consumer, broker)
+        now, changes = self._view_of(consumer), self._random.random() < RETURN_SHARE
+        if now.leader_epoch != known:
+            pass  # it fetches the next time
+        elif now.preferred_read_replica is None:
+            self._fetch(consumer, broker, self._random.choice(self._cluster.brokers) if changes else None)
+        elif changes:
             self._cluster.expire_preferred_read_replica(reader_of(consumer))
-        elif now.leader_epoch == known:
-            leader = now.preferred_read_replica
-            self._fetch(consumer, leader)
-        self._done("read", consumer, leader)
+        else:
+            broker = now.preferred_read_replica
+            self._fetch(consumer, broker)
+        self._done("read", consumer, broker)
 
     def _learn(self, consumer: int, leader: int) -> None:
         """A consumer hears who leads, and validates its position. With auto.offset.reset=none, it stops if its log is
