@@ -16,6 +16,7 @@ from isrcheck.checker.kafka_config.versions import Versions
 from isrcheck.checker.kafka_settings.cluster_settings import BY_DURATION, Setting, Settings, UnderstoodSetting
 from isrcheck.checker.kafka_settings.keys import Role, knows
 from isrcheck.checker.kafka_settings.properties_file import PropertiesError
+from isrcheck.checker.kafka_settings.releases import Version
 from isrcheck.checker.kafka_settings.role_settings import RoleSettings
 from isrcheck.models.kafka.state.values import AutoOffsetReset, IsolationLevel, PositionCheck
 
@@ -33,7 +34,7 @@ class Consumer:
     """The settings in effect for a consumer.
 
     `is_given` says whether any setting of a consumer is given. `why_unsearched` is the reason why the model does not
-    have this consumer, or None. `release_has_position_check` is about KIP-320.
+    have this consumer, or None.
     """
 
     isolation_level: Setting[str]
@@ -41,20 +42,22 @@ class Consumer:
     reads_followers: bool
     is_given: bool
     why_unsearched: str | None
-    release_has_position_check: bool
+    release: Version
     understood: tuple[UnderstoodSetting, ...]
 
     @property
     def values(self) -> Mapping[str, int]:
         """The model's configuration entries for this consumer."""
         policy = self.offset_reset.value.upper()
-        check = PositionCheck.END_OFFSET if self.release_has_position_check else PositionCheck.NONE
+        check = PositionCheck.END_OFFSET if self.release.has("2.3") else PositionCheck.NONE
         return {
             "consumers": 1,
             "auto_offset_reset": AutoOffsetReset.NOTHING if policy == "NONE" else AutoOffsetReset[policy],
             "isolation_level": IsolationLevel[self.isolation_level.value.upper()],
             "follower_fetching": int(self.reads_followers),
             "POSITION_CHECK": check,
+            "LATEST_OFFSET_AWAITS_EPOCH_START": int(self.release.has("2.2")),
+            "READ_REPLICA_IN_ISR": int(self.release.has("3.4")),
         }
 
 
@@ -73,9 +76,7 @@ def read_consumer(settings: Settings, versions: Versions) -> Consumer:
         meaning = _RESET_MEANS.get(reset.value, "not modelled: consumers are not searched")
         lines.append(own.line(OFFSET_RESET, reset, meaning))
     reads_followers, selector_lines = _reads_followers(settings, versions)
-    return Consumer(
-        level, reset, reads_followers, is_given, why, versions.release.has("2.3"), (*lines, *selector_lines)
-    )
+    return Consumer(level, reset, reads_followers, is_given, why, versions.release, (*lines, *selector_lines))
 
 
 _LEVEL_MEANS = {

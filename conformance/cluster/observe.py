@@ -134,7 +134,7 @@ class ProducerView:
 @dataclass(frozen=True)
 class ConsumerView:
     """One consumer: its position, the records that it has read, and the error in its last response; the readable end of
-    the log, if it knows it, the leader epochs that it knows, whether it was reset to the end of the log, and the broker
+    the log that it knows, the leader epochs that it knows, whether it was reset to the end of the log, and the broker
     to which a leader has sent it.
     """
 
@@ -142,7 +142,7 @@ class ConsumerView:
     position: int
     read: tuple[Record, ...]
     error: Errors
-    known_end_offset: int | None
+    known_end_offset: int
     leader_epoch: int
     consumed_epoch: int | None
     has_skipped: bool

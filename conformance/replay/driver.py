@@ -258,6 +258,8 @@ class Driver:
         self.cluster.consume(broker, reader_of(consumer), self.isolation, most=1)
         self._finish(reader_of(consumer))
 
+    _consumer_finds_nothing = _consumer_fetches
+
     def _consumer_is_sent_to_follower(self, consumer: int, leader: int, follower: int) -> None:
         """The consumer asks the leader, as one in the follower's rack."""
         self.cluster.consume(leader, reader_of(consumer), self.isolation, rack=follower)

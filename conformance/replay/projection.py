@@ -227,14 +227,14 @@ class _Projection:
         }
 
     def _roles(self) -> Projected:
-        isr, remote, starts = [], [], []
+        isr, remote, starts, has = [], [], [], self.configuration
+        is_needed = bool(has.EXPAND_EPOCH_START or (has.consumers and has.LATEST_OFFSET_AWAITS_EPOCH_START))
         for broker in self.brokers:
             leads = broker.leadership
             isr += self._members(leads.isr if leads else ())
             known = dict(leads.remote_log_end_offsets) if leads else {}
             remote += [NONE if (end := known.get(r)) is None else end for r in self.replicas]
-            is_asked = leads is not None and bool(self.configuration.EXPAND_EPOCH_START)
-            starts.append(leads.leader_epoch_start_offset if leads is not None and is_asked else 0)
+            starts.append(leads.leader_epoch_start_offset if leads is not None and is_needed else 0)
         return {
             "is_up": tuple(int(b.is_up) for b in self.brokers),
             "leader_epoch": tuple(_epoch(b) for b in self.brokers),

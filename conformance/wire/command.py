@@ -18,12 +18,12 @@ from isrcheck.conformance.cluster.configuration.switches import GENERATIONS, NEW
 from isrcheck.conformance.console import BUGS, DIVERGED, DONE, NOTHING, UNDECIDED, count, pair, say, seconds
 from isrcheck.conformance.implemented import MissingMechanismError
 from isrcheck.conformance.replay.timing import UntimelyError
+from isrcheck.conformance.wire.driving.events import LOOPBACK, be_silent
 from isrcheck.models.messages.errors import UsageError
 from isrcheck.models.messages.printable import escaped
 from isrcheck.traces.format import folder
 from isrcheck.traces.format.itf import label
 
-LOOPBACK = "127.0.0.1"
 MOST_REPLICAS = 9
 LAST_PORT = 65_535
 LONGEST_LINE = 300
@@ -74,7 +74,7 @@ def _serve(arguments: argparse.Namespace) -> int:
         if not _is_loopback(arguments.host):
             say(f"warning: every machine that reaches {arguments.host} can use this server; it has no authentication")
 
-    tell = _tell if arguments.verbose else _be_silent
+    tell = _tell if arguments.verbose else be_silent
     at = Address(arguments.host, arguments.port)
     given = (cluster, arguments.protocol or NEWEST, arguments.topic, at, arguments.unclean, tell, started)
     try:
@@ -154,7 +154,3 @@ def _is_loopback(host: str) -> bool:
 def _tell(line: str) -> None:
     """Print an event; what clients send is escaped and cut off."""
     say(escaped(line[:LONGEST_LINE]))
-
-
-def _be_silent(line: str) -> None:
-    """Print nothing, without --verbose."""

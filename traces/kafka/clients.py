@@ -96,13 +96,13 @@ def _aborted(s: State) -> list[int]:
 
 
 def _consumed(before: State | None, s: State) -> list[str]:
-    """Phrases for the consumers that have moved: what each has read, and its lag."""
+    """Phrases for the consumers that have moved, or know another end of the log: what each has read, and its lag."""
     if before is None:
         return []
     found = []
     for consumer in range(s.consumers):
         position = s.position[consumer]
-        if position != before.position[consumer]:
+        if position != before.position[consumer] or s.known_end_offset[consumer] != before.known_end_offset[consumer]:
             record = s.consumed_record[consumer][position - 1] if position > before.position[consumer] else NONE
             what = f"read {spell_element(record)}, " if record != NONE and not _was_reset(s, consumer) else ""
             lag = s.known_end_offset[consumer] - position

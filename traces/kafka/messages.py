@@ -239,6 +239,7 @@ SENT: Mapping[str, MessageFinder] = {
     "leader_mistakes_request": _retry,
     "broker_saves_producer_state": _saves_producer_state,
     "consumer_fetches": _consumes,
+    "consumer_finds_nothing": _consumes,
     "consumer_is_sent_to_follower": _sent_to_follower,
     "consumer_returns_to_leader": _returns_to_leader,
     "consumer_follows_new_leader": _validates_position,

@@ -45,7 +45,7 @@ class Consumer:
         self._leader: int | None = None
         self._leader_epoch = 0
         self._consumed_epoch: int | None = None
-        self._known_end_offset: int | None = 0
+        self._known_end_offset = 0
         self._has_skipped = False
         self._asked: int | None = None
         self._preferred_read_replica: int | None = None
@@ -74,10 +74,8 @@ class Consumer:
         return self._consumed_epoch
 
     @property
-    def known_end_offset(self) -> int | None:
-        """The readable end of the log by the last response, from which the lag is computed; None after a reset to the
-        beginning, which does not tell it.
-        """
+    def known_end_offset(self) -> int:
+        """The readable end of the log by the response to the last fetch, from which the lag is computed."""
         return self._known_end_offset
 
     @property
@@ -114,9 +112,11 @@ class Consumer:
         return self._network.send(self._name, broker, request)
 
     def learns_of_leader(self, leader: int, leader_epoch: int) -> None:
-        """Receive metadata about the leader, and validate the position. Kafka: maybeValidatePosition."""
-        if self._checks_position and self._leader is not None and leader_epoch <= self._leader_epoch:
-            return
+        """Receive metadata about the leader: return to it, and validate the position. Kafka: maybeValidatePosition."""
+        if self._checks_position:
+            if self._leader is not None and leader_epoch <= self._leader_epoch:
+                return
+            self._preferred_read_replica = None
         self._leader, self._leader_epoch = leader, leader_epoch
         if self._checks_position and self._consumed_epoch is not None and self._bug is not Bug.POSITION_NOT_VALIDATED:
             request = OffsetsForLeaderEpochRequest(self._consumed_epoch, self._sent_epoch)
@@ -143,9 +143,7 @@ class Consumer:
             self._validate(response)
             return
         self._position, self._consumed_epoch = response.offset, None
-        is_latest = response.kind is OffsetKind.LATEST
-        self._known_end_offset = response.offset if is_latest else None
-        self._has_skipped |= is_latest
+        self._has_skipped |= response.kind is OffsetKind.LATEST
 
     def _validate(self, answer: OffsetsForLeaderEpochResponse) -> None:
         if self._settings.auto_offset_reset is AutoOffsetReset.NOTHING:

@@ -41,7 +41,7 @@ NEVER = (
     *("request_fails", "producer_resends", "producer_begins_new_epoch", "broker_saves_producer_state"),
     *("producer_begins_from_zero", "leader_mistakes_request"),
     *("consumer_fetches", "consumer_follows_new_leader", "consumer_is_out_of_range"),
-    *("consumer_is_sent_to_follower", "consumer_returns_to_leader"),
+    *("consumer_finds_nothing", "consumer_is_sent_to_follower", "consumer_returns_to_leader"),
 )
 """Actions that never happen: faults that recordings cannot contain, and requests that no client sends."""
 

@@ -19,7 +19,6 @@ from isrcheck.conformance.cluster.cluster import Cluster
 from isrcheck.conformance.cluster.configuration.settings import ClusterError
 from isrcheck.conformance.cluster.network.messages import (
     Acks,
-    ConsumerFetchResponse,
     Errors,
     OffsetsForLeaderEpochResponse,
     ProduceResponse,
@@ -30,7 +29,7 @@ from isrcheck.conformance.cluster.scheduler import Act
 from isrcheck.conformance.follow.recorder.plan import ModelGap, Plan
 from isrcheck.conformance.implemented import ISOLATIONS
 from isrcheck.conformance.replay.projection import reader_of
-from isrcheck.models.kafka.state.values import AutoOffsetReset, PositionCheck
+from isrcheck.models.kafka.state.values import AutoOffsetReset
 
 INTERVAL = 2_500
 """The mean interval between rolls of segments, and between deletions, in milliseconds; a producer and a consumer act
@@ -60,8 +59,6 @@ class Clients:
         self._tell = tell
         self._has = has = plan.configuration
         self._isolation = ISOLATIONS[has.isolation_level]
-        self._checks_position = has.POSITION_CHECK != PositionCheck.NONE
-        self._sent_to: dict[int, int] = {}
         self._payloads = 0
         self.stopped: set[int] = set()
         self._acts: list[Callable[[], None]] = [
@@ -169,18 +166,25 @@ class Clients:
     # ------------------------------------------------------------------------------------------------------- consumers
 
     def _read(self) -> None:
-        """Let a consumer learn of a leader, or fetch from the leader, or from the follower to which it was sent."""
+        """Let a consumer learn of a leader, fetch, or return from a follower to the leader."""
         consumer = self._random.randrange(self._has.consumers)
         leaders = self._leaders()
         if not leaders or consumer in self.stopped:
             return
-        leader = self._random.choice(leaders)
+        broker = self._random.choice(leaders).number
         known = self._view_of(consumer).leader_epoch
-        self._learn(consumer, leader.number)
-        if self._view_of(consumer).leader_epoch != known:
-            self._done("read", consumer, leader.number)
-        elif not self._has.follower_fetching or not self._changes_replica(consumer, leader):
-            self._fetch(consumer, self._sent_to.get(consumer, leader.number))
+        self._learn(consumer, broker)
+        now, changes = self._view_of(consumer), self._random.random() < RETURN_SHARE
+        if now.leader_epoch != known:
+            pass  # it fetches the next time
+        elif now.preferred_read_replica is None:
+            self._fetch(consumer, broker, self._random.choice(self._cluster.brokers) if changes else None)
+        elif changes:
+            self._cluster.expire_preferred_read_replica(reader_of(consumer))
+        else:
+            broker = now.preferred_read_replica
+            self._fetch(consumer, broker)
+        self._done("read", consumer, broker)
 
     def _learn(self, consumer: int, leader: int) -> None:
         """A consumer hears who leads, and validates its position. With auto.offset.reset=none, it stops if its log is
@@ -193,51 +197,19 @@ class Clients:
         if is_truncated and self._has.auto_offset_reset == AutoOffsetReset.NOTHING:
             self.stopped.add(consumer)
 
-    def _changes_replica(self, consumer: int, leader: BrokerView) -> bool:
-        """Whether the consumer was now sent to a follower, or returned to the leader.
-
-        A leader sends it to a follower that, as far as the leader knows, has the position; KIP-392.
-        """
-        if self._random.random() >= RETURN_SHARE:
-            return False
-        if consumer in self._sent_to:
-            del self._sent_to[consumer]
-            self._done("return to leader", consumer)
-            return True
-        view = self._view_of(consumer)
-        if self._checks_position and view.leader_epoch != leader.leader_epoch:
-            return False
-        assert leader.leadership is not None
-        brokers = self._cluster.observe().brokers
-        followers = [
-            number
-            for number, end in leader.leadership.remote_log_end_offsets
-            if end is not None and brokers[number].log_start_offset <= view.position <= end
-        ]
-        if followers:
-            self._sent_to[consumer] = self._random.choice(followers)
-            self._done("send to follower", consumer, leader.number, self._sent_to[consumer])
-        return bool(followers)
-
-    def _fetch(self, consumer: int, broker: int) -> None:
-        """A consumer fetches one record, or as many as there are; an answer without records is lost."""
+    def _fetch(self, consumer: int, broker: int, rack: int | None = None) -> None:
+        """A consumer, which may be in the rack of a broker, fetches one record, or as many as there are."""
         most = self._random.choice([1, None])
-        self._cluster.consume(broker, reader_of(consumer), self._isolation, most)
+        self._cluster.consume(broker, reader_of(consumer), self._isolation, most, rack)
         self._finish(consumer)
-        self._done("read", consumer, broker)
 
     def _finish(self, consumer: int) -> list[Message]:
         """Deliver the requests of a consumer, and the responses, until there are no more; return the responses."""
         name, found = reader_of(consumer), []
         while messages := [one for one in self._cluster.messages() if name in (one.source, one.destination)]:
-            message, answer = messages[0], messages[0].payload
-            is_empty = isinstance(answer, ConsumerFetchResponse) and answer.error is Errors.NONE and not answer.records
-            if is_empty and ModelGap.EMPTY_FETCH not in self._plan.allowed:
-                self._cluster.drop(message.number)
-            else:
-                self._cluster.deliver(message.number)
-            if message.destination == name:
-                found.append(message)
+            self._cluster.deliver(messages[0].number)
+            if messages[0].destination == name:
+                found.append(messages[0])
         return found
 
     def _view_of(self, consumer: int) -> ConsumerView:

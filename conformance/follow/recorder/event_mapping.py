@@ -109,11 +109,6 @@ def _single(act: Act, before: Moment, after: Moment) -> MappedEvent | None:
             return MappedEvent("controller_removes_dead_follower", None, {"follower": follower})
         case "roll segment", (int(broker),):
             return MappedEvent("broker_saves_producer_state", broker, {"broker": broker})
-        case "send to follower", (int(consumer), int(leader), int(follower)):
-            arguments = {"consumer": consumer, "leader": leader, "follower": follower}
-            return MappedEvent("consumer_is_sent_to_follower", None, arguments)
-        case "return to leader", (int(consumer),):
-            return MappedEvent("consumer_returns_to_leader", None, {"consumer": consumer})
     return None
 
 
@@ -211,13 +206,22 @@ def _has_appended(there: int, before: Moment, after: Moment) -> bool:
 
 
 def _read(consumer: int, broker: int, before: Moment, after: Moment) -> tuple[MappedEvent, ...]:
-    """A consumer's exchange with a broker: a question where an epoch ends, or a fetch, after which it may be reset."""
+    """A consumer's exchange with a broker: a question where an epoch ends, or a fetch, after which it may be reset or
+    read from another broker.
+    """
     old, new = before.consumer(consumer), after.consumer(consumer)
     if new.leader_epoch != old.leader_epoch:
         return (MappedEvent("consumer_follows_new_leader", None, {"consumer": consumer, "leader": broker}),)
+    if new.preferred_read_replica is not None and old.preferred_read_replica is None:
+        arguments = {"consumer": consumer, "leader": broker, "follower": new.preferred_read_replica}
+        return (MappedEvent("consumer_is_sent_to_follower", None, arguments),)
+    if new.preferred_read_replica != old.preferred_read_replica:
+        return (MappedEvent("consumer_returns_to_leader", None, {"consumer": consumer}),)
     if new.error is Errors.OFFSET_OUT_OF_RANGE:
         reset = MappedEvent("consumer_is_out_of_range", None, {"consumer": consumer, "leader": broker})
         return (reset,) if new.position != old.position else ()
+    if new.position == old.position and new.known_end_offset != old.known_end_offset:
+        return (MappedEvent("consumer_finds_nothing", None, {"consumer": consumer, "broker": broker}),)
     fetched = MappedEvent("consumer_fetches", None, {"consumer": consumer, "broker": broker})
     return (fetched,) * (new.position - old.position)
 

@@ -70,7 +70,6 @@ class ModelGap(Enum):
         "from 1.0 to 2.4, the answer to a request that a leader takes for an earlier record's waits until that is"
         " committed"
     )
-    EMPTY_FETCH = "a consumer that finds nothing to read learns that the log ends, for readers, before its position"
     TRUNCATION_WITHOUT_LEADER = (
         "before 2.4, a follower whose log is empty and begins above its high watermark truncates it to that, before it"
         " has reached its leader"

@@ -66,6 +66,7 @@ OF_PRODUCER = ("producer_epoch", "has_sequence")
 
 OF_CONSUMERS = (
     *("position", "known_end_offset", "consumer_leader_epoch", "consumed_epoch", "consumed_record", "has_skipped"),
+    "preferred_read_replica",
 )
 """Those of each consumer that has not stopped."""
 
@@ -185,7 +186,7 @@ class RecordedRun:
         has = self.instance.configuration
         yield from (*EVERYBODYS, *(OF_PRODUCER if has.enable_idempotence else ()))
         consumers = [consumer for consumer in range(has.consumers) if consumer not in self.clients.stopped]
-        known = [name for name in OF_CONSUMERS if name in self.before.projected]
+        known = [name for name in OF_CONSUMERS if self.before.projected.get(name)]
         yield from (f"{name}[{consumer}]" for name in known for consumer in consumers)
 
     def is_fenced(self, broker: int) -> bool:

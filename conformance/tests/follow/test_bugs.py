@@ -116,8 +116,9 @@ CAUGHT = {
         " guard `is_refused(s, leader, record)` is false",
     ),
     Bug.FOLLOWER_SHOWS_LOG_END: (
-        *("2.4", 4, 29),
-        "consumer_fetches 0 at 2: it leads to known_end_offset[0] = 3, but 4 was observed",
+        *("2.4", 1, 15),
+        "consumer_fetches 0 at 1: models/kafka/actions/clients/consumer.py: its guard"
+        " `s.position[consumer] < readable_end_offset(s, broker)` is false",
     ),
     # From 2.4 on, records that a consumer has read are lost only by faults that a run does not have. Leaders of 0.10
     # answer no question about epochs, so that a consumer that asks is always reset.

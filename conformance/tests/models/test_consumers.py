@@ -77,6 +77,27 @@ def test_a_follower_shows_what_is_below_its_own_high_watermark(protocol):
     assert not partition.can("consumer_fetches 0 at 1")
 
 
+@pytest.mark.parametrize("protocol", SINCE_2_4)
+def test_a_lag_is_negative_where_a_follower_shows_less_than_was_read(protocol):
+    partition = nine_records_of_which_six_are_committed(protocol, follower_fetching=True)
+    assert not partition.can("consumer_finds_nothing 0 at 0")  # it finds six
+    assert (partition.read_all(), partition.lag()) == (6, 0)
+    assert not partition.can("consumer_finds_nothing 0 at 0")  # it knows that
+    partition.do("consumer_is_sent_to_follower 0 by 0 to 1", "consumer_finds_nothing 0 at 1")
+    assert (partition.state.position[0], partition.lag()) == (6, -6)
+
+
+def test_a_consumer_that_follows_a_new_leader_reads_from_it():
+    """Kafka: SubscriptionState.maybeValidatePosition forgets the preferred read replica."""
+    partition = Partition("2.4", follower_fetching=True, min_insync_replicas=1).append(1).replicate(1).replicate(2)
+    partition.do("leader_handles_fetch 0 from 1", "leader_handles_fetch 0 from 2")
+    partition.do("consumer_is_sent_to_follower 0 by 0 to 2")
+    partition.do(
+        "controller_fails_over to 1", "broker_becomes_leader 1 in epoch 1", "consumer_follows_new_leader 0 of 1"
+    )
+    assert partition.state.preferred_read_replica[0] == NONE
+
+
 @pytest.mark.parametrize(("protocol", "sent"), [("2.4", True), ("2.8", True), ("3.3", True), ("3.5", False)])
 def test_since_3_4_a_leader_sends_consumers_only_to_members_of_the_isr(protocol, sent):
     """KAFKA-14372. Before, the follower only has to have the consumer's position, as far as the leader knows."""
@@ -125,9 +146,10 @@ def test_a_consumer_of_committed_records_skips_markers_and_aborted_records():
 
 @pytest.mark.parametrize(
     ("policy", "position", "lag", "epoch", "skipped"),
-    [("EARLIEST", 2, 1, NONE, False), ("LATEST", 3, 0, NONE, True), ("NOTHING", 1, 0, 0, False)],
+    [("EARLIEST", 2, -1, NONE, False), ("LATEST", 3, -2, NONE, True), ("NOTHING", 1, 0, 0, False)],
 )
 def test_a_consumer_whose_position_was_deleted_resets_it(policy, position, lag, epoch, skipped):
+    """The lag is wrong until the next fetch: a reset tells the consumer nothing of the end of the log."""
     partition = Partition(
         "2.4", delete_records=1, auto_offset_reset=AutoOffsetReset[policy], min_insync_replicas=1, start_isr=1
     )
@@ -256,9 +278,13 @@ PROMISES = {
     "consumers_read_what_was_exposed",
     "consumers_skip_nothing",
     "lag_matches_isolation",
+    "latest_does_not_go_back",
     "truncation_is_detected",
 }
 
+
+GOES_BACK = {"latest_does_not_go_back": (6, None)}
+"""Before 2.3 a consumer may ask a former leader, for whose log it has read too much, and is reset there."""
 
 SKIPS = {"consumers_skip_nothing": (None, 5)}
 """With auto.offset.reset=latest, a consumer whose position was deleted skips what follows, which is permitted."""
@@ -272,11 +298,22 @@ def test_the_promises_to_consumers_are_judged_only_with_consumers():
 @pytest.mark.parametrize(
     ("protocol", "values", "expected"),
     [
-        ("2.1", {}, ({}, 228_861)),
-        exhaustive(("2.4", {"follower_fetching": True}, ({}, 914_671))),
-        ("2.4", {"follower_fetching": True, "replicas": 2, "delete_records": 1}, (SKIPS, 29_015)),
-        exhaustive(("2.4", {"follower_fetching": True, "delete_records": 1}, (SKIPS, 7_373_986))),
+        ("2.1", {}, (GOES_BACK, 272_655)),
+        exhaustive(("2.4", {"follower_fetching": True}, ({}, 1_042_213))),
+        ("2.4", {"follower_fetching": True, "replicas": 2, "delete_records": 1}, (SKIPS, 39_299)),
+        exhaustive(("2.4", {"follower_fetching": True, "delete_records": 1}, (SKIPS, 9_915_453))),
     ],
 )
 def test_without_faults_consumers_read_everything(protocol, values, expected):
     assert failures(protocol, elections=1, bounces=0, crashes=0, **values) == expected
+
+
+@pytest.mark.parametrize(
+    ("waits", "broken", "states"), [(False, {"latest_does_not_go_back": (15, None)}, 120_425), (True, {}, 119_951)]
+)
+def test_a_new_leader_tells_no_end_before_it_knows_what_is_committed(waits, broken, states):
+    """KAFKA-2334: its high watermark lags, it deletes up to there, and the consumer is reset to there."""
+    bounds = {"replicas": 2, "min_insync_replicas": 1, "records": 3, "log_size": 3, "elections": 1}
+    rules = {"preferred_elections": 1, "delete_records": 1, "LATEST_OFFSET_AWAITS_EPOCH_START": waits}
+    found = failures("2.4", bounces=0, crashes=0, **bounds, **rules)
+    assert found == ({"consumers_skip_nothing": (None, 4), **broken}, states)

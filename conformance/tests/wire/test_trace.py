@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from conformance.tests.support import golden
-from conformance.tests.support.replay import DEFAULT, EVERY_CLIENT, EVERY_FAULT, GENERATIONS, trace_of, walk_of
+from conformance.tests.support.replay import DEFAULT, EVERY_CLIENT, EVERY_FAULT, GENERATIONS, READERS, trace_of, walk_of
 from isrcheck.checker.cli import main as check
 from isrcheck.conformance.cli import main as conform
 from isrcheck.conformance.console import DIVERGED, DONE, NOTHING, UNDECIDED, USAGE
@@ -134,6 +134,7 @@ def trace_steps(trace):
         ("2.4", {**EVERY_CLIENT, "transactions": 0}, 10, DONE),  # a retry goes back to the leader of an older epoch
         ("2.1", {"acks": 0}, 3, DONE),  # a record is lost while the leader is down
         ("2.0", {"acks": 1, "retries": 1}, 2, DONE),
+        ("2.4", {**READERS, "auto_offset_reset": 1}, 30, DONE),
     ],
 )
 def test_random_walks_are_played(protocol, values, seed, code):
@@ -228,6 +229,21 @@ ALL_READ = "Every record whose producer was told that it is delivered is read."
                 "consumer 0 has read: b (position 3)",
             ],
         ),
+        (  # KIP-392: its connection to the follower breaks, and the leader sends it there again
+            *("2.4", {**READING, "follower_fetching": 1}),
+            [
+                *(*COPIED, "leader_handles_fetch 0 from 1", "producer_appends at 0"),
+                *("leader_answers_parked_fetch 0 to 1", "follower_applies_response 1 from 0"),
+                *("consumer_is_sent_to_follower 0 by 0 to 1", "broker_bounces 1 checkpoint 1"),
+                *(
+                    "consumer_fetches 0 at 1",
+                    "consumer_returns_to_leader 0",
+                    "consumer_is_sent_to_follower 0 by 0 to 1",
+                ),
+                *(*FAIL_OVER, "consumer_follows_new_leader 0 of 1", "consumer_fetches 0 at 1"),
+            ],
+            ["a b (end offset 2)", ALL_READ, "consumer 0 has read: a b (position 2)"],
+        ),
     ],
 )
 def test_every_kind_of_client_takes_part(protocol, values, steps, expected):
@@ -285,10 +301,6 @@ def test_a_client_that_infers_an_acknowledgement_contradicts_the_trace():
         (
             *("2.1", IDEMPOTENT, ["producer_appends at 0", "producer_appends at 0"]),
             "step 2 sends record b to broker 0, where record a of the same producer waits",
-        ),
-        (
-            *("2.4", {"consumers": 1, "follower_fetching": 1}, ["consumer_is_sent_to_follower 0 by 0 to 1"]),
-            "step 1 sends a consumer to a follower, which is not played",
         ),
         (  # a leader does not know it: librdkafka's producer sends nothing more, Kafka's takes a new id
             *("2.1", {**IDEMPOTENT, "unclean_elections": 1, "records": 3, "log_size": 3}),

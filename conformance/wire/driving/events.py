@@ -1,4 +1,4 @@
-"""What is told to the person who runs a server, and under which name.
+"""What is told to the person who runs a server, under which name, and at which address.
 
 In:  nothing.
 Out: names.
@@ -13,3 +13,10 @@ PARTITION = "topic-0"
 
 Tell = Callable[[str], None]
 """Takes one line for each event."""
+
+LOOPBACK = "127.0.0.1"
+"""Where a server listens if nothing else is said."""
+
+
+def be_silent(line: str) -> None:
+    """Take a line, and tell nobody."""

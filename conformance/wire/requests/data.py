@@ -37,6 +37,9 @@ TIMESTAMPS = {-1: OffsetKind.LATEST, -2: OffsetKind.EARLIEST}
 MOST_WAIT = 30_000
 """The longest wait of a consumer's fetch in ms."""
 
+NO_REPLICA = -1
+"""In a fetch response: the broker that answers serves the consumer itself (KIP-392)."""
+
 LONGEST_VALUES = 100
 """Characters of the values of a batch that a line shows."""
 
@@ -105,7 +108,7 @@ async def fetch(backend: Backend, broker: int, request: Request) -> Any:
 
 
 async def _fetch(backend: Backend, broker: int, request: Request) -> tuple[Any, bool]:
-    """The response as of now, and whether it contains a batch or an error."""
+    """The response as of now, and whether it contains a batch, an error, or another replica to read from."""
     topics, is_news = [], False
     for topic in request.body.topics:
         partitions = []
@@ -124,7 +127,8 @@ async def _fetch(backend: Backend, broker: int, request: Request) -> tuple[Any, 
                 assert isinstance(found, ConsumerFetchResponse)
                 answer, code = found, code_of(found.error)
             records = bytes_of(answer.records, min(each.partition_max_bytes, request.body.max_bytes))
-            is_news |= bool(records) or code is not ErrorCode.none
+            replica = NO_REPLICA if answer.preferred_read_replica is None else answer.preferred_read_replica
+            is_news |= bool(records) or code is not ErrorCode.none or replica != NO_REPLICA
             aborted = (
                 request.make("AbortedTransaction", producer_id=one.producer_id, first_offset=one.first_offset)
                 for one in answer.aborted
@@ -138,6 +142,7 @@ async def _fetch(backend: Backend, broker: int, request: Request) -> tuple[Any, 
                     last_stable_offset=answer.last_stable_offset,
                     log_start_offset=answer.log_start_offset,
                     aborted_transactions=tuple(aborted),
+                    preferred_read_replica=replica,
                     records=records,
                 )
             )

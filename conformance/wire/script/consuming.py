@@ -3,7 +3,13 @@
 In:  the steps of a trace; the fetches of real consumers that wait at the stage.
 Out: answers to them; what they have read (`Played`).
 
-After each of its steps, the next fetch of a consumer must ask for the position that it has in the trace.
+After each of its steps, the next fetch of a consumer must ask for the position that it has in the trace. Which follower
+a leader names is the trace's choice, as if it were the one in the consumer's rack (KIP-392).
+
+The consumer of librdkafka leaves a follower after an error, after a broken connection, when another broker becomes the
+leader, and after five minutes. So its fetch is refused where the trace's consumer leaves; and where only the real one
+has left, the leader sends it there again, as a leader does at every fetch. Sources: librdkafka,
+rd_kafka_fetch_preferred_replica_handle, rd_kafka_toppar_leader_update, rd_kafka_toppar_delegate_to_leader.
 """
 
 from __future__ import annotations
@@ -24,9 +30,11 @@ from isrcheck.models.language.model import Step
 from isrcheck.models.run import State
 from isrcheck.traces.format.trace import Trace
 
-FETCHES = ("consumer_fetches", "consumer_is_out_of_range")
+FETCHES = ("consumer_fetches", "consumer_finds_nothing", "consumer_is_out_of_range")
 FOLLOWS = "consumer_follows_new_leader"
 TO_FOLLOWER = "consumer_is_sent_to_follower"
+TO_LEADER = "consumer_returns_to_leader"
+READS = (*FETCHES, FOLLOWS, TO_FOLLOWER, TO_LEADER)
 
 
 class Consuming:
@@ -63,19 +71,21 @@ class Consuming:
 
     async def before(self, step: Step, position: int) -> None:
         """Let the fetch of a consumer through. Raises ClientError."""
-        if step.action in FETCHES:
-            consumer, broker = step.ordinals
+        if step.action in (*FETCHES, TO_FOLLOWER):
+            consumer, broker, *follower = step.ordinals
             waiting = await self._fetch(consumer, broker, position, self._states[position - 1])
-            answer = self._stage.answer_to(broker, replace(waiting.request, most=1))
-            assert isinstance(answer, ConsumerFetchResponse)
-            waiting.answer.set_result(answer)
+            waiting.answer.set_result(self._answer(waiting, *follower))
 
     async def after(self, step: Step, position: int) -> None:
         """Wait until a consumer has done what it does in this step. Raises ClientError."""
-        if step.action not in (*FETCHES, FOLLOWS):
+        if step.action not in READS:
             return
-        consumer, broker = step.ordinals
-        before, after = self._states[position - 1], self._states[position]
+        consumer, before, after = step.ordinals[0], self._states[position - 1], self._states[position]
+        broker = self._stage.leaders[reader_of(consumer)][0] if step.action == TO_LEADER else step.ordinals[-1]
+        if step.action in (TO_FOLLOWER, TO_LEADER) and not self._stage.cluster.is_running(broker):
+            return  # it looks for the broker in vain
+        if step.action == FOLLOWS:
+            self._let_know(consumer, broker, after)
         await self._fetch(consumer, broker, position, after)
         offset, known = before.position[consumer], self._played.consumed[consumer]
         if step.action == FETCHES[0] and after.consumed_record[consumer][offset] == after.log_record[broker][offset]:
@@ -84,8 +94,16 @@ class Consuming:
         known += new
         for at, value in new:
             self._tell(f"     consumer {consumer} has read record {value} at offset {at}")
-        if step.action != FETCHES[0] and before.position[consumer] != after.position[consumer]:
+        if step.action in (TO_FOLLOWER, TO_LEADER):
+            self._tell(f"     consumer {consumer} fetches from broker {broker}")
+        elif step.action != FETCHES[0] and before.position[consumer] != after.position[consumer]:
             self._tell(f"     consumer {consumer} continues at offset {after.position[consumer]}")
+
+    def _answer(self, waiting: Waiting, follower: int | None = None) -> ConsumerFetchResponse:
+        """The cluster's answer to a fetch, with one record at most; or with the follower that is to serve it."""
+        answer = self._stage.answer_to(waiting.broker, replace(waiting.request, most=1, rack=follower))
+        assert isinstance(answer, ConsumerFetchResponse)
+        return answer
 
     def _let_know(self, consumer: int, leader: int, state: State) -> None:
         """Let a consumer know this leader, with the leader epoch that it has in this state, if it checks it."""
@@ -96,21 +114,28 @@ class Consuming:
     async def _fetch(self, consumer: int, broker: int, position: int, state: State) -> Waiting:
         """The fetch that waits at a broker, with the consumer's position and epoch in this state. Raises ClientError.
 
-        What waits elsewhere, or with another epoch, is refused, so that the consumer looks for the leader.
+        What waits elsewhere, or with another epoch, is refused, so that the consumer looks for the leader; and there it
+        is sent to the follower of this state.
         """
-        self._let_know(consumer, broker, state)
+        is_at_follower = self._configuration.follower_fetching and state.preferred_read_replica[consumer] == broker
+        if not is_at_follower:
+            self._let_know(consumer, broker, state)
         name, found = reader_of(consumer), []
-        _, epoch = self._stage.leaders[name]
+        leader, epoch = self._stage.leaders[name]
 
         def look() -> bool:
             for waiting in self._stage.fetches:
                 if waiting.client != name or waiting.answer.done():
                     continue
-                if waiting.broker == broker and (waiting.request.current_leader_epoch or 0) == max(epoch, 0):
+                is_told = (waiting.request.current_leader_epoch or 0) == max(epoch, 0)
+                if is_told and waiting.broker == broker:
                     found.append(waiting)
-                else:
-                    refusal = ConsumerFetchResponse(Errors.NOT_LEADER_OR_FOLLOWER, waiting.request.position)
-                    waiting.answer.set_result(refusal)
+                    continue
+                answer = ConsumerFetchResponse(Errors.NOT_LEADER_OR_FOLLOWER, waiting.request.position)
+                if is_told and is_at_follower and waiting.broker == leader:
+                    named = self._answer(waiting, broker)
+                    answer = named if named.preferred_read_replica == broker else answer
+                waiting.answer.set_result(answer)
             return bool(found)
 
         if not await comes(look):

@@ -19,16 +19,17 @@ from isrcheck.conformance.cluster.network.messages import Errors, Isolation
 from isrcheck.conformance.replay.compare import Divergence, compared
 from isrcheck.conformance.replay.driver import Driver
 from isrcheck.conformance.replay.system import StepRefusedError
+from isrcheck.conformance.wire.driving.events import be_silent
 from isrcheck.conformance.wire.driving.pump import Pump
 from isrcheck.conformance.wire.listening.server import Server
-from isrcheck.conformance.wire.script.consuming import FETCHES, FOLLOWS, TO_FOLLOWER, Consuming
-from isrcheck.conformance.wire.script.played import ClientError, Played
+from isrcheck.conformance.wire.script.consuming import READS, Consuming
+from isrcheck.conformance.wire.script.played import Played
 from isrcheck.conformance.wire.script.producing import SENDS, Producing
 from isrcheck.conformance.wire.script.real_consumer import read_all
 from isrcheck.conformance.wire.script.stage import Stage
 from isrcheck.traces.format.trace import Trace
 
-FOR_CLIENTS = (*SENDS, *FETCHES, FOLLOWS)
+FOR_CLIENTS = (*SENDS, *READS)
 """The actions that a trace must have, so that there is something to play."""
 
 AFTERWARDS = 60
@@ -47,9 +48,6 @@ class Player:
         """`tell` takes one line per event. Raises UsageError for a trace that cannot be played."""
         self._driver = Driver(bug)
         self._driver.begin(trace)
-        for position, step in enumerate(trace.steps, start=1):
-            if step.action == TO_FOLLOWER:
-                raise ClientError(f"step {position} sends a consumer to a follower, which is not played")
         self._trace = trace
         self._tell = tell
         self._at = host, port
@@ -61,7 +59,7 @@ class Player:
 
     async def play(self, topic: str, protocol: str) -> Played:
         """Play the trace. Raises ClientError, PortError."""
-        stage = Stage(self._cluster, topic, _be_silent)
+        stage = Stage(self._cluster, topic, be_silent)
         async with Server(stage, protocol, *self._at) as server:
             given = (stage, server.bootstrap, self._played, self._tell)
             producing, consuming = Producing(self._trace, self._cluster, *given), Consuming(self._trace, *given)
@@ -141,7 +139,3 @@ class Player:
             if self._played.committed is None:
                 return
         self._played.reading = await asyncio.to_thread(read_all, addresses, topic, Isolation.READ_UNCOMMITTED)
-
-
-def _be_silent(line: str) -> None:
-    """The requests of clients are not told one by one."""

@@ -2,8 +2,9 @@
 
 from isrcheck.models.kafka.properties.promises import data_was_given_up
 from isrcheck.models.kafka.state.broker.roles import is_controllers_leader
-from isrcheck.models.kafka.state.clients.readers import first_read, is_record, readable_end_offset
-from isrcheck.models.kafka.state.values import PositionCheck
+from isrcheck.models.kafka.state.broker.serving import is_not_fenced, reads_from
+from isrcheck.models.kafka.state.clients.readers import first_read, is_exposed, is_record, last_stable_offset
+from isrcheck.models.kafka.state.values import AutoOffsetReset, IsolationLevel, PositionCheck
 from isrcheck.models.language import NONE, always, always_step, sometimes
 
 
@@ -43,15 +44,57 @@ def consumers_skip_nothing(s):
     )
 
 
-@always_step(applies=has_consumers)
+@always_step(permitted=data_was_given_up, applies=has_consumers)
 def lag_matches_isolation(before, after):
-    """The lag of a consumer is high watermark - position with read_uncommitted, and last stable offset - position with
-    read_committed; both are those of the broker that served it, at that time."""
+    """After a fetch, the lag of a consumer is the number of entries that it can still read at the broker that answered:
+    those below the high watermark, with read_committed those below the last stable offset, and none that the log does
+    not hold. Where the broker shows less than the consumer has read, it is the negative number of those entries. Kafka:
+    SubscriptionState.partitionLag."""
     return all(
-        after.position[consumer] <= after.known_end_offset[consumer]
-        and any(after.known_end_offset[consumer] == readable_end_offset(before, r) for r in range(before.replicas))
+        any(
+            after.known_end_offset[consumer] - after.position[consumer] == entries_ahead(after, r, consumer)
+            for r in range(after.replicas)
+            if is_not_fenced(after, consumer, r) and reads_from(after, consumer, r)
+        )
+        for consumer in range(after.consumers)
+        if has_fetched(before, after, consumer)
+    )
+
+
+def has_fetched(before, after, consumer):
+    """A broker has answered a fetch of the consumer, with an entry or with another end of the log. A reset makes the
+    epoch of the last entry unknown."""
+    return after.known_end_offset[consumer] != before.known_end_offset[consumer] or (
+        after.position[consumer] > before.position[consumer] and after.consumed_epoch[consumer] != NONE
+    )
+
+
+def entries_ahead(s, r, consumer):
+    """The entries from the consumer's position on that this broker shows, less those below that it does not show."""
+    return sum(1 for offset in range(s.log_size) if offset >= s.position[consumer] and is_shown(s, r, offset)) - sum(
+        1
+        for offset in range(s.log_size)
+        if s.log_start_offset[r] <= offset < s.position[consumer] and not is_shown(s, r, offset)
+    )
+
+
+def is_shown(s, r, offset):
+    """A broker sends the entry to consumers of the configured isolation level."""
+    return is_exposed(s, r, offset) and (
+        s.isolation_level == IsolationLevel.READ_UNCOMMITTED or offset < last_stable_offset(s, r)
+    )
+
+
+@always_step(
+    permitted=data_was_given_up,
+    applies=lambda c: c.consumers > 0 and c.auto_offset_reset == AutoOffsetReset.LATEST,
+)
+def latest_does_not_go_back(before, after):
+    """A consumer that is reset to the end of the log does not continue before an end that it knew (KAFKA-2334)."""
+    return all(
+        before.known_end_offset[consumer] <= after.position[consumer]
         for consumer in range(before.consumers)
-        if after.position[consumer] > before.position[consumer]
+        if after.has_skipped[consumer] and not before.has_skipped[consumer]
     )
 
 
@@ -90,6 +133,12 @@ def a_follower_shows_less_than_its_leader(s):
         for leader in range(s.replicas)
         if is_controllers_leader(s, leader)
     )
+
+
+@sometimes(applies=lambda c: c.consumers > 0 and c.follower_fetching and c.replicas > 1)
+def a_lag_is_negative(s):
+    """A consumer has read more than the broker shows from which it has fetched last."""
+    return any(s.known_end_offset[consumer] < s.position[consumer] for consumer in range(s.consumers))
 
 
 @sometimes(applies=lambda c: c.consumers > 0 and c.delete_records > 0)

@@ -118,6 +118,7 @@ class Configuration:
     CLIENT_BUMPS_EPOCH = switch(False, "an idempotent producer numbers its requests anew after an error (KIP-360)")
     STALE_METADATA_IGNORED = switch(False, "a producer that knows a leader epoch ignores earlier leaders (KAFKA-7738)")
     POSITION_CHECK = switch(PositionCheck.NONE, "how a consumer checks its position at a new leader (KIP-320)")
+    LATEST_OFFSET_AWAITS_EPOCH_START = switch(False, "a new leader tells no end before it knows what is committed")
     READ_REPLICA_IN_ISR = switch(False, "a leader sends consumers only to followers in the ISR (KAFKA-14372)")
     PRODUCER_STATE_KEPT = switch(False, "a producer is remembered when its records are deleted (KAFKA-7190)")
 
@@ -381,9 +382,9 @@ class State:
     acknowledged_before = field(values=ACKNOWLEDGED_OFFSETS)
     had_sequence = field(FormerNumbering, NumberedRecord, values=Flag)
 
-    # Each consumer: the follower from which it reads, if any; its position; the readable end of the log, by the last
-    # response; the leader epoch that it knows, and that of the last record that it read; what it has read at each
-    # offset; and whether it has skipped records, because auto.offset.reset is latest.
+    # Each consumer: the follower from which it reads, if any; its position; the readable end of the log, by the
+    # response to its last fetch; the leader epoch that it knows, and that of the last record that it read; what it has
+    # read at each offset; and whether it has skipped records, because auto.offset.reset is latest.
     preferred_read_replica = field(RackAwareConsumer, values=optional(Replica), initially=NONE)
     position = field(Consumer, values=EndOffset)
     known_end_offset = field(Consumer, values=EndOffset)

@@ -5,12 +5,15 @@ groups and committed offsets, and fetches with more than one entry. A group that
 """
 
 from isrcheck.models.kafka.actions.clients.positions import (
+    can_reset,
+    has_common_prefix,
     is_in_range,
     is_truncated,
     reset_position,
     return_to_common_prefix,
 )
 from isrcheck.models.kafka.state.broker.roles import presumes_leadership
+from isrcheck.models.kafka.state.broker.serving import is_not_fenced, reads_from
 from isrcheck.models.kafka.state.clients.readers import is_read, is_record, readable_end_offset
 from isrcheck.models.kafka.state.fields import Consumer, RackAwareConsumer, Replica
 from isrcheck.models.kafka.state.values import AutoOffsetReset, PositionCheck
@@ -18,25 +21,12 @@ from isrcheck.models.language import NONE, action, require
 from isrcheck.models.log import has_entry
 
 
-def is_not_fenced(s, consumer, broker):
-    """A consumer that checks its position (since 2.3, here since 2.4) names the leader epoch that it knows, and a
-    broker in another epoch refuses it (FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH)."""
-    return s.POSITION_CHECK == PositionCheck.NONE or s.leader_epoch[broker] == s.consumer_leader_epoch[consumer]
-
-
-def reads_from(s, consumer, broker):
-    """The consumer takes the broker for its leader, or was sent to it."""
-    if s.follower_fetching and s.preferred_read_replica[consumer] != NONE:
-        return s.preferred_read_replica[consumer] == broker and s.leader[broker] != NONE
-    return presumes_leadership(s, broker)
-
-
 @action(shows="{consumer} by {leader} to {follower}")
 def consumer_is_sent_to_follower(s, consumer: RackAwareConsumer, leader: Replica, follower: Replica):
     """The leader names a follower that, as far as it knows, has the consumer's position.
 
-    The consumer stays with it, even if leaders change, until the follower refuses it or metadata.max.age.ms is over.
-    Kafka: ReplicaManager.findPreferredReadReplica, RackAwareReplicaSelector (KIP-392).
+    The consumer stays with it until it learns of another leader or epoch, the follower refuses it, or
+    metadata.max.age.ms is over. Kafka: ReplicaManager.findPreferredReadReplica, RackAwareReplicaSelector (KIP-392).
     """
     require(is_not_fenced(s, consumer, leader))
     require(presumes_leadership(s, leader))
@@ -74,20 +64,39 @@ def consumer_fetches(s, consumer: Consumer, broker: Replica):
     s.position[consumer] += 1
 
 
+@action(shows="{consumer} at {broker}")
+def consumer_finds_nothing(s, consumer: Consumer, broker: Replica):
+    """The consumer's position is in the broker's log, and the broker shows nothing from there on.
+
+    It may even show less than the consumer has read, if its high watermark lags: on a follower, and after an election.
+    Then the lag is negative. Kafka: UnifiedLog.read, SubscriptionState.updateHighWatermark, partitionLag.
+    """
+    require(is_not_fenced(s, consumer, broker))
+    require(reads_from(s, consumer, broker))
+    require(is_in_range(s, consumer, broker))
+    require(readable_end_offset(s, broker) <= s.position[consumer])
+    require(s.known_end_offset[consumer] != readable_end_offset(s, broker))
+    s.known_end_offset[consumer] = readable_end_offset(s, broker)
+
+
 @action(shows="{consumer} of {leader}")
 def consumer_follows_new_leader(s, consumer: Consumer, leader: Replica):
     """The consumer learns of a new leader epoch, and asks the leader where the epoch of its last record ends.
 
     If the leader's log ends before its position, records that it has read are lost: it returns to the common prefix, or
-    resets its position. Kafka: OffsetsForLeaderEpochClient, SubscriptionState.maybeValidatePosition (KIP-320).
+    resets its position. It reads from the leader again, if it was sent to a follower. Kafka:
+    OffsetsForLeaderEpochClient, SubscriptionState.maybeValidatePosition (KIP-320).
     """
     require(s.POSITION_CHECK != PositionCheck.NONE)
     require(presumes_leadership(s, leader))
     require(s.leader_epoch[leader] > s.consumer_leader_epoch[consumer])
     require(not is_truncated(s, consumer, leader) or s.auto_offset_reset != AutoOffsetReset.NOTHING)
+    require(not is_truncated(s, consumer, leader) or has_common_prefix(s, consumer, leader) or can_reset(s, leader))
     if is_truncated(s, consumer, leader):
         return_to_common_prefix(s, consumer, leader)
     s.consumer_leader_epoch[consumer] = s.leader_epoch[leader]
+    if s.follower_fetching:
+        s.preferred_read_replica[consumer] = NONE
 
 
 @action(shows="{consumer} at {leader}")
@@ -99,5 +108,5 @@ def consumer_is_out_of_range(s, consumer: Consumer, leader: Replica):
     require(is_not_fenced(s, consumer, leader))
     require(presumes_leadership(s, leader) and reads_from(s, consumer, leader))
     require(not is_in_range(s, consumer, leader))
-    require(s.auto_offset_reset != AutoOffsetReset.NOTHING)
+    require(can_reset(s, leader))
     reset_position(s, consumer, leader)

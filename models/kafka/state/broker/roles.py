@@ -136,10 +136,11 @@ def stop_leading(s, r):
 def enter_epoch(s, leader):
     """A leader records the start of its epoch. Kafka: Partition.makeLeader.
 
-    The start offset is needed for joining the ISR (KAFKA-7128), the cache entry for the followers' reconciliation
-    (KAFKA-7415; in older versions, the first append makes the entry). What a version does not need is not recorded.
+    The start offset is needed for joining the ISR (KAFKA-7128) and for telling consumers where the log ends
+    (KAFKA-2334), the cache entry for the followers' reconciliation (KAFKA-7415; in older versions, the first append
+    makes the entry). What a version does not need is not recorded.
     """
-    if s.EXPAND_EPOCH_START:
+    if s.EXPAND_EPOCH_START or (s.consumers > 0 and s.LATEST_OFFSET_AWAITS_EPOCH_START):
         s.epoch_start_offset[leader] = s.log_end_offset[leader]
     if s.EPOCH_AT_BECOME_LEADER:
         assign_epoch(s, leader, s.leader_epoch[leader], s.log_end_offset[leader])
