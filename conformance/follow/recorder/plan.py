@@ -17,6 +17,7 @@ from typing import Any
 from isrcheck.conformance.cluster.chances import Chances
 from isrcheck.conformance.cluster.configuration.settings import Settings
 from isrcheck.conformance.cluster.configuration.switches import NEWEST, Switches
+from isrcheck.conformance.follow.format.writing import LeftOut
 from isrcheck.conformance.implemented import ACKS, RESETS, switches_of
 from isrcheck.models import registry
 from isrcheck.models.kafka.state import fields
@@ -124,9 +125,7 @@ class Plan:
         """Check the plan. Errors: UsageError for invalid shares, for values that the model does not know, for what is
         not recorded, and for protocols that the cluster does not implement.
         """
-        for name in ("missing", "unseen", "untold"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise UsageError(f"{name}={getattr(self, name)}: a share is between 0 and 1")
+        assert self.left_out  # which checks the shares
         if strange := [name for name in NOT_RECORDED if name in self.given]:
             raise UsageError(
                 f"{strange[0]}={self.given[strange[0]]}: runs are recorded without it, or choose it themselves;"
@@ -139,6 +138,11 @@ class Plan:
                 "delete_records beside an idempotent producer of 1.0 to 2.4 is not recorded: the producer begins from 0"
                 " even if earlier requests wait, and the model's does not; leave one of them out, or replay walks"
             )
+
+    @cached_property
+    def left_out(self) -> LeftOut:
+        """The shares of what the log leaves out. Raises UsageError for invalid ones."""
+        return LeftOut(self.seed, self.missing, self.unseen, self.untold)
 
     @cached_property
     def configuration(self) -> Any:
