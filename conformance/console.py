@@ -76,9 +76,15 @@ def values_of(arguments: argparse.Namespace) -> dict[str, int]:
     return values
 
 
+def asked_model(arguments: argparse.Namespace) -> str | None:
+    """The model that --model names, or that the other options of `add_model` are about; None if none is given."""
+    is_about_one = arguments.protocol or arguments.switch or arguments.set
+    return arguments.model or ("kafka" if is_about_one else None)
+
+
 def _model_of(arguments: argparse.Namespace) -> str:
     """The model that --model names; commands without that option are about kafka."""
-    return str(getattr(arguments, "model", "kafka"))
+    return str(getattr(arguments, "model", None) or "kafka")
 
 
 def pair(given: str) -> tuple[str, str]:

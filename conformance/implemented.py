@@ -2,13 +2,14 @@
 
 In:  an `Instance` of kafka.
 Out: the switches of a cluster that behaves like it, or MissingMechanismError, which names what the cluster lacks; and
-the cluster's values for the settings of clients.
+the cluster's values for the settings of clients; its seeded bugs.
 """
 
 from __future__ import annotations
 
 from dataclasses import fields
 
+from isrcheck.conformance.cluster.configuration.bugs import Bug, TransactionBug
 from isrcheck.conformance.cluster.configuration.settings import AutoOffsetReset
 from isrcheck.conformance.cluster.configuration.switches import GENERATIONS, SwitchError, Switches
 from isrcheck.conformance.cluster.network.messages import Acks, Isolation
@@ -24,12 +25,22 @@ RESETS: dict[int, AutoOffsetReset] = {each: AutoOffsetReset[each.name] for each 
 ACKS = {-1: Acks.ALL, 0: Acks.NONE, 1: Acks.LEADER}
 """Settings of clients in the model, and the same in the cluster."""
 
+BUGS = {"kafka": Bug, "transactions": TransactionBug}
+"""The seeded bugs, by the model of the system that has them."""
+
 MECHANISMS = {"ISR_CHANNEL": "AlterPartition", "CONTROLLER": "KRaft"}
 """The mechanisms that came with 2.8 and 3.3, by the switches that turn them on."""
 
 OF_IDEMPOTENT_PRODUCERS = ("UNKNOWN_PID_POLICY", "CLIENT_BUMPS_EPOCH", "PRODUCER_STATE_KEPT", "STALE_METADATA_IGNORED")
 OF_CONSUMERS = ("POSITION_CHECK", "READ_REPLICA_IN_ISR", "LATEST_OFFSET_AWAITS_EPOCH_START")
 """The switches that mean something only for an idempotent producer, or for a consumer with a position."""
+
+
+def require_bug_of(model: str, bug: str | None) -> None:
+    """Check that the system of this model has the bug that is to be seeded, if one is. Raises UsageError."""
+    if bug is not None and bug.upper() not in BUGS[model].__members__:
+        known = ", ".join(each.lower() for each in BUGS[model].__members__)
+        raise UsageError(f"{bug} is no bug of a system that replays {model}; choose one of {known}")
 
 
 class MissingMechanismError(UsageError):

@@ -18,6 +18,7 @@ from isrcheck.conformance.console import (
     INTERRUPTED,
     NOTHING,
     add_model,
+    asked_model,
     complain,
     count,
     gravest,
@@ -26,6 +27,7 @@ from isrcheck.conformance.console import (
     seconds,
     values_of,
 )
+from isrcheck.conformance.follow.format.events import MODELS
 from isrcheck.conformance.follow.logs import logs_of
 from isrcheck.conformance.follow.many import FollowOptions, follow_many
 from isrcheck.conformance.follow.one_log import follow_file, seconds_left
@@ -38,6 +40,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "files", metavar="LOG", type=Path, nargs="+",
         help="a log of events or of observations, or a folder of logs; several logs are reported in one line each",
+    )  # fmt: skip
+    parser.add_argument(
+        "--model", choices=MODELS,
+        help="for events: the model that --protocol, --switch and --set are about (default: kafka)",
     )  # fmt: skip
     add_model(parser)
     parser.add_argument(
@@ -89,6 +95,7 @@ def _follow(arguments: argparse.Namespace) -> int:
             memory=arguments.memory,
             ends=None if left is None else time.time() + left,
             with_trace=arguments.out is not None,
+            model=asked_model(arguments),
         )
         manner = FollowOptions(spark if arguments.engine == ENGINE else None, arguments.out, _words(arguments))
         codes |= follow_many(logs.paths, request, manner)
@@ -97,7 +104,8 @@ def _follow(arguments: argparse.Namespace) -> int:
 
 def _words(arguments: argparse.Namespace) -> list[str]:
     """The options of this command that `conform follow` needs in order to follow one of these logs in the same way."""
-    words = ["--protocol", arguments.protocol] if arguments.protocol else []
+    words = ["--model", arguments.model] if arguments.model else []
+    words += ["--protocol", arguments.protocol] if arguments.protocol else []
     words += [word for given in arguments.switch for word in ("--switch", given)]
     words += [word for given in arguments.set for word in ("--set", given)]
     return words + (["--most-states", str(arguments.most_states)] if arguments.most_states != MOST_STATES else [])

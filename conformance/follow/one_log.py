@@ -15,10 +15,10 @@ from isrcheck.checker.command.console import interrupts
 from isrcheck.checker.resources.budget import Budget
 from isrcheck.checker.session.formatting import human_bytes
 from isrcheck.checker.session.progress import ProgressLine
-from isrcheck.conformance.console import INTERRUPTED, complain, gravest, protocol_of, say, values_of
+from isrcheck.conformance.console import INTERRUPTED, asked_model, complain, gravest, protocol_of, say, values_of
 from isrcheck.conformance.follow.format.ndjson import lines_of
 from isrcheck.conformance.follow.observations.explain import Explained, follow_recording
-from isrcheck.conformance.follow.observations.reading import is_observation
+from isrcheck.conformance.follow.observations.reading import is_observation, only_about_kafka
 from isrcheck.conformance.follow.observations.search import Progress as SearchProgress
 from isrcheck.conformance.follow.observations.tell import tell
 from isrcheck.conformance.follow.runs.follow import follow_log
@@ -38,8 +38,9 @@ def follow_file(path: Path, arguments: argparse.Namespace) -> int:
     try:
         _, line = next(lines_of(path), (1, b""))
         if is_observation(line):
+            only_about_kafka(path, arguments.model)
             return _follow_observations(path, arguments)
-        return follow_events(path, arguments, arguments.protocol, values_of(arguments))
+        return follow_events(path, arguments, arguments.protocol, values_of(arguments), asked_model(arguments))
     except UsageError as error:
         return complain(str(error))
 
@@ -74,7 +75,13 @@ def _follow_observations(path: Path, arguments: argparse.Namespace) -> int:
     return outcome.exit_code
 
 
-def follow_events(path: Path, arguments: argparse.Namespace, protocol: str | None, values: Mapping[str, int]) -> int:
+def follow_events(
+    path: Path,
+    arguments: argparse.Namespace,
+    protocol: str | None = None,
+    values: Mapping[str, int] | None = None,
+    model: str | None = None,
+) -> int:
     """Follow every run of a log, print the outcomes, and return the exit code. Raises UsageError."""
     line = ProgressLine("conform")
 
@@ -83,7 +90,7 @@ def follow_events(path: Path, arguments: argparse.Namespace, protocol: str | Non
 
     watch, codes = Watch(seconds_left(arguments), report), set()
     try:
-        for outcome in follow_log(path, arguments.most_states, protocol, values, watch):
+        for outcome in follow_log(path, arguments.most_states, protocol, values, watch, model=model):
             line.clear()
             say(*outcome.spell())
             codes.add(int(outcome.verdict))

@@ -9,15 +9,18 @@ import argparse
 import itertools
 import time
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
 
 from isrcheck.checker.session.progress import ProgressLine
-from isrcheck.conformance.console import BUGS, UNDECIDED, add_model, count, pair, protocol_of, say, seconds, share
+from isrcheck.conformance.console import UNDECIDED, add_model, count, pair, protocol_of, say, seconds, share
+from isrcheck.conformance.follow.format.events import MODELS
 from isrcheck.conformance.follow.one_log import follow_events, seconds_left
 from isrcheck.conformance.follow.recorder.plan import Plan
 from isrcheck.conformance.follow.recorder.record import record
+from isrcheck.conformance.follow.recorder.transactions.plan import TransactionsPlan
 from isrcheck.conformance.follow.runs.follow import MOST_STATES
 from isrcheck.conformance.follow.runs.watch import TimeOverError
+from isrcheck.conformance.implemented import BUGS, require_bug_of
 from isrcheck.models.messages.errors import UsageError
 from isrcheck.models.messages.printable import escaped
 
@@ -30,18 +33,15 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--steps", metavar="N", type=count, default=1000, help="number of events to record (default: 1000)"
     )
+    parser.add_argument(
+        "--model", choices=MODELS, default=MODELS[0], help="the model whose system runs (default: kafka)"
+    )
     add_model(parser)
-    parser.add_argument("--bug", choices=BUGS, metavar="NAME", help="seed a bug (conform replay --help lists them)")
-    parser.add_argument(
-        "--replicas", metavar="N", type=count, default=Plan.replicas, help="number of brokers (default: 3)"
-    )
-    parser.add_argument(
-        "--acks", choices=["0", "1", "all"], default=Plan.acks, help="acks of the producer (default: all)"
-    )
-    parser.add_argument(
-        "--min-insync-replicas", metavar="N", type=count, default=Plan.min_insync_replicas,
-        help="min.insync.replicas (default: 2)",
-    )  # fmt: skip
+    bugs = [each.name.lower() for bugs in BUGS.values() for each in bugs]
+    parser.add_argument("--bug", choices=bugs, metavar="NAME", help="seed a bug (conform replay --help lists them)")
+    parser.add_argument("--replicas", metavar="N", type=count, help="number of brokers (default: 3)")
+    parser.add_argument("--acks", choices=["0", "1", "all"], help="acks of the producer (default: all)")
+    parser.add_argument("--min-insync-replicas", metavar="N", type=count, help="min.insync.replicas (default: 2)")
     parser.add_argument(
         "--missing", metavar="SHARE", type=share, default=0.0, help="share, 0 to 1, of the events that the log omits"
     )
@@ -55,19 +55,30 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(run=_run)
 
 
+def _plan(arguments: argparse.Namespace) -> Plan | TransactionsPlan:
+    """The plan that the options give. Raises UsageError for what it cannot be, and for options of another model."""
+    of_brokers = {name: getattr(arguments, name) for name in ("replicas", "acks", "min_insync_replicas")}
+    of_brokers = {name: value for name, value in of_brokers.items() if value is not None}
+    strange = [*of_brokers, *(["logs"] if arguments.logs else [])]
+    if strange and arguments.model != "kafka":
+        raise UsageError(f"--{strange[0].replace('_', '-')} is about the brokers of kafka; leave it out")
+    given: dict[str, Any] = {
+        "protocol": protocol_of(arguments),
+        "seed": arguments.seed,
+        "events": arguments.steps,
+        "given": dict(map(pair, (*arguments.switch, *arguments.set))),
+        "bug": arguments.bug,
+        "missing": arguments.missing,
+        "unseen": arguments.unseen,
+    }
+    if arguments.model != "kafka":
+        return TransactionsPlan(**given)
+    require_bug_of("kafka", arguments.bug)
+    return Plan(**given, **of_brokers)
+
+
 def _run(arguments: argparse.Namespace) -> int:
-    plan = Plan(
-        protocol=protocol_of(arguments),
-        seed=arguments.seed,
-        events=arguments.steps,
-        given=dict(map(pair, (*arguments.switch, *arguments.set))),
-        bug=arguments.bug,
-        replicas=arguments.replicas,
-        acks=arguments.acks,
-        min_insync_replicas=arguments.min_insync_replicas,
-        missing=arguments.missing,
-        unseen=arguments.unseen,
-    )
+    plan = _plan(arguments)
     path, stream = _new_log(arguments)
     line, began = ProgressLine("conform"), time.monotonic()
 
@@ -85,12 +96,13 @@ def _run(arguments: argparse.Namespace) -> int:
         return UNDECIDED
     line.clear()
     say(f"recorded: {escaped(str(path))}")
-    return follow_events(path, arguments, None, {})
+    return follow_events(path, arguments)
 
 
 def _new_log(arguments: argparse.Namespace) -> tuple[Path, TextIO]:
     """Create and open a file that did not exist before. Raises UsageError."""
-    stem = f"{protocol_of(arguments)}-seed-{arguments.seed}{f'-{arguments.bug}' if arguments.bug else ''}"
+    model = "" if arguments.model == "kafka" else f"{arguments.model}-"
+    stem = f"{model}{protocol_of(arguments)}-seed-{arguments.seed}{f'-{arguments.bug}' if arguments.bug else ''}"
     candidates = [arguments.log] if arguments.log else (Path("runs") / f"{stem}-{n}.ndjson" for n in itertools.count(1))
     for path in candidates:
         try:

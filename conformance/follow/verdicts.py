@@ -17,7 +17,7 @@ from isrcheck.conformance.follow.format.ndjson import lines_of
 from isrcheck.conformance.follow.observations import explain as observations
 from isrcheck.conformance.follow.observations.explain import follow_recording
 from isrcheck.conformance.follow.observations.promises import summary
-from isrcheck.conformance.follow.observations.reading import is_observation
+from isrcheck.conformance.follow.observations.reading import is_observation, only_about_kafka
 from isrcheck.conformance.follow.observations.tell import WHY, place, says, spell_unmet_claim
 from isrcheck.conformance.follow.runs import outcome as events
 from isrcheck.conformance.follow.runs.follow import follow_log
@@ -57,7 +57,8 @@ WORDS = {
 
 @dataclass(frozen=True)
 class FollowRequest:
-    """The request for all logs. `memory` is per log; `generation` applies to logs that name none.
+    """The request for all logs. `memory` is per log; `generation` applies to logs that name none. With `model`, and
+    with `protocol` or `values` of it, logs of events of another one are refused.
 
     `ends` is the end of the time limit by time.time(), because executors share no other clock; None: no limit.
     """
@@ -69,6 +70,7 @@ class FollowRequest:
     memory: int
     ends: float | None
     with_trace: bool = False
+    model: str | None = None
 
     @property
     def seconds(self) -> float | None:
@@ -122,6 +124,7 @@ def follow_one(
     try:
         _, line = next(lines_of(path, content), (1, b""))
         if is_observation(line):
+            only_about_kafka(path, request.model)
             return _follow_observations(path, request, content, tick, announce)
     except UsageError as error:
         return unreadable(error)
@@ -131,7 +134,8 @@ def follow_one(
 def _follow_events(path: Path, request: FollowRequest, content: bytes | None, tick: Callable[[], None]) -> LogVerdict:
     watch, found = Watch(request.seconds, lambda progress: tick()), list[events.Outcome]()
     try:
-        for outcome in follow_log(path, request.most_states, request.protocol, request.values, watch, content):
+        asked = request.protocol, request.values
+        for outcome in follow_log(path, request.most_states, *asked, watch, content, request.model):
             found.append(outcome)
     except UsageError as error:
         return unreadable(error, _rejections(found))

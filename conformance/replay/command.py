@@ -27,10 +27,10 @@ from isrcheck.conformance.console import (
     instance_of,
     say,
 )
-from isrcheck.conformance.implemented import MissingMechanismError
+from isrcheck.conformance.implemented import BUGS, MissingMechanismError
 from isrcheck.conformance.replay.compare import Divergence, replay
 from isrcheck.conformance.replay.coverage import Coverage, spelled
-from isrcheck.conformance.replay.on_cluster import BUGS, OnCluster
+from isrcheck.conformance.replay.on_cluster import OnCluster
 from isrcheck.conformance.replay.system import Guarded, System, load_driver
 from isrcheck.conformance.replay.timing import UntimelyError
 from isrcheck.conformance.replay.walks import walk

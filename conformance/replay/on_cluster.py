@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from isrcheck.conformance.cluster.configuration.bugs import Bug, TransactionBug
 from isrcheck.conformance.cluster.configuration.settings import ClusterError
+from isrcheck.conformance.implemented import BUGS, require_bug_of
 from isrcheck.conformance.replay.driver import Driver
 from isrcheck.conformance.replay.system import StepRefusedError, System
 from isrcheck.conformance.replay.timing import UntimelyError
@@ -20,9 +20,6 @@ from isrcheck.conformance.replay.transactions.driver import TransactionsDriver
 from isrcheck.models.language.model import Step
 from isrcheck.models.messages.errors import UsageError
 from isrcheck.traces.format.trace import Trace
-
-BUGS = {"kafka": Bug, "transactions": TransactionBug}
-"""The seeded bugs by the model whose traces show them."""
 
 
 class OnCluster:
@@ -44,9 +41,7 @@ class OnCluster:
             raise UsageError(
                 "the cluster replays only traces of kafka and transactions without swapped actions; give such a trace"
             )
-        if self._bug is not None and self._bug.upper() not in BUGS[model].__members__:
-            known = ", ".join(each.lower() for each in BUGS[model].__members__)
-            raise UsageError(f"{self._bug} is no bug of a system that replays {model}; choose one of {known}")
+        require_bug_of(model, self._bug)
         if model == "kafka":
             self._of_kafka.bug = self._bug
             self._driver = self._of_kafka

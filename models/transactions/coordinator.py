@@ -34,10 +34,12 @@ def coordinator_handles_init_producer_id(s, producer: Producer):
 
     An ongoing transaction is aborted first (PrepareEpochFence, which is never durable, then PrepareAbort with the epoch
     of the fence); the instance asks again, and gets the epoch after that one. An instance that has an epoch already
-    must have the current one (KIP-360). Left out: a second request after a lost answer gets a new epoch, or is fenced.
+    must have the current one (KIP-360) to get another. Nobody compares it while a transaction is ongoing: so a fenced
+    instance aborts the transaction of its successor (prepareInitProducerIdTransit). Left out: a second request after a
+    lost answer gets a new epoch, or is fenced.
     """
     require(s.phase[producer] == Phase.INITIALISING)
-    require(s.epoch[producer] == NONE or s.epoch[producer] == s.producer_epoch)
+    require(not is_over(s) or s.epoch[producer] == NONE or s.epoch[producer] == s.producer_epoch)
     require(is_idle(s) and not is_prepared(s))
     if is_over(s):
         begin_write(s, TransactionState.EMPTY, s.producer_epoch + 1)

@@ -95,9 +95,14 @@ def answer_to_marker_is_lost(s, partition: Partition):
 
 @action(shows="{partition}")
 def leader_appends_late_marker(s, partition: Partition):
-    """A late copy of a marker arrives. Nobody waits for the answer."""
+    """A late copy of a marker arrives. Nobody waits for the answer; the partition cannot tell it from a retry."""
     require(s.late_marker[partition] != Request.NOTHING)
-    require(is_accepted(s, partition, s.late_marker_epoch[partition], s.late_marker_coordinator_epoch[partition]))
+    require(
+        is_accepted(s, partition, s.late_marker_epoch[partition], s.late_marker_coordinator_epoch[partition])
+        or is_acknowledged_as_retry(
+            s, partition, s.late_marker_epoch[partition], s.late_marker_coordinator_epoch[partition]
+        )
+    )
     append_marker(
         s,
         partition,

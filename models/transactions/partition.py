@@ -35,13 +35,17 @@ def precedes(s, p, earlier, transaction):
     )
 
 
-def remembers(s, p, transaction):
-    """The producer's state at the partition has the batch of this record."""
-    return any(
-        s.log_record[p][offset] == record_of(s, transaction)
-        for offset in range(s.log_size)
-        if s.forgotten_below[p] <= offset
-    )
+def last_batch(s, p, transaction):
+    """The last record with the epoch of this one that the producer's state at the partition has, or NONE."""
+    for back in range(s.log_size):
+        for other in range(s.transactions):
+            if (
+                s.forgotten_below[p] <= s.log_size - 1 - back
+                and s.log_record[p][s.log_size - 1 - back] == record_of(s, other)
+                and s.begun_with_epoch[other] == s.begun_with_epoch[transaction]
+            ):
+                return other
+    return NONE
 
 
 def has_expected_sequence(s, p, transaction):
@@ -57,10 +61,9 @@ def has_expected_sequence(s, p, transaction):
         return s.UNKNOWN_PID_ACCEPTED or not any(
             precedes(s, p, earlier, transaction) for earlier in range(s.transactions)
         )
-    return all(
-        remembers(s, p, other) == precedes(s, p, other, transaction)
-        for other in range(s.transactions)
-        if precedes(s, p, other, transaction) or precedes(s, p, transaction, other)
+    last = last_batch(s, p, transaction)
+    return last < transaction and not any(
+        last < earlier and precedes(s, p, earlier, transaction) for earlier in range(s.transactions)
     )
 
 

@@ -3,7 +3,7 @@
 A transaction processes one input. It writes a record to each partition: the output, and the offset after the input to
 `__consumer_offsets`, which is the last partition. After a start and after an abort, the loop goes on from the committed
 offset. A record can arrive at any later time, also after its producer was fenced. What a fenced producer asks of the
-coordinator is refused (PRODUCER_FENCED) and changes nothing; it is left out.
+coordinator is refused (PRODUCER_FENCED) and changes nothing; it is left out, but for InitProducerId.
 """
 
 from isrcheck.models.language import action, require

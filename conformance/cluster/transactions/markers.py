@@ -86,7 +86,7 @@ class TransactionMarkerChannelManager:
         marker = self._sent.pop(request)
         transactional_id = marker.transactional_id
         if error is Errors.NONE or (error in REFUSALS and self._bug is TransactionBug.REFUSED_MARKER_COUNTS):
-            self._answered[transactional_id].add(marker.partition)
+            self._answered.get(transactional_id, set()).add(marker.partition)
             self._unanswered.get(transactional_id, set()).discard(marker.partition)
         elif error in REFUSALS:
             self._queued = [each for each in self._queued if each.transactional_id != transactional_id]

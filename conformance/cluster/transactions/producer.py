@@ -105,9 +105,17 @@ class TransactionalProducer:
         self._ask(InitProducerIdRequest(transactional_id, TIMEOUT))
 
     @property
-    def awaited(self) -> EndTxnRequest | None:
-        """The EndTxn without an answer, if there is one."""
-        return self._asked if isinstance(self._asked, EndTxnRequest) else None
+    def awaited(self) -> TransactionRequest | None:
+        """The request to the coordinator without an answer, or with one after which it is sent again."""
+        return self._asked
+
+    @property
+    def may_raise_epoch(self) -> bool:
+        """Whether it has given up a record in its epoch, and may take another. With TV2, every end brings one."""
+        return self._switches.EPOCH_BUMP_BY_PRODUCER and any(
+            one.producer_epoch == self.producer_epoch and not all(each.is_acknowledged for each in one.batches.values())
+            for one in self.transactions[-1:]
+        )
 
     def begin_transaction(self, payload: str) -> None:
         """Read the input at the application's position, and begin to process it; `payload` names the output."""
@@ -155,8 +163,7 @@ class TransactionalProducer:
     def raise_epoch(self) -> None:
         """Ask for a new epoch after an abort that gave up a record. Kafka: bumpIdempotentEpochAndResetIdIfNeeded."""
         self._must_be(Phase.READY)
-        given_up = self.transactions and not all(one.is_acknowledged for one in self.transactions[-1].batches.values())
-        if not self._switches.EPOCH_BUMP_BY_PRODUCER or not given_up:
+        if not self.may_raise_epoch:
             raise ClusterError(f"{self.name}: it has given up no record, or has to keep its epoch; go on without")
         self.phase = Phase.INITIALISING
         self._ask(InitProducerIdRequest(self._transactional_id, TIMEOUT, self.producer_id, self.producer_epoch))

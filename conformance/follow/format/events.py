@@ -8,12 +8,13 @@ A header identifies the run and its model, so that a log can be followed without
     {"schema": 1, "run": "7.1", "seed": 7, "protocol": "2.1", "switches": {"EXPAND_EPOCH_START": "off"},
      "configuration": {"replicas": 3, "records": 12, "acks": "all", ...}, "state": {"controller_isr": [true, ...]}}
 
-- `schema`: 1. Any other version is refused. - `run`: the name of the run, a text that every line of the run repeats;
+- `schema`: 1. Any other version is refused. - `model`: "kafka" (which an absent one stands for) or "transactions". -
+`run`: the name of the run, a text that every line of the run repeats;
 runs in one file have different names. - `seed`: the seed that reproduces the run; optional. - `protocol`: a generation
 of the model; `switches`: those that differ from it, spelled as on the command line. - `configuration`: the model's
 other entries by name, including bounds and budgets: numbers, or names such as "all". Absent entries have the model's
 default. The bounds have to suffice for the run: an event beyond them is refused. - `state`: the observed part of the
-initial state; optional. The initial state is an elected cluster.
+initial state; optional. The initial state of kafka is an elected cluster.
 
 An event says what happened, where, and what was observed afterwards:
 
@@ -21,8 +22,8 @@ An event says what happened, where, and what was observed afterwards:
      "arguments": {"leader": 0, "follower": 2}, "state": {"high_watermark[0]": 1, "fetch[2][0]": "PARKED"}}
 
 - `number`: 1, 2, 3, ... without gaps if nothing is missing. A gap means that this many events were lost. - `broker`:
-the acting broker; null for events of the controller or a client, and if the broker is unknown. - `action`: the name of
-an action of the model; null if the action is unknown (if `broker` is given, an action of that broker). -
+the acting broker; null for events of the controller, of a client or of transactions, and if the broker is unknown. -
+`action`: the name of an action of the model; null if it is unknown (if `broker` is given, an action of that broker). -
 `arguments`: by the action's own names: numbers counted from 0 (brokers, offsets, epochs, records), or a list of numbers
 for a set. An argument that is absent or null is unknown; all its possible values are tried. - `state`: variables of the
 model as observed after the event. A key is a variable or a part of one: `controller_epoch`, `high_watermark[1]`,
@@ -41,6 +42,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 SCHEMA = 1
+
+MODELS = ("kafka", "transactions")
+"""The models whose runs are recorded; a header that names none is of the first."""
 
 Value = int | bool | str | None | list["Value"]
 """The JSON form of a variable or of a part of it."""
@@ -72,6 +76,7 @@ class Header:
     state: Mapping[str, Value] = field(default_factory=dict)
     seed: int | None = None
     note: str = ""
+    model: str = MODELS[0]
 
 
 @dataclass(frozen=True)
@@ -103,6 +108,8 @@ def line_of_header(header: Header) -> str:
     said: dict[str, object] = {"schema": SCHEMA, "run": header.run}
     if header.seed is not None:
         said["seed"] = header.seed
+    if header.model != MODELS[0]:
+        said["model"] = header.model
     said |= {"protocol": header.protocol, "switches": dict(header.switches)}
     said |= {"configuration": dict(header.configuration), "state": dict(header.state)}
     return _line(said, header.note)

@@ -27,6 +27,7 @@ from isrcheck.conformance.follow.observations.lines import (
     Sent,
 )
 from isrcheck.models.client_settings import Acks
+from isrcheck.models.messages.errors import UsageError
 
 REMARKS = ("roles", "note", "result")
 """Kinds of lines without a claim."""
@@ -219,3 +220,9 @@ def is_observation(line: bytes) -> bool:
     except UnreadableError:
         return False
     return "schema" not in said and str(said.get("kind")) in READERS
+
+
+def only_about_kafka(path: Path, model: str | None) -> None:
+    """Refuse a recording that is to be one of another model. Raises UsageError."""
+    if model not in (None, "kafka"):
+        raise UsageError(f"{path}: it is a recording of kafka, not a log of {model}; leave --model out")

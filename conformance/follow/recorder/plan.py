@@ -17,6 +17,7 @@ from typing import Any
 from isrcheck.conformance.cluster.chances import Chances
 from isrcheck.conformance.cluster.configuration.settings import Settings
 from isrcheck.conformance.cluster.configuration.switches import NEWEST, Switches
+from isrcheck.conformance.follow.format.writing import LeftOut
 from isrcheck.conformance.implemented import ACKS, RESETS, switches_of
 from isrcheck.models import registry
 from isrcheck.models.language.model import Instance, nearest, parse, spell
@@ -120,9 +121,7 @@ class Plan:
         """Check the plan. Errors: UsageError for invalid shares, for values that the model does not know, for what is
         not recorded, and for protocols that the cluster does not implement.
         """
-        for name in ("missing", "unseen", "untold"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise UsageError(f"{name}={getattr(self, name)}: a share is between 0 and 1")
+        assert self.left_out  # which checks the shares
         if strange := [name for name in NOT_RECORDED if name in self.given]:
             raise UsageError(
                 f"{strange[0]}={self.given[strange[0]]}: runs are recorded without it, or choose it themselves;"
@@ -130,6 +129,11 @@ class Plan:
             )
         self.protocol_switches()  # first, because the bounds do not fit protocols that the cluster does not implement
         self.instance(start_isr=0, common_records=0)
+
+    @cached_property
+    def left_out(self) -> LeftOut:
+        """The shares of what the log leaves out. Raises UsageError for invalid ones."""
+        return LeftOut(self.seed, self.missing, self.unseen, self.untold)
 
     @cached_property
     def configuration(self) -> Any:

@@ -32,10 +32,10 @@ from isrcheck.conformance.cluster.observe import BrokerView, ClusterView
 from isrcheck.conformance.cluster.scheduler import Act, Scheduler
 from isrcheck.conformance.follow.format.events import Event, Header, Value
 from isrcheck.conformance.follow.format.variables import Variables
+from isrcheck.conformance.follow.format.writing import Writer
 from isrcheck.conformance.follow.recorder.clients import Clients
 from isrcheck.conformance.follow.recorder.event_mapping import MappedEvent, Moment, map_event, mode_of, starts_to_fetch
 from isrcheck.conformance.follow.recorder.plan import ModelGap, Plan
-from isrcheck.conformance.follow.recorder.writing import Writer
 from isrcheck.conformance.replay.projection import Observations, project
 from isrcheck.models.kafka.state.fields import DeletingReplica, NumberedReplica, Replica, SnapshotReplica
 from isrcheck.models.language import NONE

@@ -33,19 +33,20 @@ def follow_log(
     values: Mapping[str, int] | None = None,
     watch: Watch | None = None,
     content: bytes | None = None,
+    model: str | None = None,
 ) -> Iterator[Outcome]:
     """Yield the outcome of each run in a log, after the run is read to its end.
 
     An empty log has one outcome, without a run.
 
-    A rejected or undecided run is still read to its end, so that any damaged line is reported. With `protocol` or
-    `values` (names and numbers of the configuration), a log of another configuration is refused. Raises UsageError
+    A rejected or undecided run is still read to its end, so that any damaged line is reported. With `model`,
+    `protocol` or `values` (names and numbers of the configuration), a log of another one is refused. Raises UsageError
     (`FILE:LINE: what; cure`) for a damaged line; the run that contains it has no outcome. With a `watch`, a run that
     exceeds the time limit is undecided. If `content` is given, the log is not read from the disk.
     """
     watch = watch or Watch()
     following: _Following | None = None
-    for line in read_log(path, protocol, values, content):
+    for line in read_log(path, protocol, values, content, model):
         watch.line = line.line
         if isinstance(line, RunStart):
             if following is not None:

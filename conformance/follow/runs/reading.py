@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from isrcheck.conformance.follow.format.events import SCHEMA, Event, Header, actor_of
+from isrcheck.conformance.follow.format.events import MODELS, SCHEMA, Event, Header, actor_of
 from isrcheck.conformance.follow.format.ndjson import UnreadableError, bad_line, get, kind_of, objects_of, only
 from isrcheck.conformance.follow.format.variables import Seen, Variables
 from isrcheck.models import registry
@@ -23,7 +23,7 @@ from isrcheck.models.language.declare import Entry
 from isrcheck.models.language.model import ArgumentRange, Instance, Step, nearest, parse
 from isrcheck.models.messages.errors import UsageError
 
-HEADER_KEYS = {"schema", "run", "seed", "protocol", "switches", "configuration", "state", "note"}
+HEADER_KEYS = {"schema", "model", "run", "seed", "protocol", "switches", "configuration", "state", "note"}
 EVENT_KEYS = {"run", "number", "broker", "action", "arguments", "state", "note"}
 
 
@@ -54,8 +54,9 @@ def read_log(
     protocol: str | None = None,
     values: Mapping[str, int] | None = None,
     content: bytes | None = None,
+    model: str | None = None,
 ) -> Iterator[RunStart | RunEvent]:
-    """The lines of a log, or of `content` if given. With `protocol` or `values`, a log of another
+    """The lines of a log, or of `content` if given. With `model`, `protocol` or `values`, a log of another model or
     configuration is refused.
 
     Raises UsageError for a file that cannot be read, and for the first line that does not follow format/events.py.
@@ -68,7 +69,7 @@ def read_log(
                 began = _began(number, said)
                 if began.header.run in runs:
                     raise UnreadableError(f"run {began.header.run} occurs twice; give every run its own name")
-                _expect(began, protocol, values or {})
+                _expect(began, model, protocol, values or {})
                 runs.add(began.header.run)
                 run = _Run(began)
                 yield began
@@ -96,6 +97,7 @@ def _began(line: int, said: Mapping[str, Any]) -> RunStart:
         state=get(said, "state", dict, absent={}),
         seed=get(said, "seed", int) if "seed" in said else None,
         note=get(said, "note", str, absent=""),
+        model=get(said, "model", str, absent=MODELS[0]),
     )
     if not header.run:
         raise UnreadableError("the run has no name; give it one")
@@ -106,7 +108,9 @@ def _began(line: int, said: Mapping[str, Any]) -> RunStart:
 
 def _instance_of(header: Header) -> Instance:
     """The instance of the model for a header. Raises UnreadableError."""
-    model = registry.load("kafka")[0]
+    if header.model not in MODELS:
+        raise UnreadableError(f"no run of {header.model[:60]} is followed; {nearest(header.model[:60], MODELS)}")
+    model = registry.load(header.model)[0]
     values: dict[str, int] = {}
     try:
         for given, is_switch in ((header.configuration, False), (header.switches, True)):
@@ -117,7 +121,7 @@ def _instance_of(header: Header) -> Instance:
                     raise UnreadableError(f"there is no {what} {name[:60]}; {nearest(name[:60], names)}")
                 values[name] = _entry_value(name, model.entries[name], value)
         instance = model.instance(header.protocol, values)
-        if instance.configuration.start != Start.ELECTED:
+        if model.name == "kafka" and instance.configuration.start != Start.ELECTED:
             raise UnreadableError(
                 '"start" accepts only "elected"; for any other initial state, leave "start" out'
                 ' and give the state in "state"'
@@ -136,8 +140,10 @@ def _entry_value(name: str, entry: Entry, value: object) -> int:
     return parse(name, entry, value) if isinstance(value, str) else int(value)
 
 
-def _expect(began: RunStart, protocol: str | None, values: Mapping[str, int]) -> None:
-    """Refuse a log of another configuration than the requested one."""
+def _expect(began: RunStart, model: str | None, protocol: str | None, values: Mapping[str, int]) -> None:
+    """Refuse a log of another model or configuration than the requested one."""
+    if model not in (None, there := began.header.model):
+        raise UnreadableError(f"it is a log of {there}, not of {model}; give --model {there} with options of its own")
     if protocol is not None and began.header.protocol != protocol:
         raise UnreadableError(f"it is a log of protocol {began.header.protocol}, not of {protocol}; omit --protocol")
     for name, value in values.items():
@@ -187,6 +193,8 @@ class _Run:
             state=get(said, "state", dict, absent={}),
         )
         missing, self.last = number - self.last - 1, number
+        if event.broker is not None and "replicas" not in self.instance.model.entries:
+            raise UnreadableError(f'{self.instance.model.name} has no brokers; set "broker" to null')
         if event.broker is not None and not 0 <= event.broker < self.instance.configuration.replicas:
             raise UnreadableError(
                 f"broker {_short(event.broker)} does not exist, there are {self.instance.configuration.replicas};"

@@ -39,7 +39,8 @@ def number_of(payload: str) -> int:
 @dataclass
 class Observations:
     """What the driver knows: the numbers of late messages, who asks for a new id, what was decided so far; which
-    partitions know the producer, and at which offset one has forgotten it.
+    partitions know the producer, and at which offset one has forgotten it; which transaction the coordinator has
+    confirmed to a leader last, with what was appended and verified there so far.
     """
 
     late_markers: dict[int, int] = field(default_factory=dict)
@@ -48,6 +49,8 @@ class Observations:
     outcomes: dict[int, Outcome] = field(default_factory=dict)
     forgotten_below: dict[int, int] = field(default_factory=dict)
     known: set[int] = field(default_factory=set)
+    confirmed: dict[int, int] = field(default_factory=dict)
+    progress: dict[int, tuple[int, int]] = field(default_factory=dict)
     durable: TransactionMetadata | None = None
 
     def note(self, system: TransactionalCluster) -> None:
@@ -64,7 +67,23 @@ class Observations:
         known = {leader.number for leader in system.leaders if leader.log.producers.known}
         for partition in self.known - known:
             self.forgotten_below[partition] = len(entries_of(system.leaders[partition]))
+        for leader in system.leaders:
+            self._note_what_is_verified(leader, is_forgotten=leader.number in self.known - known)
         self.known = known
+
+    def _note_what_is_verified(self, leader: TransactionLeader, *, is_forgotten: bool) -> None:
+        """A transaction stays confirmed until something is appended, even if its record is refused then. A copy of a
+        record that the log holds does not count.
+        """
+        at, held = leader.number, {record.payload for record in leader.log.records}
+        verified = [payload for payload in leader.verified if payload not in held]
+        appended, count = self.progress.get(at, (0, 0))
+        self.progress[at] = len(leader.log.records), len(verified)
+        if is_forgotten or len(leader.log.records) != appended:
+            self.confirmed.pop(at, None)
+            count = 0
+        if len(verified) > count:
+            self.confirmed[at] = number_of(verified[-1])
 
 
 def begun_in(system: TransactionalCluster) -> Iterator[tuple[int, tuple[int, Transaction]]]:
@@ -164,7 +183,7 @@ def _partitions(system: TransactionalCluster, seen: Observations, sizes: Any) ->
             "forgotten_below": seen.forgotten_below.get(leader.number, 0),
             "known_epoch": epoch,
             "known_coordinator_epoch": coordinator_epoch,
-            "verified": number_of(leader.verified[-1]) if leader.verified else NONE,
+            "verified": seen.confirmed.get(leader.number, NONE),
         }.items():
             found.setdefault(name, []).append(value)
     return found

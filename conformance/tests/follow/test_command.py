@@ -304,6 +304,21 @@ def test_too_little_time_is_undecided(conform):
         ("run --switch TRUNC", "TRUNC: write it as NAME=VALUE"),
         ("run --switch TRUNK=KIP101", "kafka has no TRUNK; did you mean TRUNC?"),
         ("run --bug hw", "invalid choice: 'hw'"),
+        (
+            "run --bug copy_appended",
+            "copy_appended is no bug of a system that replays kafka; choose one of hw_",
+        ),
+        (
+            "run --model transactions --bug hw_off_by_one",
+            "hw_off_by_one is no bug of a system that replays",
+        ),
+        ("run --model transactions --replicas 2", "--replicas is about the brokers of kafka; leave it out"),
+        ("run --model transactions --acks 1", "--acks is about the brokers of kafka; leave it out"),
+        ("run --model transactions --min-insync-replicas 1", "--min-insync-replicas is about the brokers of kafka"),
+        ("run --model transactions --logs kept", "--logs is about the brokers of kafka; leave it out"),
+        ("run --model transactions --protocol 2.4", "transactions has no protocol 2.4; 0.11 stands for it"),
+        ("run --model exactly_once", "invalid choice: 'exactly_once'"),
+        ("follow log.ndjson --model transactions", "log.ndjson:1: it is a log of kafka, not of transactions; give"),
         ("run --seconds -1", "-1 is not a number of seconds above 0"),
         ("run --log log.ndjson/x", "log.ndjson/x: File exists; write the log elsewhere, with --log FILE"),
     ],
@@ -314,6 +329,42 @@ def test_bad_arguments_are_one_clear_line(conform, log, words, why):
     assert why in err
     assert err.count("\n") == 1
     assert sorted(path.name for path in Path().iterdir()) == ["log.ndjson"]
+
+
+def test_runs_of_transactions_are_recorded_and_followed(conform):
+    code, out, err = conform("run --model transactions --protocol 3.7 --seed 1 --steps 25 --switch TXN_VERIFY=OFF")
+    assert (code, err) == (0, "")
+    assert out == (
+        "recorded: runs/transactions-3.7-seed-1-1.ndjson\n"
+        "run 1.1 follows the model: 25 events; 1 possible state, 1 at most at one time\n"
+    )
+    assert conform("run --steps 20 --seed 1 --log runs/kafka.ndjson")[0] == 0
+    code, out, err = conform("follow runs")
+    assert (code, err) == (0, "")
+    assert re.sub(r"[0-9.]+ s$", "TIME", out.rstrip()) == (
+        "FOLLOWED   runs/kafka.ndjson: 1 run, 20 events\n"
+        "FOLLOWED   runs/transactions-3.7-seed-1-1.ndjson: 1 run, 25 events\n"
+        "2 logs: 2 FOLLOWED; TIME"
+    )
+    log = "runs/transactions-3.7-seed-1-1.ndjson"
+    assert conform(f"follow {log} --model transactions --set timeouts=1")[0] == 0
+    for words, why in (
+        (
+            f"{log} --protocol 3.7",
+            f"{log}:1: it is a log of transactions, not of kafka; give --model",
+        ),
+        (
+            f"{log} --model transactions --set timeouts=9",
+            f"{log}:1: it is a log of timeouts=1, not of timeouts=9",
+        ),
+        (
+            f"{LOSS} --model transactions",
+            f"{LOSS}: it is a recording of kafka, not a log of transactions",
+        ),
+    ):
+        code, out, err = conform(f"follow {words}")
+        assert (code, out, err.count("\n")) == (2, "", 1)
+        assert err.startswith(f"conform: {why}")
 
 
 def test_a_log_that_ends_within_a_line_is_refused(conform, log):

@@ -87,7 +87,7 @@ HEADERS = [
     (put("run", 7), '1: "run" is a whole number; it has to be a text'),
     (put("note", 7), '1: "note" is a whole number; it has to be a text'),
     (put("seed", "x"), '1: "seed" is a text; it has to be a whole number'),
-    (put("more", 7), '1: "more" is not a key of this line; there are:'),
+    (put("more", 7), '1: "more" is not a key of this line; did you mean model?'),
     (
         put("protocol", "2.2"),
         "1: kafka has no protocol 2.2; 2.1 stands for it",

@@ -47,9 +47,9 @@ RUNS: list[tuple[str, Values, dict[str, int], int]] = [
     ("3.7", ALONE, VERIFIED_STRAY, 119_735),
     ("4.0", ALONE, {}, 40_558),
     # A record of an older instance is committed by the next one, until leaders verify.
-    ("2.5", ZOMBIES, LATE_RECORD | STRAY | {"no_zombie_commits": 33}, 997_169),
-    ("3.6", ZOMBIES, LATE_RECORD | HALF_VERIFIED_STRAY | {"no_zombie_commits": 34}, 753_376),
-    ("3.7", ZOMBIES, VERIFIED_STRAY, 559_714),
+    ("2.5", ZOMBIES, LATE_RECORD | STRAY | {"no_zombie_commits": 33}, 1_021_595),
+    ("3.6", ZOMBIES, LATE_RECORD | HALF_VERIFIED_STRAY | {"no_zombie_commits": 34}, 771_505),
+    ("3.7", ZOMBIES, VERIFIED_STRAY, 572_862),
     # KAFKA-18575: a record of the next transaction joins the previous one, which is still open at the partition.
     (
         "4.0",
@@ -108,9 +108,9 @@ RUNS: list[tuple[str, Values, dict[str, int], int]] = [
     ("4.2", {"producers": 3, "failovers": 0}, {}, 716_101),
     # The default bounds.
     ("0.11", {}, LATE_RECORD | STRAY | {"no_zombie_commits": 33}, 1_909_257),
-    ("2.5", {}, LATE_RECORD | STRAY | {"no_zombie_commits": 33}, 4_121_096),
-    ("3.6", {}, LATE_RECORD | HALF_VERIFIED_STRAY | {"no_zombie_commits": 34}, 3_068_281),
-    ("3.7", {}, VERIFIED_STRAY, 2_245_495),
+    ("2.5", {}, LATE_RECORD | STRAY | {"no_zombie_commits": 33}, 4_234_638),
+    ("3.6", {}, LATE_RECORD | HALF_VERIFIED_STRAY | {"no_zombie_commits": 34}, 3_151_155),
+    ("3.7", {}, VERIFIED_STRAY, 2_304_687),
     ("4.0", {}, {}, 955_344),
     ("4.2", {}, {}, 955_344),
     ("4.2", MISTAKE, LIVELOCK, 1_319_040),

@@ -12,7 +12,10 @@ from isrcheck.conformance.replay.compare import replay
 from isrcheck.conformance.replay.on_cluster import OnCluster
 from isrcheck.conformance.replay.timing import UntimelyError
 from isrcheck.conformance.replay.walks import walk
+from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.run import State
 from isrcheck.models.transactions import MODEL
+from isrcheck.models.transactions.values import TransactionState
 from isrcheck.traces.format.certify import behaviour
 from isrcheck.traces.format.trace import Trace
 
@@ -123,3 +126,31 @@ def test_a_producer_whose_transaction_was_ended_by_another_request_learns_of_it_
             replay(trace, OnCluster())
     else:
         must_replay(trace)
+
+
+FENCED = (
+    *("producer_begins_transaction 0", "producer_adds_partition 0 adds 0", "transaction_log_is_replicated"),
+    *("producer_sends_record 0 to 0", "producer_aborts 0", "coordinator_handles_end_txn of producer 0"),
+    *("transaction_log_is_replicated", *COMPLETES, "producer_learns_of_abort 0", "producer_asks_for_new_epoch 0"),
+)
+"""A producer that gave up a record asks for a new epoch; its request is under way."""
+
+SUCCESSOR = ("coordinator_handles_init_producer_id of producer 1", "transaction_log_is_replicated")
+BEGINS = ("producer_begins_transaction 1", "producer_adds_partition 1 adds 0", "transaction_log_is_replicated")
+FENCE = "coordinator_handles_init_producer_id of producer 0"
+
+
+@pytest.mark.parametrize("steps", [BEGINS, ()], ids=["ongoing", "over"])
+def test_a_fenced_producer_that_asks_for_an_epoch_aborts_an_ongoing_transaction(steps: tuple[str, ...]) -> None:
+    """prepareInitProducerIdTransit compares the epoch only if no transaction is ongoing."""
+    instance = MODEL.instance("2.5", {"failovers": 0})
+    # The other instance starts before the first one asks: it starts only while nobody else waits for an epoch.
+    before = (*FENCED[:-1], "producer_starts 1", FENCED[-1], *SUCCESSOR, *steps)
+    spelled = [golden.read_step(instance, step) for step in (*before, FENCE)]
+    if not steps:
+        with pytest.raises(UsageError, match=r"^step 18 .* is not enabled: its guard `not is_over\(s\) or "):
+            behaviour(instance, 0, spelled, None, "", None)
+        return
+    trace = behaviour(instance, 0, spelled, None, "", None)
+    must_replay(trace)
+    assert State(instance, trace.states[-1]).pending_state == TransactionState.PREPARE_ABORT

@@ -1,17 +1,33 @@
-"""Writes the log of a run, without the events and values that the plan leaves out.
+"""Writes the log of a run, without the events and values that are to be left out.
 
-In:  headers and events; a `Plan`.
+In:  headers and events; shares of what the log leaves out.
 Out: lines of NDJSON in a stream.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from random import Random
 from typing import TextIO
 
 from isrcheck.conformance.follow.format.events import Event, Header, line_of_event, line_of_header
-from isrcheck.conformance.follow.recorder.plan import Plan
 from isrcheck.models.messages.errors import UsageError
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """The shares of events, and of the variables and arguments of each, that a log leaves out, chosen by the seed."""
+
+    seed: int
+    missing: float = 0.0
+    unseen: float = 0.0
+    untold: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Check the shares. Raises UsageError."""
+        for name in ("missing", "unseen", "untold"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise UsageError(f"{name}={getattr(self, name)}: a share is between 0 and 1")
 
 
 class Writer:
@@ -20,11 +36,11 @@ class Writer:
     `name` names the stream in errors.
     """
 
-    def __init__(self, plan: Plan, stream: TextIO, name: str) -> None:
-        self._plan = plan
+    def __init__(self, left_out: LeftOut, stream: TextIO, name: str) -> None:
+        self._left_out = left_out
         self._stream = stream
         self._name = name
-        self._random = Random(f"what is left out of {plan.seed}")
+        self._random = Random(f"what is left out of {left_out.seed}")
         self.lines = self.runs = self.events = 0
 
     def begin(self, header: Header) -> None:
@@ -33,12 +49,12 @@ class Writer:
         self._write(line_of_header(header))
 
     def write(self, event: Event) -> None:
-        """Write an event, unless the plan leaves it out; count it. Raises UsageError if it cannot be written."""
+        """Write an event, unless it is left out; count it. Raises UsageError if it cannot be written."""
         self.events += 1
-        plan = self._plan
-        if self._random.random() >= plan.missing:
-            arguments = {name: said for name, said in event.arguments.items() if self._random.random() >= plan.untold}
-            state = {key: value for key, value in event.state.items() if self._random.random() >= plan.unseen}
+        shares = self._left_out
+        if self._random.random() >= shares.missing:
+            arguments = {name: said for name, said in event.arguments.items() if self._random.random() >= shares.untold}
+            state = {key: value for key, value in event.state.items() if self._random.random() >= shares.unseen}
             self._write(line_of_event(Event(event.run, event.number, event.broker, event.action, arguments, state)))
 
     def close(self) -> None:
