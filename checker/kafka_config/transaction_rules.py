@@ -34,7 +34,7 @@ _LEVEL_WITH_NEW_EPOCHS = 2
 
 _FIRST_WITH_TV2 = "4.0"
 _WITHOUT_TV2 = (("3.7", "3.7"), ("3.6", "3.6"), ("2.5", "2.5"), ("0.11.0", "0.11"))
-_WITH_TV2 = (("4.2", "4.2"), (_FIRST_WITH_TV2, "4.0"))
+_WITH_TV2 = (("4.2", "4.2"), ("4.0.1", "4.1"), (_FIRST_WITH_TV2, "4.0"))
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ def read_transactions(settings: Settings, versions: Versions) -> Transactions:
     level, verifies = _transaction_version(brokers, versions), brokers.setting(VERIFICATION)
     has_tv2 = level.value == _LEVEL_WITH_NEW_EPOCHS
     generations = _WITH_TV2 if has_tv2 else _WITHOUT_TV2
-    protocol = next((one for first, one in generations if release.has(first)), _WITHOUT_TV2[-1][1])
+    protocol = next((one for first, one in generations if release.has_patch(first)), _WITHOUT_TV2[-1][1])
     values, why = {}, None
     if release.has("3.6"):
         if not verifies.value and has_tv2:

@@ -25,14 +25,14 @@ GENERATION_2_5 = {
 }
 GENERATION_3_6 = GENERATION_2_5 | {"TXN_VERIFY": Verification.PART_1}
 GENERATION_3_7 = GENERATION_3_6 | {"OFFSET_COMMITS_VERIFIED": True}
-GENERATION_4_0 = GENERATION_3_7 | {"TXN_VERIFY": Verification.TV2, "ONGOING_PER_EPOCH": True}
-GENERATION_4_2 = GENERATION_4_0 | {"MARKER_EPOCH_STRICT": True, "EQUAL_MARKER_EPOCH_IS_RETRY": True}
+GENERATION_4_1 = GENERATION_3_7 | {"TXN_VERIFY": Verification.TV2, "ONGOING_PER_EPOCH": True}
+GENERATION_4_0 = GENERATION_4_1 | {"FENCE_RAISES_EPOCH_TWICE": True}
+GENERATION_4_2 = GENERATION_4_1 | {"MARKER_EPOCH_STRICT": True, "EQUAL_MARKER_EPOCH_IS_RETRY": True}
 
 STAND_INS = {
     **dict.fromkeys(("1.0", "1.1", "2.0", "2.1", "2.2", "2.3", "2.4"), "0.11 stands for it"),
     **dict.fromkeys(("2.6", "2.7", "2.8", "3.0", "3.1", "3.2", "3.3", "3.4", "3.5"), "2.5 stands for it"),
     **dict.fromkeys(("3.8", "3.9"), "3.7 stands for it"),
-    "4.1": "4.0 stands for it",
 }
 """Which generation stands for a release that has none of its own."""
 
@@ -45,6 +45,7 @@ MODEL = assemble(
         "3.6": (ACTIONS, GENERATION_3_6),
         "3.7": (ACTIONS, GENERATION_3_7),
         "4.0": (ACTIONS, GENERATION_4_0),
+        "4.1": (ACTIONS, GENERATION_4_1),
         "4.2": (ACTIONS, GENERATION_4_2),
     },
     STAND_INS,

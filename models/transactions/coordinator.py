@@ -49,11 +49,12 @@ def coordinator_handles_init_producer_id(s, producer: Producer):
 
 
 def epoch_of_fence(s):
-    """An epoch that no instance has: the next one, and with TV2, where an abort raises it as well, the one after that.
+    """The epoch after that of the transaction. In 4.0.0, TV2 raised it once more (KAFKA-19367).
 
-    So no instance takes the abort for its own. Kafka: prepareFenceProducerEpoch, then prepareAbortOrCommit.
+    With TV2, the epoch after that is also the one that the producer's own abort gives it: since that repair, a fenced
+    producer that asks for the abort takes it for its own. Kafka: prepareFenceProducerEpoch, prepareAbortOrCommit.
     """
-    return s.producer_epoch + 2 if s.TXN_VERIFY == Verification.TV2 else s.producer_epoch + 1
+    return s.producer_epoch + 2 if s.FENCE_RAISES_EPOCH_TWICE else s.producer_epoch + 1
 
 
 def epoch_after_end(s):

@@ -28,6 +28,7 @@ class Configuration:
     EPOCH_BUMP_BY_PRODUCER = switch(False, "a producer may take a new epoch after an abort (KIP-360)")
     PRODUCER_STATE_EXPIRES_EARLY = switch(True, "a marker does not keep the producer's state alive (KAFKA-9144)")
     ONGOING_PER_EPOCH = switch(False, "a record joins only an open transaction of its own epoch (KAFKA-18575)")
+    FENCE_RAISES_EPOCH_TWICE = switch(False, "TV2: an abort that fences raises the epoch twice (KAFKA-19367)")
     MARKER_EPOCH_STRICT = switch(False, "TV2: a marker's epoch is above all that the partition has seen (KIP-1228)")
     EQUAL_MARKER_EPOCH_IS_RETRY = switch(False, "a marker that was already appended is acknowledged (KAFKA-19999)")
 

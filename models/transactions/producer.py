@@ -127,14 +127,27 @@ def producer_commits(s, producer: Producer):
             s.commit_requested[transaction] = True
 
 
+def was_decided(s, producer, decided):
+    """The coordinator has decided this about the producer's transaction, with the epoch that its own request gives it.
+
+    With TV2, the coordinator tells a request that was carried out by the epoch after that of the request
+    (retryOnEpochBump): it cannot tell whether another one has raised it.
+    """
+    return s.epoch[producer] + (1 if s.TXN_VERIFY == Verification.TV2 else 0) == s.producer_epoch and any(
+        is_latest_of(s, transaction, producer) and s.outcome[transaction] == decided
+        for transaction in range(s.transactions)
+    )
+
+
 @action(shows="{producer}")
 def producer_aborts(s, producer: Producer):
     """EndTxn(abort), at any time: requests whose answers are missing are given up, and may still arrive.
 
-    A transaction without partitions does not need the coordinator; before TV2, it is not modelled.
+    A transaction without partitions does not need the coordinator; before TV2, it is not modelled. One that was aborted
+    with a fence, too, if the coordinator takes the request for one that was carried out.
     """
     require(s.phase[producer] == Phase.IN_TRANSACTION)
-    require(s.epoch[producer] == s.producer_epoch)
+    require(s.epoch[producer] == s.producer_epoch or was_decided(s, producer, Outcome.ABORTED))
     require(
         any(
             is_latest_of(s, transaction, producer)
@@ -144,14 +157,6 @@ def producer_aborts(s, producer: Producer):
         )
     )
     s.phase[producer] = Phase.ABORTING
-
-
-def was_decided(s, producer, decided):
-    """The coordinator has decided this about the producer's transaction, and has not fenced the producer."""
-    return s.epoch[producer] + (1 if s.TXN_VERIFY == Verification.TV2 else 0) == s.producer_epoch and any(
-        is_latest_of(s, transaction, producer) and s.outcome[transaction] == decided
-        for transaction in range(s.transactions)
-    )
 
 
 def take_epoch_of_answer(s, producer):

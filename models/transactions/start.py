@@ -41,5 +41,12 @@ def tv2_without_offset_commits(configuration):
 @contradiction
 def marker_rules_without_tv2(configuration):
     """MARKER_EPOCH_STRICT is a rule for TXN_VERIFY=TV2, in which every marker has its own epoch; switch it off, or
-    choose --protocol 4.0 or 4.2."""
+    choose --protocol 4.1 or 4.2."""
     return configuration.MARKER_EPOCH_STRICT and configuration.TXN_VERIFY != Verification.TV2
+
+
+@contradiction
+def second_epoch_without_tv2(configuration):
+    """FENCE_RAISES_EPOCH_TWICE is about TXN_VERIFY=TV2, in which an abort raises the epoch; switch it off, or choose
+    --protocol 4.0."""
+    return configuration.FENCE_RAISES_EPOCH_TWICE and configuration.TXN_VERIFY != Verification.TV2

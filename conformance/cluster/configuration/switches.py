@@ -9,9 +9,9 @@ LATEST_OFFSET_AWAITS_EPOCH_START (KAFKA-2334, 2.2; fact sheet, section 7) concer
 CLIENT_BUMPS_EPOCH, PRODUCER_STATE_KEPT (KAFKA-7190) and STALE_METADATA_IGNORED (KAFKA-7738) are described in sections
 5.3 and 8.22, or, where they concern the client alone, nowhere in the fact sheet; they have the model's names. So have
 those of transactions (sections 6.1, 6.2, 6.5 and 8.23), which only transactions/ and the state of producers read:
-EPOCH_BUMP_BY_PRODUCER (KIP-360), EQUAL_MARKER_EPOCH_IS_RETRY (KAFKA-19999), MARKER_EPOCH_STRICT (KIP-1228),
-OFFSET_COMMITS_VERIFIED (KAFKA-15449), ONGOING_PER_EPOCH (KAFKA-18575), PRODUCER_STATE_EXPIRES_EARLY (KAFKA-9144) and
-TXN_VERIFY (KIP-890).
+EPOCH_BUMP_BY_PRODUCER (KIP-360), EQUAL_MARKER_EPOCH_IS_RETRY (KAFKA-19999), FENCE_RAISES_EPOCH_TWICE (KAFKA-19367),
+MARKER_EPOCH_STRICT (KIP-1228), OFFSET_COMMITS_VERIFIED (KAFKA-15449), ONGOING_PER_EPOCH (KAFKA-18575),
+PRODUCER_STATE_EXPIRES_EARLY (KAFKA-9144) and TXN_VERIFY (KIP-890).
 """
 
 from __future__ import annotations
@@ -115,6 +115,7 @@ class Switches:
     EPOCH_BUMP_BY_PRODUCER: bool = False
     EQUAL_MARKER_EPOCH_IS_RETRY: bool = False
     EXPAND_EPOCH_START: bool = False
+    FENCE_RAISES_EPOCH_TWICE: bool = False
     FOLLOWER_SKIP: FollowerSkip = FollowerSkip.SAME_LEADER
     HW_CLAMPED_AT_TRUNCATION: bool = False
     IDEMPOTENT_CACHE: int = 5

@@ -48,6 +48,7 @@ class TransactionCoordinator:
         """Take over the log; the markers of what is prepared there are sent again. Kafka: onElection."""
         self._new_producer_id = new_producer_id
         self._raises_epoch = switches.TXN_VERIFY is Verification.TV2
+        self._fence_raises_twice = switches.FENCE_RAISES_EPOCH_TWICE
         self._bug = bug
         self.states = TransactionStateManager(log, coordinator_epoch, bug)
         self.markers = TransactionMarkerChannelManager(bug)
@@ -144,8 +145,8 @@ class TransactionCoordinator:
             self.states.append(transactional_id, completed, partial(self.markers.forget, transactional_id))
 
     def _fence(self, transactional_id: str, answer: Callable[[], None]) -> None:
-        found = self.states.states[transactional_id]
-        self._decide(transactional_id, found.fenced(raises_epoch=self._raises_epoch, bug=self._bug), answer)
+        fenced = self.states.states[transactional_id].fenced(raises_epoch=self._fence_raises_twice, bug=self._bug)
+        self._decide(transactional_id, fenced, answer)
 
     def _decide(self, transactional_id: str, decided: TransactionMetadata, answer: Callable[[], None]) -> None:
         def durable() -> None:

@@ -88,8 +88,8 @@ class TransactionMetadata:
         return found._raised(self.producer_epoch) if raises_epoch else found
 
     def fenced(self, *, raises_epoch: bool, bug: TransactionBug | None = None) -> TransactionMetadata:
-        """The transaction is aborted with an epoch that no instance has; with TV2, ending it raises the epoch once
-        more. Kafka: prepareFenceProducerEpoch, then prepareAbortOrCommit.
+        """The transaction is aborted with the epoch after that of its instance; with `raises_epoch`, ending it raises
+        the epoch once more (KAFKA-19367). Kafka: prepareFenceProducerEpoch, then prepareAbortOrCommit.
         """
         fenced = self if bug is TransactionBug.FENCE_WITHOUT_NEW_EPOCH else self._raised(NO_EPOCH)
         return fenced.ended(Control.ABORT, raises_epoch=raises_epoch)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -23,6 +24,7 @@ from isrcheck.conformance.cluster.transactions.system import TransactionalCluste
 
 TV1 = Switches()
 TV2 = Switches(TXN_VERIFY=Verification.TV2)
+TV2_OF_4_0 = replace(TV2, FENCE_RAISES_EPOCH_TWICE=True)
 EMPTY, ONGOING = TransactionState.EMPTY, TransactionState.ONGOING
 PREPARE_COMMIT, PREPARE_ABORT = TransactionState.PREPARE_COMMIT, TransactionState.PREPARE_ABORT
 COMPLETE_COMMIT, COMPLETE_ABORT = TransactionState.COMPLETE_COMMIT, TransactionState.COMPLETE_ABORT
@@ -81,7 +83,8 @@ class Coordinated:
     [
         (EMPTY, TV1, OK, (EMPTY, 4)),
         (ONGOING, TV1, BUSY, (PREPARE_ABORT, 4)),
-        (ONGOING, TV2, BUSY, (PREPARE_ABORT, 5)),
+        (ONGOING, TV2, BUSY, (PREPARE_ABORT, 4)),
+        (ONGOING, TV2_OF_4_0, BUSY, (PREPARE_ABORT, 5)),
         (PREPARE_COMMIT, TV1, BUSY, (PREPARE_COMMIT, 3)),
         (PREPARE_ABORT, TV1, BUSY, (PREPARE_ABORT, 3)),
         (COMPLETE_COMMIT, TV1, OK, (EMPTY, 4)),
@@ -224,7 +227,7 @@ def test_while_a_transition_is_pending_every_other_request_waits() -> None:
     assert [marker.partition for marker in found.coordinator.markers.queued] == ["p", "q"]
 
 
-@pytest.mark.parametrize(("switches", "epoch"), [(TV1, 4), (TV2, 5)])
+@pytest.mark.parametrize(("switches", "epoch"), [(TV1, 4), (TV2, 4), (TV2_OF_4_0, 5)])
 def test_an_open_transaction_expires_and_fences_its_producer(switches, epoch) -> None:
     found = Coordinated(ONGOING, switches)
     found.coordinator.abort_timed_out_transactions(150)

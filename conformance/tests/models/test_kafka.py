@@ -422,6 +422,7 @@ def test_every_sometimes_is_reached_in_the_default_configuration():
         "a_consumer_catches_up": None,
         "a_consumer_is_out_of_range_of_a_log": None,
         "a_follower_shows_less_than_its_leader": None,
+        "a_lag_is_negative": None,
         "a_log_starts_above_zero": None,
         "an_open_transaction_holds_readers_back": None,
         "a_request_is_sent_again": None,

@@ -26,6 +26,20 @@ from isrcheck.traces.format.trace import Trace
 STEPS = 30
 MOST_WALKS = 120
 
+TRUNCATED_READER = {
+    "replicas": 2,
+    "records": 3,
+    "log_size": 3,
+    "acks": 1,
+    "min_insync_replicas": 1,
+    "elections": 3,
+    "unclean_elections": 1,
+    "crashes": 2,
+    "bounces": 0,
+    "consumers": 1,
+}
+"""A consumer of a log that often loses its end."""
+
 SEEN = {
     Bug.HW_OFF_BY_ONE: ("2.1", DEFAULT),
     Bug.ACK_BEFORE_ISR: ("2.1", DEFAULT),
@@ -53,7 +67,7 @@ SEEN = {
     Bug.EPOCH_NOT_RENUMBERED: ("2.4", LOSING_RECORDS),
     Bug.FOLLOWER_SHOWS_LOG_END: ("2.4", READERS),
     Bug.LAG_BY_HIGH_WATERMARK: ("2.4", READERS),
-    Bug.POSITION_NOT_VALIDATED: ("2.4", READERS | {"follower_fetching": 0}),
+    Bug.POSITION_NOT_VALIDATED: ("2.4", TRUNCATED_READER),
 }
 """Seen by a random walk of this protocol in this configuration."""
 

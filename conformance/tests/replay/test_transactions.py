@@ -28,6 +28,7 @@ CONFIGURATIONS = {
     "3.6": {"PRODUCER_STATE_EXPIRES_EARLY": 1, "expirations": 1},
     "3.7": {"UNKNOWN_PID_ACCEPTED": 0},
     "4.0": {"ONGOING_PER_EPOCH": 0},
+    "4.1": {"timeouts": 2},
     "4.2": {"EQUAL_MARKER_EPOCH_IS_RETRY": 0},
 }
 """For each generation, a configuration beside its own in which walks are taken, too."""
@@ -87,7 +88,7 @@ def test_the_system_agrees_with_random_walks(protocol: str) -> None:
     for trace in walks:
         must_replay(trace)
     taken = {step.action for trace in walks for step in trace.steps}
-    assert len(taken) == {"0.11": 26, "2.5": 26, "3.6": 29, "3.7": 26, "4.0": 27, "4.2": 28}[protocol]
+    assert len(taken) == {"0.11": 26, "2.5": 26, "3.6": 29, "3.7": 26, "4.0": 27, "4.1": 27, "4.2": 28}[protocol]
     assert {"producer_commits", "producer_learns_of_abort", "coordinator_fails_over_after_append"} <= taken
 
 

@@ -35,6 +35,8 @@ Choices = Iterator[tuple[float, Callable[[], Step | None]]]
 OFTEN, NORMAL, SELDOM, RARE = 3.0, 1.0, 0.25, 0.04
 """Weights: what drives a transaction on, what competes with that, faults, and what ends most of a run."""
 
+ABORTED = TransactionState.PREPARE_ABORT, TransactionState.COMPLETE_ABORT
+
 LATE_MARKER = ("late_marker", "late_marker_epoch", "late_marker_coordinator_epoch")
 LATE_END_TXN = ("late_end_txn", "late_end_txn_epoch")
 """The variables about late messages, of which nothing is observed once they are lost, or have arrived in vain: in the
@@ -101,6 +103,11 @@ class RandomActs(Acts):
     def _is_fenced(self, producer: TransactionalProducer) -> bool:
         return producer.producer_epoch != self.durable.producer_epoch
 
+    def _takes_abort_for_its_own(self, producer: TransactionalProducer) -> bool:
+        """With TV2, the coordinator tells by the epoch whether it has carried out the abort that it is asked for."""
+        is_raised = producer.producer_epoch + 1 == self.durable.producer_epoch
+        return self._tv2 and is_raised and self.durable.state in ABORTED
+
     def _is_ongoing(self, leader: TransactionLeader) -> bool:
         """Whether the coordinator knows the partition as one of the ongoing transaction."""
         return self.durable.state is TransactionState.ONGOING and leader.name in self.durable.partitions
@@ -157,7 +164,10 @@ class RandomActs(Acts):
             elif not batches[partition].is_acknowledged:
                 copies = len(list(self.copies_in_flight(partition, number_of(transaction.payload))))
                 yield SELDOM if copies else NORMAL, partial(producer.resend, partition)
-        if self._is_fenced(producer) and self._keeps_out(ModelGap.FENCED_PRODUCER_GOES_ON):
+        may_go_on = not self._is_fenced(producer) or not self._keeps_out(ModelGap.FENCED_PRODUCER_GOES_ON)
+        if not may_go_on:
+            if self._takes_abort_for_its_own(producer):
+                yield NORMAL, self._step("producer_aborts", number)
             return
         is_all_sent = len(batches) == len(self.system.leaders)
         if is_all_sent and all(one.is_acknowledged for one in batches.values()):

@@ -48,7 +48,12 @@ PROMISES = (
     "one_leader_per_epoch",
     "high_watermark_monotonic",
 )
-READING = ("consumers_read_what_was_exposed", "consumers_skip_nothing", "lag_matches_isolation")
+READING = (
+    "consumers_read_what_was_exposed",
+    "consumers_skip_nothing",
+    "lag_matches_isolation",
+    "latest_does_not_go_back",
+)
 
 MAIN = "as configured"
 RESENDS = "where a request is sent again"
@@ -654,7 +659,7 @@ BROKEN_BY_A_LATE_RECORD = ("read_committed_is_atomic", "no_aborted_reads", "proc
         ("3.9", "", "3.7", dict.fromkeys(BROKEN_BY_A_LATE_RECORD, 33)),
         ("3.9", "transaction.partition.verification.enable=false\n", "3.7", {
          **dict.fromkeys(BROKEN_BY_A_LATE_RECORD, 31), "no_zombie_commits": 33, "lso_is_not_stuck": 12}),
-        ("4.1", "", "4.0", {}),
+        ("4.1", "", "4.1", {}),
         ("4.1", "transaction.version=1\n", "3.7", dict.fromkeys(BROKEN_BY_A_LATE_RECORD, 33)),
     ], lambda one: one[:2] in [("0.11", ""), ("4.1", "")]),
 )  # fmt: skip

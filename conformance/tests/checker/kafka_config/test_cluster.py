@@ -1355,9 +1355,10 @@ def transactional(*lines: str, version: str, metadata_version: str | None = None
         ((), "3.9", None, "3.7", {}),
         (("transaction.partition.verification.enable=false",), "3.9", None, "3.7", {"TXN_VERIFY": 0}),
         ((), "4.0", None, "4.0", {}),
+        ((), "4.0.1", None, "4.1", {}),
         ((), "4.1", "3.9", "3.7", {}),
         (("transaction.version=1",), "4.1", None, "3.7", {}),
-        (("transaction.version=2",), "4.1", "3.9", "4.0", {}),
+        (("transaction.version=2",), "4.1", "3.9", "4.1", {}),
         ((), "4.2", None, "4.2", {}),
     ],
 )
