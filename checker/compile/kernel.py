@@ -10,13 +10,14 @@ The cache file of a kernel is named by its lowered text, its state layout, and t
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from isrcheck.checker.compile import native
 from isrcheck.checker.compile.careful import lower_carefully
-from isrcheck.checker.compile.compiling import PARAMETERS, compiled
+from isrcheck.checker.compile.compiling import PARAMETERS, OutOfTimeError, compiled, compiling_within
 from isrcheck.checker.compile.layout import Layout, layout_of
 from isrcheck.checker.compile.lower import lower
 from isrcheck.checker.compile.machine_code import code_path, kept_or_compiled
@@ -29,6 +30,12 @@ _SAID: set[str] = set()
 
 
 Announce = Callable[[str], None]
+
+MANY_STATES = 500_000
+"""After this many states a search goes on with optimized code: about so many it would expand while LLVM optimizes."""
+
+SHORT, LONG = 10.0, 600.0
+"""If fewer seconds are left than the first number, a search goes on as it is; LLVM gets at most the second."""
 
 QUICK, OPTIMIZED = "quick", "optimized"
 """The kinds of code: one is compiled quickly, the other runs quickly (checker/compile/native.py)."""
@@ -48,6 +55,20 @@ class Kernel:
     properties: int
     careful: Callable[[], Kernel]
     optimize: Callable[[], None] | None = None
+
+    def optimize_for(self, expanded: int, deadline: float) -> None:
+        """Optimize after a search has expanded many states, if it has time until the deadline (time.monotonic).
+
+        Another process compiles: it can be ended, which LLVM cannot.
+        """
+        left = deadline - time.monotonic()
+        if self.optimize is None or expanded < MANY_STATES or left < SHORT:
+            return
+        try:
+            with compiling_within(min(left, LONG)):
+                self.optimize()
+        except OutOfTimeError:
+            self.optimize = None
 
 
 def kernel_of(instance: Instance, announce: Announce = lambda message: None) -> Kernel:

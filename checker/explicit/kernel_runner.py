@@ -10,12 +10,10 @@ kernel for the same layout repeats the call and runs all later calls.
 from __future__ import annotations
 
 import threading
-import time
 
 import numpy as np
 from numpy.typing import NDArray
 
-from isrcheck.checker.compile.compiling import OutOfTimeError, compiling_within
 from isrcheck.checker.compile.kernel import Kernel
 from isrcheck.checker.compile.layout import ERROR_BYTES
 from isrcheck.checker.explicit.visited_set import Batch
@@ -23,13 +21,6 @@ from isrcheck.checker.outcome.kernel_results import KernelResults
 
 Buffer = NDArray[np.int8]
 Counts = NDArray[np.int64]
-
-
-MANY_STATES = 500_000
-"""After this many states a search goes on with optimized code: about so many it would expand while LLVM optimizes."""
-
-SHORT, LONG = 10.0, 600.0
-"""If fewer seconds are left than the first number, a search goes on as it is; LLVM gets at most the second."""
 
 
 class KernelRunner:
@@ -80,20 +71,9 @@ class KernelRunner:
             count = self._be_careful().expand(*arguments)
         return results.next_state, count
 
-    def optimize(self, expanded: int, deadline: float) -> None:
-        """Go on with optimized code if the search has expanded many states, and has time. No thread may run the kernel.
-
-        Another process compiles: it can be ended, which LLVM cannot.
-        """
-        kernel = self.careful or self.kernel
-        left = deadline - time.monotonic()
-        if kernel.optimize is None or expanded < MANY_STATES or left < SHORT:
-            return
-        try:
-            with compiling_within(min(left, LONG)):
-                kernel.optimize()
-        except OutOfTimeError:
-            kernel.optimize = None
+    def optimize_for(self, expanded: int, deadline: float) -> None:
+        """Optimize the kernel if that is worth the time (Kernel.optimize_for). No thread may run it meanwhile."""
+        (self.careful or self.kernel).optimize_for(expanded, deadline)
 
     def _be_careful(self) -> Kernel:
         with self.lock:

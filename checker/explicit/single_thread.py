@@ -80,7 +80,7 @@ class SingleThread(Carrier):
             self.context.expanded = at
             if self.is_out_of_time():
                 return
-            self.runner.optimize(at, self.context.deadline)
+            self.runner.optimize_for(at, self.context.deadline)
 
     def attempt(self, first: int, last: int) -> tuple[int, int]:
         """Expand states first..last-1 while the batch has room; return the next state, and the number of successors."""

@@ -164,7 +164,7 @@ class Threads(Carrier):
             self._take_in(tasks, free)
             if self.is_out_of_time():
                 return
-            self.runner.optimize(self.context.expanded, self.context.deadline)
+            self.runner.optimize_for(self.context.expanded, self.context.deadline)
             # A size for which the successors of a chunk nearly always fit in its lane.
             size = max(1, min(MOST_CHUNK, self.lane_room * (self.context.expanded - first) // max(1, 2 * generated)))
         self.visited.close_level()

@@ -163,6 +163,7 @@ class ObservationSearch:
             self._take(at, states, nodes[:, self.words].copy(), count)
             at += done
             self._look_at_clock()
+            self.kernel.optimize_for(at, self.deadline)
 
     def _nodes(self) -> Words:
         width = self.words + 1

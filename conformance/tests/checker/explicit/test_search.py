@@ -17,8 +17,9 @@ import pytest
 
 from conformance.tests.sampling import exhaustive
 from conformance.tests.support.places import PROJECT as ROOT
+from isrcheck.checker.compile import kernel as compiled_kernel
 from isrcheck.checker.compile.kernel import kernel_of
-from isrcheck.checker.explicit import carrier, kernel_runner, single_thread, visited_set
+from isrcheck.checker.explicit import carrier, single_thread, visited_set
 from isrcheck.checker.explicit import search as engine
 from isrcheck.checker.explicit import threads as threaded
 from isrcheck.checker.explicit.explore import explore
@@ -638,7 +639,7 @@ def test_a_large_search_goes_on_with_optimized_code(
 ) -> None:
     """The code is replaced in the middle of a level, and the next search begins with the better code."""
     monkeypatch.setenv("ISRCHECK_CACHE", str(tmp_path))
-    monkeypatch.setattr(kernel_runner, "MANY_STATES", 100)
+    monkeypatch.setattr(compiled_kernel, "MANY_STATES", 100)
     monkeypatch.setattr(single_thread, "CHUNK", 32)
     instance = registry.load("examples/two_phase_commit")[0].instance(None, {"resource_managers": 4})
     limits, said = Limits(memory=MEMORY, threads=threads), list[str]()

@@ -297,9 +297,12 @@ def test_a_search_from_one_of_several_initial_states():
 
 
 def test_reaching_the_time_limit_is_undecided(ask, ask_json, monkeypatch):
-    monkeypatch.setattr(budget, "GRACE", 3600.0)  # a slow machine begins the search as well
+    # A slow machine begins the searches as well.
+    monkeypatch.setattr(budget, "GRACE", 3600.0)
+    monkeypatch.setattr(budget, "SECONDS_BETWEEN_LOOKS", 3600.0)
     line = "--config topic.properties --kafka-version 0.10.2 --seconds 1e-9"
-    code, content = ask_json(line, topic=DURABLE)
+    ask_json(line.replace("--seconds 1e-9", "--seconds 600 --bound 0"), topic=DURABLE)  # compiles
+    code, content = ask_json(line)
     assert (code, content["verdict"]) == (3, "UNDECIDED")
     assert asides(content) == {
         POWER: "UNDECIDED: no acknowledged record is lost to depth 0",
