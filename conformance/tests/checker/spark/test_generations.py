@@ -19,7 +19,7 @@ from isrcheck.checker.spark.summary import Mode
 NEW = ("2.8", "4.1")
 """The oldest and the newest generation in which leaders ask the controller to change the ISR."""
 
-ALSO = [("2.8", Mode.PARTS), ("4.1", Mode.PARTS)]
+ALSO = [("4.1", Mode.PARTS)]
 """What `make test-exhaustive` runs; the rest runs with `make verify`."""
 
 DEPTH = 6

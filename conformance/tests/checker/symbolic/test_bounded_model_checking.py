@@ -175,8 +175,8 @@ def test_permitted_failures_are_reported_beside_violations(check):
 
 KAFKA = [
     exhaustive(("0.10", 4, {})),
-    exhaustive(("0.11", 4, {})),
-    exhaustive(("2.0", 4, {})),
+    recorded(("0.11", 4, {})),
+    recorded(("2.0", 4, {})),
     ("2.1", 4, {}),
     # VIOLATED at step 5, PERMITTED at step 4
     recorded(("0.10", 5, {"unclean_elections": 1, "bounces": 1, "crashes": 0})),
@@ -190,7 +190,14 @@ def test_kafka_within_small_bounds(protocol, depth, values):
     same_findings(registry.load("kafka")[0].instance(protocol, values), depth)
 
 
-@pytest.mark.parametrize("protocol", sampled(protocols_of("kafka"), lambda protocol: protocol == "4.1"))
+@pytest.mark.parametrize(
+    "protocol",
+    sampled(
+        protocols_of("kafka"),
+        lambda protocol: protocol == "4.1",
+        last=lambda protocol: protocol not in ("0.8", "2.4", "3.3"),
+    ),
+)
 def test_every_generation_within_small_bounds(protocol):
     """Two draws of switches, budgets and settings of clients; the first has the least values."""
     model, bounds = registry.load("kafka")[0], {"replicas": 2, "records": 1, "log_size": 1, "elections": 1}
