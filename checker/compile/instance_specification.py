@@ -69,10 +69,7 @@ def _instance(subject: InstanceSpecification) -> Instance:
 
 @lru_cache(maxsize=64)
 def _kernel(subject: InstanceSpecification) -> Kernel:
-    kernel = kernel_of(_instance(subject))
-    if kernel.optimize is not None:
-        kernel.optimize()
-    return kernel
+    return kernel_of(_instance(subject), is_optimized=True)
 
 
 @lru_cache(maxsize=8)

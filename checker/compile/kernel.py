@@ -71,38 +71,38 @@ class Kernel:
             self.optimize = None
 
 
-def kernel_of(instance: Instance, announce: Announce = lambda message: None) -> Kernel:
+def kernel_of(instance: Instance, announce: Announce = lambda message: None, *, is_optimized: bool = False) -> Kernel:
     """The compiled kernel of an instance; `announce` gets a message before a compilation. Raises OutOfTimeError.
 
-    If the cache has no optimized code for it, the code is one that is quickly compiled.
+    If the cache has no optimized code for it, the code is one that is quickly compiled, unless `is_optimized`.
     """
     layout = layout_of(instance)
-    return _kernel(lower(instance, layout), instance, layout, announce)
+    return _kernel(lower(instance, layout), instance, layout, announce, is_optimized)
 
 
-def _kernel(text: str, instance: Instance, layout: Layout, announce: Announce) -> Kernel:
+def _kernel(text: str, instance: Instance, layout: Layout, announce: Announce, is_optimized: bool) -> Kernel:
     def careful() -> Kernel:
-        return _kernel(lower_carefully(instance, layout), instance, layout, announce)
+        return _kernel(lower_carefully(instance, layout), instance, layout, announce, is_optimized)
 
-    def path(kind: str) -> Path:
-        return code_path("kernels", f"{kind}\0{layout!r}\0{text}")
-
-    def functions(kind: str) -> dict[str, Callable[..., int]]:
+    def code(kind: str) -> bytes:
         def compile_code() -> bytes:
             purpose = " for a large search" if kind == OPTIMIZED else ""
-            announce(f"compiling {escaped(instance.model.name)}{purpose}{_why_compiled(path(kind))}")
+            announce(f"compiling {escaped(instance.model.name)}{purpose}{_why_compiled(paths[kind])}")
             return compiled(text, layout, is_quick=kind == QUICK)
 
-        return native.load(kept_or_compiled(path(kind), compile_code), PARAMETERS)
+        return kept_or_compiled(paths[kind], compile_code)
 
     def optimize() -> None:
-        faster = functions(OPTIMIZED)
+        faster = native.load(code(OPTIMIZED), PARAMETERS)
         kernel.expand, kernel.check, kernel.optimize = faster["expand"], faster["check"], None
 
-    is_optimized = kept(path(OPTIMIZED)) is not None
-    found = functions(OPTIMIZED if is_optimized else QUICK)
+    paths = {kind: code_path("kernels", f"{kind}\0{layout!r}\0{text}") for kind in (QUICK, OPTIMIZED)}
+    best = code(OPTIMIZED) if is_optimized else kept(paths[OPTIMIZED])
+    functions = native.load(code(QUICK) if best is None else best, PARAMETERS)
     properties = len(instance.model.properties)
-    kernel = Kernel(layout, found["expand"], found["check"], properties, careful, None if is_optimized else optimize)
+    kernel = Kernel(
+        layout, functions["expand"], functions["check"], properties, careful, optimize if best is None else None
+    )
     return kernel
 
 

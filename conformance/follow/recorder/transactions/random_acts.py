@@ -103,6 +103,10 @@ class RandomActs(Acts):
     def _is_fenced(self, producer: TransactionalProducer) -> bool:
         return producer.producer_epoch != self.durable.producer_epoch
 
+    def _may_go_on(self, producer: TransactionalProducer) -> bool:
+        """Whether the producer may ask the coordinator for something: a fenced one is refused."""
+        return not self._is_fenced(producer) or not self._keeps_out(ModelGap.FENCED_PRODUCER_GOES_ON)
+
     def _takes_abort_for_its_own(self, producer: TransactionalProducer) -> bool:
         """With TV2, the coordinator tells by the epoch whether it has carried out the abort that it is asked for."""
         is_raised = producer.producer_epoch + 1 == self.durable.producer_epoch
@@ -138,7 +142,7 @@ class RandomActs(Acts):
         yield RARE / 2, self._step("application_stops")
 
     def _of_ready(self, number: int, producer: TransactionalProducer) -> Choices:
-        may_go_on = not self._is_fenced(producer) or not self._keeps_out(ModelGap.FENCED_PRODUCER_GOES_ON)
+        may_go_on = self._may_go_on(producer)
         if may_go_on or self._tv2:
             is_last = len(list(begun_in(self.system))) == self.configuration.transactions
             yield NORMAL, self._end if is_last else self._step("producer_begins_transaction", number)
@@ -164,8 +168,7 @@ class RandomActs(Acts):
             elif not batches[partition].is_acknowledged:
                 copies = len(list(self.copies_in_flight(partition, number_of(transaction.payload))))
                 yield SELDOM if copies else NORMAL, partial(producer.resend, partition)
-        may_go_on = not self._is_fenced(producer) or not self._keeps_out(ModelGap.FENCED_PRODUCER_GOES_ON)
-        if not may_go_on:
+        if not self._may_go_on(producer):
             if self._takes_abort_for_its_own(producer):
                 yield NORMAL, self._step("producer_aborts", number)
             return
