@@ -15,6 +15,7 @@ from isrcheck.conformance.wire.script.player import Player
 from isrcheck.conformance.wire.script.real_consumer import Reading
 from isrcheck.conformance.wire.script.real_producer import Told
 from isrcheck.conformance.wire.script.report import code_of, lines_of
+from isrcheck.conformance.wire.script.stage import Stage
 from isrcheck.traces.format import folder
 
 LOST = "Record a is lost: its producer was told after step {} that it is {}, and a new consumer does not read it."
@@ -141,6 +142,19 @@ def test_random_walks_are_played(protocol, values, seed, code):
     trace = walk_of(protocol, values, seed, 25)
     played, _ = play(trace)
     assert (played.divergence, code_of(trace, played)) == (None, code)
+
+
+def test_with_acks_0_a_request_may_arrive_after_the_callback(monkeypatch):
+    """The callback calls the record delivered once it is sent; the broker can be slow."""
+    append = Stage.append
+
+    async def late(*given):
+        await asyncio.sleep(0.2)
+        return await append(*given)
+
+    monkeypatch.setattr(Stage, "append", late)
+    played, _ = play(walk_of("2.1", {"acks": 0}, 3, 25))
+    assert played.told["a"] == (2, Told(None, None))
 
 
 def test_a_seeded_bug_makes_the_cluster_diverge():

@@ -184,7 +184,10 @@ class Producing:
                     arrival.answer.set_result(None)  # it waits at the broker of an earlier step
                     continue
                 found.append(arrival)
-            return bool(found) or value in producer.told
+            told = producer.told.get(value)
+            # With acks=0, a record is delivered as soon as its request is on its way.
+            is_told = told is not None and (self._acks is not Acks.NONE or told.error is not None)
+            return bool(found) or is_told
 
         for _ in range(MOST_REFUSALS):
             if not await comes(look):
