@@ -1,4 +1,4 @@
-"""Compiles the source text of a kernel, under a time limit in a process of its own; and the functions of a module.
+"""Compiles the source text of a kernel, in a process of its own if time is short; and the functions of a module.
 
 In:  the source text (checker/compile/lower.py), the `Layout`, and the seconds that are left; or a module.
 Out: object code, or OutOfTimeError.
@@ -27,6 +27,9 @@ OPERATIONS = ("read", "write", "element", "failed", "load_word", "store_word", "
 
 _SECONDS: ContextVar[float | None] = ContextVar("seconds", default=None)
 
+SURELY = 10_000
+"""Characters of text a second that are compiled quickly even on a slow machine; usually it is twenty times as many."""
+
 CHILD = """
 import pickle, sys
 sys.path[:], text, layout, is_quick = pickle.load(sys.stdin.buffer)
@@ -52,7 +55,7 @@ def compiling_within(seconds: float | None) -> Iterator[None]:
 def compiled(text: str, layout: Layout, *, is_quick: bool) -> bytes:
     """The object code of a kernel. Raises OutOfTimeError."""
     seconds = _SECONDS.get()
-    if seconds is None:
+    if seconds is None or (is_quick and len(text) < SURELY * seconds):
         return code_of(text, layout, is_quick)
     try:
         child = subprocess.run(  # noqa: S603 - what it runs stands above

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import ExitStack
@@ -40,6 +41,12 @@ def no_progress(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.hookimpl(tryfirst=True)  # xdist reads the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     schedule(items)
+
+
+def pytest_collection_finish() -> None:
+    """Let the garbage collector pass over the thousands of collected tests, which live to the end."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.hookimpl(wrapper=True, optionalhook=True)

@@ -32,6 +32,7 @@ GOLDEN = (
 RECORDED = (
     "conformance/tests/checker/compile/test_kernel.py",
     "conformance/tests/checker/symbolic/test_evaluator.py",
+    "conformance/tests/checker/explicit/test_possible_states.py",
     "conformance/tests/checker/proofs/test_unbounded_abstraction.py",
     "conformance/tests/checker/spark/test_generations.py",
     "conformance/tests/checker/spark/test_search.py",
@@ -44,6 +45,7 @@ RECORDED = (
     "conformance/tests/isrcheck/test_command.py",
     "conformance/tests/follow/test_observations.py",
     "conformance/tests/follow/test_spark.py",
+    "conformance/tests/models/test_consumers.py",
     "conformance/tests/models/test_new_incarnation.py",
     "conformance/tests/models/test_transactions.py",
     "conformance/tests/replay/test_state_machines.py",

@@ -20,7 +20,15 @@ from conformance.tests.support.places import PROJECT
 from isrcheck.checker.analyses import matrix_proofs
 
 KINDS = {"exhaustive", "recorded", "example"}
-MARKS = {"": (), "exhaustive": (pytest.mark.exhaustive,), "recorded": (pytest.mark.recorded,)}
+MARKS: dict[str, tuple[pytest.MarkDecorator, ...]] = {
+    "": (),
+    "exhaustive": (pytest.mark.exhaustive,),
+    "recorded": (pytest.mark.recorded,),
+}
+
+
+SLOW = {"docs/clients.md", "docs/conformance.md", "docs/exactly_once.md"}
+"""Pages whose commands together take three seconds and more, which run with the exhaustive tests."""
 
 
 def name_of(path: Path) -> str:
@@ -38,6 +46,10 @@ def kind_of(block: Block) -> str:
 
 def of_kind(path: Path, kind: str) -> list[Block]:
     return [block for block in consoles(path) if kind_of(block) == kind]
+
+
+def marks_of(path: Path, kind: str) -> tuple[pytest.MarkDecorator, ...]:
+    return MARKS["exhaustive" if not kind and name_of(path) in SLOW else kind]
 
 
 def run(path: Path, console: Console, kind: str) -> Iterator[tuple[Exchange, str]]:
@@ -83,8 +95,8 @@ def console(tmp_path, monkeypatch, capsys):
 @pytest.mark.parametrize(
     ("path", "kind"),
     [
-        pytest.param(path, kind, marks=marks, id=f"{name_of(path)} {kind}".strip())
-        for kind, marks in MARKS.items()
+        pytest.param(path, kind, marks=marks_of(path, kind), id=f"{name_of(path)} {kind}".strip())
+        for kind in MARKS
         for path in PAGES
         if of_kind(path, kind)
     ],

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from conformance.tests.sampling import recorded
 from conformance.tests.support.follow import ASKED, ERR, OUT, every_kind, gap_log, run_log, without_times
 from conformance.tests.support.places import PROJECT
 from conformance.tests.support.spark import EXECUTOR_MEMORY, children, command_line
@@ -123,7 +124,7 @@ def without_progress(err):
 
 
 @pytest.mark.exhaustive  # each starts a session
-@pytest.mark.parametrize("cores", [1, 2])
+@pytest.mark.parametrize("cores", [recorded(1), 2])
 def test_the_command_prints_the_same_as_without_spark(logs, cores):
     *said, last = process(["logs", *ASKED.split(), "--engine", "spark", "--master", f"local[{cores}]"])
     assert said == [20, OUT, f"starting Spark ...\n{ERR}"]

@@ -517,7 +517,7 @@ def test_a_sweep_names_the_command_that_shows_the_stuck_state(check):
     ("words", "verdict"),
     [
         pytest.param((), "VIOLATED", id="nothing is left to divide"),
-        pytest.param(("--split-depth", "2"), "UNDECIDED", id="parts"),
+        pytest.param(("--split-depth", "2"), "UNDECIDED", id="parts", marks=pytest.mark.recorded),
         pytest.param(("--spark-mode", "search"), "UNDECIDED", id="one search"),
     ],
 )

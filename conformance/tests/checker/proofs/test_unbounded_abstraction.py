@@ -75,8 +75,8 @@ def steps_looked_for(
     ("protocol", "own_switches"),
     sampled(
         [(protocol, own) for protocol in KAFKA.protocols for own in (True, False)],
-        lambda one: one == ("0.10", True),
-        last=lambda one: one not in (("2.1", True), ("4.1", True)),
+        lambda one: False,
+        last=lambda one: one not in (("0.10", True), ("2.1", True), ("4.1", True)),
     ),
 )
 def test_every_step_of_the_model_is_allowed_by_the_abstraction(protocol: str, own_switches: bool) -> None:
@@ -108,7 +108,10 @@ def is_claimed(instance: Instance, prop: Property) -> bool:
     return prop.name != "the_controller_names_a_leader" or instance.configuration.CONTROLLER == Controller.ZOOKEEPER
 
 
-@pytest.mark.parametrize("protocol", sampled(KAFKA.protocols, lambda protocol: protocol == "0.10"))
+@pytest.mark.parametrize(
+    "protocol",
+    sampled(KAFKA.protocols, lambda one: one == "0.10", last=lambda one: one not in ("2.1", "4.1")),
+)
 @pytest.mark.parametrize("clamp", [True, False], ids=["clamped", "not clamped"])
 def test_the_order_of_offsets_is_inductive_exactly_with_the_clamp(protocol: str, clamp: bool) -> None:
     instance = KAFKA.instance(protocol, {"replicas": 2, "HW_CLAMPED_AT_TRUNCATION": clamp})

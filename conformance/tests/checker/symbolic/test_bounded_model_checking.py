@@ -195,7 +195,7 @@ def test_kafka_within_small_bounds(protocol, depth, values):
     sampled(
         protocols_of("kafka"),
         lambda protocol: protocol == "4.1",
-        last=lambda protocol: protocol not in ("0.8", "2.4", "3.3"),
+        last=lambda protocol: protocol not in ("2.4", "3.3"),
     ),
 )
 def test_every_generation_within_small_bounds(protocol):
