@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from isrcheck.checker.session.command_result import CommandResult
     from isrcheck.models.command_line import Parser
 
-OTHER_FORMS = ("graph", "sweep")
+OTHER_FORMS = ("graph", "sweep", "failures")
 """Optional packages below checker/. Each declares a form of the command as `FORM` in its module `command`."""
 
 REPORTS = "reports"

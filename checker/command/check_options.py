@@ -26,6 +26,11 @@ OF_A_MODEL = ("--protocol", "--set", "--switch", "--swap")
 FILES = (CONFIG, *(f"--{role.value}" for role in Role))
 """The options that name one of Kafka's configuration files."""
 
+FAILURES = "failures"
+"""The form `check failures`, which checker/failures/ declares; `--kafka-version` goes with it, too."""
+
+TABLES_WITH = "--tables goes with one model or a sweep: name the model, as in: check kafka --protocol 2.1 --tables DIR"
+
 TOPIC_NAME_ALONE = "--topic-name goes with --describe FILE; leave --topic-name out, or add --describe FILE"
 
 OPTIONS = (
@@ -75,8 +80,7 @@ OPTIONS = (
         help="write the results as Parquet tables below DIR, one file for each search in each table",
         read=path,
         forms=frozenset({MODEL, SWEEP}),
-        refusal="--tables goes with one model or a sweep: name the model, as in: check kafka --protocol 2.1"
-        " --tables DIR",
+        refusal=TABLES_WITH,
     ),
     Option(
         name="--counterexamples",
@@ -116,7 +120,7 @@ OPTIONS = (
         name="--kafka-version",
         metavar="V",
         help="the release of the brokers, such as 0.10.2",
-        forms=frozenset({CONFIG, DESCRIBE}),
+        forms=frozenset({CONFIG, DESCRIBE, FAILURES}),
         refusal="--kafka-version goes with --config FILE; for a model use --protocol",
     ),
     Option(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from isrcheck.models.language.declare import Kind
 from isrcheck.models.language.in_range import IN_RANGE
@@ -44,11 +44,12 @@ class PageText:
     command: str = ""
     broken: Sequence[Sequence[str]] = field(default=())
     indices: Sequence[Sequence[str]] = field(default=())
+    about: Sequence[Content] = field(default=())
 
 
-def page(trace: Trace) -> str:
-    """Return the page of a trace."""
-    return page_of(scene_of(trace), page_text_of(trace))
+def page(trace: Trace, about: Sequence[Content] = ()) -> str:
+    """Return the page of a trace. `about` stands first beside the lanes."""
+    return page_of(scene_of(trace), replace(page_text_of(trace), about=about))
 
 
 def page_text_of(trace: Trace) -> PageText:
@@ -135,7 +136,7 @@ def _controls(last: int) -> Element:
 
 
 def _aside(scene: Scene, text: PageText) -> Element:
-    parts: list[Content] = []
+    parts: list[Content] = [*text.about]
     if text.why:
         parts += [element("h2", "Why"), *text.why]
     if any(moment.fates for moment in scene.moments):

@@ -1,0 +1,161 @@
+"""Reads the library of known failures.
+
+In:  the files FOLDER/NAME.toml beside this module; README.md beside it describes their keys.
+Out: a `Failure` for each file, in the order of their numbers.
+
+A failure has a history that is searched, or the reason for which no model expresses it. A `Change` is a repair of Kafka
+or a setting of an operator; with it, and within the same bounds otherwise, the failure is gone.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from isrcheck.models import registry
+from isrcheck.models.language.model import Instance, parse, spell
+
+FOLDER = Path(__file__).parent
+EXHAUSTED = "exhausted"
+NO_RELEASE = "none"
+
+
+class ChangeKind(Enum):
+    """Who makes a change: Kafka's developers, or whoever runs the cluster."""
+
+    REPAIR = "repair"
+    SETTING = "setting"
+
+
+@dataclass(frozen=True)
+class Change:
+    """A change with which the failure is gone.
+
+    `what` says it in words, `change` in entries of the model: `protocol=2.1`, or `acks=all min_insync_replicas=2`.
+    `explored` is the depth that was searched, None if the whole state space was.
+    """
+
+    kind: ChangeKind
+    what: str
+    change: str
+    explored: int | None
+
+
+@dataclass(frozen=True)
+class History:
+    """The shortest history of a failure: the configuration in which it is found, and what is found there."""
+
+    model: str
+    protocol: str
+    configuration: str
+    property_name: str
+    verdict: str
+    depth: int
+
+    @property
+    def instance(self) -> Instance:
+        """The instance that is searched."""
+        return self._instance({})
+
+    def changed(self, change: str) -> Instance:
+        """The instance with a change. All bounds stay: those of another generation do not count here."""
+        bounds = {
+            name: spell(entry, getattr(self.instance.configuration, name))
+            for name, entry in self.instance.model.entries.items()
+            if not name.isupper()
+        }
+        return self._instance(bounds | pairs(change))
+
+    def _instance(self, changed: Mapping[str, str]) -> Instance:
+        model, _ = registry.load(self.model)
+        texts = pairs(self.configuration) | changed
+        protocol = texts.pop("protocol", self.protocol)
+        return model.instance(protocol, {name: parse(name, model.entries[name], text) for name, text in texts.items()})
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A known failure.
+
+    `since` is the first release that has it; it is empty if every release has it, because it depends on the
+    configuration alone, and `NO_RELEASE` if it was repaired before a release. `repaired` are the first releases without
+    it, one for each branch that was repaired, oldest first. `known_as` are KIPs, JIRA issues and other names. `history`
+    is None if no model expresses the failure; then `why_not` is the reason.
+    """
+
+    name: str
+    folder: str
+    number: str
+    title: str
+    known_as: tuple[str, ...]
+    since: str
+    repaired: tuple[str, ...]
+    story: str
+    advice: str
+    history: History | None
+    changes: tuple[Change, ...]
+    why_not: str
+
+    def is_called(self, text: str) -> bool:
+        """Whether a user may mean this failure: by its name, its number, or a name by which others know it."""
+        return text.casefold() in {one.casefold() for one in (self.name, self.number, *self.known_as)}
+
+
+@cache
+def failures() -> tuple[Failure, ...]:
+    """All known failures, in the order of their numbers."""
+    return tuple(sorted(map(_read, FOLDER.glob("*/*.toml")), key=lambda one: _position(one.number)))
+
+
+def pairs(text: str) -> dict[str, str]:
+    """The entries of `name=value name=value`."""
+    return dict(pair.split("=", 1) for pair in text.split())
+
+
+def _position(number: str) -> tuple[tuple[int, str], ...]:
+    """Sort 8.7a after 8.7 and before 8.10."""
+    parts = []
+    for part in number.split("."):
+        digits = part.rstrip("abcdefghijklmnopqrstuvwxyz")
+        parts.append((int(digits or "0"), part[len(digits) :]))
+    return tuple(parts)
+
+
+def _read(path: Path) -> Failure:
+    content: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
+    history = content.pop("history", None)
+    return Failure(
+        name=path.stem,
+        folder=path.parent.name,
+        number=content.pop("number"),
+        title=content.pop("title"),
+        known_as=tuple(content.pop("known_as", ())),
+        since=content.pop("since", ""),
+        repaired=tuple(content.pop("repaired", ())),
+        story=_paragraph(content.pop("story")),
+        advice=_paragraph(content.pop("advice")),
+        why_not=_paragraph(content.pop("why_not", "")),
+        history=None if history is None else _history(history),
+        changes=tuple(_change(kind, one) for kind in ChangeKind for one in content.pop(kind.value, ())),
+        **content,  # an unknown key is an error
+    )
+
+
+def _history(content: Mapping[str, Any]) -> History:
+    named = {("property_name" if key == "property" else key): value for key, value in content.items()}
+    return History(**({"model": "kafka", "configuration": ""} | named))
+
+
+def _change(kind: ChangeKind, one: Mapping[str, Any]) -> Change:
+    explored = one["explored"]
+    return Change(kind, one["what"], one["change"], None if explored == EXHAUSTED else int(explored))
+
+
+def _paragraph(text: str) -> str:
+    """The text as one line, however the file wraps it."""
+    return " ".join(text.split())

@@ -1,0 +1,30 @@
+"""What has to happen for a history: faults, elections, and messages that are late. Only counted, never estimated.
+
+In:  a certified trace.
+Out: the number of each kind of event; what does not occur is left out.
+
+A fault is what a budget of the model counts. An election is a change of the leader epoch at the controller.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from isrcheck.traces.explaining.cause import faults_in
+from isrcheck.traces.format.trace import Trace
+from isrcheck.traces.kafka.lateness import elections, late_messages
+from isrcheck.traces.kafka.model import is_kafka
+from isrcheck.traces.transactions.columns import is_transactions
+from isrcheck.traces.transactions.lateness import late_records
+
+ELECTIONS, LATE = "elections", "late messages"
+
+
+def rarity(trace: Trace) -> Mapping[str, int]:
+    """Return how often each kind of event occurs in a trace."""
+    counted = dict(faults_in(trace.instance, trace.states[-1]))
+    if is_kafka(trace.instance):
+        counted |= {ELECTIONS: elections(trace), LATE: late_messages(trace)}
+    elif is_transactions(trace.instance):
+        counted[LATE] = late_records(trace)
+    return {name: count for name, count in counted.items() if count}

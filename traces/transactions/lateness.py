@@ -1,0 +1,26 @@
+"""Counts late records in a trace of the model `transactions`.
+
+In:  a trace of that model.
+Out: a number.
+
+A record is late if the coordinator has decided its transaction before it arrives. Copies of other requests that arrive
+late have budgets of their own.
+"""
+
+from __future__ import annotations
+
+from isrcheck.models.run import State
+from isrcheck.models.transactions.values import Outcome
+from isrcheck.traces.format.trace import Trace
+
+
+def late_records(trace: Trace) -> int:
+    """Return the number of records that arrive after their transaction was decided."""
+    late = 0
+    for number, step in enumerate(trace.steps):
+        if step.action == "leader_appends_record":
+            ranges = trace.instance.argument_ranges[step.action_index]
+            arguments = {one.parameter.name: one.argument(n) for one, n in zip(ranges, step.ordinals, strict=True)}
+            before = State(trace.instance, trace.states[number])
+            late += before.outcome[arguments["transaction"]] != Outcome.OPEN
+    return late
