@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from isrcheck.checker.failures.search import Searched
-from isrcheck.checker.failures.text import events, history_of, outcome, releases
+from isrcheck.checker.failures.found import Searched
+from isrcheck.checker.failures.words import events, history_of, outcome, releases
 from isrcheck.models.kafka.failures.catalogue import Failure
 from isrcheck.models.messages.errors import UsageError
 from isrcheck.models.version import product

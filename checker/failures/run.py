@@ -9,7 +9,8 @@ from __future__ import annotations
 from isrcheck.checker.command.form import Options
 from isrcheck.checker.failures import pages, text
 from isrcheck.checker.failures.choose import chosen
-from isrcheck.checker.failures.search import Searched, search
+from isrcheck.checker.failures.found import Searched
+from isrcheck.checker.failures.search import search
 from isrcheck.checker.outcome.exit_codes import SAFE, UNDECIDED, UNEXPECTED
 from isrcheck.checker.session.command_result import CommandResult, was_interrupted
 from isrcheck.checker.session.session import SearchSession

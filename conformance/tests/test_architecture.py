@@ -33,7 +33,7 @@ FLOORS = {
     "checker": (
         *(
             ("reports",),
-            ("forms", "graph", "sweep"),
+            ("forms", "graph", "sweep", "failures"),
             ("command",),
             ("kafka_config",),
             ("kafka_settings",),

@@ -39,6 +39,8 @@ FORMS = [
     ("cut", "graph counter.py --bound 3 --seconds 1e-9 -o counter.html"),
     ("sweep", "sweep kafka --vary protocol=0.10,2.1 --vary replicas=2,3 --bound 2"),
     ("sweep", "sweep kafka --vary min.insync.replicas=2,9 --bound 1"),
+    ("failures", "failures 8.1 8.7c"),
+    ("failures", "failures 8.3 --seconds 1e-9"),
     ("cluster_answer", f"--config {DURABLE} --bound 3"),
     ("cluster_answer", f"--config {DURABLE} --kafka-version 4.2 --bound 2"),
     ("cluster_answer", f"--config {DURABLE} --describe described.txt --bound 2"),

@@ -1,0 +1,256 @@
+"""The library of known failures: every file is complete, and `check failures` finds what the files say."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from itertools import chain
+
+import pytest
+
+from conformance.tests.sampling import exhaustive, recorded
+from isrcheck.checker import cli
+from isrcheck.checker.failures import choose
+from isrcheck.checker.failures.choose import is_in
+from isrcheck.checker.kafka_settings.releases import version_of_binaries
+from isrcheck.models.kafka.failures import catalogue
+from isrcheck.models.kafka.failures.catalogue import NO_RELEASE, Failure, failures
+
+FAILURES = {one.name: one for one in failures()}
+OF_THE_NOTES = {str(number) for number in range(1, 27)}
+
+SLOW = {"diverging_fetch_counts", "epoch_entry_at_the_log_end", "new_incarnation", "stale_record"}
+SLOW |= {"rebooted_follower_joins_the_isr", "late_fetch_of_an_earlier_process", "last_replica_standing"}
+SLOW |= {"high_watermark_of_a_diverging_response", "retries_change_the_order", "missed_demotion", "minimum_of_one"}
+"""The failures whose searches take three seconds and more."""
+
+
+@pytest.fixture
+def check(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+
+    def run(words: str) -> tuple[int, str, str]:
+        code = cli.main(["failures", *words.split()])
+        out, err = capsys.readouterr()
+        return code, out, err
+
+    return run
+
+
+@pytest.fixture
+def altered(monkeypatch):
+    """Replace one failure of the library."""
+
+    def put(failure: Failure) -> None:
+        monkeypatch.setattr(choose, "failures", lambda: (failure,))
+
+    return put
+
+
+# --------------------------------------------------------------------------------------------------------- the library
+
+
+def test_every_failure_of_the_notes_has_a_file():
+    found = {match[1] for one in failures() if (match := re.match(r"8\.(\d+)", one.number))}
+    assert found == OF_THE_NOTES
+    assert len({one.number for one in failures()}) == len({one.name for one in failures()}) == len(failures()) == 45
+
+
+def test_the_failures_are_in_the_order_of_their_numbers():
+    numbers = [one.number for one in failures()]
+    assert numbers.index("8.7a") < numbers.index("8.7b") < numbers.index("8.8") < numbers.index("8.10") < len(numbers)
+    assert numbers[0] == "8.1"
+
+
+@pytest.mark.parametrize("name", FAILURES)
+def test_a_file_is_complete(name):
+    one = FAILURES[name]
+    assert one.title
+    assert not one.title.endswith(".")
+    assert one.story.endswith((".", ")"))
+    assert one.advice.endswith((".", ")"))
+    assert bool(one.history) != bool(one.why_not)
+    assert bool(one.history) or not one.changes
+    for release in (*({one.since} - {"", NO_RELEASE}), *one.repaired):
+        assert version_of_binaries(release).text == release
+    assert sorted(one.repaired, key=lambda text: version_of_binaries(text).numbers) == list(one.repaired)
+
+
+@pytest.mark.parametrize("name", [name for name, one in FAILURES.items() if one.history])
+def test_a_configuration_is_one_of_the_model_and_each_change_changes_it(name):
+    history = FAILURES[name].history
+    assert history.property_name in {prop.name for prop in history.instance.properties}
+    for change in FAILURES[name].changes:
+        changed = history.changed(change.change)
+        assert changed.digest != history.instance.digest
+        assert history.property_name in {prop.name for prop in changed.model.properties}
+
+
+def test_names_by_which_others_know_a_failure_are_written_as_kafka_writes_them():
+    names = set(chain.from_iterable(one.known_as for one in failures()))
+    assert [
+        name for name in names if name.startswith(("KAFKA", "KIP")) and not re.match(r"(KAFKA|KIP)-\d+\b", name)
+    ] == []
+
+
+def test_an_unknown_key_is_an_error(tmp_path):
+    file = tmp_path / "mine.toml"
+    text = (catalogue.FOLDER / "configuration" / "acks_0.toml").read_text(encoding="utf-8")
+    file.write_text(f'rarity = "often"\n{text}', encoding="utf-8")
+    with pytest.raises(TypeError, match="rarity"):
+        catalogue._read(file)
+
+
+# ------------------------------------------------------------------------------------------------------------ releases
+
+
+@pytest.mark.parametrize(
+    ("name", "releases", "others"),
+    [
+        ("truncation_to_high_watermark", ["0.8.2", "0.10.2"], ["0.11.0", "2.1", "4.1"]),
+        ("diverging_fetch_counts", ["2.7", "2.7.1", "2.8"], ["2.6", "2.7.2", "2.8.1", "3.0"]),
+        ("expansion_against_a_lagging_high_watermark", ["1.1", "2.0"], ["2.0.1", "2.1"]),
+        ("missed_demotion", ["0.10.2", "2.1", "3.9", "4.1"], []),
+        ("marker_is_refused_for_ever", [], ["4.1", "4.2"]),
+        ("acks_1", ["0.8.2", "4.1"], []),
+    ],
+)
+def test_which_releases_have_a_failure(name, releases, others):
+    assert [text for text in (*releases, *others) if is_in(FAILURES[name], version_of_binaries(text))] == releases
+
+
+# ---------------------------------------------------------------------------------------------------------- the search
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *["truncation_to_high_watermark", "late_record_reopens_the_transaction", "zombie_leader"],
+        *(exhaustive(name) for name in sorted(FAILURES.keys() - SLOW)),
+        *(recorded(name) for name in sorted(SLOW)),
+    ],
+)
+def test_a_failure_is_found_and_ends_as_its_file_says(check, name):
+    code, out, err = check(f"{name} --memory 8G --json")
+    (found,) = json.loads(out)["failures"]
+    assert (code, err.replace("compiling", ""), found["differs"]) == (0, err.replace("compiling", ""), [])
+    failure = FAILURES[name]
+    if failure.history is None:
+        assert found["search"] is None
+        return
+    assert (found["search"]["verdict"], found["search"]["depth"]) == (failure.history.verdict, failure.history.depth)
+    assert len(found["search"]["changes"]) == len(failure.changes)
+    for told, change in zip(found["search"]["changes"], failure.changes, strict=True):
+        assert told["exhausted"] == (change.explored is None)
+        assert told["verdict"] in {"HOLDS", "NO VIOLATION TO DEPTH", "PERMITTED"}
+
+
+def test_a_failure_is_told_in_full(check):
+    code, out, _ = check("KIP-101")
+    assert code == 0
+    lines = out.splitlines()
+    assert lines[0] == "8.1  A follower truncates to its high watermark"
+    assert "  shortest history: acked_not_lost VIOLATED at step 6" in lines
+    assert "  needs: 1 restart, 1 election" in lines
+    assert "      protocol=0.11: HOLDS (414 states)" in lines
+    assert lines[-1] == "as recorded: 1 failure searched with 2 changes that end them, 0 not expressed"
+
+
+def test_a_line_for_each_failure_of_a_release(check, altered):
+    altered(FAILURES["zombie_leader"])
+    code, out, _ = check("--kafka-version 2.1")
+    assert code == 0
+    assert re.search(r"^8\.18 +zombie_leader +all +acked_not_lost PERMITTED at step 2 +1 setting$", out, re.MULTILINE)
+
+
+def test_another_depth_than_recorded_is_reported(check, altered):
+    one = FAILURES["truncation_to_high_watermark"]
+    altered(replace(one, history=replace(one.history, depth=7)))
+    code, out, _ = check("8.1")
+    assert code == 10
+    assert "acked_not_lost is VIOLATED at step 6; the library says VIOLATED at step 7" in out
+    assert out.splitlines()[-1].startswith("NOT AS RECORDED: 1 failure; ")
+
+
+def test_a_failure_that_is_not_found_is_reported(check, altered):
+    one = FAILURES["truncation_to_high_watermark"]
+    altered(replace(one, history=replace(one.history, depth=5)))
+    code, out, _ = check("8.1")
+    assert code == 10
+    assert "acked_not_lost does not fail; the library says VIOLATED at step 5" in out
+
+
+def test_a_change_that_does_not_end_the_failure_is_reported(check, altered):
+    one = FAILURES["truncation_to_high_watermark"]
+    altered(replace(one, changes=(replace(one.changes[0], change="protocol=0.8"),)))
+    code, out, _ = check("8.1")
+    assert code == 10
+    assert "acked_not_lost still fails with protocol=0.8" in out
+
+
+def test_a_change_searched_less_far_than_recorded_is_undecided(check, altered):
+    one = FAILURES["acks_0"]
+    altered(replace(one, changes=(replace(one.changes[0], explored=None),)))
+    code, out, _ = check("9.1 --seconds 1e-9")
+    assert code == 3
+    assert out.splitlines()[-1].startswith("UNDECIDED: a limit ended the search; ")
+
+
+# --------------------------------------------------------------------------------------------------------------- pages
+
+
+def test_pages_tell_what_happens_and_load_nothing(check, tmp_path):
+    code, _, _ = check("8.18 8.7c --page shown")
+    assert code == 0
+    assert sorted(path.name for path in (tmp_path / "shown").iterdir()) == [
+        "index.html",
+        "response_without_last_fetched_epoch.html",
+        "zombie_leader.html",
+    ]
+    index = (tmp_path / "shown" / "index.html").read_text(encoding="utf-8")
+    assert '<a href="zombie_leader.html">' in index
+    for path in (tmp_path / "shown").iterdir():
+        text = path.read_text(encoding="utf-8")
+        assert "default-src 'none'" in text
+        assert re.search(r'(src|href)="(https?:)?//', text) is None
+    shown = (tmp_path / "shown" / "zombie_leader.html").read_text(encoding="utf-8")
+    assert FAILURES["zombie_leader"].story[:60] in shown
+
+
+def test_a_folder_with_files_is_not_written_to(check, tmp_path):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "index.html").write_text("mine", encoding="utf-8")
+    code, out, err = check("8.18 --page mine")
+    assert (code, out) == (2, "")
+    assert err == "check: mine: has files, which are not overwritten; give a new folder with --page DIR\n"
+    assert (tmp_path / "mine" / "index.html").read_text(encoding="utf-8") == "mine"
+
+
+# ----------------------------------------------------------------------------------------------------------- bad input
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ("KAFKA-99999", "no known failure KAFKA-99999; "),
+        ("8.99", "no known failure 8.99; "),
+        ("--bound 6", "--bound does not go with failures: each failure has bounds of its own; leave --bound out"),
+        ("8.1 --protocol 2.1", "--protocol does not go with failures: each failure has bounds of its own"),
+        ("8.1 --engine z3", "--engine z3 does not go with failures, which are searched explicitly"),
+        ("8.1 --kafka-version 3.7", "Kafka 3.7 does not have 8.1; leave --kafka-version out"),
+        ("--kafka-version x", "--kafka-version: 'x' is not a version of Kafka; write for example"),
+        ("8.1 --replicas 3", "--replicas is no option of check failures; see check failures --help"),
+        ("8.1 --report DIR", "--report does not go with failures; use --page DIR"),
+    ],
+)
+def test_bad_input_is_one_line_with_the_cure(check, words, says):
+    code, out, err = check(words)
+    assert (code, out) == (2, "")
+    assert err.startswith(f"check: {says}")
+    assert err.count("\n") == 1
+
+
+def test_the_option_for_pages_goes_with_failures_only(check, capsys):
+    assert cli.main(["kafka", "--page", "x"]) == 2
+    assert capsys.readouterr().err.startswith("check: --page goes with failures, as in: check failures --page x")
