@@ -33,6 +33,7 @@ RECORDED = (
     "conformance/tests/checker/compile/test_kernel.py",
     "conformance/tests/checker/symbolic/test_evaluator.py",
     "conformance/tests/checker/explicit/test_possible_states.py",
+    "conformance/tests/checker/failures/test_failures.py",
     "conformance/tests/checker/proofs/test_unbounded_abstraction.py",
     "conformance/tests/checker/spark/test_generations.py",
     "conformance/tests/checker/spark/test_search.py",
