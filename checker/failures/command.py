@@ -27,10 +27,9 @@ FORM = Form(
     module="isrcheck.checker.failures.run",
     usage=(("check failures [ID ...]", "the library of known failures: each found, and gone with its repair"),),
     examples=(
-        "check failures 8.1",
-        "check failures KAFKA-7128 KIP-966",
-        "check failures --kafka-version 3.7",
-        "check failures --page failures",
+        "check failures KIP-101 KAFKA-14402",
+        "check failures --kafka-version 0.10.2",
+        "check failures 8.12 --page failures",
     ),
     as_in="check failures KIP-101",
     own=(

@@ -61,7 +61,8 @@ EXAMPLES = [
 """In an order in which the files are there that they name."""
 
 LONG = {"check mutate kafka --protocol 0.10 --bound 3", "check mutate published/kip_101 --bound 3", "check --bound 6"}
-"""They search every mutant of a model, or look for proofs for twenty seconds."""
+LONG |= {"check failures --kafka-version 0.10.2"}
+"""They search every mutant of a model, or many failures, or look for proofs for twenty seconds."""
 
 
 def ran(*words: str, folder: Path) -> subprocess.CompletedProcess[str]:
