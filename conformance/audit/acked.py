@@ -61,15 +61,14 @@ class AckedCheck:
             return
         try:
             for record in records_of(batch):
+                told = "a marker" if batch.is_control else shown(record.value)
                 for number in wanted.get(record.offset, ()):
-                    value = self._records[number].value
-                    is_it = not batch.is_control and (value is None or value == record.value)
-                    told = "a marker" if batch.is_control else shown(record.value)
-                    self._there[log.broker, number] = There(is_it, batch.leader_epoch, told)
+                    is_equal = self._records[number].value in (None, record.value)
+                    self._there[log.broker, number] = There(is_equal and not batch.is_control, batch.leader_epoch, told)
         except (CompressedError, BatchError) as error:
             for number in (number for numbers in wanted.values() for number in numbers):
-                is_it = True if self._records[number].value is None and isinstance(error, CompressedError) else None
-                self._there[log.broker, number] = There(is_it, batch.leader_epoch, str(error))
+                is_there = self._records[number].value is None and isinstance(error, CompressedError)
+                self._there[log.broker, number] = There(is_there or None, batch.leader_epoch, str(error))
 
     def judge_all(self) -> Iterator[Finding]:
         """What the copies have of the acknowledged records."""

@@ -19,7 +19,7 @@ from isrcheck.conformance.audit.matching import Group, Region
 
 
 class CommittedCheck:
-    """Judges the differences between the copies of a partition. `isr`: the brokers that were in the ISR; None: unknown."""
+    """Judges the differences between the copies of a partition. `isr`: the brokers in the ISR; None: not known."""
 
     def __init__(self, logs: Sequence[CopyLog], isr: Set[str] | None) -> None:
         self.logs = logs

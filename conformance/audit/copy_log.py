@@ -44,7 +44,7 @@ class CopyLog:
         self.copy = copy
         self.broker = copy.broker
         self.start = max(copy.log_start or 0, copy.segments[0][0])
-        self.end = self.start
+        self.end = copy.segments[0][0]
         self.last_epoch: int | None = None
         self.runs: list[EpochRun] = []
         self.batches_read = self.records_read = self.bytes_read = self.segments_read = 0
@@ -94,8 +94,10 @@ class CopyLog:
             except OldFormatError as error:
                 raise FileError(path, f"{error.what}; nothing from offset {base} on is checked", error.byte) from None
             except BatchError as error:
-                if not (is_last and error.reaches_end and (self.copy.recovery_point or 0) <= base):
-                    raise FileError(path, f"{error.what} (after offset {base - 1}); {CURE}", error.byte) from None
+                flushed = (self.copy.recovery_point or 0) > base
+                if flushed or not (is_last and error.reaches_end):
+                    at = f"offset {base}" + (", below the recovery point" if flushed else "")
+                    raise FileError(path, f"{error.what} (at {at}); {CURE}", error.byte) from None
                 self.torn = f"{path}: byte {error.byte}: {error.what}"
                 why = f"the log is torn at its end, as a loss of power leaves it; Kafka cuts it at offset {base}"
                 what = f"{self.torn}: {why}"

@@ -6,15 +6,19 @@ Out: `Copy`: one broker's copy of a partition, whose log is not read yet; lines 
 
 from __future__ import annotations
 
+import os
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeVar
 
 from isrcheck.conformance.audit.format.checkpoints import leader_epochs_of, offsets_of, topic_id_of
 from isrcheck.conformance.audit.format.files import FileError, names_in
 from isrcheck.models.messages.errors import UsageError
+
+Value = TypeVar("Value")
 
 HIGH_WATERMARKS = "replication-offset-checkpoint"
 RECOVERY_POINTS = "recovery-point-offset-checkpoint"
@@ -87,14 +91,18 @@ def copies_in(folders: Sequence[Path], only: Sequence[str] = ()) -> Found:
 
 def _labels(folders: Sequence[Path]) -> list[str]:
     """A name for each folder: its last part, or the whole path if two have the same. Raises UsageError."""
-    places = Counter(path.resolve() for path in folders)
-    for path in folders:
-        if places[path.resolve()] > 1:
+    roots = [_real(path) for path in folders]
+    for path, root in zip(folders, roots, strict=True):
+        if roots.count(root) > 1:
             raise UsageError(f"{path} is given twice; give each broker's folder once")
-    roots = [path.resolve() for path in folders]
     roots = [path.parent if _is_partition(path) else path for path in roots]
     shared = Counter(path.name for path in roots)
     return [root.name if shared[root.name] == 1 else str(path) for root, path in zip(roots, folders, strict=True)]
+
+
+def _real(path: Path) -> Path:
+    """The path without links; unlike Path.resolve, it does not fail for links in a circle."""
+    return Path(os.path.realpath(path))
 
 
 def _is_partition(folder: Path) -> bool:
@@ -105,7 +113,7 @@ def _is_partition(folder: Path) -> bool:
 def _add(found: Found, broker: str, folder: Path, only: Sequence[str]) -> int:
     """Add the copies in a folder; return their number. Raises FileError if the folder itself cannot be read."""
     names = names_in(folder)
-    alone = folder.resolve()
+    alone = _real(folder)
     if _is_partition(alone) and not FILES_OF_A_LOG_FOLDER & set(names):
         root, partitions = alone.parent, [(alone.name, folder)]
     else:
@@ -124,27 +132,32 @@ def _add(found: Found, broker: str, folder: Path, only: Sequence[str]) -> int:
         if only and name not in only:
             continue
         try:
-            copy = _copy(broker, name, path, tables)
+            copy = _copy(found, broker, name, path, tables)
         except FileError as error:
             found.unreadable.append(str(error))
             continue
         others = found.copies.setdefault(name, [])
-        if any(path.resolve() == other.path.resolve() for other in others):
+        if any(_real(path) == _real(other.path) for other in others):
             raise UsageError(f"{path} is given twice; give each broker's folder once")
         others.append(copy)
     return len(partitions)
 
 
 def _table(found: Found, path: Path) -> Mapping[str, int]:
-    """The entries of a checkpoint; none if it is absent or, with a line about it, if it cannot be read."""
+    """The entries of a checkpoint; none if it is absent or cannot be read."""
+    return _read(found, offsets_of, path) or {}
+
+
+def _read(found: Found, read: Callable[[Path], Value], path: Path) -> Value | None:
+    """The content of a file; None if it is absent or, with a line about it, if it cannot be read."""
     try:
-        return offsets_of(path) if path.exists() or path.is_symlink() else {}
+        return read(path) if os.path.lexists(path) else None
     except FileError as error:
         found.unreadable.append(str(error))
-        return {}
+        return None
 
 
-def _copy(broker: str, partition: str, path: Path, tables: Mapping[str, Mapping[str, int]]) -> Copy:
+def _copy(found: Found, broker: str, partition: str, path: Path, tables: Mapping[str, Mapping[str, int]]) -> Copy:
     if path.is_symlink():
         raise FileError(path, "a symbolic link; put the folder itself there")
     names = names_in(path)
@@ -162,8 +175,8 @@ def _copy(broker: str, partition: str, path: Path, tables: Mapping[str, Mapping[
         recovery_point=tables[RECOVERY_POINTS].get(partition),
         log_start=tables[LOG_STARTS].get(partition),
         cleaned=1 << 63 if is_compacted else tables[CLEANED].get(partition, 0),
-        leader_epochs=leader_epochs_of(path / EPOCHS) if EPOCHS in names else None,
-        topic_id=topic_id_of(path / METADATA) if METADATA in names else None,
+        leader_epochs=_read(found, leader_epochs_of, path / EPOCHS),
+        topic_id=_read(found, topic_id_of, path / METADATA),
     )
 
 

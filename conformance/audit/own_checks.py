@@ -53,7 +53,7 @@ def check_leader_epochs(log: CopyLog) -> Iterator[Finding]:
     """Does `leader-epoch-checkpoint` say of every batch in which leader epoch it was written?"""
     broker, entries = log.broker, log.copy.leader_epochs
     if entries is None:
-        what = f"{broker} has no leader-epoch-checkpoint: its leader epochs are those of its batches, and not checked"
+        what = f"{broker} has no readable leader-epoch-checkpoint: the leader epochs of its batches are not checked"
         yield Finding(Grade.UNDECIDED, "leader epochs", what, (broker,))
         return
     where = f"the leader-epoch-checkpoint of {broker}"
@@ -74,6 +74,8 @@ def _first_disagreement(log: CopyLog, where: str, entries: tuple[tuple[int, int]
     """Compare at both ends of each run of batches; between them, an entry begins only if it covers the end."""
     place = -1
     for run in log.runs:
+        if run.epoch < 0:  # a batch from before KIP-101 has no leader epoch
+            continue
         for offset in (max(run.first, log.start), run.last):
             if offset < log.start:
                 continue
@@ -143,18 +145,21 @@ class SnapshotCheck:
                         offset,
                     )
                 continue
-            for what, theirs, ours in (
-                ("epoch", one.epoch, seen.epoch),
-                ("last offset", one.last_offset, seen.last_offset),
-                ("last sequence", one.last_sequence, seen.last_sequence),
-                ("open transaction's first offset", one.open_transaction, seen.open_transaction),
-            ):
-                if theirs != ours:
-                    self._find(
-                        f"{name} of {self.log.broker} says of producer {producer}: {what} {theirs}; the log says {ours}",
-                        offset,
-                    )
-                    break
+            differs = next(self._differences(one, seen), None)
+            if differs is not None:
+                self._find(f"{name} of {self.log.broker} says of producer {producer}: {differs}", offset)
+
+    def _differences(self, said: Producer, seen: Producer) -> Iterator[str]:
+        """What a snapshot says of a producer, where the log says something else."""
+        for what, theirs, ours in (
+            ("epoch", said.epoch, seen.epoch),
+            ("last offset", said.last_offset, seen.last_offset),
+            ("last sequence", said.last_sequence, seen.last_sequence),
+            ("first offset of the open transaction", said.open_transaction, seen.open_transaction),
+        ):
+            is_gone = what.startswith("first") and 0 <= theirs < self.log.copy.segments[0][0]  # with an old segment
+            if theirs != ours and not is_gone:
+                yield f"{what} {theirs}; the log says {ours}"
 
     def _find(self, what: str, offset: int) -> None:
         if len(self.findings) < MOST_FINDINGS:

@@ -17,7 +17,7 @@ POLYNOMIAL = 0x82F63B78
 """The polynomial with its bits reversed."""
 
 ALL_ONES = 0xFFFFFFFF
-LANE = 256
+LANE = 32
 """Bytes of a lane."""
 
 SHORT = 1024
