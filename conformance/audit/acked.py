@@ -6,7 +6,7 @@ In:  a list of `Acked`; the batches of each copy; after the last one, the logs. 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 
 from isrcheck.conformance.audit.acked_list import Acked
@@ -102,7 +102,7 @@ class AckedCheck:
             if deleted:
                 what = f"{name} is below the log start offset of {names(deleted)}: it was deleted"
                 return Finding(Grade.NOTE, "acked", what, deleted, *at)
-            what = f"{name} is in no copy: {'; '.join(self._instead(log, there[log.broker]) for log in self.logs)}"
+            what = f"{name} is in no copy: {self._instead(there)}"
             return Finding(Grade.BROKEN, "acked", what, lack, *at)
         epoch = max(one.epoch for one in there.values() if one is not None and one.is_it)
         later = later_leader_without(self.logs, record.offset, epoch)
@@ -126,8 +126,11 @@ class AckedCheck:
             record.offset < log.copy.cleaned if record.offset < log.end else not log.is_whole
         )
 
-    @staticmethod
-    def _instead(log: CopyLog, there: There | None) -> str:
-        if there is not None:
-            return f"{log.broker} has {there.shown} of epoch {there.epoch} there"
-        return f"{log.broker} ends at {log.end}"
+    def _instead(self, there: Mapping[str, There | None]) -> str:
+        """What the copies have at the offset of a record that none of them holds."""
+        brokers: dict[str, list[str]] = {}
+        for log in self.logs:
+            one = there[log.broker]
+            what = "there is nothing on" if one is None else f"{one.shown} (epoch {one.epoch}) is there on"
+            brokers.setdefault(what, []).append(log.broker)
+        return "; ".join(f"{what} {names(those)}" for what, those in brokers.items())

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from isrcheck.conformance.audit.audit_partition import PartitionReport, audit_pa
 from isrcheck.conformance.audit.findings import EXIT_CODES, Grade
 from isrcheck.conformance.audit.folder import PARTITION, Found, copies_in
 from isrcheck.conformance.audit.tell import closing, is_told, spell_partition
-from isrcheck.conformance.console import USAGE, complain, gravest, memory, say
+from isrcheck.conformance.console import USAGE, complain, gravest, say
 from isrcheck.models.messages.errors import UsageError
 from isrcheck.models.messages.printable import escaped
 
@@ -42,7 +43,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="the brokers that were in the ISR at the end: they must hold what is committed (repeatable)",
     )  # fmt: skip
     parser.add_argument(
-        "--most-bytes", metavar="SIZE", type=memory, default=MOST_BYTES,
+        "--most-bytes", metavar="SIZE", type=_size, default=MOST_BYTES,
         help=f"limit on the bytes read of each segment, such as 512M or 2G (default: {MOST_BYTES})",
     )  # fmt: skip
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of text")
@@ -79,6 +80,14 @@ def _audit(arguments: argparse.Namespace) -> int:
     else:
         say(*map(escaped, (*found.remarks, *closing(reports, len(found.unreadable)))))
     return gravest(codes)
+
+
+def _size(text: str) -> int:
+    """Parse a number of bytes such as 4096, 64K, 512M or 2G. Raises ArgumentTypeError."""
+    match = re.fullmatch(r"([0-9]{1,12})([KMG]?)", text, re.ASCII)
+    if not match or not int(match[1]):
+        raise argparse.ArgumentTypeError(f"{text} is not a number of bytes; write it as 512M or 2G")
+    return int(match[1]) << {"": 0, "K": 10, "M": 20, "G": 30}[match[2]]
 
 
 def _isr(given: Sequence[str], found: Found) -> Mapping[str | None, frozenset[str]]:

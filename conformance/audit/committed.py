@@ -56,7 +56,9 @@ class CommittedCheck:
         """Two groups that differ, of which `later` has the higher leader epoch, if one has."""
         brokers, first = (*earlier.brokers, *later.brokers), region.first
         values = f": {earlier.shown} against {later.shown}" if earlier.shown or later.shown else ""
-        who = f"{names(earlier.brokers)} and {names(later.brokers)} differ at"
+        who = f"{names(earlier.brokers)} differ{'s' * (len(earlier.brokers) == 1)} from {names(later.brokers)} at"
+        if len(brokers) == 2:
+            who = f"{names(brokers)} differ at"
         epochs = f"(epoch {earlier.epoch} against {later.epoch}{values})"
         if earlier.epoch == later.epoch:
             what = f"{who} {offsets(first, region.last)}, both of epoch {later.epoch}{values}: an epoch has one leader"
