@@ -46,8 +46,7 @@ class CommittedCheck:
         """What the logs as a whole mean, after the last region."""
         yield from self._later_leaders()
         for log in self.logs:
-            if log.is_whole:
-                yield from self._behind(log)
+            yield from self._behind(log)
         for broker, (first, count) in self._compacted.items():
             what = f"{broker} lacks {count} offsets from {first} on, which compaction may remove: they are not compared"
             yield Finding(Grade.NOTE, "matching", what, (broker,), first)
@@ -129,10 +128,18 @@ class CommittedCheck:
         if log.end >= most:
             return
         holders = [broker for broker, offset in committed.items() if offset > log.end]
+        owners = [broker for broker, offset in committed.items() if offset == most]
+        hold = f"{names(holders)} hold{'s' * (len(holders) == 1)}"
+        if not log.is_whole:
+            what = (
+                f"{log.broker} is not read from offset {log.end} on; {hold} offset {log.end}, and what is committed"
+                f" below the high watermark {most} of {names(owners)}"
+            )
+            yield Finding(Grade.UNDECIDED, "committed", what, (log.broker,), log.end, most - 1)
+            return
         what = (
-            f"{log.broker} lacks {offsets(log.end, most - 1)}, below the high watermark {most} of"
-            f" {names([broker for broker, offset in committed.items() if offset == most])} ({names(holders)} hold"
-            f"{'s' * (len(holders) == 1)} offset {log.end})"
+            f"{log.broker} lacks {offsets(log.end, most - 1)}, below the high watermark {most} of {names(owners)}"
+            f" ({hold} offset {log.end})"
         )
         if self._high_watermarks[log.broker] > log.end:
             what += f"; its own high watermark is {self._high_watermarks[log.broker]}: a committed record is missing"

@@ -102,7 +102,10 @@ def _labels(folders: Sequence[Path]) -> list[str]:
 
 def _real(path: Path) -> Path:
     """The path without links; unlike Path.resolve, it does not fail for links in a circle."""
-    return Path(os.path.realpath(path))
+    try:
+        return Path(os.path.realpath(path))
+    except ValueError as error:  # a null character in a name
+        raise UsageError(f"{path}: {error}; give another path") from None
 
 
 def _is_partition(folder: Path) -> bool:

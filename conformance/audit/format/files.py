@@ -35,10 +35,11 @@ def opened(path: Path) -> Iterator[tuple[BinaryIO, int]]:
     """A regular file, opened for reading, and its size in bytes. Raises FileError, also for errors while it is read."""
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        status = os.fstat(handle)
+        if not stat.S_ISREG(status.st_mode):
+            os.close(handle)
+            raise FileError(path, "not a regular file; copy the log folder again")
         with os.fdopen(handle, "rb") as file:
-            status = os.fstat(handle)
-            if not stat.S_ISREG(status.st_mode):
-                raise FileError(path, "not a regular file; copy the log folder again")
             yield file, status.st_size
     except OSError as error:
         if path.is_symlink():

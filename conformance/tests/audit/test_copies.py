@@ -238,7 +238,9 @@ def test_damage_in_one_copy_leaves_the_others_compared(capsys, tmp_path):
     assert told.code == VIOLATED
     assert "log: byte 70: the batch says CRC" in told.errors
     assert told.findings == [
-        "BROKEN: t-0: broker2 and broker3 differ at offset 2, both of epoch 0: m2 against x: an epoch has one leader"
+        "BROKEN: t-0: broker2 and broker3 differ at offset 2, both of epoch 0: m2 against x: an epoch has one leader",
+        "UNDECIDED: t-0: broker1 is not read from offset 1 on; broker2 and broker3 hold offset 1, and what is committed"
+        " below the high watermark 3 of broker2 and broker3",
     ]
 
 

@@ -213,8 +213,8 @@ def test_the_limit_on_bytes_leaves_the_rest_undecided(capsys, tmp_path):
     told = audit(capsys, folder, "--most-bytes", "2K")
     where = folder / "t-0" / "00000000000000000000.log"
     assert told.findings[0] == (
-        f"UNDECIDED: t-0: {where}: byte 1070: only 2048 bytes of a file are read; 2140 bytes from offset 1 on are not checked; raise"
-        " --most-bytes"
+        f"UNDECIDED: t-0: {where}: byte 1070: only 2048 bytes of a file are read; 2140 bytes from offset 1 on are not"
+        " checked; raise --most-bytes"
     )
     assert "  broker1          0  at least 1               3               0           0" in told.out
     assert (told.code, told.errors) == (UNDECIDED, "")
