@@ -110,6 +110,10 @@ def test_what_is_absent_is_not_decided(capsys, tmp_path, values, what):
             "the leader-epoch-checkpoint of broker1 goes back, from epoch 1 at offset 2 to epoch 0 at offset 0",
         ),
         (
+            [(1, 0), (0, 2)],
+            "the leader-epoch-checkpoint of broker1 goes back, from epoch 1 at offset 0 to epoch 0 at offset 2",
+        ),
+        (
             [(0, 2), (1, 0)],
             "the leader-epoch-checkpoint of broker1 goes back, from epoch 0 at offset 2 to epoch 1 at offset 0",
         ),
