@@ -71,6 +71,8 @@ def audit_partition(
     findings += at_most(MOST_FINDINGS, committed.judge_all())
     if records is not None:
         findings += records.judge_all()
+    for log in logs:
+        log.heard.clear()  # the report needs the figures of a log, not what the checks have remembered of it
     compared = sum(check.compared for check in snapshots)
     tally = records.tally if records is not None else None
     return PartitionReport(partition, tuple(logs), tuple(worst_first(findings)), compared, tally)

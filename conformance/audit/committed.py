@@ -48,7 +48,7 @@ class CommittedCheck:
         for log in self.logs:
             yield from self._behind(log)
         for broker, (first, count) in self._compacted.items():
-            what = f"{broker} lacks {count} offsets from {first} on, which compaction may remove: they are not compared"
+            what = f"{broker} lacks {count} of the offsets from {first} on, as compaction may do"
             yield Finding(Grade.NOTE, "matching", what, (broker,), first)
 
     def _pair(self, region: Region, earlier: Group, later: Group) -> Finding:
@@ -89,7 +89,8 @@ class CommittedCheck:
             self._compacted[broker] = first, count + region.last - region.first + 1
             return
         holders = tuple(holder for group in region.groups for holder in group.brokers)
-        what = f"{broker} has a hole at {offsets(region.first, region.last)}, where {names(holders)} has records"
+        where = offsets(region.first, region.last)
+        what = f"{broker} has a hole at {where}, where {names(holders)} {_have(holders)} records"
         if region.first < self._highest:
             what += (
                 f", below the high watermark {self._highest}: a committed record is missing from the middle of its log"
@@ -196,6 +197,10 @@ def _leader_epochs(log: CopyLog) -> Sequence[tuple[int, int]]:
     if log.copy.leader_epochs is not None:
         return log.copy.leader_epochs
     return [(run.epoch, run.first) for run in log.runs]
+
+
+def _have(brokers: Sequence[str]) -> str:
+    return "has" if len(brokers) == 1 else "have"
 
 
 def _was(brokers: Sequence[str]) -> str:

@@ -176,13 +176,12 @@ def _different(cursors: Sequence[_Cursor], here: Sequence[_Cursor]) -> Iterator[
         known = groups.get((piece.epoch, piece.digest), Group((), piece.epoch, piece.shown))
         groups[piece.epoch, piece.digest] = replace(known, brokers=(*known.brokers, cursor.log.broker))
     at = here[0].head.first if here[0].head else 0
-    holes = _holes(cursors, here, at)
-    if len(groups) > 1 or holes:
-        yield Region(at, at, tuple(groups.values()), holes)
+    yield Region(at, at, tuple(groups.values()), _holes(cursors, here, at))
 
 
 def _unopened(cursors: Sequence[_Cursor], at: int, last: int, why: str) -> Iterator[Region]:
-    """The region of a batch that cannot be opened. If all hold a batch of these bounds, they differ; else who knows."""
+    """The region of a batch that cannot be opened. If all hold a batch of these bounds, and compaction has not rewritten
+    it, they differ; otherwise it is not known."""
     groups: dict[tuple[int, int, int, bytes], Group] = {}
     here = [cursor for cursor in cursors if cursor.head and cursor.head.first <= last]
     for cursor in here:
@@ -191,8 +190,9 @@ def _unopened(cursors: Sequence[_Cursor], at: int, last: int, why: str) -> Itera
         key = (piece.first, piece.last, piece.epoch, piece.digest)
         known = groups.get(key, Group((), piece.epoch, ""))
         groups[key] = replace(known, brokers=(*known.brokers, cursor.log.broker))
+    is_rewritten = any(cursor.log.copy.cleaned > at for cursor in here)
     is_aligned = all(key[:2] == (at, last) for key in groups)
-    yield Region(at, last, tuple(groups.values()), why=None if is_aligned else why)
+    yield Region(at, last, tuple(groups.values()), why=None if is_aligned and not is_rewritten else why)
     for cursor in here:
         while cursor.head is not None and cursor.head.first <= last:
             cursor.advance()

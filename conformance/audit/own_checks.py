@@ -17,16 +17,18 @@ from isrcheck.conformance.audit.format.batches import Batch
 from isrcheck.conformance.audit.format.files import FileError
 from isrcheck.conformance.audit.format.snapshots import Producer, producers_of
 
+METADATA_LOG = "__cluster_metadata-"
 NOTHING_YET = Producer(-1, -1, -1, -1)
 
 
 def check_checkpoints(log: CopyLog) -> Iterator[Finding]:
     """Are high watermark, recovery point and log start offset within the log?"""
     copy, broker = log.copy, log.broker
-    if copy.high_watermark is None:
+    if copy.high_watermark is None and log.end > log.start:
+        is_elsewhere = copy.partition.startswith(METADATA_LOG)  # its quorum knows its high watermark
         what = f"{broker} has no entry in {HIGH_WATERMARKS}: which of its records are committed is not known"
-        yield Finding(Grade.UNDECIDED, "high watermark", what, (broker,))
-    elif copy.high_watermark < log.start:
+        yield Finding(Grade.NOTE if is_elsewhere else Grade.UNDECIDED, "high watermark", what, (broker,))
+    elif copy.high_watermark is not None and copy.high_watermark < log.start:
         what = (
             f"the high watermark {copy.high_watermark} of {broker} is below its log start offset {log.start}: the"
             " checkpoint lags, and Kafka raises it"
@@ -52,6 +54,8 @@ def check_checkpoints(log: CopyLog) -> Iterator[Finding]:
 def check_leader_epochs(log: CopyLog) -> Iterator[Finding]:
     """Does `leader-epoch-checkpoint` say of every batch in which leader epoch it was written?"""
     broker, entries = log.broker, log.copy.leader_epochs
+    if not log.runs and not entries:
+        return
     if entries is None:
         what = f"{broker} has no readable leader-epoch-checkpoint: the leader epochs of its batches are not checked"
         yield Finding(Grade.UNDECIDED, "leader epochs", what, (broker,))
@@ -73,11 +77,18 @@ def check_leader_epochs(log: CopyLog) -> Iterator[Finding]:
 def _first_disagreement(log: CopyLog, where: str, entries: tuple[tuple[int, int], ...]) -> Iterator[Finding]:
     """Compare at both ends of each run of batches; between them, an entry begins only if it covers the end."""
     place = -1
+    first = entries[0][1] if entries else 0
+    if first > log.start:
+        what = (
+            f"{where} begins at offset {first}, above the log start offset {log.start}: the checkpoint of the log start"
+            " offset lags"
+        )
+        yield Finding(Grade.NOTE, "leader epochs", what, (log.broker,), log.start, first - 1)
     for run in log.runs:
         if run.epoch < 0:  # a batch from before KIP-101 has no leader epoch
             continue
-        for offset in (max(run.first, log.start), run.last):
-            if offset < log.start:
+        for offset in (max(run.first, log.start, first), run.last):
+            if offset < max(log.start, first):
                 continue
             while place + 1 < len(entries) and entries[place + 1][1] <= offset:
                 place += 1

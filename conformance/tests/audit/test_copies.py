@@ -155,7 +155,7 @@ def test_holes_below_the_cleaner_s_offset_are_compaction(compare):
     compacted = [batch(0, ["a", "c"], deltas=[0, 2], last_delta=2), *batches(0, start=4)]
     assert compare((whole, 5), (compacted, 5, [(0, 0)], {"cleaned": 4})) == (
         DONE,
-        ["note: broker2 lacks 2 offsets from 1 on, which compaction may remove: they are not compared"],
+        ["note: broker2 lacks 2 of the offsets from 1 on, as compaction may do"],
     )
 
 
@@ -166,6 +166,18 @@ def test_what_compaction_left_is_compared(compare):
     assert code == VIOLATED
     assert found[0] == (
         "BROKEN: broker1 and broker2 differ at offset 2, both of epoch 0: c against x: an epoch has one leader"
+    )
+
+
+def test_a_batch_of_which_another_copy_has_only_the_end(compare):
+    rest = [batch(1, ["b"]), batch(2, ["x"])]
+    more = {"cleaned": 3, "segments": {0: rest}}
+    assert compare(([batch(0, ["a", "b", "c"])], 3), (rest, 3, [(0, 0)], more)) == (
+        VIOLATED,
+        [
+            "BROKEN: broker1 and broker2 differ at offset 2, both of epoch 0: c against x: an epoch has one leader",
+            "note: broker2 lacks 1 of the offsets from 0 on, as compaction may do",
+        ],
     )
 
 
@@ -188,6 +200,15 @@ def test_compressed_batches_that_differ_are_compared_as_a_whole(compare):
     assert compare((one, 2), (other, 2)) == (
         VIOLATED,
         ["BROKEN: broker1 and broker2 differ at offsets 0 to 1, both of epoch 0: an epoch has one leader"],
+    )
+
+
+def test_compressed_batches_that_compaction_may_have_rewritten_are_undecided(compare):
+    one, other = ([batch(0, [value, "b"], attributes=ZSTD)] for value in "ax")
+    code, found = compare((one, 2), (other, 2, [(0, 0)], {"cleaned": 1}))
+    assert (code, len(found)) == (UNDECIDED, 1)
+    assert found[0].startswith(
+        "UNDECIDED: offsets 0 to 1 of broker1 and broker2 cannot be compared: compressed with zstd"
     )
 
 

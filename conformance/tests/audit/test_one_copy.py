@@ -96,10 +96,6 @@ def test_what_is_absent_is_not_decided(capsys, tmp_path, values, what):
             [(0, 0)],
             "offset 2 of broker1 is of epoch 1, and the leader-epoch-checkpoint of broker1 begins epoch 0 at offset 0",
         ),
-        (
-            [(0, 1), (1, 2)],
-            "offset 0 of broker1 is of epoch 0, and the leader-epoch-checkpoint of broker1 has no entry for it",
-        ),
         ([], "offset 0 of broker1 is of epoch 0, and the leader-epoch-checkpoint of broker1 has no entry for it"),
         (
             [(0, 0), (1, 2), (3, 5)],
@@ -121,6 +117,29 @@ def test_what_is_absent_is_not_decided(capsys, tmp_path, values, what):
 )
 def test_leader_epochs_that_disagree_with_the_log(capsys, tmp_path, epochs, what):
     assert findings(capsys, broker(tmp_path / "broker1", batches(0, 0, 1, 1), epochs=epochs)) == (VIOLATED, [what])
+
+
+def test_leader_epochs_that_begin_above_the_log_start(capsys, tmp_path):
+    """DeleteRecords has moved the log start, and kill -9 came before its checkpoint."""
+    what = (
+        "the leader-epoch-checkpoint of broker1 begins at offset 1, above the log start offset 0: the checkpoint of the"
+        " log start offset lags"
+    )
+    log = batches(0, 0, 1)
+    assert findings(capsys, broker(tmp_path / "broker1", log, epochs=[(0, 1), (1, 2)])) == (DONE, [what])
+    code, found = findings(capsys, broker(tmp_path / "more" / "broker1", log, epochs=[(1, 1)]))
+    assert (code, len(found)) == (VIOLATED, 2)
+
+
+def test_an_empty_log_needs_no_checkpoints(capsys, tmp_path):
+    assert findings(capsys, broker(tmp_path / "broker1", [], high_watermark=None, epochs=None)) == (DONE, [])
+
+
+def test_the_high_watermark_of_the_metadata_log_is_not_on_disk(capsys, tmp_path):
+    folder = broker(tmp_path / "broker1", batches(0), name="__cluster_metadata-0", high_watermark=None)
+    told = audit(capsys, folder)
+    assert "note: __cluster_metadata-0: broker1 has no entry in replication-offset-checkpoint: which of its" in told.out
+    assert told.code == DONE
 
 
 def test_leader_epochs_without_records_are_right(capsys, tmp_path):
