@@ -5,7 +5,7 @@ In:  the copies of a partition, what was acknowledged of it, and who was in its 
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass
 
 from isrcheck.conformance.audit.acked import AckedCheck, Tally
@@ -14,6 +14,7 @@ from isrcheck.conformance.audit.committed import CommittedCheck
 from isrcheck.conformance.audit.copy_log import CopyLog
 from isrcheck.conformance.audit.findings import Finding, Grade, at_most, names, worst_first
 from isrcheck.conformance.audit.folder import Copy
+from isrcheck.conformance.audit.format.batches import Batch
 from isrcheck.conformance.audit.matching import compare
 from isrcheck.conformance.audit.own_checks import SnapshotCheck, check_checkpoints, check_leader_epochs
 
@@ -48,12 +49,15 @@ def audit_partition(
     *,
     acked: Sequence[Acked] | None = None,
     isr: Set[str] | None = None,
+    hear: Callable[[Batch], None] = lambda batch: None,
 ) -> PartitionReport:
     """Audit a partition of which these copies exist in the folders of these brokers.
 
-    At most `most` bytes of each segment are read.
+    At most `most` bytes of each segment are read. `hear` is called with each batch that was read.
     """
     logs = [CopyLog(copy, most) for copy in copies]
+    for log in logs:
+        log.heard.append(hear)
     related, findings = _of_one_topic(logs)
     findings += _absent(logs, brokers)
     snapshots = [SnapshotCheck(log) for log in logs]

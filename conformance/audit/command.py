@@ -9,20 +9,24 @@ from __future__ import annotations
 import argparse
 import json
 import re
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from isrcheck.checker.session.progress import ProgressLine
 from isrcheck.conformance.audit.acked_list import Acked, acked_in
 from isrcheck.conformance.audit.as_json import object_of
 from isrcheck.conformance.audit.audit_partition import PartitionReport, audit_partition
 from isrcheck.conformance.audit.findings import EXIT_CODES, Grade
 from isrcheck.conformance.audit.folder import PARTITION, Found, copies_in
+from isrcheck.conformance.audit.format.batches import Batch
 from isrcheck.conformance.audit.tell import closing, is_told, spell_partition
 from isrcheck.conformance.console import USAGE, complain, gravest, say
 from isrcheck.models.messages.errors import UsageError
 from isrcheck.models.messages.printable import escaped
 
 MOST_BYTES = "64M"
+SECONDS_BETWEEN = 0.5
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -57,6 +61,7 @@ def _audit(arguments: argparse.Namespace) -> int:
     acked = _acked(arguments.acked, found)
     codes = {complain(line) for line in found.unreadable}
     reports: list[PartitionReport] = []
+    progress = _Progress(len(found.copies))
     for partition, copies in sorted(found.copies.items()):
         report = audit_partition(
             partition,
@@ -65,7 +70,9 @@ def _audit(arguments: argparse.Namespace) -> int:
             arguments.most_bytes,
             acked=acked.get(partition),
             isr=isr.get(partition, isr.get(None)),
+            hear=progress.hear,
         )
+        progress.next_partition()
         reports.append(report)
         codes |= {EXIT_CODES[finding.grade] for finding in report.findings}
         for finding in report.findings:
@@ -80,6 +87,30 @@ def _audit(arguments: argparse.Namespace) -> int:
     else:
         say(*map(escaped, (*found.remarks, *closing(reports, len(found.unreadable)))))
     return gravest(codes)
+
+
+class _Progress:
+    """Tells on stderr, twice a second at most, how much was read."""
+
+    def __init__(self, of: int) -> None:
+        self.of = of
+        self.partitions = self.batches = 0
+        self._line = ProgressLine("conform audit")
+        self._began = self._told = time.monotonic()
+
+    def hear(self, batch: Batch) -> None:
+        """Count a batch."""
+        self.batches += 1
+        now = time.monotonic()
+        if now - self._told >= SECONDS_BETWEEN:
+            self._told = now
+            what = f"{self.partitions:,} of {self.of:,} partitions audited, {self.batches:,} batches read"
+            self._line.tell(f"{what}, the last at byte {batch.byte:,} of its segment", now - self._began)
+
+    def next_partition(self) -> None:
+        """Count a partition, and make room for its report."""
+        self.partitions += 1
+        self._line.clear()
 
 
 def _size(text: str) -> int:

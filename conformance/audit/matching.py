@@ -180,8 +180,10 @@ def _different(cursors: Sequence[_Cursor], here: Sequence[_Cursor]) -> Iterator[
 
 
 def _unopened(cursors: Sequence[_Cursor], at: int, last: int, why: str) -> Iterator[Region]:
-    """The region of a batch that cannot be opened. If all hold a batch of these bounds, and compaction has not rewritten
-    it, they differ; otherwise it is not known."""
+    """The region of a batch that cannot be opened.
+
+    If all hold a batch of these bounds, which compaction has not rewritten, they differ; otherwise it is not known.
+    """
     groups: dict[tuple[int, int, int, bytes], Group] = {}
     here = [cursor for cursor in cursors if cursor.head and cursor.head.first <= last]
     for cursor in here:
