@@ -97,7 +97,7 @@ class AckedCheck:
         at = (record.offset, record.offset)
         if not holders:
             if unknown:
-                what = f"{name}: {names(unknown)} may hold it; the records there are not read"
+                what = f"{name} may be on {names(unknown)}: what is there was not read, or compacted"
                 return Finding(Grade.UNDECIDED, "acked", what, unknown, *at)
             if deleted:
                 what = f"{name} is below the log start offset of {names(deleted)}: it was deleted"

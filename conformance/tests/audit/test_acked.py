@@ -178,3 +178,26 @@ def test_the_partition_of_a_list_has_to_be_clear(capsys, tmp_path, listed):
     path = listed('{"topic": "v", "partition": 1, "offset": 0}\n')
     told = audit(capsys, folder, "--acked", path)
     assert told == (USAGE, "", f"conform: {path}:1: no folder has the partition v-1\n")
+
+
+def test_a_record_in_what_is_not_read_may_be_there(capsys, tmp_path, listed):
+    damaged = bytearray(b"".join(batches(0, 0, 0)))
+    damaged[100] ^= 1
+    folder = broker(tmp_path / "broker1", [bytes(damaged)], high_watermark=3)
+    told = audit(capsys, folder, "--acked", listed("0 m0\n2 m2\n"))
+    assert told.findings[0] == (
+        "UNDECIDED: t-0: the acknowledged record at offset 2 (line 2: m2) may be on broker1: what is there was not read,"
+        " or compacted"
+    )
+    assert "\nacknowledged: 1 of 2 records on every copy that has not deleted them\n" in told.out
+    assert told.code == USAGE  # the damage is graver
+
+
+def test_a_record_that_compaction_may_have_removed(ask):
+    compacted = [batch(0, ["a", "c"], deltas=[0, 2], last_delta=2)]
+    code, found, _ = ask("1 b\n", (compacted, 3, [(0, 0)], {"cleaned": 3}))
+    assert (code, found[0]) == (
+        UNDECIDED,
+        "UNDECIDED: the acknowledged record at offset 1 (line 1: b) may be on broker1: what is there was not read, or"
+        " compacted",
+    )
