@@ -186,8 +186,8 @@ def test_a_record_in_what_is_not_read_may_be_there(capsys, tmp_path, listed):
     folder = broker(tmp_path / "broker1", [bytes(damaged)], high_watermark=3)
     told = audit(capsys, folder, "--acked", listed("0 m0\n2 m2\n"))
     assert told.findings[0] == (
-        "UNDECIDED: t-0: the acknowledged record at offset 2 (line 2: m2) may be on broker1: what is there was not read,"
-        " or compacted"
+        "UNDECIDED: t-0: the acknowledged record at offset 2 (line 2: m2) may be on broker1: what is there was not"
+        " read, or compacted"
     )
     assert "\nacknowledged: 1 of 2 records on every copy that has not deleted them\n" in told.out
     assert told.code == USAGE  # the damage is graver

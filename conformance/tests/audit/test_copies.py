@@ -150,6 +150,19 @@ def test_a_hole_above_every_high_watermark(compare):
     )
 
 
+def test_a_hole_where_the_others_differ(compare):
+    differs = [*batches(0), batch(1, ["x"], 0), *batches(0, start=2)]
+    holed = [*batches(0), *batches(0, start=2)]
+    assert compare((batches(0, 0, 0), 3), (differs, 3), (holed, 3)) == (
+        VIOLATED,
+        [
+            "BROKEN: broker1 and broker2 differ at offset 1, both of epoch 0: m1 against x: an epoch has one leader",
+            "BROKEN: broker3 has a hole at offset 1, where broker1 and broker2 have records, below the high watermark"
+            " 3: a committed record is missing from the middle of its log",
+        ],
+    )
+
+
 def test_holes_below_the_cleaner_s_offset_are_compaction(compare):
     whole = [batch(0, ["a", "b", "c"]), *batches(0, 0, start=3)]
     compacted = [batch(0, ["a", "c"], deltas=[0, 2], last_delta=2), *batches(0, start=4)]

@@ -127,7 +127,9 @@ def test_leader_epochs_that_begin_above_the_log_start(capsys, tmp_path):
     )
     log = batches(0, 0, 1)
     assert findings(capsys, broker(tmp_path / "broker1", log, epochs=[(0, 1), (1, 2)])) == (DONE, [what])
-    code, found = findings(capsys, broker(tmp_path / "more" / "broker1", log, epochs=[(1, 1)]))
+    code, found = findings(capsys, broker(tmp_path / "whole_epoch" / "broker1", log, epochs=[(1, 2)]))
+    assert (code, found) == (DONE, [what.replace("offset 1", "offset 2")])
+    code, found = findings(capsys, broker(tmp_path / "wrong" / "broker1", log, epochs=[(1, 1)]))
     assert (code, len(found)) == (VIOLATED, 2)
 
 
