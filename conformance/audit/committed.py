@@ -107,7 +107,7 @@ class CommittedCheck:
             committed = min(self._high_watermarks[log.broker], log.end)
             ends = [run.last for run in log.runs]
             for (epoch, start), told_by in _starts(self.logs, log.broker).items():
-                place = bisect_left(ends, start)
+                place = bisect_left(ends, max(start, log.start))
                 if place == len(ends) or log.runs[place].epoch >= epoch:
                     continue
                 first = max(log.runs[place].first, start, log.start)

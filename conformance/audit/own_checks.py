@@ -84,12 +84,11 @@ def _first_disagreement(log: CopyLog, where: str, entries: tuple[tuple[int, int]
             " offset lags"
         )
         yield Finding(Grade.NOTE, "leader epochs", what, (log.broker,), log.start, first - 1)
+    bound = max(log.start, first)
     for run in log.runs:
-        if run.epoch < 0:  # a batch from before KIP-101 has no leader epoch
+        if run.epoch < 0 or run.last < bound:  # a batch from before KIP-101 has no leader epoch
             continue
-        for offset in (max(run.first, log.start, first), run.last):
-            if offset < max(log.start, first):
-                continue
+        for offset in (max(run.first, bound), run.last):
             while place + 1 < len(entries) and entries[place + 1][1] <= offset:
                 place += 1
             said = entries[place][0] if place >= 0 else None

@@ -131,6 +131,12 @@ def test_a_leader_that_began_before_a_committed_record(compare):
     )
 
 
+def test_a_record_that_a_later_leader_did_not_have_and_that_is_deleted(compare):
+    one = (batches(0, 0, 1, 1), 4, [(1, 2)], {"log_start": 2})
+    other = (batches(0, 1, 1, 1), 4, [(0, 0), (1, 1)])
+    assert compare(one, other) == (DONE, [])
+
+
 def test_a_hole_in_the_middle(compare):
     holed = [*batches(0), *batches(0, 0, start=3)]
     assert compare((batches(0, 0, 0, 0, 0), 5), (holed, 5)) == (

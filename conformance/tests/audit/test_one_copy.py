@@ -133,6 +133,12 @@ def test_leader_epochs_that_begin_above_the_log_start(capsys, tmp_path):
     assert (code, len(found)) == (VIOLATED, 2)
 
 
+def test_leader_epochs_below_the_log_start_are_gone(capsys, tmp_path):
+    log = batches(0, 1, 2, 2)
+    folder = broker(tmp_path / "broker1", log, log_start=2, high_watermark=4, epochs=[(2, 2)])
+    assert findings(capsys, folder) == (DONE, [])
+
+
 def test_an_empty_log_needs_no_checkpoints(capsys, tmp_path):
     assert findings(capsys, broker(tmp_path / "broker1", [], high_watermark=None, epochs=None)) == (DONE, [])
 
