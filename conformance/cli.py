@@ -49,6 +49,16 @@ SUBCOMMANDS = (
         ),
     ),
     Subcommand(
+        name="audit",
+        help="hold log folders of stopped brokers against the invariants of replication",
+        module="isrcheck.conformance.audit.command",
+        examples=(
+            "conform audit broker1 broker2 broker3",
+            "conform audit broker1 broker2 broker3 --acked acked.txt",
+            "conform audit broker1 broker2 --partition t-0 --isr broker1,broker2 --json",
+        ),
+    ),
+    Subcommand(
         name="serve",
         help="serve the cluster to real Kafka clients, or play a trace under them",
         module="isrcheck.conformance.wire.command",

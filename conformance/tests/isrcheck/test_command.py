@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import shlex
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -13,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from conformance.tests.sampling import sampled
-from conformance.tests.support.places import PROJECT
+from conformance.tests.support.places import PROJECT, RECORDINGS
 from isrcheck import __main__ as isrcheck
 from isrcheck.checker import cli as check
 from isrcheck.conformance import cli as conform
@@ -187,6 +188,8 @@ def inside(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     if not (folder / "my_run.ndjson").exists():
         assert conform.main(["run", "--steps", "50", "--log", "my_run.ndjson"]) == 0
         assert conform.main(["run", "--steps", "50"]) == 0
+    if not (folder / "acked.txt").exists():
+        shutil.copytree(RECORDINGS / "brokers" / "stale_record", folder, dirs_exist_ok=True)
     return folder
 
 

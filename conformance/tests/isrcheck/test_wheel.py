@@ -76,7 +76,8 @@ def test_the_wheel_holds_the_documented_files_and_no_tests(wheel):
             if file.is_file() and not is_test and f"isrcheck/{name}" not in names:
                 missing.add(name)
     assert missing == set()
-    for part in ("conformance/recordings/*", "conformance/tests/golden/*", "conformance/examples/*.py", "**/README.md"):
+    parts = ("conformance/recordings/**/*", "conformance/tests/golden/*", "conformance/examples/*.py", "**/README.md")
+    for part in parts:
         files = [path for name in PARTS[:-1] for path in (PROJECT / name).glob(part.removeprefix(f"{name}/"))]
         held = {path.relative_to(PROJECT).as_posix() for path in files if "fuzz" not in path.parts and path.is_file()}
         assert {name for name in held if f"isrcheck/{name}" not in names} == set()

@@ -1,0 +1,165 @@
+"""`conform audit`: holds log folders of stopped brokers against the invariants of replication.
+
+In:  the command line.
+Out: text or JSON on stdout, one line on stderr for each file that cannot be read, an exit code.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from isrcheck.checker.session.progress import ProgressLine
+from isrcheck.conformance.audit.acked_list import Acked, acked_in
+from isrcheck.conformance.audit.as_json import object_of
+from isrcheck.conformance.audit.audit_partition import PartitionReport, audit_partition
+from isrcheck.conformance.audit.findings import EXIT_CODES, Grade
+from isrcheck.conformance.audit.folder import PARTITION, Found, copies_in
+from isrcheck.conformance.audit.format.batches import Batch
+from isrcheck.conformance.audit.tell import closing, is_told, spell_partition
+from isrcheck.conformance.console import USAGE, complain, gravest, say
+from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages.printable import escaped
+
+MOST_BYTES = "64M"
+SECONDS_BETWEEN = 0.5
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `conform audit`."""
+    parser.add_argument(
+        "folders", metavar="DIR", type=Path, nargs="+",
+        help="the log folder (log.dirs) of a stopped broker, or the folder of one partition; its name is the broker's",
+    )  # fmt: skip
+    parser.add_argument(
+        "--partition", metavar="TOPIC-N", action="append", default=[], help="audit only this partition (repeatable)"
+    )
+    parser.add_argument(
+        "--acked", metavar="[TOPIC-N=]FILE", action="append", default=[],
+        help="records that producers were told are written, with acks=all: lines OFFSET [VALUE], or JSON (repeatable)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--isr", metavar="[TOPIC-N=]BROKER,...", action="append", default=[],
+        help="the brokers that were in the ISR at the end: they must hold what is committed (repeatable)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--most-bytes", metavar="SIZE", type=_size, default=MOST_BYTES,
+        help=f"limit on the bytes read of each segment, such as 512M or 2G (default: {MOST_BYTES})",
+    )  # fmt: skip
+    parser.add_argument("--json", action="store_true", help="print one JSON object instead of text")
+    parser.set_defaults(run=_audit)
+
+
+def _audit(arguments: argparse.Namespace) -> int:
+    """Audit all partitions; a file that cannot be read does not stop the others."""
+    found = copies_in(arguments.folders, arguments.partition)
+    isr = _isr(arguments.isr, found)
+    acked = _acked(arguments.acked, found)
+    codes = {complain(line) for line in found.unreadable}
+    reports: list[PartitionReport] = []
+    progress = _Progress(len(found.copies))
+    for partition, copies in sorted(found.copies.items()):
+        report = audit_partition(
+            partition,
+            copies,
+            found.brokers,
+            arguments.most_bytes,
+            acked=acked.get(partition),
+            isr=isr.get(partition, isr.get(None)),
+            hear=progress.hear,
+        )
+        progress.next_partition()
+        reports.append(report)
+        codes |= {EXIT_CODES[finding.grade] for finding in report.findings}
+        for finding in report.findings:
+            if finding.grade == Grade.DAMAGED:
+                complain(finding.what)
+        if not arguments.json and is_told(report, len(found.copies)):
+            say(*map(escaped, spell_partition(report)), "")
+    if not reports:
+        return USAGE
+    if arguments.json:
+        say(json.dumps(object_of(found.brokers, reports, found.unreadable, found.remarks), indent=2))
+    else:
+        say(*map(escaped, (*found.remarks, *closing(reports, len(found.unreadable)))))
+    return gravest(codes)
+
+
+class _Progress:
+    """Tells on stderr, twice a second at most, how much was read."""
+
+    def __init__(self, of: int) -> None:
+        self.of = of
+        self.partitions = self.batches = 0
+        self._line = ProgressLine("conform audit")
+        self._began = self._told = time.monotonic()
+
+    def hear(self, batch: Batch) -> None:
+        """Count a batch."""
+        self.batches += 1
+        now = time.monotonic()
+        if now - self._told >= SECONDS_BETWEEN:
+            self._told = now
+            what = f"{self.partitions:,} of {self.of:,} partitions audited, {self.batches:,} batches read"
+            self._line.tell(f"{what}, the last at byte {batch.byte:,} of its segment", now - self._began)
+
+    def next_partition(self) -> None:
+        """Count a partition, and make room for its report."""
+        self.partitions += 1
+        self._line.clear()
+
+
+def _size(text: str) -> int:
+    """Parse a number of bytes such as 4096, 64K, 512M or 2G. Raises ArgumentTypeError."""
+    match = re.fullmatch(r"([0-9]{1,12})([KMG]?)", text, re.ASCII)
+    if not match or not int(match[1]):
+        raise argparse.ArgumentTypeError(f"{text} is not a number of bytes; write it as 512M or 2G")
+    return int(match[1]) << {"": 0, "K": 10, "M": 20, "G": 30}[match[2]]
+
+
+def _isr(given: Sequence[str], found: Found) -> Mapping[str | None, frozenset[str]]:
+    """The brokers in the ISR by partition; None stands for all partitions. Raises UsageError."""
+    isr: dict[str | None, frozenset[str]] = {}
+    for text in given:
+        partition, brokers = _for_partition(text, found)
+        listed = frozenset(brokers.split(","))
+        for broker in sorted(listed):
+            if broker not in found.brokers:
+                raise UsageError(f"--isr {text}: there is no {broker!r}; the folders are: {', '.join(found.brokers)}")
+        isr[partition] = listed
+    return isr
+
+
+def _acked(given: Sequence[str], found: Found) -> Mapping[str, list[Acked]]:
+    """The acknowledged records by partition. Raises UsageError."""
+    acked: dict[str, list[Acked]] = {}
+    for text in given:
+        named, path = _for_partition(text, found)
+        for record in acked_in(Path(path)):
+            partition = record.partition or named or _only_partition(text, found)
+            if partition not in found.copies:
+                raise UsageError(f"{path}:{record.line}: no folder has the partition {partition}")
+            acked.setdefault(partition, []).append(record)
+    return acked
+
+
+def _only_partition(text: str, found: Found) -> str:
+    """The only partition that is no internal topic's. Raises UsageError."""
+    partitions = [partition for partition in found.copies if not partition.startswith("__")]
+    if len(partitions) != 1:
+        raise UsageError(f"--acked {text}: of {len(partitions)} partitions, say which: --acked TOPIC-N={text}")
+    return partitions[0]
+
+
+def _for_partition(text: str, found: Found) -> tuple[str | None, str]:
+    """Split [TOPIC-N=]REST; what stands before `=` is a partition only if it can be the name of one."""
+    partition, equals, rest = text.partition("=")
+    if not equals or not PARTITION.fullmatch(partition):
+        return None, text
+    if partition not in found.copies:
+        raise UsageError(f"{text}: no folder has the partition {partition}")
+    return partition, rest

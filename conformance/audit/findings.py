@@ -1,0 +1,65 @@
+"""What an audit finds: statements of four grades.
+
+In:  what the checks see. Out: `Finding`, and its order.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from isrcheck.conformance.console import DONE, UNDECIDED, USAGE, VIOLATED
+
+
+class Grade(StrEnum):
+    """The grades of findings, worst first."""
+
+    BROKEN = "BROKEN"
+    DAMAGED = "DAMAGED"
+    UNDECIDED = "UNDECIDED"
+    NOTE = "note"
+
+
+EXIT_CODES = {Grade.BROKEN: VIOLATED, Grade.DAMAGED: USAGE, Grade.UNDECIDED: UNDECIDED, Grade.NOTE: DONE}
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A finding: its grade, its check, what it says in one line, and the copies and offsets that it is about."""
+
+    grade: Grade
+    check: str
+    what: str
+    brokers: tuple[str, ...] = ()
+    first: int | None = None
+    last: int | None = None
+
+
+def worst_first(findings: Iterable[Finding]) -> list[Finding]:
+    """The findings by grade, and within a grade in their order."""
+    return sorted(findings, key=lambda finding: list(Grade).index(finding.grade))
+
+
+def offsets(first: int, last: int) -> str:
+    """One offset or several, in words."""
+    return f"offset {first}" if first == last else f"offsets {first} to {last}"
+
+
+def names(brokers: Sequence[str]) -> str:
+    """Names of brokers, in words."""
+    return " and ".join([", ".join(brokers[:-1]), brokers[-1]] if len(brokers) > 1 else brokers)
+
+
+def at_most(most: int, findings: Iterable[Finding]) -> Iterator[Finding]:
+    """The first findings of each grade and check; instead of the others, one that counts them."""
+    told: Counter[tuple[Grade, str]] = Counter()
+    for finding in findings:
+        kind = finding.grade, finding.check
+        told[kind] += 1
+        if told[kind] <= most:
+            yield finding
+    for (grade, check), count in told.items():
+        if count > most:
+            yield Finding(grade, check, f"and {count - most} more such findings ({check})")

@@ -1,0 +1,192 @@
+"""Holds a copy of a partition against its own checkpoints and snapshots.
+
+In:  a `CopyLog` that has been read; before that, for the snapshots, its batches. Out: findings.
+
+A checkpoint beyond the log end says that the log was longer once. What it held there may have been committed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+from isrcheck.conformance.audit.copy_log import CopyLog
+from isrcheck.conformance.audit.findings import Finding, Grade
+from isrcheck.conformance.audit.folder import HIGH_WATERMARKS, LOG_STARTS, RECOVERY_POINTS
+from isrcheck.conformance.audit.format.batches import Batch
+from isrcheck.conformance.audit.format.files import FileError
+from isrcheck.conformance.audit.format.snapshots import Producer, producers_of
+
+METADATA_LOG = "__cluster_metadata-"
+NOTHING_YET = Producer(-1, -1, -1, -1)
+
+
+def check_checkpoints(log: CopyLog) -> Iterator[Finding]:
+    """Are high watermark, recovery point and log start offset within the log?"""
+    copy, broker = log.copy, log.broker
+    if copy.high_watermark is None and log.end > log.start:
+        is_elsewhere = copy.partition.startswith(METADATA_LOG)  # its quorum knows its high watermark
+        what = f"{broker} has no entry in {HIGH_WATERMARKS}: which of its records are committed is not known"
+        yield Finding(Grade.NOTE if is_elsewhere else Grade.UNDECIDED, "high watermark", what, (broker,))
+    elif copy.high_watermark is not None and copy.high_watermark < log.start:
+        what = (
+            f"the high watermark {copy.high_watermark} of {broker} is below its log start offset {log.start}: the"
+            " checkpoint lags, and Kafka raises it"
+        )
+        yield Finding(Grade.NOTE, "high watermark", what, (broker,))
+    if not log.is_whole:
+        return
+    said = (
+        ("high watermark", HIGH_WATERMARKS, copy.high_watermark),
+        ("recovery point", RECOVERY_POINTS, copy.recovery_point),
+        ("log start offset", LOG_STARTS, copy.log_start),
+    )
+    for name, file, offset in said:
+        if offset is not None and offset > log.end:
+            known = "committed" if name == "high watermark" else "on its disk" if name == "recovery point" else "there"
+            what = (
+                f"the {name} {offset} of {broker} ({file}) is beyond its log end offset {log.end}: {broker} has lost"
+                f" what was {known} below {offset}"
+            )
+            yield Finding(Grade.BROKEN, name, what, (broker,), log.end, offset - 1)
+
+
+def check_leader_epochs(log: CopyLog) -> Iterator[Finding]:
+    """Does `leader-epoch-checkpoint` say of every batch in which leader epoch it was written?"""
+    broker, entries = log.broker, log.copy.leader_epochs
+    if not log.runs and not entries:
+        return
+    if entries is None:
+        what = f"{broker} has no readable leader-epoch-checkpoint: the leader epochs of its batches are not checked"
+        yield Finding(Grade.UNDECIDED, "leader epochs", what, (broker,))
+        return
+    where = f"the leader-epoch-checkpoint of {broker}"
+    for before, after in pairwise(entries):
+        if after[0] <= before[0] or after[1] < before[1]:
+            one, other = (f"epoch {epoch} at offset {start}" for epoch, start in (before, after))
+            what = f"{where} goes back, from {one} to {other}"
+            yield Finding(Grade.BROKEN, "leader epochs", what, (broker,), after[1])
+            return
+    if log.is_whole and entries and entries[-1][1] > log.end:
+        epoch, start = entries[-1]
+        what = f"{where} begins epoch {epoch} at offset {start}, beyond the log end offset {log.end}"
+        yield Finding(Grade.BROKEN, "leader epochs", what, (broker,), log.end, start - 1)
+    yield from _first_disagreement(log, where, entries)
+
+
+def _first_disagreement(log: CopyLog, where: str, entries: tuple[tuple[int, int], ...]) -> Iterator[Finding]:
+    """Compare at both ends of each run of batches; between them, an entry begins only if it covers the end."""
+    place = -1
+    first = entries[0][1] if entries else 0
+    if first > log.start:
+        what = (
+            f"{where} begins at offset {first}, above the log start offset {log.start}: the checkpoint of the log start"
+            " offset lags"
+        )
+        yield Finding(Grade.NOTE, "leader epochs", what, (log.broker,), log.start, first - 1)
+    bound = max(log.start, first)
+    for run in log.runs:
+        if run.epoch < 0 or run.last < bound:  # a batch from before KIP-101 has no leader epoch
+            continue
+        for offset in (max(run.first, bound), run.last):
+            while place + 1 < len(entries) and entries[place + 1][1] <= offset:
+                place += 1
+            said = entries[place][0] if place >= 0 else None
+            if said != run.epoch:
+                told = (
+                    f"begins epoch {said} at offset {entries[place][1]}" if said is not None else "has no entry for it"
+                )
+                what = f"offset {offset} of {log.broker} is of epoch {run.epoch}, and {where} {told}"
+                yield Finding(Grade.BROKEN, "leader epochs", what, (log.broker,), offset)
+                return
+
+
+class SnapshotCheck:
+    """Compares each snapshot of producer state with the batches below its offset.
+
+    `hear` takes the batches in order. A producer that the log lacks may have been deleted with old segments, and one
+    that the snapshot lacks may have expired: only those in both are compared.
+    """
+
+    def __init__(self, log: CopyLog) -> None:
+        self.log = log
+        self.findings: list[Finding] = []
+        self.compared = 0
+        self._snapshots: list[tuple[int, str, dict[int, Producer]]] = []
+        for offset, path in log.copy.snapshots:
+            try:
+                self._snapshots.append((offset, path.name, producers_of(path)))
+            except FileError as error:
+                self.findings.append(Finding(Grade.DAMAGED, "snapshot", str(error), (log.broker,), offset))
+        self._wanted = {producer for _, _, said in self._snapshots for producer in said}
+        self._seen: dict[int, Producer] = {}
+        if self._snapshots:
+            log.heard.append(self.hear)
+
+    def hear(self, batch: Batch) -> None:
+        """Take the next batch of the log."""
+        while self._snapshots and self._snapshots[0][0] <= batch.base_offset:
+            self._compare(*self._snapshots.pop(0))
+        if batch.producer_id in self._wanted:
+            self._seen[batch.producer_id] = _after(self._seen.get(batch.producer_id, NOTHING_YET), batch)
+
+    def close(self) -> None:
+        """Compare the snapshots at the log end, and find those beyond it."""
+        if not self.log.is_whole:
+            return
+        for offset, name, said in self._snapshots:
+            if offset <= self.log.end:
+                self._compare(offset, name, said)
+            else:
+                what = (
+                    f"{self.log.broker} has {name}, beyond its log end offset {self.log.end}: the log was longer once"
+                )
+                self._find(what, offset)
+
+    def _compare(self, offset: int, name: str, said: dict[int, Producer]) -> None:
+        self.compared += 1
+        for producer, one in said.items():
+            seen = self._seen.get(producer)
+            if seen is None:
+                if one.last_offset >= self.log.start and not self.log.copy.cleaned:
+                    self._find(
+                        f"{name} of {self.log.broker} says that producer {producer} wrote offset {one.last_offset},"
+                        " and no batch of the log is of it",
+                        offset,
+                    )
+                continue
+            differs = next(self._differences(one, seen), None)
+            if differs is not None:
+                self._find(f"{name} of {self.log.broker} says of producer {producer}: {differs}", offset)
+
+    def _differences(self, said: Producer, seen: Producer) -> Iterator[str]:
+        """What a snapshot says of a producer, where the log says something else."""
+        for what, theirs, ours in (
+            ("epoch", said.epoch, seen.epoch),
+            ("last offset", said.last_offset, seen.last_offset),
+            ("last sequence", said.last_sequence, seen.last_sequence),
+            ("first offset of the open transaction", said.open_transaction, seen.open_transaction),
+        ):
+            is_gone = what.startswith("first") and 0 <= theirs < self.log.copy.segments[0][0]  # with an old segment
+            if theirs != ours and not is_gone:
+                yield f"{what} {theirs}; the log says {ours}"
+
+    def _find(self, what: str, offset: int) -> None:
+        if len(self.findings) < MOST_FINDINGS:
+            self.findings.append(Finding(Grade.BROKEN, "snapshot", what, (self.log.broker,), offset))
+
+
+MOST_FINDINGS = 10
+"""The most findings about the snapshots of a copy."""
+
+
+def _after(before: Producer, batch: Batch) -> Producer:
+    """What is known of a producer after its next batch. A new epoch forgets the sequence numbers of the old one."""
+    if batch.producer_epoch != before.epoch:
+        before = Producer(batch.producer_epoch, -1, -1, before.open_transaction)
+    if batch.is_control:
+        return Producer(before.epoch, before.last_sequence, before.last_offset, -1)
+    first = before.open_transaction
+    if batch.is_transactional and first < 0:
+        first = batch.base_offset
+    return Producer(before.epoch, batch.last_sequence, batch.last_offset, first)
