@@ -12,7 +12,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from isrcheck.conformance.follow.observations.cells import Cells, Numbers, Truths, Words
-from isrcheck.conformance.follow.observations.lines import Acked, Disk, Fault, FaultKind, Metadata, Read
+from isrcheck.conformance.follow.observations.lines import (
+    Acked,
+    Disk,
+    Fault,
+    FaultKind,
+    HighWatermark,
+    Metadata,
+    Read,
+)
 from isrcheck.conformance.follow.observations.monitor import Monitor
 from isrcheck.conformance.follow.observations.script import Script, is_old
 from isrcheck.models.language.declare import NONE
@@ -62,6 +70,8 @@ class Claims:
             yield from self._disk(position, line)
         elif isinstance(line, Metadata):
             yield from self._metadata(position, line)
+        elif isinstance(line, HighWatermark):
+            yield self._high_watermark(line)
         elif isinstance(line, Read) and line.records:  # a consumer that reads nothing may not have reached a broker
             yield self._read(line)
         elif isinstance(line, Fault) and line.what is FaultKind.START:
@@ -255,6 +265,14 @@ class Claims:
 
         return Claim(
             "there is no running leader", is_true, columns, lambda found: f"broker {self.recording.brokers[found[0]]}"
+        )
+
+    def _high_watermark(self, line: HighWatermark) -> Claim:
+        return self._equal(
+            f"the high watermark of broker {line.broker} is {line.high_watermark}",
+            [("high_watermark", self.recording.replica(line.broker))],
+            [line.high_watermark],
+            lambda found: str(found[0]),
         )
 
     def _read(self, line: Read) -> Claim:

@@ -20,7 +20,7 @@ from isrcheck.conformance.cluster.configuration.switches import NEWEST
 from isrcheck.conformance.follow.observations.claims import Claim
 from isrcheck.conformance.follow.observations.lines import Line
 from isrcheck.conformance.follow.observations.promises import Failure, failures_of
-from isrcheck.conformance.follow.observations.recording import Recording, read_recording
+from isrcheck.conformance.follow.observations.recording import Objects, Recording, read_recording
 from isrcheck.conformance.follow.observations.script import SEND_AGAIN, Script, deaths, elections_required
 from isrcheck.conformance.follow.observations.search import ObservationSearch, Progress
 from isrcheck.conformance.implemented import newer_mechanisms
@@ -132,16 +132,17 @@ def follow_recording(
     report: Callable[[Progress], None] = lambda progress: None,
     announce: Callable[[str], None] = lambda message: None,
     content: bytes | None = None,
+    objects: Objects | None = None,
 ) -> Outcome:
     """Decide whether a generation of the model explains a recording, within limits of memory (in bytes) and time.
 
     `values` are configuration entries and switches, parsed (models/language/model.py, `parse`); `unclean_elections`
     above 0 allows any number of them. Without `retries`, producers are idempotent and may send records again any number
-    of times; with `retries`, at most that many times, and a record may be in the log several times. If `content` is
-    given, the recording is not read from the disk. Raises UsageError for bad input.
+    of times; with `retries`, at most that many times, and a record may be in the log several times. If `content` or
+    `objects` are given, the recording is not read from the disk. Raises UsageError for bad input.
     """
     budget = Budget(seconds, memory)
-    recording = read_recording(path, content)
+    recording = read_recording(path, content, objects)
     if recording.is_empty:
         return NothingToFollow(path)
     given = dict(values or {})

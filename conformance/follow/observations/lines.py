@@ -70,6 +70,14 @@ class Read(Line):
     records: tuple[str, ...]
 
 
+@dataclass(frozen=True)
+class HighWatermark(Line):
+    """The high watermark that a broker has in memory, as it answered to a fetch."""
+
+    broker: int
+    high_watermark: int
+
+
 class FaultKind(Enum):
     """The kind of a fault."""
 

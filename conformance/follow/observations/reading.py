@@ -20,6 +20,7 @@ from isrcheck.conformance.follow.observations.lines import (
     Fault,
     FaultKind,
     Header,
+    HighWatermark,
     Line,
     Metadata,
     Read,
@@ -159,6 +160,11 @@ def _read(line: LineReader, n: int) -> Line:
     return Read(line.number, n, line.records("records"))
 
 
+def _high_watermark(line: LineReader, n: int) -> Line:
+    line.only("broker", "high_watermark")
+    return HighWatermark(line.number, n, line.broker(), line.required("high_watermark", is_count, "an offset"))
+
+
 def _fault(line: LineReader, n: int) -> Line:
     what = line.required("what", _is_text, "what happened")
     if what in REMARKED_FAULTS:
@@ -191,6 +197,7 @@ READERS: Mapping[str, Callable[[LineReader, int], Line]] = {
     "acked": _acked,
     "disk": _disk,
     "metadata": _metadata,
+    "high_watermark": _high_watermark,
     "fault": _fault,
     "client_read": _read,
     **{kind: lambda line, n: Remark(line.number, n) for kind in REMARKS},

@@ -6,7 +6,7 @@ Out: a `Recording`. Every defect is one UsageError with file and line.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from isrcheck.conformance.follow.observations.lines import (
     Fault,
     FaultKind,
     Header,
+    HighWatermark,
     Line,
     Metadata,
     Read,
@@ -30,6 +31,9 @@ from isrcheck.models.messages.errors import UsageError
 
 MOST_BYTES = 16 << 20
 """The largest recording, in bytes; each of its lines requires a search."""
+
+Objects = Iterable[tuple[int, dict[str, Any]]]
+"""The objects on the lines of a recording, each with the number of its line."""
 
 ALLOWED = {
     FaultKind.KILL: ("running", "frozen"),
@@ -86,9 +90,9 @@ class Recording:
         return ((position, line) for position, line in enumerate(self.lines) if isinstance(line, kind))
 
 
-def read_recording(path: Path, content: bytes | None = None) -> Recording:
-    """The recording in a file, or in `content` if given. Raises UsageError."""
-    lines = [read_line(path, number, said) for number, said in _objects(path, content)]
+def read_recording(path: Path, content: bytes | None = None, objects: Objects | None = None) -> Recording:
+    """The recording in a file, or in `content`, or of these objects with their line numbers. Raises UsageError."""
+    lines = [read_line(path, number, said) for number, said in objects or _objects(path, content)]
     _check_order(path, lines)
     header = next((line for line in lines if isinstance(line, Header)), None)
     claims = _without_first_starts(line for line in lines if not isinstance(line, Header | Remark))
@@ -139,7 +143,7 @@ def _brokers(path: Path, claims: list[Line], replicas: set[int]) -> tuple[int, .
     """The replicas: the brokers in disk lines, in the metadata or in the header. Faults may name other brokers."""
     known: set[int] = set()
     for line in claims:
-        if isinstance(line, Disk):
+        if isinstance(line, Disk | HighWatermark):
             replicas.add(line.broker)
         elif isinstance(line, Metadata):
             replicas |= line.isr | (set() if line.leader is None else {line.leader})

@@ -34,6 +34,9 @@ FREE = (
 ELECTIONS = ("controller_fails_over", "controller_elects_preferred", "controller_elects_unclean")
 CRASH, RESTART, SEND_AGAIN = "broker_crashes", "broker_restarts", "producer_retries"
 
+ANSWERS = ("leader_handles_fetch", "leader_answers_parked_fetch")
+"""Actions of a leader to which the follower contributes only a fetch that is on its way."""
+
 NEVER = (
     *("broker_bounces", "broker_loses_power", "broker_loses_disk"),
     *("leader_deletes_records", "producer_appends_in_transaction"),
@@ -136,10 +139,11 @@ def actors(instance: Instance, step: Step) -> list[int]:
 def permission(instance: Instance, stage: Stage, step: Step) -> Permission:
     """Whether and how a step can be taken before the line of this stage.
 
-    A frozen broker takes part in no step. A response that it sent before it froze does not arrive while it is frozen,
-    either; the verdicts on the existing recordings do not depend on this.
+    A frozen broker takes part in no step, but a leader answers the fetch that a follower sent before it froze. What a
+    leader sent before it froze does not arrive while it is frozen; no verdict on the existing recordings depends on it.
     """
-    if stage.frozen & set(actors(instance, step)) and step.action != CRASH:
+    taking_part = actors(instance, step)[:1] if step.action in ANSWERS else actors(instance, step)
+    if stage.frozen & set(taking_part) and step.action != CRASH:
         return Permission.NOT
     if step.action in FREE:
         return Permission.FREE

@@ -16,7 +16,16 @@ from isrcheck.conformance.follow.observations.explain import (
     Undecided,
     UnmetClaim,
 )
-from isrcheck.conformance.follow.observations.lines import Acked, Disk, Fault, Line, Metadata, Read, Sent
+from isrcheck.conformance.follow.observations.lines import (
+    Acked,
+    Disk,
+    Fault,
+    HighWatermark,
+    Line,
+    Metadata,
+    Read,
+    Sent,
+)
 from isrcheck.conformance.follow.observations.promises import lines as failure_lines
 from isrcheck.conformance.follow.observations.promises import summary
 from isrcheck.conformance.follow.observations.recording import Recording
@@ -135,6 +144,8 @@ def says(line: Line) -> str:
         leader = "no leader" if line.leader is None else f"leader {line.leader}"
         epoch = "" if line.leader_epoch is None else f" in epoch {line.leader_epoch}"
         return f"{leader}{epoch}, ISR {' '.join(map(str, sorted(line.isr)))}"
+    if isinstance(line, HighWatermark):
+        return f"broker {line.broker} has the high watermark {line.high_watermark}"
     if isinstance(line, Read):
         return f"a consumer reads {' '.join(line.records) or 'nothing'}"
     assert isinstance(line, Fault)
