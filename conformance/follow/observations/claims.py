@@ -22,7 +22,7 @@ from isrcheck.conformance.follow.observations.lines import (
     Read,
 )
 from isrcheck.conformance.follow.observations.monitor import Monitor
-from isrcheck.conformance.follow.observations.script import Script, is_old
+from isrcheck.conformance.follow.observations.script import Script, alters_partitions, is_old
 from isrcheck.models.language.declare import NONE
 
 Told = Callable[[Sequence[int]], str]
@@ -226,7 +226,7 @@ class Claims:
                 f"the leader is broker {line.leader}",
                 [("controller_leader",)],
                 [recording.replica(line.leader)],
-                lambda found: f"broker {recording.brokers[found[0]]}",
+                lambda found: self._broker(found[0]),
             )
             if line.leader_epoch is not None:
                 yield self._equal(
@@ -235,12 +235,22 @@ class Claims:
                     [line.leader_epoch - recording.first_epoch],
                     lambda found: f"epoch {found[0] + recording.first_epoch}",
                 )
+        if line.partition_epoch is not None and alters_partitions(self.cells.instance):
+            yield self._equal(
+                f"the partition epoch is {line.partition_epoch}",
+                [("controller_partition_epoch",)],
+                [line.partition_epoch],
+                lambda found: f"partition epoch {found[0]}",
+            )
         yield self._equal(
             f"the ISR is {_listed(sorted(line.isr))}",
             [("controller_isr", replica) for replica in self.replicas],
             [int(broker in line.isr) for broker in recording.brokers],
             lambda found: _listed([broker for broker, is_in in zip(recording.brokers, found, strict=True) if is_in]),
         )
+
+    def _broker(self, replica: int) -> str:
+        return "nobody" if replica == NONE else f"broker {self.recording.brokers[replica]}"
 
     def _old_view(self, position: int, line: Metadata) -> Iterator[Claim]:
         """The claim of a line about an earlier epoch: it shows the same leader as other lines about that epoch."""
@@ -259,13 +269,12 @@ class Claims:
         def is_true(states: Words, monitors: Words) -> Truths:
             leaders = columns(states, monitors)[0]
             truths: Truths = np.zeros(len(states), bool)
+            truths |= leaders == NONE  # with KRaft
             for replica in self.replicas:
                 truths |= (leaders == replica) & (self.cells.column(states, "is_up", replica) == 0)
             return truths
 
-        return Claim(
-            "there is no running leader", is_true, columns, lambda found: f"broker {self.recording.brokers[found[0]]}"
-        )
+        return Claim("there is no running leader", is_true, columns, lambda found: self._broker(found[0]))
 
     def _high_watermark(self, line: HighWatermark) -> Claim:
         return self._equal(

@@ -61,6 +61,7 @@ class Metadata(Line):
     isr: frozenset[int]
     leader_epoch: int | None
     brokers: frozenset[int]
+    partition_epoch: int | None = None
 
 
 @dataclass(frozen=True)

@@ -144,15 +144,17 @@ def _disk(line: LineReader, n: int) -> Line:
 
 
 def _metadata(line: LineReader, n: int) -> Line:
-    line.only("leader", "isr", "leader_epoch", "seen_by", "brokers")
+    line.only("leader", "isr", "leader_epoch", "partition_epoch", "seen_by", "brokers")
     line.optional("seen_by", is_count, "the number of a broker")
     leader = line.optional("leader", lambda value: is_count(value) or value == -1, "the number of a broker, or -1")
     if "leader" not in line.keys:
         line.refuse("leader is missing", "give the number of a broker, or -1 where there is none")
     isr = line.required("isr", _is_list_of(is_count), "a list of brokers")
     epoch = line.optional("leader_epoch", is_count, "a leader epoch")
+    partition_epoch = line.optional("partition_epoch", is_count, "a partition epoch")
     brokers = line.optional("brokers", _is_list_of(is_count), "a list of brokers")
-    return Metadata(line.number, n, None if leader == -1 else leader, frozenset(isr), epoch, frozenset(brokers or ()))
+    leads = None if leader == -1 else leader
+    return Metadata(line.number, n, leads, frozenset(isr), epoch, frozenset(brokers or ()), partition_epoch)
 
 
 def _read(line: LineReader, n: int) -> Line:

@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 
 from isrcheck.conformance.follow.observations.lines import Fault, FaultKind, Line, Metadata, Sent
 from isrcheck.conformance.follow.observations.recording import Recording
-from isrcheck.models.kafka.state.fields import Replica
+from isrcheck.models.kafka.state.fields import AlteringReplica, KraftReplica, Replica
+from isrcheck.models.kafka.state.values import Controller, IsrChannel
 from isrcheck.models.language.model import Instance, Step
 
 FREE = (
@@ -28,10 +29,22 @@ FREE = (
     *("follower_reconciles", "follower_applies_response", "response_is_lost"),
     *("follower_is_out_of_range", "follower_starts_over"),
     *("broker_becomes_leader", "broker_becomes_follower", "controller_removes_dead_follower"),
+    *("controller_handles_alter_partition", "leader_hears_answer", "answer_to_leader_is_lost"),
+    *("follower_takes_high_watermark_first", "follower_truncates", "broker_applies_metadata"),
+    *("controller_fences_broker", "controller_unfences_broker"),
 )
 """Actions that are not recorded, and always possible. (A follower that halts is a fault: rules.py.)"""
 
-ELECTIONS = ("controller_fails_over", "controller_elects_preferred", "controller_elects_unclean")
+ELECTIONS = (
+    *("controller_fails_over", "controller_elects_preferred", "controller_elects_unclean"),
+    *("controller_fences_leader", "controller_fences_last_leader"),
+)
+SHUTDOWNS = (
+    *("broker_asks_to_shut_down", "leader_asks_to_shut_down", "last_leader_asks_to_shut_down"),
+    "broker_shuts_down",
+)
+"""The steps of a controlled shutdown with KRaft. Before, a broker that shuts down in order is one that crashes."""
+
 CRASH, RESTART, SEND_AGAIN = "broker_crashes", "broker_restarts", "producer_retries"
 
 ANSWERS = ("leader_handles_fetch", "leader_answers_parked_fetch")
@@ -45,8 +58,14 @@ NEVER = (
     *("producer_begins_from_zero", "leader_mistakes_request"),
     *("consumer_fetches", "consumer_follows_new_leader", "consumer_is_out_of_range"),
     *("consumer_finds_nothing", "consumer_is_sent_to_follower", "consumer_returns_to_leader"),
+    *("controller_removes_replica", "controller_adds_replica"),
+    *("broker_crashes_while_it_fetches", "broker_loses_disk_while_it_fetches"),
+    *("leader_handles_late_fetch", "late_fetch_is_lost"),
 )
 """Actions that never happen: faults that recordings cannot contain, and requests that no client sends."""
+
+BROKERS = (Replica, AlteringReplica, KraftReplica)
+"""The domains of parameters that are brokers."""
 
 NOBODY = -1
 """No replica."""
@@ -61,6 +80,7 @@ class Permission(IntEnum):
     KILL = 3
     START = 4
     CLEAN_STOP = 5
+    SHUTDOWN = 6
 
 
 class Passing(IntEnum):
@@ -83,7 +103,7 @@ class Stage:
     `stopping`: brokers that are shut down or shutting down. `incarnations` counts the starts of each broker. `leader`
     is the leader in the next metadata line that names one (except lines about past epochs), or NOBODY; `most_epoch` is
     its epoch, or the last epoch recorded without a leader. `most_sent` is the largest number of records that can have
-    been sent.
+    been sent, `most_partition_epoch` the latest partition epoch that can have begun.
     """
 
     line: Line
@@ -95,6 +115,7 @@ class Stage:
     leader: int
     most_epoch: int
     most_sent: int
+    most_partition_epoch: int
 
 
 class Script:
@@ -124,6 +145,16 @@ class Script:
         return np.array([*(getattr(stage, name) for stage in self.stages), 0], np.int64)
 
 
+def alters_partitions(instance: Instance) -> bool:
+    """Whether leaders change the ISR by requests to the controller, so that partition epochs count the changes."""
+    return bool(instance.configuration.ISR_CHANNEL == IsrChannel.ALTER_PARTITION)
+
+
+def has_kraft(instance: Instance) -> bool:
+    """Whether the controller is a KRaft quorum."""
+    return bool(instance.configuration.CONTROLLER == Controller.KRAFT)
+
+
 def actors(instance: Instance, step: Step) -> list[int]:
     """The brokers that take part in a step, the acting one first.
 
@@ -133,7 +164,11 @@ def actors(instance: Instance, step: Step) -> list[int]:
     if step.action.startswith("controller_"):
         return []
     ranges = instance.argument_ranges[step.action_index]
-    return [ordinal for one, ordinal in zip(ranges, step.ordinals, strict=True) if one.parameter.domain is Replica]
+    return [
+        ordinal
+        for one, ordinal in zip(ranges, step.ordinals, strict=True)
+        if one.parameter.domain in BROKERS and one.parameter.name != "elected"
+    ]
 
 
 def permission(instance: Instance, stage: Stage, step: Step) -> Permission:
@@ -149,10 +184,12 @@ def permission(instance: Instance, stage: Stage, step: Step) -> Permission:
         return Permission.FREE
     if step.action in ELECTIONS:
         return Permission.ELECTION
+    broker, line = step.ordinals[0] if step.ordinals else NOBODY, stage.line
+    if step.action in SHUTDOWNS:
+        return Permission.SHUTDOWN if broker in stage.stopping else Permission.NOT
     if step.action not in (CRASH, RESTART):
         return Permission.NOT
-    broker, line = step.ordinals[0], stage.line
-    if step.action == CRASH and broker in stage.stopping:
+    if step.action == CRASH and broker in stage.stopping and not has_kraft(instance):
         return Permission.CLEAN_STOP
     wanted = {CRASH: FaultKind.KILL, RESTART: FaultKind.START}[step.action]
     if isinstance(line, Fault) and line.what is wanted and broker == _replica_of(stage):
@@ -186,7 +223,7 @@ def _stages(recording: Recording) -> Iterator[Stage]:
         leader = NOBODY if target is None or target.leader is None else recording.replica(target.leader)
         situation = (
             *(frozenset(down), frozenset(frozen), frozenset(stopping), tuple(incarnations)),
-            *(leader, epoch, _most_sent(recording, position)),
+            *(leader, epoch, _most_sent(recording, position), _most_partition_epoch(recording, position)),
         )
         if isinstance(line, Fault):
             replica = recording.replica(line.broker)
@@ -237,6 +274,32 @@ def _most_sent(recording: Recording, position: int) -> int:
         if isinstance(line, Sent):
             return recording.record(line.value)
     return len(recording.values)
+
+
+def _most_partition_epoch(recording: Recording, position: int) -> int:
+    """The latest partition epoch that can have begun at this position: that of the next metadata line that has one."""
+    for line in recording.lines[position:]:
+        if isinstance(line, Metadata) and line.partition_epoch is not None:
+            return line.partition_epoch
+    return changes_required(recording)
+
+
+def changes_required(recording: Recording) -> int:
+    """An upper bound on the number of changes of leader and ISR on a path that explains the recording.
+
+    Where metadata lines have a partition epoch, they count the changes. From one line without to the next, each new
+    leader epoch and each member that joins or leaves the ISR can be a change; and so can each death.
+    """
+    found, before = 0, None
+    for _, line in recording.claims(Metadata):
+        assert isinstance(line, Metadata)
+        if line.partition_epoch is not None:
+            found = line.partition_epoch
+        elif before is not None:
+            epochs = max(0, (line.leader_epoch or 0) - (before.leader_epoch or 0))
+            found += epochs + len(line.isr ^ before.isr)
+        before = line
+    return found + (0 if before is None or before.partition_epoch is not None else deaths(recording))
 
 
 def elections_required(recording: Recording) -> int:

@@ -22,6 +22,7 @@ class View:
     leader: int
     leader_epoch: int
     isr: tuple[int, ...]
+    partition_epoch: int | None = None
 
     @property
     def members(self) -> frozenset[int]:
@@ -54,7 +55,7 @@ class Controller:
         if partition_epoch <= self._partition_epoch:
             return None
         self._partition_epoch = partition_epoch
-        return self._accept(view)
+        return self._accept(replace(view, partition_epoch=partition_epoch))
 
     def logs(self, offset: int, leader: int | None, isr: tuple[int, ...] | None) -> View | None:
         """The metadata log has a change of the partition at this offset; None: unchanged."""
@@ -99,7 +100,9 @@ class Controller:
             return None
         self.newest_epoch = view.leader_epoch
         last = self.last
-        if last is not None and replace(view, isr=()) == replace(last, isr=()) and view.members == last.members:
+        if last is not None and (view.leader, view.leader_epoch, view.members) == (
+            *(last.leader, last.leader_epoch, last.members),
+        ):
             return None
         self.views.append(view)
         return view

@@ -350,6 +350,7 @@ class _Converter:
                 "leader": view.leader,
                 "leader_epoch": view.leader_epoch,
                 "isr": list(view.isr),
+                **({} if view.partition_epoch is None else {"partition_epoch": view.partition_epoch}),
             }
 
 
