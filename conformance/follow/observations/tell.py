@@ -29,6 +29,7 @@ from isrcheck.conformance.follow.observations.lines import (
 from isrcheck.conformance.follow.observations.promises import lines as failure_lines
 from isrcheck.conformance.follow.observations.promises import summary
 from isrcheck.conformance.follow.observations.recording import Recording
+from isrcheck.conformance.follow.observations.script import alters_partitions
 from isrcheck.models.client_settings import Acks
 from isrcheck.models.language.model import spell_element
 from isrcheck.traces.lanes.table import wrapped
@@ -46,6 +47,13 @@ RESTS_ON = (
     " they first appear, and nothing else (records sent again keep that order, unless `retries` is set); that brokers"
     " crash, freeze and start only where the recording says so; and that elections happen as its leaders require."
 )
+
+
+AND_ON = (
+    "With AlterPartition, leader and ISR change only as often as the partition epochs and ISRs of its metadata require,"
+    " and a living broker's session expires only if the recording freezes one."
+)
+"""What a rejection by 2.8 or later also assumes."""
 
 
 def tell(outcome: Outcome) -> list[str]:
@@ -94,7 +102,8 @@ def _rejected(outcome: Rejected) -> list[str]:
     if outcome.unmet and all(unmet.true_of for unmet in outcome.unmet):
         found.append("  each of these is true in some state, but they are not all true in the same one")
     acks = Acks(outcome.instance.configuration.acks).spelling
-    return [*found, *wrapped(RESTS_ON.format(acks=acks)), _effort(outcome.effort)]
+    rests_on = RESTS_ON.format(acks=acks) + (f" {AND_ON}" if alters_partitions(outcome.instance) else "")
+    return [*found, *wrapped(rests_on), _effort(outcome.effort)]
 
 
 def spell_unmet_claim(unmet: UnmetClaim, possible: int) -> str:
