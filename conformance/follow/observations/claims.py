@@ -14,6 +14,7 @@ import numpy as np
 from isrcheck.conformance.follow.observations.cells import Cells, Numbers, Truths, Words
 from isrcheck.conformance.follow.observations.lines import (
     Acked,
+    AlterRequest,
     Disk,
     Fault,
     FaultKind,
@@ -23,6 +24,7 @@ from isrcheck.conformance.follow.observations.lines import (
 )
 from isrcheck.conformance.follow.observations.monitor import Monitor
 from isrcheck.conformance.follow.observations.script import Script, alters_partitions, is_old
+from isrcheck.models.kafka.state.values import AlterPartition
 from isrcheck.models.language.declare import NONE
 
 Told = Callable[[Sequence[int]], str]
@@ -70,6 +72,8 @@ class Claims:
             yield from self._disk(position, line)
         elif isinstance(line, Metadata):
             yield from self._metadata(position, line)
+        elif isinstance(line, AlterRequest) and alters_partitions(self.cells.instance):
+            yield self._request(line)
         elif isinstance(line, HighWatermark):
             yield self._high_watermark(line)
         elif isinstance(line, Read) and line.records:  # a consumer that reads nothing may not have reached a broker
@@ -275,6 +279,31 @@ class Claims:
             return truths
 
         return Claim("there is no running leader", is_true, columns, lambda found: self._broker(found[0]))
+
+    def _request(self, line: AlterRequest) -> Claim:
+        recording, leader = self.recording, self.recording.replica(line.leader)
+
+        def told(found: Sequence[int]) -> str:
+            if found[0] != AlterPartition.REQUESTED:
+                return "it has no request on its way"
+            isr = [broker for broker, is_in in zip(recording.brokers, found[3:], strict=True) if is_in]
+            return f"ISR {_listed(isr)} after partition epoch {found[2]} in epoch {found[1] + recording.first_epoch}"
+
+        return self._equal(
+            f"broker {line.leader} asks for the ISR {_listed(sorted(line.isr))} after partition epoch"
+            f" {line.partition_epoch} in epoch {line.leader_epoch}",
+            [
+                ("alter_partition", leader),
+                ("requested_leader_epoch", leader),
+                ("requested_partition_epoch", leader),
+                *(("requested_isr", leader, replica) for replica in self.replicas),
+            ],
+            [
+                *(AlterPartition.REQUESTED, line.leader_epoch - recording.first_epoch, line.partition_epoch),
+                *(int(broker in line.isr) for broker in recording.brokers),
+            ],
+            told,
+        )
 
     def _high_watermark(self, line: HighWatermark) -> Claim:
         return self._equal(

@@ -79,6 +79,21 @@ class HighWatermark(Line):
     high_watermark: int
 
 
+@dataclass(frozen=True)
+class AlterRequest(Line):
+    """A leader's request to change the ISR is on its way to the controller, with the epochs that the leader knows."""
+
+    leader: int
+    isr: frozenset[int]
+    leader_epoch: int
+    partition_epoch: int
+
+
+@dataclass(frozen=True)
+class ElectRequest(Line):
+    """An administrator asks for a preferred election."""
+
+
 class FaultKind(Enum):
     """The kind of a fault."""
 
@@ -99,8 +114,12 @@ class Fault(Line):
 
 @dataclass(frozen=True)
 class Header(Line):
-    """The configuration of the cluster; None: not recorded."""
+    """The configuration of the cluster; None: not recorded.
+
+    `has_all_requests`: every request to change the ISR and every preferred election has a line.
+    """
 
     min_insync_replicas: int | None
     unclean_election: bool | None
     replicas: frozenset[int]
+    has_all_requests: bool = False

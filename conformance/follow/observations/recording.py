@@ -14,7 +14,9 @@ from typing import Any
 from isrcheck.conformance.follow.format.ndjson import bad_line, objects_of
 from isrcheck.conformance.follow.observations.lines import (
     Acked,
+    AlterRequest,
     Disk,
+    ElectRequest,
     Fault,
     FaultKind,
     Header,
@@ -59,7 +61,8 @@ class Recording:
 
     `lines` are the lines about the state or a fault, without header and remarks. `brokers` are the replicas in
     ascending order, `values` the records in the order in which they were sent, as far as that order is known.
-    `has_epochs`: every metadata line has a `leader_epoch`; `first_epoch` is the smallest of them.
+    `has_epochs`: every metadata line has a `leader_epoch`; `first_epoch` is the smallest of them. `has_all_requests`:
+    every request to change the ISR and every preferred election has a line.
     """
 
     path: Path
@@ -71,6 +74,7 @@ class Recording:
     acks: Acks | None
     has_epochs: bool
     first_epoch: int
+    has_all_requests: bool = False
 
     @property
     def is_empty(self) -> bool:
@@ -95,7 +99,9 @@ def read_recording(path: Path, content: bytes | None = None, objects: Objects | 
     lines = [read_line(path, number, said) for number, said in objects or _objects(path, content)]
     _check_order(path, lines)
     header = next((line for line in lines if isinstance(line, Header)), None)
-    claims = _without_first_starts(line for line in lines if not isinstance(line, Header | Remark))
+    has_all_requests = header is not None and header.has_all_requests
+    silent = Header | Remark if has_all_requests else Header | Remark | ElectRequest
+    claims = _without_first_starts(line for line in lines if not isinstance(line, silent))
     brokers = _brokers(path, claims, set() if header is None else set(header.replicas))
     epochs = [epoch for line in claims for epoch in _epochs(line)]
     return Recording(
@@ -108,6 +114,7 @@ def read_recording(path: Path, content: bytes | None = None, objects: Objects | 
         _acks(path, claims),
         _has_epochs(path, claims),
         min(epochs, default=0),
+        has_all_requests,
     )
 
 
@@ -145,6 +152,8 @@ def _brokers(path: Path, claims: list[Line], replicas: set[int]) -> tuple[int, .
     for line in claims:
         if isinstance(line, Disk | HighWatermark):
             replicas.add(line.broker)
+        elif isinstance(line, AlterRequest):
+            replicas |= line.isr | {line.leader}
         elif isinstance(line, Metadata):
             replicas |= line.isr | (set() if line.leader is None else {line.leader})
             known |= line.brokers

@@ -9,7 +9,7 @@ possible.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
 from itertools import pairwise
@@ -17,7 +17,15 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from isrcheck.conformance.follow.observations.lines import Fault, FaultKind, Line, Metadata, Sent
+from isrcheck.conformance.follow.observations.lines import (
+    AlterRequest,
+    ElectRequest,
+    Fault,
+    FaultKind,
+    Line,
+    Metadata,
+    Sent,
+)
 from isrcheck.conformance.follow.observations.recording import Recording
 from isrcheck.models.kafka.state.fields import AlteringReplica, KraftReplica, Replica
 from isrcheck.models.kafka.state.values import Controller, IsrChannel
@@ -45,6 +53,7 @@ SHUTDOWNS = (
 )
 """The steps of a controlled shutdown with KRaft. Before, a broker that shuts down in order is one that crashes."""
 
+SHRINK, PREFER = "leader_shrinks_isr", "controller_elects_preferred"
 CRASH, RESTART, SEND_AGAIN = "broker_crashes", "broker_restarts", "producer_retries"
 
 ANSWERS = ("leader_handles_fetch", "leader_answers_parked_fetch")
@@ -103,7 +112,9 @@ class Stage:
     `stopping`: brokers that are shut down or shutting down. `incarnations` counts the starts of each broker. `leader`
     is the leader in the next metadata line that names one (except lines about past epochs), or NOBODY; `most_epoch` is
     its epoch, or the last epoch recorded without a leader. `most_sent` is the largest number of records that can have
-    been sent, `most_partition_epoch` the latest partition epoch that can have begun.
+    been sent, `most_partition_epoch` the latest partition epoch that can have begun. `may_prefer`: a preferred election
+    can happen. `requested` is the ISR in the next request of each leader that sends one, None if not all requests are
+    recorded; `requested_before` is the one in its last request.
     """
 
     line: Line
@@ -116,6 +127,9 @@ class Stage:
     most_epoch: int
     most_sent: int
     most_partition_epoch: int
+    may_prefer: bool
+    requested: Mapping[int, frozenset[int]] | None
+    requested_before: Mapping[int, frozenset[int]]
 
 
 class Script:
@@ -180,8 +194,12 @@ def permission(instance: Instance, stage: Stage, step: Step) -> Permission:
     taking_part = actors(instance, step)[:1] if step.action in ANSWERS else actors(instance, step)
     if stage.frozen & set(taking_part) and step.action != CRASH:
         return Permission.NOT
+    if step.action == SHRINK and not _is_requested(instance, stage, step):
+        return Permission.NOT
     if step.action in FREE:
         return Permission.FREE
+    if step.action == PREFER and not stage.may_prefer:
+        return Permission.NOT
     if step.action in ELECTIONS:
         return Permission.ELECTION
     broker, line = step.ordinals[0] if step.ordinals else NOBODY, stage.line
@@ -195,6 +213,18 @@ def permission(instance: Instance, stage: Stage, step: Step) -> Permission:
     if isinstance(line, Fault) and line.what is wanted and broker == _replica_of(stage):
         return Permission.KILL if step.action == CRASH else Permission.START
     return Permission.NOT
+
+
+def _is_requested(instance: Instance, stage: Stage, step: Step) -> bool:
+    """Whether the leader's next request leaves out the members that it drops in this step.
+
+    Before 2.8 there is no request, and the change that stands for it can come after its line.
+    """
+    if stage.requested is None:
+        return True
+    leader, removed = step.ordinals
+    requests = [stage.requested] if alters_partitions(instance) else [stage.requested, stage.requested_before]
+    return any(leader in isr and not any(removed >> member & 1 for member in isr[leader]) for isr in requests)
 
 
 def _replica_of(stage: Stage) -> int:
@@ -218,12 +248,16 @@ def _stages(recording: Recording) -> Iterator[Stage]:
     stopping: set[int] = set()
     incarnations = [0] * len(recording.brokers)
     newest = 0
+    may_prefer = False
+    requested_before: dict[int, frozenset[int]] = {}
     for position, line in enumerate(recording.lines):
         target, epoch = next_leader(recording, position, newest)
         leader = NOBODY if target is None or target.leader is None else recording.replica(target.leader)
         situation = (
             *(frozenset(down), frozenset(frozen), frozenset(stopping), tuple(incarnations)),
             *(leader, epoch, _most_sent(recording, position), _most_partition_epoch(recording, position)),
+            *(may_prefer or not recording.has_all_requests, _requested(recording, position)),
+            dict(requested_before),
         )
         if isinstance(line, Fault):
             replica = recording.replica(line.broker)
@@ -232,7 +266,11 @@ def _stages(recording: Recording) -> Iterator[Stage]:
             incarnations[replica] += line.what is FaultKind.START
         else:
             yield Stage(line, Passing.AT_ONCE, *situation)
+        may_prefer |= isinstance(line, ElectRequest)
+        if isinstance(line, AlterRequest):
+            requested_before[recording.replica(line.leader)] = frozenset(map(recording.replica, line.isr))
         if isinstance(line, Metadata) and line.leader_epoch is not None:
+            may_prefer &= line.leader_epoch - recording.first_epoch <= newest
             newest = max(newest, line.leader_epoch - recording.first_epoch)
 
 
@@ -274,6 +312,17 @@ def _most_sent(recording: Recording, position: int) -> int:
         if isinstance(line, Sent):
             return recording.record(line.value)
     return len(recording.values)
+
+
+def _requested(recording: Recording, position: int) -> dict[int, frozenset[int]] | None:
+    """For each leader that sends a request from this position on, the ISR in the first of them."""
+    if not recording.has_all_requests:
+        return None
+    found: dict[int, frozenset[int]] = {}
+    for line in recording.lines[position:]:
+        if isinstance(line, AlterRequest):
+            found.setdefault(recording.replica(line.leader), frozenset(map(recording.replica, line.isr)))
+    return found
 
 
 def _most_partition_epoch(recording: Recording, position: int) -> int:

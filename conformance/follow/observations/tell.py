@@ -18,7 +18,9 @@ from isrcheck.conformance.follow.observations.explain import (
 )
 from isrcheck.conformance.follow.observations.lines import (
     Acked,
+    AlterRequest,
     Disk,
+    ElectRequest,
     Fault,
     HighWatermark,
     Line,
@@ -153,6 +155,11 @@ def says(line: Line) -> str:
         leader = "no leader" if line.leader is None else f"leader {line.leader}"
         epoch = "" if line.leader_epoch is None else f" in epoch {line.leader_epoch}"
         return f"{leader}{epoch}, ISR {' '.join(map(str, sorted(line.isr)))}"
+    if isinstance(line, AlterRequest):
+        isr = " ".join(map(str, sorted(line.isr)))
+        return f"leader {line.leader} asks for ISR {isr} in epoch {line.leader_epoch}"
+    if isinstance(line, ElectRequest):
+        return "an administrator asks for a preferred election"
     if isinstance(line, HighWatermark):
         return f"broker {line.broker} has the high watermark {line.high_watermark}"
     if isinstance(line, Read):

@@ -57,6 +57,9 @@ MOST_OBSERVATIONS = 100_000
 MOST_RECORDS = 1_000_000
 """The most records in all logs of all observations."""
 
+REBALANCE_SECONDS = 300
+"""The default of leader.imbalance.check.interval.seconds: later, there can be elections that nobody requests."""
+
 Observation = dict[str, Any]
 
 
@@ -95,6 +98,8 @@ def _header(survey: Survey) -> Observation:
         found[MIN_ISR] = survey.min_insync_replicas
     if survey.unclean_election is not None:
         found[UNCLEAN] = survey.unclean_election
+    if survey.seconds < REBALANCE_SECONDS:
+        found["all_requests"] = True
     if survey.replicas:
         found["replicas"] = list(survey.replicas)
     return found
@@ -228,8 +233,10 @@ class _Converter:
             yield from self._fetch_request(line) if line.is_request else self._fetch_response(line)
         elif shuts_down(line):
             yield from self._shutdown(get(line.body, "broker_id", int))
-        elif line.api == "AlterPartition" and not line.is_request:
-            yield from self._alter_partition(line)
+        elif line.api == "AlterPartition":
+            yield from self._alter_request(line) if line.is_request else self._alter_partition(line)
+        elif line.api == "ElectLeaders" and line.is_request and line.body.get("election_type", 0) == 0:
+            yield {"kind": "fault", "what": "elect preferred"}
         elif line.api == "Metadata" and not line.is_request:
             yield from self._metadata(line)
 
@@ -330,6 +337,19 @@ class _Converter:
             self.stopping.add(broker)
             yield {"kind": "fault", "what": "stop (controlled shutdown)", "broker": broker}
 
+    def _alter_request(self, line: Message) -> Iterator[Observation]:
+        if line.is_held or line.exchange not in self.held:
+            for topic in listed(line.body, "topics"):
+                for partition in listed(topic, "partitions") if self.survey.is_about(topic) else ():
+                    yield {
+                        "kind": "alter_partition",
+                        "leader": get(line.body, "broker_id", int),
+                        "isr": _proposed(partition),
+                        "leader_epoch": get(partition, "leader_epoch", int),
+                        "partition_epoch": get(partition, "partition_epoch", int),
+                    }
+        (self.held.add if line.is_held else self.held.discard)(line.exchange)
+
     def _alter_partition(self, line: Message) -> Iterator[Observation]:
         for topic in listed(line.body, "topics"):
             for partition in listed(topic, "partitions") if self.survey.is_about(topic) else ():
@@ -356,6 +376,13 @@ class _Converter:
 
 def _view_in(partition: Any, isr: str) -> View:
     return View(get(partition, "leader_id", int), get(partition, "leader_epoch", int), numbers(partition, isr))
+
+
+def _proposed(partition: Any) -> list[int]:
+    """The ISR in a request: with broker epochs since version 3."""
+    if partition.get("new_isr") is not None:
+        return list(numbers(partition, "new_isr"))
+    return [get(member, "broker_id", int) for member in listed(partition, "new_isr_with_epochs")]
 
 
 def _follower_of(client: str) -> int | None:

@@ -31,7 +31,8 @@ MIN_ISR, UNCLEAN = "min.insync.replicas", "unclean.leader.election.enable"
 class Survey:
     """The partition: its topic by name and by id, its replicas, the acks of its producers, settings of the topic.
 
-    `topic_id` and the settings are None where the recording does not show them. `shut_down_at` is the line from which
+    `topic_id` and the settings are None where the recording does not show them. `seconds` is the time
+    of the last line. `shut_down_at` is the line from which
     on the brokers are shut down at the end, without a line that says so; None: they are not.
     """
 
@@ -41,6 +42,7 @@ class Survey:
     acks: set[str] = field(default_factory=set)
     min_insync_replicas: int | None = None
     unclean_election: bool | None = None
+    seconds: float = 0.0
     shut_down_at: int | None = None
     _stopping: set[int] = field(default_factory=set)
 
@@ -79,6 +81,7 @@ def survey_of(path: Path, lines: Iterable[Message | Happening]) -> Survey:
     """The survey of a recording. Raises UsageError."""
     found = Survey()
     for line in lines:
+        found.seconds = max(found.seconds, line.t)
         try:
             if isinstance(line, Happening):
                 found.hear(line)
