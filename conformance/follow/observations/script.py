@@ -113,8 +113,8 @@ class Stage:
     is the leader in the next metadata line that names one (except lines about past epochs), or NOBODY; `most_epoch` is
     its epoch, or the last epoch recorded without a leader. `most_sent` is the largest number of records that can have
     been sent, `most_partition_epoch` the latest partition epoch that can have begun. `may_prefer`: a preferred election
-    can happen. `requested` is the ISR in the next request of each leader that sends one, None if not all requests are
-    recorded; `requested_before` is the one in its last request.
+    can happen, also without a shutdown. `requested` is the ISR in the next request of each leader that sends one, None
+    if not all requests are recorded; `requested_before` is the one in its last request.
     """
 
     line: Line
@@ -198,7 +198,7 @@ def permission(instance: Instance, stage: Stage, step: Step) -> Permission:
         return Permission.NOT
     if step.action in FREE:
         return Permission.FREE
-    if step.action == PREFER and not stage.may_prefer:
+    if step.action == PREFER and not (stage.may_prefer or (stage.stopping and not has_kraft(instance))):
         return Permission.NOT
     if step.action in ELECTIONS:
         return Permission.ELECTION
@@ -255,7 +255,7 @@ def _stages(recording: Recording) -> Iterator[Stage]:
         leader = NOBODY if target is None or target.leader is None else recording.replica(target.leader)
         situation = (
             *(frozenset(down), frozenset(frozen), frozenset(stopping), tuple(incarnations)),
-            *(leader, epoch, _most_sent(recording, position), _most_partition_epoch(recording, position)),
+            *(leader, epoch, _most_sent(recording, position), _most_partition_epoch(recording, position, newest)),
             *(may_prefer or not recording.has_all_requests, _requested(recording, position)),
             dict(requested_before),
         )
@@ -325,12 +325,24 @@ def _requested(recording: Recording, position: int) -> dict[int, frozenset[int]]
     return found
 
 
-def _most_partition_epoch(recording: Recording, position: int) -> int:
-    """The latest partition epoch that can have begun at this position: that of the next metadata line that has one."""
+def _most_partition_epoch(recording: Recording, position: int, newest: int) -> int:
+    """The latest partition epoch that can have begun at this position.
+
+    It is that of the next metadata line that has one, less the changes between the metadata lines before it.
+    """
+    changes, before = 0, None
     for line in recording.lines[position:]:
-        if isinstance(line, Metadata) and line.partition_epoch is not None:
-            return line.partition_epoch
-    return changes_required(recording)
+        if not isinstance(line, Metadata) or is_old(recording, line, newest):
+            continue
+        if line.leader_epoch is not None:
+            newest = line.leader_epoch - recording.first_epoch
+        if before is not None:
+            views = [(one.leader, one.leader_epoch, one.isr) for one in (before, line)]
+            changes += views[0] != views[1]
+        if line.partition_epoch is not None:
+            return max(0, line.partition_epoch - changes)
+        before = line
+    return max(0, changes_required(recording) - changes)
 
 
 def changes_required(recording: Recording) -> int:
