@@ -59,6 +59,12 @@ SUBCOMMANDS = (
         ),
     ),
     Subcommand(
+        name="convert",
+        help="convert a recording of Kafka's network traffic to observations",
+        module="isrcheck.conformance.follow.wire.command",
+        examples=("conform convert conformance/recordings/wire/steady -o steady.ndjson",),
+    ),
+    Subcommand(
         name="serve",
         help="serve the cluster to real Kafka clients, or play a trace under them",
         module="isrcheck.conformance.wire.command",

@@ -23,6 +23,8 @@ from isrcheck.conformance.follow.observations.search import Progress as SearchPr
 from isrcheck.conformance.follow.observations.tell import tell
 from isrcheck.conformance.follow.runs.follow import follow_log
 from isrcheck.conformance.follow.runs.watch import Progress, Watch
+from isrcheck.conformance.follow.wire.convert import wire_observations
+from isrcheck.conformance.follow.wire.messages import is_wire
 from isrcheck.models.messages.errors import UsageError
 from isrcheck.models.messages.printable import escaped
 from isrcheck.traces.format import folder
@@ -37,7 +39,7 @@ def follow_file(path: Path, arguments: argparse.Namespace) -> int:
     """Follow one log of either kind; if it cannot be read, print one line on stderr."""
     try:
         _, line = next(lines_of(path), (1, b""))
-        if is_observation(line):
+        if is_observation(line) or is_wire(path):
             only_about_kafka(path, arguments.model)
             return _follow_observations(path, arguments)
         return follow_events(path, arguments, arguments.protocol, values_of(arguments), asked_model(arguments))
@@ -66,6 +68,7 @@ def _follow_observations(path: Path, arguments: argparse.Namespace) -> int:
             seconds=seconds_left(arguments),
             report=report,
             announce=line.announce,
+            objects=wire_observations(path),
         )
     line.clear()
     say(*tell(outcome))

@@ -22,6 +22,8 @@ from isrcheck.conformance.follow.observations.tell import WHY, place, says, spel
 from isrcheck.conformance.follow.runs import outcome as events
 from isrcheck.conformance.follow.runs.follow import follow_log
 from isrcheck.conformance.follow.runs.watch import Watch
+from isrcheck.conformance.follow.wire.convert import wire_observations
+from isrcheck.conformance.follow.wire.messages import is_wire
 from isrcheck.models.messages.errors import UsageError
 from isrcheck.traces.format.itf import to_text
 
@@ -123,7 +125,7 @@ def follow_one(
     """
     try:
         _, line = next(lines_of(path, content), (1, b""))
-        if is_observation(line):
+        if is_observation(line) or is_wire(path, content):
             only_about_kafka(path, request.model)
             return _follow_observations(path, request, content, tick, announce)
     except UsageError as error:
@@ -182,6 +184,7 @@ def _follow_observations(
         report=lambda progress: tick(),
         announce=announce,
         content=content,
+        objects=wire_observations(path, content),
     )
     if isinstance(outcome, observations.NothingToFollow):
         return LogVerdict(Word.NOTHING, str(path), "nothing to follow: no line describes a state or a fault")

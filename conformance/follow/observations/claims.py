@@ -12,9 +12,19 @@ from dataclasses import dataclass
 import numpy as np
 
 from isrcheck.conformance.follow.observations.cells import Cells, Numbers, Truths, Words
-from isrcheck.conformance.follow.observations.lines import Acked, Disk, Fault, FaultKind, Metadata, Read
+from isrcheck.conformance.follow.observations.lines import (
+    Acked,
+    AlterRequest,
+    Disk,
+    Fault,
+    FaultKind,
+    HighWatermark,
+    Metadata,
+    Read,
+)
 from isrcheck.conformance.follow.observations.monitor import Monitor
-from isrcheck.conformance.follow.observations.script import Script, is_old
+from isrcheck.conformance.follow.observations.script import Script, alters_partitions, is_old
+from isrcheck.models.kafka.state.values import AlterPartition
 from isrcheck.models.language.declare import NONE
 
 Told = Callable[[Sequence[int]], str]
@@ -62,6 +72,10 @@ class Claims:
             yield from self._disk(position, line)
         elif isinstance(line, Metadata):
             yield from self._metadata(position, line)
+        elif isinstance(line, AlterRequest) and alters_partitions(self.cells.instance):
+            yield self._request(line)
+        elif isinstance(line, HighWatermark):
+            yield self._high_watermark(line)
         elif isinstance(line, Read) and line.records:  # a consumer that reads nothing may not have reached a broker
             yield self._read(line)
         elif isinstance(line, Fault) and line.what is FaultKind.START:
@@ -216,7 +230,7 @@ class Claims:
                 f"the leader is broker {line.leader}",
                 [("controller_leader",)],
                 [recording.replica(line.leader)],
-                lambda found: f"broker {recording.brokers[found[0]]}",
+                lambda found: self._broker(found[0]),
             )
             if line.leader_epoch is not None:
                 yield self._equal(
@@ -225,12 +239,22 @@ class Claims:
                     [line.leader_epoch - recording.first_epoch],
                     lambda found: f"epoch {found[0] + recording.first_epoch}",
                 )
+        if line.partition_epoch is not None and alters_partitions(self.cells.instance):
+            yield self._equal(
+                f"the partition epoch is {line.partition_epoch}",
+                [("controller_partition_epoch",)],
+                [line.partition_epoch],
+                lambda found: f"partition epoch {found[0]}",
+            )
         yield self._equal(
             f"the ISR is {_listed(sorted(line.isr))}",
             [("controller_isr", replica) for replica in self.replicas],
             [int(broker in line.isr) for broker in recording.brokers],
             lambda found: _listed([broker for broker, is_in in zip(recording.brokers, found, strict=True) if is_in]),
         )
+
+    def _broker(self, replica: int) -> str:
+        return "nobody" if replica == NONE else f"broker {self.recording.brokers[replica]}"
 
     def _old_view(self, position: int, line: Metadata) -> Iterator[Claim]:
         """The claim of a line about an earlier epoch: it shows the same leader as other lines about that epoch."""
@@ -249,12 +273,44 @@ class Claims:
         def is_true(states: Words, monitors: Words) -> Truths:
             leaders = columns(states, monitors)[0]
             truths: Truths = np.zeros(len(states), bool)
+            truths |= leaders == NONE  # with KRaft
             for replica in self.replicas:
                 truths |= (leaders == replica) & (self.cells.column(states, "is_up", replica) == 0)
             return truths
 
-        return Claim(
-            "there is no running leader", is_true, columns, lambda found: f"broker {self.recording.brokers[found[0]]}"
+        return Claim("there is no running leader", is_true, columns, lambda found: self._broker(found[0]))
+
+    def _request(self, line: AlterRequest) -> Claim:
+        recording, leader = self.recording, self.recording.replica(line.leader)
+
+        def told(found: Sequence[int]) -> str:
+            if found[0] != AlterPartition.REQUESTED:
+                return "it has no request on its way"
+            isr = [broker for broker, is_in in zip(recording.brokers, found[3:], strict=True) if is_in]
+            return f"ISR {_listed(isr)} after partition epoch {found[2]} in epoch {found[1] + recording.first_epoch}"
+
+        return self._equal(
+            f"broker {line.leader} asks for the ISR {_listed(sorted(line.isr))} after partition epoch"
+            f" {line.partition_epoch} in epoch {line.leader_epoch}",
+            [
+                ("alter_partition", leader),
+                ("requested_leader_epoch", leader),
+                ("requested_partition_epoch", leader),
+                *(("requested_isr", leader, replica) for replica in self.replicas),
+            ],
+            [
+                *(AlterPartition.REQUESTED, line.leader_epoch - recording.first_epoch, line.partition_epoch),
+                *(int(broker in line.isr) for broker in recording.brokers),
+            ],
+            told,
+        )
+
+    def _high_watermark(self, line: HighWatermark) -> Claim:
+        return self._equal(
+            f"the high watermark of broker {line.broker} is {line.high_watermark}",
+            [("high_watermark", self.recording.replica(line.broker))],
+            [line.high_watermark],
+            lambda found: str(found[0]),
         )
 
     def _read(self, line: Read) -> Claim:

@@ -16,14 +16,20 @@ import numpy as np
 from isrcheck.checker.compile.kernel import kernel_of
 from isrcheck.checker.resources.budget import Budget
 from isrcheck.checker.resources.limits import Limits
-from isrcheck.conformance.cluster.configuration.switches import NEWEST
 from isrcheck.conformance.follow.observations.claims import Claim
-from isrcheck.conformance.follow.observations.lines import Line
+from isrcheck.conformance.follow.observations.lines import Fault, FaultKind, Line
 from isrcheck.conformance.follow.observations.promises import Failure, failures_of
-from isrcheck.conformance.follow.observations.recording import Recording, read_recording
-from isrcheck.conformance.follow.observations.script import SEND_AGAIN, Script, deaths, elections_required
+from isrcheck.conformance.follow.observations.recording import Objects, Recording, read_recording
+from isrcheck.conformance.follow.observations.script import (
+    SEND_AGAIN,
+    Script,
+    alters_partitions,
+    changes_required,
+    deaths,
+    elections_required,
+    has_kraft,
+)
 from isrcheck.conformance.follow.observations.search import ObservationSearch, Progress
-from isrcheck.conformance.implemented import newer_mechanisms
 from isrcheck.models import registry
 from isrcheck.models.language.model import Instance, spell
 from isrcheck.models.messages.errors import UsageError
@@ -34,6 +40,7 @@ from isrcheck.traces.format.trace import VIOLATED, Trace
 FROM_THE_RECORDING = (
     *("replicas", "records", "log_size", "elections", "crashes", "bounces", "preferred_elections"),
     *("power_losses", "disk_losses", "delete_records", "transactions"),
+    *("partition_changes", "fencings", "shutdowns", "reassignments", "late_fetches"),
     *("start", "start_isr", "common_records", "brokers_down"),
 )
 """The configuration entries that only the recording determines; it may also determine `acks`."""
@@ -132,16 +139,17 @@ def follow_recording(
     report: Callable[[Progress], None] = lambda progress: None,
     announce: Callable[[str], None] = lambda message: None,
     content: bytes | None = None,
+    objects: Objects | None = None,
 ) -> Outcome:
     """Decide whether a generation of the model explains a recording, within limits of memory (in bytes) and time.
 
     `values` are configuration entries and switches, parsed (models/language/model.py, `parse`); `unclean_elections`
     above 0 allows any number of them. Without `retries`, producers are idempotent and may send records again any number
-    of times; with `retries`, at most that many times, and a record may be in the log several times. If `content` is
-    given, the recording is not read from the disk. Raises UsageError for bad input.
+    of times; with `retries`, at most that many times, and a record may be in the log several times. If `content` or
+    `objects` are given, the recording is not read from the disk. Raises UsageError for bad input.
     """
     budget = Budget(seconds, memory)
-    recording = read_recording(path, content)
+    recording = read_recording(path, content, objects)
     if recording.is_empty:
         return NothingToFollow(path)
     given = dict(values or {})
@@ -187,12 +195,6 @@ def instance_for(
         if name in FROM_THE_RECORDING or (name == "acks" and recording.acks is not None):
             raise UsageError(f"{name} cannot be set, because the recording determines it; leave it out")
     model = registry.load("kafka")[0]
-    newer = newer_mechanisms(model.instance(protocol))
-    if newer:
-        raise UsageError(
-            f"recordings cannot be followed with {protocol} yet, because it has {' and '.join(newer)};"
-            f" choose a --protocol up to {NEWEST}"
-        )
     elections = elections_required(recording)
     records = max(1, len(recording.values))
     least, unclean = recording.min_insync_replicas, recording.unclean_election
@@ -215,6 +217,7 @@ def instance_for(
             "crashes": deaths(recording),
             "bounces": 0,
             "preferred_elections": elections,
+            **_newer_bounds(recording, model.instance(protocol)),
             "unclean_elections": max(1, elections) if is_unclean else 0,
             "retries": values.get("retries", 0) if sent_again is None else sent_again,
             **({} if recording.acks is None else {"acks": int(recording.acks)}),
@@ -222,6 +225,17 @@ def instance_for(
         },
         swaps,
     )
+
+
+def _newer_bounds(recording: Recording, instance: Instance) -> dict[str, int]:
+    """The bounds of what came with 2.8 and with KRaft. A living broker's session expires only while it is frozen."""
+    if not alters_partitions(instance):
+        return {}
+    found = {"partition_changes": changes_required(recording)}
+    if has_kraft(instance):
+        faults = {line.what for _, line in recording.claims(Fault) if isinstance(line, Fault)}
+        found |= {"fencings": int(FaultKind.FREEZE in faults), "shutdowns": int(FaultKind.STOP in faults)}
+    return found
 
 
 def _given(instance: Instance, values: Mapping[str, int]) -> str:

@@ -61,6 +61,7 @@ class Metadata(Line):
     isr: frozenset[int]
     leader_epoch: int | None
     brokers: frozenset[int]
+    partition_epoch: int | None = None
 
 
 @dataclass(frozen=True)
@@ -68,6 +69,29 @@ class Read(Line):
     """A consumer read these records, from offset 0 on."""
 
     records: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class HighWatermark(Line):
+    """The high watermark that a broker has in memory, as it answered to a fetch."""
+
+    broker: int
+    high_watermark: int
+
+
+@dataclass(frozen=True)
+class AlterRequest(Line):
+    """A leader's request to change the ISR is on its way to the controller, with the epochs that the leader knows."""
+
+    leader: int
+    isr: frozenset[int]
+    leader_epoch: int
+    partition_epoch: int
+
+
+@dataclass(frozen=True)
+class ElectRequest(Line):
+    """An administrator asks for a preferred election."""
 
 
 class FaultKind(Enum):
@@ -90,8 +114,12 @@ class Fault(Line):
 
 @dataclass(frozen=True)
 class Header(Line):
-    """The configuration of the cluster; None: not recorded."""
+    """The configuration of the cluster; None: not recorded.
+
+    `has_all_requests`: every request to change the ISR and every preferred election has a line.
+    """
 
     min_insync_replicas: int | None
     unclean_election: bool | None
     replicas: frozenset[int]
+    has_all_requests: bool = False

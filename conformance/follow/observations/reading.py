@@ -16,10 +16,13 @@ from typing import Any, NoReturn
 from isrcheck.conformance.follow.format.ndjson import UnreadableError, bad_line, parsed
 from isrcheck.conformance.follow.observations.lines import (
     Acked,
+    AlterRequest,
     Disk,
+    ElectRequest,
     Fault,
     FaultKind,
     Header,
+    HighWatermark,
     Line,
     Metadata,
     Read,
@@ -32,7 +35,8 @@ from isrcheck.models.messages.errors import UsageError
 REMARKS = ("roles", "note", "result")
 """Kinds of lines without a claim."""
 
-REMARKED_FAULTS = ("hold", "release", "elect preferred")
+ELECT = "elect preferred"
+REMARKED_FAULTS = ("hold", "release")
 """Interventions of the experimenter; other lines record their effects."""
 
 
@@ -143,15 +147,17 @@ def _disk(line: LineReader, n: int) -> Line:
 
 
 def _metadata(line: LineReader, n: int) -> Line:
-    line.only("leader", "isr", "leader_epoch", "seen_by", "brokers")
+    line.only("leader", "isr", "leader_epoch", "partition_epoch", "seen_by", "brokers")
     line.optional("seen_by", is_count, "the number of a broker")
     leader = line.optional("leader", lambda value: is_count(value) or value == -1, "the number of a broker, or -1")
     if "leader" not in line.keys:
         line.refuse("leader is missing", "give the number of a broker, or -1 where there is none")
     isr = line.required("isr", _is_list_of(is_count), "a list of brokers")
     epoch = line.optional("leader_epoch", is_count, "a leader epoch")
+    partition_epoch = line.optional("partition_epoch", is_count, "a partition epoch")
     brokers = line.optional("brokers", _is_list_of(is_count), "a list of brokers")
-    return Metadata(line.number, n, None if leader == -1 else leader, frozenset(isr), epoch, frozenset(brokers or ()))
+    leads = None if leader == -1 else leader
+    return Metadata(line.number, n, leads, frozenset(isr), epoch, frozenset(brokers or ()), partition_epoch)
 
 
 def _read(line: LineReader, n: int) -> Line:
@@ -159,16 +165,37 @@ def _read(line: LineReader, n: int) -> Line:
     return Read(line.number, n, line.records("records"))
 
 
+def _alter_partition(line: LineReader, n: int) -> Line:
+    line.only("leader", "isr", "leader_epoch", "partition_epoch")
+    return AlterRequest(
+        line.number,
+        n,
+        line.required("leader", is_count, "the number of a broker"),
+        frozenset(line.required("isr", _is_list_of(is_count), "a list of brokers")),
+        line.required("leader_epoch", is_count, "a leader epoch"),
+        line.required("partition_epoch", is_count, "a partition epoch"),
+    )
+
+
+def _high_watermark(line: LineReader, n: int) -> Line:
+    line.only("broker", "high_watermark")
+    return HighWatermark(line.number, n, line.broker(), line.required("high_watermark", is_count, "an offset"))
+
+
 def _fault(line: LineReader, n: int) -> Line:
     what = line.required("what", _is_text, "what happened")
     if what in REMARKED_FAULTS:
         return Remark(line.number, n)
+    if what == ELECT:
+        return ElectRequest(line.number, n)
     if what == "send":
         line.only("what", "value", "acks")
         return Sent(line.number, n, line.required("value", _is_text, "the record"), line.acks())
     known = {one.value: one for one in FaultKind}
     if what not in known:
-        line.refuse(f"unknown fault {_shown(what)}", f"there are: {', '.join((*known, 'send', *REMARKED_FAULTS))}")
+        line.refuse(
+            f"unknown fault {_shown(what)}", f"there are: {', '.join((*known, 'send', *REMARKED_FAULTS, ELECT))}"
+        )
     line.only("what", "broker", "frozen_s")
     if line.keys.get("broker") == "controller":
         # It holds no replica; other lines record the effects of its absence.
@@ -177,13 +204,14 @@ def _fault(line: LineReader, n: int) -> Line:
 
 
 def _header(line: LineReader, n: int) -> Line:
-    line.only("min.insync.replicas", "unclean.leader.election.enable", "replicas")
+    line.only("min.insync.replicas", "unclean.leader.election.enable", "replicas", "all_requests")
     least = line.optional(
         "min.insync.replicas", lambda value: is_count(value) and value > 0, "a whole number, 1 or more"
     )
     unclean = line.optional("unclean.leader.election.enable", lambda value: isinstance(value, bool), "true or false")
     replicas = line.optional("replicas", _is_list_of(is_count), "a list of brokers")
-    return Header(line.number, n, least, unclean, frozenset(replicas or ()))
+    all_requests = line.optional("all_requests", lambda value: isinstance(value, bool), "true or false")
+    return Header(line.number, n, least, unclean, frozenset(replicas or ()), bool(all_requests))
 
 
 READERS: Mapping[str, Callable[[LineReader, int], Line]] = {
@@ -191,6 +219,8 @@ READERS: Mapping[str, Callable[[LineReader, int], Line]] = {
     "acked": _acked,
     "disk": _disk,
     "metadata": _metadata,
+    "high_watermark": _high_watermark,
+    "alter_partition": _alter_partition,
     "fault": _fault,
     "client_read": _read,
     **{kind: lambda line, n: Remark(line.number, n) for kind in REMARKS},

@@ -6,7 +6,7 @@ Out: a `Recording`. Every defect is one UsageError with file and line.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,10 +14,13 @@ from typing import Any
 from isrcheck.conformance.follow.format.ndjson import bad_line, objects_of
 from isrcheck.conformance.follow.observations.lines import (
     Acked,
+    AlterRequest,
     Disk,
+    ElectRequest,
     Fault,
     FaultKind,
     Header,
+    HighWatermark,
     Line,
     Metadata,
     Read,
@@ -30,6 +33,9 @@ from isrcheck.models.messages.errors import UsageError
 
 MOST_BYTES = 16 << 20
 """The largest recording, in bytes; each of its lines requires a search."""
+
+Objects = Iterable[tuple[int, dict[str, Any]]]
+"""The objects on the lines of a recording, each with the number of its line."""
 
 ALLOWED = {
     FaultKind.KILL: ("running", "frozen"),
@@ -55,7 +61,8 @@ class Recording:
 
     `lines` are the lines about the state or a fault, without header and remarks. `brokers` are the replicas in
     ascending order, `values` the records in the order in which they were sent, as far as that order is known.
-    `has_epochs`: every metadata line has a `leader_epoch`; `first_epoch` is the smallest of them.
+    `has_epochs`: every metadata line has a `leader_epoch`; `first_epoch` is the smallest of them. `has_all_requests`:
+    every request to change the ISR and every preferred election has a line.
     """
 
     path: Path
@@ -67,6 +74,7 @@ class Recording:
     acks: Acks | None
     has_epochs: bool
     first_epoch: int
+    has_all_requests: bool = False
 
     @property
     def is_empty(self) -> bool:
@@ -86,12 +94,14 @@ class Recording:
         return ((position, line) for position, line in enumerate(self.lines) if isinstance(line, kind))
 
 
-def read_recording(path: Path, content: bytes | None = None) -> Recording:
-    """The recording in a file, or in `content` if given. Raises UsageError."""
-    lines = [read_line(path, number, said) for number, said in _objects(path, content)]
+def read_recording(path: Path, content: bytes | None = None, objects: Objects | None = None) -> Recording:
+    """The recording in a file, or in `content`, or of these objects with their line numbers. Raises UsageError."""
+    lines = [read_line(path, number, said) for number, said in objects or _objects(path, content)]
     _check_order(path, lines)
     header = next((line for line in lines if isinstance(line, Header)), None)
-    claims = _without_first_starts(line for line in lines if not isinstance(line, Header | Remark))
+    has_all_requests = header is not None and header.has_all_requests
+    silent = Header | Remark if has_all_requests else Header | Remark | ElectRequest
+    claims = _without_first_starts(line for line in lines if not isinstance(line, silent))
     brokers = _brokers(path, claims, set() if header is None else set(header.replicas))
     epochs = [epoch for line in claims for epoch in _epochs(line)]
     return Recording(
@@ -104,6 +114,7 @@ def read_recording(path: Path, content: bytes | None = None) -> Recording:
         _acks(path, claims),
         _has_epochs(path, claims),
         min(epochs, default=0),
+        has_all_requests,
     )
 
 
@@ -139,8 +150,10 @@ def _brokers(path: Path, claims: list[Line], replicas: set[int]) -> tuple[int, .
     """The replicas: the brokers in disk lines, in the metadata or in the header. Faults may name other brokers."""
     known: set[int] = set()
     for line in claims:
-        if isinstance(line, Disk):
+        if isinstance(line, Disk | HighWatermark):
             replicas.add(line.broker)
+        elif isinstance(line, AlterRequest):
+            replicas |= line.isr | {line.leader}
         elif isinstance(line, Metadata):
             replicas |= line.isr | (set() if line.leader is None else {line.leader})
             known |= line.brokers

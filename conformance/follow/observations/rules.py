@@ -27,6 +27,7 @@ class Rules:
         self.leader = script.column("leader")
         self.most_epoch = script.column("most_epoch")
         self.most_sent = script.column("most_sent")
+        self.most_partition_epoch = script.column("most_partition_epoch")
 
     def allow(
         self,
@@ -41,6 +42,7 @@ class Rules:
         column = self.cells.column
         stages = self.monitor.passed.read(monitors_before)[parents]
         allowed: Truths = column(after, "next_record") <= self.most_sent[stages]
+        allowed &= column(after, "controller_partition_epoch") <= self.most_partition_epoch[stages]
         allowed &= self._are_required(states_before, after, parents, permissions, stages)
         if self.is_idempotent:
             allowed &= self._keeps_order(states_before, parents, steps)

@@ -9,7 +9,7 @@ possible.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
 from itertools import pairwise
@@ -17,9 +17,18 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from isrcheck.conformance.follow.observations.lines import Fault, FaultKind, Line, Metadata, Sent
+from isrcheck.conformance.follow.observations.lines import (
+    AlterRequest,
+    ElectRequest,
+    Fault,
+    FaultKind,
+    Line,
+    Metadata,
+    Sent,
+)
 from isrcheck.conformance.follow.observations.recording import Recording
-from isrcheck.models.kafka.state.fields import Replica
+from isrcheck.models.kafka.state.fields import AlteringReplica, KraftReplica, Replica
+from isrcheck.models.kafka.state.values import Controller, IsrChannel
 from isrcheck.models.language.model import Instance, Step
 
 FREE = (
@@ -28,11 +37,27 @@ FREE = (
     *("follower_reconciles", "follower_applies_response", "response_is_lost"),
     *("follower_is_out_of_range", "follower_starts_over"),
     *("broker_becomes_leader", "broker_becomes_follower", "controller_removes_dead_follower"),
+    *("controller_handles_alter_partition", "leader_hears_answer", "answer_to_leader_is_lost"),
+    *("follower_takes_high_watermark_first", "follower_truncates", "broker_applies_metadata"),
+    *("controller_fences_broker", "controller_unfences_broker"),
 )
 """Actions that are not recorded, and always possible. (A follower that halts is a fault: rules.py.)"""
 
-ELECTIONS = ("controller_fails_over", "controller_elects_preferred", "controller_elects_unclean")
+ELECTIONS = (
+    *("controller_fails_over", "controller_elects_preferred", "controller_elects_unclean"),
+    *("controller_fences_leader", "controller_fences_last_leader"),
+)
+SHUTDOWNS = (
+    *("broker_asks_to_shut_down", "leader_asks_to_shut_down", "last_leader_asks_to_shut_down"),
+    "broker_shuts_down",
+)
+"""The steps of a controlled shutdown with KRaft. Before, a broker that shuts down in order is one that crashes."""
+
+SHRINK, PREFER = "leader_shrinks_isr", "controller_elects_preferred"
 CRASH, RESTART, SEND_AGAIN = "broker_crashes", "broker_restarts", "producer_retries"
+
+ANSWERS = ("leader_handles_fetch", "leader_answers_parked_fetch")
+"""Actions of a leader to which the follower contributes only a fetch that is on its way."""
 
 NEVER = (
     *("broker_bounces", "broker_loses_power", "broker_loses_disk"),
@@ -42,8 +67,14 @@ NEVER = (
     *("producer_begins_from_zero", "leader_mistakes_request"),
     *("consumer_fetches", "consumer_follows_new_leader", "consumer_is_out_of_range"),
     *("consumer_finds_nothing", "consumer_is_sent_to_follower", "consumer_returns_to_leader"),
+    *("controller_removes_replica", "controller_adds_replica"),
+    *("broker_crashes_while_it_fetches", "broker_loses_disk_while_it_fetches"),
+    *("leader_handles_late_fetch", "late_fetch_is_lost"),
 )
 """Actions that never happen: faults that recordings cannot contain, and requests that no client sends."""
+
+BROKERS = (Replica, AlteringReplica, KraftReplica)
+"""The domains of parameters that are brokers."""
 
 NOBODY = -1
 """No replica."""
@@ -58,6 +89,7 @@ class Permission(IntEnum):
     KILL = 3
     START = 4
     CLEAN_STOP = 5
+    SHUTDOWN = 6
 
 
 class Passing(IntEnum):
@@ -80,7 +112,9 @@ class Stage:
     `stopping`: brokers that are shut down or shutting down. `incarnations` counts the starts of each broker. `leader`
     is the leader in the next metadata line that names one (except lines about past epochs), or NOBODY; `most_epoch` is
     its epoch, or the last epoch recorded without a leader. `most_sent` is the largest number of records that can have
-    been sent.
+    been sent, `most_partition_epoch` the latest partition epoch that can have begun. `may_prefer`: a preferred election
+    can happen, also without a shutdown. `requested` is the ISR in the next request of each leader that sends one, None
+    if not all requests are recorded; `requested_before` is the one in its last request.
     """
 
     line: Line
@@ -92,6 +126,10 @@ class Stage:
     leader: int
     most_epoch: int
     most_sent: int
+    most_partition_epoch: int
+    may_prefer: bool
+    requested: Mapping[int, frozenset[int]] | None
+    requested_before: Mapping[int, frozenset[int]]
 
 
 class Script:
@@ -121,6 +159,16 @@ class Script:
         return np.array([*(getattr(stage, name) for stage in self.stages), 0], np.int64)
 
 
+def alters_partitions(instance: Instance) -> bool:
+    """Whether leaders change the ISR by requests to the controller, so that partition epochs count the changes."""
+    return bool(instance.configuration.ISR_CHANNEL == IsrChannel.ALTER_PARTITION)
+
+
+def has_kraft(instance: Instance) -> bool:
+    """Whether the controller is a KRaft quorum."""
+    return bool(instance.configuration.CONTROLLER == Controller.KRAFT)
+
+
 def actors(instance: Instance, step: Step) -> list[int]:
     """The brokers that take part in a step, the acting one first.
 
@@ -130,30 +178,53 @@ def actors(instance: Instance, step: Step) -> list[int]:
     if step.action.startswith("controller_"):
         return []
     ranges = instance.argument_ranges[step.action_index]
-    return [ordinal for one, ordinal in zip(ranges, step.ordinals, strict=True) if one.parameter.domain is Replica]
+    return [
+        ordinal
+        for one, ordinal in zip(ranges, step.ordinals, strict=True)
+        if one.parameter.domain in BROKERS and one.parameter.name != "elected"
+    ]
 
 
 def permission(instance: Instance, stage: Stage, step: Step) -> Permission:
     """Whether and how a step can be taken before the line of this stage.
 
-    A frozen broker takes part in no step. A response that it sent before it froze does not arrive while it is frozen,
-    either; the verdicts on the existing recordings do not depend on this.
+    A frozen broker takes part in no step, but a leader answers the fetch that a follower sent before it froze. What a
+    leader sent before it froze does not arrive while it is frozen; no verdict on the existing recordings depends on it.
     """
-    if stage.frozen & set(actors(instance, step)) and step.action != CRASH:
+    taking_part = actors(instance, step)[:1] if step.action in ANSWERS else actors(instance, step)
+    if stage.frozen & set(taking_part) and step.action != CRASH:
+        return Permission.NOT
+    if step.action == SHRINK and not _is_requested(instance, stage, step):
         return Permission.NOT
     if step.action in FREE:
         return Permission.FREE
+    if step.action == PREFER and not (stage.may_prefer or (stage.stopping and not has_kraft(instance))):
+        return Permission.NOT
     if step.action in ELECTIONS:
         return Permission.ELECTION
+    broker, line = step.ordinals[0] if step.ordinals else NOBODY, stage.line
+    if step.action in SHUTDOWNS:
+        return Permission.SHUTDOWN if broker in stage.stopping else Permission.NOT
     if step.action not in (CRASH, RESTART):
         return Permission.NOT
-    broker, line = step.ordinals[0], stage.line
-    if step.action == CRASH and broker in stage.stopping:
+    if step.action == CRASH and broker in stage.stopping and not has_kraft(instance):
         return Permission.CLEAN_STOP
     wanted = {CRASH: FaultKind.KILL, RESTART: FaultKind.START}[step.action]
     if isinstance(line, Fault) and line.what is wanted and broker == _replica_of(stage):
         return Permission.KILL if step.action == CRASH else Permission.START
     return Permission.NOT
+
+
+def _is_requested(instance: Instance, stage: Stage, step: Step) -> bool:
+    """Whether the leader's next request leaves out the members that it drops in this step.
+
+    Before 2.8 there is no request, and the change that stands for it can come after its line.
+    """
+    if stage.requested is None:
+        return True
+    leader, removed = step.ordinals
+    requests = [stage.requested] if alters_partitions(instance) else [stage.requested, stage.requested_before]
+    return any(leader in isr and not any(removed >> member & 1 for member in isr[leader]) for isr in requests)
 
 
 def _replica_of(stage: Stage) -> int:
@@ -177,12 +248,16 @@ def _stages(recording: Recording) -> Iterator[Stage]:
     stopping: set[int] = set()
     incarnations = [0] * len(recording.brokers)
     newest = 0
+    may_prefer = False
+    requested_before: dict[int, frozenset[int]] = {}
     for position, line in enumerate(recording.lines):
         target, epoch = next_leader(recording, position, newest)
         leader = NOBODY if target is None or target.leader is None else recording.replica(target.leader)
         situation = (
             *(frozenset(down), frozenset(frozen), frozenset(stopping), tuple(incarnations)),
-            *(leader, epoch, _most_sent(recording, position)),
+            *(leader, epoch, _most_sent(recording, position), _most_partition_epoch(recording, position, newest)),
+            *(may_prefer or not recording.has_all_requests, _requested(recording, position)),
+            dict(requested_before),
         )
         if isinstance(line, Fault):
             replica = recording.replica(line.broker)
@@ -191,7 +266,11 @@ def _stages(recording: Recording) -> Iterator[Stage]:
             incarnations[replica] += line.what is FaultKind.START
         else:
             yield Stage(line, Passing.AT_ONCE, *situation)
+        may_prefer |= isinstance(line, ElectRequest)
+        if isinstance(line, AlterRequest):
+            requested_before[recording.replica(line.leader)] = frozenset(map(recording.replica, line.isr))
         if isinstance(line, Metadata) and line.leader_epoch is not None:
+            may_prefer &= line.leader_epoch - recording.first_epoch <= newest
             newest = max(newest, line.leader_epoch - recording.first_epoch)
 
 
@@ -233,6 +312,55 @@ def _most_sent(recording: Recording, position: int) -> int:
         if isinstance(line, Sent):
             return recording.record(line.value)
     return len(recording.values)
+
+
+def _requested(recording: Recording, position: int) -> dict[int, frozenset[int]] | None:
+    """For each leader that sends a request from this position on, the ISR in the first of them."""
+    if not recording.has_all_requests:
+        return None
+    found: dict[int, frozenset[int]] = {}
+    for line in recording.lines[position:]:
+        if isinstance(line, AlterRequest):
+            found.setdefault(recording.replica(line.leader), frozenset(map(recording.replica, line.isr)))
+    return found
+
+
+def _most_partition_epoch(recording: Recording, position: int, newest: int) -> int:
+    """The latest partition epoch that can have begun at this position.
+
+    It is that of the next metadata line that has one, less the changes between the metadata lines before it.
+    """
+    changes, before = 0, None
+    for line in recording.lines[position:]:
+        if not isinstance(line, Metadata) or is_old(recording, line, newest):
+            continue
+        if line.leader_epoch is not None:
+            newest = line.leader_epoch - recording.first_epoch
+        if before is not None:
+            views = [(one.leader, one.leader_epoch, one.isr) for one in (before, line)]
+            changes += views[0] != views[1]
+        if line.partition_epoch is not None:
+            return max(0, line.partition_epoch - changes)
+        before = line
+    return max(0, changes_required(recording) - changes)
+
+
+def changes_required(recording: Recording) -> int:
+    """An upper bound on the number of changes of leader and ISR on a path that explains the recording.
+
+    Where metadata lines have a partition epoch, they count the changes. From one line without to the next, each new
+    leader epoch and each member that joins or leaves the ISR can be a change; and so can each death.
+    """
+    found, before = 0, None
+    for _, line in recording.claims(Metadata):
+        assert isinstance(line, Metadata)
+        if line.partition_epoch is not None:
+            found = line.partition_epoch
+        elif before is not None:
+            epochs = max(0, (line.leader_epoch or 0) - (before.leader_epoch or 0))
+            found += epochs + len(line.isr ^ before.isr)
+        before = line
+    return found + (0 if before is None or before.partition_epoch is not None else deaths(recording))
 
 
 def elections_required(recording: Recording) -> int:

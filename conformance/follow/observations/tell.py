@@ -16,10 +16,22 @@ from isrcheck.conformance.follow.observations.explain import (
     Undecided,
     UnmetClaim,
 )
-from isrcheck.conformance.follow.observations.lines import Acked, Disk, Fault, Line, Metadata, Read, Sent
+from isrcheck.conformance.follow.observations.lines import (
+    Acked,
+    AlterRequest,
+    Disk,
+    ElectRequest,
+    Fault,
+    HighWatermark,
+    Line,
+    Metadata,
+    Read,
+    Sent,
+)
 from isrcheck.conformance.follow.observations.promises import lines as failure_lines
 from isrcheck.conformance.follow.observations.promises import summary
 from isrcheck.conformance.follow.observations.recording import Recording
+from isrcheck.conformance.follow.observations.script import alters_partitions
 from isrcheck.models.client_settings import Acks
 from isrcheck.models.language.model import spell_element
 from isrcheck.traces.lanes.table import wrapped
@@ -37,6 +49,13 @@ RESTS_ON = (
     " they first appear, and nothing else (records sent again keep that order, unless `retries` is set); that brokers"
     " crash, freeze and start only where the recording says so; and that elections happen as its leaders require."
 )
+
+
+AND_ON = (
+    "With AlterPartition, leader and ISR change only as often as the partition epochs and ISRs of its metadata require,"
+    " and a living broker's session expires only if the recording freezes one."
+)
+"""What a rejection by 2.8 or later also assumes."""
 
 
 def tell(outcome: Outcome) -> list[str]:
@@ -85,7 +104,8 @@ def _rejected(outcome: Rejected) -> list[str]:
     if outcome.unmet and all(unmet.true_of for unmet in outcome.unmet):
         found.append("  each of these is true in some state, but they are not all true in the same one")
     acks = Acks(outcome.instance.configuration.acks).spelling
-    return [*found, *wrapped(RESTS_ON.format(acks=acks)), _effort(outcome.effort)]
+    rests_on = RESTS_ON.format(acks=acks) + (f" {AND_ON}" if alters_partitions(outcome.instance) else "")
+    return [*found, *wrapped(rests_on), _effort(outcome.effort)]
 
 
 def spell_unmet_claim(unmet: UnmetClaim, possible: int) -> str:
@@ -135,6 +155,13 @@ def says(line: Line) -> str:
         leader = "no leader" if line.leader is None else f"leader {line.leader}"
         epoch = "" if line.leader_epoch is None else f" in epoch {line.leader_epoch}"
         return f"{leader}{epoch}, ISR {' '.join(map(str, sorted(line.isr)))}"
+    if isinstance(line, AlterRequest):
+        isr = " ".join(map(str, sorted(line.isr)))
+        return f"leader {line.leader} asks for ISR {isr} in epoch {line.leader_epoch}"
+    if isinstance(line, ElectRequest):
+        return "an administrator asks for a preferred election"
+    if isinstance(line, HighWatermark):
+        return f"broker {line.broker} has the high watermark {line.high_watermark}"
     if isinstance(line, Read):
         return f"a consumer reads {' '.join(line.records) or 'nothing'}"
     assert isinstance(line, Fault)

@@ -27,7 +27,6 @@ from conformance.tests.support.observations import (
 )
 from conformance.tests.support.places import RECORDINGS
 from isrcheck.conformance import cli
-from isrcheck.conformance.cluster.configuration.switches import GENERATIONS
 from isrcheck.conformance.follow.observations.explain import (
     Explained,
     NothingToFollow,
@@ -39,7 +38,7 @@ from isrcheck.conformance.follow.observations.explain import (
 )
 from isrcheck.conformance.follow.observations.reading import is_observation
 from isrcheck.conformance.follow.observations.recording import read_recording
-from isrcheck.conformance.follow.observations.script import ELECTIONS, FREE, NEVER
+from isrcheck.conformance.follow.observations.script import ELECTIONS, FREE, NEVER, SHUTDOWNS
 from isrcheck.conformance.follow.observations.search import ObservationSearch
 from isrcheck.conformance.follow.observations.tell import tell
 from isrcheck.models import registry
@@ -493,22 +492,53 @@ def test_a_record_is_not_sent_before_its_line(tmp_path: Path) -> None:
 
 
 def test_every_action_of_the_model_is_classified() -> None:
-    named = {*FREE, *ELECTIONS, *NEVER, "broker_crashes", "broker_restarts"}
-    model = registry.load("kafka")[0]
-    followed = [protocol.alternatives for name, protocol in model.protocols.items() if name in GENERATIONS]
-    actions = {action.name: number for number, action in enumerate(model.actions)}
-    assert named == {name for name, number in actions.items() if any(one[number] is not None for one in followed)}
+    named = {*FREE, *ELECTIONS, *SHUTDOWNS, *NEVER, "broker_crashes", "broker_restarts"}
+    assert named == {action.name for action in registry.load("kafka")[0].actions}
 
 
 @pytest.mark.parametrize("protocol", ["2.8", "3.3", "3.5", "3.7", "4.1"])
-def test_a_generation_with_other_actions_is_refused(protocol: str) -> None:
-    newer = "AlterPartition" if protocol == "2.8" else "AlterPartition and KRaft"
-    with pytest.raises(UsageError) as refused:
-        follow_recording(HELD, protocol)
-    assert str(refused.value) == (
-        f"{HELD}: recordings cannot be followed with {protocol} yet, because it has {newer}; choose a --protocol up"
-        " to 2.4"
-    )
+def test_generations_with_alter_partition_are_followed(tmp_path: Path, protocol: str) -> None:
+    """A follower freezes, and leaves the ISR; with the first KRaft controllers, the leader epoch rises."""
+    begin = (header(1, 1, 2), metadata(1, 1, 2, epoch=0), acked("x", 0), fault(FREEZE, 2))
+    rises = protocol in ("3.3", "3.5")
+    shrunk = {**metadata(1, 1, epoch=int(rises)), "partition_epoch": 1}
+    path = write(tmp_path / "seen.ndjson", *begin, shrunk, acked("y", 1))
+    outcome = follow_recording(path, protocol)
+    assert isinstance(outcome, Explained)
+    certify(outcome.trace)
+    actions = {step.action for step in outcome.trace.steps}
+    new = {"controller_handles_alter_partition"} if protocol == "2.8" else {"controller_fences_broker"}
+    assert new <= actions
+    wrong = {**metadata(1, 1, epoch=int(not rises)), "partition_epoch": 1}
+    assert isinstance(follow_recording(write(path, *begin, wrong, acked("y", 1)), protocol), Rejected)
+
+
+def test_a_partition_epoch_counts_the_changes(tmp_path: Path) -> None:
+    begin = (header(1, 1, 2), {**metadata(1, 1, 2, epoch=0), "partition_epoch": 0}, fault(KILL, 2))
+    for partition_epoch, is_possible in ((1, True), (2, False)):
+        line = {**metadata(1, 1, epoch=0), "partition_epoch": partition_epoch}
+        outcome = follow_recording(write(tmp_path / "seen.ndjson", *begin, line), "3.7")
+        assert isinstance(outcome, Explained if is_possible else Rejected)
+
+
+@pytest.mark.parametrize("protocol", ["2.4", "3.7"])
+def test_an_answered_high_watermark_is_in_memory(tmp_path: Path, protocol: str) -> None:
+    begin = (header(1, 1, 2), metadata(1, 1, 2, epoch=0), acked("x", 0))
+    for broker, value, is_possible in ((1, 1, True), (2, 1, True), (1, 0, False), (2, 2, False)):
+        seen = {"kind": "high_watermark", "broker": broker, "high_watermark": value}
+        outcome = follow_recording(write(tmp_path / "seen.ndjson", *begin, seen), protocol)
+        assert isinstance(outcome, Explained if is_possible else Rejected)
+        if isinstance(outcome, Explained) and protocol == "2.4":
+            explained(outcome)
+    assert "broker 2 has the high watermark 2" in flat(outcome)
+
+
+def test_a_leader_answers_the_fetch_that_a_follower_sent_before_it_froze(tmp_path: Path) -> None:
+    """The follower has the record that was appended while it was frozen, but not the next one: its fetch was parked."""
+    begin = (header(1, 1, 2), metadata(1, 1, 2), fault(FREEZE, 2), metadata(1, 1), acked("x", 0), acked("y", 1))
+    for held, length in ((("x",), 5), (("x", "y"), 5)):
+        outcome = follow(tmp_path, *begin, fault(THAW, 2), disk(2, *held))
+        assert explained(outcome) == length
 
 
 # ------------------------------------------------------------------------------------------------- limits and input

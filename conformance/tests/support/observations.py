@@ -14,7 +14,17 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from isrcheck.conformance.follow.observations.lines import Acked, Disk, Fault, FaultKind, Line, Metadata, Read, Sent
+from isrcheck.conformance.follow.observations.lines import (
+    Acked,
+    Disk,
+    Fault,
+    FaultKind,
+    HighWatermark,
+    Line,
+    Metadata,
+    Read,
+    Sent,
+)
 from isrcheck.conformance.follow.observations.recording import Recording
 from isrcheck.models.language.model import Instance, Step
 from isrcheck.models.run import Cells, State, take
@@ -207,7 +217,10 @@ class SlowReading:
             if any(s.is_up[r] != before.is_up[r] for r in range(s.replicas)):
                 return
             if not step.action.startswith("controller_"):
-                taking_part = [given[name] for name in ("leader", "follower", "broker") if name in given]
+                names_of_brokers = ("leader", "follower", "broker")
+                if step.action in ("leader_handles_fetch", "leader_answers_parked_fetch"):
+                    names_of_brokers = ("leader",)  # the follower has sent its fetch before
+                taking_part = [given[name] for name in names_of_brokers if name in given]
                 if any(self.is_frozen(passed, replica) for replica in taking_part):
                     return
         if step.action == "producer_retries" and self.is_idempotent:
@@ -359,6 +372,8 @@ class SlowReading:
                 and line.leader_epoch in (None, s.controller_epoch + recording.first_epoch)
                 and {recording.brokers[r] for r in range(s.replicas) if s.controller_isr[r]} == line.isr
             )
+        if isinstance(line, HighWatermark):
+            return bool(s.high_watermark[recording.replica(line.broker)] == line.high_watermark)
         if isinstance(line, Read):
             return not line.records or any(
                 s.leader[r] == r

@@ -1,0 +1,108 @@
+"""What the traffic has shown of the controller's state: leader, leader epoch and ISR, without what is out of date.
+
+In:  AlterPartition answers, records of the metadata log, and Metadata responses of brokers, in the order in which the
+     proxy saw them; and leader epochs that appear in other messages.
+Out: for each of them the new state of the controller, or None if it shows no news.
+
+An AlterPartition answer and a record of the metadata log come with an order: the partition epoch. A Metadata response
+has none, and a broker may lag behind: such a view is news only if no earlier state can explain it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+NO_LEADER = -1
+
+
+@dataclass(frozen=True)
+class View:
+    """Leader (-1: none), leader epoch and ISR."""
+
+    leader: int
+    leader_epoch: int
+    isr: tuple[int, ...]
+    partition_epoch: int | None = None
+
+    @property
+    def members(self) -> frozenset[int]:
+        """The ISR as a set."""
+        return frozenset(self.isr)
+
+
+class Controller:
+    """The controller's state, as far as it is known."""
+
+    def __init__(self) -> None:
+        self.views: list[View] = []
+        self.newest_epoch = -1
+        self._partition_epoch = 0
+        self._logged: View | None = None
+        self._logged_epoch = 0
+        self._logged_offset = -1
+
+    @property
+    def last(self) -> View | None:
+        """The last known state."""
+        return self.views[-1] if self.views else None
+
+    def hears_of(self, leader_epoch: int) -> None:
+        """A message has shown that this leader epoch has begun."""
+        self.newest_epoch = max(self.newest_epoch, leader_epoch)
+
+    def answers(self, view: View, partition_epoch: int) -> View | None:
+        """The controller has answered an AlterPartition request."""
+        if partition_epoch <= self._partition_epoch:
+            return None
+        self._partition_epoch = partition_epoch
+        return self._accept(replace(view, partition_epoch=partition_epoch))
+
+    def logs(self, offset: int, leader: int | None, isr: tuple[int, ...] | None) -> View | None:
+        """The metadata log has a change of the partition at this offset; None: unchanged."""
+        if self._logged is None or offset <= self._logged_offset:
+            return None
+        self._logged_offset = offset
+        self._logged_epoch += 1
+        before = self._logged
+        self._logged = View(
+            before.leader if leader is None else leader,
+            before.leader_epoch + (leader is not None),
+            before.isr if isr is None else isr,
+        )
+        return self.answers(self._logged, self._logged_epoch)
+
+    def is_seen(self, view: View) -> View | None:
+        """A broker shows this state to a client."""
+        if not self.views and view.leader_epoch == 0:
+            self._logged = view
+        if self._logged_epoch or not self._is_news(view):
+            return None
+        return self._accept(view)
+
+    def _is_news(self, view: View) -> bool:
+        last = self.last
+        if view.leader_epoch < self.newest_epoch:
+            return False
+        if last is None or view.leader_epoch > last.leader_epoch:
+            return True
+        earlier = [one for one in self.views if one.leader_epoch == last.leader_epoch]
+        if any(one.members == view.members and one.leader == view.leader for one in earlier):
+            return False
+        # Only AlterPartition adds members, and it is recorded; so an unseen change leaves a smaller ISR. Such an ISR
+        # is a later one than the last, unless it could also have come between the last two.
+        is_smaller = view.members < last.members
+        return is_smaller and (
+            len(earlier) < 2 or not view.members <= earlier[-2].members or earlier[-2].members >= last.members
+        )
+
+    def _accept(self, view: View) -> View | None:
+        if view.leader_epoch < self.newest_epoch and self.last is not None:
+            return None
+        self.newest_epoch = view.leader_epoch
+        last = self.last
+        if last is not None and (view.leader, view.leader_epoch, view.members) == (
+            *(last.leader, last.leader_epoch, last.members),
+        ):
+            return None
+        self.views.append(view)
+        return view

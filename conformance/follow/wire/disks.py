@@ -1,0 +1,147 @@
+"""Reads what the brokers left on their disks: the folders broker<i>/ beside a wire recording.
+
+In:  a folder with broker<i>/TOPIC-0/*.log (segments, format of 0.11 and later) and checkpoints.
+Out: a `DiskContent` for each broker. Every defect is one UsageError with the file, and the byte for a segment.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from isrcheck.conformance.follow.format.ndjson import content_of
+from isrcheck.conformance.follow.wire.sessions import spelled
+from isrcheck.models.messages.errors import UsageError
+
+HEADER = struct.Struct(">qiibIhiqqqhii")
+"""Base offset, length of the rest, leader epoch, magic, checksum, attributes, last offset delta, first and last
+timestamp, producer id, producer epoch, base sequence, number of records.
+"""
+
+BEFORE_LENGTH = 12
+"""The bytes of base offset and length, which the length does not count."""
+
+MAGIC = 2
+COMPRESSION, CONTROL = 0x07, 0x20
+MOST_BYTES = 16 << 20
+"""The largest file that is read."""
+
+MOST_BROKERS = 100
+
+
+@dataclass(frozen=True)
+class DiskContent:
+    """A broker's log: values and leader epochs from offset 0 on; and the high watermark in its checkpoint, if any."""
+
+    broker: int
+    log: tuple[tuple[str, int], ...]
+    checkpoint: int | None
+
+
+def disks_in(folder: Path, topic: str) -> Iterator[DiskContent]:
+    """The contents of all broker<i>/ in a folder, by number. Raises UsageError."""
+    found = {}
+    try:
+        for path in folder.iterdir():
+            named = re.fullmatch(r"broker([0-9]{1,9})", path.name)
+            if named and path.is_dir():
+                found[int(named[1])] = path
+    except OSError as error:
+        raise UsageError(f"{folder}: {error.strerror}; give a folder that can be read") from None
+    if len(found) > MOST_BROKERS:
+        raise UsageError(f"{folder}: more than {MOST_BROKERS} folders of brokers; leave out those without a replica")
+    for broker, path in sorted(found.items()):
+        partition = path / f"{topic}-0"
+        if partition.is_dir():
+            segments = sorted(partition.glob("*.log"))
+            log = tuple(record for segment in segments for record in _records(segment, _read(segment)))
+            yield DiskContent(broker, _checked(partition, log), _checkpoint(path, topic))
+
+
+def _checked(partition: Path, log: tuple[tuple[int, str, int], ...]) -> tuple[tuple[str, int], ...]:
+    for position, (offset, _, _) in enumerate(log):
+        if offset != position:
+            what = f"the record at position {position} has offset {offset}"
+            raise UsageError(f"{partition}: {what}; only logs that begin at 0 and have no gaps can be followed")
+    return tuple((value, epoch) for _, value, epoch in log)
+
+
+def _read(path: Path) -> bytes:
+    content = content_of(path, MOST_BYTES)
+    if content is None:
+        raise UsageError(f"{path}: larger than {MOST_BYTES >> 20} MiB; give a shorter recording")
+    return content
+
+
+def _records(path: Path, data: bytes) -> Iterator[tuple[int, str, int]]:
+    """Offset, value and leader epoch of each record in a segment; a batch that was cut at the end is not read."""
+    at = 0
+    while len(data) - at >= HEADER.size:
+        base, length, epoch, magic, _, attributes, last, *_, count = HEADER.unpack_from(data, at)
+        end = at + BEFORE_LENGTH + length
+        if not base and not length:  # preallocated space
+            return
+        if magic != MAGIC or length < HEADER.size - BEFORE_LENGTH or not 0 <= count == last + 1 or base < 0:
+            raise UsageError(f"{path}: byte {at} begins no record batch of format 2; give a segment of 0.11 or later")
+        if attributes & COMPRESSION:
+            raise UsageError(f"{path}: the batch at byte {at} is compressed; record with compression.type=none")
+        if end > len(data):
+            return
+        body = at + HEADER.size
+        for position in range(count):
+            try:
+                body, value = _record(data, body, end)
+            except (IndexError, ValueError):
+                what = f"record {position} of the batch at byte {at} is damaged"
+                raise UsageError(f"{path}: {what}; copy the segment again") from None
+            text = None if value is None else value.decode(errors="replace")
+            yield base + position, spelled(base + position, text, is_control=bool(attributes & CONTROL)), epoch
+        at = end
+
+
+def _record(data: bytes, at: int, end: int) -> tuple[int, bytes | None]:
+    """The end of a record, and its value. Raises ValueError or IndexError if the record is damaged."""
+    length, at = _varint(data, at)
+    after = at + length
+    if not at < after <= end:
+        raise ValueError
+    at += 1  # attributes
+    _, at = _varint(data, at)  # timestamp
+    _, at = _varint(data, at)  # offset
+    key, at = _varint(data, at)
+    at += max(0, key)
+    size, at = _varint(data, at)
+    if size < 0:
+        return after, None
+    if at + size > after:
+        raise ValueError
+    return after, data[at : at + size]
+
+
+def _varint(data: bytes, at: int) -> tuple[int, int]:
+    """A zigzag number of variable length, and the position behind it."""
+    found = 0
+    for shift in range(0, 70, 7):
+        byte = data[at]
+        at += 1
+        found |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return (found >> 1) ^ -(found & 1), at
+    raise ValueError
+
+
+def _checkpoint(broker: Path, topic: str) -> int | None:
+    """The high watermark in a broker's checkpoint, or None without an entry. Raises UsageError."""
+    path = broker / "replication-offset-checkpoint"
+    if not path.is_file():
+        return None
+    for number, line in enumerate(_read(path).decode(errors="replace").splitlines(), 1):
+        words = line.split(" ")
+        if number > 2 and words[:2] == [topic, "0"]:
+            if len(words) == 3 and words[2].isascii() and words[2].isdecimal() and len(words[2]) < 10:
+                return int(words[2])
+            raise UsageError(f"{path}:{number}: no offset in {line[:60]!r}; copy the file again")
+    return None

@@ -1,0 +1,258 @@
+"""Wire recordings of Kafka 3.9: what they show, and which generations explain it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from conformance.tests.support.engine import checking
+from conformance.tests.support.places import RECORDINGS
+from isrcheck.conformance.cli import main
+from isrcheck.conformance.follow.observations.explain import Explained, Outcome, Rejected, follow_recording
+from isrcheck.conformance.follow.wire.convert import observations_of, wire_observations
+from isrcheck.conformance.follow.wire.messages import is_wire
+from isrcheck.traces.format.certify import certify
+from isrcheck.traces.format.trace import VIOLATED
+
+WIRE = RECORDINGS / "wire"
+
+
+@pytest.fixture
+def conform(capsys):
+    """Run `conform`: exit code, stdout, stderr."""
+    run = checking(main, capsys)
+    return lambda *words: run(*map(str, words))
+
+
+def followed(name: str, protocol: str, **values: int) -> Outcome:
+    path = WIRE / name / "wire.ndjson"
+    return follow_recording(path, protocol, values, objects=wire_observations(path))
+
+
+def shown(name: str) -> list[tuple[int, dict]]:
+    return list(observations_of(WIRE / name / "wire.ndjson"))
+
+
+def test_what_a_leader_alone_in_its_isr_shows() -> None:
+    """The whole of one recording, without the records in logs: sends, fetches, AlterPartition, reads, disks."""
+    found = []
+    for number, said in shown("below_min_isr"):
+        keys = {key: value for key, value in said.items() if key not in ("n", "t", "log", "batch_epochs", "label")}
+        told = [str(value) for key, value in keys.items() if key not in ("kind", "records", "acks")]
+        found.append(
+            " ".join([str(number), keys["kind"], *told, *(["of", str(len(said["log"]))] if "log" in said else [])])
+        )
+    assert found == EXPECTED.splitlines()
+
+
+EXPECTED = """\
+1 header True [1, 2, 3]
+1 note producers with acks=1 and all; followed as acks=1
+11 metadata 2 0 [2, 3, 1]
+13 high_watermark 1 0
+15 high_watermark 2 0
+18 high_watermark 3 0
+29 fault send m0
+32 disk 3 of 1
+33 disk 1 of 1
+34 acked m0
+36 fault send m1
+38 disk 1 of 2
+38 high_watermark 1 1
+40 disk 3 of 2
+40 high_watermark 3 1
+41 acked m1
+43 fault kill -9 1
+44 fault kill -9 3
+53 fault send refused
+54 alter_partition 2 [2] 0 0
+55 metadata 2 0 [2] 1
+59 fault send acks1-below-min-isr
+60 acked acks1-below-min-isr 3
+69 high_watermark 2 2
+81 client_read
+82 fault start 1
+83 fault start 3
+143 high_watermark 2 2
+146 disk 1 of 4
+146 high_watermark 1 2
+150 high_watermark 2 2
+153 disk 3 of 4
+153 high_watermark 3 2
+156 alter_partition 2 [2, 1] 0 1
+157 metadata 2 0 [2, 1] 2
+167 high_watermark 3 4
+168 alter_partition 2 [2, 1, 3] 0 2
+169 metadata 2 0 [2, 1, 3] 3
+171 high_watermark 1 4
+176 fault send after
+178 disk 3 of 5
+180 disk 1 of 5
+181 acked after
+184 high_watermark 3 5
+186 high_watermark 1 5
+190 high_watermark 2 5
+232 client_read
+236 disk 1 5 of 5
+236 disk 2 5 of 5
+236 disk 3 5 of 5
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "kinds"),
+    [
+        (
+            "below_min_isr",
+            "acked:4 alter_partition:3 client_read:2 disk:11 fault:9 header:1 high_watermark:15 metadata:4 note:1",
+        ),
+        (
+            "follower_frozen",
+            "acked:8 alter_partition:2 client_read:1 disk:18 fault:10 header:1 high_watermark:19 metadata:3",
+        ),
+        (
+            "idempotent_leader_killed",
+            "acked:40 alter_partition:1 client_read:1 disk:25 fault:42 header:1 high_watermark:30 metadata:3",
+        ),
+        (
+            "leader_killed",
+            "acked:10 alter_partition:1 client_read:1 disk:21 fault:12 header:1 high_watermark:25 metadata:3",
+        ),
+        (
+            "missed_demotion",
+            "acked:5 alter_partition:3 client_read:1 disk:16 fault:15 header:1 high_watermark:22 metadata:5",
+        ),
+        (
+            "missed_demotion_control",
+            "acked:5 alter_partition:3 client_read:1 disk:19 fault:15 header:1 high_watermark:27 metadata:5",
+        ),
+        ("missed_demotion_frozen", "acked:4 alter_partition:3 disk:14 fault:16 header:1 high_watermark:17 metadata:4"),
+        (
+            "stale_record",
+            "acked:5 alter_partition:3 client_read:1 disk:15 fault:10 header:1 high_watermark:18 metadata:5",
+        ),
+        (
+            "stale_record_control",
+            "acked:4 alter_partition:4 client_read:1 disk:15 fault:10 header:1 high_watermark:19 metadata:5",
+        ),
+        (
+            "stale_record_three_controllers",
+            "acked:5 alter_partition:3 client_read:1 disk:15 fault:10 header:1 high_watermark:18 metadata:5",
+        ),
+        ("steady", "acked:12 client_read:1 disk:27 fault:12 header:1 high_watermark:29 metadata:1"),
+        ("transactions", "acked:6 client_read:1 disk:17 fault:7 header:1 high_watermark:23 metadata:1 note:7"),
+    ],
+)
+def test_the_kinds_of_observations(name: str, kinds: str) -> None:
+    counted = Counter(said["kind"] for _, said in shown(name))
+    assert " ".join(f"{kind}:{count}" for kind, count in sorted(counted.items())) == kinds
+
+
+@pytest.mark.parametrize(
+    ("name", "protocol", "length"),
+    [
+        ("steady", "2.4", 88),
+        ("steady", "3.7", 88),
+        ("follower_frozen", "2.4", 56),
+        ("leader_killed", "2.4", 75),
+        ("leader_killed", "3.7", 75),
+        ("stale_record_control", "3.7", 58),
+        ("transactions", "3.7", 57),
+    ],
+)
+def test_the_right_generation_explains(name: str, protocol: str, length: int) -> None:
+    outcome = followed(name, protocol)
+    assert isinstance(outcome, Explained)
+    certify(outcome.trace)
+    assert outcome.trace.length == length
+    assert outcome.passed[-1] == len(outcome.recording.lines)
+    assert outcome.failures == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "protocol", "values", "line", "claim"),
+    [
+        ("below_min_isr", "2.4", {}, 69, "the high watermark of broker 2 is 2"),
+        ("stale_record", "2.4", {}, 356, "the log of broker 2 is m0 m1 m2"),
+        ("stale_record_three_controllers", "2.4", {}, 631, "the log of broker 2 is m0 m1 m2"),
+        ("follower_frozen", "0.8", {}, 74, "the leader is broker 2"),
+        ("follower_frozen", "3.5", {}, 74, "the leader is broker 2"),
+        ("below_min_isr", "3.5", {}, 55, "the leader is broker 2"),
+    ],
+)
+def test_a_wrong_generation_rejects(name: str, protocol: str, values: dict[str, int], line: int, claim: str) -> None:
+    outcome = followed(name, protocol, **values)
+    assert isinstance(outcome, Rejected)
+    assert outcome.line.number == line
+    assert outcome.unmet[0].claim == claim
+
+
+@pytest.mark.parametrize(
+    ("name", "protocol", "values", "lengths", "line"),
+    [
+        ("stale_record", "3.7", {"EQUAL_PARTITION_EPOCH_REPLACES": 0}, (58, 36), 356),
+        ("stale_record_three_controllers", "3.7", {"EQUAL_PARTITION_EPOCH_REPLACES": 0}, (58, 36), 631),
+        ("missed_demotion", "2.4", {"REMOTE_OFFSETS_KEPT_BY_REELECTED_LEADER": 0}, (67, 49), 864),
+    ],
+)
+def test_a_loss_needs_its_cause(
+    name: str, protocol: str, values: dict[str, int], lengths: tuple[int, int], line: int
+) -> None:
+    """The rule is on: the recording is explained, and a record is lost. It is off: no path explains the recording."""
+    outcome = followed(name, protocol)
+    assert isinstance(outcome, Explained)
+    certify(outcome.trace)
+    lost = next(one for one in outcome.failures if one.name == "acked_not_lost")
+    assert (outcome.trace.length, lost.step, lost.verdict) == (*lengths, VIOLATED)
+    outcome = followed(name, protocol, **values)
+    assert isinstance(outcome, Rejected)
+    assert outcome.line.number == line
+
+
+def test_the_high_watermark_below_min_isr_is_explained_by_3_7() -> None:
+    outcome = followed("below_min_isr", "3.7")
+    assert isinstance(outcome, Explained)
+    assert outcome.trace.length == 47
+
+
+def test_a_folder_is_followed_as_its_converted_file_is(conform, tmp_path: Path) -> None:
+    out = tmp_path / "steady.ndjson"
+    code, said, _ = conform("convert", WIRE / "steady", "-o", out)
+    counts = "29 high_watermark, 27 disk, 12 fault, 12 acked, 1 metadata, 1 client_read"
+    assert (code, said.splitlines()[0]) == (0, f"written: {out}: {counts}")
+    lines = [json.loads(line) for line in out.read_text().splitlines()]
+    assert lines == [said for _, said in shown("steady")]
+    assert not is_wire(out)
+    ends = []
+    for path in (out, WIRE / "steady", WIRE / "steady" / "wire.ndjson"):
+        code, said, _ = conform("follow", path)
+        assert code == 0
+        ends.append(said.splitlines()[-1].split(" successors")[0])
+    assert ends == ["2,380 states, 14,742"] * 3
+
+
+def test_several_recordings_get_one_line_each(conform, tmp_path: Path) -> None:
+    shutil.copy(WIRE / "below_min_isr" / "wire.ndjson", tmp_path / "one.ndjson")
+    code, said, _ = conform("follow", tmp_path / "one.ndjson", WIRE / "steady" / "wire.ndjson")
+    assert code == 20
+    assert said.splitlines()[0] == f"REJECTED   {tmp_path / 'one.ndjson'}:69: broker 2 has the high watermark 2"
+    assert said.splitlines()[1].startswith("EXPLAINED ")
+
+
+def test_what_is_written_is_not_overwritten(conform, tmp_path: Path) -> None:
+    out = tmp_path / "there.ndjson"
+    out.write_text("mine")
+    code, _, complaint = conform("convert", WIRE / "steady", "-o", out)
+    assert (code, complaint) == (
+        2,
+        f"conform: {out}: it exists already and is not overwritten; give another -o FILE.ndjson\n",
+    )
+    assert out.read_text() == "mine"
+    code, _, complaint = conform("convert", RECORDINGS / "kafka-3.9-missed_demotion.ndjson", "-o", tmp_path / "new")
+    assert code == 2
+    assert "its lines are no requests and responses; give a recording of the wire" in complaint
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["there.ndjson"]

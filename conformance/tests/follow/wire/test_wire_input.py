@@ -1,0 +1,148 @@
+"""Wire recordings and folders of brokers that are damaged, foreign or absurd: one line with the place, exit code 2."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conformance.tests.support.engine import checking
+from conformance.tests.support.places import RECORDINGS
+from isrcheck.conformance.cli import main
+from isrcheck.conformance.follow.wire import convert, disks, messages
+from isrcheck.conformance.follow.wire.convert import observations_of
+from isrcheck.models.messages.errors import UsageError
+
+STEADY = RECORDINGS / "wire" / "steady"
+LINES = (STEADY / "wire.ndjson").read_text().splitlines()
+FIRST = '{"n":0,"t":0,"kind":"request","client":"x","broker":1,"api":"Metadata","correlation":0,"body":{}}'
+
+
+def message(api: str, body: Any, *, kind: str = "response", **more: Any) -> str:
+    line = {"n": 1, "t": 0, "kind": kind, "client": "x", "broker": 1, "api": api, "correlation": 0, "body": body}
+    return json.dumps(line | more)
+
+
+def topic(**more: Any) -> dict[str, Any]:
+    partition = {"partition_index": 0, "leader_id": 1, "leader_epoch": 0, "isr_nodes": [1], "replica_nodes": [1]}
+    return {"topics": [{"name": "t", "topic_id": "id", "partitions": [partition | more]}]}
+
+
+@pytest.mark.parametrize(
+    ("line", "complaint"),
+    [
+        ('{"n":1,', "2: not JSON: Expecting property name enclosed in double quotes at column 8; "),
+        ("[]", "2: it is not a JSON object; "),
+        ("", "2: the line is empty; remove it"),
+        ('{"a":1}', '2: "kind" is missing; '),
+        ('{"kind":"produce","n":1,"t":0}', "2: unknown kind 'produce'; a recording of the wire has: request, response"),
+        ('{"kind":"fault","n":1,"t":0}', '2: "what" is missing; '),
+        ('{"kind":"fault","n":"1","t":0}', '2: "n" is a text; it has to be a whole number'),
+        ('{"kind":"fault","n":1,"t":"0"}', '2: "t" has to be the seconds since the start; '),
+        ('{"kind":"fault","n":0,"t":0,"what":"x"}', "2: n is 0 after 0; put the lines in the order of n"),
+        ('{"kind":"fault","n":1,"t":0,"what":"wipe","broker":1}', "2: unknown fault 'wipe' of broker 1; there are: "),
+        ('{"kind":"fault","n":1,"t":0,"what":"client_read","records":[1]}', '2: "records" has to be a list of '),
+        (message("Fetch", 1), '2: "body" has to be an object; '),
+        (message("Fetch", {}, broker=None), '2: "broker" has to be the number of a broker, or a controller; '),
+        (message("Fetch", {}, broker=-1), '2: "broker" has to be the number of a broker, or a controller; '),
+        (message("Fetch", {}, correlation=True), '2: "correlation" is true or false; it has to be a whole number'),
+        (message("Metadata", {"topics": 1}), '2: "topics" has to be a list of objects; '),
+        (message("Metadata", topic(replica_nodes=["1"])), '2: "replica_nodes" has to be a list of numbers; '),
+        (message("Metadata", topic(isr_nodes=[1.5])), '2: "isr_nodes" has to be a list of numbers; '),
+        (message("Metadata", topic(partition_index=1)), "2: partition 1 of topic 't'; a recording has to be about one"),
+        (message("Produce", {"acks": 5, "topic_data": []}, kind="request"), "2: acks is 5; it has to be -1, 0 or 1"),
+        (
+            message("Metadata", {"topics": [{"name": name} for name in ("t", "u")]}),
+            "2: topic 'u' after 't'; a recording has to be about one partition: leave the other messages out",
+        ),
+        (f'{{"n":1,"t":0,"kind":"fault","what":"{"x" * (1 << 20)}"}}', "2: the line is longer than 1048576 bytes; "),
+        ("[" * 100_000, "2: it is nested too deeply; "),
+    ],
+)
+def test_a_defect_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str], line: str, complaint: str) -> None:
+    path = tmp_path / "wire.ndjson"
+    path.write_text(f"{FIRST}\n{line}\n" + message("Metadata", topic(), n=2) + "\n")
+    out = tmp_path / "out.ndjson"
+    run = checking(main, capsys)
+    for words in (["convert", tmp_path, "-o", out], ["follow", tmp_path]):
+        code, _, complained = run(*map(str, words))
+        assert code == 2
+        assert complained.startswith(f"conform: {path}:{complaint}")
+        assert complained.count("\n") == 1
+    assert [one.name for one in tmp_path.iterdir()] == ["wire.ndjson"]
+
+
+def test_a_cut_recording_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "wire.ndjson"
+    path.write_text("\n".join(LINES[:30]))
+    with pytest.raises(UsageError, match=r"wire\.ndjson:30: the file ends in the middle of this line; get the rest"):
+        list(observations_of(path))
+
+
+def test_a_recording_without_the_topic_of_a_client_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "wire.ndjson"
+    path.write_text(FIRST + "\n")
+    with pytest.raises(UsageError, match="no message names a topic of a client; record its Metadata responses"):
+        list(observations_of(path))
+
+
+def test_absurd_sizes_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = STEADY / "wire.ndjson"
+    for module, name, complaint in (
+        (messages, "MOST_LINES", r":11: more than 10 lines; give a shorter recording"),
+        (convert, "MOST_OBSERVATIONS", r":33: too many observations up to here; give a shorter recording"),
+        (convert, "MOST_RECORDS", r":41: too many observations up to here; give a shorter recording"),
+        (disks, "MOST_BYTES", r"00000000\.log: larger than 0 MiB; give a shorter recording"),
+    ):
+        with monkeypatch.context() as changed:
+            changed.setattr(module, name, 10)
+            with pytest.raises(UsageError, match=complaint):
+                list(observations_of(path))
+
+
+@pytest.mark.parametrize(
+    ("name", "at", "data", "complaint"),
+    [
+        ("t-0/00000000000000000000.log", 16, b"\x01", "00.log: byte 0 begins no record batch of format 2; "),
+        ("t-0/00000000000000000000.log", 22, b"\x01", "00.log: the batch at byte 0 is compressed; "),
+        (
+            "t-0/00000000000000000000.log",
+            57,
+            b"\x00\x00\x00\x09",
+            "00.log: byte 0 begins no record batch of format 2; ",
+        ),
+        ("t-0/00000000000000000000.log", 61, b"\xff", "00.log: record 0 of the batch at byte 0 is damaged; "),
+        (
+            "t-0/00000000000000000000.log",
+            7,
+            b"\x01",
+            "t-0: the record at position 0 has offset 1; only logs that begin",
+        ),
+        ("replication-offset-checkpoint", 4, b"t 0 x", "checkpoint:3: no offset in 't 0 x"),
+    ],
+)
+def test_a_damaged_disk_is_named(tmp_path: Path, name: str, at: int, data: bytes, complaint: str) -> None:
+    shutil.copytree(STEADY, tmp_path / "steady")
+    path = tmp_path / "steady" / "broker2" / name
+    content = bytearray(path.read_bytes())
+    content[at : at + len(data)] = data
+    path.write_bytes(content)
+    with pytest.raises(UsageError) as caught:
+        list(observations_of(tmp_path / "steady" / "wire.ndjson"))
+    assert complaint in str(caught.value)
+
+
+def test_every_cut_of_a_segment_is_read_or_refused(tmp_path: Path) -> None:
+    """A batch that is cut is not in the log: the broker was killed while it wrote."""
+    folder = tmp_path / "broker1" / "t-0"
+    folder.mkdir(parents=True)
+    data = (STEADY / "broker1" / "t-0" / "00000000000000000000.log").read_bytes()
+    lengths = []
+    for end in range(0, len(data) + 1, 7):
+        (folder / "0.log").write_bytes(data[:end])
+        lengths.append(len(next(disks.disks_in(tmp_path, "t")).log))
+    assert lengths == sorted(lengths)
+    assert (lengths[0], lengths[-1]) == (0, 11)
