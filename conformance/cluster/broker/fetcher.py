@@ -1,16 +1,17 @@
-"""The fetchers of a follower: one per source broker, each with at most one outstanding request.
+"""A fetcher of a follower: it has one source broker, and at most one outstanding request.
 
 In:  the controller's announcement that the broker follows a leader; responses from that broker; the fetcher's timer.
 Out: requests in the network; truncations and appends in the log.
 
 A fetcher outlives the partition's assignment to it (other partitions use it too), so it can receive a response from an
-earlier assignment. It drops such a response if the partition is gone, is truncating, or is at another offset. Source:
-fact sheet, sections 2.5, 3.3, 3.4; Kafka: AbstractFetcherThread, ReplicaFetcherThread, ReplicaFetcherManager.
+earlier assignment. It drops such a response if the partition is gone, is truncating, or is at another offset. Since 2.7
+the partition is not truncating when it is assigned: its fetch tells the newest epoch of its log, and the response where
+the logs diverge. Source: fact sheet, sections 2.5, 3.3 to 3.5; Kafka: AbstractFetcherThread, ReplicaFetcherThread.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 
@@ -47,12 +48,15 @@ class Mode(Enum):
 
 @dataclass
 class PartitionFetchState:
-    """The partition in one fetcher. `initial_offset` is the high watermark at its assignment; `not_before` in ms."""
+    """The partition in one fetcher. `initial_offset` is the high watermark at its assignment; `not_before` in ms;
+    `diverging` is the response by which it still has to truncate (HW_FROM_DIVERGING_RESP).
+    """
 
     leader_epoch: int
     initial_offset: int
     mode: Mode
     not_before: int = 0
+    diverging: FetchResponse | None = None
 
 
 @dataclass(frozen=True)
@@ -105,6 +109,11 @@ class FetcherThread:
         """The time at which the back-off of this fetcher ends, in ms; 0 if there is none."""
         return 0 if self._state is None else self._state.not_before
 
+    @property
+    def diverging(self) -> FetchResponse | None:
+        """The response whose high watermark is taken, and by which the log has still to be truncated; usually None."""
+        return None if self._state is None else self._state.diverging
+
     def add_partition(self, leader_epoch: int, mode: Mode) -> None:
         """Assign the partition to this fetcher, or assign it again in a newer epoch. Kafka: addFetcherForPartitions."""
         self._state = PartitionFetchState(leader_epoch, self._log.high_watermark, mode)
@@ -132,7 +141,11 @@ class FetcherThread:
             return False
         epoch = state.leader_epoch if self._switches.fences_epochs else None
         if state.mode is Mode.FETCHING:
-            self._send(FetchRequest(self._log.log_end_offset, self._log.log_start_offset, epoch), state)
+            last = self._log.latest_epoch if self._switches.TRUNC is Truncation.ON_FETCH else UNDEFINED_EPOCH
+            told = None if last == UNDEFINED_EPOCH else last
+            self._send(FetchRequest(self._log.log_end_offset, self._log.log_start_offset, epoch, told), state)
+        elif state.diverging is not None:
+            self._truncate_on_fetch_response(state, state.diverging)
         elif self._log.latest_epoch == UNDEFINED_EPOCH and self._switches.TRUNC >= Truncation.KIP279:
             self._truncate_and_fetch(state, state.initial_offset)
         else:
@@ -161,13 +174,24 @@ class FetcherThread:
             self._listed(state, asked, response)
 
     def _fetched(self, state: PartitionFetchState, asked: Outstanding, response: FetchResponse) -> None:
-        """Append records that begin at the log end, of any epoch. Kafka: processPartitionData; fact sheet 2.5."""
+        """Append records that begin at the log end, of any epoch. Kafka: processPartitionData; fact sheet 2.5.
+
+        If the logs diverge, the follower truncates its log. Before 3.5 it takes the high watermark first (KAFKA-14704),
+        and truncates after that, when the thread goes on.
+        """
         if state.mode is not Mode.FETCHING or response.fetch_offset != self._log.log_end_offset:
+            return
+        if self._switches.RESPONSE_EPOCH_MATCHED and asked.request.current_leader_epoch != state.leader_epoch:
             return
         if response.error is Errors.OFFSET_OUT_OF_RANGE:
             self._send(ListOffsetsRequest(OffsetKind.LATEST, self._epoch_of(state)), state)
         elif response.error is not Errors.NONE:
             self._refused(state, asked, response.error)
+        elif response.diverging_epoch is not None and self._switches.HW_FROM_DIVERGING_RESP:
+            self._log.update_high_watermark(response.high_watermark)
+            state.mode, state.diverging = Mode.TRUNCATING, response
+        elif response.diverging_epoch is not None:
+            self._truncate_on_fetch_response(state, response)
         else:
             self._log.append_as_follower(response.records)
             self._log.update_high_watermark(response.high_watermark)
@@ -180,21 +204,36 @@ class FetcherThread:
         stale = state.leader_epoch != asked.state.leader_epoch and self._switches.fences_epochs
         if state.mode is not Mode.TRUNCATING or (stale and self._bug is not Bug.STALE_EPOCH_ANSWER_APPLIED):
             return
-        log, end = self._log, self._log.log_end_offset
         if answer.error is not Errors.NONE:
             self._refused(state, asked, answer.error)
         elif answer.end_offset == UNDEFINED_OFFSET:
             self._truncate_and_fetch(state, state.initial_offset)
         elif answer.leader_epoch == UNDEFINED_EPOCH:  # KIP-101: the answer is an offset only
-            self._truncate_and_fetch(state, min(answer.end_offset, end))
+            self._truncate_and_fetch(state, answer.end_offset)
         else:
-            own = log.end_offset_for(answer.leader_epoch)
-            if own.end_offset == UNDEFINED_OFFSET:
-                self._truncate_and_fetch(state, min(answer.end_offset, end))
-            elif own.leader_epoch != answer.leader_epoch:
-                log.truncate_to(min(own.end_offset, end))  # not done: it asks again, for its new latest epoch
-            else:
-                self._truncate_and_fetch(state, min(own.end_offset, answer.end_offset, end))
+            offset, is_done = self._offset_truncation_state(answer.leader_epoch, answer.end_offset)
+            self._log.truncate_to(offset)
+            if is_done:  # otherwise it asks again, for its new latest epoch
+                state.mode = Mode.FETCHING
+
+    def _truncate_on_fetch_response(self, state: PartitionFetchState, response: FetchResponse) -> None:
+        """Truncate to where the logs diverge; the next fetch finds out whether they agree. Fact sheet 3.5."""
+        assert response.diverging_epoch is not None, f"{response}: this is a defect of the cluster"
+        told = response.diverging_epoch
+        offset, _ = self._offset_truncation_state(told.leader_epoch, told.end_offset)
+        state.diverging = None
+        self._truncate_and_fetch(state, told.end_offset if self._bug is Bug.TRUNCATES_TO_ANSWERED_OFFSET else offset)
+
+    def _offset_truncation_state(self, leader_epoch: int, end_offset: int) -> tuple[int, bool]:
+        """Where to truncate if an epoch ends there in the leader's log, and whether the logs agree then. Kafka:
+        getOffsetTruncationState; fact sheet 3.4, G2.
+        """
+        own = self._log.end_offset_for(leader_epoch)
+        if own.end_offset == UNDEFINED_OFFSET:
+            return end_offset, True
+        if own.leader_epoch != leader_epoch:
+            return own.end_offset, False
+        return min(own.end_offset, end_offset), True
 
     def _listed(self, state: PartitionFetchState, asked: Outstanding, answer: ListOffsetsResponse) -> None:
         """Repair a fetch that was out of range; epochs are not compared. Kafka: fetchOffsetAndTruncate; fact sheet 2.5.
@@ -236,65 +275,3 @@ class FetcherThread:
     def _send(self, request: BrokerRequest, state: PartitionFetchState) -> None:
         number = self._ask(self._source, request)
         self._outstanding = Outstanding(number, request, state, self._clock.now)
-
-
-class FetcherManager:
-    """All fetchers of one broker process, by source broker. Kafka: ReplicaFetcherManager."""
-
-    def __init__(
-        self,
-        broker: int,
-        log: Log,
-        ask: Ask,
-        halt: Callable[[], None],
-        clock: Clock,
-        settings: Settings,
-        switches: Switches,
-        bug: Bug | None,
-    ) -> None:
-        self.broker = broker
-        self._log = log
-        self._switches = switches
-        self._bug = bug
-        self._given = (log, ask, halt, clock, settings, switches, bug)
-        self._threads: dict[int, FetcherThread] = {}
-
-    @property
-    def threads(self) -> Mapping[int, FetcherThread]:
-        """The fetchers by source broker."""
-        return dict(self._threads)
-
-    def start_over(self, leader: int, leader_epoch: int) -> None:
-        """Follow this leader from now on. Kafka: ReplicaManager.makeFollowers; fact sheet 3.3 and 3.4.
-
-        In 0.10 the log is truncated to its high watermark at once; later versions reconcile it before they fetch.
-        """
-        if self._bug is not Bug.FETCHER_NOT_CLEARED:
-            self.remove_fetcher()
-        mode = Mode.TRUNCATING
-        if self._switches.TRUNC is Truncation.HW:
-            self._log.truncate_to(self._log.high_watermark)
-            mode = Mode.FETCHING
-        self._thread(leader).add_partition(leader_epoch, mode)
-
-    def go_on(self, leader_epoch: int) -> None:
-        """Keep the fetcher unchanged, because the leader is the same in a newer epoch (switch FOLLOWER_SKIP).
-
-        No release both skips and fences epochs; with both switches on, the fetcher adopts the newer epoch.
-        """
-        for thread in self._threads.values():
-            thread.adopt_epoch(leader_epoch)
-
-    def start_fetching(self, leader: int, leader_epoch: int) -> None:
-        """Set up as if the partition had reconciled with its leader. Called only at the start of a run (`Start`)."""
-        self._thread(leader).add_partition(leader_epoch, Mode.FETCHING)
-
-    def remove_fetcher(self) -> None:
-        """Stop following any leader."""
-        for thread in self._threads.values():
-            thread.remove_partition()
-
-    def _thread(self, source: int) -> FetcherThread:
-        if source not in self._threads:
-            self._threads[source] = FetcherThread(source, *self._given)
-        return self._threads[source]

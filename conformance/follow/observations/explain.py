@@ -16,7 +16,7 @@ import numpy as np
 from isrcheck.checker.compile.kernel import kernel_of
 from isrcheck.checker.resources.budget import Budget
 from isrcheck.checker.resources.limits import Limits
-from isrcheck.conformance.cluster.configuration.switches import NEWEST
+from isrcheck.conformance.cluster.configuration.switches import USUAL
 from isrcheck.conformance.follow.observations.claims import Claim
 from isrcheck.conformance.follow.observations.lines import Line
 from isrcheck.conformance.follow.observations.promises import Failure, failures_of
@@ -191,7 +191,7 @@ def instance_for(
     if newer:
         raise UsageError(
             f"recordings cannot be followed with {protocol} yet, because it has {' and '.join(newer)};"
-            f" choose a --protocol up to {NEWEST}"
+            f" choose a --protocol up to {USUAL}"
         )
     elections = elections_required(recording)
     records = max(1, len(recording.values))

@@ -16,7 +16,7 @@ from typing import Any
 
 from isrcheck.conformance.cluster.chances import Chances
 from isrcheck.conformance.cluster.configuration.settings import Settings
-from isrcheck.conformance.cluster.configuration.switches import NEWEST, Switches
+from isrcheck.conformance.cluster.configuration.switches import USUAL, Switches
 from isrcheck.conformance.follow.format.writing import LeftOut
 from isrcheck.conformance.implemented import ACKS, RESETS, switches_of
 from isrcheck.models import registry
@@ -101,7 +101,7 @@ class Plan:
     name in conformance/cluster/configuration/bugs.py; `allowed` are the behaviours missing in the model that may occur.
     """
 
-    protocol: str = NEWEST
+    protocol: str = USUAL
     seed: int = 0
     events: int = 1_000
     given: Mapping[str, str] = field(default_factory=dict)

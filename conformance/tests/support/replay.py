@@ -10,7 +10,7 @@ import pytest
 
 from conformance.tests.support.compiled import enabled_steps
 from conformance.tests.support.golden import read_step
-from isrcheck.conformance.cluster.configuration import switches
+from isrcheck.conformance.cluster.configuration.switches import GENERATIONS as SWITCHES
 from isrcheck.conformance.replay.compare import replay
 from isrcheck.conformance.replay.driver import Driver
 from isrcheck.conformance.replay.walks import Enabled, walk
@@ -19,7 +19,7 @@ from isrcheck.models.language.model import Instance
 from isrcheck.traces.format.certify import behaviour
 from isrcheck.traces.format.trace import Trace
 
-GENERATIONS = tuple(switches.GENERATIONS)
+GENERATIONS = tuple(SWITCHES)
 """The generations that the cluster implements."""
 
 WITH_TRANSACTIONS = GENERATIONS[2:]
@@ -31,6 +31,7 @@ EVERY_FAULT = MappingProxyType(
         "records": 3,
         "log_size": 3,
         "elections": 5,
+        "partition_changes": 12,
         "crashes": 3,
         "bounces": 3,
         "start": 1,
@@ -41,7 +42,9 @@ EVERY_FAULT = MappingProxyType(
         "retries": 2,
     }
 )
-EVERY_CLIENT = MappingProxyType({"records": 3, "log_size": 4, "transactions": 2, "delete_records": 1, "retries": 1})
+EVERY_CLIENT = MappingProxyType(
+    {"records": 3, "log_size": 4, "partition_changes": 8, "transactions": 2, "delete_records": 1, "retries": 1}
+)
 
 IDEMPOTENT = MappingProxyType(
     {
@@ -84,7 +87,10 @@ READERS = MappingProxyType(
 
 @cache
 def instance_of(protocol: str, values: tuple[tuple[str, int], ...] = ()) -> Instance:
-    return registry.load("kafka")[0].instance(protocol, dict(values))
+    """An instance with these values, but for the number of partition epochs before 2.8, which has none."""
+    has_partition_epochs = SWITCHES[protocol].asks_controller
+    fitting = {name: value for name, value in values if has_partition_epochs or name != "partition_changes"}
+    return registry.load("kafka")[0].instance(protocol, fitting)
 
 
 def walk_of(protocol: str, values: Mapping[str, int], seed: int, steps: int) -> Trace:
