@@ -16,7 +16,7 @@ from isrcheck.conformance.cluster.cluster import Cluster
 from isrcheck.conformance.cluster.configuration.settings import ClusterError
 from isrcheck.conformance.cluster.network.alter_isr_messages import AlterIsrRequest, AlterIsrResponse
 from isrcheck.conformance.cluster.network.messages import Acks, Isolation, LeaderAndIsr, ProduceRequest
-from isrcheck.conformance.cluster.network.network import CONTROLLER, Message
+from isrcheck.conformance.cluster.network.network import Message
 from isrcheck.conformance.cluster.observe import BrokerView
 
 
@@ -139,7 +139,7 @@ def deliver_requests(cluster: Cluster) -> None:
 def deliver_answers(cluster: Cluster) -> None:
     """Deliver every response in flight to a client."""
     for message in cluster.messages():
-        if isinstance(message.destination, str) and message.destination != CONTROLLER:
+        if isinstance(message.destination, str) and not isinstance(message.payload, AlterIsrRequest):
             cluster.deliver(message.number)
 
 
@@ -164,7 +164,7 @@ def alter_isr_in_flight(cluster: Cluster, broker: int, kind: type[AlterIsrReques
     for message in cluster.messages():
         if broker in (message.source, message.destination) and isinstance(message.payload, kind):
             return message
-    raise ClusterError(f"no {kind.__name__} of broker {broker} is in flight")
+    raise ClusterError(f"broker {broker} and the controller exchange no such message about the ISR")
 
 
 def finish_alter_isr(cluster: Cluster, broker: int) -> None:

@@ -97,7 +97,7 @@ def must_replay_or_lack_a_mechanism(trace):
     if trace.instance.protocol.name in GENERATIONS:
         must_replay(trace, trace.property_name)
     else:
-        with pytest.raises(MissingMechanismError, match="the executable cluster lacks AlterPartition"):
+        with pytest.raises(MissingMechanismError, match="the executable cluster lacks KRaft"):
             replay(trace, Driver())
 
 
