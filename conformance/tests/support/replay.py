@@ -25,6 +25,9 @@ GENERATIONS = tuple(SWITCHES)
 WITH_TRANSACTIONS = GENERATIONS[2:]
 """Those whose record format has transactions."""
 
+SINCE_ALTER_ISR = frozenset({"2.8"})
+"""Those in which a leader asks the controller to change the ISR, and followers truncate on fetch."""
+
 DEFAULT = MappingProxyType({})
 EVERY_FAULT = MappingProxyType(
     {
@@ -87,10 +90,11 @@ READERS = MappingProxyType(
 
 @cache
 def instance_of(protocol: str, values: tuple[tuple[str, int], ...] = ()) -> Instance:
-    """An instance with these values, but for the number of partition epochs before 2.8, which has none."""
-    has_partition_epochs = SWITCHES[protocol].asks_controller
-    fitting = {name: value for name, value in values if has_partition_epochs or name != "partition_changes"}
-    return registry.load("kafka")[0].instance(protocol, fitting)
+    """An instance with these values, but for those of other generations: partition epochs came with 2.8, and with them
+    went the restarts that nobody notices.
+    """
+    others = "bounces" if SWITCHES[protocol].asks_controller else "partition_changes"
+    return registry.load("kafka")[0].instance(protocol, {name: value for name, value in values if name != others})
 
 
 def walk_of(protocol: str, values: Mapping[str, int], seed: int, steps: int) -> Trace:
