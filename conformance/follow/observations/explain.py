@@ -16,7 +16,6 @@ import numpy as np
 from isrcheck.checker.compile.kernel import kernel_of
 from isrcheck.checker.resources.budget import Budget
 from isrcheck.checker.resources.limits import Limits
-from isrcheck.conformance.cluster.configuration.switches import USUAL
 from isrcheck.conformance.follow.observations.claims import Claim
 from isrcheck.conformance.follow.observations.lines import Line
 from isrcheck.conformance.follow.observations.promises import Failure, failures_of
@@ -37,6 +36,9 @@ FROM_THE_RECORDING = (
     *("start", "start_isr", "common_records", "brokers_down"),
 )
 """The configuration entries that only the recording determines; it may also determine `acks`."""
+
+NEWEST = "2.4"
+"""The newest generation with which recordings are followed."""
 
 MOST_EXAMPLES = 5
 
@@ -191,7 +193,7 @@ def instance_for(
     if newer:
         raise UsageError(
             f"recordings cannot be followed with {protocol} yet, because it has {' and '.join(newer)};"
-            f" choose a --protocol up to {USUAL}"
+            f" choose a --protocol up to {NEWEST}"
         )
     elections = elections_required(recording)
     records = max(1, len(recording.values))
