@@ -10,7 +10,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from isrcheck.conformance.cluster.broker.broker import Broker
-from isrcheck.conformance.cluster.broker.fetcher import FetcherThread, Mode
+from isrcheck.conformance.cluster.broker.fetch_state import Mode
+from isrcheck.conformance.cluster.broker.fetcher import FetcherThread
 from isrcheck.conformance.cluster.broker.partition import Partition
 from isrcheck.conformance.cluster.broker.replica_manager import ReplicaManager
 from isrcheck.conformance.cluster.clients.consumer import Consumer

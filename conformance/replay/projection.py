@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from isrcheck.conformance.cluster.broker.fetcher import Mode
+from isrcheck.conformance.cluster.broker.fetch_state import Mode
 from isrcheck.conformance.cluster.client_operations import PRODUCER
 from isrcheck.conformance.cluster.network.alter_isr_messages import AlterIsrRequest, AlterIsrResponse
 from isrcheck.conformance.cluster.network.messages import Acks, Errors, FetchResponse, Isolation

@@ -13,7 +13,7 @@ from enum import Enum
 
 from isrcheck.conformance.cluster.broker.consumer_requests import ConsumerRequests
 from isrcheck.conformance.cluster.broker.delete_records import DeleteRecordsPurgatory
-from isrcheck.conformance.cluster.broker.fetcher_manager import FetcherManager
+from isrcheck.conformance.cluster.broker.fetcher import FetcherManager
 from isrcheck.conformance.cluster.broker.isr_managers import AlterIsrManager, ZkIsrManager
 from isrcheck.conformance.cluster.broker.partition import Partition
 from isrcheck.conformance.cluster.broker.replica_manager import ReplicaManager

@@ -1,4 +1,4 @@
-"""A fetcher of a follower: it has one source broker, and at most one outstanding request.
+"""The fetchers of a follower: one per source broker, each with at most one outstanding request.
 
 In:  the controller's announcement that the broker follows a leader; responses from that broker; the fetcher's timer.
 Out: requests in the network; truncations and appends in the log.
@@ -11,10 +11,9 @@ the logs diverge. Source: fact sheet, sections 2.5, 3.3 to 3.5; Kafka: AbstractF
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from enum import Enum
+from collections.abc import Callable, Mapping
 
+from isrcheck.conformance.cluster.broker.fetch_state import Mode, Outstanding, PartitionFetchState
 from isrcheck.conformance.cluster.configuration.bugs import Bug
 from isrcheck.conformance.cluster.configuration.settings import Settings
 from isrcheck.conformance.cluster.configuration.switches import Switches, Truncation
@@ -36,37 +35,6 @@ from isrcheck.conformance.cluster.network.records import UNDEFINED_EPOCH, UNDEFI
 
 Ask = Callable[[int, BrokerRequest], int]
 """Sends a request to a broker and returns the number of the message."""
-
-
-class Mode(Enum):
-    """The state of the partition in the fetcher. Kafka: Truncating, Fetching; FAILED since 2.1 (onPartitionFenced)."""
-
-    TRUNCATING = "truncating"
-    FETCHING = "fetching"
-    FAILED = "failed"
-
-
-@dataclass
-class PartitionFetchState:
-    """The partition in one fetcher. `initial_offset` is the high watermark at its assignment; `not_before` in ms;
-    `diverging` is the response by which it still has to truncate (HW_FROM_DIVERGING_RESP).
-    """
-
-    leader_epoch: int
-    initial_offset: int
-    mode: Mode
-    not_before: int = 0
-    diverging: FetchResponse | None = None
-
-
-@dataclass(frozen=True)
-class Outstanding:
-    """A request that waits for its response; `state` is the partition's state when it was sent; `sent_at` in ms."""
-
-    number: int
-    request: BrokerRequest
-    state: PartitionFetchState
-    sent_at: int
 
 
 class FetcherThread:
@@ -211,7 +179,7 @@ class FetcherThread:
         elif answer.leader_epoch == UNDEFINED_EPOCH:  # KIP-101: the answer is an offset only
             self._truncate_and_fetch(state, answer.end_offset)
         else:
-            offset, is_done = self._offset_truncation_state(answer.leader_epoch, answer.end_offset)
+            offset, is_done = self._log.offset_truncation_state(answer.leader_epoch, answer.end_offset)
             self._log.truncate_to(offset)
             if is_done:  # otherwise it asks again, for its new latest epoch
                 state.mode = Mode.FETCHING
@@ -220,20 +188,9 @@ class FetcherThread:
         """Truncate to where the logs diverge; the next fetch finds out whether they agree. Fact sheet 3.5."""
         assert response.diverging_epoch is not None, f"{response}: this is a defect of the cluster"
         told = response.diverging_epoch
-        offset, _ = self._offset_truncation_state(told.leader_epoch, told.end_offset)
+        offset, _ = self._log.offset_truncation_state(told.leader_epoch, told.end_offset)
         state.diverging = None
         self._truncate_and_fetch(state, told.end_offset if self._bug is Bug.TRUNCATES_TO_ANSWERED_OFFSET else offset)
-
-    def _offset_truncation_state(self, leader_epoch: int, end_offset: int) -> tuple[int, bool]:
-        """Where to truncate if an epoch ends there in the leader's log, and whether the logs agree then. Kafka:
-        getOffsetTruncationState; fact sheet 3.4, G2.
-        """
-        own = self._log.end_offset_for(leader_epoch)
-        if own.end_offset == UNDEFINED_OFFSET:
-            return end_offset, True
-        if own.leader_epoch != leader_epoch:
-            return own.end_offset, False
-        return min(own.end_offset, end_offset), True
 
     def _listed(self, state: PartitionFetchState, asked: Outstanding, answer: ListOffsetsResponse) -> None:
         """Repair a fetch that was out of range; epochs are not compared. Kafka: fetchOffsetAndTruncate; fact sheet 2.5.
@@ -275,3 +232,68 @@ class FetcherThread:
     def _send(self, request: BrokerRequest, state: PartitionFetchState) -> None:
         number = self._ask(self._source, request)
         self._outstanding = Outstanding(number, request, state, self._clock.now)
+
+
+class FetcherManager:
+    """The fetchers; one has the partition while the broker follows a leader."""
+
+    def __init__(
+        self,
+        broker: int,
+        log: Log,
+        ask: Ask,
+        halt: Callable[[], None],
+        clock: Clock,
+        settings: Settings,
+        switches: Switches,
+        bug: Bug | None,
+    ) -> None:
+        self.broker = broker
+        self._log = log
+        self._switches = switches
+        self._bug = bug
+        self._given = (log, ask, halt, clock, settings, switches, bug)
+        self._threads: dict[int, FetcherThread] = {}
+
+    @property
+    def threads(self) -> Mapping[int, FetcherThread]:
+        """The fetchers by source broker."""
+        return dict(self._threads)
+
+    def start_over(self, leader: int, leader_epoch: int) -> None:
+        """Follow this leader from now on. Kafka: ReplicaManager.makeFollowers; fact sheet 3.3 and 3.4.
+
+        In 0.10 the log is truncated to its high watermark at once; later versions reconcile it before they fetch, and
+        since 2.7 (ON_FETCH) by the fetch. Then only a log without any epoch is truncated here. (In Kafka, the thread
+        does this before its first fetch.)
+        """
+        if self._bug is not Bug.FETCHER_NOT_CLEARED:
+            self.remove_fetcher()
+        on_fetch = self._switches.TRUNC is Truncation.ON_FETCH
+        mode = Mode.FETCHING if on_fetch else Mode.TRUNCATING
+        if self._switches.TRUNC is Truncation.HW or (on_fetch and self._log.latest_epoch == UNDEFINED_EPOCH):
+            self._log.truncate_to(self._log.high_watermark)
+            mode = Mode.FETCHING
+        self._thread(leader).add_partition(leader_epoch, mode)
+
+    def go_on(self, leader_epoch: int) -> None:
+        """Keep the fetcher unchanged, because the leader is the same in a newer epoch (switch FOLLOWER_SKIP).
+
+        No release both skips and fences epochs; with both switches on, the fetcher adopts the newer epoch.
+        """
+        for thread in self._threads.values():
+            thread.adopt_epoch(leader_epoch)
+
+    def start_fetching(self, leader: int, leader_epoch: int) -> None:
+        """Set up as if the partition had reconciled with its leader. Called only at the start of a run (`Start`)."""
+        self._thread(leader).add_partition(leader_epoch, Mode.FETCHING)
+
+    def remove_fetcher(self) -> None:
+        """Stop following any leader."""
+        for thread in self._threads.values():
+            thread.remove_partition()
+
+    def _thread(self, source: int) -> FetcherThread:
+        if source not in self._threads:
+            self._threads[source] = FetcherThread(source, *self._given)
+        return self._threads[source]

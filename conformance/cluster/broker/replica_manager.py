@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from isrcheck.conformance.cluster.broker.fetcher_manager import FetcherManager
+from isrcheck.conformance.cluster.broker.fetcher import FetcherManager
 from isrcheck.conformance.cluster.broker.partition import Partition
 from isrcheck.conformance.cluster.configuration.bugs import Bug
 from isrcheck.conformance.cluster.configuration.settings import Settings

@@ -22,7 +22,7 @@ from typing import Any
 
 from isrcheck.conformance.cluster.acts import complete_parked_fetch, response_in_flight, view_of
 from isrcheck.conformance.cluster.broker.broker import TimerKind
-from isrcheck.conformance.cluster.broker.fetcher import Mode
+from isrcheck.conformance.cluster.broker.fetch_state import Mode
 from isrcheck.conformance.cluster.cluster import Cluster
 from isrcheck.conformance.cluster.configuration.settings import ClusterError, Start
 from isrcheck.conformance.cluster.configuration.switches import Truncation
