@@ -229,12 +229,11 @@ class Partition:
 
     def maybe_increment_leader_high_watermark(self) -> bool:
         """Advance the high watermark to the offset that the whole maximal ISR has reached; returns whether it moved.
-        Fact sheet 2.4.
-
-        Two later rules are missing: to wait for followers that are about to join the ISR (HW_WAIT), and not to advance
-        while the ISR is smaller than min.insync.replicas (since 3.7).
+        Fact sheet 2.4. (It does not wait for followers that are about to be proposed, HW_WAIT, which is left out.)
         """
         state = self._isr_state
+        if self._switches.HW_MINISR_GATE and self._is_too_small(state.isr):
+            return False
         counted = state.isr if self._bug is Bug.ISR_NOT_MAXIMAL else state.maximal_isr
         known = [self._remote[each].log_end_offset for each in counted if each != self._broker]
         candidate = min([self._log.log_end_offset, *known])
@@ -294,4 +293,7 @@ class Partition:
             self.maybe_increment_leader_high_watermark()
 
     def _is_too_small(self, isr: frozenset[int]) -> bool:
-        return len(isr) < self._settings.min_insync_replicas and self._bug is not Bug.MIN_ISR_NOT_CHECKED
+        least = self._settings.min_insync_replicas
+        if self._switches.HW_MINISR_GATE:  # since 3.7: effectiveMinIsr
+            least = min(least, len(self._replicas))
+        return len(isr) < least and self._bug is not Bug.MIN_ISR_NOT_CHECKED

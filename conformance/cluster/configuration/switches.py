@@ -4,10 +4,11 @@ In:  nothing.
 Out: `Switches` for every class that behaves differently from release to release; `GENERATIONS` by name.
 
 Section 0.2 of the fact sheet explains the names and values. Switches of the fact sheet that are not implemented:
-HW_WAIT, HW_MINISR_GATE, ELR, BROKER_STATE_CHECK, EPOCH_BUMP_ON_SHRINK, EQUAL_PARTITION_EPOCH_REPLACES.
+HW_WAIT, ELR, BROKER_STATE_CHECK, EPOCH_BUMP_ON_SHRINK, EQUAL_PARTITION_EPOCH_REPLACES.
 LATEST_OFFSET_AWAITS_EPOCH_START (KAFKA-2334, 2.2; fact sheet, section 7) concerns only what clients are told.
 CLIENT_BUMPS_EPOCH, PRODUCER_STATE_KEPT (KAFKA-7190) and STALE_METADATA_IGNORED (KAFKA-7738) are described in sections
-5.3 and 8.22, or, where they concern the client alone, nowhere in the fact sheet; they have the model's names. So have
+5.3 and 8.22, or, where they concern the client alone, nowhere in the fact sheet; READ_REPLICA_IN_ISR (KAFKA-14372, 3.4)
+is described in section 7. They have the model's names. So have
 those of transactions (sections 6.1, 6.2, 6.5 and 8.23), which only transactions/ and the state of producers read:
 EPOCH_BUMP_BY_PRODUCER (KIP-360), EQUAL_MARKER_EPOCH_IS_RETRY (KAFKA-19999), FENCE_RAISES_EPOCH_TWICE (KAFKA-19367),
 MARKER_EPOCH_STRICT (KIP-1228), OFFSET_COMMITS_VERIFIED (KAFKA-15449), ONGOING_PER_EPOCH (KAFKA-18575),
@@ -131,6 +132,7 @@ class Switches:
     FOLLOWER_SKIP: FollowerSkip = FollowerSkip.SAME_LEADER
     HW_CLAMPED_AT_TRUNCATION: bool = False
     HW_FROM_DIVERGING_RESP: bool = False
+    HW_MINISR_GATE: bool = False
     IDEMPOTENT_CACHE: int = 5
     ISR_CHANNEL: IsrChannel = IsrChannel.ZK
     LATEST_OFFSET_AWAITS_EPOCH_START: bool = False
@@ -141,6 +143,7 @@ class Switches:
     POSITION_CHECK: PositionCheck = PositionCheck.NONE
     PRODUCER_STATE_EXPIRES_EARLY: bool = True
     PRODUCER_STATE_KEPT: bool = False
+    READ_REPLICA_IN_ISR: bool = False
     REMOTE_OFFSETS_KEPT_BY_REELECTED_LEADER: bool = True
     RESPONSE_EPOCH_MATCHED: bool = False
     SHRINK_RULE: ShrinkRule = ShrinkRule.LAST_CAUGHT_UP

@@ -217,8 +217,8 @@ def test_a_generation_that_the_cluster_lacks_is_undecided(conform, tmp_path):
             f"random walks of kafka/{protocol}: {lacks}",
             "",
         )
-    assert conform("replay --walks 2 --switch HW_MINISR_GATE=on") == (
-        *(3, f"random walks of kafka/2.4: {lacks.replace('KRaft', 'HW_MINISR_GATE=on')}", ""),
+    assert conform("replay --walks 2 --switch HW_WAIT=CAUGHT_UP") == (
+        *(3, f"random walks of kafka/2.4: {lacks.replace('KRaft', 'HW_WAIT=CAUGHT_UP')}", ""),
     )
 
 
