@@ -21,7 +21,7 @@ from isrcheck.conformance.cluster.configuration.settings import ClusterError, Se
 from isrcheck.conformance.cluster.configuration.switches import generation
 from isrcheck.conformance.cluster.controller.controller import Controller, Election
 from isrcheck.conformance.cluster.network.alter_isr_messages import AlterIsrRequest, AlterIsrResponse
-from isrcheck.conformance.cluster.network.messages import Errors, LeaderAndIsr
+from isrcheck.conformance.cluster.network.messages import Acks, Errors, LeaderAndIsr
 from isrcheck.conformance.cluster.network.network import CONTROLLER, Network
 from isrcheck.conformance.cluster.observe import LeadershipView
 
@@ -198,3 +198,36 @@ def test_only_the_leader_hears_of_a_new_isr() -> None:
     learn(cluster, 1)
     assert leadership(cluster, 1).isr == {0, 1, 2}
     assert view_of(cluster, 1).partition_epoch == 2
+
+
+@pytest.mark.parametrize(("gate", "high_watermark"), [("off", 1), ("on", 0)])
+def test_since_3_7_the_high_watermark_waits_for_min_insync_replicas(gate: str, high_watermark: int) -> None:
+    protocol = generation("2.8").with_switch("HW_MINISR_GATE", gate)
+    cluster = Cluster(protocol, Start(replicas=2, isr=frozenset({0})), PROMPT)
+    append(cluster, "a", leader=0, acks=Acks.LEADER)
+    assert view_of(cluster, 0).high_watermark == high_watermark
+    for _ in range(2):
+        fetch(cluster, 1, 0)
+        assert view_of(cluster, 0).high_watermark == high_watermark
+    finish_alter_isr(cluster, 0)
+    assert view_of(cluster, 0).high_watermark == 1
+
+
+@pytest.mark.parametrize(("gate", "outcome"), [("off", Errors.NOT_ENOUGH_REPLICAS), ("on", Errors.NONE)])
+def test_since_3_7_min_insync_replicas_is_at_most_the_number_of_replicas(gate: str, outcome: Errors) -> None:
+    protocol = generation("2.8").with_switch("HW_MINISR_GATE", gate)
+    cluster = Cluster(protocol, Start(replicas=1), Settings(min_insync_replicas=2))
+    append(cluster, "a", leader=0)
+    acknowledged(cluster)
+    assert cluster.observe().sent[0][1][0].outcome is outcome
+
+
+@pytest.mark.parametrize(("switch", "sent_to"), [("off", 1), ("on", None)])
+def test_since_3_4_a_leader_sends_consumers_only_to_members_of_the_isr(switch: str, sent_to: int | None) -> None:
+    protocol = generation("2.8").with_switch("READ_REPLICA_IN_ISR", switch)
+    start, settings = Start(replicas=2, isr=frozenset({0})), Settings(follower_fetching=True)
+    cluster = Cluster(protocol, start, settings)
+    cluster.tell_consumer(0)
+    cluster.deliver(cluster.consume(0, rack=1))
+    cluster.deliver(cluster.messages()[-1].number)
+    assert cluster.observe_consumers()[0].preferred_read_replica == sent_to
