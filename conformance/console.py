@@ -11,7 +11,7 @@ import sys
 
 from isrcheck.checker.command.console import give_up_stdout, parse_memory
 from isrcheck.conformance.cluster.configuration.bugs import Bug
-from isrcheck.conformance.cluster.configuration.switches import NEWEST
+from isrcheck.conformance.cluster.configuration.switches import USUAL
 from isrcheck.models import registry
 from isrcheck.models.language.model import Instance, nearest, parse
 from isrcheck.models.messages.errors import UsageError
@@ -56,7 +56,7 @@ def add_model(parser: argparse.ArgumentParser) -> None:
 
 def protocol_of(arguments: argparse.Namespace) -> str:
     """The generation that --protocol names, or the newest that the executable cluster implements."""
-    newest = NEWEST if _model_of(arguments) == "kafka" else list(registry.load(_model_of(arguments))[0].protocols)[-1]
+    newest = USUAL if _model_of(arguments) == "kafka" else list(registry.load(_model_of(arguments))[0].protocols)[-1]
     return arguments.protocol or newest
 
 

@@ -31,6 +31,9 @@ BUGS = {"kafka": Bug, "transactions": TransactionBug}
 MECHANISMS = {"ISR_CHANNEL": "AlterPartition", "CONTROLLER": "KRaft"}
 """The mechanisms that came with 2.8 and 3.3, by the switches that turn them on."""
 
+LACKING = frozenset({"KRaft"})
+"""Those of them that the cluster does not have."""
+
 OF_IDEMPOTENT_PRODUCERS = ("UNKNOWN_PID_POLICY", "CLIENT_BUMPS_EPOCH", "PRODUCER_STATE_KEPT", "STALE_METADATA_IGNORED")
 OF_CONSUMERS = ("POSITION_CHECK", "READ_REPLICA_IN_ISR", "LATEST_OFFSET_AWAITS_EPOCH_START")
 """The switches that mean something only for an idempotent producer, or for a consumer with a position."""
@@ -48,8 +51,8 @@ class MissingMechanismError(UsageError):
 
 
 def newer_mechanisms(instance: Instance) -> list[str]:
-    """The names of the mechanisms from 2.8 on that this instance has; neither the cluster nor the search for what
-    explains a recording knows them.
+    """The names of the mechanisms from 2.8 on that this instance has. The search for what explains a recording knows
+    none of them.
     """
     entries, configuration = instance.model.entries, instance.configuration
     return [what for name, what in MECHANISMS.items() if getattr(configuration, name) != entries[name].default]
@@ -76,7 +79,7 @@ def switches_of(instance: Instance) -> Switches:
                 missing.append(f"{name}={spelled}")
         elif value != entry.default:
             missing.append(f"{name}={spelled}")
-    lacks = newer_mechanisms(instance) or missing
+    lacks = [what for what in newer_mechanisms(instance) if what in LACKING] or missing
     if lacks:
         raise MissingMechanismError(
             f"the executable cluster lacks {' and '.join(lacks)}; it implements {', '.join(GENERATIONS)}"

@@ -10,10 +10,11 @@ and delivers its request.
 from __future__ import annotations
 
 from isrcheck.conformance.cluster.broker.broker import TimerKind
-from isrcheck.conformance.cluster.broker.fetcher import Mode
+from isrcheck.conformance.cluster.broker.fetch_state import Mode
 from isrcheck.conformance.cluster.client_operations import CONSUMER, PRODUCER
 from isrcheck.conformance.cluster.cluster import Cluster
 from isrcheck.conformance.cluster.configuration.settings import ClusterError
+from isrcheck.conformance.cluster.network.alter_isr_messages import AlterIsrRequest, AlterIsrResponse
 from isrcheck.conformance.cluster.network.messages import Acks, Isolation, LeaderAndIsr, ProduceRequest
 from isrcheck.conformance.cluster.network.network import Message
 from isrcheck.conformance.cluster.observe import BrokerView
@@ -138,7 +139,7 @@ def deliver_requests(cluster: Cluster) -> None:
 def deliver_answers(cluster: Cluster) -> None:
     """Deliver every response in flight to a client."""
     for message in cluster.messages():
-        if isinstance(message.destination, str):
+        if isinstance(message.destination, str) and not isinstance(message.payload, AlterIsrRequest):
             cluster.deliver(message.number)
 
 
@@ -156,6 +157,22 @@ def read(
     cluster.deliver(cluster.messages()[-1].number)
     (view,) = [each for each in cluster.observe_consumers() if each.name == consumer]
     return tuple(each.payload for each in view.read)
+
+
+def alter_isr_in_flight(cluster: Cluster, broker: int, kind: type[AlterIsrRequest] | type[AlterIsrResponse]) -> Message:
+    """The request of a broker to the controller, or the answer to it. Errors: `ClusterError` if there is none."""
+    for message in cluster.messages():
+        if broker in (message.source, message.destination) and isinstance(message.payload, kind):
+            return message
+    raise ClusterError(f"broker {broker} and the controller exchange no such message about the ISR")
+
+
+def finish_alter_isr(cluster: Cluster, broker: int) -> None:
+    """Deliver every request of a broker to the controller, and every answer to it."""
+    for kind in (AlterIsrRequest, AlterIsrResponse):
+        for message in cluster.messages():
+            if broker in (message.source, message.destination) and isinstance(message.payload, kind):
+                cluster.deliver(message.number)
 
 
 def _is_metadata(message: Message) -> bool:

@@ -6,7 +6,7 @@ Out: `observe()`. All communication inside is by messages; the same operations g
 
 Two simplifications are shared with the formal model: a fetch response carries everything from the fetch offset to the
 log end (no size limits); and a fetch is between one follower and one leader, at most one outstanding per pair. A batch
-holds one record. The ISR is written synchronously, as through ZooKeeper.
+holds one record. Before 2.7 the ISR is written synchronously, as through ZooKeeper.
 
 Connections: a message that is dropped, or that reaches a process other than the intended one, breaks its connection,
 and the process that awaits a response on it notices at once. A crash breaks every connection to the process; messages
@@ -22,13 +22,13 @@ from isrcheck.conformance.cluster.broker.broker import Broker, TimerKind
 from isrcheck.conformance.cluster.client_operations import PRODUCER, ClientOperations
 from isrcheck.conformance.cluster.clients.clients import Clients
 from isrcheck.conformance.cluster.configuration.settings import ClusterError, Settings, Start, bug_named
-from isrcheck.conformance.cluster.configuration.switches import NEWEST, Switches, generation
+from isrcheck.conformance.cluster.configuration.switches import USUAL, Switches, generation
 from isrcheck.conformance.cluster.controller.controller import Controller, Election
 from isrcheck.conformance.cluster.log.storage import MemoryStorage, Storage, StorageError, lay_out
 from isrcheck.conformance.cluster.log.storage_files import FileStorage
 from isrcheck.conformance.cluster.network.clock import Clock
 from isrcheck.conformance.cluster.network.messages import LeaderAndIsr
-from isrcheck.conformance.cluster.network.network import Message, Network
+from isrcheck.conformance.cluster.network.network import CONTROLLER, Message, Network
 
 
 class Cluster(ClientOperations):
@@ -36,7 +36,7 @@ class Cluster(ClientOperations):
 
     def __init__(
         self,
-        protocol: str | Switches = NEWEST,
+        protocol: str | Switches = USUAL,
         start: Start | None = None,
         settings: Settings | None = None,
         bug: str | None = None,
@@ -50,7 +50,7 @@ class Cluster(ClientOperations):
         start, settings, known_bug = start or Start(), settings or Settings(), bug_named(bug)
         self._clock = Clock()
         self._network = Network()
-        self._controller = Controller(start, self._network, self._process_of, self._is_running, known_bug)
+        self._controller = Controller(start, self._network, self._process_of, self._is_running, switches, known_bug)
         self._clients = Clients(self._network, settings, self._clock, switches, known_bug)
         first = self._clients.first_producer(PRODUCER, start.log) if settings.idempotent and start.log else None
         self._brokers: dict[int, Broker] = {}
@@ -140,6 +140,9 @@ class Cluster(ClientOperations):
         """
         message = self._network.look(number)
         destination = message.destination
+        if destination == CONTROLLER:
+            self._controller.receive(self._network.take(number))
+            return
         if isinstance(destination, str):
             self._clients.receive(self._network.take(number))
             return
@@ -252,8 +255,13 @@ class Cluster(ClientOperations):
 
     def _disconnect(self, asker: int | str, asker_process: int, asked: int | str, request: int) -> None:
         """The process that awaits a response learns that its connection broke."""
-        if isinstance(asker, int) and isinstance(asked, int) and self._process_of(asker) == asker_process:
-            self._brokers[asker].disconnected(asked, request)
+        if isinstance(asker, int):
+            if self._process_of(asker) != asker_process:
+                return
+            if isinstance(asked, int):
+                self._brokers[asker].disconnected(asked, request)
+            elif asked == CONTROLLER:
+                self._brokers[asker].disconnected_from_controller(request)
         elif isinstance(asker, str):
             self._clients.disconnected(asker, request)
 

@@ -10,7 +10,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from isrcheck.conformance.cluster.broker.broker import Broker
-from isrcheck.conformance.cluster.broker.fetcher import FetcherThread, Mode
+from isrcheck.conformance.cluster.broker.fetch_state import Mode
+from isrcheck.conformance.cluster.broker.fetcher import FetcherThread
 from isrcheck.conformance.cluster.broker.partition import Partition
 from isrcheck.conformance.cluster.broker.replica_manager import ReplicaManager
 from isrcheck.conformance.cluster.clients.consumer import Consumer
@@ -21,32 +22,41 @@ from isrcheck.conformance.cluster.clients.transactions import Marker, Transactio
 from isrcheck.conformance.cluster.controller.controller import Controller
 from isrcheck.conformance.cluster.log.epoch_cache import EpochEntry
 from isrcheck.conformance.cluster.log.storage import Storage
-from isrcheck.conformance.cluster.network.messages import AlterIsr, DeleteRecordsResponse, Errors, LeaderAndIsr
+from isrcheck.conformance.cluster.network.messages import (
+    DeleteRecordsResponse,
+    Errors,
+    FetchResponse,
+    IsrWrite,
+    LeaderAndIsr,
+)
 from isrcheck.conformance.cluster.network.network import Message, Network, Node
 from isrcheck.conformance.cluster.network.records import UNDEFINED_OFFSET, Control, ProducerStamp, Record
 
 
 @dataclass(frozen=True)
 class FetcherView:
-    """One fetcher; `mode` is None if it does not have the partition; `outstanding` is the number of a request, or
-    None.
+    """One fetcher; `mode` is None if it does not have the partition; `outstanding` is the number of a request, or None;
+    `diverging` is a response by which the fetcher has still to truncate the log, or None.
     """
 
     source: int
     mode: Mode | None
     outstanding: int | None
     not_before: int
+    diverging: FetchResponse | None
 
 
 @dataclass(frozen=True)
 class LeadershipView:
     """What a broker that presumes leadership knows of the followers and of waiting requests. Unknown offsets are None.
 
+    `proposed_isr` is the ISR that it has proposed while it awaits the answer, otherwise None.
     `delayed_produces` are (client, request number, offset that the high watermark has to reach, deadline in ms);
     `parked_fetches` are (follower, fetch offset, deadline in ms).
     """
 
     isr: frozenset[int]
+    proposed_isr: frozenset[int] | None
     leader_epoch_start_offset: int
     remote_log_end_offsets: tuple[tuple[int, int | None], ...]
     last_caught_up_times: tuple[tuple[int, int], ...]
@@ -88,6 +98,7 @@ class BrokerView:
     epoch_entries: tuple[EpochEntry, ...]
     leader: int | None
     leader_epoch: int
+    partition_epoch: int
     fetchers: tuple[FetcherView, ...]
     leadership: LeadershipView | None
 
@@ -109,13 +120,14 @@ class BrokerView:
 
 @dataclass(frozen=True)
 class ControllerView:
-    """The controller's leader, epoch and ISR, and its announcements that brokers have not received yet."""
+    """The controller's record of the partition, and its announcements that brokers have not received yet."""
 
     leader: int
     leader_epoch: int
+    partition_epoch: int
     isr: frozenset[int]
     announcements: tuple[Message, ...]
-    isr_writes: tuple[AlterIsr, ...]
+    isr_writes: tuple[IsrWrite, ...]
 
 
 @dataclass(frozen=True)
@@ -179,7 +191,7 @@ def observe_broker(number: int, broker: Broker) -> BrokerView:
         log = stored.records[max(0, start - stored.base_offset) :]
         offsets = (start, end, None, None, storage.checkpointed_high_watermark, storage.recovery_point)
         saved = ProducerStateView(_snapshot_offset(storage))
-        return BrokerView(number, False, False, 0, log, *offsets, saved, stored.epoch_entries, None, -1, (), None)
+        return BrokerView(number, False, False, 0, log, *offsets, saved, stored.epoch_entries, None, -1, 0, (), None)
     log_, partition = process.log, process.partition
     return BrokerView(
         number=number,
@@ -197,6 +209,7 @@ def observe_broker(number: int, broker: Broker) -> BrokerView:
         epoch_entries=log_.epoch_entries,
         leader=partition.leader,
         leader_epoch=partition.leader_epoch,
+        partition_epoch=partition.partition_epoch,
         fetchers=_fetchers(process.fetchers.threads),
         leadership=_leadership(partition, process.replica_manager) if partition.is_leader else None,
     )
@@ -209,7 +222,8 @@ def _snapshot_offset(storage: Storage) -> int:
 
 def _fetchers(threads: Mapping[int, FetcherThread]) -> tuple[FetcherView, ...]:
     return tuple(
-        FetcherView(source, each.mode, each.outstanding, each.not_before) for source, each in sorted(threads.items())
+        FetcherView(source, each.mode, each.outstanding, each.not_before, each.diverging)
+        for source, each in sorted(threads.items())
     )
 
 
@@ -218,7 +232,8 @@ def _leadership(partition: Partition, manager: ReplicaManager) -> LeadershipView
     ends = ((number, each.log_end_offset) for number, each in remote)
     parked = sorted(manager.parked_fetches.items())
     return LeadershipView(
-        isr=partition.isr,
+        isr=partition.isr_state.isr,
+        proposed_isr=partition.isr_state.proposed,
         leader_epoch_start_offset=partition.leader_epoch_start_offset,
         remote_log_end_offsets=tuple((number, None if end == UNDEFINED_OFFSET else end) for number, end in ends),
         last_caught_up_times=tuple((number, each.last_caught_up_time) for number, each in remote),
@@ -259,7 +274,8 @@ def observe(
         brokers=tuple(observe_broker(number, each) for number, each in sorted(brokers.items())),
         network=in_flight,
         controller=ControllerView(
-            controller.leader, controller.leader_epoch, controller.isr, told, controller.isr_writes
+            *(controller.leader, controller.leader_epoch, controller.partition_epoch, controller.isr),
+            *(told, controller.isr_writes),
         ),
         sent=tuple((name, each.sent) for name, each in producers.items()),
         producers=tuple(

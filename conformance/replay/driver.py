@@ -20,14 +20,23 @@ from isrcheck.conformance.cluster.client_operations import PRODUCER
 from isrcheck.conformance.cluster.cluster import Cluster
 from isrcheck.conformance.cluster.configuration.settings import ClusterError, Settings, Start
 from isrcheck.conformance.cluster.controller.controller import Election
+from isrcheck.conformance.cluster.network.alter_isr_messages import AlterIsrRequest, AlterIsrResponse
 from isrcheck.conformance.cluster.network.messages import Acks, Isolation, LeaderAndIsr
 from isrcheck.conformance.cluster.network.records import Control, Record
 from isrcheck.conformance.cluster.observe import BrokerView
 from isrcheck.conformance.implemented import ACKS, ISOLATIONS, RESETS, switches_of
-from isrcheck.conformance.replay.projection import Observations, Projected, payload_of, producer_of, project, reader_of
+from isrcheck.conformance.replay.projection import (
+    Observations,
+    Projected,
+    alters_partitions,
+    payload_of,
+    producer_of,
+    project,
+    reader_of,
+)
 from isrcheck.conformance.replay.system import StepRefusedError
 from isrcheck.conformance.replay.timing import timing_of
-from isrcheck.models.kafka.state.values import Fetch
+from isrcheck.models.kafka.state.values import AlterPartition, Fetch
 from isrcheck.models.language.model import Instance, Step
 from isrcheck.models.messages.errors import UsageError
 from isrcheck.models.run import Cells
@@ -127,6 +136,7 @@ class Driver:
         """Deliver responses to clients, give up fetches as the model does, and fire the timers that are due."""
         acts.deliver_answers(self.cluster)
         self._give_up_fetches()
+        self._give_up_proposals()
         for broker in self.cluster.brokers:
             if (self.position, broker) in self.timing.checkpoints:
                 self.cluster.fire(broker, TimerKind.HIGH_WATERMARK_CHECKPOINT)
@@ -150,6 +160,21 @@ class Driver:
                 pair = follower * replicas + leader
                 if before[pair] != Fetch.NONE and after[pair] == Fetch.NONE:
                     self._give_up(follower, leader)
+
+    def _give_up_proposals(self) -> None:
+        """Let the messages about the ISR arrive that this step of the model makes void.
+
+        They are the request of a process that has restarted since, a refusal, and an answer to a process that is gone.
+        """
+        if not alters_partitions(self.configuration):
+            return
+        before, after = (
+            cells_of(self.instance, self.trace.states[at], "alter_partition")
+            for at in (max(0, self.position - 1), self.position)
+        )
+        for broker in range(self.configuration.replicas):
+            if before[broker] != AlterPartition.NONE and after[broker] == AlterPartition.NONE:
+                acts.finish_alter_isr(self.cluster, broker)
 
     def _give_up(self, follower: int, leader: int) -> None:
         fetchers = acts.view_of(self.cluster, follower).fetchers
@@ -304,6 +329,25 @@ class Driver:
         if response is None:
             raise ClusterError(f"no answer of broker {leader} to broker {follower} is in flight")
         self.cluster.drop(response.number)
+
+    def _follower_takes_high_watermark_first(self, follower: int, leader: int) -> None:
+        acts.apply(self.cluster, follower, leader)
+
+    def _follower_truncates(self, follower: int, leader: int) -> None:
+        """The fetcher goes on with a response that it has received, or receives it."""
+        if acts.view_of(self.cluster, follower).is_truncating:
+            self.cluster.fire(follower, TimerKind.FETCHER_DO_WORK, leader)
+        else:
+            acts.apply(self.cluster, follower, leader)
+
+    def _controller_handles_alter_partition(self, leader: int) -> None:
+        self.cluster.deliver(acts.alter_isr_in_flight(self.cluster, leader, AlterIsrRequest).number)
+
+    def _leader_hears_answer(self, leader: int) -> None:
+        self.cluster.deliver(acts.alter_isr_in_flight(self.cluster, leader, AlterIsrResponse).number)
+
+    def _answer_to_leader_is_lost(self, leader: int) -> None:
+        self.cluster.drop(acts.alter_isr_in_flight(self.cluster, leader, AlterIsrResponse).number)
 
     def _follower_reconciles(self, follower: int, leader: int) -> None:
         self._exchange(follower, leader)

@@ -13,24 +13,22 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from isrcheck.conformance.cluster.broker.fetcher import Mode
+from isrcheck.conformance.cluster.broker.fetch_state import Mode
 from isrcheck.conformance.cluster.client_operations import PRODUCER
+from isrcheck.conformance.cluster.network.alter_isr_messages import AlterIsrRequest, AlterIsrResponse
 from isrcheck.conformance.cluster.network.messages import Acks, Errors, FetchResponse, Isolation
 from isrcheck.conformance.cluster.network.records import Control, ProducerStamp, Record
 from isrcheck.conformance.cluster.observe import BrokerView, ClusterView
 from isrcheck.models.kafka.state import fields
 from isrcheck.models.kafka.state.fields import BUDGETS
-from isrcheck.models.kafka.state.values import Fetch, TransactionState, Truncation
+from isrcheck.models.kafka.state.values import AlterPartition, Fetch, TransactionState, Truncation
 from isrcheck.models.language import NONE
 from isrcheck.models.language.model import Instance
 
-LEFT_OUT = frozenset(
-    {*(f"{name}_left" for name in BUDGETS), "controller_partition_epoch", "last_known_leader", "flushed_offset"}
-)
-"""Variables of the model that a cluster does not have: budgets, what came with 2.8 and later, and which records are on
-disk.
-"""
+LEFT_OUT = frozenset({*(f"{name}_left" for name in BUDGETS), "last_known_leader", "flushed_offset"})
+"""Variables of the model that a cluster does not have: budgets, what came after 2.8, and which records are on disk."""
 
+alters_partitions: Callable[[Any], bool] = fields.alters_partitions
 numbers_from_zero: Callable[[Any], bool] = fields.numbers_from_zero
 
 TRANSACTIONAL = "transaction "
@@ -66,15 +64,15 @@ def reader_of(consumer: int) -> str:
 class Observations:
     """What was observed of a running cluster, as far as it does not remember it.
 
-    `common` is the number of records that it started with, all of them acknowledged. `elections` are the leader and the
-    ISR of every announced epoch, of which the first `heard` were announced while a broker was up. `exposed` and
-    `committed` are the records that readers of the two isolation levels could read first at each offset.
-    `log_start_offset` is the offset up to which records were deleted. `last_...` hold what each broker had in memory
-    when it last ran. `number_of` gives the number of a record by its payload, or NONE.
+    `common` is the number of records that it started with, all of them acknowledged. `elections` are the leader, the
+    ISR and the partition epoch of every announced epoch, of which the first `heard` were announced while a broker was
+    up. `exposed` and `committed` are the records that readers of the two isolation levels could read first at each
+    offset. `log_start_offset` is the offset up to which records were deleted. `last_...` hold what each broker had in
+    memory when it last ran. `number_of` gives the number of a record by its payload, or NONE.
     """
 
     common: int = 0
-    elections: list[tuple[int, frozenset[int]]] = field(default_factory=list)
+    elections: list[tuple[int, frozenset[int], int]] = field(default_factory=list)
     heard: int = 0
     exposed: dict[int, Record] = field(default_factory=dict)
     committed: dict[int, Record] = field(default_factory=dict)
@@ -90,7 +88,7 @@ class Observations:
         aborted = {_producer_id(view, name) for name, control in view.decided if control is Control.ABORT}
         controller = view.controller
         if len(self.elections) <= controller.leader_epoch:
-            self.elections.append((controller.leader, controller.isr))
+            self.elections.append((controller.leader, controller.isr, controller.partition_epoch))
         if any(broker.is_up for broker in view.brokers):
             self.heard = len(self.elections)
         for broker in view.brokers:
@@ -182,6 +180,7 @@ class _Projection:
     def all(self) -> Projected:
         return {
             **self._controller(),
+            **self._alter_isr(),
             **self._logs(),
             **self._roles(),
             **self._fetches(),
@@ -197,16 +196,46 @@ class _Projection:
             "controller_leader": (controller.leader,),
             "controller_epoch": (controller.leader_epoch,),
             "controller_isr": tuple(self._members(controller.isr)),
-            "metadata_leader": tuple(leader for leader, _ in elections),
-            "metadata_isr": tuple(cell for _, isr in elections for cell in self._members(isr)),
+            "metadata_leader": tuple(leader for leader, _, _ in elections),
+            "metadata_isr": tuple(cell for _, isr, _ in elections for cell in self._members(isr)),
         }
 
-    def _announced(self, epoch: int) -> tuple[int, frozenset[int]]:
+    def _announced(self, epoch: int) -> tuple[int, frozenset[int], int]:
         """The election of an epoch, if a running broker has not received it, or if no broker was up when it was
         announced; otherwise no leader and no ISR.
         """
         is_awaited = epoch >= self.seen.heard or any(b.is_up and _epoch(b) < epoch for b in self.brokers)
-        return self.seen.elections[epoch] if is_awaited and epoch < len(self.seen.elections) else (NONE, frozenset())
+        return self.seen.elections[epoch] if is_awaited and epoch < len(self.seen.elections) else (NONE, frozenset(), 0)
+
+    def _alter_isr(self) -> Projected:
+        """What came with AlterIsr. Before, the model counts no changes of the record."""
+        if not alters_partitions(self.configuration):
+            return {"controller_partition_epoch": (None,)}
+        requests = [self._request(broker) for broker in self.brokers]
+        proposed = [b.leadership.proposed_isr if b.leadership else None for b in self.brokers]
+        return {
+            "controller_partition_epoch": (self.view.controller.partition_epoch,),
+            "metadata_partition_epoch": tuple(self._announced(epoch)[2] for epoch in self.epochs),
+            "partition_epoch": tuple(b.partition_epoch for b in self.brokers),
+            "proposed_isr": tuple(cell for isr in proposed for cell in self._members(isr or ())),
+            "alter_partition": tuple(stage for stage, _ in requests),
+            "requested_leader_epoch": tuple(request.leader_epoch for _, request in requests),
+            "requested_partition_epoch": tuple(request.partition_epoch for _, request in requests),
+            "requested_isr": tuple(cell for _, request in requests for cell in self._members(request.isr)),
+        }
+
+    def _request(self, broker: BrokerView) -> tuple[int, AlterIsrRequest]:
+        """The stage of a broker's request to the controller, and the request; one without members if there is none.
+
+        A change of the record raises the partition epoch by one, so that an answer tells what was asked.
+        """
+        for message in self.view.network:
+            told = message.payload
+            if message.source == broker.number and isinstance(told, AlterIsrRequest):
+                return AlterPartition.REQUESTED, told
+            if message.destination == broker.number and isinstance(told, AlterIsrResponse):
+                return AlterPartition.ACCEPTED, AlterIsrRequest(told.leader_epoch, told.partition_epoch - 1, told.isr)
+        return AlterPartition.NONE, AlterIsrRequest(0, 0, frozenset())
 
     def _logs(self) -> Projected:
         records, epochs, caches = [], [], []
@@ -246,11 +275,12 @@ class _Projection:
         }
 
     def _fetches(self) -> Projected:
+        diverging = ("diverging_epoch", "diverging_end_offset") if alters_partitions(self.configuration) else ()
         found: dict[str, list[int]] = {
             name: []
             for name in (
                 *("fetch", "fetch_offset", "response_record", "response_epoch"),
-                *("response_high_watermark", "response_log_start_offset"),
+                *("response_high_watermark", "response_log_start_offset", *diverging),
             )
         }
         for follower in self.brokers:
@@ -261,14 +291,33 @@ class _Projection:
                 found["fetch_offset"].append(offset)
                 found["response_record"] += [self._entry(held.get(o)) for o in self.offsets]
                 found["response_epoch"] += [held[o].leader_epoch if o in held else NONE for o in self.offsets]
-                found["response_high_watermark"].append(response.high_watermark if response else 0)
-                found["response_log_start_offset"].append(response.log_start_offset if response else 0)
+                told = response.diverging_epoch if response else None
+                found["response_high_watermark"].append(self._told_high_watermark(response, follower))
+                found["response_log_start_offset"].append(response.log_start_offset if response and not told else 0)
+                if diverging:
+                    found["diverging_epoch"].append(told.leader_epoch if told else 0)
+                    found["diverging_end_offset"].append(told.end_offset if told else 0)
         return {name: tuple(cells) for name, cells in found.items()}
 
+    def _told_high_watermark(self, response: FetchResponse | None, follower: BrokerView) -> int:
+        """The high watermark that a response still brings to the follower."""
+        if response is None:
+            return 0
+        is_taken = any(one.diverging is response for one in follower.fetchers)
+        is_ignored = response.diverging_epoch is not None and not self.configuration.HW_FROM_DIVERGING_RESP
+        return 0 if is_taken or is_ignored else response.high_watermark
+
     def _fetch(self, follower: BrokerView, leader: BrokerView) -> tuple[int, int, FetchResponse | None]:
-        """The stage of the follower's fetch, its offset, and the response in flight, if any."""
+        """The stage of the follower's fetch, its offset, and the response in flight, if any; or the response by which
+        the follower has still to truncate.
+
+        With truncation on fetch, a response to a former follower may still be applied, if that comes back.
+        """
         thread = next((one for one in follower.fetchers if one.source == leader.number), None)
-        if thread is None or thread.outstanding is None or thread.mode is not Mode.FETCHING:
+        if thread is not None and thread.diverging is not None:
+            return Fetch.DIVERGING, thread.diverging.fetch_offset, thread.diverging
+        is_kept = self.configuration.TRUNC == Truncation.ON_FETCH
+        if thread is None or thread.outstanding is None or not (is_kept or thread.mode is Mode.FETCHING):
             return Fetch.NONE, 0, None
         for message in self.view.network:
             answer = message.payload
@@ -279,8 +328,9 @@ class _Projection:
                     None,
                 )  # the leader has not received it; a parked fetch there is from an earlier process
             if message.in_reply_to == thread.outstanding and isinstance(answer, FetchResponse):
+                stage = Fetch.ANSWERED if answer.diverging_epoch is None else Fetch.DIVERGING
                 is_good = answer.error is Errors.NONE
-                return (Fetch.ANSWERED, answer.fetch_offset, answer) if is_good else (Fetch.NONE, 0, None)
+                return (stage, answer.fetch_offset, answer) if is_good else (Fetch.NONE, 0, None)
         parked = leader.leadership.parked_fetches if leader.leadership else ()
         offsets = [offset for number, offset, _ in parked if number == follower.number]
         return (Fetch.PARKED, offsets[0], None) if offsets else (Fetch.NONE, 0, None)

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from isrcheck.models.kafka.state.values import ShrinkRule
+from isrcheck.models.kafka.state.values import AlterPartition, Fetch, ShrinkRule
 from isrcheck.models.language import NONE
 from isrcheck.models.language.model import Step
 from isrcheck.models.messages.errors import UsageError
@@ -30,8 +30,10 @@ SEND_IN_TRANSACTION = "producer_appends_in_transaction"
 SEND_AGAIN_TO = ("producer_resends", "leader_mistakes_request")
 NUMBER_ANEW = ("producer_begins_new_epoch", "producer_begins_from_zero")
 SEND_AGAIN = (*SEND_AGAIN_TO, *NUMBER_ANEW)
+ANSWER_IS_LOST = "answer_to_leader_is_lost"
+ASKS_CONTROLLER = (ANSWER_IS_LOST, "controller_handles_alter_partition")
 SENDS = ("producer_appends", "producer_is_refused", *SEND_AGAIN)
-TIMED = (*RESTARTS, SHRINK, SEND_IN_TRANSACTION, *SENDS)
+TIMED = (*RESTARTS, SHRINK, SEND_IN_TRANSACTION, *ASKS_CONTROLLER, *SENDS)
 """The actions whose steps a cluster can take only with suitable timing."""
 
 
@@ -75,6 +77,7 @@ def timing_of(trace: Trace) -> Timing:
     """The timing that a cluster needs to follow this trace. Raises UntimelyError if there is none."""
     states = [State(trace.instance, cells) for cells in trace.states]
     _must_not_have_to_wait(trace, states)
+    _must_not_ask_again_in_vain(trace, states)
     if trace.instance.configuration.SHRINK_RULE == ShrinkRule.LAG_MESSAGES:
         _must_drop_all_that_lag(trace, states)
         shrinks = []
@@ -145,6 +148,33 @@ def _must_have_room(before: State, position: int, step: Step) -> None:
         )
 
 
+def _must_not_ask_again_in_vain(trace: Trace, states: Sequence[State]) -> None:
+    """Raise UntimelyError if a broker that is down sends AlterIsr again, or the controller refuses the same request.
+
+    In the model, the answer to a process that is gone can be lost, and then its request is under way again. And the
+    model's controller refuses a request that it has accepted before, because its partition epoch is old. A controller
+    with ZooKeeper compares the ISR first, and accepts it again. Fact sheet 4.5; Kafka: KafkaController.alterIsrs.
+    """
+    for position, step in enumerate(trace.steps, start=1):
+        if step.action not in ASKS_CONTROLLER:
+            continue
+        before, after, (leader,) = states[position - 1], states[position], step.ordinals
+        if step.action == ANSWER_IS_LOST and not before.is_up[leader]:
+            raise UntimelyError(
+                f"step {position} lets broker {leader}, which is down, send its request about the ISR again; only a"
+                " process that runs does that"
+            )
+        if step.action != ANSWER_IS_LOST and after.alter_partition[leader] == AlterPartition.NONE:
+            is_current = before.requested_leader_epoch[leader] == before.controller_epoch
+            is_leader = before.controller_leader == leader and is_current
+            replicas = range(before.replicas)
+            if is_leader and all(before.controller_isr[r] == before.requested_isr[leader][r] for r in replicas):
+                raise UntimelyError(
+                    f"step {position} refuses an ISR that is the ISR of record already; Kafka's controller accepts the"
+                    " same request again"
+                )
+
+
 def _must_drop_all_that_lag(trace: Trace, states: Sequence[State]) -> None:
     """Raise UntimelyError if a shrink drops others than all followers known to lag by too many messages.
 
@@ -174,9 +204,10 @@ def _shrinks(trace: Trace, states: Sequence[State]) -> Iterator[_Shrink]:
         before, after = states[position - 1], states[position]
         if step.action == "leader_handles_fetch":
             leader, follower = step.ordinals
-            _note_fetch(
-                known[leader, follower], position, before.log_end_offset[follower], before.log_end_offset[leader]
-            )
+            if after.fetch[follower][leader] != Fetch.DIVERGING or after.DIVERGING_RESP_UPDATES_STATE:
+                _note_fetch(
+                    known[leader, follower], position, before.log_end_offset[follower], before.log_end_offset[leader]
+                )
         elif step.action == SHRINK:
             leader, removed = step.ordinals
             yield _shrink(before, position, leader, removed, known)

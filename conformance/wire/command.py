@@ -14,7 +14,7 @@ from pathlib import Path
 
 from isrcheck.conformance.cluster.cluster import Cluster
 from isrcheck.conformance.cluster.configuration.settings import ClusterError, Settings, Start
-from isrcheck.conformance.cluster.configuration.switches import GENERATIONS, NEWEST, SwitchError, Switches, generation
+from isrcheck.conformance.cluster.configuration.switches import GENERATIONS, USUAL, SwitchError, Switches, generation
 from isrcheck.conformance.console import BUGS, DIVERGED, DONE, NOTHING, UNDECIDED, count, pair, say, seconds
 from isrcheck.conformance.implemented import MissingMechanismError
 from isrcheck.conformance.replay.timing import UntimelyError
@@ -34,7 +34,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--trace", type=Path, metavar="FILE", help="play a trace under real producers and consumers, which it starts"
     )
-    parser.add_argument("--protocol", metavar="NAME", help=f"{', '.join(GENERATIONS)} (default: {NEWEST})")
+    parser.add_argument("--protocol", metavar="NAME", help=f"{', '.join(GENERATIONS)} (default: {USUAL})")
     parser.add_argument("--switch", metavar="NAME=VALUE", action="append", default=[], help="set a protocol switch")
     parser.add_argument("--replicas", metavar="N", type=count, default=3, help="number of brokers (default: 3)")
     parser.add_argument(
@@ -76,7 +76,7 @@ def _serve(arguments: argparse.Namespace) -> int:
 
     tell = _tell if arguments.verbose else be_silent
     at = Address(arguments.host, arguments.port)
-    given = (cluster, arguments.protocol or NEWEST, arguments.topic, at, arguments.unclean, tell, started)
+    given = (cluster, arguments.protocol or USUAL, arguments.topic, at, arguments.unclean, tell, started)
     try:
         was_interrupted = asyncio.run(serve(*given, arguments.seconds))
     except OSError as error:
@@ -121,7 +121,7 @@ def _play(arguments: argparse.Namespace) -> int:
 
 def _switches(arguments: argparse.Namespace) -> Switches:
     try:
-        switches = generation(arguments.protocol or NEWEST)
+        switches = generation(arguments.protocol or USUAL)
         for given in arguments.switch:
             switches = switches.with_switch(*pair(given))
     except (SwitchError, ClusterError) as error:

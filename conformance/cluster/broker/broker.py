@@ -14,6 +14,7 @@ from enum import Enum
 from isrcheck.conformance.cluster.broker.consumer_requests import ConsumerRequests
 from isrcheck.conformance.cluster.broker.delete_records import DeleteRecordsPurgatory
 from isrcheck.conformance.cluster.broker.fetcher import FetcherManager
+from isrcheck.conformance.cluster.broker.isr_managers import AlterIsrManager, ZkIsrManager
 from isrcheck.conformance.cluster.broker.partition import Partition
 from isrcheck.conformance.cluster.broker.replica_manager import ReplicaManager
 from isrcheck.conformance.cluster.configuration.bugs import Bug
@@ -22,6 +23,7 @@ from isrcheck.conformance.cluster.configuration.switches import Switches
 from isrcheck.conformance.cluster.controller.controller import Controller
 from isrcheck.conformance.cluster.log.log import Log
 from isrcheck.conformance.cluster.log.storage import Storage
+from isrcheck.conformance.cluster.network.alter_isr_messages import AlterIsrRequest, AlterIsrResponse
 from isrcheck.conformance.cluster.network.clock import Clock
 from isrcheck.conformance.cluster.network.messages import (
     BrokerRequest,
@@ -39,7 +41,7 @@ from isrcheck.conformance.cluster.network.messages import (
     ProduceRequest,
     WriteTxnMarkersRequest,
 )
-from isrcheck.conformance.cluster.network.network import Message, Network
+from isrcheck.conformance.cluster.network.network import CONTROLLER, Message, Network
 
 
 class TimerKind(Enum):
@@ -62,6 +64,7 @@ class Process:
     partition: Partition
     fetchers: FetcherManager
     replica_manager: ReplicaManager
+    alter_isr: AlterIsrManager
     delete_records: DeleteRecordsPurgatory
     consumer_requests: ConsumerRequests
 
@@ -121,12 +124,14 @@ class Broker:
         log = Log(self._storage, self._switches, self._bug)
         given = (self._clock, self._settings, self._switches, self._bug)
         replicas = frozenset(range(self._start.replicas))
-        partition = Partition(self._number, replicas, log, self._controller, *given)
+        alter_isr = AlterIsrManager(self._ask_controller, self._bug)
+        manager = alter_isr if self._switches.asks_controller else ZkIsrManager(self._number, self._controller)
+        partition = Partition(self._number, replicas, log, manager, *given)
         fetchers = FetcherManager(self._number, log, self._ask, self.crash, *given)
-        manager = ReplicaManager(partition, fetchers, self._reply, *given)
+        requests = ReplicaManager(partition, fetchers, self._reply, *given)
         deletes = DeleteRecordsPurgatory(partition, self._reply, self._controller.live_brokers)
         consumers = ConsumerRequests(partition, self._reply, *given[1:])
-        self._running = Process(log, partition, fetchers, manager, deletes, consumers)
+        self._running = Process(log, partition, fetchers, requests, alter_isr, deletes, consumers)
         self._processes += 1
 
     def stand_at_the_start(self) -> None:
@@ -183,12 +188,21 @@ class Broker:
                 process.consumer_requests.handle_fetch(message, payload)
             case ConsumerListOffsetsRequest():
                 process.consumer_requests.handle_list_offsets(message, payload)
+            case AlterIsrResponse():
+                if message.in_reply_to is not None:
+                    process.alter_isr.receive(message.in_reply_to, payload)
+                    process.replica_manager.complete_delayed_produces()
             case FetchResponse() | OffsetsForLeaderEpochResponse() | ListOffsetsResponse():
                 thread = process.fetchers.threads.get(message.source) if isinstance(message.source, int) else None
                 if thread is not None and message.in_reply_to is not None:
                     thread.receive(message.in_reply_to, payload)
             case _:
                 raise AssertionError(f"{message} is not for a broker: this is a defect of the cluster")
+
+    def disconnected_from_controller(self, request: int) -> None:
+        """The connection of a request to the controller broke."""
+        if self._running is not None:
+            self._running.alter_isr.disconnected(request)
 
     def disconnected(self, source: int, request: int) -> None:
         """Give up an outstanding request to another broker because its connection broke; ignore any other request."""
@@ -249,6 +263,9 @@ class Broker:
 
     def _ask(self, source: int, request: BrokerRequest) -> int:
         return self._network.send(self._number, source, request, source_process=self._processes)
+
+    def _ask_controller(self, request: AlterIsrRequest) -> int:
+        return self._network.send(self._number, CONTROLLER, request, source_process=self._processes)
 
     def _reply(self, request: Message, payload: Payload) -> None:
         self._network.reply(request, payload, self._processes)

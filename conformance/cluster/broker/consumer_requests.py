@@ -95,6 +95,8 @@ class ConsumerRequests:
         follower = self._partition.remote.get(rack) if rack is not None and self._settings.follower_fetching else None
         if follower is None or follower.log_end_offset is None:
             return False
+        if self._switches.READ_REPLICA_IN_ISR and rack not in self._partition.isr_state.isr:
+            return False
         return follower.log_start_offset <= position <= follower.log_end_offset
 
     def _end_for(self, isolation: Isolation) -> int:

@@ -4,16 +4,16 @@ In:  the controller's announcement that the broker follows a leader; responses f
 Out: requests in the network; truncations and appends in the log.
 
 A fetcher outlives the partition's assignment to it (other partitions use it too), so it can receive a response from an
-earlier assignment. It drops such a response if the partition is gone, is truncating, or is at another offset. Source:
-fact sheet, sections 2.5, 3.3, 3.4; Kafka: AbstractFetcherThread, ReplicaFetcherThread, ReplicaFetcherManager.
+earlier assignment. It drops such a response if the partition is gone, is truncating, or is at another offset. Since 2.7
+the partition is not truncating when it is assigned: its fetch tells the newest epoch of its log, and the response where
+the logs diverge. Source: fact sheet, sections 2.5, 3.3 to 3.5; Kafka: AbstractFetcherThread, ReplicaFetcherThread.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from enum import Enum
 
+from isrcheck.conformance.cluster.broker.fetch_state import Mode, Outstanding, PartitionFetchState
 from isrcheck.conformance.cluster.configuration.bugs import Bug
 from isrcheck.conformance.cluster.configuration.settings import Settings
 from isrcheck.conformance.cluster.configuration.switches import Switches, Truncation
@@ -35,34 +35,6 @@ from isrcheck.conformance.cluster.network.records import UNDEFINED_EPOCH, UNDEFI
 
 Ask = Callable[[int, BrokerRequest], int]
 """Sends a request to a broker and returns the number of the message."""
-
-
-class Mode(Enum):
-    """The state of the partition in the fetcher. Kafka: Truncating, Fetching; FAILED since 2.1 (onPartitionFenced)."""
-
-    TRUNCATING = "truncating"
-    FETCHING = "fetching"
-    FAILED = "failed"
-
-
-@dataclass
-class PartitionFetchState:
-    """The partition in one fetcher. `initial_offset` is the high watermark at its assignment; `not_before` in ms."""
-
-    leader_epoch: int
-    initial_offset: int
-    mode: Mode
-    not_before: int = 0
-
-
-@dataclass(frozen=True)
-class Outstanding:
-    """A request that waits for its response; `state` is the partition's state when it was sent; `sent_at` in ms."""
-
-    number: int
-    request: BrokerRequest
-    state: PartitionFetchState
-    sent_at: int
 
 
 class FetcherThread:
@@ -105,6 +77,11 @@ class FetcherThread:
         """The time at which the back-off of this fetcher ends, in ms; 0 if there is none."""
         return 0 if self._state is None else self._state.not_before
 
+    @property
+    def diverging(self) -> FetchResponse | None:
+        """The response whose high watermark is taken, and by which the log has still to be truncated; usually None."""
+        return None if self._state is None else self._state.diverging
+
     def add_partition(self, leader_epoch: int, mode: Mode) -> None:
         """Assign the partition to this fetcher, or assign it again in a newer epoch. Kafka: addFetcherForPartitions."""
         self._state = PartitionFetchState(leader_epoch, self._log.high_watermark, mode)
@@ -132,7 +109,11 @@ class FetcherThread:
             return False
         epoch = state.leader_epoch if self._switches.fences_epochs else None
         if state.mode is Mode.FETCHING:
-            self._send(FetchRequest(self._log.log_end_offset, self._log.log_start_offset, epoch), state)
+            last = self._log.latest_epoch if self._switches.TRUNC is Truncation.ON_FETCH else UNDEFINED_EPOCH
+            told = None if last == UNDEFINED_EPOCH else last
+            self._send(FetchRequest(self._log.log_end_offset, self._log.log_start_offset, epoch, told), state)
+        elif state.diverging is not None:
+            self._truncate_on_fetch_response(state, state.diverging)
         elif self._log.latest_epoch == UNDEFINED_EPOCH and self._switches.TRUNC >= Truncation.KIP279:
             self._truncate_and_fetch(state, state.initial_offset)
         else:
@@ -161,13 +142,24 @@ class FetcherThread:
             self._listed(state, asked, response)
 
     def _fetched(self, state: PartitionFetchState, asked: Outstanding, response: FetchResponse) -> None:
-        """Append records that begin at the log end, of any epoch. Kafka: processPartitionData; fact sheet 2.5."""
+        """Append records that begin at the log end, of any epoch. Kafka: processPartitionData; fact sheet 2.5.
+
+        If the logs diverge, the follower truncates its log. Before 3.5 it takes the high watermark first (KAFKA-14704),
+        and truncates after that, when the thread goes on.
+        """
         if state.mode is not Mode.FETCHING or response.fetch_offset != self._log.log_end_offset:
+            return
+        if self._switches.RESPONSE_EPOCH_MATCHED and asked.request.current_leader_epoch != state.leader_epoch:
             return
         if response.error is Errors.OFFSET_OUT_OF_RANGE:
             self._send(ListOffsetsRequest(OffsetKind.LATEST, self._epoch_of(state)), state)
         elif response.error is not Errors.NONE:
             self._refused(state, asked, response.error)
+        elif response.diverging_epoch is not None and self._switches.HW_FROM_DIVERGING_RESP:
+            self._log.update_high_watermark(response.high_watermark)
+            state.mode, state.diverging = Mode.TRUNCATING, response
+        elif response.diverging_epoch is not None:
+            self._truncate_on_fetch_response(state, response)
         else:
             self._log.append_as_follower(response.records)
             self._log.update_high_watermark(response.high_watermark)
@@ -180,21 +172,25 @@ class FetcherThread:
         stale = state.leader_epoch != asked.state.leader_epoch and self._switches.fences_epochs
         if state.mode is not Mode.TRUNCATING or (stale and self._bug is not Bug.STALE_EPOCH_ANSWER_APPLIED):
             return
-        log, end = self._log, self._log.log_end_offset
         if answer.error is not Errors.NONE:
             self._refused(state, asked, answer.error)
         elif answer.end_offset == UNDEFINED_OFFSET:
             self._truncate_and_fetch(state, state.initial_offset)
         elif answer.leader_epoch == UNDEFINED_EPOCH:  # KIP-101: the answer is an offset only
-            self._truncate_and_fetch(state, min(answer.end_offset, end))
+            self._truncate_and_fetch(state, answer.end_offset)
         else:
-            own = log.end_offset_for(answer.leader_epoch)
-            if own.end_offset == UNDEFINED_OFFSET:
-                self._truncate_and_fetch(state, min(answer.end_offset, end))
-            elif own.leader_epoch != answer.leader_epoch:
-                log.truncate_to(min(own.end_offset, end))  # not done: it asks again, for its new latest epoch
-            else:
-                self._truncate_and_fetch(state, min(own.end_offset, answer.end_offset, end))
+            offset, is_done = self._log.offset_truncation_state(answer.leader_epoch, answer.end_offset)
+            self._log.truncate_to(offset)
+            if is_done:  # otherwise it asks again, for its new latest epoch
+                state.mode = Mode.FETCHING
+
+    def _truncate_on_fetch_response(self, state: PartitionFetchState, response: FetchResponse) -> None:
+        """Truncate to where the logs diverge; the next fetch finds out whether they agree. Fact sheet 3.5."""
+        assert response.diverging_epoch is not None, f"{response}: this is a defect of the cluster"
+        told = response.diverging_epoch
+        offset, _ = self._log.offset_truncation_state(told.leader_epoch, told.end_offset)
+        state.diverging = None
+        self._truncate_and_fetch(state, told.end_offset if self._bug is Bug.TRUNCATES_TO_ANSWERED_OFFSET else offset)
 
     def _listed(self, state: PartitionFetchState, asked: Outstanding, answer: ListOffsetsResponse) -> None:
         """Repair a fetch that was out of range; epochs are not compared. Kafka: fetchOffsetAndTruncate; fact sheet 2.5.
@@ -239,7 +235,7 @@ class FetcherThread:
 
 
 class FetcherManager:
-    """All fetchers of one broker process, by source broker. Kafka: ReplicaFetcherManager."""
+    """The fetchers; one has the partition while the broker follows a leader."""
 
     def __init__(
         self,
@@ -267,12 +263,15 @@ class FetcherManager:
     def start_over(self, leader: int, leader_epoch: int) -> None:
         """Follow this leader from now on. Kafka: ReplicaManager.makeFollowers; fact sheet 3.3 and 3.4.
 
-        In 0.10 the log is truncated to its high watermark at once; later versions reconcile it before they fetch.
+        In 0.10 the log is truncated to its high watermark at once; later versions reconcile it before they fetch, and
+        since 2.7 (ON_FETCH) by the fetch. Then only a log without any epoch is truncated here. (In Kafka, the thread
+        does this before its first fetch.)
         """
         if self._bug is not Bug.FETCHER_NOT_CLEARED:
             self.remove_fetcher()
-        mode = Mode.TRUNCATING
-        if self._switches.TRUNC is Truncation.HW:
+        on_fetch = self._switches.TRUNC is Truncation.ON_FETCH
+        mode = Mode.FETCHING if on_fetch else Mode.TRUNCATING
+        if self._switches.TRUNC is Truncation.HW or (on_fetch and self._log.latest_epoch == UNDEFINED_EPOCH):
             self._log.truncate_to(self._log.high_watermark)
             mode = Mode.FETCHING
         self._thread(leader).add_partition(leader_epoch, mode)

@@ -1,35 +1,30 @@
-"""The partition on one broker: its role, and what the leader knows of its followers. Kafka: Partition, Replica.
+"""The partition on one broker: its role, and what the leader knows of its followers. Kafka: Partition.
 
-In:  the controller's announcements, appends, followers' fetches, the ISR shrink check.
-Out: records in the log, the high watermark, conditional writes of the ISR.
+In:  the controller's announcements, appends, followers' fetches, the ISR shrink check, answers about the ISR.
+Out: records in the log, the high watermark, proposals of an ISR (isr_managers.py).
 
-The ISR is written synchronously, as through ZooKeeper: a written ISR is the committed one, and there is no pending ISR
-(KIP-497 would change only `_write_isr`). Source: fact sheet, sections 2.3, 2.4, 3, 4.
+Source: fact sheet, sections 2.3, 2.4, 3, 4.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
-from typing import Protocol
+from functools import partial
 
+from isrcheck.conformance.cluster.broker.isr_managers import IsrManager, IsrState
+from isrcheck.conformance.cluster.broker.replica import ReplicaState
 from isrcheck.conformance.cluster.configuration.bugs import Bug
 from isrcheck.conformance.cluster.configuration.settings import Settings
-from isrcheck.conformance.cluster.configuration.switches import FollowerSkip, ShrinkRule, Switches
+from isrcheck.conformance.cluster.configuration.switches import FollowerSkip, Switches
 from isrcheck.conformance.cluster.log.log import Log
+from isrcheck.conformance.cluster.network.alter_isr_messages import AlterIsrRequest, AlterIsrResponse
 from isrcheck.conformance.cluster.network.clock import Clock
 from isrcheck.conformance.cluster.network.messages import Errors, LeaderAndIsr
 from isrcheck.conformance.cluster.network.records import UNDEFINED_OFFSET, Control, ProducerStamp, Record
 
 NO_EPOCH = -1
-
-
-class IsrStore(Protocol):
-    """Where a leader writes the ISR: the controller's side of ReplicationUtils.updateLeaderAndIsr."""
-
-    def alter_isr(self, writer: int, leader_epoch: int, isr: frozenset[int]) -> bool:
-        """Write the ISR if the writer's leader epoch is the controller's; returns whether it was written."""
 
 
 class Role(Enum):
@@ -40,17 +35,6 @@ class Role(Enum):
     FOLLOWER = "follower"
 
 
-@dataclass(frozen=True)
-class ReplicaState:
-    """The leader's knowledge of one follower; unknown offsets are -1, times in ms. Kafka: Replica; fact sheet 2.3."""
-
-    log_end_offset: int = UNDEFINED_OFFSET
-    log_start_offset: int = UNDEFINED_OFFSET
-    last_caught_up_time: int = 0
-    last_fetch_time: int = 0
-    last_fetch_leader_log_end_offset: int = 0
-
-
 class Partition:
     """One replica of the partition, in the role of the controller's latest announcement."""
 
@@ -59,7 +43,7 @@ class Partition:
         broker: int,
         replicas: frozenset[int],
         log: Log,
-        isr_store: IsrStore,
+        isr_manager: IsrManager,
         clock: Clock,
         settings: Settings,
         switches: Switches,
@@ -68,7 +52,7 @@ class Partition:
         self._broker = broker
         self._replicas = replicas
         self._log = log
-        self._isr_store = isr_store
+        self._isr_manager = isr_manager
         self._clock = clock
         self._settings = settings
         self._switches = switches
@@ -77,7 +61,8 @@ class Partition:
         self._leader: int | None = None
         self._leader_epoch = NO_EPOCH
         self._leader_epoch_start_offset = UNDEFINED_OFFSET
-        self._isr: frozenset[int] = frozenset()
+        self._partition_epoch = 0
+        self._isr_state = IsrState()
         self._remote: dict[int, ReplicaState] = {}
 
     @property
@@ -106,9 +91,14 @@ class Partition:
         return self._leader_epoch_start_offset
 
     @property
-    def isr(self) -> frozenset[int]:
-        """On a leader: the in-sync replicas; empty otherwise."""
-        return self._isr
+    def partition_epoch(self) -> int:
+        """The partition epoch of the record that this broker knows; 0 before the first."""
+        return self._partition_epoch
+
+    @property
+    def isr_state(self) -> IsrState:
+        """On a leader: the in-sync replicas, and the change that is pending; empty otherwise."""
+        return self._isr_state
 
     @property
     def remote(self) -> Mapping[int, ReplicaState]:
@@ -117,8 +107,13 @@ class Partition:
 
     @property
     def is_under_min_isr(self) -> bool:
-        """Whether the ISR is too small for acks=all."""
-        return len(self._isr) < self._settings.min_insync_replicas and self._bug is not Bug.MIN_ISR_NOT_CHECKED
+        """Whether the ISR is too small for a record with acks=all to be appended."""
+        return self._is_too_small(self._isr_state.isr)
+
+    @property
+    def is_under_min_isr_after_append(self) -> bool:
+        """Whether the maximal ISR, which has the record, is too small for acks=all. Fact sheet 5.1."""
+        return self._is_too_small(self._isr_state.maximal_isr)
 
     def make_leader(self, announced: LeaderAndIsr) -> None:
         """Accept leadership in a new epoch. Kafka: Partition.makeLeader; fact sheet 3.1.
@@ -136,7 +131,8 @@ class Partition:
         kept = self.is_leader and self._switches.REMOTE_OFFSETS_KEPT_BY_REELECTED_LEADER
         known = self._remote if kept or self._bug is Bug.REMOTE_OFFSETS_NOT_RESET else {}
         self._role, self._leader = Role.LEADER, self._broker
-        self._leader_epoch, self._isr = announced.leader_epoch, announced.isr
+        self._leader_epoch, self._partition_epoch = announced.leader_epoch, announced.partition_epoch
+        self._isr_state = IsrState(announced.isr)  # no change is pending any more
         self._leader_epoch_start_offset = self._log.log_end_offset
         if self._switches.EPOCH_AT_BECOME_LEADER:
             self._log.assign_epoch(announced.leader_epoch)
@@ -144,8 +140,8 @@ class Partition:
         self._remote = {
             follower: replace(
                 known.get(follower, ReplicaState()),
-                last_caught_up_time=now if follower in self._isr else 0,
-                last_fetch_time=now if kept and follower in self._isr else 0,
+                last_caught_up_time=now if follower in announced.isr else 0,
+                last_fetch_time=now if kept and follower in announced.isr else 0,
                 last_fetch_leader_log_end_offset=self._log.log_end_offset if kept else 0,
             )
             for follower in sorted(self._replicas - {self._broker})
@@ -163,8 +159,9 @@ class Partition:
             or (rule is FollowerSkip.SAME_LEADER_AND_EPOCH and further == 0)
         )
         self._role, self._leader = Role.FOLLOWER, announced.leader
-        self._leader_epoch, self._leader_epoch_start_offset = announced.leader_epoch, UNDEFINED_OFFSET
-        self._isr = frozenset()
+        self._leader_epoch, self._partition_epoch = announced.leader_epoch, announced.partition_epoch
+        self._leader_epoch_start_offset = UNDEFINED_OFFSET
+        self._isr_state = IsrState()
         if self._bug is not Bug.REMOTE_OFFSETS_NOT_RESET:
             self._remote = {}
         return not skipped
@@ -176,7 +173,7 @@ class Partition:
         """
         self._leader_epoch_start_offset = 0
         for follower, offset in log_end_offsets.items():
-            caught_up = 0 if follower not in self._isr else self._clock.now
+            caught_up = 0 if follower not in self._isr_state.isr else self._clock.now
             self._remote[follower] = ReplicaState(offset, 0, caught_up, self._clock.now, self._log.log_end_offset)
         self.maybe_increment_leader_high_watermark()
 
@@ -210,43 +207,35 @@ class Partition:
 
         Kafka: Partition.updateFollowerFetchState, Replica.updateFetchState; fact sheet 2.3, 4.2, 2.4, in this order.
         """
-        old, now, end = self._remote[follower], self._clock.now, self._log.log_end_offset
-        caught_up = old.last_caught_up_time
-        if fetch_offset >= end:
-            caught_up = max(caught_up, now)
-        elif fetch_offset >= old.last_fetch_leader_log_end_offset:
-            caught_up = max(caught_up, old.last_fetch_time)
+        old, end = self._remote[follower], self._log.log_end_offset
+        new = old.after_fetch(fetch_offset, log_start_offset, end, self._clock.now)
         if self._bug is Bug.REMOTE_OFFSET_IS_MAXIMUM:
-            fetch_offset = max(fetch_offset, old.log_end_offset)
-        self._remote[follower] = ReplicaState(
-            fetch_offset, log_start_offset, caught_up, now, max(end, old.last_fetch_leader_log_end_offset)
-        )
+            new = replace(new, log_end_offset=max(fetch_offset, old.log_end_offset))
+        self._remote[follower] = new
         self._maybe_expand_isr(follower)
         self.maybe_increment_leader_high_watermark()
 
     def maybe_shrink_isr(self) -> frozenset[int]:
-        """Remove every out-of-sync follower from the ISR; return the removed ones. Kafka: maybeShrinkIsr; fact sheet
-        4.1.
+        """Remove every out-of-sync follower from the ISR, or propose it; return these followers. Kafka: maybeShrinkIsr;
+        fact sheet 4.1.
         """
-        if not self.is_leader:
+        if not self.is_leader or self._isr_state.is_inflight:
             return frozenset()
-        out_of_sync = frozenset(each for each in self._isr - {self._broker} if not self._is_caught_up(each))
+        isr = self._isr_state.isr
+        out_of_sync = frozenset(each for each in isr - {self._broker} if not self._is_caught_up(each))
         if self._bug is Bug.ISR_KEEPS_DEAD_FOLLOWER or not out_of_sync:
             return frozenset()
-        if not self._write_isr(self._isr - out_of_sync):
-            return frozenset()
-        if self._bug is not Bug.HW_NOT_RECOMPUTED_AFTER_SHRINK:
-            self.maybe_increment_leader_high_watermark()
-        return out_of_sync
+        return out_of_sync if self._propose(isr - out_of_sync) else frozenset()
 
     def maybe_increment_leader_high_watermark(self) -> bool:
-        """Advance the high watermark to the offset that the whole ISR has reached; returns whether it moved. Fact sheet
-        2.4.
-
-        Two later rules are missing: to wait for followers that are about to join the ISR (HW_WAIT), and not to advance
-        while the ISR is smaller than min.insync.replicas (since 3.7).
+        """Advance the high watermark to the offset that the whole maximal ISR has reached; returns whether it moved.
+        Fact sheet 2.4. (It does not wait for followers that are about to be proposed, HW_WAIT, which is left out.)
         """
-        known = [self._remote[each].log_end_offset for each in self._isr if each != self._broker]
+        state = self._isr_state
+        if self._switches.HW_MINISR_GATE and self._is_too_small(state.isr):
+            return False
+        counted = state.isr if self._bug is Bug.ISR_NOT_MAXIMAL else state.maximal_isr
+        known = [self._remote[each].log_end_offset for each in counted if each != self._broker]
         candidate = min([self._log.log_end_offset, *known])
         if self._bug is Bug.HW_OFF_BY_ONE and candidate >= 0:
             candidate = min(candidate + 1, self._log.log_end_offset)
@@ -261,32 +250,50 @@ class Partition:
     def _maybe_expand_isr(self, follower: int) -> None:
         """Add a follower to the ISR that has reached the high watermark, if not the log end. Fact sheet 4.2."""
         offset = self._remote[follower].log_end_offset
-        if follower in self._isr:
+        if follower in self._isr_state.isr or self._isr_state.is_inflight:
             return
         if offset < self._log.high_watermark and self._bug is not Bug.EXPANSION_WITHOUT_HIGH_WATERMARK:
             return
         needs_start = self._switches.EXPAND_EPOCH_START and self._bug is not Bug.EXPANSION_WITHOUT_EPOCH_START
         if needs_start and offset < self._leader_epoch_start_offset:
             return
-        self._write_isr(self._isr | {follower})
+        self._propose(self._isr_state.isr | {follower})
 
     def _is_caught_up(self, follower: int) -> bool:
-        """Kafka: Partition.getOutOfSyncReplicas; section 4.1.
+        end, rule = self._log.log_end_offset, self._switches.SHRINK_RULE
+        return self._remote[follower].is_caught_up(rule, end, self._clock.now, self._settings)
 
-        0.8 counts messages, and only for a follower that has fetched from this leader. (It drops a follower that has
-        not fetched for replica.lag.time.max.ms as well, which is left out here.)
+    def _propose(self, isr: frozenset[int]) -> bool:
+        """Propose an ISR, which is pending until it is answered; return whether that was possible. Kafka: sendAlterIsr.
+
+        A refused write, or an unanswered earlier proposal, leaves the ISR unchanged.
         """
-        rule, state = self._switches.SHRINK_RULE, self._remote[follower]
-        lag = self._log.log_end_offset - state.log_end_offset
-        if rule is ShrinkRule.LAG_MESSAGES:
-            return state.log_end_offset == UNDEFINED_OFFSET or lag <= self._settings.replica_lag_max_messages
-        if rule is ShrinkRule.EXEMPT_AT_LOG_END and lag == 0:
+        committed = self._isr_state
+        self._isr_state = pending = replace(committed, proposed=isr)
+        proposal = AlterIsrRequest(self._leader_epoch, self._partition_epoch, isr)
+        if self._isr_manager.submit(proposal, partial(self._handle_alter_isr_response, pending)):
             return True
-        return self._clock.now - state.last_caught_up_time <= self._settings.replica_lag_time_max_ms
+        self._isr_state = committed
+        return False
 
-    def _write_isr(self, isr: frozenset[int]) -> bool:
-        """Write the ISR if this leader's epoch is the controller's; return whether it was written. Fact sheet 4.4."""
-        if not self._isr_store.alter_isr(self._broker, self._leader_epoch, isr):
-            return False
-        self._isr = isr
-        return True
+    def _handle_alter_isr_response(self, pending: IsrState, response: AlterIsrResponse) -> None:
+        """Commit the answered ISR, unless the state has changed since it was proposed. Fact sheet 4.3.
+
+        After an error the change stays pending, until the controller announces a newer record. (KAFKA-13091, up to 3.0:
+        the high watermark is not recomputed here after a shrink. This is not implemented.)
+        """
+        is_newer = response.partition_epoch >= self._partition_epoch
+        is_current = self._isr_state is pending and response.leader_epoch == self._leader_epoch and is_newer
+        if self._bug is Bug.STALE_ALTER_ISR_ANSWER_APPLIED:
+            is_current = self.is_leader
+        if response.error is not Errors.NONE or not is_current:
+            return
+        self._isr_state, self._partition_epoch = IsrState(response.isr), response.partition_epoch
+        if self._bug is not Bug.HW_NOT_RECOMPUTED_AFTER_SHRINK or len(response.isr) > len(pending.isr):
+            self.maybe_increment_leader_high_watermark()
+
+    def _is_too_small(self, isr: frozenset[int]) -> bool:
+        least = self._settings.min_insync_replicas
+        if self._switches.HW_MINISR_GATE:  # since 3.7: effectiveMinIsr
+            least = min(least, len(self._replicas))
+        return len(isr) < least and self._bug is not Bug.MIN_ISR_NOT_CHECKED

@@ -21,6 +21,7 @@ from isrcheck.conformance.cluster.configuration.switches import Switches, Trunca
 from isrcheck.conformance.cluster.network.clock import Clock
 from isrcheck.conformance.cluster.network.messages import (
     Acks,
+    DivergingEpoch,
     Errors,
     FetchRequest,
     FetchResponse,
@@ -36,6 +37,7 @@ from isrcheck.conformance.cluster.network.messages import (
     WriteTxnMarkersRequest,
 )
 from isrcheck.conformance.cluster.network.network import Message
+from isrcheck.conformance.cluster.network.records import UNDEFINED_OFFSET
 
 Reply = Callable[[Message, Payload], None]
 
@@ -56,9 +58,13 @@ class ParkedFetch:
     """A follower's fetch that found no new records; its wait ends at `deadline`, in ms. Kafka: DelayedFetch."""
 
     request: Message
-    fetch_offset: int
-    current_leader_epoch: int | None
+    asked: FetchRequest
     deadline: int
+
+    @property
+    def fetch_offset(self) -> int:
+        """The offset from which on the follower asks."""
+        return self.asked.fetch_offset
 
 
 class ReplicaManager:
@@ -102,7 +108,7 @@ class ReplicaManager:
         if announced.leader == self._fetchers.broker:
             self._fetchers.remove_fetcher()
             partition.make_leader(announced)
-            self._complete_delayed_produces()
+            self.complete_delayed_produces()
         elif partition.make_follower(announced):
             self._fetchers.start_over(announced.leader, announced.leader_epoch)
         else:
@@ -133,7 +139,7 @@ class ReplicaManager:
             self._wait_for_high_watermark(message, request.send, offset, request.records)
         else:
             self._answer_produce(message, request, Errors.NONE, offset)
-        self._complete_delayed_produces()
+        self.complete_delayed_produces()
 
     def handle_write_marker(self, message: Message, request: WriteTxnMarkersRequest) -> None:
         """Append a transaction marker with acks=all. Kafka: handleWriteTxnMarkersRequest; fact sheet 6.2."""
@@ -151,25 +157,27 @@ class ReplicaManager:
         given = (request.control.value, request.stamp, request.control, 1, request.coordinator_epoch)
         offset = partition.append_as_leader(*given).offset
         self._wait_for_high_watermark(message, request.send, offset)
-        self._complete_delayed_produces()
+        self.complete_delayed_produces()
 
     def handle_fetch(self, message: Message, request: FetchRequest) -> None:
         """Handle a follower's fetch: read the records, apply the effect of the fetch, then answer it or park it.
 
         The response carries the high watermark from before the effect. Kafka: handleFetchRequest, fetchMessages; fact
-        sheet 2.2. A fetch out of range has no effect. (Before 2.4 it set the follower's offset on the leader to
-        unknown, KAFKA-8400; this is not implemented.)
+        sheet 2.2. A fetch out of range has no effect, and neither has one from a log that diverges. (Before 2.4 the
+        former set the follower's offset on the leader to unknown, KAFKA-8400; this is not implemented.)
         """
         follower = self._follower(message)
-        response = self._read(request.fetch_offset, request.current_leader_epoch)
-        if response.error is Errors.NONE:
+        response = self._read(request)
+        diverges = response.diverging_epoch is not None
+        counts = self._switches.DIVERGING_RESP_UPDATES_STATE or self._bug is Bug.DIVERGING_FETCH_COUNTS
+        if response.error is Errors.NONE and (not diverges or counts):
             self._partition.update_follower_fetch_state(follower, request.fetch_offset, request.log_start_offset)
-            self._complete_delayed_produces()
+            self.complete_delayed_produces()
             if self._bug is Bug.RESPONSE_HW_AFTER_FETCH:
-                response = self._read(request.fetch_offset, request.current_leader_epoch)
-            if not response.records:
+                response = self._read(request)
+            if not response.records and not diverges:
                 wait = self._clock.now + self._settings.replica_fetch_wait_max_ms
-                self._fetches[follower] = ParkedFetch(message, request.fetch_offset, request.current_leader_epoch, wait)
+                self._fetches[follower] = ParkedFetch(message, request, wait)
                 return
         self._fetches.pop(follower, None)  # one fetch per connection: an earlier one was given up
         self._reply(message, response)
@@ -208,7 +216,7 @@ class ReplicaManager:
     def shrink_isr(self) -> frozenset[int]:
         """Run the ISR shrink check; return the removed followers. Kafka: ReplicaManager.maybeShrinkIsr."""
         removed = self._partition.maybe_shrink_isr()
-        self._complete_delayed_produces()
+        self.complete_delayed_produces()
         return removed
 
     def expire_produces(self) -> int:
@@ -225,12 +233,13 @@ class ReplicaManager:
         deadline = self._clock.now + self._settings.request_timeout_ms
         self._produces.append(DelayedProduce(message, send, offset, offset + records, deadline))
 
-    def _complete_delayed_produces(self) -> None:
+    def complete_delayed_produces(self) -> None:
         """Complete requests whose offset is reached, with an error if the ISR is then too small. Kafka:
         Partition.checkEnoughReplicasReachOffset.
         """
         high_watermark = self._partition.log.high_watermark
-        error = Errors.NOT_ENOUGH_REPLICAS_AFTER_APPEND if self._partition.is_under_min_isr else Errors.NONE
+        is_too_small = self._partition.is_under_min_isr_after_append
+        error = Errors.NOT_ENOUGH_REPLICAS_AFTER_APPEND if is_too_small else Errors.NONE
         for each in [each for each in self._produces if high_watermark >= each.required_offset]:
             self._produces.remove(each)
             self._reply(
@@ -248,25 +257,35 @@ class ReplicaManager:
         if request.acks is not Acks.NONE:
             self._reply(message, ProduceResponse(request.send, error, offset, log_start_offset))
 
-    def _read(self, fetch_offset: int, current_leader_epoch: int | None) -> FetchResponse:
-        log = self._partition.log
-        error = self._partition.error_for_epoch(current_leader_epoch)
-        if error is Errors.NONE and not log.log_start_offset <= fetch_offset <= log.log_end_offset:
-            error = Errors.OFFSET_OUT_OF_RANGE
+    def _read(self, request: FetchRequest) -> FetchResponse:
+        """The answer to a follower's fetch. Kafka: Partition.readRecords; fact sheet 2.2, steps 1 to 6."""
+        log, fetch_offset = self._partition.log, request.fetch_offset
+        error = self._partition.error_for_epoch(request.current_leader_epoch)
         if error is not Errors.NONE:
             return FetchResponse(error, fetch_offset)
-        records = log.read(fetch_offset, log.log_end_offset)
-        return FetchResponse(error, fetch_offset, records, log.high_watermark, log.log_start_offset)
+        offsets = (log.high_watermark, log.log_start_offset)
+        if fetch_offset >= log.log_start_offset and request.last_fetched_epoch is not None:
+            end = log.end_offset_for(request.last_fetched_epoch)
+            if end.end_offset == UNDEFINED_OFFSET:
+                return FetchResponse(Errors.OFFSET_OUT_OF_RANGE, fetch_offset)
+            diverges = end.leader_epoch < request.last_fetched_epoch or end.end_offset < fetch_offset
+            if diverges and self._bug is not Bug.DIVERGENCE_NOT_SEEN:
+                return FetchResponse(
+                    error, fetch_offset, (), *offsets, DivergingEpoch(end.leader_epoch, end.end_offset)
+                )
+        if not log.log_start_offset <= fetch_offset <= log.log_end_offset:
+            return FetchResponse(Errors.OFFSET_OUT_OF_RANGE, fetch_offset)
+        return FetchResponse(error, fetch_offset, log.read(fetch_offset, log.log_end_offset), *offsets)
 
     def _error_of(self, fetch: ParkedFetch) -> Errors:
-        return self._partition.error_for_epoch(fetch.current_leader_epoch)
+        return self._partition.error_for_epoch(fetch.asked.current_leader_epoch)
 
     def _complete_fetch(self, follower: int) -> None:
         fetch = self._fetches.pop(follower)
-        response = self._read(fetch.fetch_offset, fetch.current_leader_epoch)
+        response = self._read(fetch.asked)
         if self._bug is Bug.PARKED_FETCH_UPDATES and response.error is Errors.NONE:
             self._partition.update_follower_fetch_state(follower, self._partition.log.log_end_offset, 0)
-            self._complete_delayed_produces()
+            self.complete_delayed_produces()
         self._reply(fetch.request, response)
 
     @staticmethod

@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator
 
+from isrcheck.conformance.cluster.network.alter_isr_messages import AlterIsrRequest, AlterIsrResponse
 from isrcheck.conformance.cluster.network.messages import (
     Acks,
     ConsumerFetchRequest,
@@ -25,6 +26,9 @@ OUTSIDE = "outside"
 """The address of all these clients in the network."""
 
 ConsumerRequest = ConsumerFetchRequest | ConsumerListOffsetsRequest | OffsetsForLeaderEpochRequest
+
+ELSEWHERE = TransactionRequest | TransactionResponse | AlterIsrRequest | AlterIsrResponse
+"""What takes another way than to a client: to the transaction coordinator, and to the controller."""
 
 Answered = Callable[[Payload | None], None]
 """Takes the response to a request; None if its connection broke."""
@@ -62,7 +66,7 @@ class OutsideClients:
 
     def receive(self, message: Message) -> None:
         """Hand a response to the function that waits for it; drop it if nothing does."""
-        if not isinstance(message.payload, TransactionRequest | TransactionResponse):  # those take another way
+        if not isinstance(message.payload, ELSEWHERE):
             self._settle(message.in_reply_to, message.payload)
 
     def disconnected(self, request: int) -> None:

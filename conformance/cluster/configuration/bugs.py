@@ -44,6 +44,12 @@ class Bug(Enum):
     ABORT_NOT_INDEXED = "an aborted transaction is missing in the transaction index (ProducerStateManager)"
     PRODUCERS_NOT_REPLICATED = "a follower does not learn the state of producers from the records (Log)"
     ISR_KEEPS_DEAD_FOLLOWER = "a follower that lags is never removed from the ISR (Partition)"
+    ISR_NOT_MAXIMAL = "the high watermark ignores a follower that is about to join the ISR (Partition)"
+    STALE_ALTER_ISR_ANSWER_APPLIED = "an answer about the ISR is applied after its change was dropped (Partition)"
+    SECOND_ALTER_ISR_SENT = "a change of the ISR is proposed while an earlier request is unanswered (AlterIsrManager)"
+    DIVERGING_FETCH_COUNTS = "a fetch from a log that diverges counts as progress (ReplicaManager)"
+    DIVERGENCE_NOT_SEEN = "a fetch response never says that the logs diverge (ReplicaManager)"
+    TRUNCATES_TO_ANSWERED_OFFSET = "a follower truncates without looking up the epoch in its own log (FetcherThread)"
 
 
 class TransactionBug(Enum):

@@ -4,10 +4,11 @@ In:  nothing.
 Out: `Switches` for every class that behaves differently from release to release; `GENERATIONS` by name.
 
 Section 0.2 of the fact sheet explains the names and values. Switches of the fact sheet that are not implemented:
-HW_WAIT, ISR_CHANNEL=ALTER_PARTITION (pending and maximal ISR), HW_MINISR_GATE, ELR, TRUNC=ON_FETCH, BROKER_STATE_CHECK.
+HW_WAIT, ELR, BROKER_STATE_CHECK, EPOCH_BUMP_ON_SHRINK, EQUAL_PARTITION_EPOCH_REPLACES.
 LATEST_OFFSET_AWAITS_EPOCH_START (KAFKA-2334, 2.2; fact sheet, section 7) concerns only what clients are told.
 CLIENT_BUMPS_EPOCH, PRODUCER_STATE_KEPT (KAFKA-7190) and STALE_METADATA_IGNORED (KAFKA-7738) are described in sections
-5.3 and 8.22, or, where they concern the client alone, nowhere in the fact sheet; they have the model's names. So have
+5.3 and 8.22, or, where they concern the client alone, nowhere in the fact sheet; READ_REPLICA_IN_ISR (KAFKA-14372, 3.4)
+is described in section 7. They have the model's names. So have
 those of transactions (sections 6.1, 6.2, 6.5 and 8.23), which only transactions/ and the state of producers read:
 EPOCH_BUMP_BY_PRODUCER (KIP-360), EQUAL_MARKER_EPOCH_IS_RETRY (KAFKA-19999), FENCE_RAISES_EPOCH_TWICE (KAFKA-19367),
 MARKER_EPOCH_STRICT (KIP-1228), OFFSET_COMMITS_VERIFIED (KAFKA-15449), ONGOING_PER_EPOCH (KAFKA-18575),
@@ -26,12 +27,23 @@ MOST_BATCHES = 5
 
 
 class Truncation(IntEnum):
-    """How a follower reconciles its log with its leader's; each value includes those before it. Fact sheet 3.3, 3.4."""
+    """How a follower reconciles its log with its leader's; each value includes those before it. Fact sheet 3.3 to 3.5.
+
+    ON_FETCH: the follower does not ask where its epochs end; the response to its fetch says where the logs diverge.
+    """
 
     HW = 0
     KIP101 = 1
     KIP279 = 2
     KIP320 = 3
+    ON_FETCH = 4
+
+
+class IsrChannel(Enum):
+    """How a leader changes the ISR: it writes it, or asks the controller and waits. Fact sheet 4.3 and 4.4, KIP-497."""
+
+    ZK = "ZK"
+    ALTER_PARTITION = "ALTER_PARTITION"
 
 
 class EpochCacheAssign(Enum):
@@ -112,13 +124,17 @@ class Switches:
     EPOCH_BELOW_FIRST_ENTRY: EpochBelowFirstEntry = EpochBelowFirstEntry.UNDEFINED
     EPOCH_ENTRY_AT_END_DROPPED: bool = False
     CLIENT_BUMPS_EPOCH: bool = False
+    DIVERGING_RESP_UPDATES_STATE: bool = False
     EPOCH_BUMP_BY_PRODUCER: bool = False
     EQUAL_MARKER_EPOCH_IS_RETRY: bool = False
     EXPAND_EPOCH_START: bool = False
     FENCE_RAISES_EPOCH_TWICE: bool = False
     FOLLOWER_SKIP: FollowerSkip = FollowerSkip.SAME_LEADER
     HW_CLAMPED_AT_TRUNCATION: bool = False
+    HW_FROM_DIVERGING_RESP: bool = False
+    HW_MINISR_GATE: bool = False
     IDEMPOTENT_CACHE: int = 5
+    ISR_CHANNEL: IsrChannel = IsrChannel.ZK
     LATEST_OFFSET_AWAITS_EPOCH_START: bool = False
     MARKER_EPOCH_STRICT: bool = False
     OFFSET_COMMITS_VERIFIED: bool = False
@@ -127,7 +143,9 @@ class Switches:
     POSITION_CHECK: PositionCheck = PositionCheck.NONE
     PRODUCER_STATE_EXPIRES_EARLY: bool = True
     PRODUCER_STATE_KEPT: bool = False
+    READ_REPLICA_IN_ISR: bool = False
     REMOTE_OFFSETS_KEPT_BY_REELECTED_LEADER: bool = True
+    RESPONSE_EPOCH_MATCHED: bool = False
     SHRINK_RULE: ShrinkRule = ShrinkRule.LAST_CAUGHT_UP
     STALE_METADATA_IGNORED: bool = False
     TXN_VERIFY: Verification = Verification.OFF
@@ -153,6 +171,11 @@ class Switches:
         """Whether requests carry the sender's leader epoch, and leaders of other epochs refuse them. KIP-320."""
         return self.TRUNC >= Truncation.KIP320
 
+    @property
+    def asks_controller(self) -> bool:
+        """Whether a leader asks the controller to change the ISR (AlterIsr). KIP-497."""
+        return self.ISR_CHANNEL is IsrChannel.ALTER_PARTITION
+
 
 def _values_of(value: bool | int | Enum) -> Mapping[str, bool | int | Enum]:
     if isinstance(value, Enum):
@@ -173,6 +196,14 @@ _GENERATION_2_1 = Switches(
     SHRINK_RULE=ShrinkRule.EXEMPT_AT_LOG_END,
 )
 
+_GENERATION_2_4 = replace(
+    _GENERATION_2_1,
+    HW_CLAMPED_AT_TRUNCATION=True,
+    LATEST_OFFSET_AWAITS_EPOCH_START=True,
+    POSITION_CHECK=PositionCheck.END_OFFSET,
+    STALE_METADATA_IGNORED=True,
+)
+
 GENERATIONS: Mapping[str, Switches] = MappingProxyType(
     {
         "0.8": Switches(SHRINK_RULE=ShrinkRule.LAG_MESSAGES),
@@ -182,19 +213,25 @@ GENERATIONS: Mapping[str, Switches] = MappingProxyType(
         ),
         "2.0": Switches(TRUNC=Truncation.KIP279),
         "2.1": _GENERATION_2_1,
-        "2.4": replace(
-            _GENERATION_2_1,
-            HW_CLAMPED_AT_TRUNCATION=True,
-            LATEST_OFFSET_AWAITS_EPOCH_START=True,
-            POSITION_CHECK=PositionCheck.END_OFFSET,
-            STALE_METADATA_IGNORED=True,
+        "2.4": _GENERATION_2_4,
+        "2.8": replace(
+            _GENERATION_2_4,
+            TRUNC=Truncation.ON_FETCH,
+            ISR_CHANNEL=IsrChannel.ALTER_PARTITION,
+            CLIENT_BUMPS_EPOCH=True,
+            EPOCH_ENTRY_AT_END_DROPPED=True,
+            HW_FROM_DIVERGING_RESP=True,
+            PRODUCER_STATE_KEPT=True,
+            UNKNOWN_PID_POLICY=UnknownProducer.ANY_SEQUENCE,
         ),
     }
 )
-"""The implemented releases by name, oldest first; "2.1" is 2.1.1, which has KAFKA-7786."""
+"""The implemented releases by name, oldest first; "2.1" is 2.1.1, which has KAFKA-7786, and "2.8" is
+2.8.1, which has the repair of KAFKA-13141.
+"""
 
-NEWEST = list(GENERATIONS)[-1]
-"""The newest implemented release."""
+USUAL = "2.4"
+"""The release that is taken if none is given: the newest of which every command knows all."""
 
 
 def generation(name: str) -> Switches:

@@ -1,10 +1,11 @@
 """The controller: the leader, its epoch, the ISR, elections, announcements.
 
-In:  requests from the outside world (elections, notices of dead brokers), conditional ISR writes, registrations.
+In:  requests from the outside world (elections, notices of dead brokers), changes of the ISR, registrations.
 Out: LeaderAndIsr in the network, one message per running broker, including the former leader.
 
-It never compares log offsets. Source: fact sheet, sections 4.4, 4.6, 4.7 (ZooKeeper column), 4.9 (no ELR): the ISR is
-never empty, because its last member stays when it dies.
+A leader changes the ISR by a conditional write in ZooKeeper or, since 2.7, by AlterIsr, of which nobody hears but the
+leader. It never compares log offsets. Source: fact sheet, sections 4.3 to 4.7 (ZooKeeper column), 4.9 (no ELR): the ISR
+is never empty, because its last member stays when it dies.
 """
 
 from __future__ import annotations
@@ -14,8 +15,10 @@ from enum import Enum
 
 from isrcheck.conformance.cluster.configuration.bugs import Bug
 from isrcheck.conformance.cluster.configuration.settings import ClusterError, Start
-from isrcheck.conformance.cluster.network.messages import AlterIsr, LeaderAndIsr
-from isrcheck.conformance.cluster.network.network import CONTROLLER, Network
+from isrcheck.conformance.cluster.configuration.switches import Switches
+from isrcheck.conformance.cluster.network.alter_isr_messages import AlterIsrRequest, AlterIsrResponse
+from isrcheck.conformance.cluster.network.messages import Errors, IsrWrite, LeaderAndIsr
+from isrcheck.conformance.cluster.network.network import CONTROLLER, Message, Network
 
 ProcessOf = Callable[[int], int]
 """The number of a broker's process; 0 if none runs."""
@@ -33,17 +36,26 @@ class Controller:
     """The controller, which decides who leads and records the ISR."""
 
     def __init__(
-        self, start: Start, network: Network, process_of: ProcessOf, is_running: Callable[[int], bool], bug: Bug | None
+        self,
+        start: Start,
+        network: Network,
+        process_of: ProcessOf,
+        is_running: Callable[[int], bool],
+        switches: Switches,
+        bug: Bug | None,
     ) -> None:
         self._replicas = range(start.replicas)
         self._leader = start.leader
         self._leader_epoch = 0
+        self._partition_epoch = 0
         self._isr = start.in_sync
+        self._broker_epochs = dict.fromkeys(self._replicas, 1)
         self._network = network
         self._process_of = process_of
         self._is_running = is_running
+        self._switches = switches
         self._bug = bug
-        self._isr_writes: list[AlterIsr] = []
+        self._isr_writes: list[IsrWrite] = []
 
     @property
     def leader(self) -> int:
@@ -56,32 +68,64 @@ class Controller:
         return self._leader_epoch
 
     @property
+    def partition_epoch(self) -> int:
+        """The number of changes of leader, epoch and ISR."""
+        return self._partition_epoch
+
+    @property
     def isr(self) -> frozenset[int]:
         """The current ISR."""
         return self._isr
 
     @property
-    def isr_writes(self) -> tuple[AlterIsr, ...]:
-        """Every write of the ISR that a leader tried, in order."""
+    def isr_writes(self) -> tuple[IsrWrite, ...]:
+        """Every write of the ISR in ZooKeeper that a leader tried, in order."""
         return tuple(self._isr_writes)
 
     @property
     def metadata(self) -> LeaderAndIsr:
         """The metadata that a registering broker receives."""
-        return LeaderAndIsr(self._leader, self._leader_epoch, self._isr)
+        return LeaderAndIsr(self._leader, self._leader_epoch, self._isr, self._partition_epoch)
 
     def live_brokers(self) -> frozenset[int]:
         """The brokers that run."""
         return frozenset(each for each in self._replicas if self._is_running(each))
 
-    def alter_isr(self, writer: int, leader_epoch: int, isr: frozenset[int]) -> bool:
-        """Write a leader's ISR if its epoch is the controller's; return whether it was written. Fact sheet 4.4."""
+    def write_isr(self, writer: int, leader_epoch: int, isr: frozenset[int]) -> int | None:
+        """Write a leader's ISR if its epoch is the controller's; return the new partition epoch, or None. Fact sheet
+        4.4.
+        """
         is_accepted = (writer, leader_epoch) == (self._leader, self._leader_epoch)
         is_accepted |= self._bug is Bug.ISR_WRITE_UNCONDITIONAL
-        self._isr_writes.append(AlterIsr(writer, leader_epoch, isr, is_accepted))
-        if is_accepted:
-            self._isr = isr
-        return is_accepted
+        self._isr_writes.append(IsrWrite(writer, leader_epoch, isr, is_accepted))
+        if not is_accepted:
+            return None
+        self._change_isr(isr)
+        return self._partition_epoch
+
+    def receive(self, message: Message) -> None:
+        """Handle AlterIsr: make the proposed ISR the ISR of record, or refuse it. Kafka: KafkaController.alterIsrs."""
+        assert isinstance(message.payload, AlterIsrRequest), f"{message}: this is a defect of the cluster"
+        assert isinstance(message.source, int), f"{message}: this is a defect of the cluster"
+        error = self._error_for(message.source, message.source_process, message.payload)
+        if error is not Errors.NONE:
+            self._network.reply(message, AlterIsrResponse(error), 0)
+            return
+        if message.payload.isr != self._isr:  # otherwise, the answer to the same request was lost
+            self._change_isr(message.payload.isr)
+        answer = AlterIsrResponse(Errors.NONE, self._leader_epoch, self._partition_epoch, self._isr)
+        self._network.reply(message, answer, 0)
+
+    def _error_for(self, sender: int, process: int, request: AlterIsrRequest) -> Errors:
+        """The error for a proposal; an ISR that is the ISR of record already is never too old. Fact sheet 4.5, ZK."""
+        if process != self._broker_epochs[sender]:
+            return Errors.STALE_BROKER_EPOCH
+        if (sender, request.leader_epoch) != (self._leader, self._leader_epoch):
+            is_refused = self._bug is not Bug.ISR_WRITE_UNCONDITIONAL
+            return Errors.FENCED_LEADER_EPOCH if is_refused else Errors.NONE
+        if request.partition_epoch != self._partition_epoch and request.isr != self._isr:
+            return Errors.INVALID_UPDATE_VERSION
+        return Errors.NONE
 
     def elect(self, kind: Election, candidate: int) -> None:
         """Make a running replica the leader in a new epoch, and announce it.
@@ -126,15 +170,35 @@ class Controller:
         self._announce_new_epoch()
 
     def register(self, broker: int) -> None:
-        """Send the current metadata to a broker process that has started."""
-        self._send(broker)
+        """Send the current metadata to a broker process that has started. Its number is its broker epoch (KIP-380).
+
+        By this epoch the controller recognises a restart that was too short to be noticed, and treats it as a failure
+        first: the first live member of the ISR is elected, or the broker leaves the ISR. Kafka:
+        KafkaController.processBrokerChange, since 2.2; here since 2.8.
+        """
+        self._broker_epochs[broker] = self._process_of(broker)
+        others = [each for each in sorted(self._isr - {broker}) if self._is_running(each)]
+        if not self._switches.asks_controller or broker not in self._isr or self._isr == {broker}:
+            self._send(broker)
+        elif broker != self._leader:
+            self._isr -= {broker}
+            self._announce_new_epoch()
+        elif others:
+            self.elect(Election.FAIL_OVER, others[0])
+        else:
+            self._send(broker)
 
     def _must_run(self, candidate: int) -> None:
         if not self._is_running(candidate):
             raise ClusterError(f"election: broker {candidate} is not alive; restart or thaw it, or name another")
 
+    def _change_isr(self, isr: frozenset[int]) -> None:
+        self._isr = isr
+        self._partition_epoch += 1
+
     def _announce_new_epoch(self) -> None:
         self._leader_epoch += 1
+        self._partition_epoch += 1
         for broker in self._replicas:
             if self._process_of(broker):
                 self._send(broker)

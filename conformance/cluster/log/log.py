@@ -21,7 +21,7 @@ from isrcheck.conformance.cluster.log.epoch_cache import EpochEndOffset, EpochEn
 from isrcheck.conformance.cluster.log.producer_state import ProducerStateManager
 from isrcheck.conformance.cluster.log.storage import Storage
 from isrcheck.conformance.cluster.network.messages import AbortedTransaction
-from isrcheck.conformance.cluster.network.records import Control, ProducerStamp, Record
+from isrcheck.conformance.cluster.network.records import UNDEFINED_OFFSET, Control, ProducerStamp, Record
 
 
 class Log:
@@ -101,6 +101,17 @@ class Log:
     def end_offset_for(self, leader_epoch: int) -> EpochEndOffset:
         """The end of an epoch in this log. Kafka: LeaderEpochFileCache.endOffsetFor."""
         return self._epochs.end_offset_for(leader_epoch, self.log_end_offset)
+
+    def offset_truncation_state(self, leader_epoch: int, end_offset: int) -> tuple[int, bool]:
+        """Where a follower truncates this log if an epoch ends there in its leader's log, and whether the two agree
+        then. Kafka: AbstractFetcherThread.getOffsetTruncationState; fact sheet 3.4, G2.
+        """
+        own = self.end_offset_for(leader_epoch)
+        if own.end_offset == UNDEFINED_OFFSET:
+            return end_offset, True
+        if own.leader_epoch != leader_epoch:
+            return own.end_offset, False
+        return min(own.end_offset, end_offset), True
 
     def append_as_leader(
         self,

@@ -22,6 +22,8 @@ class Errors(Enum):
     FENCED_LEADER_EPOCH = "FENCED_LEADER_EPOCH"
     UNKNOWN_LEADER_EPOCH = "UNKNOWN_LEADER_EPOCH"
     OFFSET_OUT_OF_RANGE = "OFFSET_OUT_OF_RANGE"
+    STALE_BROKER_EPOCH = "STALE_BROKER_EPOCH"
+    INVALID_UPDATE_VERSION = "INVALID_UPDATE_VERSION"
     NOT_ENOUGH_REPLICAS = "NOT_ENOUGH_REPLICAS"
     NOT_ENOUGH_REPLICAS_AFTER_APPEND = "NOT_ENOUGH_REPLICAS_AFTER_APPEND"
     REQUEST_TIMED_OUT = "REQUEST_TIMED_OUT"
@@ -63,15 +65,18 @@ class OffsetKind(Enum):
 
 @dataclass(frozen=True)
 class LeaderAndIsr:
-    """The controller announces the leader, its epoch, and the ISR as of that election."""
+    """The controller announces the leader, its epoch, and the ISR as of that election. `partition_epoch` counts the
+    changes of this record: the version of the node in ZooKeeper.
+    """
 
     leader: int
     leader_epoch: int
     isr: frozenset[int]
+    partition_epoch: int = 0
 
 
 @dataclass(frozen=True)
-class AlterIsr:
+class IsrWrite:
     """A leader's conditional write of the ISR, and whether the controller accepted it; it decides in the same event."""
 
     writer: int
@@ -82,22 +87,37 @@ class AlterIsr:
 
 @dataclass(frozen=True)
 class FetchRequest:
-    """A follower asks for everything from its log end offset on; this offset acknowledges all records below it."""
+    """A follower asks for everything from its log end offset on; this offset acknowledges all records below it.
+
+    `last_fetched_epoch` is the newest leader epoch in its log, if it truncates on fetch; None if it knows no epoch.
+    """
 
     fetch_offset: int
     log_start_offset: int
     current_leader_epoch: int | None
+    last_fetched_epoch: int | None = None
+
+
+@dataclass(frozen=True)
+class DivergingEpoch:
+    """Where the logs of a follower and its leader diverge: the end of an epoch, in the leader's log. Fact sheet 2.2."""
+
+    leader_epoch: int
+    end_offset: int
 
 
 @dataclass(frozen=True)
 class FetchResponse:
-    """Everything from the fetch offset to the leader's log end, and the leader's high watermark at that time."""
+    """Everything from the fetch offset to the leader's log end, or where the logs diverge; and the leader's high
+    watermark at that time.
+    """
 
     error: Errors
     fetch_offset: int
     records: tuple[Record, ...] = ()
     high_watermark: int = -1
     log_start_offset: int = -1
+    diverging_epoch: DivergingEpoch | None = None
 
 
 @dataclass(frozen=True)

@@ -12,10 +12,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from isrcheck.conformance.cluster.configuration.settings import ClusterError
+from isrcheck.conformance.cluster.network.alter_isr_messages import AlterIsrRequest, AlterIsrResponse
 from isrcheck.conformance.cluster.network.messages import Payload
 from isrcheck.conformance.cluster.network.transaction_messages import TransactionRequest, TransactionResponse
 
-Content = Payload | TransactionRequest | TransactionResponse
+Content = Payload | AlterIsrRequest | AlterIsrResponse | TransactionRequest | TransactionResponse
 
 Node = int | str
 """A broker's number, `"controller"`, or the name of a client."""

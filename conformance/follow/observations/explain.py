@@ -45,6 +45,9 @@ FROM_THE_RECORDING = (
 )
 """The configuration entries that only the recording determines; it may also determine `acks`."""
 
+NEWEST = "2.4"
+"""The newest generation with which recordings are followed."""
+
 MOST_EXAMPLES = 5
 
 

@@ -14,8 +14,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from isrcheck.conformance.cluster.broker.broker import TimerKind
-from isrcheck.conformance.cluster.broker.fetcher import Mode
+from isrcheck.conformance.cluster.broker.fetch_state import Mode
 from isrcheck.conformance.cluster.controller.controller import Election
+from isrcheck.conformance.cluster.network.alter_isr_messages import AlterIsrRequest, AlterIsrResponse
 from isrcheck.conformance.cluster.network.messages import (
     Acks,
     DeleteRecordsRequest,
@@ -98,6 +99,9 @@ def _single(act: Act, before: Moment, after: Moment) -> MappedEvent | None:
             return _dropped(message, before, after)
         case "fire", (int(broker), TimerKind.ISR_SHRINK_CHECK.value):
             return _shrunk(broker, before.view, after.view)
+        case "fire", (int(broker), TimerKind.FETCHER_DO_WORK.value, int(source)):
+            if diverging_at(before, broker, source) and not diverging_at(after, broker, source):
+                return MappedEvent("follower_truncates", broker, {"follower": broker, "leader": source})
         case "fire", (int(leader), TimerKind.DELAYED_FETCH.value, int(follower)):
             if before.stage(follower, leader) == Fetch.PARKED and after.stage(follower, leader) != Fetch.PARKED:
                 return MappedEvent("leader_answers_parked_fetch", leader, {"leader": leader, "follower": follower})
@@ -119,9 +123,16 @@ def starts_to_fetch(act: Act, before: Moment, after: Moment) -> tuple[int, int] 
     """
     match act.name, act.arguments:
         case "fire", (int(broker), TimerKind.FETCHER_DO_WORK.value, int(source)):
+            if diverging_at(before, broker, source):
+                return None  # a response has told where the logs diverge
             if (mode_of(before, broker, source), mode_of(after, broker, source)) == (Mode.TRUNCATING, Mode.FETCHING):
                 return broker, source
     return None
+
+
+def diverging_at(moment: Moment, broker: int, source: int) -> bool:
+    """Whether a broker has still to truncate by a response of a source."""
+    return any(one.source == source and one.diverging for one in moment.view.brokers[broker].fetchers)
 
 
 def mode_of(moment: Moment, broker: int, source: int) -> Mode | None:
@@ -131,6 +142,8 @@ def mode_of(moment: Moment, broker: int, source: int) -> Mode | None:
 
 def _delivered(message: Message, before: Moment, after: Moment) -> MappedEvent | None:
     there = message.destination
+    if isinstance(message.payload, AlterIsrRequest | AlterIsrResponse):
+        return _about_isr(message, before)
     if not isinstance(there, int):
         return None
     old, new, source = before.view.brokers[there], after.view.brokers[there], message.source
@@ -145,9 +158,10 @@ def _delivered(message: Message, before: Moment, after: Moment) -> MappedEvent |
         case FetchResponse() as answer if isinstance(source, int):
             arguments = {"follower": there, "leader": source}
             is_waited_for = message.in_reply_to in [one.outstanding for one in old.fetchers if one.source == source]
-            is_known = is_waited_for and before.stage(there, source) == Fetch.ANSWERED
-            if _log(old) != _log(new) or (is_known and answer.fetch_offset == old.log_end_offset):
-                return MappedEvent("follower_applies_response", there, arguments)
+            is_known = is_waited_for and before.stage(there, source) >= Fetch.ANSWERED
+            is_followed = mode_of(before, there, source) is Mode.FETCHING
+            if _log(old) != _log(new) or (is_known and is_followed and answer.fetch_offset == old.log_end_offset):
+                return MappedEvent(_effect_of(answer, there, source, after), there, arguments)
             if is_known:
                 return MappedEvent("response_is_lost", there, arguments)
         case OffsetsForLeaderEpochResponse() if isinstance(source, int):
@@ -163,6 +177,31 @@ def _delivered(message: Message, before: Moment, after: Moment) -> MappedEvent |
             action = "follower_is_out_of_range" if found.kind is OffsetKind.LATEST else "follower_starts_over"
             return MappedEvent(action, there, {"follower": there, "leader": source})
     return None
+
+
+def _effect_of(answer: FetchResponse, there: int, source: int, after: Moment) -> str:
+    """The action of a follower that applies a response."""
+    if answer.diverging_epoch is None:
+        return "follower_applies_response"
+    return "follower_takes_high_watermark_first" if diverging_at(after, there, source) else "follower_truncates"
+
+
+def _about_isr(message: Message, before: Moment) -> MappedEvent | None:
+    """The controller handles a leader's request, or its answer arrives; refusals, and what an earlier process of the
+    broker has to do with, are not seen in the model.
+    """
+    request = isinstance(message.payload, AlterIsrRequest)
+    broker, process = (
+        (message.source, message.source_process) if request else (message.destination, message.destination_process)
+    )
+    assert isinstance(broker, int)
+    if request:
+        is_earlier = before.view.brokers[broker].is_up and before.view.brokers[broker].process != process
+        arguments = {"leader": broker}
+        return None if is_earlier else MappedEvent("controller_handles_alter_partition", None, arguments)
+    if not isinstance(message.payload, AlterIsrResponse) or message.payload.error is not Errors.NONE:
+        return None
+    return MappedEvent("leader_hears_answer", broker, {"leader": broker})
 
 
 def _produced(
@@ -228,20 +267,26 @@ def _read(consumer: int, broker: int, before: Moment, after: Moment) -> tuple[Ma
 
 def _dropped(message: Message, before: Moment, after: Moment) -> MappedEvent | None:
     source, there = message.source, message.destination
+    if isinstance(message.payload, AlterIsrResponse) and isinstance(there, int):
+        action = "answer_to_leader_is_lost" if before.view.brokers[there].is_up else "leader_hears_answer"
+        return MappedEvent(action, there, {"leader": there})
     if isinstance(message.payload, ProduceRequest) and message.payload.acks is Acks.NONE:
         return MappedEvent("send_is_lost", None)
     if not (isinstance(message.payload, FetchResponse) and isinstance(source, int) and isinstance(there, int)):
         return None
-    if (before.stage(there, source), after.stage(there, source)) != (Fetch.ANSWERED, Fetch.NONE):
+    if before.stage(there, source) < Fetch.ANSWERED or after.stage(there, source) != Fetch.NONE:
         return None  # no process awaits it
     return MappedEvent("response_is_lost", there, {"follower": there, "leader": source})
 
 
 def _shrunk(leader: int, before: ClusterView, after: ClusterView) -> MappedEvent | None:
     old, new = before.brokers[leader].leadership, after.brokers[leader].leadership
-    if old is None or new is None or old.isr == new.isr:
+    if old is None or new is None:
         return None
-    return MappedEvent("leader_shrinks_isr", leader, {"leader": leader, "removed": sorted(old.isr - new.isr)})
+    removed = old.isr - (new.isr if new.proposed_isr is None else new.proposed_isr)
+    if not removed:
+        return None
+    return MappedEvent("leader_shrinks_isr", leader, {"leader": leader, "removed": sorted(removed)})
 
 
 def _role(broker: BrokerView) -> tuple[object, ...]:

@@ -16,7 +16,7 @@ from typing import Any
 
 from isrcheck.conformance.cluster.chances import Chances
 from isrcheck.conformance.cluster.configuration.settings import Settings
-from isrcheck.conformance.cluster.configuration.switches import NEWEST, Switches
+from isrcheck.conformance.cluster.configuration.switches import USUAL, Switches
 from isrcheck.conformance.follow.format.writing import LeftOut
 from isrcheck.conformance.implemented import ACKS, RESETS, switches_of
 from isrcheck.models import registry
@@ -75,6 +75,9 @@ class ModelGap(Enum):
         "before 2.4, a follower whose log is empty and begins above its high watermark truncates it to that, before it"
         " has reached its leader"
     )
+    ANSWER_ABOUT_ISR_IS_LOST = (
+        "the answer to AlterIsr is lost, and the controller accepts the same request again; the model refuses it"
+    )
     LOG_START_NOT_CHECKPOINTED = "a broker restarts with a log start from before the last deletion"
 
 
@@ -83,6 +86,9 @@ FREEZE_INTERVAL = 6_000
 
 BOUNDS = {"retries": 40, "producer_epochs": 6, "producer_snapshots": 12}
 """Of a run with an idempotent producer, if no others are given."""
+
+PARTITION_CHANGES = 30
+"""The changes of leader and ISR in one run, where they are counted."""
 
 NOT_RECORDED = (
     *("start", "start_isr", "common_records", "brokers_down"),
@@ -101,7 +107,7 @@ class Plan:
     name in conformance/cluster/configuration/bugs.py; `allowed` are the behaviours missing in the model that may occur.
     """
 
-    protocol: str = NEWEST
+    protocol: str = USUAL
     seed: int = 0
     events: int = 1_000
     given: Mapping[str, str] = field(default_factory=dict)
@@ -161,7 +167,7 @@ class Plan:
             "records": self.records,
             "log_size": self.records,
             "elections": self.elections,
-            "bounces": self.faults,
+            **({"partition_changes": PARTITION_CHANGES} if self.asks_controller else {"bounces": self.faults}),
             "crashes": self.faults,
             "preferred_elections": self.elections,
             "acks": self.acks,
@@ -170,6 +176,11 @@ class Plan:
             "start_isr": start_isr,
             "common_records": common_records,
         }
+
+    @cached_property
+    def asks_controller(self) -> bool:
+        """Whether a leader asks the controller to change the ISR: then there are partition epochs, and no bounces."""
+        return self.protocol_switches().asks_controller
 
     @property
     def switches(self) -> dict[str, str]:

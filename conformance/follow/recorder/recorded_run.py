@@ -22,13 +22,15 @@ from typing import Any
 
 from isrcheck.conformance.cluster.acts import complete_parked_fetch, response_in_flight, view_of
 from isrcheck.conformance.cluster.broker.broker import TimerKind
-from isrcheck.conformance.cluster.broker.fetcher import Mode
+from isrcheck.conformance.cluster.broker.fetch_state import Mode
 from isrcheck.conformance.cluster.cluster import Cluster
 from isrcheck.conformance.cluster.configuration.settings import ClusterError, Start
+from isrcheck.conformance.cluster.configuration.switches import Truncation
 from isrcheck.conformance.cluster.controller.controller import Election
+from isrcheck.conformance.cluster.network.alter_isr_messages import AlterIsrRequest, AlterIsrResponse
 from isrcheck.conformance.cluster.network.messages import Acks, Errors, LeaderAndIsr, ProduceRequest, ProduceResponse
 from isrcheck.conformance.cluster.network.network import Message
-from isrcheck.conformance.cluster.observe import BrokerView, ClusterView
+from isrcheck.conformance.cluster.observe import BrokerView, ClusterView, ControllerView, FetcherView
 from isrcheck.conformance.cluster.scheduler import Act, Scheduler
 from isrcheck.conformance.follow.format.events import Event, Header, Value
 from isrcheck.conformance.follow.format.variables import Variables
@@ -37,7 +39,13 @@ from isrcheck.conformance.follow.recorder.clients import Clients
 from isrcheck.conformance.follow.recorder.event_mapping import MappedEvent, Moment, map_event, mode_of, starts_to_fetch
 from isrcheck.conformance.follow.recorder.plan import ModelGap, Plan
 from isrcheck.conformance.replay.projection import Observations, project
-from isrcheck.models.kafka.state.fields import DeletingReplica, NumberedReplica, Replica, SnapshotReplica
+from isrcheck.models.kafka.state.fields import (
+    AlteringReplica,
+    DeletingReplica,
+    NumberedReplica,
+    Replica,
+    SnapshotReplica,
+)
 from isrcheck.models.language import NONE
 
 LONGEST = 20_000
@@ -48,6 +56,9 @@ INTERFERENCE_INTERVAL = 6_000
 
 PAIRS = ("fetch_offset", "response_record", "response_epoch", "response_high_watermark")
 """The variables of a follower's fetch from a leader."""
+
+PAIRS_SINCE_ALTER_ISR = ("diverging_epoch", "diverging_end_offset")
+"""Those that a fetch has since 2.8."""
 
 PAIRS_OF_CLIENTS = {"enable_idempotence": "response_producer_epoch", "delete_records": "response_log_start_offset"}
 """Those that a fetch has if an entry of the configuration is set."""
@@ -70,7 +81,7 @@ OF_CONSUMERS = (
 )
 """Those of each consumer that has not stopped."""
 
-OF_BROKERS = (Replica, NumberedReplica, SnapshotReplica, DeletingReplica)
+OF_BROKERS = (Replica, AlteringReplica, NumberedReplica, SnapshotReplica, DeletingReplica)
 """The domains whose elements are the brokers."""
 
 
@@ -169,7 +180,11 @@ class RecordedRun:
         others = [other for other in range(len(self.before.view.brokers)) if other != broker]
         for name, place in self.instance.layouts.items():
             is_of_brokers = place.field.over[:1] and place.field.over[0] in OF_BROKERS and place.count
-            if is_of_brokers and name in self.before.projected and name not in ("fetch", *PAIRS):
+            if (
+                is_of_brokers
+                and name in self.before.projected
+                and name not in ("fetch", *PAIRS, *PAIRS_SINCE_ALTER_ISR)
+            ):
                 # A follower that no longer truncates may not have told its leader yet, or its leader has fenced it.
                 is_known = name != "is_truncating" or (broker not in self.silent and not self.is_fenced(broker))
                 if is_known and not name.startswith("response"):
@@ -178,13 +193,15 @@ class RecordedRun:
         yield from (f"fetch[{other}][{broker}]" for other in others)
         if isinstance(arguments, dict) and {"follower", "leader"} <= arguments.keys():
             has = self.instance.configuration
-            pairs = [*PAIRS, *(name for entry, name in PAIRS_OF_CLIENTS.items() if getattr(has, entry))]
+            since = PAIRS_SINCE_ALTER_ISR if self.plan.asks_controller else ()
+            pairs = [*PAIRS, *since, *(name for entry, name in PAIRS_OF_CLIENTS.items() if getattr(has, entry))]
             yield from (f"{name}[{arguments['follower']}][{arguments['leader']}]" for name in pairs)
 
     def of_everybody(self) -> Iterator[str]:
         """The log keys of what every event observes, if it can be observed."""
         has = self.instance.configuration
-        yield from (*EVERYBODYS, *(OF_PRODUCER if has.enable_idempotence else ()))
+        since = ("controller_partition_epoch", "metadata_partition_epoch") if self.plan.asks_controller else ()
+        yield from (*EVERYBODYS, *since, *(OF_PRODUCER if has.enable_idempotence else ()))
         consumers = [consumer for consumer in range(has.consumers) if consumer not in self.clients.stopped]
         known = [name for name in OF_CONSUMERS if self.before.projected.get(name)]
         yield from (f"{name}[{consumer}]" for name in known for consumer in consumers)
@@ -215,7 +232,7 @@ class RecordedRun:
             return
         self.keep_from_differing()
         before, after = self.before, self.moment()
-        if self.exceeds_bounds(after.view):
+        if self.exceeds_bounds(after.view) or self.loses_answer_about_isr(act):
             self.is_over = True
             return
         *earlier, found = map_event(act, before, after) or (None,)
@@ -241,6 +258,12 @@ class RecordedRun:
         if found is not None:
             self.write(found)
 
+    def loses_answer_about_isr(self, act: Act) -> bool:
+        """Whether the act loses the answer to AlterIsr, which the plan does not allow."""
+        message = act.arguments[0] if act.name == "drop" else None
+        is_answer = isinstance(message, Message) and isinstance(message.payload, AlterIsrResponse)
+        return is_answer and ModelGap.ANSWER_ABOUT_ISR_IS_LOST not in self.plan.allowed
+
     def reaches(self, view: ClusterView, follower: int, leader: int) -> bool:
         """Whether a leader would answer a follower's question where an epoch ends."""
         asking, asked = view.brokers[follower], view.brokers[leader]
@@ -252,12 +275,14 @@ class RecordedRun:
         has = self.instance.configuration
         epochs = [len(producer.identities) for producer in view.producers]
         longest = max(broker.log_end_offset for broker in view.brokers)
-        return longest > has.log_size or max(epochs, default=1) > has.producer_epochs
+        is_changed_too_often = self.plan.asks_controller and view.controller.partition_epoch > has.partition_changes
+        return is_changed_too_often or longest > has.log_size or max(epochs, default=1) > has.producer_epochs
 
     def keep_from_differing(self) -> None:
         """Perform at once the acts that prevent behaviours missing in the model (ModelGap)."""
         allowed, before = self.plan.allowed, self.before.view.brokers
         self.clients.answer_producer()
+        self.finish_exchanges_about_isr()
         for new in self.cluster.observe().brokers:
             old = before[new.number]
             is_above = new.high_watermark is not None and new.checkpointed_high_watermark > new.high_watermark
@@ -276,9 +301,35 @@ class RecordedRun:
                     self.break_connection(follower, new.number)
             if ModelGap.FETCH_OF_AN_EARLIER_STAY not in allowed:
                 for thread in new.fetchers:
-                    was_away = any(one.source == thread.source and one.mode is None for one in old.fetchers)
-                    if was_away and thread.mode is Mode.FETCHING and thread.outstanding is not None:
+                    if thread.outstanding is not None and self.is_void(thread, old):
                         self.break_connection(new.number, thread.source)
+
+    def is_void(self, thread: FetcherView, old: BrokerView) -> bool:
+        """Whether the model has forgotten the fetch of a broker that has entered another epoch."""
+        switches = self.plan.protocol_switches()
+        if switches.TRUNC is Truncation.ON_FETCH:
+            return switches.RESPONSE_EPOCH_MATCHED
+        was_away = any(one.source == thread.source and one.mode is None for one in old.fetchers)
+        return was_away and thread.mode is Mode.FETCHING
+
+    def finish_exchanges_about_isr(self) -> None:
+        """Let the messages about the ISR arrive that the model does not have: refusals, what an earlier process of a
+        broker has sent or is sent, and the answer to a broker that was up before and is down now.
+        """
+        for message in self.cluster.messages():
+            told = message.payload
+            if isinstance(told, AlterIsrRequest) and isinstance(message.source, int):
+                broker = view_of(self.cluster, message.source)
+                if broker.is_up and broker.process != message.source_process:
+                    self.cluster.deliver(message.number)
+        for message in self.cluster.messages():
+            told = message.payload
+            if isinstance(told, AlterIsrResponse) and isinstance(message.destination, int):
+                now, was = view_of(self.cluster, message.destination), self.before.view.brokers[message.destination]
+                has_crashed = was.is_up and not now.is_up
+                is_earlier = now.is_up and now.process != message.destination_process
+                if told.error is not Errors.NONE or has_crashed or is_earlier:
+                    self.cluster.deliver(message.number)
 
     def break_connection(self, follower: int, leader: int) -> None:
         """Make a follower's request to a leader fail; a parked fetch completes first."""
@@ -318,11 +369,11 @@ class RecordedRun:
             self.elect("notice dead", broker)
         elif down:
             self.start_broker(broker)
-        elif broker == view.controller.leader:
+        elif broker == view.controller.leader or (self.plan.asks_controller and self.random.random() < 0.5):
             self.cluster.crash(broker)
             self.watch(Act(self.cluster.now, "crash", (broker,)))
             self.start_broker(broker)
-        elif self.random.random() < 0.3:
+        elif self.plan.asks_controller or self.random.random() < 0.3:
             for candidate in (broker, view.controller.leader):
                 self.elect("elect", Election.PREFERRED, candidate)
         else:
@@ -356,8 +407,23 @@ class RecordedRun:
                 self.cluster.deliver(message.number)
         self.silent.pop(broker, None)
         self.keep_from_differing()
-        self.before = self.moment()
+        former, self.before = self.before.view.controller, self.moment()
+        self.note_that_it_was_noticed(broker, former)
         self.write(MappedEvent(action, broker, {"broker": broker, "checkpoint": checkpoint}))
+
+    def note_that_it_was_noticed(self, broker: int, former: ControllerView) -> None:
+        """Record how the controller has treated the end of a process, if it has heard of it only by the restart."""
+        if not self.plan.asks_controller:
+            return
+        controller = self.before.view.controller
+        if controller.leader != former.leader:
+            arguments = {"elected": controller.leader}
+            self.write(MappedEvent("controller_fails_over", None, arguments), is_observed=False)
+        elif controller.leader_epoch != former.leader_epoch:
+            arguments = {"follower": broker}
+            self.write(MappedEvent("controller_removes_dead_follower", None, arguments), is_observed=False)
+        elif broker in controller.isr and len(controller.isr) > 1:
+            self.is_over = True  # its only live member has restarted unnoticed, which the model lacks
 
     def write(self, found: MappedEvent, *, is_observed: bool = True) -> None:
         """Write an event to the log, or end the run if the event exceeds the bounds. The first of several events of one

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 
 from isrcheck.conformance.cluster.acts import (
     acknowledged,
+    alter_isr_in_flight,
     append,
     apply,
     ask,
@@ -29,6 +30,7 @@ from isrcheck.conformance.cluster.configuration.bugs import Bug
 from isrcheck.conformance.cluster.configuration.settings import AutoOffsetReset, ClusterError, Settings, Start
 from isrcheck.conformance.cluster.configuration.switches import Switches, generation
 from isrcheck.conformance.cluster.controller.controller import Election
+from isrcheck.conformance.cluster.network.alter_isr_messages import AlterIsrRequest, AlterIsrResponse
 from isrcheck.conformance.cluster.network.messages import Acks, Errors, FetchResponse, Isolation, Payload
 from isrcheck.conformance.cluster.network.records import Control, ProducerStamp, Record
 from isrcheck.conformance.cluster.observe import LeadershipView, ProducerStateView
@@ -240,6 +242,71 @@ def isr_without_fetches(cluster: Cluster) -> object:
     return sorted(cluster.observe().controller.isr)
 
 
+def high_watermark_while_a_follower_joins(cluster: Cluster) -> object:
+    ask(cluster, 2, 0)
+    append(cluster, "a", leader=0)
+    fetch(cluster, 1, 0)
+    fetch(cluster, 1, 0)
+    return view_of(cluster, 0).high_watermark
+
+
+def isr_after_an_answer_of_an_older_epoch(cluster: Cluster) -> object:
+    """The answer says that broker 2 has joined; then it has died, and broker 0 leads again."""
+    ask(cluster, 2, 0)
+    cluster.deliver(alter_isr_in_flight(cluster, 0, AlterIsrRequest).number)
+    cluster.elect(Election.PREFERRED, 1)
+    cluster.elect(Election.PREFERRED, 0)
+    cluster.crash(2)
+    cluster.notice_dead(2)
+    learn(cluster, 0)
+    cluster.deliver(alter_isr_in_flight(cluster, 0, AlterIsrResponse).number)
+    return sorted(leadership(cluster).isr)
+
+
+def requests_of_a_leader_that_is_elected_again(cluster: Cluster) -> object:
+    ask(cluster, 2, 0)
+    cluster.elect(Election.PREFERRED, 1)
+    cluster.elect(Election.PREFERRED, 0)
+    learn(cluster, 0)
+    append(cluster, "a", leader=0)
+    cluster.advance(10_001)
+    cluster.fire(0, TimerKind.ISR_SHRINK_CHECK)
+    return sum(isinstance(message.payload, AlterIsrRequest) for message in cluster.messages())
+
+
+def remote_offset_after_a_diverging_fetch(cluster: Cluster) -> object:
+    append(cluster, "x", leader=0)
+    cluster.elect(Election.PREFERRED, 1)
+    learn(cluster, 1, 0)
+    ask(cluster, 0, 1)
+    return leadership(cluster, 1).remote_log_end_offsets
+
+
+def log_after_a_diverging_fetch(cluster: Cluster) -> object:
+    append(cluster, "x", leader=0)
+    cluster.elect(Election.PREFERRED, 1)
+    learn(cluster, 1, 0)
+    append(cluster, "y", leader=1)
+    fetch(cluster, 0, 1)
+    cluster.fire(0, TimerKind.FETCHER_DO_WORK, 1)
+    return payloads(cluster, 0)
+
+
+def log_after_writing_in_an_epoch_that_the_leader_lacks(cluster: Cluster) -> object:
+    """Epoch 0 ends at 2 in the leader's log, and at 1 in the follower's, which has written b in epoch 1."""
+    append(cluster, "a", leader=0)
+    cluster.elect(Election.FAIL_OVER, 1)
+    learn(cluster, 1)
+    append(cluster, "b", leader=1)
+    cluster.crash(1)
+    cluster.elect(Election.UNCLEAN, 0)
+    learn(cluster, 0)
+    restart(cluster, 1)
+    fetch(cluster, 1, 0)
+    cluster.fire(1, TimerKind.FETCHER_DO_WORK, 0)
+    return payloads(cluster, 1)
+
+
 def log_after_a_retry_of_the_first_of_two(cluster: Cluster) -> object:
     first = append(cluster, "a", leader=0)
     append(cluster, "b", leader=0)
@@ -387,6 +454,34 @@ SEEN = (
         Settings(replica_fetch_backoff_ms=0, min_insync_replicas=1, idempotent=True),
     ),
     Seen(Bug.ISR_KEEPS_DEAD_FOLLOWER, isr_without_fetches, [0], [0, 1]),
+    Seen(Bug.ISR_NOT_MAXIMAL, high_watermark_while_a_follower_joins, 0, 1, IN_SYNC_01, PROMPT, "2.8"),
+    Seen(
+        Bug.STALE_ALTER_ISR_ANSWER_APPLIED,
+        isr_after_an_answer_of_an_older_epoch,
+        *([0, 1], [0, 1, 2], IN_SYNC_01, PROMPT, "2.8"),
+    ),
+    Seen(
+        *(Bug.SECOND_ALTER_ISR_SENT, requests_of_a_leader_that_is_elected_again, 1, 2),
+        *(IN_SYNC_01, PROMPT, "2.8"),
+    ),
+    Seen(
+        *(Bug.DIVERGING_FETCH_COUNTS, remote_offset_after_a_diverging_fetch, ((0, None),), ((0, 1),)),
+        *(PAIR, PROMPT, "2.8"),
+    ),
+    Seen(
+        *(Bug.DIVERGENCE_NOT_SEEN, log_after_a_diverging_fetch, ("r",), ("r", "x")),
+        *(Start(replicas=2, log=("r",)), PROMPT, "2.8"),
+    ),
+    Seen(
+        Bug.TRUNCATES_TO_ANSWERED_OFFSET,
+        log_after_writing_in_an_epoch_that_the_leader_lacks,
+        *(("r",), ("r", "b")),
+        *(
+            Start(replicas=2, log=("r",)),
+            replace(PROMPT, min_insync_replicas=1, unclean_leader_election_enable=True),
+            "2.8",
+        ),
+    ),
 )
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from isrcheck.conformance.cluster.configuration.switches import (
     GENERATIONS,
-    NEWEST,
+    USUAL,
     SwitchError,
     Switches,
     Truncation,
@@ -258,6 +258,7 @@ def test_the_generations_differ_as_in_the_fact_sheet() -> None:
         "2.0": Truncation.KIP279,
         "2.1": Truncation.KIP320,
         "2.4": Truncation.KIP320,
+        "2.8": Truncation.ON_FETCH,
     }
     assert generation("0.10") == Switches()
     assert generation("0.8") == generation("0.10").with_switch("SHRINK_RULE", "LAG_MESSAGES")
@@ -285,18 +286,27 @@ def test_the_generations_differ_as_in_the_fact_sheet() -> None:
     ):
         newer = newer.with_switch(name, value)
     assert generation("2.4") == newer
-    assert list(GENERATIONS)[-1] == NEWEST == "2.4"
+    for name, value in (
+        ("TRUNC", "ON_FETCH"),
+        ("ISR_CHANNEL", "ALTER_PARTITION"),
+        ("CLIENT_BUMPS_EPOCH", "on"),
+        ("EPOCH_ENTRY_AT_END_DROPPED", "on"),
+        ("HW_FROM_DIVERGING_RESP", "on"),
+        ("PRODUCER_STATE_KEPT", "on"),
+        ("UNKNOWN_PID_POLICY", "ANY_SEQUENCE"),
+    ):
+        newer = newer.with_switch(name, value)
+    assert generation("2.8") == newer
+    assert USUAL == "2.4"
 
 
 def test_a_switch_that_does_not_exist_is_refused_in_one_line() -> None:
     with pytest.raises(SwitchError, match=r"^there is no generation 4\.1; the generations are: 0\.8, 0\.10, 0\.11, 2"):
         generation("4.1")
-    with pytest.raises(
-        SwitchError, match=r"^there is no switch ELR; the switches are: CLIENT_BUMPS_EPOCH, EPOCH_AT_BECOME_LEADER, "
-    ):
+    with pytest.raises(SwitchError, match=r"^there is no switch ELR; the switches are: CLIENT_BUMPS_EPOCH, DIVERGING_"):
         generation("2.1").with_switch("ELR", "on")
-    with pytest.raises(SwitchError, match=r"^TRUNC cannot be ON_FETCH; its values are: HW, KIP101, KIP279, KIP320$"):
-        generation("2.1").with_switch("TRUNC", "ON_FETCH")
+    with pytest.raises(SwitchError, match=r"^TRUNC cannot be KIP1; its values are: HW, KIP101, KIP279, KIP320, ON_F"):
+        generation("2.1").with_switch("TRUNC", "KIP1")
     with pytest.raises(SwitchError, match=r"^EXPAND_EPOCH_START cannot be yes; its values are: on, off$"):
         generation("2.1").with_switch("EXPAND_EPOCH_START", "yes")
     with pytest.raises(SwitchError, match=r"^IDEMPOTENT_CACHE cannot be 6; its values are: 1, 2, 3, 4, 5$"):

@@ -21,7 +21,7 @@ from isrcheck.conformance.cluster.acts import (
     view_of,
 )
 from isrcheck.conformance.cluster.broker.broker import TimerKind
-from isrcheck.conformance.cluster.broker.fetcher import Mode
+from isrcheck.conformance.cluster.broker.fetch_state import Mode
 from isrcheck.conformance.cluster.cluster import Cluster
 from isrcheck.conformance.cluster.configuration.settings import ClusterError, Settings, Start
 from isrcheck.conformance.cluster.configuration.switches import generation

@@ -25,13 +25,23 @@ DRIVERS = ("cluster/acts.py", "cluster/scheduler.py", "tests/cluster/test_histor
 OPEN_TO_DRIVERS = {
     "broker": {"TimerKind"},
     "controller": {"Election"},
-    "fetcher": {"Mode"},
+    "fetch_state": {"Mode"},
     "network": {"Message"},
     "bugs": {"Bug"},
     "storage": {"StorageError"},
 }
 """Of these modules, a driver may use these names only; of the others, all."""
-INSIDE = {"log", "partition", "replica_manager", "producer", "consumer", "clients", "delete_records", "transactions"}
+INSIDE = {
+    "fetcher",
+    "log",
+    "partition",
+    "replica_manager",
+    "producer",
+    "consumer",
+    "clients",
+    "delete_records",
+    "transactions",
+}
 
 ROUGH = Chances(
     crash_interval=4_000,

@@ -47,7 +47,7 @@ def followed(tmp_path: Path, text: str, **limits: int) -> list[Outcome]:
 
 
 @pytest.mark.parametrize("seed", [0, exhaustive(1)])
-@pytest.mark.parametrize("protocol", sampled(GENERATIONS, lambda protocol: protocol in ("0.10", "2.1")))
+@pytest.mark.parametrize("protocol", sampled(GENERATIONS, lambda protocol: protocol in ("0.10", "2.1", "2.8")))
 def test_recorded_runs_follow_the_model(tmp_path: Path, protocol: str, seed: int) -> None:
     text = recorded(Plan(protocol, seed, events=1_000))
     outcomes = followed(tmp_path, text)
@@ -59,9 +59,14 @@ def test_recorded_runs_follow_the_model(tmp_path: Path, protocol: str, seed: int
     assert taken >= {
         *("producer_appends", "leader_handles_fetch", "leader_answers_parked_fetch", "response_is_lost"),
         *("follower_applies_response", "controller_fails_over", "controller_elects_preferred"),
-        *("broker_becomes_leader", "broker_becomes_follower", "broker_bounces", "broker_crashes", "broker_restarts"),
+        *("broker_becomes_leader", "broker_becomes_follower", "broker_crashes", "broker_restarts"),
     }
-    assert ("follower_reconciles" in taken) == (protocol not in ("0.8", "0.10"))
+    assert ("follower_reconciles" in taken) == (protocol in ("0.11", "2.0", "2.1", "2.4"))
+    since_2_8 = {
+        *("controller_handles_alter_partition", "leader_hears_answer"),
+        *("follower_takes_high_watermark_first", "follower_truncates"),
+    }
+    assert taken & {"broker_bounces", *since_2_8} == (since_2_8 if protocol == "2.8" else {"broker_bounces"})
 
 
 @pytest.mark.parametrize(
@@ -311,6 +316,12 @@ def count_of(text: str, first_words: tuple[str, ...]) -> dict[str, int]:
                 "follower_reconciles 0 with 1: models/kafka/actions/reconciliation.py: its guard"
                 " `can_ask(s, follower, leader)` is false (s.leader[1] = none)",
             )
+        ),
+        (
+            *(ModelGap.ANSWER_ABOUT_ISR_IS_LOST, "2.8", {}, 7, "7.1", 144),
+            "leader_hears_answer 1: models/kafka/actions/alter_partition.py: its guard"
+            " `s.alter_partition[leader] == AlterPartition.ACCEPTED or"
+            " s.alter_partition[leader] == AlterPartition.INELIGIBLE` is false (s.alter_partition[1] = NONE)",
         ),
         (
             *(ModelGap.LOG_START_NOT_CHECKPOINTED, "2.1", {"delete_records": "6"}, 0, "0.1", 16),

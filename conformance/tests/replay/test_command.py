@@ -207,19 +207,18 @@ def test_walks_are_counted(conform):
 
 def test_a_generation_that_the_cluster_lacks_is_undecided(conform, tmp_path):
     """Traces, and random walks; but a user's own driver may have every generation."""
-    lacks = "UNDECIDED: the executable cluster lacks AlterPartition; it implements 0.8, 0.10, 0.11, 2.0, 2.1, 2.4\n"
+    lacks = "UNDECIDED: the executable cluster lacks KRaft; it implements 0.8, 0.10, 0.11, 2.0, 2.1, 2.4, 2.8\n"
     model = registry.load("kafka")[0]
-    for protocol in ("2.8", "3.3", "3.5", "3.7", "4.1"):
-        says = lacks if protocol == "2.8" else lacks.replace("AlterPartition", "AlterPartition and KRaft")
+    for protocol in ("3.3", "3.5", "3.7", "4.1"):
         path = write(walk(model.instance(protocol), 0, 3), tmp_path)
-        assert conform(f"replay {path}") == (3, f"{path}: {says}", "")
+        assert conform(f"replay {path}") == (3, f"{path}: {lacks}", "")
         assert conform(f"replay --walks 2 --protocol {protocol}") == (
             3,
-            f"random walks of kafka/{protocol}: {says}",
+            f"random walks of kafka/{protocol}: {lacks}",
             "",
         )
-    assert conform("replay --walks 2 --switch HW_MINISR_GATE=on") == (
-        *(3, f"random walks of kafka/2.4: {lacks.replace('AlterPartition', 'HW_MINISR_GATE=on')}", ""),
+    assert conform("replay --walks 2 --switch HW_WAIT=CAUGHT_UP") == (
+        *(3, f"random walks of kafka/2.4: {lacks.replace('KRaft', 'HW_WAIT=CAUGHT_UP')}", ""),
     )
 
 

@@ -70,11 +70,12 @@ def test_views_are_immutable():
     assert all(isinstance(value, kinds) for value in broker.values())
 
 
+@pytest.mark.parametrize("protocol", ["2.4", "2.8"])
 @pytest.mark.parametrize(
     "values", [{}, {"enable_idempotence": 1, "producer_snapshots": 1, "delete_records": 1, "consumers": 2}]
 )
-def test_every_variable_but_the_budgets_is_compared(values):
-    trace = trace_of([], "2.4", **values)
+def test_every_variable_but_the_budgets_is_compared(protocol, values):
+    trace = trace_of([], protocol, **values)
     one = Driver()
     one.begin(trace)
     compared = one.observe()

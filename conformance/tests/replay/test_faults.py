@@ -14,6 +14,7 @@ from conformance.tests.support.replay import (
     IDEMPOTENT,
     LOSING_RECORDS,
     READERS,
+    SINCE_ALTER_ISR,
     WITH_TRANSACTIONS,
     must_replay,
     walk_of,
@@ -30,12 +31,24 @@ RESETS = MappingProxyType(
     {"consumers": 1, "auto_offset_reset": 1, "delete_records": 1, "replicas": 2, "min_insync_replicas": 1}
     | {"elections": 4, "unclean_elections": 2, "crashes": 3}
 )
+ROOM = MappingProxyType({"partition_changes": 12})
+"""For the changes of the ISR, which are changes of the record since 2.8."""
+
 FOUR_BROKERS = MappingProxyType({"replicas": 4, "elections": 4, "min_insync_replicas": 1})
 
 
+UNTOUCHED = MappingProxyType({**EVERY_CLIENT, "delete_records": 0})
+"""In the model, a read_committed reader reads past an open transaction whose first records were deleted."""
+
 FAULTS = {
     *("broker_loses_power", "broker_loses_disk", "controller_elects_preferred", "controller_elects_unclean"),
-    *("producer_retries", "follower_is_out_of_range"),
+    "producer_retries",
+}
+FIRST_OF_TWO = {"follower_takes_high_watermark_first"}
+OUT_OF_RANGE = {"follower_is_out_of_range"}
+ALTER_ISR = {
+    *("controller_handles_alter_partition", "leader_hears_answer", "answer_to_leader_is_lost", "follower_truncates"),
+    "follower_takes_high_watermark_first",
 }
 CLIENTS = {
     *("producer_appends_in_transaction", "coordinator_commits", "coordinator_aborts", "leader_appends_marker"),
@@ -51,8 +64,23 @@ SEEDS = [range(50), recorded(range(50, 150))]
 @pytest.mark.parametrize(
     ("protocol", "values", "also"),
     [
-        *sampled([(protocol, EVERY_FAULT, FAULTS) for protocol in GENERATIONS], lambda one: one[0] == "2.4"),
-        *sampled([(protocol, EVERY_CLIENT, CLIENTS) for protocol in WITH_TRANSACTIONS], lambda one: one[0] == "2.4"),
+        *sampled(
+            [
+                (protocol, EVERY_FAULT, FAULTS | (ALTER_ISR if protocol in SINCE_ALTER_ISR else OUT_OF_RANGE))
+                for protocol in GENERATIONS
+            ],
+            lambda one: one[0] == "2.8",
+        ),
+        *sampled(
+            [(protocol, EVERY_CLIENT, CLIENTS) for protocol in WITH_TRANSACTIONS if protocol not in SINCE_ALTER_ISR],
+            lambda one: one[0] == "2.4",
+        ),
+        exhaustive(("2.8", UNTOUCHED, {"coordinator_commits", "leader_appends_marker", "producer_retries"})),
+        exhaustive(("2.8", {**EVERY_FAULT, "DIVERGING_RESP_UPDATES_STATE": 1}, ALTER_ISR)),
+        exhaustive(("2.8", {**EVERY_FAULT, "HW_FROM_DIVERGING_RESP": 0}, ALTER_ISR - FIRST_OF_TWO)),
+        exhaustive(("2.8", {**EVERY_FAULT, "HW_MINISR_GATE": 1}, ALTER_ISR)),
+        exhaustive(("2.8", {**EVERY_FAULT, "RESPONSE_EPOCH_MATCHED": 1}, ALTER_ISR)),
+        exhaustive(("2.8", {**EVERY_FAULT, "EPOCH_ENTRY_AT_END_DROPPED": 0}, ALTER_ISR)),
         ("2.1", ACKS_ONE, {"answer_is_lost"}),
         ("0.10", ACKS_ZERO, {"send_is_lost"}),
         exhaustive(("2.0", FOUR_BROKERS, {"leader_shrinks_isr"})),
@@ -61,8 +89,12 @@ SEEDS = [range(50), recorded(range(50, 150))]
                 ("2.4", IDEMPOTENT, {"request_fails", "producer_resends", "broker_saves_producer_state"}),
                 ("2.4", LOSING_RECORDS, {"producer_begins_new_epoch"}),
                 ("2.4", REMEMBERING, {"producer_resends", "leader_deletes_records"}),
+                ("2.8", {**REMEMBERING, **ROOM}, {"producer_resends", "leader_deletes_records"}),
+                ("2.8", {**LOSING_RECORDS, **ROOM}, {"producer_begins_new_epoch"}),
                 ("2.1", OLD_IDEMPOTENT, {"producer_begins_new_epoch", "producer_begins_from_zero"}),
                 ("0.11", ONE_IN_FLIGHT, {"request_fails", "producer_resends"}),
+                ("2.8", {**READERS, **ROOM, "READ_REPLICA_IN_ISR": 1}, {"consumer_is_sent_to_follower"}),
+                ("2.8", {**READERS, **ROOM}, {"consumer_fetches", "consumer_follows_new_leader"}),
                 ("2.4", READERS, {"consumer_fetches", "consumer_follows_new_leader"}),
                 ("2.4", RESETS, {"consumer_fetches", "consumer_follows_new_leader", "consumer_is_out_of_range"}),
             ],

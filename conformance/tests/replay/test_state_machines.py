@@ -44,6 +44,7 @@ def run_command(command: str) -> subprocess.CompletedProcess[str]:
         exhaustive(("2.0", ["leader_in_isr", "one_leader_per_epoch"])),
         exhaustive(("2.1", None)),
         ("2.4", None),
+        exhaustive(("2.8", None)),
     ],
 )
 def test_cluster_and_model_agree_and_the_properties_hold(protocol, promised):

@@ -26,9 +26,9 @@ def test_it_prints_where_it_listens_and_stops_after_the_given_time(capfd):
 @pytest.mark.parametrize(
     ("words", "line"),
     [
-        (["--protocol", "9"], "there is no generation 9; the generations are: 0.8, 0.10, 0.11, 2.0, 2.1, 2.4"),
+        (["--protocol", "9"], "there is no generation 9; the generations are: 0.8, 0.10, 0.11, 2.0, 2.1, 2.4, 2.8"),
         (["--switch", "TRUNC"], "TRUNC: write it as NAME=VALUE"),
-        (["--switch", "TRUNC=X"], "TRUNC cannot be X; its values are: HW, KIP101, KIP279, KIP320"),
+        (["--switch", "TRUNC=X"], "TRUNC cannot be X; its values are: HW, KIP101, KIP279, KIP320, ON_FETCH"),
         (["--port", "70000"], "--port 70000: give a port from 1 to 65532, or 0"),
         (["--port", "-1"], "--port -1: give a port from 1 to 65532, or 0"),
         (["--replicas", "50"], "--replicas 50: the cluster has at most 9 brokers"),
