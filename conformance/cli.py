@@ -64,7 +64,7 @@ SUBCOMMANDS = (
         module="isrcheck.conformance.wire.recording.command",
         examples=(
             "conform record --node 1=29501:localhost:9092 --seconds 1 -o recorded",
-            "conform record --node 1=9192:kafka1:9092 --node controller=9190:kafka1:9093 --script holds.txt -o recorded",
+            "conform record --node 1=9192:kafka:9092 --node controller=9190:kafka:9093 --script holds.txt -o recorded",
         ),
     ),
 )

@@ -12,7 +12,7 @@ from __future__ import annotations
 import struct
 import uuid
 from collections.abc import Callable
-from dataclasses import fields
+from dataclasses import MISSING, fields
 from functools import cache, partial
 from typing import Any, get_args, get_origin, get_type_hints
 
@@ -85,27 +85,32 @@ Read = Callable[[Cursor], Any]
 
 def read(schema: Any, cursor: Cursor) -> Any:
     """Read one entity of kio's schema. Raises MalformedError."""
-    untagged, tagged = _readers(schema)
-    values = {name: reader(cursor) for name, reader in untagged}
+    untagged, tagged, absent = _readers(schema)
+    values = {**absent, **{name: reader(cursor) for name, reader in untagged}}
     if schema.__flexible__:
         values.update(_tagged_fields(cursor, tagged))
     return schema(**values)
 
 
 @cache
-def _readers(schema: Any) -> tuple[tuple[tuple[str, Read], ...], dict[int, tuple[str, Read]]]:
-    """The reader of each field: those without a tag in their order, and those with one by their tags."""
+def _readers(schema: Any) -> tuple[tuple[tuple[str, Read], ...], dict[int, tuple[str, Read]], dict[str, None]]:
+    """The reader of each field: those without a tag in their order, and those with one by their tags. The third are
+    fields with a tag for which kio has no default; where they are absent, they are null.
+    """
     hints = get_type_hints(schema)
     # The header's only string is never compact.
     compact = schema.__flexible__ and schema.__name__ != HEADER
     untagged, tagged = [], {}
+    absent: dict[str, None] = {}
     for each in fields(schema):
         found = each.name, _reader(hints[each.name], each.metadata.get("kafka_type"), compact)
         if "tag" in each.metadata:
             tagged[each.metadata["tag"]] = found
+            if each.default is MISSING and each.default_factory is MISSING:
+                absent[each.name] = None
         else:
             untagged.append(found)
-    return tuple(untagged), tagged
+    return tuple(untagged), tagged, absent
 
 
 def _reader(hint: Any, kind: str | None, compact: bool) -> Read:

@@ -116,5 +116,5 @@ async def _connect(node: Node, ended: asyncio.Event) -> Side:
 
 def _reason(error: OSError) -> str:
     """What asyncio wraps into a sentence with the address; a name that cannot be resolved has no such number."""
-    is_number = error.errno is not None and error.errno > 0
-    return os.strerror(error.errno) if is_number else error.strerror or str(error)
+    number = error.errno or 0
+    return os.strerror(number) if number > 0 else error.strerror or str(error)

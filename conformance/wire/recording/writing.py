@@ -18,6 +18,7 @@ from typing import Any, BinaryIO, TextIO
 from isrcheck.conformance.wire.recording.decoding import UndecodedError, body_of, name_of
 
 LENGTHS = struct.Struct(">II")
+DEFECT = "this is a defect of the decoder"
 TOLD = ("request", "response")
 
 
@@ -45,7 +46,10 @@ def line_of(entry: Mapping[str, Any], frame: bytes | None) -> dict[str, Any]:
     try:
         return {**line, "body": body_of(kind, key, version, frame)}
     except UndecodedError as error:
-        return {**line, "body": None, "undecoded": str(error), "size": len(frame)}
+        reason = str(error)
+    except Exception as error:  # one frame must not end the recording
+        reason = f"{DEFECT}: {type(error).__name__}: {error}"
+    return {**line, "body": None, "undecoded": reason, "size": len(frame)}
 
 
 def _without_header(entry: Mapping[str, Any]) -> str:
