@@ -9,6 +9,7 @@ The file is complete when the input ends, however the proxy has ended.
 from __future__ import annotations
 
 import json
+import os
 import struct
 import sys
 from collections.abc import Mapping
@@ -19,6 +20,9 @@ from isrcheck.conformance.wire.recording.decoding import UndecodedError, body_of
 
 LENGTHS = struct.Struct(">II")
 DEFECT = "this is a defect of the decoder"
+NICE = 10
+"""How much this process gives way to the proxy, where they share cores."""
+
 TOLD = ("request", "response")
 
 
@@ -92,4 +96,5 @@ def main(path: str, entries: BinaryIO) -> int:
 
 
 if __name__ == "__main__":
+    os.nice(NICE)
     sys.exit(main(sys.argv[1], sys.stdin.buffer))
