@@ -74,6 +74,15 @@ SUBCOMMANDS = (
             "conform serve --trace counterexamples/latest",
         ),
     ),
+    Subcommand(
+        name="record",
+        help="pass the traffic of a real Kafka on, record it, and hold messages by a script",
+        module="isrcheck.conformance.wire.recording.command",
+        examples=(
+            "conform record --node 1=29501:localhost:9092 --seconds 1 -o recorded",
+            "conform record --node 1=9192:kafka:9092 --node controller=9190:kafka:9093 --script holds.txt -o recorded",
+        ),
+    ),
 )
 
 

@@ -19,6 +19,7 @@ from isrcheck.conformance.console import BUGS, DIVERGED, DONE, NOTHING, UNDECIDE
 from isrcheck.conformance.implemented import MissingMechanismError
 from isrcheck.conformance.replay.timing import UntimelyError
 from isrcheck.conformance.wire.driving.events import LOOPBACK, be_silent
+from isrcheck.conformance.wire.needs import must_have_kio
 from isrcheck.models.messages.errors import UsageError
 from isrcheck.models.messages.printable import escaped
 from isrcheck.traces.format import folder
@@ -46,6 +47,13 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--port", metavar="N", type=int, default=0, help="port of broker 0; the others follow (default: any free ones)"
     )
+    parser.add_argument(
+        "--advertise",
+        metavar="N",
+        type=int,
+        default=0,
+        help="port of broker 0 that clients are told, if a proxy has it; the others follow (default: where it listens)",
+    )
     parser.add_argument("--host", metavar="ADDRESS", default=LOOPBACK, help=f"where to listen (default: {LOOPBACK})")
     parser.add_argument("--seconds", metavar="S", type=seconds, help="stop after this time")
     parser.add_argument("--verbose", action="store_true", help="print one line for each event")
@@ -53,9 +61,14 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _serve(arguments: argparse.Namespace) -> int:
-    _must_have_kio()
+    must_have_kio("serve")
     if not 0 <= arguments.port <= LAST_PORT - arguments.replicas:
         raise UsageError(f"--port {arguments.port}: give a port from 1 to {LAST_PORT - arguments.replicas}, or 0")
+    if not 0 <= arguments.advertise <= LAST_PORT - arguments.replicas:
+        most = LAST_PORT - arguments.replicas
+        raise UsageError(f"--advertise {arguments.advertise}: give a port from 1 to {most}, or leave it out")
+    if arguments.advertise and not arguments.port:
+        raise UsageError("--advertise needs --port: the proxy has to know where the brokers listen")
     if _is_any_address(arguments.host):
         raise UsageError(f"--host {arguments.host}: clients cannot connect to it; name an address of this machine")
     if arguments.trace is not None:
@@ -75,7 +88,7 @@ def _serve(arguments: argparse.Namespace) -> int:
             say(f"warning: every machine that reaches {arguments.host} can use this server; it has no authentication")
 
     tell = _tell if arguments.verbose else be_silent
-    at = Address(arguments.host, arguments.port)
+    at = Address(arguments.host, arguments.port, arguments.advertise)
     given = (cluster, arguments.protocol or USUAL, arguments.topic, at, arguments.unclean, tell, started)
     try:
         was_interrupted = asyncio.run(serve(*given, arguments.seconds))
@@ -87,6 +100,8 @@ def _serve(arguments: argparse.Namespace) -> int:
 
 
 def _play(arguments: argparse.Namespace) -> int:
+    if arguments.advertise:
+        raise UsageError("--advertise: a trace is played without a proxy; leave it out")
     if arguments.protocol or arguments.switch:
         raise UsageError("a trace contains its own protocol and configuration; leave out --protocol and --switch")
     try:
@@ -127,13 +142,6 @@ def _switches(arguments: argparse.Namespace) -> Switches:
     except (SwitchError, ClusterError) as error:
         raise UsageError(str(error)) from None
     return switches
-
-
-def _must_have_kio() -> None:
-    try:
-        import kio  # noqa: F401
-    except ModuleNotFoundError:
-        raise UsageError("serve needs kio, which is not installed: pip install 'isrcheck[wire]'") from None
 
 
 def _is_any_address(host: str) -> bool:

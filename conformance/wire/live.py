@@ -7,9 +7,7 @@ Out: the address; one line per event.
 from __future__ import annotations
 
 import asyncio
-import os
 import signal
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -19,16 +17,19 @@ from isrcheck.conformance.wire.driving.events import Tell
 from isrcheck.conformance.wire.driving.pump import Pump
 from isrcheck.conformance.wire.faults import Faults
 from isrcheck.conformance.wire.listening.server import Server
-
-LONGEST_LINE = 1_000
+from isrcheck.conformance.wire.standard_input import commands
 
 
 @dataclass(frozen=True)
 class Address:
-    """Where the brokers listen: a host, and the port of broker 0 (0: the system chooses)."""
+    """Where the brokers listen: a host, and the port of broker 0 (0: the system chooses).
+
+    `advertised` is the port of broker 0 that clients are told (0: where it listens). The other brokers have the next.
+    """
 
     host: str
     port: int
+    advertised: int = 0
 
 
 async def serve(
@@ -52,47 +53,13 @@ async def serve(
     loop = asyncio.get_running_loop()
     loop.add_signal_handler(signal.SIGINT, interrupted.set)
     loop.add_signal_handler(signal.SIGTERM, interrupted.set)
-    is_readable = _reads_commands(loop, faults)
-    try:
+    with commands(faults.obey):
         async with Server(backend, protocol, at.host, at.port) as server:
+            if at.advertised:
+                server.advertise({broker: at.advertised + broker for broker in cluster.brokers})
             started(server.bootstrap)
             assert server.ticking is not None
             waiting = asyncio.create_task(interrupted.wait())
             await asyncio.wait({waiting, server.ticking}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
             waiting.cancel()
-    finally:
-        if is_readable:
-            loop.remove_reader(sys.stdin.fileno())
     return interrupted.is_set()
-
-
-def _reads_commands(loop: asyncio.AbstractEventLoop, faults: Faults) -> bool:
-    """Read commands from standard input as they come; returns whether there is one to read from."""
-    try:
-        number = sys.stdin.fileno()
-        loop.add_reader(number, _Commands(loop, number, faults).read)
-    except (ValueError, OSError):  # closed, replaced, or a file, which is no source of events
-        return False
-    return True
-
-
-class _Commands:
-    """The lines of standard input, which arrive in pieces of any length."""
-
-    def __init__(self, loop: asyncio.AbstractEventLoop, number: int, faults: Faults) -> None:
-        self._loop = loop
-        self._number = number
-        self._faults = faults
-        self._rest = ""
-
-    def read(self) -> None:
-        """Obey every line that is complete, and at the end of the input also the last one."""
-        if os.isatty(self._number) and os.tcgetpgrp(self._number) != os.getpgrp():
-            return  # in the background: reading would stop this process
-        data = os.read(self._number, LONGEST_LINE)
-        lines = (self._rest + data.decode(errors="replace")).split("\n")
-        self._rest = "" if not data or len(lines[-1]) > LONGEST_LINE else lines.pop()
-        if not data:
-            self._loop.remove_reader(self._number)
-        for line in lines:
-            self._faults.obey(line)

@@ -1,7 +1,7 @@
-"""Reads requests from bytes, by kio's schemas.
+"""Reads requests and responses from bytes, by kio's schemas.
 
 In:  the bytes of one frame, which may be anything.
-Out: requests as kio's dataclasses, with times as whole milliseconds; or MalformedError.
+Out: kio's dataclasses, with times as whole milliseconds and errors as numbers; or MalformedError.
 
 kio has readers of its own. They are not used, because kio 0.6 allocates as much memory as a length in the frame
 announces, and a frame of twelve bytes can end the process. Here no length may exceed what is left of the frame.
@@ -12,11 +12,21 @@ from __future__ import annotations
 import struct
 import uuid
 from collections.abc import Callable
-from dataclasses import fields
+from dataclasses import MISSING, fields
 from functools import cache, partial
 from typing import Any, get_args, get_origin, get_type_hints
 
-INTEGERS = {"int8": ">b", "int16": ">h", "int32": ">i", "int64": ">q", "timedelta_i32": ">i", "timedelta_i64": ">q"}
+INTEGERS = {
+    "int8": ">b",
+    "int16": ">h",
+    "uint16": ">H",
+    "int32": ">i",
+    "int64": ">q",
+    "error_code": ">h",
+    "timedelta_i32": ">i",
+    "timedelta_i64": ">q",
+    "datetime_i64": ">q",
+}
 MOST_VARINT_BYTES = 5
 HEADER = "RequestHeader"
 
@@ -49,6 +59,9 @@ class Cursor:
         (found,) = struct.unpack(form, self.take(struct.calcsize(form)))
         return int(found)
 
+    def count(self, values: int) -> None:
+        """Is told how many elements a list has. Others than this cursor may bound them. Raises MalformedError."""
+
     def varint(self) -> int:
         """The next unsigned integer of variable length."""
         found = 0
@@ -72,26 +85,36 @@ Read = Callable[[Cursor], Any]
 
 def read(schema: Any, cursor: Cursor) -> Any:
     """Read one entity of kio's schema. Raises MalformedError."""
-    values = {name: reader(cursor) for name, reader in _readers(schema)}
+    untagged, tagged, absent = _readers(schema)
+    values = {**absent, **{name: reader(cursor) for name, reader in untagged}}
     if schema.__flexible__:
-        _skip_tagged_fields(cursor)
+        values.update(_tagged_fields(cursor, tagged))
     return schema(**values)
 
 
 @cache
-def _readers(schema: Any) -> tuple[tuple[str, Read], ...]:
-    """A reader for each field that has no tag; tagged fields keep their defaults."""
+def _readers(schema: Any) -> tuple[tuple[tuple[str, Read], ...], dict[int, tuple[str, Read]], dict[str, None]]:
+    """The reader of each field: those without a tag in their order, and those with one by their tags. The third are
+    fields with a tag for which kio has no default; where they are absent, they are null.
+    """
     hints = get_type_hints(schema)
-    untagged = [each for each in fields(schema) if "tag" not in each.metadata]
     # The header's only string is never compact.
     compact = schema.__flexible__ and schema.__name__ != HEADER
-    return tuple((each.name, _reader(hints[each.name], each.metadata.get("kafka_type"), compact)) for each in untagged)
+    untagged, tagged = [], {}
+    absent: dict[str, None] = {}
+    for each in fields(schema):
+        found = each.name, _reader(hints[each.name], each.metadata.get("kafka_type"), compact)
+        if "tag" in each.metadata:
+            tagged[each.metadata["tag"]] = found
+            if each.default is MISSING and each.default_factory is MISSING:
+                absent[each.name] = None
+        else:
+            untagged.append(found)
+    return tuple(untagged), tagged, absent
 
 
 def _reader(hint: Any, kind: str | None, compact: bool) -> Read:
-    """The reader of a field: of one value, or of a list of values or entities. None of our requests has an entity that
-    can be null.
-    """
+    """The reader of a field: of one value, or of a list of values or entities."""
     nullable = type(None) in get_args(hint)
     if nullable:
         (hint,) = (each for each in get_args(hint) if each is not type(None))
@@ -99,11 +122,13 @@ def _reader(hint: Any, kind: str | None, compact: bool) -> Read:
         element = _reader(get_args(hint)[0], kind, compact)
         return partial(_array, element=element, compact=compact, nullable=nullable)
     if kind is None:
-        return partial(read, hint)
+        return partial(_nullable_entity if nullable else _entity, schema=hint)
     if kind in INTEGERS:
         return partial(_integer, form=INTEGERS[kind])
     if kind == "bool":
         return lambda cursor: cursor.integer(">b") != 0
+    if kind == "float64":
+        return lambda cursor: struct.unpack(">d", cursor.take(8))[0]
     if kind == "uuid":
         return _uuid
     if kind == "string":
@@ -115,6 +140,15 @@ def _reader(hint: Any, kind: str | None, compact: bool) -> Read:
 
 def _integer(cursor: Cursor, form: str) -> int:
     return cursor.integer(form)
+
+
+def _entity(cursor: Cursor, schema: Any) -> Any:
+    return read(schema, cursor)
+
+
+def _nullable_entity(cursor: Cursor, schema: Any) -> Any:
+    """An entity after a byte that is negative if there is none."""
+    return None if cursor.integer(">b") < 0 else read(schema, cursor)
 
 
 def _uuid(cursor: Cursor) -> uuid.UUID | None:
@@ -142,10 +176,25 @@ def _array(cursor: Cursor, element: Read, compact: bool, nullable: bool) -> tupl
     length = cursor.length(">i", compact=compact)
     if length is None and not nullable:
         raise MalformedError("null where a list has to be")
-    return None if length is None else tuple(element(cursor) for _ in range(length))
+    if length is None:
+        return None
+    cursor.count(length)
+    return tuple(element(cursor) for _ in range(length))
 
 
-def _skip_tagged_fields(cursor: Cursor) -> None:
+def _tagged_fields(cursor: Cursor, known: dict[int, tuple[str, Read]]) -> dict[str, Any]:
+    """The tagged fields that are there; those that are not keep their defaults, and unknown ones are skipped."""
+    found = {}
     for _ in range(cursor.varint()):
-        cursor.varint()
-        cursor.take(cursor.varint())
+        tag, size = cursor.varint(), cursor.varint()
+        left = cursor.left
+        if tag not in known:
+            cursor.take(size)
+            continue
+        if size > left:
+            raise MalformedError(f"a length of {size} where {left} bytes are left")
+        name, reader = known[tag]
+        found[name] = reader(cursor)
+        if left - cursor.left != size:
+            raise MalformedError(f"a tagged field of {left - cursor.left} bytes that announces {size}")
+    return found

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from functools import partial
 from typing import Any, TypeVar
@@ -51,6 +51,7 @@ class Server:
         self._port = port
         self._versions = versions_of(protocol)
         self._sockets: dict[int, socket.socket] = {}
+        self._listening: dict[int, tuple[str, int]] = {}
         self._processes: dict[int, int] = {}
         self._connections: dict[int, set[asyncio.Task[None]]] = {each: set() for each in backend.cluster.brokers}
         self.ticking: asyncio.Task[None] | None = None
@@ -89,7 +90,8 @@ class Server:
         except PortError:
             self._close_sockets()
             raise
-        self._backend.addresses = {broker: each.getsockname()[:2] for broker, each in self._sockets.items()}
+        self._listening = {broker: each.getsockname()[:2] for broker, each in self._sockets.items()}
+        self._backend.addresses = self._listening
         await self.follow()
         self.ticking = asyncio.create_task(self._tick())
         return self
@@ -107,6 +109,10 @@ class Server:
         with suppress(asyncio.CancelledError):
             await ticking
 
+    def advertise(self, ports: Mapping[int, int]) -> None:
+        """Tell clients these ports, by broker, instead of those where the brokers listen: a proxy has them."""
+        self._backend.addresses = {broker: (host, ports[broker]) for broker, (host, _) in self._listening.items()}
+
     async def follow(self) -> None:
         """Open and close ports and connections, according to the processes that run on the brokers.
 
@@ -121,9 +127,7 @@ class Server:
             if former:
                 loop.remove_reader(self._sockets[broker])
                 self._sockets[broker].close()
-                self._sockets[broker] = _bound(
-                    *self._backend.addresses[broker]
-                )  # so that the port is given to nobody else
+                self._sockets[broker] = _bound(*self._listening[broker])  # so that the port is given to nobody else
             if process:
                 self._sockets[broker].listen(MOST_CONNECTIONS)
                 loop.add_reader(self._sockets[broker], self._accept, broker)

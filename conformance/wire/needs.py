@@ -1,0 +1,17 @@
+"""Says what has to be installed before a command of the wire can run.
+
+In:  the name of a command.
+Out: nothing, or UsageError with the cure.
+"""
+
+from __future__ import annotations
+
+from isrcheck.models.messages.errors import UsageError
+
+
+def must_have_kio(command: str) -> None:
+    """Raise UsageError if kio, with its schemas of Kafka's messages, is not installed."""
+    try:
+        import kio  # noqa: F401
+    except ModuleNotFoundError:
+        raise UsageError(f"{command} needs kio, which is not installed: pip install 'isrcheck[wire]'") from None

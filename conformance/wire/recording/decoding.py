@@ -1,0 +1,127 @@
+"""Bodies of requests and responses as plain values, by kio's schemas.
+
+In:  the API, its version, and a frame, which may be anything.
+Out: values for JSON, with the names of Kafka's fields; or UndecodedError, which says why not.
+
+Times are seconds, as in the recordings of Kafka 3.9, and errors have names. An id of zeros is null.
+"""
+
+from __future__ import annotations
+
+import math
+import uuid
+from dataclasses import fields, is_dataclass
+from functools import cache
+from typing import Any
+
+from kio.index import UnknownAPIKey, UnknownEntity, load_request_schema, load_response_schema
+from kio.schema.errors import ErrorCode
+
+from isrcheck.conformance.wire.format.reading import Cursor, MalformedError, read
+from isrcheck.conformance.wire.recording.batches import batches_of, text_of
+from isrcheck.conformance.wire.recording.messages import NAMES
+
+MOST_VALUES = 500_000
+"""Values in one body: a small frame can announce a long list of the smallest entities."""
+
+API_VERSIONS = 18
+SECRET = {33, 36, 38, 39, 40, 41, 44, 51, 58}
+"""APIs whose bodies have passwords, tokens or configurations: AlterConfigs, SaslAuthenticate, the four of delegation
+tokens, IncrementalAlterConfigs, AlterUserScramCredentials, and Envelope, which contains other requests."""
+
+TIMES = ("timedelta_i32", "timedelta_i64", "datetime_i64")
+ERRORS = {int(each): each.name for each in ErrorCode}
+
+
+class UndecodedError(Exception):
+    """A frame that cannot be decoded; the message is the reason."""
+
+
+def name_of(key: int) -> str:
+    """Kafka's name of an API, such as AlterPartition. Unknown ones are named by their key."""
+    return "".join(part.capitalize() for part in NAMES[key].split("_")) if key in NAMES else f"api {key}"
+
+
+def body_of(kind: str, key: int, version: int, frame: bytes) -> Any:
+    """The body of a request or a response. Raises UndecodedError."""
+    if key in SECRET:
+        raise UndecodedError(f"{name_of(key)} may contain secrets")
+    try:
+        return _body(kind, key, version, frame)
+    except UndecodedError:
+        if (kind, key) != ("response", API_VERSIONS) or version == 0:
+            raise
+        return _body(kind, key, 0, frame)  # KIP-511: the answer to a version that the broker does not have
+
+
+def _body(kind: str, key: int, version: int, frame: bytes) -> Any:
+    schema = _schema(kind, key, version)
+    cursor = Bounded(frame)
+    try:
+        read(schema.__header_schema__, cursor)
+        found = plain(read(schema, cursor), cursor)
+    except MalformedError as error:
+        raise UndecodedError(str(error)) from None
+    if cursor.left:
+        raise UndecodedError(f"{cursor.left} bytes after the end of {name_of(key)} {version}")
+    return found
+
+
+@cache
+def _schema(kind: str, key: int, version: int) -> Any:
+    try:
+        return (load_request_schema if kind == "request" else load_response_schema)(key, version)
+    except (UnknownAPIKey, UnknownEntity):
+        raise UndecodedError(f"kio has no {kind} of {name_of(key)} in version {version}") from None
+
+
+class Bounded(Cursor):
+    """A cursor that reads no more than MOST_VALUES elements of lists."""
+
+    def __init__(self, data: bytes) -> None:
+        super().__init__(data)
+        self._values = 0
+
+    def count(self, values: int) -> None:
+        """Count elements of a list. Raises MalformedError if there are too many."""
+        self._values += values
+        if self._values > MOST_VALUES:
+            raise MalformedError(f"more than {MOST_VALUES} values")
+
+
+def plain(entity: Any, cursor: Cursor) -> dict[str, Any]:
+    """An entity as an object. `cursor` counts the values in its record batches."""
+    schema: Any = type(entity)
+    return {name: _plain(getattr(entity, name), kind, cursor) for name, kind in _kinds(schema)}
+
+
+@cache
+def _kinds(schema: Any) -> tuple[tuple[str, str | None], ...]:
+    return tuple((each.name, each.metadata.get("kafka_type")) for each in fields(schema))
+
+
+def _plain(value: Any, kind: str | None, cursor: Cursor) -> Any:
+    if is_dataclass(value):
+        return plain(value, cursor)
+    if isinstance(value, tuple):
+        return [_plain(each, kind, cursor) for each in value]
+    if kind == "records":
+        return None if value is None else batches_of(value, cursor)
+    if kind in TIMES:
+        return _seconds(value)
+    if kind == "error_code":
+        return ERRORS.get(value, value)
+    if isinstance(value, bytes):
+        return text_of(value)
+    if isinstance(value, uuid.UUID):
+        return str(value)
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    return value
+
+
+def _seconds(value: Any) -> float | None:
+    """Milliseconds as seconds. A tagged field that is absent has kio's default, which has a type of its own."""
+    if value is None or value == -1:
+        return None
+    return value / 1000 if isinstance(value, int) else float(value.total_seconds())

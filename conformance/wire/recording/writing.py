@@ -1,0 +1,100 @@
+"""Writes wire.ndjson: decodes what the proxy hands over, in a process of its own, so that the proxy never waits for it.
+
+In:  on standard input, entries as `packed` makes them; the path of the file as the only argument.
+Out: one line of JSON for each entry; at the first failure one line on stderr, and exit code 2.
+
+The file is complete when the input ends, however the proxy has ended.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import struct
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, BinaryIO, TextIO
+
+from isrcheck.conformance.wire.recording.decoding import UndecodedError, body_of, name_of
+
+LENGTHS = struct.Struct(">II")
+DEFECT = "this is a defect of the decoder"
+NICE = 10
+"""How much this process gives way to the proxy, where they share cores."""
+
+TOLD = ("request", "response")
+
+
+def packed(entry: Mapping[str, Any], frame: bytes | None) -> bytes:
+    """An entry as bytes: two lengths, JSON, and the frame."""
+    head = json.dumps({**entry, "has_frame": frame is not None}).encode()
+    return LENGTHS.pack(len(head), len(frame or b"")) + head + (frame or b"")
+
+
+def line_of(entry: Mapping[str, Any], frame: bytes | None) -> dict[str, Any]:
+    """The line of an entry: the API by its name, and the body, or the reason why it has none, with its size."""
+    line = {name: value for name, value in entry.items() if name not in ("key", "of")}
+    key, version = entry.get("key"), entry.get("version")
+    if "key" in entry:
+        line = {
+            **{name: value for name, value in line.items() if name not in ("version", "correlation")},
+            "api": None if key is None else name_of(key),
+            **{name: line[name] for name in ("version", "correlation")},
+        }
+    if frame is None:
+        return line
+    if key is None or version is None:
+        return {**line, "body": None, "undecoded": _without_header(entry), "size": len(frame)}
+    kind = entry["kind"] if entry["kind"] in TOLD else entry["what"]
+    try:
+        return {**line, "body": body_of(kind, key, version, frame)}
+    except UndecodedError as error:
+        reason = str(error)
+    except Exception as error:  # one frame must not end the recording
+        reason = f"{DEFECT}: {type(error).__name__}: {error}"
+    return {**line, "body": None, "undecoded": reason, "size": len(frame)}
+
+
+def _without_header(entry: Mapping[str, Any]) -> str:
+    if entry["correlation"] is None:
+        return "it is shorter than a header"
+    return "it answers no request that was seen on this connection"
+
+
+class Lines:
+    """The lines of one recording, numbered from 0."""
+
+    def __init__(self, file: TextIO) -> None:
+        self._file = file
+        self._number = 0
+
+    def write(self, entry: Mapping[str, Any], frame: bytes | None) -> None:
+        """Write a line, whole and at once. Raises OSError."""
+        line = {"n": self._number, **line_of(entry, frame)}
+        self._file.write(json.dumps(line, separators=(",", ":")) + "\n")
+        self._file.flush()
+        self._number += 1
+
+
+def main(path: str, entries: BinaryIO) -> int:
+    """Write all entries to the end of a file; returns the exit code."""
+    try:
+        with Path(path).open("a", encoding="utf-8") as file:
+            lines = Lines(file)
+            while len(lengths := entries.read(LENGTHS.size)) == LENGTHS.size:
+                head_size, size = LENGTHS.unpack(lengths)
+                head, frame = entries.read(head_size), entries.read(size)
+                if len(head) + len(frame) < head_size + size:
+                    break  # the proxy was killed
+                entry = json.loads(head)
+                lines.write(entry, frame if entry.pop("has_frame") else None)
+    except OSError as error:
+        print(f"conform: {path}: {error.strerror}; make room, or write elsewhere", file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    os.nice(NICE)
+    sys.exit(main(sys.argv[1], sys.stdin.buffer))

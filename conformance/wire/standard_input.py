@@ -1,0 +1,56 @@
+"""Commands of one line, from the person who runs a server.
+
+In:  standard input, if there is one that can be read while the server runs.
+Out: calls of a function, with one line each.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+LONGEST_LINE = 1_000
+
+Obey = Callable[[str], None]
+"""Takes one line, and tells what is wrong with it."""
+
+
+@contextmanager
+def commands(obey: Obey) -> Iterator[None]:
+    """Read commands as they come, in the running loop."""
+    loop = asyncio.get_running_loop()
+    try:
+        number = sys.stdin.fileno()
+        loop.add_reader(number, _Lines(loop, number, obey).read)
+    except (ValueError, OSError):  # closed, replaced, or a file, which is no source of events
+        yield
+        return
+    try:
+        yield
+    finally:
+        loop.remove_reader(number)
+
+
+class _Lines:
+    """The lines of standard input, which arrive in pieces of any length."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, number: int, obey: Obey) -> None:
+        self._loop = loop
+        self._number = number
+        self._obey = obey
+        self._rest = ""
+
+    def read(self) -> None:
+        """Obey every line that is complete, and at the end of the input also the last one."""
+        if os.isatty(self._number) and os.tcgetpgrp(self._number) != os.getpgrp():
+            return  # in the background: reading would stop this process
+        data = os.read(self._number, LONGEST_LINE)
+        lines = (self._rest + data.decode(errors="replace")).split("\n")
+        self._rest = "" if not data or len(lines[-1]) > LONGEST_LINE else lines.pop()
+        if not data:
+            self._loop.remove_reader(self._number)
+        for line in lines:
+            self._obey(line)
