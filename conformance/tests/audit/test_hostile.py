@@ -287,7 +287,7 @@ def test_nothing_is_written(capsys, real):
 # ------------------------------------------------------------------------------------------------------ two witnesses
 
 
-@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data())
 def test_random_logs_are_compared_as_by_plain_lists(tmp_path_factory, data):
     """Logs of random batches: the audit finds the first differing offset that two lists of records have."""
