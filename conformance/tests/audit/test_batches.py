@@ -16,7 +16,7 @@ from isrcheck.conformance.audit.format.batches import BatchError, LimitError, Ol
 from isrcheck.conformance.audit.format.crc import LANE, SHORT, crc32c
 from isrcheck.conformance.audit.format.records import CompressedError, records_of
 
-REAL = RECORDINGS / "brokers" / "stale_record" / "broker1" / "t-0" / "00000000000000000000.log"
+REAL = RECORDINGS / "wire" / "stale_record" / "broker1" / "t-0" / "00000000000000000000.log"
 
 
 def read(data, most=1 << 30):

@@ -20,7 +20,7 @@ from isrcheck.conformance.audit.folder import copies_in
 from isrcheck.conformance.audit.format import files
 from isrcheck.conformance.console import DONE, UNDECIDED, USAGE, VIOLATED
 
-REAL = RECORDINGS / "brokers" / "stale_record"
+REAL = RECORDINGS / "wire" / "stale_record"
 SEGMENT = f"{0:020}.log"
 CODES = {DONE, UNDECIDED, USAGE, VIOLATED}
 

@@ -8,7 +8,7 @@ from conformance.tests.audit.running import audit
 from conformance.tests.support.places import RECORDINGS
 from isrcheck.conformance.console import DONE, VIOLATED
 
-BROKERS = RECORDINGS / "brokers"
+BROKERS = RECORDINGS / "wire"
 
 
 def folders(recording):

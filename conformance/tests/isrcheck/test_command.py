@@ -189,7 +189,7 @@ def inside(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         assert conform.main(["run", "--steps", "50", "--log", "my_run.ndjson"]) == 0
         assert conform.main(["run", "--steps", "50"]) == 0
     if not (folder / "acked.txt").exists():
-        shutil.copytree(RECORDINGS / "brokers" / "stale_record", folder, dirs_exist_ok=True)
+        shutil.copytree(RECORDINGS / "wire" / "stale_record", folder, dirs_exist_ok=True)
     return folder
 
 
