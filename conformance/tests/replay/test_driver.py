@@ -157,6 +157,18 @@ HANDLED = "controller_handles_alter_partition of 0"
 LOST = "answer_to_leader_is_lost to 0"
 
 
+def test_a_fetch_from_a_log_that_diverges_is_no_sign_of_having_caught_up():
+    steps = [
+        *("producer_appends at 0", "controller_elects_preferred 1", "broker_becomes_leader 1 in epoch 1"),
+        *("broker_becomes_follower 0 in epoch 1", "broker_becomes_follower 2 in epoch 1"),
+        *("leader_handles_fetch 1 from 2", "leader_handles_fetch 1 from 0", "producer_appends at 1"),
+        "leader_shrinks_isr 1 by {0}",
+    ]
+    trace = trace_of(steps, "2.8", preferred_elections=1, records=2)
+    assert timing_of(trace).pauses == {5}
+    assert replay(trace, Driver()) is None
+
+
 def test_a_controller_accepts_again_what_is_the_case():
     """The model refuses it, because the partition epoch is old."""
     trace = trace_of([*PROPOSED, HANDLED, LOST], "2.8")
