@@ -10,6 +10,7 @@ import pytest
 
 from conformance.tests.support.replay import trace_of
 from isrcheck.conformance.cluster.cluster import Cluster
+from isrcheck.conformance.cluster.network.alter_isr_messages import AlterIsrRequest
 from isrcheck.conformance.replay import compare, driver, projection, timing
 from isrcheck.conformance.replay.compare import replay
 from isrcheck.conformance.replay.coverage import Coverage
@@ -146,6 +147,51 @@ def test_a_checkpoint_older_than_the_start_is_set_up_at_the_start():
     trace = trace_of(["broker_bounces 1 checkpoint 1"], common_records=2)
     assert timing_of(trace).checkpointed == {1: 1}
     assert replay(trace, Driver()) is None
+
+
+PROPOSED = [
+    *("producer_appends at 0", "leader_handles_fetch 0 from 1", "follower_applies_response 1 from 0"),
+    *("leader_handles_fetch 0 from 1", "leader_shrinks_isr 0 by {2}"),
+]
+HANDLED = "controller_handles_alter_partition of 0"
+LOST = "answer_to_leader_is_lost to 0"
+
+
+def test_a_fetch_from_a_log_that_diverges_is_no_sign_of_having_caught_up():
+    steps = [
+        *("producer_appends at 0", "controller_elects_preferred 1", "broker_becomes_leader 1 in epoch 1"),
+        *("broker_becomes_follower 0 in epoch 1", "broker_becomes_follower 2 in epoch 1"),
+        *("leader_handles_fetch 1 from 2", "leader_handles_fetch 1 from 0", "producer_appends at 1"),
+        "leader_shrinks_isr 1 by {0}",
+    ]
+    trace = trace_of(steps, "2.8", preferred_elections=1, records=2)
+    assert timing_of(trace).pauses == {5}
+    assert replay(trace, Driver()) is None
+
+
+def test_a_controller_accepts_again_what_is_the_case():
+    """The model refuses it, because the partition epoch is old."""
+    trace = trace_of([*PROPOSED, HANDLED, LOST], "2.8")
+    assert replay(trace, Driver()) is None
+    with pytest.raises(UntimelyError, match="step 8 refuses an ISR that is the ISR of record already"):
+        timing_of(trace_of([*PROPOSED, HANDLED, LOST, HANDLED], "2.8"))
+    # A leader of an older epoch is refused by both.
+    late = [*PROPOSED, HANDLED, LOST, "controller_fails_over to 1", HANDLED]
+    assert replay(trace_of(late, "2.8"), Driver()) is None
+
+
+def test_a_broker_that_is_down_does_not_ask_again():
+    dead = [*PROPOSED, "broker_crashes 0", HANDLED]
+    assert replay(trace_of([*dead, "leader_hears_answer 0"], "2.8"), Driver()) is None
+    with pytest.raises(UntimelyError, match="step 8 lets broker 0, which is down, send its request"):
+        timing_of(trace_of([*dead, LOST], "2.8"))
+
+
+def test_a_request_of_a_process_that_has_restarted_reaches_the_controller_in_vain():
+    steps = [*PROPOSED, "broker_crashes 0", "controller_fails_over to 1", "broker_restarts 0 checkpoint 0"]
+    driver = Driver()
+    assert replay(trace_of(steps, "2.8"), driver) is None
+    assert not [one for one in driver.cluster.messages() if isinstance(one.payload, AlterIsrRequest)]
 
 
 # ------------------------------------------------------------------------------------------------ a driver of one's own
