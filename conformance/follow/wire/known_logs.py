@@ -44,8 +44,7 @@ class KnownLogs:
     def fetches(self, follower: int, asked: Asked) -> Log | None:
         """The log of a follower that fetches; None if not all of it is known."""
         for entry in self._offered.pop(follower, ()):
-            if entry.offset < asked.offset:
-                self.add(follower, entry)
+            self.add(follower, entry)
         self.truncate(follower, asked.offset)
         held = self._held[follower]
         if asked.offset > MOST_RECORDS or len(held) != asked.offset or any(at >= asked.offset for at in held):

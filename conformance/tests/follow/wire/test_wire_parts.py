@@ -98,11 +98,15 @@ def test_a_broker_may_show_the_past() -> None:
     assert controller.is_seen(View(1, 0, (1, 2, 3))) is None  # before the last change
     assert controller.is_seen(View(1, 0, (1, 2))) is None  # between the two
     controller.answers(View(1, 0, (1, 2)), 2)
+    assert controller.answers(View(1, 0, (1,)), 1) is None  # an answer that was held back
     controller.answers(View(1, 0, (1, 2, 3)), 3)
     assert controller.is_seen(View(1, 0, (1, 3))) == View(1, 0, (1, 3))  # it has a member that joined last
     controller.hears_of(2)
     assert controller.is_seen(View(2, 1, (2, 3))) is None  # a message has shown epoch 2
     assert controller.is_seen(View(3, 2, (3,))) == View(3, 2, (3,))
+    controller = Controller()
+    controller.hears_of(1)
+    assert controller.is_seen(View(1, 0, (1, 2, 3))) is None
 
 
 def test_the_disks_of_transactions_have_markers() -> None:
