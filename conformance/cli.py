@@ -83,6 +83,12 @@ SUBCOMMANDS = (
             "conform record --node 1=9192:kafka:9092 --node controller=9190:kafka:9093 --script holds.txt -o recorded",
         ),
     ),
+    Subcommand(
+        name="script",
+        help="write the script with which a person drives a trace against a real Kafka",
+        module="isrcheck.conformance.wire.recording.from_trace.command",
+        examples=("conform script counterexamples/latest > holds.txt",),
+    ),
 )
 
 

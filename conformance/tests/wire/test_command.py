@@ -23,6 +23,14 @@ def test_it_prints_where_it_listens_and_stops_after_the_given_time(capfd):
     assert (second, errors) == ("topic mine, 1 partition, 2 replicas", "")
 
 
+def test_it_advertises_the_ports_of_a_proxy(capfd):
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    words = ["--replicas", "1", "--port", str(port), "--advertise", "7000"]
+    assert conform(["serve", "--seconds", "0.01", *words]) == DONE
+    assert capfd.readouterr().out.splitlines()[0] == "bootstrap.servers=127.0.0.1:7000"
+
+
 @pytest.mark.parametrize(
     ("words", "line"),
     [
@@ -32,6 +40,12 @@ def test_it_prints_where_it_listens_and_stops_after_the_given_time(capfd):
         (["--port", "70000"], "--port 70000: give a port from 1 to 65532, or 0"),
         (["--port", "-1"], "--port -1: give a port from 1 to 65532, or 0"),
         (["--replicas", "50"], "--replicas 50: the cluster has at most 9 brokers"),
+        (["--port", "9", "--advertise", "-1"], "--advertise -1: give a port from 1 to 65532, or leave it out"),
+        (["--advertise", "9"], "--advertise needs --port: the proxy has to know where the brokers listen"),
+        (
+            ["--trace", "x", "--port", "9", "--advertise", "9"],
+            "--advertise: a trace is played without a proxy; leave it out",
+        ),
         (["--host", "0.0.0.0"], "--host 0.0.0.0: clients cannot connect to it; name an address of this machine"),
         (["--host", "0"], "--host 0: clients cannot connect to it; name an address of this machine"),
         (["--host", ""], "--host : clients cannot connect to it; name an address of this machine"),

@@ -1,7 +1,7 @@
 """Holds and delays messages by the rules of a script.
 
 In:  each message when it arrives; what the person who runs the proxy says.
-Out: when it may pass; entries of the recording: `hold`, `delay`, `release`, `held`, `dropped`.
+Out: when it may pass; entries of the recording: `hold`, `delay`, `pass`, `release`, `held`, `dropped`.
 
 A message is held by the first rule that fits, then by the next ones. What follows it on its connection waits behind
 it, because the order of bytes must not change.
@@ -17,7 +17,8 @@ from isrcheck.conformance.wire.recording.recorder import Sink
 from isrcheck.conformance.wire.recording.rules import Pattern, Rule
 
 MOST_NOTE = 1_000
-COMMANDS = "begin LINE, release LINE, note TEXT"
+COMMANDS = "begin LINE, pass LINE, release LINE, note TEXT"
+ACTS = ("begin", "pass", "release")
 
 
 class DroppedError(ConnectionError):
@@ -31,12 +32,18 @@ class _Active:
         self.rule = rule
         self.name = f"line {rule.line}"
         self.is_on = rule.after is None
-        self.over = asyncio.Event()
+        self.is_over = False
+        self.passes = asyncio.Event()
         self.now = 0
         self.has_held = False
 
     def takes(self, message: Message) -> bool:
-        return self.is_on and not self.over.is_set() and self.rule.pattern.fits(message)
+        return self.is_on and not self.is_over and self.rule.pattern.fits(message)
+
+    def let_pass(self) -> None:
+        """Let the messages pass that are held now; later ones are held anew."""
+        self.passes.set()
+        self.passes = asyncio.Event()
 
 
 class Holding:
@@ -73,14 +80,16 @@ class Holding:
             self._sink.put({"kind": "fault", "what": "note", "text": rest[:MOST_NOTE]})
             return
         found = next((each for each in self._rules if str(each.rule.line) == rest.strip()), None)
-        if command in ("begin", "release") and found is not None:
-            if found.over.is_set():
+        if command in ACTS and found is not None:
+            if found.is_over:
                 self._tell(f"{found.name} is over already")
             elif command == "release":
                 self._end(found)
+            elif command == "pass":
+                self._pass(found)
             elif not found.is_on:
                 self._begin(found)
-        elif command in ("begin", "release"):
+        elif command in ACTS:
             lines = ", ".join(str(each.rule.line) for each in self._rules) or "none"
             self._tell(f"{rest[:100]}: no such rule; the lines of the rules are: {lines}")
         elif command:
@@ -91,7 +100,7 @@ class Holding:
         begun = []
         for each in self._rules:
             rule = each.rule
-            if each.over.is_set():
+            if each.is_over:
                 continue
             if each.is_on and isinstance(rule.until, Pattern) and (each.has_held or rule.delay is not None):
                 if rule.until.fits(message):
@@ -109,7 +118,7 @@ class Holding:
         each.has_held = True
         has_passed = False
         try:
-            has_passed = await _either(each.over, ended, each.rule.delay)
+            has_passed = await _either(each.passes, ended, each.rule.delay)
             if not has_passed:
                 raise DroppedError
         finally:
@@ -124,15 +133,21 @@ class Holding:
         self._sink.put({"kind": "fault", "what": what, "rule": each.name, "text": each.rule.text})
         self._tell(f"{each.name} begins: {each.rule.text}")
 
+    def _pass(self, each: _Active) -> None:
+        self._sink.put({"kind": "fault", "what": "pass", "rule": each.name, "held_now": each.now})
+        self._tell(f"{each.name} lets {each.now} pass")
+        each.let_pass()
+
     def _end(self, each: _Active) -> None:
         self._sink.put({"kind": "fault", "what": "release", "rule": each.name, "held_now": each.now})
         self._tell(f"{each.name} ends, and releases {each.now}")
-        each.over.set()
+        each.is_over = True
+        each.let_pass()
 
 
-async def _either(over: asyncio.Event, ended: asyncio.Event, delay: float | None) -> bool:
-    """Wait until a hold is over, its delay has passed, or the connection has ended; whether the message may pass."""
-    waiting = [asyncio.create_task(over.wait()), asyncio.create_task(ended.wait())]
+async def _either(passes: asyncio.Event, ended: asyncio.Event, delay: float | None) -> bool:
+    """Wait until a message may pass, its delay is over, or its connection has ended; returns whether it may pass."""
+    waiting = [asyncio.create_task(passes.wait()), asyncio.create_task(ended.wait())]
     try:
         await asyncio.wait(waiting, timeout=delay, return_when=asyncio.FIRST_COMPLETED)
     finally:

@@ -167,8 +167,24 @@ def test_a_response_is_held_until_a_person_releases_it(tmp_path):
     assert proxy.told[-3:] == [
         "line 2 is over already",
         "9: no such rule; the lines of the rules are: 2",
-        "jump: no such command; the commands are: begin LINE, release LINE, note TEXT",
+        "jump: no such command; the commands are: begin LINE, pass LINE, release LINE, note TEXT",
     ]
+
+
+def test_held_messages_pass_one_by_one(tmp_path):
+    rules = script(tmp_path, "hold heartbeat until released")
+    with node(answer) as port, passing({1: port}, rules) as proxy, proxy.connect() as connection:
+        for number in (1, 2, 3):
+            ask(connection, number, "me")
+        for number in (1, 2):
+            soon(lambda number=number: proxy.sink.kinds().count("held") == number)
+            assert answered(connection, NOT_YET) is None
+            proxy.say("pass 1")
+            assert answered(connection) == number
+        proxy.say("release 1")
+        assert answered(connection) == 3
+    acts = [(one["what"], one["held_now"]) for one in proxy.sink.lines[1:] if one["kind"] == "fault"]
+    assert acts[:2] == [("pass", 1), ("pass", 1)] and acts[2][0] == "release"
 
 
 def test_a_message_that_begins_a_hold_passes(tmp_path):

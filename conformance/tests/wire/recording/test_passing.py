@@ -22,7 +22,9 @@ from conformance.tests.wire.recording.proxying import (
 )
 from conformance.tests.wire.serving import SECONDS
 from isrcheck.conformance.wire.recording import frames, proxy
+from isrcheck.conformance.wire.recording import messages as messages_module
 from isrcheck.conformance.wire.recording.frames import MOST_FRAME, Room, Splitter
+from isrcheck.conformance.wire.recording.messages import Conversation
 from isrcheck.conformance.wire.recording.rules import read_script
 
 NO_RULE = "hold any from client nobody until released"
@@ -153,6 +155,27 @@ def test_requests_and_responses_are_recorded_in_the_format_of_the_recordings():
         {"kind": "response", **common, "body": {"error_code": "none"}},
     ]
     assert list(proxy.sink.lines[0]) == ["kind", "client", "broker", "api", "version", "correlation", "body"]
+
+
+def test_a_response_has_the_client_of_its_request():
+    conversation = Conversation(1)
+    for number, client in ((1, "first"), (2, "second")):
+        conversation.request(heartbeat(number, client)[4:])
+    answers = [conversation.response(struct.pack(">ih", number, 0)) for number in (1, 2, 1)]
+    assert [(one.client, one.key, one.correlation) for one in answers] == [
+        ("first", 12, 1),
+        ("second", 12, 2),
+        ("second", None, 1),
+    ]
+
+
+def test_requests_that_are_never_answered_are_forgotten(monkeypatch):
+    monkeypatch.setattr(messages_module, "MOST_UNANSWERED", 2)
+    conversation = Conversation(1)
+    for number in (1, 2, 3):
+        conversation.request(heartbeat(number, "me")[4:])
+    keys = [conversation.response(struct.pack(">ih", number, 0)).key for number in (1, 2, 3)]
+    assert keys == [None, 12, 12]
 
 
 def test_a_response_to_no_request_is_passed_on_and_says_so():

@@ -1,6 +1,7 @@
 """`conform record`: addresses, files, bad input, Ctrl-C."""
 
 import json
+import os
 import resource
 import signal
 import socket
@@ -29,6 +30,7 @@ def recording(port, *words, most=2**20):
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        start_new_session=True,
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (most, most)),
     )
     assert process.stdout is not None
@@ -60,7 +62,7 @@ def test_a_recording_is_written_until_ctrl_c(tmp_path):
             assert answered(two) == 2
             ask(two, 3, "me")
             assert answered(two) == 3
-        process.send_signal(signal.SIGINT)
+        os.killpg(process.pid, signal.SIGINT)  # as a terminal does: also to the process that writes
         output, errors = process.communicate(timeout=SECONDS)
     assert (process.returncode, errors) == (INTERRUPTED, "conform: interrupted\n")
     assert [*told, *output.splitlines()] == [

@@ -1,0 +1,156 @@
+"""Turns a trace into a script for `conform record`: which messages are held, and what a person does at each step.
+
+In:  a certified trace of the model `kafka`.
+Out: the lines of the script: rules first, so that their line numbers are known, then a comment for each step.
+
+A message of the trace is held by one rule for its kind and its two ends, and passes at its step (`pass LINE`). Brokers
+have the numbers of the trace. What cannot be arranged by holding messages is written as what to do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+from isrcheck.models.language.model import Step
+from isrcheck.traces.format.itf import label
+from isrcheck.traces.format.trace import Trace
+
+KAFKA = "kafka"
+FIRST_WITH_KRAFT = 3
+CONTROLLER = "controller"
+TIMES = ("replica.lag.time.max.ms, replica.socket.timeout.ms", "controller.socket.timeout.ms")
+SESSION = {True: "broker.session.timeout.ms", False: "zookeeper.session.timeout.ms"}
+
+FETCHED: Mapping[str, tuple[int, int]] = {"leader_handles_fetch": (1, 0), "leader_handles_late_fetch": (1, 0)}
+"""Steps at which a fetch arrives, with the positions of the follower and the leader among the arguments."""
+
+ANSWERED: Mapping[str, tuple[int, int]] = {
+    "follower_applies_response": (0, 1),
+    "response_is_lost": (0, 1),
+    "follower_takes_high_watermark_first": (0, 1),
+}
+"""Steps at which the answer to a fetch arrives or is lost, with the positions of the follower and the leader."""
+
+LEADERS: Mapping[str, int] = {
+    "leader_handles_fetch": 0,
+    "leader_handles_late_fetch": 0,
+    "follower_applies_response": 1,
+    "producer_appends": 0,
+    "producer_retries": 1,
+    "producer_resends": 1,
+    "controller_fails_over": 0,
+    "controller_elects_preferred": 0,
+    "controller_elects_unclean": 0,
+    "controller_fences_leader": 1,
+    "leader_asks_to_shut_down": 1,
+    "broker_becomes_leader": 0,
+}
+"""Steps that show which broker leads, with its position among the arguments."""
+
+LEARNED = ("broker_becomes_leader", "broker_becomes_follower", "broker_applies_metadata")
+
+DONE_BY_HAND: Mapping[str, str] = {
+    "producer_appends": "send a new record to broker {0}",
+    "producer_retries": "the producer sends the record again to broker {1}, after its request.timeout.ms",
+    "producer_resends": "the producer sends the record again to broker {1}, after its request.timeout.ms",
+    "controller_fails_over": "the leader's session ends (freeze it, or kill -9), so that broker {0} is elected",
+    "controller_elects_preferred": "elect broker {0}: kafka-leader-election --election-type preferred",
+    "controller_elects_unclean": "elect broker {0}: kafka-leader-election --election-type unclean",
+    "controller_fences_broker": "the session of broker {0} ends: freeze it, or kill -9",
+    "controller_fences_leader": "the session of leader {0} ends: freeze it, or kill -9; broker {1} is elected",
+    "controller_fences_last_leader": "the session of leader {0} ends: freeze it, or kill -9",
+    "controller_unfences_broker": "broker {0} is let in again: thaw or start it",
+    "leader_asks_to_shut_down": "stop broker {0} (SIGTERM); broker {1} is elected",
+    "broker_asks_to_shut_down": "stop broker {0} (SIGTERM)",
+    "broker_shuts_down": "broker {0} ends",
+    "broker_bounces": "kill -9 broker {0}, and start it at once",
+    "broker_crashes": "kill -9 broker {0}",
+    "broker_crashes_while_it_fetches": "kill -9 broker {0} while its fetch is held",
+    "broker_loses_disk_while_it_fetches": "kill -9 broker {0} while its fetch is held, and delete its log directory",
+    "leader_answers_parked_fetch": "leader {0} answers the fetch of broker {1} that has waited there",
+    "broker_restarts": "start broker {0}",
+    "broker_loses_power": "cut the power of the machine of broker {0}: kill -9 keeps what was written",
+    "broker_loses_disk": "kill -9 broker {0}, delete its log directory, and start it",
+    "leader_shrinks_isr": "wait until leader {0} removes a follower (replica.lag.time.max.ms)",
+    "leader_deletes_records": "delete records: kafka-delete-records",
+    "consumer_fetches": "let a consumer read from broker {1}",
+}
+"""What a person does, with the places of the arguments."""
+
+
+def script_of(trace: Trace) -> list[str]:
+    """The lines of the script of a trace."""
+    has_kraft = int(trace.instance.protocol.name.partition(".")[0]) >= FIRST_WITH_KRAFT
+    at_steps = [rule for step in trace.steps if (rule := _rule(step, has_kraft)) is not None]
+    rules = list(dict.fromkeys([*_fetches(trace), *at_steps]))
+    lines = {rule: number for number, rule in enumerate(rules, 1)}
+    return [*(f"hold {rule} after begun until released" for rule in rules), *_comments(trace, lines, has_kraft)]
+
+
+def _fetches(trace: Trace) -> Iterator[str]:
+    """The fetches of every follower from every leader of the trace: also those that do not arrive in it are held."""
+    for leader in sorted({step.ordinals[LEADERS[step.action]] for step in trace.steps if step.action in LEADERS}):
+        for follower in range(trace.instance.configuration.replicas):
+            if follower != leader:
+                yield _fetch(follower, leader)
+
+
+def _comments(trace: Trace, lines: Mapping[str, int], has_kraft: bool) -> Iterator[str]:
+    yield "#"
+    yield f"# {label(trace.instance)}"
+    yield f"# Before: set {TIMES[0]},"
+    yield f"# {TIMES[1]} and {SESSION[has_kraft]} so high that nothing times out by itself."
+    yield "# Start the brokers behind the proxy, and bring them into the first state of the trace. Then type:"
+    yield from (f"#   begin {number}" for number in lines.values())
+    for number, step in enumerate(trace.steps, 1):
+        yield f"# {number}. {trace.instance.spell_step(step)}"
+        rule = _rule(step, has_kraft)
+        if rule is None:
+            yield f"#   now: {_by_hand(step)}"
+        elif step.action == "response_is_lost":
+            follower = step.ordinals[0]
+            yield f"#   now: wait until broker {follower} gives up the answer that line {lines[rule]} holds"
+            yield "#   (its replica.socket.timeout.ms; the recording says `dropped`)"
+        else:
+            yield f"#   pass {lines[rule]}"
+    if trace.property_name is not None:
+        yield f"# At the end: {trace.property_name} {trace.verdict}. Now type:"
+        yield from (f"#   release {number}" for number in lines.values())
+        yield "# and read with a new consumer."
+
+
+def _by_hand(step: Step) -> str:
+    told = DONE_BY_HAND.get(step.action)
+    if told is None:
+        return "wait until this has happened; nothing is held for it"
+    return told.format(*step.ordinals)
+
+
+def _rule(step: Step, has_kraft: bool) -> str | None:
+    """What the message of a step is held by; None if the step is no arrival of a message that the proxy sees."""
+    found = next((each for each in (_fetch, _answer) if step.action in _TABLES[each]), None)
+    if found is not None:
+        return found(*(step.ordinals[at] for at in _TABLES[found][step.action]))
+    if step.action in LEARNED:
+        broker = step.ordinals[0]
+        return (
+            f"response fetch from {CONTROLLER} to broker {broker}"
+            if has_kraft
+            else f"leader_and_isr to broker {broker}"
+        )
+    if step.action == "controller_handles_alter_partition" and has_kraft:
+        return f"alter_partition from broker {step.ordinals[0]} to {CONTROLLER}"
+    if step.action == "leader_hears_answer" and has_kraft:
+        return f"response alter_partition from {CONTROLLER} to broker {step.ordinals[0]}"
+    return None
+
+
+def _fetch(follower: int, leader: int) -> str:
+    return f"fetch from broker {follower} to broker {leader}"
+
+
+def _answer(follower: int, leader: int) -> str:
+    return f"response fetch from broker {leader} to broker {follower}"
+
+
+_TABLES: Mapping[Callable[[int, int], str], Mapping[str, tuple[int, int]]] = {_fetch: FETCHED, _answer: ANSWERED}
