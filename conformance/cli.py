@@ -62,7 +62,11 @@ SUBCOMMANDS = (
         name="convert",
         help="convert a recording of Kafka's network traffic to observations",
         module="isrcheck.conformance.follow.wire.command",
-        examples=("conform convert conformance/recordings/wire/steady -o steady.ndjson",),
+        examples=(
+            "conform convert recording -o observations.ndjson",
+            "conform convert recording/wire.ndjson -o observations.ndjson",
+            "conform convert recording --out seen.ndjson",
+        ),
     ),
     Subcommand(
         name="serve",
@@ -80,14 +84,19 @@ SUBCOMMANDS = (
         module="isrcheck.conformance.wire.recording.command",
         examples=(
             "conform record --node 1=29501:localhost:9092 --seconds 1 -o recorded",
-            "conform record --node 1=9192:kafka:9092 --node controller=9190:kafka:9093 --script holds.txt -o recorded",
+            "conform record --node 1=29501:localhost:9092 --node 2=29502:localhost:9093 --seconds 1 -o recorded",
+            "conform record --node 1=29501:localhost:9092 --script holds.txt --seconds 1 -o recorded",
         ),
     ),
     Subcommand(
         name="script",
         help="write the script with which a person drives a trace against a real Kafka",
         module="isrcheck.conformance.wire.recording.from_trace.command",
-        examples=("conform script counterexamples/latest > holds.txt",),
+        examples=(
+            "conform script counterexamples/latest",
+            "conform script counterexamples/kafka_0.10_acked_not_lost_87c3f77c_1.itf.json",
+            "conform script counterexamples/kafka_0.10_isr_is_complete_87c3f77c_1.itf.json",
+        ),
     ),
 )
 

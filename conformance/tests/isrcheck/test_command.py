@@ -200,8 +200,11 @@ def test_examples_of_the_help_work(
     example: str, inside: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     name, *words = shlex.split(example)
-    if "--log" in words or "-o" in words:  # nothing is overwritten
+    if {"--log", "-o"} & set(words) or words[0] == "convert":  # nothing is overwritten
         monkeypatch.chdir(tmp_path)
+        (tmp_path / "holds.txt").write_text("delay fetch from broker 2 to broker 1 by 200 ms\n", encoding="utf-8")
+        if words[0] == "convert":
+            shutil.copytree(RECORDINGS / "wire" / "steady", tmp_path / "recording")
     capsys.readouterr()
     code = MAINS[name](words)
     told = capsys.readouterr()
