@@ -63,15 +63,20 @@ SUBCOMMANDS = (
         help="pass the traffic of a real Kafka on, record it, and hold messages by a script",
         module="isrcheck.conformance.wire.recording.command",
         examples=(
-            "conform record --node 1=29501:localhost:9092 --seconds 1 -o recorded",
-            "conform record --node 1=9192:kafka:9092 --node controller=9190:kafka:9093 --script holds.txt -o recorded",
+            "conform record --node 1=29501:localhost:9092 --seconds 0.5 -o recorded",
+            "conform record --node 2=29502:kafka:9092 --node controller=29590:kafka:9093 --seconds 0.5 -o recorded",
+            "conform record --node 3=29503:localhost:9092 --seconds 0.5 --verbose -o recorded",
         ),
     ),
     Subcommand(
         name="script",
         help="write the script with which a person drives a trace against a real Kafka",
         module="isrcheck.conformance.wire.recording.from_trace.command",
-        examples=("conform script counterexamples/latest > holds.txt",),
+        examples=(
+            "conform script counterexamples/latest",
+            "conform script counterexamples/latest --first-broker 1",
+            "conform script counterexamples/latest --first-broker 1 --controller controller-100",
+        ),
     ),
 )
 
