@@ -83,9 +83,9 @@ SUBCOMMANDS = (
         help="pass the traffic of a real Kafka on, record it, and hold messages by a script",
         module="isrcheck.conformance.wire.recording.command",
         examples=(
-            "conform record --node 1=29501:localhost:9092 --seconds 1 -o recorded",
-            "conform record --node 1=29501:localhost:9092 --node 2=29502:localhost:9093 --seconds 1 -o recorded",
-            "conform record --node 1=29501:localhost:9092 --script holds.txt --seconds 1 -o recorded",
+            "conform record --node 1=29501:localhost:9092 --seconds 0.5 -o recorded",
+            "conform record --node 2=29502:kafka:9092 --node controller=29590:kafka:9093 --seconds 0.5 -o recorded",
+            "conform record --node 3=29503:localhost:9092 --seconds 0.5 --verbose -o recorded",
         ),
     ),
     Subcommand(
@@ -94,8 +94,8 @@ SUBCOMMANDS = (
         module="isrcheck.conformance.wire.recording.from_trace.command",
         examples=(
             "conform script counterexamples/latest",
-            "conform script counterexamples/kafka_0.10_acked_not_lost_87c3f77c_1.itf.json",
-            "conform script counterexamples/kafka_0.10_isr_is_complete_87c3f77c_1.itf.json",
+            "conform script counterexamples/latest --first-broker 1",
+            "conform script counterexamples/latest --first-broker 1 --controller controller-100",
         ),
     ),
 )

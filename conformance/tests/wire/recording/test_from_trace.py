@@ -4,8 +4,8 @@ import pytest
 
 from conformance.tests.support import golden
 from isrcheck.conformance.cli import main as conform
-from isrcheck.conformance.console import DONE, USAGE
-from isrcheck.conformance.wire.recording.from_trace.plan import script_of
+from isrcheck.conformance.console import DONE, NOTHING, USAGE
+from isrcheck.conformance.wire.recording.from_trace.plan import Names, script_of
 from isrcheck.conformance.wire.recording.rules import read_script
 from isrcheck.traces.format import folder
 from isrcheck.traces.format.certify import behaviour
@@ -74,6 +74,25 @@ def test_the_command_prints_the_script_and_refuses_other_models(capfd, tmp_path)
     assert conform(["script", str(folder.write(trace, tmp_path))]) == DONE
     assert capfd.readouterr() == ("\n".join(script_of(trace)) + "\n", "")
     other = folder.write(trace_of("transactions_input_is_skipped"), tmp_path)
-    assert conform(["script", str(other)]) == USAGE
-    line = f"conform: {other}: a trace of transactions; scripts are made of traces of kafka\n"
-    assert capfd.readouterr() == ("", line)
+    assert conform(["script", str(other)]) == NOTHING
+    line = f"# {other}: a trace of transactions; scripts are made of traces of kafka\n"
+    assert capfd.readouterr() == (line, "")
+
+
+def test_brokers_and_the_controller_can_have_other_names():
+    lines = script_of(trace_of("kafka_stale_record"), Names(1, "controller-100"))
+    held = [line.partition(" after ")[0] for line in lines if line.startswith("hold")]
+    assert "hold response fetch from controller-100 to broker 1" in held
+    assert not [line for line in held if "broker 0" in line]
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        (["--first-broker", "-1"], "--first-broker -1: give a number from 0 to 1000000"),
+        (["--controller", "master"], "--controller master: write controller, or controller-ID"),
+    ],
+)
+def test_bad_names_are_one_line(words, line, capfd):
+    assert conform(["script", "any", *words]) == USAGE
+    assert capfd.readouterr() == ("", f"conform: {line}\n")

@@ -96,10 +96,10 @@ def test_a_killed_proxy_leaves_whole_lines(tmp_path):
             for number in range(50):
                 ask(connection, number, "me")
                 assert answered(connection) == number
-        process.kill()
-        process.wait(SECONDS)
         path = tmp_path / "wire.ndjson"
         soon(lambda: path.read_text(encoding="utf-8").count("\n") == 100)
+        process.kill()
+        process.wait(SECONDS)
     assert [json.loads(one)["n"] for one in path.read_text(encoding="utf-8").splitlines()] == list(range(100))
 
 

@@ -10,6 +10,7 @@ have the numbers of the trace. What cannot be arranged by holding messages is wr
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 
 from isrcheck.models.language.model import Step
 from isrcheck.traces.format.itf import label
@@ -78,71 +79,86 @@ DONE_BY_HAND: Mapping[str, str] = {
 """What a person does, with the places of the arguments."""
 
 
-def script_of(trace: Trace) -> list[str]:
+@dataclass(frozen=True)
+class Names:
+    """What the nodes are called: the id of the broker that is 0 in the trace, and the name of the controller."""
+
+    first_broker: int = 0
+    controller: str = CONTROLLER
+
+    def brokers(self, step: Step) -> list[int]:
+        """The ids of the brokers that are arguments of a step, by position; other arguments mean nothing here."""
+        return [self.first_broker + each for each in step.ordinals]
+
+
+def script_of(trace: Trace, names: Names | None = None) -> list[str]:
     """The lines of the script of a trace."""
-    has_kraft = int(trace.instance.protocol.name.partition(".")[0]) >= FIRST_WITH_KRAFT
-    at_steps = [rule for step in trace.steps if (rule := _rule(step, has_kraft)) is not None]
-    rules = list(dict.fromkeys([*_fetches(trace), *at_steps]))
-    lines = {rule: number for number, rule in enumerate(rules, 1)}
-    return [*(f"hold {rule} after begun until released" for rule in rules), *_comments(trace, lines, has_kraft)]
+    return _Script(trace, names or Names()).lines()
 
 
-def _fetches(trace: Trace) -> Iterator[str]:
-    """The fetches of every follower from every leader of the trace: also those that do not arrive in it are held."""
-    for leader in sorted({step.ordinals[LEADERS[step.action]] for step in trace.steps if step.action in LEADERS}):
-        for follower in range(trace.instance.configuration.replicas):
-            if follower != leader:
-                yield _fetch(follower, leader)
+class _Script:
+    def __init__(self, trace: Trace, names: Names) -> None:
+        self._trace = trace
+        self._names = names
+        self._has_kraft = int(trace.instance.protocol.name.partition(".")[0]) >= FIRST_WITH_KRAFT
 
+    def lines(self) -> list[str]:
+        at_steps = [rule for step in self._trace.steps if (rule := self._rule(step)) is not None]
+        rules = list(dict.fromkeys([*self._fetches(), *at_steps]))
+        numbers = {rule: number for number, rule in enumerate(rules, 1)}
+        return [*(f"hold {rule} after begun until released" for rule in rules), *self._comments(numbers)]
 
-def _comments(trace: Trace, lines: Mapping[str, int], has_kraft: bool) -> Iterator[str]:
-    yield "#"
-    yield f"# {label(trace.instance)}"
-    yield f"# Before: set {TIMES[0]},"
-    yield f"# {TIMES[1]} and {SESSION[has_kraft]} so high that nothing times out by itself."
-    yield "# Start the brokers behind the proxy, and bring them into the first state of the trace. Then type:"
-    yield from (f"#   begin {number}" for number in lines.values())
-    for number, step in enumerate(trace.steps, 1):
-        yield f"# {number}. {trace.instance.spell_step(step)}"
-        rule = _rule(step, has_kraft)
+    def _fetches(self) -> Iterator[str]:
+        """The fetches of all followers from all leaders of the trace; those that do not arrive in it are held as well."""
+        steps = [step for step in self._trace.steps if step.action in LEADERS]
+        first = self._names.first_broker
+        for leader in sorted({self._names.brokers(step)[LEADERS[step.action]] for step in steps}):
+            for follower in range(first, first + self._trace.instance.configuration.replicas):
+                if follower != leader:
+                    yield _fetch(follower, leader)
+
+    def _comments(self, numbers: Mapping[str, int]) -> Iterator[str]:
+        yield "#"
+        yield f"# {label(self._trace.instance)}; broker 0 of the trace is broker {self._names.first_broker}"
+        yield f"# Before: set {TIMES[0]},"
+        yield f"# {TIMES[1]} and {SESSION[self._has_kraft]} so high that nothing times out by itself."
+        yield "# Start the brokers behind the proxy, and bring them into the first state of the trace. Then type:"
+        yield from (f"#   begin {number}" for number in numbers.values())
+        for position, step in enumerate(self._trace.steps, 1):
+            yield f"# {position}. {self._trace.instance.spell_step(step)}"
+            yield from self._act(step, numbers)
+        if self._trace.property_name is not None:
+            yield f"# At the end: {self._trace.property_name} {self._trace.verdict}. Now type:"
+            yield from (f"#   release {number}" for number in numbers.values())
+            yield "# and read with a new consumer."
+
+    def _act(self, step: Step, numbers: Mapping[str, int]) -> Iterator[str]:
+        """What a person types or does, so that a step happens."""
+        rule = self._rule(step)
+        brokers = self._names.brokers(step)
         if rule is None:
-            yield f"#   now: {_by_hand(step)}"
+            told = DONE_BY_HAND.get(step.action, "wait until this has happened; nothing is held for it")
+            yield f"#   now: {told.format(*brokers)}"
         elif step.action == "response_is_lost":
-            follower = step.ordinals[0]
-            yield f"#   now: wait until broker {follower} gives up the answer that line {lines[rule]} holds"
+            yield f"#   now: wait until broker {brokers[0]} gives up the answer that line {numbers[rule]} holds"
             yield "#   (its replica.socket.timeout.ms; the recording says `dropped`)"
         else:
-            yield f"#   pass {lines[rule]}"
-    if trace.property_name is not None:
-        yield f"# At the end: {trace.property_name} {trace.verdict}. Now type:"
-        yield from (f"#   release {number}" for number in lines.values())
-        yield "# and read with a new consumer."
+            yield f"#   pass {numbers[rule]}"
 
-
-def _by_hand(step: Step) -> str:
-    told = DONE_BY_HAND.get(step.action)
-    if told is None:
-        return "wait until this has happened; nothing is held for it"
-    return told.format(*step.ordinals)
-
-
-def _rule(step: Step, has_kraft: bool) -> str | None:
-    """What the message of a step is held by; None if the step is no arrival of a message that the proxy sees."""
-    found = next((each for each in (_fetch, _answer) if step.action in _TABLES[each]), None)
-    if found is not None:
-        return found(*(step.ordinals[at] for at in _TABLES[found][step.action]))
-    if step.action in LEARNED:
-        broker = step.ordinals[0]
-        return (
-            f"response fetch from {CONTROLLER} to broker {broker}"
-            if has_kraft
-            else f"leader_and_isr to broker {broker}"
-        )
-    if step.action == "controller_handles_alter_partition" and has_kraft:
-        return f"alter_partition from broker {step.ordinals[0]} to {CONTROLLER}"
-    if step.action == "leader_hears_answer" and has_kraft:
-        return f"response alter_partition from {CONTROLLER} to broker {step.ordinals[0]}"
-    return None
+    def _rule(self, step: Step) -> str | None:
+        """What the message of a step is held by; None if the step is no arrival of a message that the proxy sees."""
+        brokers, controller = self._names.brokers(step), self._names.controller
+        for make, table in _TABLES.items():
+            if step.action in table:
+                return make(*(brokers[at] for at in table[step.action]))
+        if step.action in LEARNED:
+            metadata = f"response fetch from {controller} to broker {brokers[0]}"
+            return metadata if self._has_kraft else f"leader_and_isr to broker {brokers[0]}"
+        if step.action == "controller_handles_alter_partition" and self._has_kraft:
+            return f"alter_partition from broker {brokers[0]} to {controller}"
+        if step.action == "leader_hears_answer" and self._has_kraft:
+            return f"response alter_partition from {controller} to broker {brokers[0]}"
+        return None
 
 
 def _fetch(follower: int, leader: int) -> str:
