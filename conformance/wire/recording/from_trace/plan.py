@@ -109,7 +109,7 @@ class _Script:
         return [*(f"hold {rule} after begun until released" for rule in rules), *self._comments(numbers)]
 
     def _fetches(self) -> Iterator[str]:
-        """The fetches of all followers from all leaders of the trace; those that do not arrive in it are held as well."""
+        """The fetches of all followers from all leaders of the trace: held even if they do not arrive in it."""
         steps = [step for step in self._trace.steps if step.action in LEADERS]
         first = self._names.first_broker
         for leader in sorted({self._names.brokers(step)[LEADERS[step.action]] for step in steps}):
