@@ -11,6 +11,9 @@ BROWSER := $(firstword $(foreach name,chromium chromium-browser google-chrome ch
 comma := ,
 EXTRAS := test$(if $(BROWSER),$(comma)browser)
 
+# Python compiles a module when it is first imported: of the installed ones few are, and compiling all takes half a minute.
+INSTALL := python -m pip install --quiet --disable-pip-version-check --no-compile
+
 # The groups of tests run slowest first (conformance/tests/schedule.py). OPTIONS are added, such as --junitxml=tests.xml.
 PYTEST := $(BIN)/python -m pytest -n auto --dist loadgroup --no-loadscope-reorder $(OPTIONS)
 
@@ -51,15 +54,15 @@ benchmark: .venv/ready-for-benchmarks
 	$(PYTHON) -m venv .venv
 
 .venv/ready: pyproject.toml | .venv/bin/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	$(BIN)/$(INSTALL) --editable .
 	touch $@
 
 .venv/ready-for-tests: pyproject.toml | .venv/bin/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$(EXTRAS)]'
+	$(BIN)/$(INSTALL) --editable '.[$(EXTRAS)]'
 	touch $@ .venv/ready
 
 .venv/ready-for-benchmarks: pyproject.toml | .venv/bin/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[benchmark]'
+	$(BIN)/$(INSTALL) --editable '.[benchmark]'
 	touch $@ .venv/ready
 
 clean:

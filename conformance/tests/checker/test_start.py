@@ -107,7 +107,7 @@ def interrupted(command: list[str], folder: Path, *instants: float) -> tuple[int
     return process.returncode, told
 
 
-@pytest.mark.parametrize("name", sampled(COMMANDS, lambda name: name == "trace"))
+@pytest.mark.parametrize("name", sampled(COMMANDS, lambda name: name == "trace", last=lambda name: name == "conform"))
 def test_an_interrupt_at_any_time_is_one_line(tmp_path: Path, name: str) -> None:
     command = words_of(*COMMANDS[name])
     length = length_of(command, tmp_path)

@@ -59,6 +59,7 @@ def plain(found):
 # ------------------------------------------------------------------------------------------------------------ the same
 
 
+@pytest.mark.exhaustive  # a session
 def test_executors_find_the_same_without_reading_files(local_spark, logs, monkeypatch):
     paths = sorted(logs.iterdir())
     expected = plain(followed_here(paths))
@@ -75,6 +76,7 @@ def test_executors_find_the_same_without_reading_files(local_spark, logs, monkey
     assert list(logs.iterdir()) == []
 
 
+@pytest.mark.exhaustive  # a session
 def test_logs_are_sent_in_batches(local_spark, logs, monkeypatch):
     paths = sorted(logs.iterdir())
     expected = plain(followed_here(paths))
@@ -89,6 +91,7 @@ def test_logs_are_sent_in_batches(local_spark, logs, monkeypatch):
     assert len(loads) > 2
 
 
+@pytest.mark.exhaustive  # a session
 def test_a_log_too_large_to_send_is_reported_and_the_others_are_followed(local_spark, logs, monkeypatch):
     size = (logs / "c-bug.ndjson").stat().st_size
     monkeypatch.setattr(on_spark, "MOST_BYTES", size)

@@ -386,6 +386,7 @@ BOUNDS = {"records": 1, "log_size": 1}
             *((3, protocol) for protocol in GENERATIONS if protocol not in ("2.8", *KRAFT)),
         ],
         lambda one: one in [(1, "0.8"), (1, "3.3"), (2, "2.1"), (2, "4.1")],
+        last=lambda one: one[0] == 3 and one[1] != "2.1",
     ),
 )
 def test_no_sometimes_is_unreachable_where_it_applies(replicas, protocol):

@@ -38,16 +38,14 @@ from isrcheck.traces.format.folder import files, read
 STEPS = 30
 SEEDS = [range(250), range(250, 1000)]
 """A thousand walks of every generation, in two parts; each part takes every expected action."""
-FIRST = [("2.1", SEEDS[0])]
-"""The part that `make test` runs."""
 
 
 @pytest.mark.parametrize(
     ("protocol", "seeds"),
     sampled(
         itertools.product(GENERATIONS, SEEDS),
-        lambda one: one in FIRST,
-        last=lambda one: one[1] == SEEDS[1],
+        lambda one: False,
+        last=lambda one: one[1] == SEEDS[1] or one[0] not in ("2.1", "2.8"),
     ),
     ids=str,
 )

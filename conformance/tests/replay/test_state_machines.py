@@ -43,7 +43,7 @@ def run_command(command: str) -> subprocess.CompletedProcess[str]:
         recorded(("0.11", ["leader_in_isr", "one_leader_per_epoch"])),
         exhaustive(("2.0", ["leader_in_isr", "one_leader_per_epoch"])),
         exhaustive(("2.1", None)),
-        ("2.4", None),
+        exhaustive(("2.4", None)),
         exhaustive(("2.8", None)),
     ],
 )

@@ -342,7 +342,7 @@ def possible_choices(name: str) -> set[tuple[str, str, int]]:
     sampled(
         [("kafka", 30), *((name, divisor) for name in registry.names() for divisor in SAMPLES)],
         lambda one: one[1] > 1 and one[0] in ("published/kip_320", "examples/two_phase_commit"),
-        last=lambda one: one[1] == 1 or one == ("kafka", 6),
+        last=lambda one: one[1] == 1 or one in (("kafka", 6), ("transactions", 6)),
     ),
 )
 def test_reference_and_kernel_take_the_same_steps(name: str, divisor: int) -> None:

@@ -194,8 +194,8 @@ def test_kafka_within_small_bounds(protocol, depth, values):
     "protocol",
     sampled(
         protocols_of("kafka"),
-        lambda protocol: protocol == "4.1",
-        last=lambda protocol: protocol not in ("2.4", "3.3"),
+        lambda protocol: False,
+        last=lambda protocol: protocol not in ("2.4", "4.1"),
     ),
 )
 def test_every_generation_within_small_bounds(protocol):
@@ -231,7 +231,7 @@ def named(row):
     return " ".join([row.variant, *map(str, row.sizes.values())])
 
 
-LONG = {"truncate_to_high_watermark 2 1 1 2", "truncate_to_high_watermark 3 1 1 1"}
+LONG = {"truncate_to_high_watermark 2 1 1 2"}
 """The rows that take Z3 three seconds and more."""
 LONGEST = {
     "truncate_to_high_watermark 2 2 2 1",
@@ -239,6 +239,7 @@ LONGEST = {
     "truncate_to_high_watermark 2 2 2 3",
     "truncate_to_high_watermark 2 2 3 2",
     "truncate_to_high_watermark 2 3 3 2",
+    "truncate_to_high_watermark 3 1 1 1",
     "truncate_to_high_watermark 3 1 1 2",
     "truncate_to_high_watermark 3 2 2 1",
 }
