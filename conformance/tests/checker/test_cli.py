@@ -388,6 +388,7 @@ def test_a_property_that_holds_writes_no_trace(check, tmp_path):
 # ---------------------------------------------------------------------------------------------------------- the forms
 
 
+@pytest.mark.exhaustive
 def test_the_matrix_shows_findings_and_agreement_with_the_record(check, check_json, no_proofs):
     code, text, err = check("--bound", "6")
     assert (code, err) == (0, "")

@@ -120,6 +120,7 @@ TestModelAndCluster = machine_of(registry.load("kafka")[0].instance("2.1", {}), 
 """
 
 
+@pytest.mark.exhaustive
 def test_a_machine_that_fails_in_a_test_run_prints_the_command_that_replays_it(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "test_mine.py").write_text(MACHINE, encoding="utf-8")

@@ -777,7 +777,7 @@ def test_a_combination_that_kafka_refuses_is_refused_with_position_and_cure(ask)
         ({"factor=3": "factor=1", "replicas=2": "replicas=1"}, [(1, 1, 1)]),
     ],
 )
-@pytest.mark.parametrize("version", ["0.10.2", exhaustive("2.1"), exhaustive("3.0"), "4.1"])
+@pytest.mark.parametrize("version", ["0.10.2", exhaustive("2.1"), exhaustive("3.0"), exhaustive("4.1")])
 def test_how_many_brokers_may_be_down(ask_json, version, changes, rows):
     topic = DURABLE
     for old, new in changes.items():

@@ -228,6 +228,7 @@ def test_the_high_watermark_below_min_isr_is_explained_by_3_7() -> None:
     assert outcome.trace.length == 47
 
 
+@pytest.mark.exhaustive
 def test_a_folder_is_followed_as_its_converted_file_is(conform, tmp_path: Path) -> None:
     out = tmp_path / "steady.ndjson"
     code, said, _ = conform("convert", WIRE / "steady", "-o", out)
