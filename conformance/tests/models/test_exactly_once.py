@@ -11,7 +11,6 @@ from typing import NamedTuple
 import pytest
 
 from conformance.tests.docs.markdown import blocks
-from conformance.tests.sampling import exhaustive
 from conformance.tests.support.places import PROJECT
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.outcome.verdict import verdicts
@@ -154,7 +153,8 @@ KEPT = ("acked_not_lost", "delivered_at_least_once", "no_duplicates", "order_pre
 """What exactly once means, within a session."""
 
 
-@pytest.mark.parametrize("protocol", ["2.5", exhaustive("4.5")])
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("protocol", ["2.5", "4.5"])
 def test_one_request_in_flight_is_exactly_once_with_twice_the_faults(protocol):
     faults = ("epoch_bumps", "lost_connections", "rejections", "delivery_timeouts", "reloaded_producers")
     exploration, found = judged(protocol, ONE_IN_FLIGHT | dict.fromkeys(faults, 2) | {"log_size": 6})

@@ -523,6 +523,7 @@ def test_the_explorers_counterexample_is_shown_with_a_failed_proof(kafka):
     assert "offsets_ordered: not proved for every length: a step violates it" in joined(out)
 
 
+@pytest.mark.exhaustive
 def test_a_proof_for_every_length_that_the_search_contradicts_exits_70(kafka, monkeypatch, capsys):
     explore = session.explore
 

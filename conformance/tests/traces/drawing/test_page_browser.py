@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from conformance.tests.sampling import exhaustive
 from conformance.tests.support import trace as trace_support
 from conformance.tests.support.browser import Page, overlaps
 from conformance.tests.traces.drawing.test_drawing import EVIL, SHOWN, evil
@@ -17,6 +16,9 @@ from isrcheck.traces.drawing.page import PageText, page, page_of
 from isrcheck.traces.format.trace import Trace
 from isrcheck.traces.kafka.fates import BAD
 from isrcheck.traces.kafka.model import shown_fields
+
+pytestmark = pytest.mark.exhaustive
+"""A real browser takes ten seconds; checker/reports/test_browser.py runs one with `make test`."""
 
 WIDTHS = (1280, 1920)
 
@@ -181,7 +183,7 @@ PLACES = """
 """
 
 
-@pytest.mark.parametrize("scheme", ["light", exhaustive("dark")])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("name", TRACES)
 def test_nothing_overlaps(name: str, width: int, scheme: str, browser: Any, folder: Path) -> None:
