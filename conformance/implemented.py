@@ -28,11 +28,8 @@ ACKS = {-1: Acks.ALL, 0: Acks.NONE, 1: Acks.LEADER}
 BUGS = {"kafka": Bug, "transactions": TransactionBug}
 """The seeded bugs, by the model of the system that has them."""
 
-MECHANISMS = {"ISR_CHANNEL": "AlterPartition", "CONTROLLER": "KRaft"}
-"""The mechanisms that came with 2.8 and 3.3, by the switches that turn them on."""
-
-LACKING = frozenset({"KRaft"})
-"""Those of them that the cluster does not have."""
+LACKING = {"CONTROLLER": "KRaft"}
+"""The mechanism that the cluster does not have, by the switch that turns it on."""
 
 OF_IDEMPOTENT_PRODUCERS = ("UNKNOWN_PID_POLICY", "CLIENT_BUMPS_EPOCH", "PRODUCER_STATE_KEPT", "STALE_METADATA_IGNORED")
 OF_CONSUMERS = ("POSITION_CHECK", "READ_REPLICA_IN_ISR", "LATEST_OFFSET_AWAITS_EPOCH_START")
@@ -48,14 +45,6 @@ def require_bug_of(model: str, bug: str | None) -> None:
 
 class MissingMechanismError(UsageError):
     """The executable cluster lacks a mechanism of this protocol."""
-
-
-def newer_mechanisms(instance: Instance) -> list[str]:
-    """The names of the mechanisms from 2.8 on that this instance has. The search for what explains a recording knows
-    none of them.
-    """
-    entries, configuration = instance.model.entries, instance.configuration
-    return [what for name, what in MECHANISMS.items() if getattr(configuration, name) != entries[name].default]
 
 
 def switches_of(instance: Instance) -> Switches:
@@ -79,7 +68,8 @@ def switches_of(instance: Instance) -> Switches:
                 missing.append(f"{name}={spelled}")
         elif value != entry.default:
             missing.append(f"{name}={spelled}")
-    lacks = [what for what in newer_mechanisms(instance) if what in LACKING] or missing
+    entries = instance.model.entries
+    lacks = [what for name, what in LACKING.items() if getattr(configuration, name) != entries[name].default] or missing
     if lacks:
         raise MissingMechanismError(
             f"the executable cluster lacks {' and '.join(lacks)}; it implements {', '.join(GENERATIONS)}"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 from isrcheck.models.language.in_range import IN_RANGE
 from isrcheck.models.language.model import Instance, Property, Step, nearest
@@ -23,6 +24,12 @@ NOT_INDUCTIVE = "NOT INDUCTIVE"
 """The property is true in a state that may be unreachable, and the last step violates it."""
 
 VERDICTS = (VIOLATED, PERMITTED, REACHED, HOLDS, NOT_INDUCTIVE)
+
+
+def arguments_of(instance: Instance, step: Step) -> dict[str, Any]:
+    """Return the arguments of a step by the names of the action's parameters."""
+    ranges = instance.argument_ranges[step.action_index]
+    return {one.parameter.name: one.argument(number) for one, number in zip(ranges, step.ordinals, strict=True)}
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from isrcheck.models.run import State
-from isrcheck.traces.format.trace import Trace
+from isrcheck.traces.format.trace import Trace, arguments_of
 
 Arguments = Mapping[str, Any]
 Sent = Callable[[Arguments], object]
@@ -57,8 +57,7 @@ def late_messages(trace: Trace) -> int:
     sent: dict[object, tuple[int, int]] = {}
     for number, step in enumerate(trace.steps):
         before = State(trace.instance, trace.states[number])
-        ranges = trace.instance.argument_ranges[step.action_index]
-        arguments = {one.parameter.name: one.argument(n) for one, n in zip(ranges, step.ordinals, strict=True)}
+        arguments = arguments_of(trace.instance, step)
         if step.action in LEADER_AND_ISR:
             late += arguments["epoch"] < before.controller_epoch
         elif step.action == METADATA:

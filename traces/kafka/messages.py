@@ -18,6 +18,7 @@ from isrcheck.models.language.declare import NONE
 from isrcheck.models.language.model import Instance, Step, spell_element
 from isrcheck.models.run import State
 from isrcheck.traces.format.spelling import name_transaction, spell_entry
+from isrcheck.traces.format.trace import arguments_of
 from isrcheck.traces.kafka import controller_messages
 from isrcheck.traces.kafka.lanes import epoch_answer
 from isrcheck.traces.kafka.model import end_offset_for, is_answered, is_exposed, is_exposed_as_committed, latest_epoch
@@ -380,9 +381,7 @@ BROUGHT_ABOUT = (
 
 def events(instance: Instance, lanes: LaneNumbers, before: State, step: Step, after: State) -> Events:
     """Return all messages and events of a step."""
-    ranges = instance.argument_ranges[step.action_index]
-    arguments = {c.parameter.name: c.argument(o) for c, o in zip(ranges, step.ordinals, strict=True)}
-    context = StepContext(lanes, before, after, arguments)
+    context = StepContext(lanes, before, after, arguments_of(instance, step))
     sent = SENT.get(step.action)
     if sent is not None:
         with suppress(UnknownArgumentError):

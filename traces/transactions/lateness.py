@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from isrcheck.models.run import State
 from isrcheck.models.transactions.values import Outcome
-from isrcheck.traces.format.trace import Trace
+from isrcheck.traces.format.trace import Trace, arguments_of
 
 
 def late_records(trace: Trace) -> int:
@@ -19,8 +19,6 @@ def late_records(trace: Trace) -> int:
     late = 0
     for number, step in enumerate(trace.steps):
         if step.action == "leader_appends_record":
-            ranges = trace.instance.argument_ranges[step.action_index]
-            arguments = {one.parameter.name: one.argument(n) for one, n in zip(ranges, step.ordinals, strict=True)}
             before = State(trace.instance, trace.states[number])
-            late += before.outcome[arguments["transaction"]] != Outcome.OPEN
+            late += before.outcome[arguments_of(trace.instance, step)["transaction"]] != Outcome.OPEN
     return late

@@ -16,7 +16,8 @@ from dataclasses import dataclass
 
 from conformance.tests.support.places import GOLDEN_FOLDER
 from isrcheck.models import registry
-from isrcheck.models.language.model import Instance, Step, parse, spell
+from isrcheck.models.kafka.failures.catalogue import bounds_of, pairs
+from isrcheck.models.language.model import Instance, Step, parse
 from isrcheck.traces.format.certify import behaviour
 from isrcheck.traces.format.trace import Trace
 from isrcheck.traces.terminal.show import view
@@ -78,7 +79,7 @@ def repairs(golden: Golden) -> list[str]:
 
 def protocols(golden: Golden) -> set[tuple[str, str]]:
     """The pairs of the generation that has the counterexample and one that does not have it."""
-    others = {_pairs(change).get("protocol") for change in repairs(golden)}
+    others = {pairs(change).get("protocol") for change in repairs(golden)}
     return {(golden.header["protocol"], other) for other in others if other}
 
 
@@ -87,25 +88,15 @@ def repaired(golden: Golden, change: str) -> Instance:
 
     A generation has bounds of its own; they do not count here.
     """
-    found = _instance(golden.header, {})
-    bounds = {
-        name: spell(entry, getattr(found.configuration, name))
-        for name, entry in found.model.entries.items()
-        if not name.isupper()
-    }
-    return _instance(golden.header, bounds | _pairs(change))
+    return _instance(golden.header, bounds_of(_instance(golden.header, {})) | pairs(change))
 
 
 def _instance(header: dict[str, str], changed: dict[str, str]) -> Instance:
     model, protocol = registry.load(header["model"])
-    texts = _pairs(header.get("configuration", "")) | changed
+    texts = pairs(header.get("configuration", "")) | changed
     protocol = texts.pop("protocol", header.get("protocol", protocol))
     values = {name: parse(name, model.entries[name], text) for name, text in texts.items()}
-    return model.instance(protocol, values, _pairs(header.get("swaps", "")))
-
-
-def _pairs(text: str) -> dict[str, str]:
-    return dict(pair.split("=", 1) for pair in text.split())
+    return model.instance(protocol, values, pairs(header.get("swaps", "")))
 
 
 def read_step(instance: Instance, text: str) -> Step:

@@ -13,7 +13,7 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -57,19 +57,14 @@ class History:
     verdict: str
     depth: int
 
-    @property
+    @cached_property
     def instance(self) -> Instance:
         """The instance that is searched."""
         return self._instance({})
 
     def changed(self, change: str) -> Instance:
         """The instance with a change. All bounds stay: those of another generation do not count here."""
-        bounds = {
-            name: spell(entry, getattr(self.instance.configuration, name))
-            for name, entry in self.instance.model.entries.items()
-            if not name.isupper()
-        }
-        return self._instance(bounds | pairs(change))
+        return self._instance(bounds_of(self.instance) | pairs(change))
 
     def _instance(self, changed: Mapping[str, str]) -> Instance:
         model, _ = registry.load(self.model)
@@ -89,7 +84,6 @@ class Failure:
     """
 
     name: str
-    folder: str
     number: str
     title: str
     known_as: tuple[str, ...]
@@ -117,6 +111,15 @@ def pairs(text: str) -> dict[str, str]:
     return dict(pair.split("=", 1) for pair in text.split())
 
 
+def bounds_of(instance: Instance) -> dict[str, str]:
+    """All entries but the switches, as text: with another generation, they keep the bounds as they are."""
+    return {
+        name: spell(entry, getattr(instance.configuration, name))
+        for name, entry in instance.model.entries.items()
+        if not name.isupper()
+    }
+
+
 def _position(number: str) -> tuple[tuple[int, str], ...]:
     """Sort 8.7a after 8.7 and before 8.10."""
     parts = []
@@ -131,7 +134,6 @@ def _read(path: Path) -> Failure:
     history = content.pop("history", None)
     return Failure(
         name=path.stem,
-        folder=path.parent.name,
         number=content.pop("number"),
         title=content.pop("title"),
         known_as=tuple(content.pop("known_as", ())),
