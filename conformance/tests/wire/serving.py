@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager, suppress
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, closing, contextmanager, suppress
 from typing import Any
 
 from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 
+from conformance.tests.wire.in_thread import in_thread
 from isrcheck.conformance.cluster.cluster import Cluster
 from isrcheck.conformance.cluster.configuration.settings import Settings, Start
 from isrcheck.conformance.wire.driving.backend import Backend
@@ -71,27 +71,14 @@ def running(
     pump = Pump(cluster, lines.append, session_timeout)
     backend = Backend(cluster, pump, TOPIC, lines.append)
     faults = Faults(cluster, pump, lines.append)
-    ready, found = threading.Event(), {}
 
-    async def run() -> None:
+    @asynccontextmanager
+    async def opened() -> AsyncIterator[Running]:
         async with Server(backend, protocol) as server:
-            stopped = asyncio.Event()
-            loop = asyncio.get_running_loop()
-            found.update(
-                running=Running(server, faults, loop, lines), stop=lambda: loop.call_soon_threadsafe(stopped.set)
-            )
-            ready.set()
-            await stopped.wait()
+            yield Running(server, faults, asyncio.get_running_loop(), lines)
 
-    thread = threading.Thread(target=lambda: asyncio.run(run()))
-    thread.start()
-    assert ready.wait(SECONDS)
-    try:
-        yield found["running"]
-    finally:
-        found["stop"]()
-        thread.join(SECONDS)
-    assert not thread.is_alive()
+    with in_thread(opened, SECONDS) as served:
+        yield served
     assert [line for line in lines if DEFECT in line] == []
 
 

@@ -7,10 +7,11 @@ import socket
 import struct
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import Any
 
+from conformance.tests.wire.in_thread import in_thread
 from conformance.tests.wire.serving import SECONDS
 from isrcheck.conformance.wire.recording.connection import Shared
 from isrcheck.conformance.wire.recording.holding import Holding
@@ -64,30 +65,18 @@ class Passing:
 @contextmanager
 def passing(targets: Mapping[int | str, int], rules: Sequence[Rule] = ()) -> Iterator[Passing]:
     """A proxy before the nodes that listen on these ports."""
-    sink, told, ready, found = Lines(), list[str](), threading.Event(), dict[str, Any]()
+    sink, told = Lines(), list[str]()
     nodes = [Node(name, 0, HOST, port) for name, port in targets.items()]
 
-    async def run() -> None:
+    @asynccontextmanager
+    async def opened() -> AsyncIterator[Passing]:
         holding = Holding(rules, sink, told.append)
         async with Proxy(nodes, Shared(sink, holding, told.append)) as proxy:
             holding.start()
-            stopped = asyncio.Event()
-            loop = asyncio.get_running_loop()
-            found.update(
-                passing=Passing(proxy, holding, sink, told, loop), stop=lambda: loop.call_soon_threadsafe(stopped.set)
-            )
-            ready.set()
-            await stopped.wait()
+            yield Passing(proxy, holding, sink, told, asyncio.get_running_loop())
 
-    thread = threading.Thread(target=lambda: asyncio.run(run()))
-    thread.start()
-    assert ready.wait(SECONDS)
-    try:
-        yield found["passing"]
-    finally:
-        found["stop"]()
-        thread.join(SECONDS)
-    assert not thread.is_alive()
+    with in_thread(opened, SECONDS) as proxied:
+        yield proxied
 
 
 @contextmanager
