@@ -10,8 +10,9 @@ from __future__ import annotations
 from dataclasses import fields
 
 from isrcheck.conformance.cluster.configuration.bugs import Bug, TransactionBug
+from isrcheck.conformance.cluster.configuration.generations import GENERATIONS
 from isrcheck.conformance.cluster.configuration.settings import AutoOffsetReset
-from isrcheck.conformance.cluster.configuration.switches import GENERATIONS, SwitchError, Switches
+from isrcheck.conformance.cluster.configuration.switches import SwitchError, Switches
 from isrcheck.conformance.cluster.network.messages import Acks, Isolation
 from isrcheck.models.kafka.state import values
 from isrcheck.models.language.model import Instance, spell
@@ -28,8 +29,8 @@ ACKS = {-1: Acks.ALL, 0: Acks.NONE, 1: Acks.LEADER}
 BUGS = {"kafka": Bug, "transactions": TransactionBug}
 """The seeded bugs, by the model of the system that has them."""
 
-LACKING = {"CONTROLLER": "KRaft"}
-"""The mechanism that the cluster does not have, by the switch that turns it on."""
+OF_THE_OPERATOR = ("LEADER_CHOICE",)
+"""The switches that stand for what an operator decides: the order in which the replicas are assigned."""
 
 OF_IDEMPOTENT_PRODUCERS = ("UNKNOWN_PID_POLICY", "CLIENT_BUMPS_EPOCH", "PRODUCER_STATE_KEPT", "STALE_METADATA_IGNORED")
 OF_CONSUMERS = ("POSITION_CHECK", "READ_REPLICA_IN_ISR", "LATEST_OFFSET_AWAITS_EPOCH_START")
@@ -47,6 +48,10 @@ class MissingMechanismError(UsageError):
     """The executable cluster lacks a mechanism of this protocol."""
 
 
+class UntimelyError(UsageError):
+    """No timing makes a cluster follow the trace: the model allows what clocks, timers or producers do not."""
+
+
 def switches_of(instance: Instance) -> Switches:
     """The protocol switches of a cluster, which have the same names as the model's. Raises MissingMechanismError."""
     configuration, missing = instance.configuration, []
@@ -57,7 +62,7 @@ def switches_of(instance: Instance) -> Switches:
         *(() if configuration.consumers else OF_CONSUMERS),
     }
     for name, entry in instance.model.entries.items():
-        if not name.isupper() or name in unused:
+        if not name.isupper() or name in unused or name in OF_THE_OPERATOR:
             continue
         value = getattr(configuration, name)
         spelled = spell(entry, value)
@@ -68,10 +73,8 @@ def switches_of(instance: Instance) -> Switches:
                 missing.append(f"{name}={spelled}")
         elif value != entry.default:
             missing.append(f"{name}={spelled}")
-    entries = instance.model.entries
-    lacks = [what for name, what in LACKING.items() if getattr(configuration, name) != entries[name].default] or missing
-    if lacks:
+    if missing:
         raise MissingMechanismError(
-            f"the executable cluster lacks {' and '.join(lacks)}; it implements {', '.join(GENERATIONS)}"
+            f"the executable cluster lacks {' and '.join(missing)}; it implements {', '.join(GENERATIONS)}"
         )
     return found

@@ -17,7 +17,7 @@ from isrcheck.conformance.cluster.configuration.settings import ClusterError
 from isrcheck.conformance.cluster.network.alter_isr_messages import AlterIsrRequest, AlterIsrResponse
 from isrcheck.conformance.cluster.network.messages import Acks, Isolation, LeaderAndIsr, ProduceRequest
 from isrcheck.conformance.cluster.network.network import Message
-from isrcheck.conformance.cluster.observe import BrokerView
+from isrcheck.conformance.cluster.views import BrokerView
 
 
 def view_of(cluster: Cluster, broker: int) -> BrokerView:

@@ -23,6 +23,11 @@ INTERVALS = {
 }
 """The mean interval of each timer in ms; the operating system decides when to flush."""
 
+OF_KRAFT = {TimerKind.HEARTBEAT: 500}
+"""Those of brokers with a KRaft controller; SESSION_CHECK is the interval at which that looks for ended sessions."""
+
+SESSION_CHECK = 700
+
 
 @dataclass(frozen=True)
 class Chances:
@@ -32,6 +37,7 @@ class Chances:
     between brokers arrives in the event in which it is sent, or is lost, and so does the response to a request about
     epochs or offsets; only fetch responses take time. This is the atomicity of the formal model. Without this option,
     these messages take time like all others. `elections` are the kinds of elections that the run requests.
+    With KRaft: `session_interval`, the heartbeats of a living broker are lost; `shutdown_interval`, one is shut down.
     """
 
     delay: int = 20
@@ -48,6 +54,8 @@ class Chances:
     disk_loss_interval: int = 0
     delete_interval: int = 0
     transaction_interval: int = 0
+    session_interval: int = 0
+    shutdown_interval: int = 0
     down_time: int = 3_000
     retry_share: float = 0.5
     acks: tuple[Acks, ...] = (Acks.ALL,)

@@ -17,21 +17,26 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from isrcheck.conformance.cluster import observe as views
+from isrcheck.conformance.cluster import observe
 from isrcheck.conformance.cluster.broker.broker import Broker, TimerKind
 from isrcheck.conformance.cluster.client_operations import PRODUCER, ClientOperations
 from isrcheck.conformance.cluster.clients.clients import Clients
-from isrcheck.conformance.cluster.configuration.settings import ClusterError, Settings, Start, bug_named
-from isrcheck.conformance.cluster.configuration.switches import USUAL, Switches, generation
+from isrcheck.conformance.cluster.configuration.bugs import Bug
+from isrcheck.conformance.cluster.configuration.generations import USUAL, generation
+from isrcheck.conformance.cluster.configuration.settings import ClusterError, Settings, Start
+from isrcheck.conformance.cluster.configuration.switches import Switches
 from isrcheck.conformance.cluster.controller.controller import Controller, Election
+from isrcheck.conformance.cluster.controller.kraft.quorum_controller import QuorumController
+from isrcheck.conformance.cluster.kraft_operations import KraftOperations
 from isrcheck.conformance.cluster.log.storage import MemoryStorage, Storage, StorageError, lay_out
 from isrcheck.conformance.cluster.log.storage_files import FileStorage
 from isrcheck.conformance.cluster.network.clock import Clock
 from isrcheck.conformance.cluster.network.messages import LeaderAndIsr
 from isrcheck.conformance.cluster.network.network import CONTROLLER, Message, Network
+from isrcheck.conformance.cluster.views import BrokerView, ClusterView, ConsumerView
 
 
-class Cluster(ClientOperations):
+class Cluster(ClientOperations, KraftOperations):
     """Brokers 0 to N-1, a controller, clients, and the network between them, from a stable start (`Start`)."""
 
     def __init__(
@@ -47,10 +52,15 @@ class Cluster(ClientOperations):
         Errors: `SwitchError`, `ClusterError` for unknown names; `StorageError` for the directory.
         """
         switches = generation(protocol) if isinstance(protocol, str) else protocol
-        start, settings, known_bug = start or Start(), settings or Settings(), bug_named(bug)
+        start, settings, known_bug = start or Start(), settings or Settings(), _bug_named(bug)
         self._clock = Clock()
         self._network = Network()
-        self._controller = Controller(start, self._network, self._process_of, self._is_running, switches, known_bug)
+        asked = (start, self._network, self._process_of, self._is_running)
+        self._controller: Controller | QuorumController = (
+            QuorumController(*asked, self._clock, settings, switches, known_bug)
+            if switches.has_kraft
+            else Controller(*asked, switches, known_bug)
+        )
         self._clients = Clients(self._network, settings, self._clock, switches, known_bug)
         first = self._clients.first_producer(PRODUCER, start.log) if settings.idempotent and start.log else None
         self._brokers: dict[int, Broker] = {}
@@ -79,19 +89,19 @@ class Cluster(ClientOperations):
         """The numbers of all brokers."""
         return tuple(self._brokers)
 
-    def observe(self) -> views.ClusterView:
+    def observe(self) -> ClusterView:
         """The state of everything. Changes nothing."""
         clients = self._clients
         parts = (self._brokers, self._network, self._controller, clients.producers, clients.consumers)
-        return views.observe(self.now, *parts, clients.coordinator, clients.deletes)
+        return observe.observe(self.now, *parts, clients.coordinator, clients.deletes)
 
-    def observe_broker(self, broker: int) -> views.BrokerView:
+    def observe_broker(self, broker: int) -> BrokerView:
         """The state of one broker: the same as in `observe()`, but no other broker is observed."""
-        return views.observe_broker(broker, self._broker(broker))
+        return observe.observe_broker(broker, self._broker(broker))
 
-    def observe_consumers(self) -> tuple[views.ConsumerView, ...]:
+    def observe_consumers(self) -> tuple[ConsumerView, ...]:
         """The views of all consumers: the same as in `observe()`."""
-        return views.consumer_views(self._clients.consumers)
+        return observe.consumer_views(self._clients.consumers)
 
     def leader_known_to(self, broker: int) -> tuple[int | None, int]:
         """The leader that a broker's process knows, and its epoch; (None, -1) if it knows none, or none runs."""
@@ -211,10 +221,12 @@ class Cluster(ClientOperations):
     def restart(self, broker: int) -> None:
         """Start a new process; it registers, and the controller sends it the current metadata.
 
-        Errors: `ClusterError` if one runs; `StorageError` if its files are damaged.
+        Errors: `ClusterError` if one runs, or if the session of the process before lasts (KRaft); `StorageError` if its
+        files are damaged.
         """
+        self._controller.must_accept(broker)
         self._broker(broker).start_up()
-        self._controller.register(broker)
+        self._controller.register(broker, was_clean=self._broker(broker).has_stopped_cleanly)
 
     def roll_segment(self, broker: int) -> None:
         """The log of a broker rolls its segment, which saves the state of producers. Errors: `ClusterError`."""
@@ -276,3 +288,10 @@ class Cluster(ClientOperations):
         for client, request, asked in list(self._clients.outstanding()):
             if asked == broker and not self._network.carries(request):
                 self._clients.disconnected(client, request)
+
+
+def _bug_named(name: str | None) -> Bug | None:
+    """The bug with this name, such as `hw_off_by_one`. Errors: `ClusterError` for an unknown name."""
+    if name is not None and name.upper() not in Bug.__members__:
+        raise ClusterError(f"no bug {name}; the bugs are: {', '.join(each.lower() for each in Bug.__members__)}")
+    return None if name is None else Bug[name.upper()]

@@ -11,30 +11,18 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from random import Random
 
+from isrcheck.conformance.cluster.act import Act
 from isrcheck.conformance.cluster.broker.broker import TimerKind
-from isrcheck.conformance.cluster.chances import INTERVALS, Chances
+from isrcheck.conformance.cluster.chances import INTERVALS, OF_KRAFT, SESSION_CHECK, Chances
 from isrcheck.conformance.cluster.cluster import Cluster
 from isrcheck.conformance.cluster.configuration.settings import ClusterError
 from isrcheck.conformance.cluster.network.messages import FetchResponse, Isolation
 from isrcheck.conformance.cluster.network.network import Message
 from isrcheck.conformance.cluster.network.records import Control
-from isrcheck.conformance.cluster.observe import BrokerView
-
-
-@dataclass(frozen=True)
-class Act:
-    """An operation on the cluster: its time (ms), its name, and its arguments."""
-
-    at: int
-    name: str
-    arguments: tuple[object, ...]
-
-    def __str__(self) -> str:
-        return " ".join([f"{self.at:>9}", self.name, *map(str, self.arguments)])
+from isrcheck.conformance.cluster.views import BrokerView
 
 
 class Scheduler:
@@ -46,18 +34,23 @@ class Scheduler:
         seed: int,
         chances: Chances | None = None,
         watch: Callable[[Act], None] = lambda act: None,
+        loses: Callable[[Message], bool] = lambda message: False,
     ) -> None:
+        """`loses` may say of a request that it is lost, whatever the chances."""
         self._cluster = cluster
         self._random = Random(seed)
         self._chances = chances = chances or Chances()
         self._watch = watch
+        self._loses = loses
+        self._has_kraft = cluster.has_kraft
+        self._intervals = {**INTERVALS, **(OF_KRAFT if self._has_kraft else {})}
         self._due: list[tuple[int, int, Callable[[], object]]] = []
         self._planned = 0
         self._seen = -1
         self._payloads = 0
         self._acts: list[Act] = []
         for broker in cluster.brokers:
-            for kind, interval in INTERVALS.items():
+            for kind, interval in self._intervals.items():
                 self._plan(self._random.randrange(interval), partial(self._fire, broker, kind))
         for interval, act in (
             (chances.produce_interval, self._produce),
@@ -69,6 +62,9 @@ class Scheduler:
             (chances.election_interval, self._elect),
             (chances.delete_interval, self._delete),
             (chances.transaction_interval, self._transact),
+            (SESSION_CHECK if self._has_kraft else 0, self._check_sessions),
+            (chances.session_interval, self._end_session),
+            (chances.shutdown_interval, self._shut_down),
         ):
             if interval:
                 self._plan_again(interval, act)
@@ -113,7 +109,7 @@ class Scheduler:
         for each, peer in self._cluster.timers(broker):
             if each is kind and self._cluster.fire(broker, kind, peer):
                 self._done("fire", broker, kind.value, *([] if peer is None else [peer]))
-        self._plan(1 + self._random.randrange(2 * INTERVALS[kind]), partial(self._fire, broker, kind))
+        self._plan(1 + self._random.randrange(2 * self._intervals[kind]), partial(self._fire, broker, kind))
 
     def _plan_deliveries(self) -> None:
         """Decide for every new message whether it is lost, and when it arrives."""
@@ -121,7 +117,7 @@ class Scheduler:
         while new := [each for each in self._cluster.messages() if each.number > self._seen]:
             for message in new:
                 self._seen = message.number
-                is_lost = random.random() < chances.loss_share
+                is_lost = random.random() < chances.loss_share or self._loses(message)
                 slow = random.random() < chances.slow_share
                 delay = 1 + random.randrange(chances.slow_delay if slow else chances.delay)
                 if chances.whole_exchanges and _belongs_to_one_event(message):
@@ -200,9 +196,34 @@ class Scheduler:
             self._plan(1 + self._random.randrange(2 * self._chances.down_time), partial(self._restart, broker))
 
     def _restart(self, broker: int) -> None:
-        if not self._view(broker).is_up:
-            self._cluster.restart(broker)
-            self._done("restart", broker)
+        if self._view(broker).is_up:
+            return
+        if self._has_kraft and not self._cluster.may_register(broker):
+            self._plan(self._chances.down_time, partial(self._restart, broker))
+            return
+        self._cluster.restart(broker)
+        self._done("restart", broker)
+
+    def _check_sessions(self) -> None:
+        """The controller fences one broker whose session has ended. Kafka: maybeFenceOneStaleBroker."""
+        for broker in self._cluster.brokers:
+            if self._cluster.may_be_fenced(broker):
+                self._cluster.fence(broker)
+                self._done("fence", broker)
+                return
+
+    def _end_session(self) -> None:
+        """The heartbeats of a broker are lost for a while."""
+        broker = self._one_up()
+        if broker is not None:
+            self._cluster.end_session(broker)
+
+    def _shut_down(self) -> None:
+        """A broker begins to shut down; when it has stopped, it is started again."""
+        broker = self._one_up()
+        if broker is not None and self._cluster.metadata_log()[-1].brokers[broker].is_active:
+            self._cluster.begin_shutdown(broker)
+            self._plan(2 * self._chances.down_time, partial(self._restart, broker))
 
     def _freeze(self) -> None:
         broker = self._one_up()

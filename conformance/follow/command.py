@@ -63,6 +63,17 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         type=Path,
         help="for observations: write the path that explains them as a trace into this folder",
     )
+    manner = parser.add_mutually_exclusive_group()
+    manner.add_argument(
+        "--history",
+        action="store_true",
+        help="for observations: search for a history of a long recording, too, which needs memory for all of it",
+    )
+    manner.add_argument(
+        "--online",
+        action="store_true",
+        help="for observations: give only a verdict on a short recording, too, as for long ones",
+    )
     parser.add_argument(
         "--engine",
         choices=["local", ENGINE],

@@ -10,6 +10,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from isrcheck.conformance.follow.wire.beside import FILE as BESIDE
+from isrcheck.conformance.follow.wire.messages import FILE as WIRE
 from isrcheck.models.messages.errors import UsageError
 
 SUFFIX = ".ndjson"
@@ -27,7 +29,10 @@ class Logs:
 
 
 def logs_of(given: Sequence[Path]) -> Logs:
-    """The logs for these paths; for a folder, the logs directly in it, sorted by name."""
+    """The logs for these paths; for a folder, the logs directly in it, sorted by name.
+
+    What lies beside a wire recording belongs to it.
+    """
     logs, known = Logs(), dict[object, Path]()
     for path in given:
         try:
@@ -51,7 +56,9 @@ def _in(path: Path) -> Iterator[Path]:
         if not path.is_dir():
             yield path
             return
-        yield from sorted(one for one in path.iterdir() if one.name.endswith(SUFFIX))
+        found = sorted(one for one in path.iterdir() if one.name.endswith(SUFFIX))
+        is_recording = path / WIRE in found
+        yield from (one for one in found if not (is_recording and one.name == BESIDE))
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror}; give a folder that can be read") from None
 

@@ -9,15 +9,18 @@ memory, so the logs are read and sent in batches of limited size.
 
 from __future__ import annotations
 
+import json
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from isrcheck.checker.spark.runtime.environment_check import require_same
 from isrcheck.checker.spark.runtime.session import Session
 from isrcheck.checker.spark.runtime.task_statistics import TaskStatistics, run_job, task_statistics, values_of
 from isrcheck.conformance.follow.format.ndjson import content_of
 from isrcheck.conformance.follow.verdicts import FollowRequest, LogVerdict, Word, follow_one, unreadable
+from isrcheck.conformance.follow.wire.convert import wire_observations
 from isrcheck.models.messages.errors import UsageError
 
 MOST_BYTES = 64 << 20
@@ -26,8 +29,12 @@ MOST_BYTES = 64 << 20
 MOST_AT_ONCE = 256 << 20
 """The size of a batch of compressed logs, in bytes."""
 
-Parcel = tuple[int, str, bytes]
-"""A log that is sent: its number, its name, and its compressed content."""
+Parcel = tuple[int, str, bytes, bool]
+"""A log that is sent: its number, its name, and its compressed content.
+
+The last one says whether the content is that of a wire recording and what lies beside it, converted on this machine:
+one pair of a line and an observation per line.
+"""
 
 
 def follow_on_spark(
@@ -73,7 +80,8 @@ def _parcels(paths: Sequence[Path], take: Callable[[int, LogVerdict], None]) -> 
     """The logs that can be read, with their contents; `take` gets the verdicts on the others."""
     for number, path in enumerate(paths):
         try:
-            content = content_of(path, MOST_BYTES)
+            wire = wire_observations(path)
+            content = content_of(path, MOST_BYTES) if wire is None else _converted(wire)
             if content is None:
                 raise UsageError(
                     f"{path}: larger than {MOST_BYTES >> 20} MiB, the largest log that is sent to an executor;"
@@ -82,7 +90,12 @@ def _parcels(paths: Sequence[Path], take: Callable[[int, LogVerdict], None]) -> 
         except UsageError as error:
             take(number, unreadable(error))
         else:
-            yield number, str(path), zlib.compress(content)
+            yield number, str(path), zlib.compress(content), wire is not None
+
+
+def _converted(wire: Iterator[tuple[int, dict[str, Any]]]) -> bytes:
+    """The content for the observations of a wire recording. Raises UsageError."""
+    return b"".join(json.dumps(pair).encode() + b"\n" for pair in wire)
 
 
 def _loads(parcels: Iterator[Parcel]) -> Iterator[list[Parcel]]:
@@ -102,8 +115,14 @@ def _loads(parcels: Iterator[Parcel]) -> Iterator[list[Parcel]]:
 
 
 def _follow(parcel: Parcel, request: FollowRequest, statistics: TaskStatistics) -> None:
-    number, name, packed = parcel
-    statistics.add({number: _record_of(follow_one(Path(name), request, zlib.decompress(packed)))})
+    number, name, packed, is_converted = parcel
+    content = zlib.decompress(packed)
+    if is_converted:
+        pairs = [(line, said) for line, said in map(json.loads, content.splitlines())]
+        found = follow_one(Path(name), request, objects=pairs)
+    else:
+        found = follow_one(Path(name), request, content)
+    statistics.add({number: _record_of(found)})
 
 
 def _record_of(found: LogVerdict) -> dict[str, object]:

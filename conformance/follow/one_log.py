@@ -18,13 +18,18 @@ from isrcheck.checker.session.progress import ProgressLine
 from isrcheck.conformance.console import INTERRUPTED, asked_model, complain, gravest, protocol_of, say, values_of
 from isrcheck.conformance.follow.format.ndjson import lines_of
 from isrcheck.conformance.follow.observations.explain import Explained, follow_recording
-from isrcheck.conformance.follow.observations.reading import is_observation, only_about_kafka
 from isrcheck.conformance.follow.observations.search import Progress as SearchProgress
-from isrcheck.conformance.follow.observations.tell import tell
+from isrcheck.conformance.follow.online.follow import Progress as OnlineProgress
+from isrcheck.conformance.follow.online.follow import follow_online
+from isrcheck.conformance.follow.online.stream import is_long, stream_of
+from isrcheck.conformance.follow.online.tell import tell as tell_online
+from isrcheck.conformance.follow.recorded.reading import is_observation, only_about_kafka
+from isrcheck.conformance.follow.report.tell import tell
 from isrcheck.conformance.follow.runs.follow import follow_log
 from isrcheck.conformance.follow.runs.watch import Progress, Watch
 from isrcheck.conformance.follow.wire.convert import wire_observations
 from isrcheck.conformance.follow.wire.messages import is_wire
+from isrcheck.conformance.replay.on_cluster import why_not_taken
 from isrcheck.models.messages.errors import UsageError
 from isrcheck.models.messages.printable import escaped
 from isrcheck.traces.format import folder
@@ -48,6 +53,39 @@ def follow_file(path: Path, arguments: argparse.Namespace) -> int:
 
 
 def _follow_observations(path: Path, arguments: argparse.Namespace) -> int:
+    """Follow a recording: a short one as a whole, a long one online."""
+    wants_history = arguments.history or arguments.out is not None
+    if arguments.online or (not wants_history and is_long(path, stream_of(path))):
+        return _follow_online(path, arguments)
+    return _find_history(path, arguments)
+
+
+def _follow_online(path: Path, arguments: argparse.Namespace) -> int:
+    line = ProgressLine("conform")
+    with interrupts() as seen:
+
+        def report(progress: OnlineProgress) -> None:
+            done = f"line {progress.lines:,} of {progress.of:,}"
+            line.tell(f"{done} that say something, {progress.states:,} states", progress.seconds)
+            if seen:
+                raise KeyboardInterrupt
+
+        outcome = follow_online(
+            path,
+            stream_of(path),
+            protocol_of(arguments),
+            values_of(arguments),
+            memory=arguments.memory,
+            seconds=seconds_left(arguments),
+            report=report,
+            announce=line.announce,
+        )
+    line.clear()
+    say(*tell_online(outcome))
+    return outcome.exit_code
+
+
+def _find_history(path: Path, arguments: argparse.Namespace) -> int:
     line = ProgressLine("conform")
     with interrupts() as seen:
 
@@ -69,6 +107,7 @@ def _follow_observations(path: Path, arguments: argparse.Namespace) -> int:
             report=report,
             announce=line.announce,
             objects=wire_observations(path),
+            why_not_taken=why_not_taken,
         )
     line.clear()
     say(*tell(outcome))

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from isrcheck.checker.session.progress import ProgressLine
-from isrcheck.conformance.console import UNDECIDED, add_model, count, pair, protocol_of, say, seconds, share
+from isrcheck.conformance.console import DONE, UNDECIDED, add_model, count, pair, protocol_of, say, seconds, share
 from isrcheck.conformance.follow.format.events import MODELS
 from isrcheck.conformance.follow.one_log import follow_events, seconds_left
 from isrcheck.conformance.follow.recorder.plan import Plan
@@ -21,6 +21,7 @@ from isrcheck.conformance.follow.recorder.transactions.plan import TransactionsP
 from isrcheck.conformance.follow.runs.follow import MOST_STATES
 from isrcheck.conformance.follow.runs.watch import TimeOverError
 from isrcheck.conformance.implemented import BUGS, require_bug_of
+from isrcheck.conformance.unseen_bugs import ALLOWED_IN_RUNS, NEVER_IN_RUNS, told
 from isrcheck.models.messages.errors import UsageError
 from isrcheck.models.messages.printable import escaped
 
@@ -96,7 +97,10 @@ def _run(arguments: argparse.Namespace) -> int:
         return UNDECIDED
     line.clear()
     say(f"recorded: {escaped(str(path))}")
-    return follow_events(path, arguments)
+    code = follow_events(path, arguments)
+    if code == DONE and not arguments.bug:
+        say(*told(arguments.model, plan.configuration, {**NEVER_IN_RUNS, **ALLOWED_IN_RUNS}, "recorded runs"))
+    return code
 
 
 def _new_log(arguments: argparse.Namespace) -> tuple[Path, TextIO]:

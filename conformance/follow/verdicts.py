@@ -17,8 +17,10 @@ from isrcheck.conformance.follow.format.ndjson import lines_of
 from isrcheck.conformance.follow.observations import explain as observations
 from isrcheck.conformance.follow.observations.explain import follow_recording
 from isrcheck.conformance.follow.observations.promises import summary
-from isrcheck.conformance.follow.observations.reading import is_observation, only_about_kafka
-from isrcheck.conformance.follow.observations.tell import WHY, place, says, spell_unmet_claim
+from isrcheck.conformance.follow.recorded.reading import is_observation, only_about_kafka
+from isrcheck.conformance.follow.recorded.recording import Objects
+from isrcheck.conformance.follow.report.losses import losses
+from isrcheck.conformance.follow.report.tell import WHY, place, says, spell_unmet_claim
 from isrcheck.conformance.follow.runs import outcome as events
 from isrcheck.conformance.follow.runs.follow import follow_log
 from isrcheck.conformance.follow.runs.watch import Watch
@@ -116,18 +118,24 @@ def follow_one(
     request: FollowRequest,
     content: bytes | None = None,
     *,
+    objects: Objects | None = None,
     tick: Callable[[], None] = lambda: None,
     announce: Callable[[str], None] = lambda message: None,
 ) -> LogVerdict:
     """Follow a log; a defect of the log is a verdict, too. `tick` is called about twice a second.
 
-    Raises KeyboardInterrupt, because a log whose following was interrupted has no verdict.
+    If the content is given, or the objects of a recording with their lines, nothing is read from the disk. Raises
+    KeyboardInterrupt, because a log whose following was interrupted has no verdict.
     """
     try:
+        if objects is not None:
+            only_about_kafka(path, request.model)
+            return _follow_observations(path, request, content, objects, tick, announce)
         _, line = next(lines_of(path, content), (1, b""))
         if is_observation(line) or is_wire(path, content):
             only_about_kafka(path, request.model)
-            return _follow_observations(path, request, content, tick, announce)
+            found = wire_observations(path, content)
+            return _follow_observations(path, request, content, found, tick, announce)
     except UsageError as error:
         return unreadable(error)
     return _follow_events(path, request, content, tick)
@@ -173,7 +181,12 @@ def _rejections(found: Sequence[events.Outcome]) -> list[list[str]]:
 
 
 def _follow_observations(
-    path: Path, request: FollowRequest, content: bytes | None, tick: Callable[[], None], announce: Callable[[str], None]
+    path: Path,
+    request: FollowRequest,
+    content: bytes | None,
+    objects: Objects | None,
+    tick: Callable[[], None],
+    announce: Callable[[str], None],
 ) -> LogVerdict:
     outcome = follow_recording(
         path,
@@ -184,14 +197,15 @@ def _follow_observations(
         report=lambda progress: tick(),
         announce=announce,
         content=content,
-        objects=wire_observations(path, content),
+        objects=objects,
     )
     if isinstance(outcome, observations.NothingToFollow):
         return LogVerdict(Word.NOTHING, str(path), "nothing to follow: no line describes a state or a fault")
     if isinstance(outcome, observations.Explained):
         why = f"a behaviour of {outcome.trace.instance.protocol.name}, in {outcome.trace.length} steps"
         if outcome.failures:
-            why += f"; {summary(outcome.failures, outcome.recording)}"
+            told = outcome.failures, outcome.recording
+            why += "; ".join(["", summary(*told), *losses(*told, outcome.passed)])
         kept = to_text(outcome.trace) if request.with_trace else None
         return LogVerdict(Word.EXPLAINED, str(path), why, trace=kept, is_violated=outcome.exit_code == VIOLATED)
     where = place(outcome.recording, outcome.line)

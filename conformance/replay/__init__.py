@@ -5,6 +5,7 @@ Out: the first difference, if any; the actions and lines of code that no replaye
 
 command.py is the command line. on_cluster.py chooses the driver for the model of a trace. Of `kafka`, driver.py
 executes the steps, timing.py computes when time has to pass, and projection.py gives the model's view of a cluster;
-transactions/ has the like for `transactions`. compare.py compares. walks.py makes random traces, coverage.py records
-what they exercise, and system.py is the interface of a user's own driver.
+kraft/ has what concerns a KRaft controller, and transactions/ the like for `transactions`. compare.py compares,
+walks.py makes random traces, coverage.py records what they exercise, and system.py is the interface of a user's own
+driver.
 """

@@ -27,13 +27,13 @@ from isrcheck.conformance.console import (
     instance_of,
     say,
 )
-from isrcheck.conformance.implemented import BUGS, MissingMechanismError
+from isrcheck.conformance.implemented import BUGS, MissingMechanismError, UntimelyError
 from isrcheck.conformance.replay.compare import Divergence, replay
 from isrcheck.conformance.replay.coverage import Coverage, spelled
 from isrcheck.conformance.replay.on_cluster import OnCluster
 from isrcheck.conformance.replay.system import Guarded, System, load_driver
-from isrcheck.conformance.replay.timing import UntimelyError
 from isrcheck.conformance.replay.walks import walk
+from isrcheck.conformance.unseen_bugs import NEVER_IN_REPLAY, told
 from isrcheck.models.messages.errors import UsageError
 from isrcheck.models.messages.printable import escaped
 from isrcheck.traces.format import folder
@@ -159,6 +159,8 @@ def _replay_walks(arguments: argparse.Namespace, system: System, coverage: Cover
         f"{arguments.walks} random walks of {label(instance)}, {arguments.steps} steps each:"
         " system and model agree after every step"
     )
+    if not arguments.driver and not arguments.bug:
+        say(*told(arguments.model, instance.configuration, NEVER_IN_REPLAY, "replay"))
     return DONE
 
 

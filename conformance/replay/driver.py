@@ -23,8 +23,10 @@ from isrcheck.conformance.cluster.controller.controller import Election
 from isrcheck.conformance.cluster.network.alter_isr_messages import AlterIsrRequest, AlterIsrResponse
 from isrcheck.conformance.cluster.network.messages import Acks, Isolation, LeaderAndIsr
 from isrcheck.conformance.cluster.network.records import Control, Record
-from isrcheck.conformance.cluster.observe import BrokerView
+from isrcheck.conformance.cluster.views import BrokerView
 from isrcheck.conformance.implemented import ACKS, ISOLATIONS, RESETS, switches_of
+from isrcheck.conformance.replay.kraft.projection import has_kraft
+from isrcheck.conformance.replay.kraft.steps import KraftSteps
 from isrcheck.conformance.replay.projection import (
     Observations,
     Projected,
@@ -37,6 +39,7 @@ from isrcheck.conformance.replay.projection import (
 from isrcheck.conformance.replay.system import StepRefusedError
 from isrcheck.conformance.replay.timing import timing_of
 from isrcheck.models.kafka.state.values import AlterPartition, Fetch
+from isrcheck.models.language import NONE
 from isrcheck.models.language.model import Instance, Step
 from isrcheck.models.messages.errors import UsageError
 from isrcheck.models.run import Cells
@@ -46,7 +49,7 @@ LAG = 10
 """The time in ms after which a leader regards a follower that has not caught up as slow."""
 
 
-class Driver:
+class Driver(KraftSteps):
     """Replays traces one after the other, each on a new cluster. Implements `System` (system.py)."""
 
     cluster: Cluster
@@ -84,9 +87,18 @@ class Driver:
             auto_offset_reset=RESETS[self.configuration.auto_offset_reset],
             follower_fetching=bool(self.configuration.follower_fetching),
         )
-        start = replace(start_of(self.instance, trace.states[0]), checkpointed=tuple(self.timing.checkpointed.items()))
+        self.assignment = self.timing.kraft.assignment
+        start = replace(
+            start_of(self.instance, trace.states[0]),
+            checkpointed=tuple(self.timing.checkpointed.items()),
+            assignment=self.assignment,
+            slow=self.timing.slow,
+        )
         folder = None if self.logs is None else self.logs / f"trace-{self.begun}"
         self.cluster = Cluster(switches, start, settings, self.bug, folder)
+        if has_kraft(self.configuration):  # in the model, what is there at the start is on disk
+            for broker in self.cluster.brokers:
+                self.cluster.fire(broker, TimerKind.LOG_FLUSH)
         self.isolation = ISOLATIONS[self.configuration.isolation_level]
         for consumer in range(self.configuration.consumers):
             self.cluster.tell_consumer(start.leader, reader_of(consumer), self.isolation)
@@ -106,6 +118,8 @@ class Driver:
         take: Callable[..., None] = getattr(self, f"_{step.action}")
         self.position += 1
         try:
+            for broker, offset in self.timing.kraft.reads.get(self.position, {}).items():
+                self.read_metadata(broker, offset)
             take(*step.ordinals)
             self._between_steps()
         except ClusterError as error:
@@ -137,6 +151,7 @@ class Driver:
         acts.deliver_answers(self.cluster)
         self._give_up_fetches()
         self._give_up_proposals()
+        self._give_up_late_fetches()
         for broker in self.cluster.brokers:
             if (self.position, broker) in self.timing.checkpoints:
                 self.cluster.fire(broker, TimerKind.HIGH_WATERMARK_CHECKPOINT)
@@ -175,6 +190,18 @@ class Driver:
         for broker in range(self.configuration.replicas):
             if before[broker] != AlterPartition.NONE and after[broker] == AlterPartition.NONE:
                 acts.finish_alter_isr(self.cluster, broker)
+
+    def _give_up_late_fetches(self) -> None:
+        """Lose the fetches of ended processes that their leader would refuse from now on."""
+        if not self.configuration.late_fetches:
+            return
+        now = cells_of(self.instance, self.trace.states[self.position], "late_fetch_offset")
+        for pair, offset in enumerate(now):
+            leader, follower = divmod(pair, self.configuration.replicas)
+            kept = int(offset != NONE)  # the last one
+            late = self.late_fetches(follower, leader)
+            for one in late[: len(late) - kept]:
+                self.cluster.drop(one.number)
 
     def _give_up(self, follower: int, leader: int) -> None:
         fetchers = acts.view_of(self.cluster, follower).fetchers
@@ -397,7 +424,10 @@ class Driver:
         acts.bounce(self.cluster, broker)
 
     def _broker_restarts(self, broker: int, checkpoint: int) -> None:
-        acts.restart(self.cluster, broker)
+        if has_kraft(self.configuration):
+            self.register(broker)
+        else:
+            acts.restart(self.cluster, broker)
 
     def _broker_crashes(self, broker: int) -> None:
         self.cluster.crash(broker)

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from isrcheck.conformance.cluster.configuration.settings import ClusterError
-from isrcheck.conformance.implemented import BUGS, require_bug_of
+from isrcheck.conformance.implemented import BUGS, UntimelyError, require_bug_of
+from isrcheck.conformance.replay.compare import replay
 from isrcheck.conformance.replay.driver import Driver
 from isrcheck.conformance.replay.system import StepRefusedError, System
-from isrcheck.conformance.replay.timing import UntimelyError
 from isrcheck.conformance.replay.transactions.answers import why_nobody_answers
 from isrcheck.conformance.replay.transactions.driver import TransactionsDriver
 from isrcheck.models.language.model import Step
@@ -63,3 +63,12 @@ class OnCluster:
     def observe(self) -> Mapping[str, Any]:
         """The values of the model's variables."""
         return self._driver.observe()
+
+
+def why_not_taken(trace: Trace) -> str:
+    """Why the executable cluster cannot take a trace, because of its clocks or otherwise; empty if it takes it."""
+    try:
+        divergence = replay(trace, OnCluster())
+    except UsageError as error:
+        return str(error)
+    return "" if divergence is None else divergence.lines(trace)[0]

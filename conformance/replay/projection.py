@@ -17,16 +17,18 @@ from isrcheck.conformance.cluster.broker.fetch_state import Mode
 from isrcheck.conformance.cluster.client_operations import PRODUCER
 from isrcheck.conformance.cluster.network.alter_isr_messages import AlterIsrRequest, AlterIsrResponse
 from isrcheck.conformance.cluster.network.messages import Acks, Errors, FetchResponse, Isolation
+from isrcheck.conformance.cluster.network.network import Message
 from isrcheck.conformance.cluster.network.records import Control, ProducerStamp, Record
-from isrcheck.conformance.cluster.observe import BrokerView, ClusterView
+from isrcheck.conformance.cluster.views import BrokerView, ClusterView
+from isrcheck.conformance.replay.kraft.projection import KraftProjection, has_kraft
 from isrcheck.models.kafka.state import fields
 from isrcheck.models.kafka.state.fields import BUDGETS
 from isrcheck.models.kafka.state.values import AlterPartition, Fetch, TransactionState, Truncation
 from isrcheck.models.language import NONE
 from isrcheck.models.language.model import Instance
 
-LEFT_OUT = frozenset({*(f"{name}_left" for name in BUDGETS), "last_known_leader", "flushed_offset"})
-"""Variables of the model that a cluster does not have: budgets, what came after 2.8, and which records are on disk."""
+LEFT_OUT = frozenset({*(f"{name}_left" for name in BUDGETS)})
+"""Variables of the model that a cluster does not have: budgets."""
 
 alters_partitions: Callable[[Any], bool] = fields.alters_partitions
 numbers_from_zero: Callable[[Any], bool] = fields.numbers_from_zero
@@ -68,11 +70,13 @@ class Observations:
     ISR and the partition epoch of every announced epoch, of which the first `heard` were announced while a broker was
     up. `exposed` and `committed` are the records that readers of the two isolation levels could read first at each
     offset. `log_start_offset` is the offset up to which records were deleted. `last_...` hold what each broker had in
-    memory when it last ran. `number_of` gives the number of a record by its payload, or NONE.
+    memory when it last ran; `has_lost` are those that are down and have lost a part of their logs. `proposals` are
+    the requests to change the ISR, by the numbers of their messages. `number_of` gives the number of a record by its
+    payload, or NONE.
     """
 
     common: int = 0
-    elections: list[tuple[int, frozenset[int], int]] = field(default_factory=list)
+    elections: list[tuple[int | None, frozenset[int], int]] = field(default_factory=list)
     heard: int = 0
     exposed: dict[int, Record] = field(default_factory=dict)
     committed: dict[int, Record] = field(default_factory=dict)
@@ -81,12 +85,15 @@ class Observations:
     last_epochs: dict[int, dict[int, int]] = field(default_factory=dict)
     last_log_end_offset: dict[int, int] = field(default_factory=dict)
     last_replayed_from: dict[int, int] = field(default_factory=dict)
+    has_lost: set[int] = field(default_factory=set)
+    proposals: dict[int, AlterIsrRequest] = field(default_factory=dict)
     number_of: Callable[[str], int] = record_of
 
     def note(self, view: ClusterView, reads: Reads | None = None) -> None:
         """Add an observation. `reads` are the records that consumers received; None: compute them from the logs."""
         aborted = {_producer_id(view, name) for name, control in view.decided if control is Control.ABORT}
         controller = view.controller
+        self.note_proposals(view.network)
         if len(self.elections) <= controller.leader_epoch:
             self.elections.append((controller.leader, controller.isr, controller.partition_epoch))
         if any(broker.is_up for broker in view.brokers):
@@ -96,6 +103,7 @@ class Observations:
             epochs = {one.leader_epoch: one.start_offset for one in broker.epoch_entries}
             if broker.high_watermark is not None:
                 self.last_high_watermark[number], self.last_epochs[number] = broker.high_watermark, epochs
+                self.has_lost.discard(number)
             else:  # a machine that loses data also loses its memory
                 last = self.last_high_watermark.get(number, broker.checkpointed_high_watermark)
                 is_new = (
@@ -109,6 +117,7 @@ class Observations:
                     if epoch in epochs and not (start >= end and (is_cut or is_new))
                 }
                 if is_cut:
+                    self.has_lost.add(number)
                     self.last_replayed_from[number] = _snapshot_offset(broker)
             if broker.producers.replayed_from is not None:
                 self.last_replayed_from[number] = broker.producers.replayed_from
@@ -118,6 +127,11 @@ class Observations:
                 self._was_read(broker, reads[number])
             elif broker.leadership is not None:
                 self._could_read(broker, aborted)
+
+    def note_proposals(self, messages: Iterable[Message]) -> None:
+        """Remember the requests to change the ISR that are on their way."""
+        sent = {one.number: one.payload for one in messages}
+        self.proposals |= {number: told for number, told in sent.items() if isinstance(told, AlterIsrRequest)}
 
     def lose_memory(self, broker: int) -> None:
         """Forget the epochs of a broker that is down from the start: it will load them from its disk."""
@@ -179,8 +193,7 @@ class _Projection:
 
     def all(self) -> Projected:
         return {
-            **self._controller(),
-            **self._alter_isr(),
+            **self._of_controller(),
             **self._logs(),
             **self._roles(),
             **self._fetches(),
@@ -189,18 +202,25 @@ class _Projection:
             **self._consumers(),
         }
 
+    def _of_controller(self) -> Projected:
+        if has_kraft(self.configuration):
+            return KraftProjection(self.configuration, self.view, self.seen.has_lost, self.seen.proposals).all()
+        is_flushed = self.configuration.flush_interval_messages > 0  # then every record is; it is not observed
+        unseen = (None,) * (len(self.replicas) if is_flushed else 0)
+        return {**self._controller(), **self._alter_isr(), "last_known_leader": (NONE,), "flushed_offset": unseen}
+
     def _controller(self) -> Projected:
         controller = self.view.controller
         elections = [self._announced(epoch) for epoch in self.epochs]
         return {
-            "controller_leader": (controller.leader,),
+            "controller_leader": (NONE if controller.leader is None else controller.leader,),
             "controller_epoch": (controller.leader_epoch,),
             "controller_isr": tuple(self._members(controller.isr)),
-            "metadata_leader": tuple(leader for leader, _, _ in elections),
+            "metadata_leader": tuple(NONE if leader is None else leader for leader, _, _ in elections),
             "metadata_isr": tuple(cell for _, isr, _ in elections for cell in self._members(isr)),
         }
 
-    def _announced(self, epoch: int) -> tuple[int, frozenset[int], int]:
+    def _announced(self, epoch: int) -> tuple[int | None, frozenset[int], int]:
         """The election of an epoch, if a running broker has not received it, or if no broker was up when it was
         announced; otherwise no leader and no ISR.
         """

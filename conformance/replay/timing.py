@@ -17,10 +17,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from isrcheck.models.kafka.state.values import AlterPartition, Fetch, ShrinkRule
+from isrcheck.conformance.implemented import UntimelyError
+from isrcheck.conformance.replay.kraft import timing as kraft
+from isrcheck.conformance.replay.kraft.metadata_log import STOP
+from isrcheck.conformance.replay.kraft.projection import has_kraft
+from isrcheck.conformance.replay.kraft.timing import CRASH_WHILE_FETCHING, LATE_FETCH, KraftTiming, kraft_timing_of
+from isrcheck.models.kafka.state.values import Fetch, ShrinkRule
 from isrcheck.models.language import NONE
 from isrcheck.models.language.model import Step
-from isrcheck.models.messages.errors import UsageError
 from isrcheck.models.run import State
 from isrcheck.traces.format.trace import Trace
 
@@ -30,15 +34,14 @@ SEND_IN_TRANSACTION = "producer_appends_in_transaction"
 SEND_AGAIN_TO = ("producer_resends", "leader_mistakes_request")
 NUMBER_ANEW = ("producer_begins_new_epoch", "producer_begins_from_zero")
 SEND_AGAIN = (*SEND_AGAIN_TO, *NUMBER_ANEW)
-ANSWER_IS_LOST = "answer_to_leader_is_lost"
-ASKS_CONTROLLER = (ANSWER_IS_LOST, "controller_handles_alter_partition")
 SENDS = ("producer_appends", "producer_is_refused", *SEND_AGAIN)
-TIMED = (*RESTARTS, SHRINK, SEND_IN_TRANSACTION, *ASKS_CONTROLLER, *SENDS)
+LOSES_DISK = ("broker_loses_disk", CRASH_WHILE_FETCHING[1])
+TIMED = (*RESTARTS, SHRINK, SEND_IN_TRANSACTION, *SENDS, *kraft.TIMED)
 """The actions whose steps a cluster can take only with suitable timing."""
 
 
-class UntimelyError(UsageError):
-    """No timing makes a cluster follow the trace: the model allows what clocks, timers or producers do not."""
+AT_THE_START = -1
+"""The position before the first state, at which the last fetches of slow followers were."""
 
 
 @dataclass(frozen=True)
@@ -47,11 +50,23 @@ class Timing:
 
     `pauses`: time passes until every follower is slow. `checkpoints`: a broker, by its number, writes its high
     watermark. `checkpointed`: the checkpoint on a broker's disk at the start, if it is older than its high watermark.
+    `slow`: the followers whose last fetches were long before the start. `kraft`: how far brokers have read the metadata
+    log, in a cluster that has one.
     """
 
     pauses: frozenset[int]
     checkpoints: frozenset[tuple[int, int]]
     checkpointed: Mapping[int, int]
+    slow: frozenset[int]
+    kraft: KraftTiming
+
+
+class _SlowFromTheStartError(UntimelyError):
+    """A shrink has no timing, unless these followers were slow already in the first state."""
+
+    def __init__(self, brokers: frozenset[int], message: str) -> None:
+        super().__init__(message)
+        self.brokers = brokers
 
 
 @dataclass
@@ -66,33 +81,47 @@ class _Known:
 @dataclass(frozen=True)
 class _Shrink:
     """A step of the trace, at `position`, that shrinks the ISR. The replay pauses after a state in `slow`, and after no
-    state in `kept`."""
+    state in `kept`. `removed` are those dropped followers that have not caught up since the start.
+    """
 
     position: int
     slow: range
     kept: range
+    removed: frozenset[int]
 
 
 def timing_of(trace: Trace) -> Timing:
     """The timing that a cluster needs to follow this trace. Raises UntimelyError if there is none."""
     states = [State(trace.instance, cells) for cells in trace.states]
+    slow: frozenset[int] = frozenset()
+    while True:
+        try:
+            return _timing_with(trace, states, slow)
+        except _SlowFromTheStartError as found:
+            if found.brokers <= slow:
+                raise
+            slow |= found.brokers
+
+
+def _timing_with(trace: Trace, states: Sequence[State], slow: frozenset[int]) -> Timing:
+    """The same, if the last fetches of these followers were long before the first state."""
     _must_not_have_to_wait(trace, states)
-    _must_not_ask_again_in_vain(trace, states)
     if trace.instance.configuration.SHRINK_RULE == ShrinkRule.LAG_MESSAGES:
         _must_drop_all_that_lag(trace, states)
         shrinks = []
     else:
-        shrinks = list(_shrinks(trace, states))
+        shrinks = list(_shrinks(trace, states, slow))
     forbidden = {position for shrink in shrinks for position in shrink.kept}
     pauses: set[int] = set()
     for shrink in shrinks:
         allowed = [position for position in shrink.slow if position not in forbidden]
         if not allowed:
-            raise UntimelyError(
+            raise _SlowFromTheStartError(
+                shrink.removed,
                 f"step {shrink.position} drops a follower that caught up no earlier than one that stays;"
-                " the model has no clock and allows this, a cluster does not"
+                " the model has no clock and allows this, a cluster does not",
             )
-        if not pauses.intersection(allowed):
+        if AT_THE_START not in allowed and not pauses.intersection(allowed):
             pauses.add(allowed[-1])
     written = [
         (broker, *one)
@@ -103,6 +132,8 @@ def timing_of(trace: Trace) -> Timing:
         frozenset(pauses),
         frozenset((position, broker) for broker, position, _ in written if position >= 0),
         {broker: what for broker, position, what in written if position < 0},
+        slow,
+        kraft_timing_of(trace.steps, states) if has_kraft(trace.instance.configuration) else KraftTiming(),
     )
 
 
@@ -148,33 +179,6 @@ def _must_have_room(before: State, position: int, step: Step) -> None:
         )
 
 
-def _must_not_ask_again_in_vain(trace: Trace, states: Sequence[State]) -> None:
-    """Raise UntimelyError if a broker that is down sends AlterIsr again, or the controller refuses the same request.
-
-    In the model, the answer to a process that is gone can be lost, and then its request is under way again. And the
-    model's controller refuses a request that it has accepted before, because its partition epoch is old. A controller
-    with ZooKeeper compares the ISR first, and accepts it again. Fact sheet 4.5; Kafka: KafkaController.alterIsrs.
-    """
-    for position, step in enumerate(trace.steps, start=1):
-        if step.action not in ASKS_CONTROLLER:
-            continue
-        before, after, (leader,) = states[position - 1], states[position], step.ordinals
-        if step.action == ANSWER_IS_LOST and not before.is_up[leader]:
-            raise UntimelyError(
-                f"step {position} lets broker {leader}, which is down, send its request about the ISR again; only a"
-                " process that runs does that"
-            )
-        if step.action != ANSWER_IS_LOST and after.alter_partition[leader] == AlterPartition.NONE:
-            is_current = before.requested_leader_epoch[leader] == before.controller_epoch
-            is_leader = before.controller_leader == leader and is_current
-            replicas = range(before.replicas)
-            if is_leader and all(before.controller_isr[r] == before.requested_isr[leader][r] for r in replicas):
-                raise UntimelyError(
-                    f"step {position} refuses an ISR that is the ISR of record already; Kafka's controller accepts the"
-                    " same request again"
-                )
-
-
 def _must_drop_all_that_lag(trace: Trace, states: Sequence[State]) -> None:
     """Raise UntimelyError if a shrink drops others than all followers known to lag by too many messages.
 
@@ -194,12 +198,14 @@ def _must_drop_all_that_lag(trace: Trace, states: Sequence[State]) -> None:
                 )
 
 
-def _shrinks(trace: Trace, states: Sequence[State]) -> Iterator[_Shrink]:
+def _shrinks(trace: Trace, states: Sequence[State], slow: frozenset[int]) -> Iterator[_Shrink]:
     """Every shrink of the ISR, with the states after which it needs a pause or forbids one."""
     replicas = range(trace.instance.configuration.replicas)
-    known = {
-        (leader, r): _Known(end_at_fetch=states[0].log_end_offset[leader]) for leader in replicas for r in replicas
-    }
+    known = {}
+    for leader in replicas:
+        for r in replicas:
+            at = AT_THE_START if r in slow else 0
+            known[leader, r] = _Known(at, at, states[0].log_end_offset[leader])
     for position, step in enumerate(trace.steps, start=1):
         before, after = states[position - 1], states[position]
         if step.action == "leader_handles_fetch":
@@ -208,6 +214,11 @@ def _shrinks(trace: Trace, states: Sequence[State]) -> Iterator[_Shrink]:
                 _note_fetch(
                     known[leader, follower], position, before.log_end_offset[follower], before.log_end_offset[leader]
                 )
+        elif step.action == LATE_FETCH:
+            leader, follower = step.ordinals
+            offsets = (before.late_fetch_offset[leader][follower], before.log_end_offset[follower])
+            for offset in offsets:
+                _note_fetch(known[leader, follower], position, offset, before.log_end_offset[leader])
         elif step.action == SHRINK:
             leader, removed = step.ordinals
             yield _shrink(before, position, leader, removed, known)
@@ -254,7 +265,7 @@ def _note_election(
 def _shrink(
     before: State, position: int, leader: int, removed: int, known: Mapping[tuple[int, int], _Known]
 ) -> _Shrink:
-    slow, kept = 0, position
+    slow, kept, last = AT_THE_START, position, set()
     for follower in range(before.replicas):
         if follower == leader or not before.isr[leader][follower]:
             continue
@@ -262,9 +273,10 @@ def _shrink(
         at_end = before.remote_log_end_offset[leader][follower] == before.log_end_offset[leader]
         if removed >> follower & 1:
             slow = max(slow, caught_up)
+            last |= {follower} if caught_up == 0 else set()
         elif before.SHRINK_RULE != ShrinkRule.EXEMPT_AT_LOG_END or not at_end:
             kept = min(kept, caught_up)
-    return _Shrink(position, range(slow, min(kept, position)), range(kept, position))
+    return _Shrink(position, range(slow, min(kept, position)), range(kept, position), frozenset(last))
 
 
 def _checkpoints(trace: Trace, states: Sequence[State], broker: int) -> Iterator[tuple[int, int]]:
@@ -276,8 +288,14 @@ def _checkpoints(trace: Trace, states: Sequence[State], broker: int) -> Iterator
     in_file: int | None = None
     for position, state in enumerate(states):
         step = trace.steps[position - 1] if position else None
-        if step and step.action == "broker_loses_disk" and step.ordinals[0] == broker:
+        before = states[position - 1] if position else state
+        if step and step.action in LOSES_DISK and step.ordinals[0] == broker:
             had, in_file = {}, 0
+        elif step and step.action == STOP and step.ordinals[0] == broker:
+            had, in_file = {}, before.high_watermark[broker]
+        elif step and before.reassignments and before.leader_epoch[broker] and not state.leader_epoch[broker]:
+            if state.is_up[broker]:  # it has deleted its log
+                had, in_file = {}, 0
         elif step and step.action in RESTARTS and step.ordinals[0] == broker:
             wanted = step.ordinals[1]
             written = {found: high_watermark for high_watermark, found in had.items() if high_watermark == wanted}

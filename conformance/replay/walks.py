@@ -13,7 +13,10 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Collection
 
-from isrcheck.conformance.replay.timing import SENDS, TIMED, UntimelyError, timing_of
+from isrcheck.conformance.implemented import UntimelyError
+from isrcheck.conformance.replay.kraft.projection import has_kraft
+from isrcheck.conformance.replay.kraft.timing import FETCH
+from isrcheck.conformance.replay.timing import SENDS, TIMED, timing_of
 from isrcheck.conformance.replay.transactions.answers import LEARNS, why_nobody_answers
 from isrcheck.models import run
 from isrcheck.models.language.model import Instance, Step
@@ -69,6 +72,8 @@ def _is_timely(trace: Trace, last: Step) -> bool:
     """Whether somebody can bring about the last step of this trace."""
     if trace.instance.model.name == "transactions":
         return last.action not in LEARNS or why_nobody_answers(trace) is None
+    if last.action == FETCH and not has_kraft(trace.instance.configuration):
+        return True
     if last.action in TIMED and (trace.instance.configuration.enable_idempotence or last.action not in SENDS):
         try:
             timing_of(trace)

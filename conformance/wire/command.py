@@ -13,11 +13,11 @@ import socket
 from pathlib import Path
 
 from isrcheck.conformance.cluster.cluster import Cluster
+from isrcheck.conformance.cluster.configuration.generations import GENERATIONS, USUAL, generation
 from isrcheck.conformance.cluster.configuration.settings import ClusterError, Settings, Start
-from isrcheck.conformance.cluster.configuration.switches import GENERATIONS, USUAL, SwitchError, Switches, generation
+from isrcheck.conformance.cluster.configuration.switches import SwitchError, Switches
 from isrcheck.conformance.console import BUGS, DIVERGED, DONE, NOTHING, UNDECIDED, count, pair, say, seconds
-from isrcheck.conformance.implemented import MissingMechanismError
-from isrcheck.conformance.replay.timing import UntimelyError
+from isrcheck.conformance.implemented import MissingMechanismError, UntimelyError
 from isrcheck.conformance.wire.driving.events import LOOPBACK, be_silent
 from isrcheck.conformance.wire.needs import must_have_kio
 from isrcheck.models.messages.errors import UsageError
@@ -141,6 +141,8 @@ def _switches(arguments: argparse.Namespace) -> Switches:
             switches = switches.with_switch(*pair(given))
     except (SwitchError, ClusterError) as error:
         raise UsageError(str(error)) from None
+    if switches.has_kraft:
+        raise UsageError("a served cluster has no KRaft controller yet; choose --protocol 2.8 or older")
     return switches
 
 

@@ -57,5 +57,6 @@ class Faults:
     def _elect(self, broker: int) -> None:
         """Elect a broker: the former leader stays in the ISR if it runs."""
         leader = self._cluster.controller_metadata().leader
-        kind = Election.PREFERRED if self._cluster.is_running(leader) else Election.FAIL_OVER
+        is_led = leader is not None and self._cluster.is_running(leader)
+        kind = Election.PREFERRED if is_led else Election.FAIL_OVER
         self._cluster.elect(kind, broker)

@@ -8,19 +8,15 @@ The process holds everything that a crash loses; the disk (`Storage`) survives i
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 
-from isrcheck.conformance.cluster.broker.consumer_requests import ConsumerRequests
-from isrcheck.conformance.cluster.broker.delete_records import DeleteRecordsPurgatory
-from isrcheck.conformance.cluster.broker.fetcher import FetcherManager
-from isrcheck.conformance.cluster.broker.isr_managers import AlterIsrManager, ZkIsrManager
-from isrcheck.conformance.cluster.broker.partition import Partition
-from isrcheck.conformance.cluster.broker.replica_manager import ReplicaManager
+from isrcheck.conformance.cluster.broker.kraft_replica_manager import KraftReplicaManager
+from isrcheck.conformance.cluster.broker.process import Process, Sends
 from isrcheck.conformance.cluster.configuration.bugs import Bug
 from isrcheck.conformance.cluster.configuration.settings import ClusterError, Settings, Start
 from isrcheck.conformance.cluster.configuration.switches import Switches
 from isrcheck.conformance.cluster.controller.controller import Controller
+from isrcheck.conformance.cluster.controller.kraft.quorum_controller import QuorumController
 from isrcheck.conformance.cluster.log.log import Log
 from isrcheck.conformance.cluster.log.storage import Storage
 from isrcheck.conformance.cluster.network.alter_isr_messages import AlterIsrRequest, AlterIsrResponse
@@ -41,6 +37,11 @@ from isrcheck.conformance.cluster.network.messages import (
     ProduceRequest,
     WriteTxnMarkersRequest,
 )
+from isrcheck.conformance.cluster.network.metadata_messages import (
+    BrokerHeartbeatRequest,
+    BrokerHeartbeatResponse,
+    MetadataImage,
+)
 from isrcheck.conformance.cluster.network.network import CONTROLLER, Message, Network
 
 
@@ -54,19 +55,7 @@ class TimerKind(Enum):
     FETCHER_DO_WORK = "fetcher do_work"
     DELAYED_FETCH = "delayed fetch"
     DELAYED_PRODUCE_EXPIRY = "delayed produce expiry"
-
-
-@dataclass(frozen=True)
-class Process:
-    """The state that a crash loses."""
-
-    log: Log
-    partition: Partition
-    fetchers: FetcherManager
-    replica_manager: ReplicaManager
-    alter_isr: AlterIsrManager
-    delete_records: DeleteRecordsPurgatory
-    consumer_requests: ConsumerRequests
+    HEARTBEAT = "heartbeat"
 
 
 class Broker:
@@ -76,7 +65,7 @@ class Broker:
         self,
         number: int,
         storage: Storage,
-        controller: Controller,
+        controller: Controller | QuorumController,
         network: Network,
         clock: Clock,
         start: Start,
@@ -96,6 +85,7 @@ class Broker:
         self._running: Process | None = None
         self._processes = 0
         self._is_frozen = False
+        self._was_clean = False
 
     @property
     def process(self) -> int:
@@ -113,6 +103,11 @@ class Broker:
         return self._is_frozen
 
     @property
+    def has_stopped_cleanly(self) -> bool:
+        """Whether the last process has ended by a controlled shutdown, and its disk still tells so."""
+        return self._was_clean
+
+    @property
     def storage(self) -> Storage:
         """The broker's disk, for inspection."""
         return self._storage
@@ -123,31 +118,51 @@ class Broker:
             raise ClusterError(f"broker {self._number} runs already; crash it first")
         log = Log(self._storage, self._switches, self._bug)
         given = (self._clock, self._settings, self._switches, self._bug)
+        sends = Sends(self._ask, self._ask_controller, self._reply)
         replicas = frozenset(range(self._start.replicas))
-        alter_isr = AlterIsrManager(self._ask_controller, self._bug)
-        manager = alter_isr if self._switches.asks_controller else ZkIsrManager(self._number, self._controller)
-        partition = Partition(self._number, replicas, log, manager, *given)
-        fetchers = FetcherManager(self._number, log, self._ask, self.crash, *given)
-        requests = ReplicaManager(partition, fetchers, self._reply, *given)
-        deletes = DeleteRecordsPurgatory(partition, self._reply, self._controller.live_brokers)
-        consumers = ConsumerRequests(partition, self._reply, *given[1:])
-        self._running = Process(log, partition, fetchers, requests, alter_isr, deletes, consumers)
+        self._running = Process.of(self._number, replicas, log, self._controller, self.crash, sends, *given)
         self._processes += 1
 
     def stand_at_the_start(self) -> None:
         """Take the role that `Start` gives to this broker in a stable cluster. Called only at the start of a run."""
         process, start = self._must_run(), self._start
-        process.replica_manager.become_leader_or_follower(LeaderAndIsr(start.leader, 0, start.in_sync))
+        if isinstance(self._controller, QuorumController):
+            self.kraft.apply_metadata(self._controller.image)
+        else:
+            process.replica_manager.become_leader_or_follower(LeaderAndIsr(start.leader, 0, start.in_sync))
         if process.partition.is_leader:
             others = set(range(start.replicas)) - {self._number}
-            process.partition.know_followers({each: start.log_end_offset_of(each) for each in sorted(others)})
+            process.partition.know_followers(
+                {each: start.log_end_offset_of(each) for each in sorted(others)}, start.slow
+            )
         else:
             process.fetchers.start_fetching(start.leader, 0)
+
+    @property
+    def kraft(self) -> KraftReplicaManager:
+        """The running process, as one of a KRaft cluster. Errors: `ClusterError` if none runs, or without KRaft."""
+        manager = self._must_move().replica_manager
+        if not isinstance(manager, KraftReplicaManager):
+            raise ClusterError(
+                "brokers send heartbeats, and shut down in order, only in a KRaft cluster; take --protocol 3.3"
+            )
+        return manager
 
     def crash(self) -> None:
         """End the process at once. Errors: `ClusterError` if none runs."""
         self._must_run()
-        self._running, self._is_frozen = None, False
+        self._running, self._is_frozen, self._was_clean = None, False, False
+
+    def _shut_down(self) -> None:
+        """End the process in order: everything is flushed, the high watermark and the log start are checkpointed, and
+        the disk tells that the shutdown was clean. (The snapshot of producers, which Kafka takes here, is left out.)
+        """
+        log = self._must_move().log
+        log.flush()
+        log.checkpoint_high_watermark()
+        log.checkpoint_log_start()
+        self.crash()
+        self._was_clean = True
 
     def freeze(self) -> None:
         """Freeze the process until it is thawed. Errors: `ClusterError` if none runs, or it is frozen already."""
@@ -171,6 +186,12 @@ class Broker:
             case LeaderAndIsr():
                 process.replica_manager.become_leader_or_follower(payload)
                 process.delete_records.try_complete()
+            case MetadataImage():
+                self.kraft.apply_metadata(payload)
+                process.delete_records.try_complete()
+            case BrokerHeartbeatResponse():
+                if payload.should_shut_down:
+                    self._shut_down()
             case FetchRequest():
                 process.replica_manager.handle_fetch(message, payload)
                 process.delete_records.try_complete()
@@ -219,7 +240,9 @@ class Broker:
             *((TimerKind.FETCHER_DO_WORK, source) for source in sorted(process.fetchers.threads)),
             *((TimerKind.DELAYED_FETCH, each) for each in sorted(process.replica_manager.parked_fetches)),
         ]
-        alone = [each for each in TimerKind if each not in (TimerKind.FETCHER_DO_WORK, TimerKind.DELAYED_FETCH)]
+        others = {TimerKind.FETCHER_DO_WORK, TimerKind.DELAYED_FETCH}
+        others |= set() if self._switches.has_kraft else {TimerKind.HEARTBEAT}
+        alone = [each for each in TimerKind if each not in others]
         return (*((each, None) for each in alone), *peers)
 
     def fire(self, timer: TimerKind, peer: int | None) -> bool:
@@ -241,6 +264,8 @@ class Broker:
                 process.log.flush()
             case TimerKind.DELAYED_PRODUCE_EXPIRY:
                 return manager.expire_produces() > 0
+            case TimerKind.HEARTBEAT:
+                self._ask_controller(self.kraft.heartbeat())
             case TimerKind.DELAYED_FETCH:
                 return peer is not None and manager.try_complete_fetch(peer)
             case TimerKind.FETCHER_DO_WORK:
@@ -264,7 +289,7 @@ class Broker:
     def _ask(self, source: int, request: BrokerRequest) -> int:
         return self._network.send(self._number, source, request, source_process=self._processes)
 
-    def _ask_controller(self, request: AlterIsrRequest) -> int:
+    def _ask_controller(self, request: AlterIsrRequest | BrokerHeartbeatRequest) -> int:
         return self._network.send(self._number, CONTROLLER, request, source_process=self._processes)
 
     def _reply(self, request: Message, payload: Payload) -> None:

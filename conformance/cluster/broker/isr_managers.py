@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from isrcheck.conformance.cluster.configuration.bugs import Bug
+from isrcheck.conformance.cluster.configuration.switches import MaximalIsr
 from isrcheck.conformance.cluster.network.alter_isr_messages import AlterIsrRequest, AlterIsrResponse
 from isrcheck.conformance.cluster.network.messages import Errors
 
@@ -32,10 +33,21 @@ class IsrState:
         """Whether a change is pending."""
         return self.proposed is not None
 
-    @property
-    def maximal_isr(self) -> frozenset[int]:
-        """The members of both: either of them may be the ISR of record, from which the next leader is elected."""
-        return self.isr | (self.proposed or frozenset())
+    def maximal_isr(self, rule: MaximalIsr = MaximalIsr.COMMITTED_AND_PROPOSED) -> frozenset[int]:
+        """The members of both: either of them may be the ISR of record, from which the next leader is elected. The
+        other rules are the mistakes that KIP-497 avoids.
+        """
+        if self.proposed is None or rule is MaximalIsr.COMMITTED:
+            return self.isr
+        return self.proposed if rule is MaximalIsr.PROPOSED else self.isr | self.proposed
+
+    def is_answered_by(self, pending: IsrState, response: AlterIsrResponse, epochs: tuple[int, int]) -> bool:
+        """Whether an answer is about the change that is pending still, and not older than the leader and partition
+        epoch that the leader knows. Fact sheet 4.3.
+        """
+        leader_epoch, partition_epoch = epochs
+        is_current = response.leader_epoch == leader_epoch and response.partition_epoch >= partition_epoch
+        return self is pending and (response.error is Errors.INELIGIBLE_REPLICA or is_current)
 
 
 class IsrManager(Protocol):

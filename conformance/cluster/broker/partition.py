@@ -17,7 +17,7 @@ from isrcheck.conformance.cluster.broker.isr_managers import IsrManager, IsrStat
 from isrcheck.conformance.cluster.broker.replica import ReplicaState
 from isrcheck.conformance.cluster.configuration.bugs import Bug
 from isrcheck.conformance.cluster.configuration.settings import Settings
-from isrcheck.conformance.cluster.configuration.switches import FollowerSkip, Switches
+from isrcheck.conformance.cluster.configuration.switches import FollowerSkip, MaximalIsr, Switches
 from isrcheck.conformance.cluster.log.log import Log
 from isrcheck.conformance.cluster.network.alter_isr_messages import AlterIsrRequest, AlterIsrResponse
 from isrcheck.conformance.cluster.network.clock import Clock
@@ -113,7 +113,7 @@ class Partition:
     @property
     def is_under_min_isr_after_append(self) -> bool:
         """Whether the maximal ISR, which has the record, is too small for acks=all. Fact sheet 5.1."""
-        return self._is_too_small(self._isr_state.maximal_isr)
+        return self._is_too_small(self._isr_state.maximal_isr(self._switches.MAXIMAL_ISR))
 
     def make_leader(self, announced: LeaderAndIsr) -> None:
         """Accept leadership in a new epoch. Kafka: Partition.makeLeader; fact sheet 3.1.
@@ -166,15 +166,12 @@ class Partition:
             self._remote = {}
         return not skipped
 
-    def know_followers(self, log_end_offsets: Mapping[int, int]) -> None:
-        """Set up as if every follower had fetched at these offsets. Called only at the start of a run (`Start`).
-
-        The initial records were written in this epoch, so the epoch began at offset 0.
-        """
+    def know_followers(self, log_end_offsets: Mapping[int, int], slow: frozenset[int]) -> None:
+        """Set up as if every follower had fetched at these offsets, the slow ones long ago (`Start`)."""
         self._leader_epoch_start_offset = 0
         for follower, offset in log_end_offsets.items():
-            caught_up = 0 if follower not in self._isr_state.isr else self._clock.now
-            self._remote[follower] = ReplicaState(offset, 0, caught_up, self._clock.now, self._log.log_end_offset)
+            then = -1 - self._settings.replica_lag_time_max_ms if follower in slow else 0
+            self._remote[follower] = ReplicaState(offset, 0, then, then, self._log.log_end_offset, 1)
         self.maybe_increment_leader_high_watermark()
 
     def error_for_epoch(self, current_leader_epoch: int | None) -> Errors:
@@ -202,39 +199,43 @@ class Partition:
         self.maybe_increment_leader_high_watermark()
         return record
 
-    def update_follower_fetch_state(self, follower: int, fetch_offset: int, log_start_offset: int) -> None:
+    def update_follower_fetch_state(self, follower: int, offset: int, log_start: int, broker_epoch: int = 0) -> None:
         """Record a follower's fetch: set its offset (even to a lower one), expand the ISR, advance the high watermark.
-
         Kafka: Partition.updateFollowerFetchState, Replica.updateFetchState; fact sheet 2.3, 4.2, 2.4, in this order.
         """
-        old, end = self._remote[follower], self._log.log_end_offset
-        new = old.after_fetch(fetch_offset, log_start_offset, end, self._clock.now)
-        if self._bug is Bug.REMOTE_OFFSET_IS_MAXIMUM:
-            new = replace(new, log_end_offset=max(fetch_offset, old.log_end_offset))
-        self._remote[follower] = new
-        self._maybe_expand_isr(follower)
+        self._note_fetch(follower, offset, log_start, broker_epoch)
+        if self._may_join_isr(follower):
+            self._propose(self._isr_state.isr | {follower})
         self.maybe_increment_leader_high_watermark()
 
+    def _note_fetch(self, follower: int, offset: int, log_start: int, broker_epoch: int) -> None:
+        old, end = self._remote[follower], self._log.log_end_offset
+        new = old.after_fetch(offset, log_start, end, self._clock.now, broker_epoch)
+        if self._bug is Bug.REMOTE_OFFSET_IS_MAXIMUM:
+            new = replace(new, log_end_offset=max(offset, old.log_end_offset))
+        self._remote[follower] = new
+
     def maybe_shrink_isr(self) -> frozenset[int]:
-        """Remove every out-of-sync follower from the ISR, or propose it; return these followers. Kafka: maybeShrinkIsr;
-        fact sheet 4.1.
-        """
+        """Remove all out-of-sync followers from the ISR, or propose it; return them. Fact sheet 4.1."""
         if not self.is_leader or self._isr_state.is_inflight:
             return frozenset()
         isr = self._isr_state.isr
         out_of_sync = frozenset(each for each in isr - {self._broker} if not self._is_caught_up(each))
         if self._bug is Bug.ISR_KEEPS_DEAD_FOLLOWER or not out_of_sync:
             return frozenset()
-        return out_of_sync if self._propose(isr - out_of_sync) else frozenset()
+        is_proposed = self._propose(isr - out_of_sync)
+        if self._isr_state.is_inflight:  # nothing moves, but with MAXIMAL_ISR=PROPOSED
+            self.maybe_increment_leader_high_watermark()
+        return out_of_sync if is_proposed else frozenset()
 
     def maybe_increment_leader_high_watermark(self) -> bool:
-        """Advance the high watermark to the offset that the whole maximal ISR has reached; returns whether it moved.
-        Fact sheet 2.4. (It does not wait for followers that are about to be proposed, HW_WAIT, which is left out.)
-        """
+        """Advance the high watermark to what the maximal ISR has reached; returns whether it moved. Sheet 2.4."""
         state = self._isr_state
-        if self._switches.HW_MINISR_GATE and self._is_too_small(state.isr):
+        has_gate = self._switches.HW_MINISR_GATE and self._bug is not Bug.HIGH_WATERMARK_GATE_MISSING
+        if has_gate and self._is_too_small(state.isr):
             return False
-        counted = state.isr if self._bug is Bug.ISR_NOT_MAXIMAL else state.maximal_isr
+        rule = MaximalIsr.COMMITTED if self._bug is Bug.ISR_NOT_MAXIMAL else self._switches.MAXIMAL_ISR
+        counted = state.maximal_isr(rule)
         known = [self._remote[each].log_end_offset for each in counted if each != self._broker]
         candidate = min([self._log.log_end_offset, *known])
         if self._bug is Bug.HW_OFF_BY_ONE and candidate >= 0:
@@ -247,48 +248,48 @@ class Partition:
             [self._log.log_start_offset, *(self._remote[each].log_start_offset for each in live & {*self._remote})]
         )
 
-    def _maybe_expand_isr(self, follower: int) -> None:
-        """Add a follower to the ISR that has reached the high watermark, if not the log end. Fact sheet 4.2."""
+    def _may_join_isr(self, follower: int) -> bool:
+        """Whether a follower outside the ISR has reached the high watermark, if not the log end. Fact sheet 4.2."""
         offset = self._remote[follower].log_end_offset
         if follower in self._isr_state.isr or self._isr_state.is_inflight:
-            return
+            return False
         if offset < self._log.high_watermark and self._bug is not Bug.EXPANSION_WITHOUT_HIGH_WATERMARK:
-            return
+            return False
         needs_start = self._switches.EXPAND_EPOCH_START and self._bug is not Bug.EXPANSION_WITHOUT_EPOCH_START
-        if needs_start and offset < self._leader_epoch_start_offset:
-            return
-        self._propose(self._isr_state.isr | {follower})
+        return not needs_start or offset >= self._leader_epoch_start_offset
 
     def _is_caught_up(self, follower: int) -> bool:
-        end, rule = self._log.log_end_offset, self._switches.SHRINK_RULE
-        return self._remote[follower].is_caught_up(rule, end, self._clock.now, self._settings)
+        given = (self._switches.SHRINK_RULE, self._log.log_end_offset, self._clock.now, self._settings)
+        return self._remote[follower].is_caught_up(*given)
 
     def _propose(self, isr: frozenset[int]) -> bool:
-        """Propose an ISR, which is pending until it is answered; return whether that was possible. Kafka: sendAlterIsr.
-
-        A refused write, or an unanswered earlier proposal, leaves the ISR unchanged.
-        """
+        """Propose an ISR, which is pending until it is answered; return whether that was possible. Otherwise (a refused
+        write, or an unanswered proposal), the ISR is unchanged. Kafka: sendAlterIsr."""
         committed = self._isr_state
         self._isr_state = pending = replace(committed, proposed=isr)
-        proposal = AlterIsrRequest(self._leader_epoch, self._partition_epoch, isr)
+        known = ((each, self._remote[each].broker_epoch) for each in sorted(isr & {*self._remote}))
+        named = tuple((each, epoch) for each, epoch in known if epoch)
+        proposal = AlterIsrRequest(self._leader_epoch, self._partition_epoch, isr, named)
         if self._isr_manager.submit(proposal, partial(self._handle_alter_isr_response, pending)):
             return True
         self._isr_state = committed
         return False
 
     def _handle_alter_isr_response(self, pending: IsrState, response: AlterIsrResponse) -> None:
-        """Commit the answered ISR, unless the state has changed since it was proposed. Fact sheet 4.3.
-
-        After an error the change stays pending, until the controller announces a newer record. (KAFKA-13091, up to 3.0:
+        """Commit the answered ISR, or drop the change if a member is not eligible, unless the state has changed since
+        it was proposed. After another error it stays pending, until a newer record arrives. (KAFKA-13091, up to 3.0:
         the high watermark is not recomputed here after a shrink. This is not implemented.)
         """
-        is_newer = response.partition_epoch >= self._partition_epoch
-        is_current = self._isr_state is pending and response.leader_epoch == self._leader_epoch and is_newer
+        known = (self._leader_epoch, self._partition_epoch)
+        is_current = self._isr_state.is_answered_by(pending, response, known)
         if self._bug is Bug.STALE_ALTER_ISR_ANSWER_APPLIED:
             is_current = self.is_leader
-        if response.error is not Errors.NONE or not is_current:
+        if response.error is Errors.NONE and is_current:
+            self._isr_state, self._partition_epoch = IsrState(response.isr), response.partition_epoch
+        elif response.error is Errors.INELIGIBLE_REPLICA and is_current and self._bug is not Bug.INELIGIBLE_CHANGE_KEPT:
+            self._isr_state = IsrState(pending.isr)
+        else:
             return
-        self._isr_state, self._partition_epoch = IsrState(response.isr), response.partition_epoch
         if self._bug is not Bug.HW_NOT_RECOMPUTED_AFTER_SHRINK or len(response.isr) > len(pending.isr):
             self.maybe_increment_leader_high_watermark()
 

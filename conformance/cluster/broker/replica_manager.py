@@ -102,21 +102,29 @@ class ReplicaManager:
 
     def become_leader_or_follower(self, announced: LeaderAndIsr) -> None:
         """Apply the controller's announcement if it is newer. Kafka: ReplicaManager.becomeLeaderOrFollower."""
+        if announced.leader_epoch > self._partition.leader_epoch or self._bug is Bug.STALE_METADATA_APPLIED:
+            self._enter_epoch(announced)
+
+    def _enter_epoch(self, announced: LeaderAndIsr) -> None:
         partition = self._partition
-        if announced.leader_epoch <= partition.leader_epoch and self._bug is not Bug.STALE_METADATA_APPLIED:
-            return
         if announced.leader == self._fetchers.broker:
             self._fetchers.remove_fetcher()
             partition.make_leader(announced)
             self.complete_delayed_produces()
-        elif partition.make_follower(announced):
-            self._fetchers.start_over(announced.leader, announced.leader_epoch)
-        else:
+        elif not partition.make_follower(announced):
             self._fetchers.go_on(announced.leader_epoch)
+        elif announced.leader is None:
+            self._fetchers.remove_fetcher()
+        else:
+            self._fetchers.start_over(announced.leader, announced.leader_epoch)
+        self._give_up_what_waits()
+
+    def _give_up_what_waits(self) -> None:
+        """Answer what waits and is refused now: fetches of another epoch, and requests of clients if another leads."""
         for follower in list(self._fetches):
             if self._error_of(self._fetches[follower]) is not Errors.NONE:
                 self._complete_fetch(follower)
-        if not partition.is_leader:
+        if not self._partition.is_leader:
             self._fail_delayed_produces(Errors.NOT_LEADER_OR_FOLLOWER)
 
     def handle_produce(self, message: Message, request: ProduceRequest) -> None:
@@ -162,16 +170,17 @@ class ReplicaManager:
     def handle_fetch(self, message: Message, request: FetchRequest) -> None:
         """Handle a follower's fetch: read the records, apply the effect of the fetch, then answer it or park it.
 
-        The response carries the high watermark from before the effect. Kafka: handleFetchRequest, fetchMessages; fact
-        sheet 2.2. A fetch out of range has no effect, and neither has one from a log that diverges. (Before 2.4 the
-        former set the follower's offset on the leader to unknown, KAFKA-8400; this is not implemented.)
+        The response carries the high watermark from before the effect. Kafka: fetchMessages; fact sheet 2.2. A fetch
+        out of range has no effect, and neither has one from a log that diverges. (Before 2.4 the former set the
+        follower's offset on the leader to unknown, KAFKA-8400; this is not implemented.)
         """
         follower = self._follower(message)
         response = self._read(request)
         diverges = response.diverging_epoch is not None
         counts = self._switches.DIVERGING_RESP_UPDATES_STATE or self._bug is Bug.DIVERGING_FETCH_COUNTS
         if response.error is Errors.NONE and (not diverges or counts):
-            self._partition.update_follower_fetch_state(follower, request.fetch_offset, request.log_start_offset)
+            asked = (request.fetch_offset, request.log_start_offset, message.source_process)
+            self._partition.update_follower_fetch_state(follower, *asked)
             self.complete_delayed_produces()
             if self._bug is Bug.RESPONSE_HW_AFTER_FETCH:
                 response = self._read(request)
@@ -184,7 +193,6 @@ class ReplicaManager:
 
     def try_complete_fetch(self, follower: int) -> bool:
         """Complete a follower's parked fetch if there are records or its wait is over; returns whether it completed.
-
         The log is read again; the follower's state is not updated again. Kafka: DelayedFetch; fact sheet 2.6.
         """
         if follower not in self._fetches:
@@ -220,9 +228,7 @@ class ReplicaManager:
         return removed
 
     def expire_produces(self) -> int:
-        """Answer REQUEST_TIMED_OUT to requests that waited for request.timeout.ms; returns how many. The records
-        stay.
-        """
+        """Answer REQUEST_TIMED_OUT to requests that waited too long; returns how many. The records stay."""
         expired = [each for each in self._produces if self._clock.now >= each.deadline]
         self._produces = [each for each in self._produces if self._clock.now < each.deadline]
         for each in expired:
@@ -234,9 +240,7 @@ class ReplicaManager:
         self._produces.append(DelayedProduce(message, send, offset, offset + records, deadline))
 
     def complete_delayed_produces(self) -> None:
-        """Complete requests whose offset is reached, with an error if the ISR is then too small. Kafka:
-        Partition.checkEnoughReplicasReachOffset.
-        """
+        """Complete requests whose offset is reached, or fail if the ISR is then too small: checkEnoughReplicas..."""
         high_watermark = self._partition.log.high_watermark
         is_too_small = self._partition.is_under_min_isr_after_append
         error = Errors.NOT_ENOUGH_REPLICAS_AFTER_APPEND if is_too_small else Errors.NONE

@@ -18,6 +18,7 @@ from isrcheck.conformance.cluster.network.messages import (
     Payload,
     ProduceRequest,
 )
+from isrcheck.conformance.cluster.network.metadata_messages import MetadataMessage
 from isrcheck.conformance.cluster.network.network import Message, Network
 from isrcheck.conformance.cluster.network.records import ProducerStamp
 from isrcheck.conformance.cluster.network.transaction_messages import TransactionRequest, TransactionResponse
@@ -27,7 +28,7 @@ OUTSIDE = "outside"
 
 ConsumerRequest = ConsumerFetchRequest | ConsumerListOffsetsRequest | OffsetsForLeaderEpochRequest
 
-ELSEWHERE = TransactionRequest | TransactionResponse | AlterIsrRequest | AlterIsrResponse
+ELSEWHERE = TransactionRequest | TransactionResponse | AlterIsrRequest | AlterIsrResponse | MetadataMessage
 """What takes another way than to a client: to the transaction coordinator, and to the controller."""
 
 Answered = Callable[[Payload | None], None]

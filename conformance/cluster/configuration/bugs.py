@@ -49,6 +49,15 @@ class Bug(Enum):
     SECOND_ALTER_ISR_SENT = "a change of the ISR is proposed while an earlier request is unanswered (AlterIsrManager)"
     DIVERGING_FETCH_COUNTS = "a fetch from a log that diverges counts as progress (ReplicaManager)"
     DIVERGENCE_NOT_SEEN = "a fetch response never says that the logs diverge (ReplicaManager)"
+    FENCED_BROKER_ELIGIBLE = "the controller lets fenced brokers join the ISR (QuorumController)"
+    BROKER_EPOCH_NOT_COMPARED = "the controller does not compare broker epochs, KIP-903 (QuorumController)"
+    PARTITION_EPOCH_NOT_COMPARED = "the controller accepts an ISR for an older partition epoch (QuorumController)"
+    INELIGIBLE_CHANGE_KEPT = "a change of the ISR stays pending although a member is not eligible (Partition)"
+    HIGH_WATERMARK_GATE_MISSING = "the high watermark advances while the ISR is too small, KAFKA-15583 (Partition)"
+    UNCLEAN_BROKER_KEEPS_ELIGIBILITY = "a broker that did not shut down in order stays in the ELR (PartitionChange)"
+    LAST_KNOWN_LEADER_TOO_EARLY = "the last known leader is elected while others are eligible (PartitionChange)"
+    REMOVAL_KEEPS_LEADER_EPOCH = "the removal of a replica starts no leader epoch (PartitionChange)"
+    OLD_RECORD_APPLIED = "a record older than an answer to AlterPartition is applied (KraftPartition)"
     TRUNCATES_TO_ANSWERED_OFFSET = "a follower truncates without looking up the epoch in its own log (FetcherThread)"
 
 

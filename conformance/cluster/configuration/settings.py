@@ -9,8 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import Enum
 
-from isrcheck.conformance.cluster.configuration.bugs import Bug
-
 
 class AutoOffsetReset(Enum):
     """Where a consumer continues if its position does not exist. Fact sheet, section 7."""
@@ -44,6 +42,7 @@ class Settings:
     replica_socket_timeout_ms: int = 30_000
     replica_high_watermark_checkpoint_interval_ms: int = 5_000
     request_timeout_ms: int = 30_000
+    broker_session_timeout_ms: int = 9_000
     segment_records: int = 4
     auto_offset_reset: AutoOffsetReset = AutoOffsetReset.NOTHING
     follower_fetching: bool = False
@@ -60,6 +59,8 @@ class Start:
     `log` are the payloads that every member of the ISR holds, all of them acknowledged and below every member's high
     watermark; `held` gives the number of them on each replica outside the ISR. An empty `isr` means every replica.
     `checkpointed` is the high watermark in a broker's checkpoint file, if it is older than the broker's own.
+    `slow` are followers whose last fetch is longer ago than replica.lag.time.max.ms; that of all others has just been.
+    `assignment` are the replicas in the order in which a KRaft controller elects; empty: that of their numbers.
     """
 
     replicas: int = 3
@@ -68,6 +69,8 @@ class Start:
     log: tuple[str, ...] = ()
     held: tuple[tuple[int, int], ...] = field(default=())
     checkpointed: tuple[tuple[int, int], ...] = field(default=())
+    assignment: tuple[int, ...] = ()
+    slow: frozenset[int] = frozenset()
 
     def __post_init__(self) -> None:
         """Check the start. Errors: `ClusterError` if it is not a stable elected cluster."""
@@ -81,6 +84,11 @@ class Start:
                 raise ClusterError(f"start: broker {broker} cannot hold {count} of {len(self.log)} records; set `held`")
 
     @property
+    def assigned(self) -> tuple[int, ...]:
+        """The replicas in assignment order."""
+        return self.assignment or tuple(range(self.replicas))
+
+    @property
     def in_sync(self) -> frozenset[int]:
         """The ISR as a set."""
         return self.isr or frozenset(range(self.replicas))
@@ -88,15 +96,3 @@ class Start:
     def log_end_offset_of(self, broker: int) -> int:
         """The number of records that a broker holds at the start."""
         return len(self.log) if broker in self.in_sync else dict(self.held).get(broker, 0)
-
-
-def bug_named(name: str | None) -> Bug | None:
-    """The bug with this name, such as `hw_off_by_one`; None if the name is None.
-
-    Errors: `ClusterError` for an unknown name; the message lists the known ones.
-    """
-    if name is None:
-        return None
-    if name.upper() not in Bug.__members__:
-        raise ClusterError(f"no bug {name}; the bugs are: {', '.join(each.lower() for each in Bug.__members__)}")
-    return Bug[name.upper()]

@@ -1,10 +1,11 @@
-"""The protocol of the brokers: one switch per change of Kafka's replication, and the releases by name.
+"""The protocol of the brokers: one switch per change of Kafka's replication.
 
 In:  nothing.
-Out: `Switches` for every class that behaves differently from release to release; `GENERATIONS` by name.
+Out: `Switches` for every class that behaves differently from release to release (generations.py has them by name).
 
-Section 0.2 of the fact sheet explains the names and values. Switches of the fact sheet that are not implemented:
-HW_WAIT, ELR, BROKER_STATE_CHECK, EPOCH_BUMP_ON_SHRINK, EQUAL_PARTITION_EPOCH_REPLACES.
+Section 0.2 of the fact sheet explains the names and values. HW_WAIT of the fact sheet is not implemented. CONTROLLER,
+LATE_FETCH_COUNTS (KAFKA-15221), MAXIMAL_ISR (section 4.3) and RESTART_BEFORE_FENCING (KAFKA-18106) have the names of
+the model.
 LATEST_OFFSET_AWAITS_EPOCH_START (KAFKA-2334, 2.2; fact sheet, section 7) concerns only what clients are told.
 CLIENT_BUMPS_EPOCH, PRODUCER_STATE_KEPT (KAFKA-7190) and STALE_METADATA_IGNORED (KAFKA-7738) are described in sections
 5.3 and 8.22, or, where they concern the client alone, nowhere in the fact sheet; READ_REPLICA_IN_ISR (KAFKA-14372, 3.4)
@@ -20,7 +21,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from enum import Enum, IntEnum
-from types import MappingProxyType
 
 MOST_BATCHES = 5
 """The batches of a producer that a leader remembers since 1.0."""
@@ -44,6 +44,29 @@ class IsrChannel(Enum):
 
     ZK = "ZK"
     ALTER_PARTITION = "ALTER_PARTITION"
+
+
+class ControllerKind(Enum):
+    """Who elects leaders, and how brokers hear of it: LeaderAndIsr, or a log of metadata records. Fact sheet 4.8."""
+
+    ZOOKEEPER = "ZOOKEEPER"
+    KRAFT = "KRAFT"
+
+
+class BrokerStateCheck(IntEnum):
+    """Which brokers the controller keeps out of the ISR. Fact sheet 4.5, KIP-841 and KIP-903."""
+
+    NONE = 0
+    FENCED = 1
+    BROKER_EPOCH = 2
+
+
+class MaximalIsr(Enum):
+    """Who counts while a change of the ISR is pending. Fact sheet 4.3; Kafka counts the members of both ISRs."""
+
+    COMMITTED_AND_PROPOSED = "COMMITTED_AND_PROPOSED"
+    COMMITTED = "COMMITTED"
+    PROPOSED = "PROPOSED"
 
 
 class EpochCacheAssign(Enum):
@@ -119,6 +142,9 @@ class Switches:
     """The rules of one Kafka release, one field per switch. The defaults are those of 0.10. Fact sheet 0.2."""
 
     TRUNC: Truncation = Truncation.HW
+    BROKER_STATE_CHECK: BrokerStateCheck = BrokerStateCheck.NONE
+    CONTROLLER: ControllerKind = ControllerKind.ZOOKEEPER
+    ELR: bool = False
     EPOCH_AT_BECOME_LEADER: bool = False
     EPOCH_CACHE_ASSIGN: EpochCacheAssign = EpochCacheAssign.APPEND_ONLY
     EPOCH_BELOW_FIRST_ENTRY: EpochBelowFirstEntry = EpochBelowFirstEntry.UNDEFINED
@@ -126,6 +152,8 @@ class Switches:
     CLIENT_BUMPS_EPOCH: bool = False
     DIVERGING_RESP_UPDATES_STATE: bool = False
     EPOCH_BUMP_BY_PRODUCER: bool = False
+    EPOCH_BUMP_ON_SHRINK: bool = False
+    EQUAL_PARTITION_EPOCH_REPLACES: bool = False
     EQUAL_MARKER_EPOCH_IS_RETRY: bool = False
     EXPAND_EPOCH_START: bool = False
     FENCE_RAISES_EPOCH_TWICE: bool = False
@@ -136,7 +164,9 @@ class Switches:
     IDEMPOTENT_CACHE: int = 5
     ISR_CHANNEL: IsrChannel = IsrChannel.ZK
     LATEST_OFFSET_AWAITS_EPOCH_START: bool = False
+    LATE_FETCH_COUNTS: bool = False
     MARKER_EPOCH_STRICT: bool = False
+    MAXIMAL_ISR: MaximalIsr = MaximalIsr.COMMITTED_AND_PROPOSED
     OFFSET_COMMITS_VERIFIED: bool = False
     ONGOING_PER_EPOCH: bool = False
     OUT_OF_RANGE_HALTS: bool = True
@@ -146,6 +176,7 @@ class Switches:
     READ_REPLICA_IN_ISR: bool = False
     REMOTE_OFFSETS_KEPT_BY_REELECTED_LEADER: bool = True
     RESPONSE_EPOCH_MATCHED: bool = False
+    RESTART_BEFORE_FENCING: bool = False
     SHRINK_RULE: ShrinkRule = ShrinkRule.LAST_CAUGHT_UP
     STALE_METADATA_IGNORED: bool = False
     TXN_VERIFY: Verification = Verification.OFF
@@ -176,6 +207,11 @@ class Switches:
         """Whether a leader asks the controller to change the ISR (AlterIsr). KIP-497."""
         return self.ISR_CHANNEL is IsrChannel.ALTER_PARTITION
 
+    @property
+    def has_kraft(self) -> bool:
+        """Whether brokers are registered by a KRaft controller, and read its metadata log."""
+        return self.CONTROLLER is ControllerKind.KRAFT
+
 
 def _values_of(value: bool | int | Enum) -> Mapping[str, bool | int | Enum]:
     if isinstance(value, Enum):
@@ -183,62 +219,3 @@ def _values_of(value: bool | int | Enum) -> Mapping[str, bool | int | Enum]:
     if isinstance(value, bool):
         return {"on": True, "off": False}
     return {str(number): number for number in range(1, MOST_BATCHES + 1)}
-
-
-_GENERATION_2_1 = Switches(
-    TRUNC=Truncation.KIP320,
-    EPOCH_AT_BECOME_LEADER=True,
-    EPOCH_CACHE_ASSIGN=EpochCacheAssign.REPLACE_CONFLICTING,
-    EPOCH_BELOW_FIRST_ENTRY=EpochBelowFirstEntry.FIRST_START_OFFSET,
-    EXPAND_EPOCH_START=True,
-    FOLLOWER_SKIP=FollowerSkip.SAME_LEADER_AND_EPOCH,
-    OUT_OF_RANGE_HALTS=False,
-    SHRINK_RULE=ShrinkRule.EXEMPT_AT_LOG_END,
-)
-
-_GENERATION_2_4 = replace(
-    _GENERATION_2_1,
-    HW_CLAMPED_AT_TRUNCATION=True,
-    LATEST_OFFSET_AWAITS_EPOCH_START=True,
-    POSITION_CHECK=PositionCheck.END_OFFSET,
-    STALE_METADATA_IGNORED=True,
-)
-
-GENERATIONS: Mapping[str, Switches] = MappingProxyType(
-    {
-        "0.8": Switches(SHRINK_RULE=ShrinkRule.LAG_MESSAGES),
-        "0.10": Switches(),
-        "0.11": Switches(
-            TRUNC=Truncation.KIP101, IDEMPOTENT_CACHE=1, UNKNOWN_PID_POLICY=UnknownProducer.ZERO_OR_OUT_OF_ORDER
-        ),
-        "2.0": Switches(TRUNC=Truncation.KIP279),
-        "2.1": _GENERATION_2_1,
-        "2.4": _GENERATION_2_4,
-        "2.8": replace(
-            _GENERATION_2_4,
-            TRUNC=Truncation.ON_FETCH,
-            ISR_CHANNEL=IsrChannel.ALTER_PARTITION,
-            CLIENT_BUMPS_EPOCH=True,
-            EPOCH_ENTRY_AT_END_DROPPED=True,
-            HW_FROM_DIVERGING_RESP=True,
-            PRODUCER_STATE_KEPT=True,
-            UNKNOWN_PID_POLICY=UnknownProducer.ANY_SEQUENCE,
-        ),
-    }
-)
-"""The implemented releases by name, oldest first; "2.1" is 2.1.1, which has KAFKA-7786, and "2.8" is
-2.8.1, which has the repair of KAFKA-13141.
-"""
-
-USUAL = "2.4"
-"""The release that is taken if none is given: the newest of which every command knows all."""
-
-
-def generation(name: str) -> Switches:
-    """The switches of a named generation.
-
-    Errors: `SwitchError` for an unknown name; the message lists the known ones.
-    """
-    if name not in GENERATIONS:
-        raise SwitchError(f"there is no generation {name}; the generations are: {', '.join(GENERATIONS)}")
-    return GENERATIONS[name]

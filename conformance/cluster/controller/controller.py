@@ -169,7 +169,10 @@ class Controller:
         self._isr -= {broker}
         self._announce_new_epoch()
 
-    def register(self, broker: int) -> None:
+    def must_accept(self, broker: int) -> None:
+        """With ZooKeeper, a broker that restarts is always accepted."""
+
+    def register(self, broker: int, *, was_clean: bool = False) -> None:
         """Send the current metadata to a broker process that has started. Its number is its broker epoch (KIP-380).
 
         By this epoch the controller recognises a restart that was too short to be noticed, and treats it as a failure

@@ -24,6 +24,8 @@ class Errors(Enum):
     OFFSET_OUT_OF_RANGE = "OFFSET_OUT_OF_RANGE"
     STALE_BROKER_EPOCH = "STALE_BROKER_EPOCH"
     INVALID_UPDATE_VERSION = "INVALID_UPDATE_VERSION"
+    INVALID_REQUEST = "INVALID_REQUEST"
+    INELIGIBLE_REPLICA = "INELIGIBLE_REPLICA"
     NOT_ENOUGH_REPLICAS = "NOT_ENOUGH_REPLICAS"
     NOT_ENOUGH_REPLICAS_AFTER_APPEND = "NOT_ENOUGH_REPLICAS_AFTER_APPEND"
     REQUEST_TIMED_OUT = "REQUEST_TIMED_OUT"
@@ -66,10 +68,11 @@ class OffsetKind(Enum):
 @dataclass(frozen=True)
 class LeaderAndIsr:
     """The controller announces the leader, its epoch, and the ISR as of that election. `partition_epoch` counts the
-    changes of this record: the version of the node in ZooKeeper.
+    changes of this record: the version of the node in ZooKeeper. With KRaft, a broker reads the same in the metadata
+    log, and only there it can be that nobody leads (None).
     """
 
-    leader: int
+    leader: int | None
     leader_epoch: int
     isr: frozenset[int]
     partition_epoch: int = 0

@@ -14,9 +14,10 @@ from dataclasses import dataclass
 from isrcheck.conformance.cluster.configuration.settings import ClusterError
 from isrcheck.conformance.cluster.network.alter_isr_messages import AlterIsrRequest, AlterIsrResponse
 from isrcheck.conformance.cluster.network.messages import Payload
+from isrcheck.conformance.cluster.network.metadata_messages import MetadataMessage
 from isrcheck.conformance.cluster.network.transaction_messages import TransactionRequest, TransactionResponse
 
-Content = Payload | AlterIsrRequest | AlterIsrResponse | TransactionRequest | TransactionResponse
+Content = Payload | AlterIsrRequest | AlterIsrResponse | MetadataMessage | TransactionRequest | TransactionResponse
 
 Node = int | str
 """A broker's number, `"controller"`, or the name of a client."""

@@ -11,19 +11,23 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from isrcheck.conformance.follow.observations.cells import Cells, Numbers, Truths, Words
-from isrcheck.conformance.follow.observations.lines import (
+from isrcheck.conformance.follow.observations.monitor import Monitor
+from isrcheck.conformance.follow.observations.requests import request_values, request_variables
+from isrcheck.conformance.follow.observations.script import Script, alters_partitions, is_old
+from isrcheck.conformance.follow.paths.cells import Cells, Numbers, Truths, Variable, Words
+from isrcheck.conformance.follow.recorded.lines import (
     Acked,
     AlterRequest,
     Disk,
     Fault,
     FaultKind,
     HighWatermark,
+    Holds,
+    LogEnd,
     Metadata,
     Read,
+    View,
 )
-from isrcheck.conformance.follow.observations.monitor import Monitor
-from isrcheck.conformance.follow.observations.script import Script, alters_partitions, is_old
 from isrcheck.models.kafka.state.values import AlterPartition
 from isrcheck.models.language.declare import NONE
 
@@ -34,13 +38,17 @@ Told = Callable[[Sequence[int]], str]
 class Claim:
     """One condition on a state: its text (`says`), and for many states at once, whether it is true.
 
-    `columns` are the values in the states that the condition is about; `told` turns those of one state into text.
+    `columns` are the values in the states that the condition is about; `told` turns those of one state into text. Where
+    the condition is that variables have certain values, `cells` are these; otherwise `reads` are the fields that it
+    reads, if any.
     """
 
     says: str
     is_true: Callable[[Words, Words], Truths]
     columns: Callable[[Words, Words], list[Numbers]]
     told: Told
+    cells: tuple[tuple[Variable, int], ...] = ()
+    reads: tuple[str, ...] = ()
 
 
 class Claims:
@@ -72,18 +80,22 @@ class Claims:
             yield from self._disk(position, line)
         elif isinstance(line, Metadata):
             yield from self._metadata(position, line)
+        elif isinstance(line, View):
+            yield from self._view(position, line)
         elif isinstance(line, AlterRequest) and alters_partitions(self.cells.instance):
             yield self._request(line)
         elif isinstance(line, HighWatermark):
             yield self._high_watermark(line)
+        elif isinstance(line, LogEnd):
+            yield from self._log_end(line)
+        elif isinstance(line, Holds):
+            yield from self._holds(line)
         elif isinstance(line, Read) and line.records:  # a consumer that reads nothing may not have reached a broker
             yield self._read(line)
         elif isinstance(line, Fault) and line.what is FaultKind.START:
             yield from self._started(line)
 
-    def _equal(
-        self, says: str, variables: Sequence[tuple[str, *tuple[int, ...]]], wanted: Sequence[int], told: Told
-    ) -> Claim:
+    def _equal(self, says: str, variables: Sequence[Variable], wanted: Sequence[int], told: Told) -> Claim:
         """The claim that each of these variables has its wanted value."""
 
         def columns(states: Words, monitors: Words) -> list[Numbers]:
@@ -95,7 +107,7 @@ class Claims:
                 truths &= column == value
             return truths
 
-        return Claim(says, is_true, columns, told)
+        return Claim(says, is_true, columns, told, tuple(zip(variables, wanted, strict=True)))
 
     def _never(self, says: str, told: str) -> Claim:
         return Claim(
@@ -208,6 +220,7 @@ class Claims:
             is_true,
             columns,
             lambda found: f"its high watermark is {found[0]}",
+            reads=("high_watermark",),
         )
 
     def _metadata(self, position: int, line: Metadata) -> Iterator[Claim]:
@@ -246,10 +259,31 @@ class Claims:
                 [line.partition_epoch],
                 lambda found: f"partition epoch {found[0]}",
             )
-        yield self._equal(
-            f"the ISR is {_listed(sorted(line.isr))}",
+        yield self._isr(line.isr)
+
+    def _view(self, position: int, line: View) -> Iterator[Claim]:
+        epoch, recording = line.leader_epoch - self.recording.first_epoch, self.recording
+        says = f"the leader of epoch {line.leader_epoch} is broker {line.leader}"
+        if line.leader is not None and (epoch >= self.epochs or line.leader not in recording.brokers):
+            yield self._never(says, "no other line shows such an epoch, or such a broker")
+        elif line.leader is not None:
+            leader = [recording.replica(line.leader)]
+            yield self._equal(says, [("metadata_leader", epoch)], leader, lambda found: self._broker(found[0]))
+        if line.isr is not None and line.partition_epoch is None:
+            yield self._isr(line.isr)
+        elif line.isr is not None:
+            says = f"the ISR of partition epoch {line.partition_epoch} is {_listed(sorted(line.isr))}"
+            for one in recording.lines[:position]:
+                if isinstance(one, Metadata) and one.partition_epoch == line.partition_epoch and one.isr != line.isr:
+                    yield self._never(says, f"it is {_listed(sorted(one.isr))} by {one.spot}")
+                    return
+
+    def _isr(self, isr: frozenset[int]) -> Claim:
+        recording = self.recording
+        return self._equal(
+            f"the ISR is {_listed(sorted(isr))}",
             [("controller_isr", replica) for replica in self.replicas],
-            [int(broker in line.isr) for broker in recording.brokers],
+            [int(broker in isr) for broker in recording.brokers],
             lambda found: _listed([broker for broker, is_in in zip(recording.brokers, found, strict=True) if is_in]),
         )
 
@@ -278,7 +312,8 @@ class Claims:
                 truths |= (leaders == replica) & (self.cells.column(states, "is_up", replica) == 0)
             return truths
 
-        return Claim("there is no running leader", is_true, columns, lambda found: self._broker(found[0]))
+        says, reads = "there is no running leader", ("controller_leader", "is_up")
+        return Claim(says, is_true, columns, lambda found: self._broker(found[0]), reads=reads)
 
     def _request(self, line: AlterRequest) -> Claim:
         recording, leader = self.recording, self.recording.replica(line.leader)
@@ -292,16 +327,8 @@ class Claims:
         return self._equal(
             f"broker {line.leader} asks for the ISR {_listed(sorted(line.isr))} after partition epoch"
             f" {line.partition_epoch} in epoch {line.leader_epoch}",
-            [
-                ("alter_partition", leader),
-                ("requested_leader_epoch", leader),
-                ("requested_partition_epoch", leader),
-                *(("requested_isr", leader, replica) for replica in self.replicas),
-            ],
-            [
-                *(AlterPartition.REQUESTED, line.leader_epoch - recording.first_epoch, line.partition_epoch),
-                *(int(broker in line.isr) for broker in recording.brokers),
-            ],
+            request_variables(leader, self.replicas),
+            request_values(recording, line),
             told,
         )
 
@@ -313,20 +340,56 @@ class Claims:
             lambda found: str(found[0]),
         )
 
+    def _log_end(self, line: LogEnd) -> Iterator[Claim]:
+        replica, end, first = self.recording.replica(line.broker), line.log_end_offset, self.recording.first_epoch
+        says = f"the log of broker {line.broker} ends at {end}"
+        if end > self.log_size:
+            yield self._never(says, f"no log has more than {self.log_size} records")
+            return
+        yield self._equal(says, [("log_end_offset", replica)], [end], lambda found: str(found[0]))
+        if line.last_epoch is not None:
+            yield self._equal(
+                f"its last record has the epoch {line.last_epoch}",
+                [("log_epoch", replica, end - 1)],
+                [line.last_epoch - first],
+                lambda found: "there is none" if found[0] == NONE else f"epoch {found[0] + first}",
+            )
+
+    def _holds(self, line: Holds) -> Iterator[Claim]:
+        recording, replica, first = self.recording, self.recording.replica(line.broker), self.recording.first_epoch
+        says = f"broker {line.broker} has {_listed(line.records)} at {_listed(line.offsets)}"
+        if any(offset >= self.log_size for offset in line.offsets):
+            yield self._never(says, f"no log has more than {self.log_size} records")
+            return
+        yield self._equal(
+            says,
+            [("log_record", replica, offset) for offset in line.offsets],
+            [recording.record(value) for value in line.records],
+            lambda found: _listed([recording.values[record] for record in found if record != NONE]),
+        )
+        if line.batch_epochs is not None:
+            yield self._equal(
+                f"the epochs of these records are {_listed(line.batch_epochs)}",
+                [("log_epoch", replica, offset) for offset in line.offsets],
+                [epoch - first for epoch in line.batch_epochs],
+                lambda found: _listed([epoch + first for epoch in found if epoch != NONE]),
+            )
+
     def _read(self, line: Read) -> Claim:
         """The claim of a read: some broker presumes leadership, is not frozen, and can return these records."""
         recording = self.recording
         frozen = self.script.stages[recording.lines.index(line)].frozen
         wanted = [recording.record(value) for value in line.records]
+        end = line.offsets[-1] + 1
         servers = [replica for replica in self.replicas if replica not in frozen]
 
         def serves(states: Words, replica: int) -> Truths:
             truths: Truths = self.cells.column(states, "leader", replica) == replica
-            if len(wanted) > self.log_size:
+            if end > self.log_size:
                 return np.zeros(len(states), bool)
-            for offset, record in enumerate(wanted):
+            for offset, record in zip(line.offsets, wanted, strict=True):
                 truths &= self.cells.column(states, "log_record", replica, offset) == record
-            return truths & (self.cells.column(states, "high_watermark", replica) >= len(wanted))
+            return truths & (self.cells.column(states, "high_watermark", replica) >= end)
 
         def columns(states: Words, monitors: Words) -> list[Numbers]:
             found = []
@@ -348,7 +411,7 @@ class Claims:
             return " and ".join(parts) or "no broker can return anything"
 
         return Claim(
-            f"a running leader can return {_listed(line.records)}",
+            f"a running leader can return {_listed(line.records)}{_where(line.offsets)}",
             lambda states, monitors: (
                 np.logical_or.reduce([serves(states, replica) for replica in servers])
                 if servers
@@ -356,11 +419,17 @@ class Claims:
             ),
             columns,
             told,
+            reads=("leader", "log_record", "high_watermark"),
         )
 
 
 def _listed(values: Sequence[object]) -> str:
     return " ".join(map(str, values)) or "empty"
+
+
+def _where(offsets: Sequence[int]) -> str:
+    """The offsets of records, unless they are 0, 1, 2, ..."""
+    return "" if list(offsets) == list(range(len(offsets))) else f" at {_listed(offsets)}"
 
 
 def _entries(entries: Sequence[tuple[int, int]]) -> str:

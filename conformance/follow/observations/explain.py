@@ -1,4 +1,8 @@
-"""Decides whether the model explains a recording: finds a shortest path that does, or the line that no path passes.
+"""Decides whether the model explains a recording: finds a path that does, or the line that no path passes.
+
+A path that violates a promise is reported only if none was found that keeps all promises: then a second search goes on
+from no state that violates one. A path that the executable cluster cannot take, because it has clocks, is reported only
+if a further search finds no other.
 
 In:  the path of a recording, the protocol, and configuration entries that the recording does not determine.
 Out: an `Outcome`: explained, rejected, undecided, or nothing to follow; each with its exit code.
@@ -8,7 +12,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -17,38 +21,28 @@ from isrcheck.checker.compile.kernel import kernel_of
 from isrcheck.checker.resources.budget import Budget
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.conformance.follow.observations.claims import Claim
-from isrcheck.conformance.follow.observations.lines import Fault, FaultKind, Line
+from isrcheck.conformance.follow.observations.hints import hint
 from isrcheck.conformance.follow.observations.promises import Failure, failures_of
-from isrcheck.conformance.follow.observations.recording import Objects, Recording, read_recording
-from isrcheck.conformance.follow.observations.script import (
-    SEND_AGAIN,
-    Script,
-    alters_partitions,
-    changes_required,
-    deaths,
-    elections_required,
-    has_kraft,
-)
+from isrcheck.conformance.follow.observations.script import SEND_AGAIN, Script
 from isrcheck.conformance.follow.observations.search import ObservationSearch, Progress
-from isrcheck.models import registry
+from isrcheck.conformance.follow.observations.size import instance_for, size_of
+from isrcheck.conformance.follow.recorded.folding import folded
+from isrcheck.conformance.follow.recorded.lines import Line
+from isrcheck.conformance.follow.recorded.recording import Objects, Recording, read_recording
 from isrcheck.models.language.model import Instance, spell
 from isrcheck.models.messages.errors import UsageError
 from isrcheck.models.messages.printable import escaped
 from isrcheck.traces.format.certify import from_steps
 from isrcheck.traces.format.trace import VIOLATED, Trace
 
-FROM_THE_RECORDING = (
-    *("replicas", "records", "log_size", "elections", "crashes", "bounces", "preferred_elections"),
-    *("power_losses", "disk_losses", "delete_records", "transactions"),
-    *("partition_changes", "fencings", "shutdowns", "reassignments", "late_fetches"),
-    *("start", "start_isr", "common_records", "brokers_down"),
-)
-"""The configuration entries that only the recording determines; it may also determine `acks`."""
-
-NEWEST = "2.4"
-"""The newest generation with which recordings are followed."""
-
 MOST_EXAMPLES = 5
+
+WhyNotTaken = Callable[[Trace], str]
+"""Why a system with clocks cannot take a trace; empty if it can."""
+
+FURTHER_BYTES = 32 << 20
+"""The memory for each further search: whether a path keeps all promises, or keeps to time, is less important than a
+fast answer."""
 
 
 @dataclass(frozen=True)
@@ -71,9 +65,11 @@ class NothingToFollow:
 
 @dataclass(frozen=True)
 class Explained:
-    """The shortest path that explains the recording; `passed[i]` is the number of lines passed after its state i.
+    """A path that explains the recording; `passed[i]` is the number of lines passed after its state i.
 
-    `failures` are the properties that the path violates: a behaviour of the model can violate properties.
+    `failures` are the properties that the path violates: a behaviour of the model can violate properties. If
+    `is_shortest`, no path with fewer steps explains the recording. If `fail_all`, every path that explains it violates
+    a promise; otherwise that is not decided, or there is no violation.
     """
 
     recording: Recording
@@ -81,6 +77,14 @@ class Explained:
     passed: tuple[int, ...]
     effort: Effort
     failures: tuple[Failure, ...] = ()
+    is_shortest: bool = True
+    fail_all: bool = False
+    untimely: str | None = None
+    """Why a system with clocks cannot take the trace; empty if it can, None if none was asked."""
+
+    def judged(self) -> Explained:
+        """The same, with the promises that the trace breaks."""
+        return replace(self, failures=tuple(failures_of(self.trace)))
 
     @property
     def exit_code(self) -> int:
@@ -101,7 +105,9 @@ class UnmetClaim:
 
 @dataclass(frozen=True)
 class Rejected:
-    """All paths were explored, and none passes this line. `possible` is the number of states reached before it."""
+    """All paths were explored, and none passes this line. `possible` is the number of states reached before it, which
+    the search still holds, so that the report can say what excludes the line.
+    """
 
     recording: Recording
     instance: Instance
@@ -109,18 +115,23 @@ class Rejected:
     possible: int
     unmet: tuple[UnmetClaim, ...]
     effort: Effort
+    search: ObservationSearch
     exit_code: int = 20
 
 
 @dataclass(frozen=True)
 class Undecided:
-    """A limit ended the search, or the user did (`why` is then interrupt); all lines before `line` are explained."""
+    """A limit ended the search, or the user did (`why` is then interrupt); all lines before `line` are explained.
+
+    `hint` says which kind of line is missing most (hints.py).
+    """
 
     recording: Recording
     instance: Instance
     line: Line
     why: str
     effort: Effort
+    hint: str = ""
 
     @property
     def exit_code(self) -> int:
@@ -143,102 +154,133 @@ def follow_recording(
     announce: Callable[[str], None] = lambda message: None,
     content: bytes | None = None,
     objects: Objects | None = None,
+    why_not_taken: WhyNotTaken | None = None,
 ) -> Outcome:
     """Decide whether a generation of the model explains a recording, within limits of memory (in bytes) and time.
 
     `values` are configuration entries and switches, parsed (models/language/model.py, `parse`); `unclean_elections`
     above 0 allows any number of them. Without `retries`, producers are idempotent and may send records again any number
     of times; with `retries`, at most that many times, and a record may be in the log several times. If `content` or
-    `objects` are given, the recording is not read from the disk. Raises UsageError for bad input.
+    `objects` are given, the recording is not read from the disk. `why_not_taken` asks a system with clocks whether it
+    takes a trace; such a trace is preferred. Raises UsageError for bad input.
     """
-    budget = Budget(seconds, memory)
     recording = read_recording(path, content, objects)
     if recording.is_empty:
         return NothingToFollow(path)
-    given = dict(values or {})
-    is_idempotent = "retries" not in given
-    try:
-        instance = instance_for(recording, protocol, given, swaps or {}, 1 if is_idempotent else None)
-        kernel = kernel_of(instance, announce)
-    except UsageError as error:
-        raise UsageError(f"{path}: {error}") from None
-    limits = budget.limits(Limits(None, memory))
-    search = ObservationSearch(Script(recording, instance), instance, kernel, is_idempotent, limits, report)
-    search.run()
-    effort = Effort(tuple(search.counts()), search.generated, search.seconds, search.store.bytes_used)
-    if search.last is not None:
-        found = search.path()
-        command = f"conform follow {escaped(shlex.quote(str(path)))} --protocol {protocol}{_given(instance, given)}"
-        if is_idempotent:
-            again = sum(instance.step(number).action == SEND_AGAIN for number in found.steps)
-            instance = instance_for(recording, protocol, given, swaps or {}, again)
-        trace = from_steps(instance, found.initial, found.steps, None, command)
-        return Explained(recording, trace, found.passed, effort, tuple(failures_of(trace)))
-    line = recording.lines[search.furthest]
-    if search.stopped is not None:
-        return Undecided(recording, instance, line, search.stopped, effort)
-    states, monitors = search.waiting()
-    unmet = tuple(_unmet_claim(claim, states, monitors) for claim in search.claims.of_line[search.furthest])
-    return Rejected(recording, instance, line, len(states), unmet, effort)
-
-
-def instance_for(
-    recording: Recording,
-    protocol: str,
-    values: Mapping[str, int],
-    swaps: Mapping[str, str],
-    sent_again: int | None = None,
-) -> Instance:
-    """The instance of the model with the bounds that a recording needs. Raises UsageError.
-
-    A log holds each record once, and up to `retries` copies if the producer is not idempotent. For an idempotent
-    producer, `sent_again` is the number of times that it sends a record again.
-    """
-    for name in values:
-        if name in FROM_THE_RECORDING or (name == "acks" and recording.acks is not None):
-            raise UsageError(f"{name} cannot be set, because the recording determines it; leave it out")
-    model = registry.load("kafka")[0]
-    elections = elections_required(recording)
-    records = max(1, len(recording.values))
-    least, unclean = recording.min_insync_replicas, recording.unclean_election
-    for name, told, given in (
-        ("min_insync_replicas", least, values.get("min_insync_replicas")),
-        ("unclean_elections", unclean, values.get("unclean_elections")),
-    ):
-        if told is not None and given is not None and (bool(given) if isinstance(told, bool) else given) != told:
-            raise UsageError(f"{name}={given} contradicts the header of the recording; leave it out")
-    is_unclean = unclean if unclean is not None else values.get("unclean_elections", 0) > 0
-    return model.instance(
-        protocol,
-        {
-            **({} if least is None else {"min_insync_replicas": least}),
-            **values,
-            "replicas": len(recording.brokers),
-            "records": records,
-            "log_size": records + (values.get("retries", 0) if sent_again is None else 0),
-            "elections": elections,
-            "crashes": deaths(recording),
-            "bounces": 0,
-            "preferred_elections": elections,
-            **_newer_bounds(recording, model.instance(protocol)),
-            "unclean_elections": max(1, elections) if is_unclean else 0,
-            "retries": values.get("retries", 0) if sent_again is None else sent_again,
-            **({} if recording.acks is None else {"acks": int(recording.acks)}),
-            "start": 1,
-        },
-        swaps,
+    following = _Following(
+        path=path,
+        protocol=protocol,
+        given=dict(values or {}),
+        swaps=dict(swaps or {}),
+        budget=Budget(seconds, memory),
+        memory=memory,
+        report=report,
+        announce=announce,
+        why_not_taken=why_not_taken,
     )
+    short = folded(recording)
+    if short is not None:
+        outcome = following.outcome(short)
+        if not isinstance(outcome, Rejected):
+            return outcome
+    return following.outcome(recording)
 
 
-def _newer_bounds(recording: Recording, instance: Instance) -> dict[str, int]:
-    """The bounds of what came with 2.8 and with KRaft. A living broker's session expires only while it is frozen."""
-    if not alters_partitions(instance):
-        return {}
-    found = {"partition_changes": changes_required(recording)}
-    if has_kraft(instance):
-        faults = {line.what for _, line in recording.claims(Fault) if isinstance(line, Fault)}
-        found |= {"fencings": int(FaultKind.FREEZE in faults), "shutdowns": int(FaultKind.STOP in faults)}
-    return found
+@dataclass(frozen=True)
+class _Following:
+    """What `follow_recording` was asked."""
+
+    path: Path
+    protocol: str
+    given: Mapping[str, int]
+    swaps: Mapping[str, str]
+    budget: Budget
+    memory: int
+    report: Callable[[Progress], None]
+    announce: Callable[[str], None]
+    why_not_taken: WhyNotTaken | None
+
+    @property
+    def is_idempotent(self) -> bool:
+        """Whether producers may send records again any number of times."""
+        return "retries" not in self.given
+
+    def outcome(self, recording: Recording) -> Outcome:
+        """The outcome for a recording. Raises UsageError."""
+        try:
+            instance = self.instance(recording, 1 if self.is_idempotent else None)
+            kernel = kernel_of(instance, self.announce)
+        except UsageError as error:
+            raise UsageError(f"{self.path}: {error}") from None
+        script = Script(recording, instance)
+
+        def search(memory: int, *, keeps_promises: bool, in_time: bool = False) -> ObservationSearch:
+            limits = self.budget.limits(Limits(None, memory))
+            found = ObservationSearch(
+                *(script, instance, kernel, self.is_idempotent, limits, self.report),
+                keeps_promises=keeps_promises,
+                in_time=in_time,
+            )
+            found.run()
+            return found
+
+        further = min(self.memory, FURTHER_BYTES)
+        first = search(self.memory, keeps_promises=False)
+        if first.last is None:
+            return _unexplained(first)
+        found = self.explained(first)
+        del first  # its states
+        if found.untimely:
+            found = self.timely(search(further, keeps_promises=False, in_time=True)) or found
+        found = found.judged()
+        if found.exit_code == 0:
+            return found
+        second = search(further, keeps_promises=True)
+        if second.last is None:
+            return replace(found, fail_all=second.stopped is None and not recording.is_folded)
+        keeping = self.explained(second)
+        if keeping.untimely:
+            keeping = self.timely(search(further, keeps_promises=True, in_time=True)) or keeping
+        keeping = keeping.judged()
+        return replace(keeping, is_shortest=False) if keeping.exit_code == 0 else found
+
+    def timely(self, search: ObservationSearch) -> Explained | None:
+        """The outcome of a search for a path in time, if the executable cluster takes the path that it found."""
+        if search.last is None:
+            return None
+        found = self.explained(search)
+        return None if found.untimely else replace(found, is_shortest=False)
+
+    def instance(self, recording: Recording, sent_again: int | None) -> Instance:
+        """The instance of the model for a recording."""
+        return instance_for(size_of(recording), self.protocol, self.given, self.swaps, sent_again)
+
+    def explained(self, search: ObservationSearch) -> Explained:
+        """The outcome of a search that has found a path, before the promises are judged."""
+        recording, found = search.script.recording, search.path()
+        again = sum(search.instance.step(number).action == SEND_AGAIN for number in found.steps)
+        instance = self.instance(recording, again if self.is_idempotent else None)
+        options = f"--protocol {self.protocol}{_given(search.instance, self.given)}"
+        command = f"conform follow {escaped(shlex.quote(str(self.path)))} {options}"
+        trace = from_steps(instance, found.initial, found.steps, None, command)
+        is_shortest = search.is_shortest and not recording.is_folded
+        why = None if self.why_not_taken is None else self.why_not_taken(trace)
+        return Explained(recording, trace, found.passed, _effort(search), is_shortest=is_shortest, untimely=why)
+
+
+def _unexplained(search: ObservationSearch) -> Rejected | Undecided:
+    """The outcome of a search that has found no path."""
+    recording = search.script.recording
+    line, effort = recording.lines[search.furthest], _effort(search)
+    if search.stopped is not None:
+        return Undecided(recording, search.instance, line, search.stopped, effort, hint(search))
+    states, monitors = search.waiting()
+    unmet = tuple(unmet_claim(claim, states, monitors) for claim in search.claims.of_line[search.furthest])
+    return Rejected(recording, search.instance, line, len(states), unmet, effort, search)
+
+
+def _effort(search: ObservationSearch) -> Effort:
+    return Effort(tuple(search.counts()), search.generated, search.seconds, search.store.bytes_used)
 
 
 def _given(instance: Instance, values: Mapping[str, int]) -> str:
@@ -252,7 +294,8 @@ def _given(instance: Instance, values: Mapping[str, int]) -> str:
     return "".join(f" {word}" for word in words)
 
 
-def _unmet_claim(claim: Claim, states: np.ndarray, monitors: np.ndarray) -> UnmetClaim:
+def unmet_claim(claim: Claim, states: np.ndarray, monitors: np.ndarray) -> UnmetClaim:
+    """In how many of these states a claim is true, and what is true instead in the others."""
     truths = claim.is_true(states, monitors)
     columns = claim.columns(states[~truths], monitors[~truths])
     found: list[tuple[str, int]] = []

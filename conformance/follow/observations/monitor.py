@@ -16,10 +16,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from isrcheck.conformance.follow.observations.cells import Cells, Numbers, Truths, Words
-from isrcheck.conformance.follow.observations.lines import Acked
 from isrcheck.conformance.follow.observations.script import Script
 from isrcheck.conformance.follow.observations.sightings import Known, Sightings
+from isrcheck.conformance.follow.paths.cells import Cells, Numbers, Truths, Words
+from isrcheck.conformance.follow.recorded.lines import Acked
 from isrcheck.models.messages.errors import UsageError
 
 WORD_BITS = 64

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from isrcheck.conformance.follow.observations.recording import Recording
+from isrcheck.conformance.follow.recorded.recording import Recording
 from isrcheck.models.language.declare import Kind
 from isrcheck.models.language.model import Property, spell_element
 from isrcheck.traces.explaining import attribution
@@ -71,7 +71,7 @@ def _summary(failure: Failure, recording: Recording) -> str:
 def lines(failure: Failure, recording: Recording, passed: Sequence[int]) -> list[str]:
     """The report on a failure: the line of the recording after which it occurs, and the responsible steps."""
     seen = passed[failure.step - 1] if failure.step else 0
-    after = f", after line {recording.lines[seen - 1].number}" if seen else ""
+    after = f", after {recording.lines[seen - 1].spot}" if seen else ""
     head = f"{_summary(failure, recording)}{after}"
     named = [_named(line, failure, recording) for line in attribution.lines(failure.until)]
     return [head, *(f"  {line}" for line in named)]

@@ -9,9 +9,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from isrcheck.conformance.follow.observations.cells import Cells, Numbers, Truths, Words
 from isrcheck.conformance.follow.observations.monitor import Monitor
+from isrcheck.conformance.follow.observations.requests import Requests
 from isrcheck.conformance.follow.observations.script import NOBODY, Permission, Script
+from isrcheck.conformance.follow.paths.cells import Cells, Numbers, Truths, Words
 
 Permissions = NDArray[np.uint8]
 
@@ -28,6 +29,7 @@ class Rules:
         self.most_epoch = script.column("most_epoch")
         self.most_sent = script.column("most_sent")
         self.most_partition_epoch = script.column("most_partition_epoch")
+        self.requests = Requests(script, cells)
 
     def allow(
         self,
@@ -44,6 +46,7 @@ class Rules:
         allowed: Truths = column(after, "next_record") <= self.most_sent[stages]
         allowed &= column(after, "controller_partition_epoch") <= self.most_partition_epoch[stages]
         allowed &= self._are_required(states_before, after, parents, permissions, stages)
+        allowed &= self.requests.allow(states_before, after, parents, steps, stages)
         if self.is_idempotent:
             allowed &= self._keeps_order(states_before, parents, steps)
         actors = self.script.actor[steps]

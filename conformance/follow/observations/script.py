@@ -17,7 +17,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from isrcheck.conformance.follow.observations.lines import (
+from isrcheck.conformance.follow.recorded.lines import (
     AlterRequest,
     ElectRequest,
     Fault,
@@ -26,7 +26,7 @@ from isrcheck.conformance.follow.observations.lines import (
     Metadata,
     Sent,
 )
-from isrcheck.conformance.follow.observations.recording import Recording
+from isrcheck.conformance.follow.recorded.recording import Recording
 from isrcheck.models.kafka.state.fields import AlteringReplica, KraftReplica, Replica
 from isrcheck.models.kafka.state.values import Controller, IsrChannel
 from isrcheck.models.language.model import Instance, Step

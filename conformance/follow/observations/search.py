@@ -1,11 +1,12 @@
-"""Explores all paths that a recording allows, breadth first, until the last line is passed or no path is left.
+"""Explores all paths that a recording allows until the last line is passed or no path is left.
 
 In:  a script and the instance of the model.
-Out: a shortest path that passes the last line; or all states before the line that no path passes.
+Out: a path that passes the last line; or all states before the line that no path passes.
 
 A node is a state of the model with its monitor, which holds the number of passed lines. A true line is passed at once,
-without a step, if waiting gains nothing (script.py). So only steps count, and the first path that passes the last line
-is a shortest one. No depth limits the search: it ends when no new node appears. Budgets are restored after every step,
+without a step, if waiting gains nothing (script.py). So only steps count. The search is breadth first at the beginning:
+a path that it finds then is a shortest one. Later it prefers paths that have passed many lines with few steps
+(waiting.py). No depth limits the search: it ends when no new node appears. Budgets are restored after every step,
 because only the recording limits faults. The variable `exposed_record` is cleared, because no rule reads it.
 """
 
@@ -18,14 +19,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from isrcheck.checker.compile.kernel import Kernel
-from isrcheck.checker.explicit.visited_set import Batch, Full, VisitedSet
+from isrcheck.checker.explicit.visited_set import Batch, Full, VisitedSet, reserve
 from isrcheck.checker.outcome.kernel_results import KernelResults
 from isrcheck.checker.resources.limits import Limits
-from isrcheck.conformance.follow.observations.cells import Cells, Numbers, Words
 from isrcheck.conformance.follow.observations.claims import Claims
+from isrcheck.conformance.follow.observations.in_time import InTime
 from isrcheck.conformance.follow.observations.monitor import Monitor
 from isrcheck.conformance.follow.observations.rules import Rules
 from isrcheck.conformance.follow.observations.script import NOBODY, Passing, Permission, Script
+from isrcheck.conformance.follow.paths.cells import Cells, Numbers, Words
+from isrcheck.conformance.follow.paths.keeping import Keeping
+from isrcheck.conformance.follow.paths.waiting import Waiting
 from isrcheck.models import run
 from isrcheck.models.kafka.state.fields import BUDGETS
 from isrcheck.models.language.declare import NONE
@@ -33,7 +37,13 @@ from isrcheck.models.language.model import Instance
 from isrcheck.models.run import State
 
 ROOM = 1 << 16
-"""The number of successors processed together."""
+"""The number of successors processed together, if they are small."""
+
+ROOM_BYTES = 8 << 20
+"""The memory for the successors that are processed together."""
+
+MOST_BROAD, BROAD_BYTES = 100_000, 16 << 20
+"""The number of nodes from which on the search is no longer breadth first, and their memory."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +70,12 @@ class Progress:
 
 
 class ObservationSearch:
-    """One search. `stopped` is the reason for an early end (memory, seconds, interrupt), or None."""
+    """One search. `stopped` is the reason for an early end (memory, seconds, interrupt), or None.
+
+    With `keeps_promises`, no path goes on from a state that violates a promise of the model. With
+    `in_time`, no path takes a step that a cluster's clocks may exclude (in_time.py).
+    `is_shortest`: the search has always been breadth first.
+    """
 
     def __init__(
         self,
@@ -70,6 +85,10 @@ class ObservationSearch:
         is_idempotent: bool,
         limits: Limits,
         report: Callable[[Progress], None] = lambda progress: None,
+        *,
+        keeps_promises: bool = False,
+        in_time: bool = False,
+        most_broad: int = MOST_BROAD,
     ) -> None:
         self.script = script
         self.instance = instance
@@ -81,13 +100,16 @@ class ObservationSearch:
         self.lines = len(script.stages)
         self.words = kernel.layout.words
         self.steps = instance.first_steps[-1]
-        self.room = max(ROOM, 2 * self.steps)
+        self.room = max(min(ROOM, ROOM_BYTES // (8 * self.words)), 2 * self.steps)
         self.batch = Batch.of(self.room, self.words)
         self.store = VisitedSet(self.words + 1, self.steps + len(instance.initial_states), limits.memory)
         self.rules = Rules(script, self.cells, self.monitor, is_idempotent)
+        self.in_time = InTime(script, self.cells) if in_time else None
         unlimited = [budget for budget in BUDGETS if budget != "retries" or is_idempotent]
         values = {f"{budget}_left": getattr(instance.configuration, budget) for budget in unlimited}
-        values["exposed_record"] = NONE
+        self.keeping = Keeping(instance, kernel) if keeps_promises else None
+        if not keeps_promises:
+            values["exposed_record"] = NONE
         self.kept = ~self.cells.masks(*values)
         self.full = self.cells.packed(values)
         self.passing = np.array([*(stage.passing for stage in script.stages), -1], np.int64)
@@ -97,7 +119,11 @@ class ObservationSearch:
         self.seconds = 0.0
         self.stopped: str | None = None
         self.depth = 0
+        self.depths = reserve(self.store.room, np.uint16)
+        self.waiting_nodes = Waiting()
+        self.most_broad = min(most_broad, BROAD_BYTES // self.store.bytes_of_state)
         self.generated = 0
+        self.expanded = 0
         self.last: int | None = None
         self.furthest = 0
 
@@ -107,12 +133,13 @@ class ObservationSearch:
         """Search until the last line is passed, no node is left, or a limit or the user ends the search."""
         try:
             self._start()
-            first = 0
-            while self.last is None and self.stopped is None and first < self.store.count:
-                end = self.store.count
-                self._expand(first, end)
-                self.depth += 1
-                first = end
+            while self.last is None and self.stopped is None:
+                nodes = self.waiting_nodes.take(self.room)
+                if not len(nodes):
+                    break
+                self._expand(nodes)
+                if self.waiting_nodes.is_broad and self.store.count > self.most_broad:
+                    self.waiting_nodes.prefer_lines(self.depths, self._passed_at)
         except KeyboardInterrupt:
             self.stopped = "interrupt"
         except Full:
@@ -141,16 +168,22 @@ class ObservationSearch:
         is_first_epoch = stage.most_epoch == 0 and stage.leader != NOBODY
         return not is_first_epoch or s.controller_leader == stage.leader
 
-    def _expand(self, first: int, end: int) -> None:
-        """Take every allowed step from the nodes first..end-1, which have the same depth."""
+    @property
+    def is_shortest(self) -> bool:
+        """Whether the path that was found is a shortest one."""
+        return self.waiting_nodes.is_broad
+
+    def _expand(self, nodes: Numbers) -> None:
+        """Take every allowed step from these nodes."""
         active = np.zeros(len(self.instance.model.properties) + 1, np.int8)
         results = KernelResults(len(self.instance.model.properties))
         fired = np.zeros(len(self.instance.model.actions), np.int64)
         before, after = self.kernel.layout.buffer(self.instance), self.kernel.layout.buffer(self.instance)
-        at = first
-        while at < end and self.last is None and self.stopped is None:
-            nodes = self._nodes()[at : min(end, at + ROOM)]
-            states = np.ascontiguousarray(nodes[:, : self.words])
+        at = 0
+        while at < len(nodes) and self.last is None and self.stopped is None:
+            chosen = nodes[at:]
+            found = self.nodes()[chosen]
+            states = np.ascontiguousarray(found[:, : self.words])
             count = self.kernel.expand(
                 *(states.ctypes.data, 0, len(states), before.ctypes.data, after.ctypes.data),
                 *(self.batch.states.ctypes.data, self.batch.parents.ctypes.data, self.batch.steps.ctypes.data),
@@ -160,12 +193,14 @@ class ObservationSearch:
             if results.has_failed:
                 self._explain_failure(states[done])
             self.generated += count
-            self._take(at, states, nodes[:, self.words].copy(), count)
+            self._take(chosen, states, found[:, self.words].copy(), count)
             at += done
+            self.expanded += done
             self._look_at_clock()
-            self.kernel.optimize_for(at, self.deadline)
+            self.kernel.optimize_for(self.expanded, self.deadline)
 
-    def _nodes(self) -> Words:
+    def nodes(self) -> Words:
+        """All nodes so far: a row has the words of the state, and the monitor."""
         width = self.words + 1
         return self.store.states[: self.store.count * width].reshape(-1, width)
 
@@ -188,7 +223,7 @@ class ObservationSearch:
 
     # -------------------------------------------------------------------------------------------------- one batch
 
-    def _take(self, first: int, before: Words, monitors_before: Words, count: int) -> None:
+    def _take(self, nodes: Numbers, before: Words, monitors_before: Words, count: int) -> None:
         """Store the successors that the recording allows, with their monitors."""
         parents = self.batch.parents[:count].astype(np.int64)
         steps = self.batch.steps[:count].astype(np.int64)
@@ -197,7 +232,10 @@ class ObservationSearch:
         permissions = self.script.permissions[stages[parents], steps]
         rows = np.flatnonzero(permissions)
         after, parents, steps, permissions = after[rows], parents[rows], steps[rows], permissions[rows]
-        rows = np.flatnonzero(self.rules.allow(before, monitors_before, after, parents, steps, permissions))
+        allowed = self.rules.allow(before, monitors_before, after, parents, steps, permissions)
+        if self.in_time is not None:
+            allowed &= self.in_time.allow(before, after, parents, steps, stages[parents])
+        rows = np.flatnonzero(allowed)
         after, parents, steps, permissions = after[rows], parents[rows], steps[rows], permissions[rows]
         monitors = monitors_before[parents]
         actors = self.script.actor[steps]
@@ -213,7 +251,7 @@ class ObservationSearch:
             self.monitor.begin_process(changed, int(replica), self.script.checkpoint[steps[started]])
             monitors[started] = changed
         self.monitor.look(monitors, after)
-        self._pass_and_add(after, monitors, parents + first, steps)
+        self._pass_and_add(after, monitors, nodes[parents], steps)
 
     def _pass_and_add(
         self, states: Words, monitors: Words, parents: Numbers, steps: Numbers, is_start: bool = False
@@ -263,19 +301,37 @@ class ObservationSearch:
             np.empty(count, np.uint64),
         )
         self.store.add(batch, count)
-        passed = self.monitor.passed.read(self._nodes()[known:, self.words])
-        if len(passed):
+        new = np.arange(known, self.store.count)
+        if len(new):
+            self._let_wait(new)
+
+    def _passed_at(self, nodes: Numbers) -> Numbers:
+        """The number of lines that each of these nodes has passed."""
+        return self.monitor.passed.read(self.nodes()[nodes, self.words])
+
+    def _let_wait(self, new: Numbers) -> None:
+        """Let new nodes wait; those that violate a promise do not, if the search keeps promises."""
+        found = self.nodes()[new]
+        depths = self.depths[self.store.parents[new]].astype(np.int64) + (self.store.steps[new] < self.steps)
+        self.depths[new] = depths
+        self.depth = max(self.depth, int(depths.max()))
+        passed = self.monitor.passed.read(found[:, self.words])
+        if self.keeping is not None:
+            kept = self.keeping.keep(found[:, : self.words])
+            new, depths, passed = new[kept], depths[kept], passed[kept]
+        if len(new):
             self.furthest = max(self.furthest, int(passed.max()))
         done = np.flatnonzero(passed == self.lines)
         if len(done) and self.last is None:
-            self.last = known + int(done[0])
+            self.last = int(new[done[0]])
+        self.waiting_nodes.add(new, depths, passed)
 
     # ------------------------------------------------------------------------------------------------------- results
 
     def path(self) -> Path:
         """The path that passes the last line."""
         assert self.last is not None
-        nodes = self._nodes()[:, self.words]
+        nodes = self.nodes()[:, self.words]
         index, steps, passed = self.last, [], []
         while True:
             passed.append(int(self.monitor.passed.read(nodes[index : index + 1])[0]))
@@ -287,11 +343,27 @@ class ObservationSearch:
 
     def waiting(self) -> tuple[Words, Words]:
         """The states before the furthest line that the search reached, and their monitors."""
-        nodes = self._nodes()
-        rows = self.monitor.passed.read(nodes[:, self.words]) == self.furthest
-        return nodes[rows, : self.words], nodes[rows, self.words]
+        return self.of_nodes(self.nodes_waiting())
+
+    def trail(self, index: int) -> tuple[list[int], list[int]]:
+        """The nodes from this one back to the start, and the step to each of them but the last."""
+        nodes, steps = [index], []
+        while int(self.store.parents[nodes[-1]]) != nodes[-1]:
+            steps.append(int(self.store.steps[nodes[-1]]))
+            nodes.append(int(self.store.parents[nodes[-1]]))
+        return nodes, steps
+
+    def nodes_waiting(self) -> Numbers:
+        """The nodes before the furthest line that the search reached."""
+        found: Numbers = np.flatnonzero(self.monitor.passed.read(self.nodes()[:, self.words]) == self.furthest)
+        return found
+
+    def of_nodes(self, nodes: Numbers) -> tuple[Words, Words]:
+        """The states of these nodes, and their monitors."""
+        found = self.nodes()[nodes]
+        return found[:, : self.words], found[:, self.words]
 
     def counts(self) -> list[int]:
         """The number of nodes before each line; the last number counts those that passed all lines."""
-        passed = self.monitor.passed.read(self._nodes()[:, self.words])
+        passed = self.monitor.passed.read(self.nodes()[:, self.words])
         return [int(count) for count in np.bincount(passed, minlength=self.lines + 1)]

@@ -14,8 +14,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import Enum
 
-from isrcheck.conformance.follow.observations.lines import Disk, Fault, FaultKind
 from isrcheck.conformance.follow.observations.script import FaultStage, Script
+from isrcheck.conformance.follow.recorded.lines import Disk, Fault, FaultKind
 
 
 class Known(Enum):

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from random import Random
 
+from isrcheck.conformance.cluster.act import Act
 from isrcheck.conformance.cluster.client_operations import PRODUCER
 from isrcheck.conformance.cluster.clients.sent import Sent
 from isrcheck.conformance.cluster.cluster import Cluster
@@ -24,8 +25,7 @@ from isrcheck.conformance.cluster.network.messages import (
     ProduceResponse,
 )
 from isrcheck.conformance.cluster.network.network import Message
-from isrcheck.conformance.cluster.observe import BrokerView, ConsumerView, ProducerView
-from isrcheck.conformance.cluster.scheduler import Act
+from isrcheck.conformance.cluster.views import BrokerView, ConsumerView, ProducerView
 from isrcheck.conformance.follow.recorder.plan import ModelGap, Plan
 from isrcheck.conformance.implemented import ISOLATIONS
 from isrcheck.conformance.replay.projection import reader_of
@@ -69,6 +69,7 @@ class Clients:
         ]
         self._next = self._later()
         first_leader = cluster.observe().controller.leader
+        assert first_leader is not None, "a run starts with a leader"
         if has.enable_idempotence:
             cluster.refresh_metadata(first_leader)
         for consumer in range(has.consumers):

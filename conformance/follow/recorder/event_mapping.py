@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from isrcheck.conformance.cluster.act import Act
 from isrcheck.conformance.cluster.broker.broker import TimerKind
 from isrcheck.conformance.cluster.broker.fetch_state import Mode
 from isrcheck.conformance.cluster.controller.controller import Election
@@ -32,8 +33,7 @@ from isrcheck.conformance.cluster.network.messages import (
 )
 from isrcheck.conformance.cluster.network.network import Message
 from isrcheck.conformance.cluster.network.records import ProducerStamp
-from isrcheck.conformance.cluster.observe import BrokerView, ClusterView, ConsumerView
-from isrcheck.conformance.cluster.scheduler import Act
+from isrcheck.conformance.cluster.views import BrokerView, ClusterView, ConsumerView
 from isrcheck.conformance.replay.projection import reader_of
 from isrcheck.models.kafka.state.values import Fetch
 
@@ -199,7 +199,8 @@ def _about_isr(message: Message, before: Moment) -> MappedEvent | None:
         is_earlier = before.view.brokers[broker].is_up and before.view.brokers[broker].process != process
         arguments = {"leader": broker}
         return None if is_earlier else MappedEvent("controller_handles_alter_partition", None, arguments)
-    if not isinstance(message.payload, AlterIsrResponse) or message.payload.error is not Errors.NONE:
+    heard = (Errors.NONE, Errors.INELIGIBLE_REPLICA)
+    if not isinstance(message.payload, AlterIsrResponse) or message.payload.error not in heard:
         return None
     return MappedEvent("leader_hears_answer", broker, {"leader": broker})
 

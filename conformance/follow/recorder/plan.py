@@ -15,8 +15,10 @@ from functools import cached_property
 from typing import Any
 
 from isrcheck.conformance.cluster.chances import Chances
+from isrcheck.conformance.cluster.configuration.generations import USUAL
 from isrcheck.conformance.cluster.configuration.settings import Settings
-from isrcheck.conformance.cluster.configuration.switches import USUAL, Switches
+from isrcheck.conformance.cluster.configuration.switches import Switches
+from isrcheck.conformance.cluster.controller.controller import Election
 from isrcheck.conformance.follow.format.writing import LeftOut
 from isrcheck.conformance.implemented import ACKS, RESETS, switches_of
 from isrcheck.models import registry
@@ -45,6 +47,7 @@ SETTINGS = Settings(
     replica_fetch_backoff_ms=100,
     replica_socket_timeout_ms=FOR_EVER,
     request_timeout_ms=FOR_EVER,
+    broker_session_timeout_ms=2_000,
 )
 
 UNLIMITED = 1_000
@@ -75,8 +78,20 @@ class ModelGap(Enum):
         "before 2.4, a follower whose log is empty and begins above its high watermark truncates it to that, before it"
         " has reached its leader"
     )
-    ANSWER_ABOUT_ISR_IS_LOST = (
-        "the answer to AlterIsr is lost, and the controller accepts the same request again; the model refuses it"
+    INELIGIBLE_FOLLOWER = (
+        "a leader that has read that a follower is fenced does not propose it for the ISR; the model's leader does, and"
+        " is refused"
+    )
+    FENCED_LEADER_IS_REPLACED = (
+        "a leader that has restarted before it was fenced does not lead any longer when the record changes"
+    )
+    EPOCH_OF_NOBODY = "until 3.5, fencing the last member of the ISR once more starts a leader epoch without a leader"
+    SHUTDOWN_IS_FORGOTTEN = (
+        "a broker that has crashed while it shut down restarts before it is fenced, and does not count as shutting down"
+    )
+    HEARTBEAT_OUTLIVES_PROCESS = "the last heartbeat of a process that has ended unfences its broker"
+    STOPPING_BROKER_IS_FENCED = (
+        "the session of a living broker ends while it shuts down: it is fenced, and may stop at once"
     )
     LOG_START_NOT_CHECKPOINTED = "a broker restarts with a log start from before the last deletion"
 
@@ -90,9 +105,13 @@ BOUNDS = {"retries": 40, "producer_epochs": 6, "producer_snapshots": 12}
 PARTITION_CHANGES = 30
 """The changes of leader and ISR in one run, where they are counted."""
 
+FENCES_LIVING = "the controller fences a broker that lives"
+SHUTS_DOWN = "a broker begins to shut down"
+"""Steps with budgets that several actions share."""
+
 NOT_RECORDED = (
     *("start", "start_isr", "common_records", "brokers_down"),
-    *("unclean_elections", "power_losses", "disk_losses", "transactions"),
+    *("unclean_elections", "power_losses", "disk_losses", "transactions", "reassignments", "late_fetches"),
 )
 """Entries of the model for which no run is recorded; the first ones are chosen at random for each run."""
 
@@ -158,6 +177,8 @@ class Plan:
             "producer_begins_new_epoch": has.producer_epochs - 1,
             "broker_saves_producer_state": has.producer_snapshots,
             "leader_deletes_records": has.delete_records,
+            FENCES_LIVING: has.fencings,
+            SHUTS_DOWN: has.shutdowns,
         }
 
     def entries(self, start_isr: int, common_records: int) -> dict[str, int | str]:
@@ -168,6 +189,7 @@ class Plan:
             "log_size": self.records,
             "elections": self.elections,
             **({"partition_changes": PARTITION_CHANGES} if self.asks_controller else {"bounces": self.faults}),
+            **({"fencings": self.faults, "shutdowns": self.faults} if self.has_kraft else {}),
             "crashes": self.faults,
             "preferred_elections": self.elections,
             "acks": self.acks,
@@ -181,6 +203,11 @@ class Plan:
     def asks_controller(self) -> bool:
         """Whether a leader asks the controller to change the ISR: then there are partition epochs, and no bounces."""
         return self.protocol_switches().asks_controller
+
+    @cached_property
+    def has_kraft(self) -> bool:
+        """Whether brokers register with a KRaft controller."""
+        return self.protocol_switches().has_kraft
 
     @property
     def switches(self) -> dict[str, str]:
@@ -243,5 +270,8 @@ class Plan:
             CHANCES,
             acks=(ACKS[int(self.configuration.acks)],),
             freeze_interval=FREEZE_INTERVAL if freezes else 0,
+            elections=(Election.PREFERRED,) if self.has_kraft else CHANCES.elections,
+            session_interval=9_000 if self.has_kraft else 0,
+            shutdown_interval=15_000 if self.has_kraft else 0,
             produce_interval=0 if self.configuration.enable_idempotence else CHANCES.produce_interval,
         )

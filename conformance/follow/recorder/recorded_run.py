@@ -20,6 +20,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from isrcheck.conformance.cluster.act import Act
 from isrcheck.conformance.cluster.acts import complete_parked_fetch, response_in_flight, view_of
 from isrcheck.conformance.cluster.broker.broker import TimerKind
 from isrcheck.conformance.cluster.broker.fetch_state import Mode
@@ -29,19 +30,22 @@ from isrcheck.conformance.cluster.configuration.switches import Truncation
 from isrcheck.conformance.cluster.controller.controller import Election
 from isrcheck.conformance.cluster.network.alter_isr_messages import AlterIsrRequest, AlterIsrResponse
 from isrcheck.conformance.cluster.network.messages import Acks, Errors, LeaderAndIsr, ProduceRequest, ProduceResponse
+from isrcheck.conformance.cluster.network.metadata_messages import MetadataImage
 from isrcheck.conformance.cluster.network.network import Message
-from isrcheck.conformance.cluster.observe import BrokerView, ClusterView, ControllerView, FetcherView
-from isrcheck.conformance.cluster.scheduler import Act, Scheduler
+from isrcheck.conformance.cluster.scheduler import Scheduler
+from isrcheck.conformance.cluster.views import BrokerView, ClusterView, ControllerView, FetcherView
 from isrcheck.conformance.follow.format.events import Event, Header, Value
 from isrcheck.conformance.follow.format.variables import Variables
 from isrcheck.conformance.follow.format.writing import Writer
+from isrcheck.conformance.follow.recorder import kraft
 from isrcheck.conformance.follow.recorder.clients import Clients
 from isrcheck.conformance.follow.recorder.event_mapping import MappedEvent, Moment, map_event, mode_of, starts_to_fetch
-from isrcheck.conformance.follow.recorder.plan import ModelGap, Plan
+from isrcheck.conformance.follow.recorder.plan import FENCES_LIVING, SHUTS_DOWN, ModelGap, Plan
 from isrcheck.conformance.replay.projection import Observations, project
 from isrcheck.models.kafka.state.fields import (
     AlteringReplica,
     DeletingReplica,
+    KraftReplica,
     NumberedReplica,
     Replica,
     SnapshotReplica,
@@ -81,7 +85,7 @@ OF_CONSUMERS = (
 )
 """Those of each consumer that has not stopped."""
 
-OF_BROKERS = (Replica, AlteringReplica, NumberedReplica, SnapshotReplica, DeletingReplica)
+OF_BROKERS = (Replica, AlteringReplica, KraftReplica, NumberedReplica, SnapshotReplica, DeletingReplica)
 """The domains whose elements are the brokers."""
 
 
@@ -113,7 +117,8 @@ class RecordedRun:
         self.acknowledged = set(range(common))
         self.last_message = -1
         self.seen = Observations(common, number_of=lambda payload: self.numbers.get(payload, NONE))
-        self.scheduler = Scheduler(self.cluster, random.randrange(1 << 32), plan.chances(), self.watch)
+        given = (plan.chances(), self.watch, self.must_lose)
+        self.scheduler = Scheduler(self.cluster, random.randrange(1 << 32), *given)
         self.clients = Clients(plan, self.cluster, f"clients of {self.name}", self.watch)
         self.silent: dict[int, int] = {}
         self.taken: dict[str, int] = {}
@@ -200,7 +205,11 @@ class RecordedRun:
     def of_everybody(self) -> Iterator[str]:
         """The log keys of what every event observes, if it can be observed."""
         has = self.instance.configuration
-        since = ("controller_partition_epoch", "metadata_partition_epoch") if self.plan.asks_controller else ()
+        since: tuple[str, ...] = ("controller_partition_epoch",) if self.plan.asks_controller else ()
+        if self.plan.has_kraft:
+            since += tuple(name for name in kraft.EVERYBODYS if name in self.before.projected)
+        elif since:
+            since += ("metadata_partition_epoch",)
         yield from (*EVERYBODYS, *since, *(OF_PRODUCER if has.enable_idempotence else ()))
         consumers = [consumer for consumer in range(has.consumers) if consumer not in self.clients.stopped]
         known = [name for name in OF_CONSUMERS if self.before.projected.get(name)]
@@ -232,10 +241,18 @@ class RecordedRun:
             return
         self.keep_from_differing()
         before, after = self.before, self.moment()
-        if self.exceeds_bounds(after.view) or self.loses_answer_about_isr(act):
+        if self.exceeds_bounds(after.view):
             self.is_over = True
             return
+        if self.plan.has_kraft and self.meets(kraft.gap_of(act, before, after)):
+            return
         *earlier, found = map_event(act, before, after) or (None,)
+        if self.plan.has_kraft:
+            found = kraft.map_kraft_event(act, before, after) or found
+            if found is not None and found.action.startswith("controller_fences_"):
+                self.note_budget(FENCES_LIVING, is_spent=before.view.brokers[int(str(act.arguments[0]))].is_up)
+            elif found is not None:
+                self.note_budget(SHUTS_DOWN, is_spent=found.action.endswith("asks_to_shut_down"))
         if payload is not None and found is None:
             del self.numbers[payload]
             after = self.moment()
@@ -258,11 +275,21 @@ class RecordedRun:
         if found is not None:
             self.write(found)
 
-    def loses_answer_about_isr(self, act: Act) -> bool:
-        """Whether the act loses the answer to AlterIsr, which the plan does not allow."""
-        message = act.arguments[0] if act.name == "drop" else None
-        is_answer = isinstance(message, Message) and isinstance(message.payload, AlterIsrResponse)
-        return is_answer and ModelGap.ANSWER_ABOUT_ISR_IS_LOST not in self.plan.allowed
+    def meets(self, gap: ModelGap | None) -> bool:
+        """Whether the run ends at something that the model lacks, and the plan does not allow."""
+        self.is_over |= gap is not None and gap not in self.plan.allowed
+        return self.is_over
+
+    def note_budget(self, what: str, *, is_spent: bool) -> None:
+        """Count a step that has a budget; without any left, the run ends."""
+        self.taken[what] = self.taken.get(what, 0) + is_spent
+        self.is_over |= self.taken[what] > self.plan.budgets[what]
+
+    def must_lose(self, message: Message) -> bool:
+        """Whether a request has to be lost, so that nothing happens that the model lacks."""
+        if not self.plan.has_kraft or ModelGap.INELIGIBLE_FOLLOWER in self.plan.allowed:
+            return False
+        return kraft.asks_in_vain(message, self.cluster.observe(), self.plan.protocol_switches())
 
     def reaches(self, view: ClusterView, follower: int, leader: int) -> bool:
         """Whether a leader would answer a follower's question where an epoch ends."""
@@ -322,14 +349,34 @@ class RecordedRun:
                 broker = view_of(self.cluster, message.source)
                 if broker.is_up and broker.process != message.source_process:
                     self.cluster.deliver(message.number)
+        self.seen.note_proposals(self.cluster.messages())
+        self.finish_exchanges_with_quorum()
         for message in self.cluster.messages():
             told = message.payload
-            if isinstance(told, AlterIsrResponse) and isinstance(message.destination, int):
+            if self.plan.has_kraft and self.is_void_answer(message):
+                self.cluster.deliver(message.number)
+            elif isinstance(told, AlterIsrResponse) and isinstance(message.destination, int):
                 now, was = view_of(self.cluster, message.destination), self.before.view.brokers[message.destination]
                 has_crashed = was.is_up and not now.is_up
                 is_earlier = now.is_up and now.process != message.destination_process
-                if told.error is not Errors.NONE or has_crashed or is_earlier:
+                is_refused = told.error is not Errors.NONE and not self.plan.has_kraft
+                if is_refused or has_crashed or is_earlier:
                     self.cluster.deliver(message.number)
+
+    def finish_exchanges_with_quorum(self) -> None:
+        """Let brokers stop at once that may stop, and lose the heartbeats of processes that have ended."""
+        for message in self.cluster.messages():
+            if kraft.lets_stop(message):
+                self.cluster.deliver(message.number)
+        if ModelGap.HEARTBEAT_OUTLIVES_PROCESS not in self.plan.allowed:
+            view = self.cluster.observe()
+            for message in self.cluster.messages():
+                if kraft.outlives(message, view):
+                    self.cluster.drop(message.number)
+
+    def is_void_answer(self, message: Message) -> bool:
+        """Whether the model has no such answer about the ISR."""
+        return kraft.is_void_in_model(message, self.seen.proposals)
 
     def break_connection(self, follower: int, leader: int) -> None:
         """Make a follower's request to a leader fail; a parked fetch completes first."""
@@ -365,7 +412,9 @@ class RecordedRun:
         view = self.before.view
         down = [broker.number for broker in view.brokers if not broker.is_up]
         broker = self.random.choice(down or range(len(view.brokers)))
-        if down and self.random.random() < 0.5:
+        if self.plan.has_kraft:
+            self.interfere_with_kraft(broker, bool(down))
+        elif down and self.random.random() < 0.5:
             self.elect("notice dead", broker)
         elif down:
             self.start_broker(broker)
@@ -380,6 +429,23 @@ class RecordedRun:
             self.cluster.crash(broker)
             self.cluster.restart(broker)
             self.restarted(broker, "broker_bounces")
+
+    def interfere_with_kraft(self, broker: int, is_down: bool) -> None:
+        """Start a broker whose session has ended; or end the session of one that crashes, and start it before it is
+        fenced; or hold a preferred election.
+        """
+        if is_down and self.cluster.may_register(broker):
+            self.start_broker(broker)
+        elif is_down:
+            self.cluster.end_session(broker)
+        elif self.random.random() < 0.5:
+            self.cluster.crash(broker)
+            self.watch(Act(self.cluster.now, "crash", (broker,)))
+            self.cluster.end_session(broker)
+            if self.cluster.may_register(broker):
+                self.start_broker(broker)
+        else:
+            self.elect("elect", Election.PREFERRED, broker)
 
     def elect(self, name: str, *asked: Any) -> None:
         """Ask the controller for an election; refused requests have no effect."""
@@ -402,21 +468,24 @@ class RecordedRun:
         checkpoint = self.before.view.brokers[broker].checkpointed_high_watermark
         process = self.cluster.observe().brokers[broker].process
         for message in self.cluster.messages():
-            is_told = isinstance(message.payload, LeaderAndIsr) and message.destination == broker
+            is_told = isinstance(message.payload, LeaderAndIsr | MetadataImage) and message.destination == broker
             if is_told and message.destination_process == process:
                 self.cluster.deliver(message.number)
         self.silent.pop(broker, None)
         self.keep_from_differing()
+        was_stopping = self.plan.has_kraft and self.before.projected["is_shutting_down"][broker]
+        if was_stopping and self.meets(ModelGap.SHUTDOWN_IS_FORGOTTEN):
+            return
         former, self.before = self.before.view.controller, self.moment()
         self.note_that_it_was_noticed(broker, former)
         self.write(MappedEvent(action, broker, {"broker": broker, "checkpoint": checkpoint}))
 
     def note_that_it_was_noticed(self, broker: int, former: ControllerView) -> None:
         """Record how the controller has treated the end of a process, if it has heard of it only by the restart."""
-        if not self.plan.asks_controller:
+        if not self.plan.asks_controller or self.plan.has_kraft:
             return
         controller = self.before.view.controller
-        if controller.leader != former.leader:
+        if controller.leader is not None and controller.leader != former.leader:
             arguments = {"elected": controller.leader}
             self.write(MappedEvent("controller_fails_over", None, arguments), is_observed=False)
         elif controller.leader_epoch != former.leader_epoch:

@@ -40,6 +40,8 @@ class Controller:
         self._logged: View | None = None
         self._logged_epoch = 0
         self._logged_offset = -1
+        self._at: dict[int, View] = {}
+        self._in_log: dict[int, tuple[int, int | None, tuple[int, ...] | None]] = {}
 
     @property
     def last(self) -> View | None:
@@ -55,7 +57,25 @@ class Controller:
         if partition_epoch <= self._partition_epoch:
             return None
         self._partition_epoch = partition_epoch
+        self._at[partition_epoch] = view
         return self._accept(replace(view, partition_epoch=partition_epoch))
+
+    def denies(self, view: View, partition_epoch: int) -> bool:
+        """Whether another state is known for this partition epoch."""
+        known = self._at.get(partition_epoch)
+        told = view.leader, view.leader_epoch, view.members
+        return known is not None and told != (known.leader, known.leader_epoch, known.members)
+
+    def rewrites(self, offset: int, leader: int | None, isr: tuple[int, ...] | None) -> View | None:
+        """What the metadata log would say if it had this change at an offset at which it has another; else None."""
+        if offset not in self._in_log or self._in_log[offset][1:] == (leader, isr):
+            return None
+        epoch = self._in_log[offset][0]
+        known = self._at.get(epoch)
+        if known is None:
+            return None
+        changed = known.leader if leader is None else leader, known.leader_epoch, known.isr if isr is None else isr
+        return View(*changed, epoch)
 
     def logs(self, offset: int, leader: int | None, isr: tuple[int, ...] | None) -> View | None:
         """The metadata log has a change of the partition at this offset; None: unchanged."""
@@ -69,7 +89,9 @@ class Controller:
             before.leader_epoch + (leader is not None),
             before.isr if isr is None else isr,
         )
-        return self.answers(self._logged, self._logged_epoch)
+        self._in_log[offset] = self._logged_epoch, leader, isr
+        known = self._at.setdefault(self._logged_epoch, self._logged)
+        return self.answers(known, self._logged_epoch)
 
     def is_seen(self, view: View) -> View | None:
         """A broker shows this state to a client."""
@@ -78,6 +100,17 @@ class Controller:
         if self._logged_epoch or not self._is_news(view):
             return None
         return self._accept(view)
+
+    def contradicts(self, view: View) -> bool:
+        """Whether no delay explains this view of a broker.
+
+        It names another leader of an epoch than before; or the metadata log is recorded, and never had this ISR.
+        """
+        same = [one for one in self.views if one.leader_epoch == view.leader_epoch]
+        if any(NO_LEADER not in (one.leader, view.leader) and one.leader != view.leader for one in same):
+            return True
+        is_known = any(one.members == view.members for one in same)
+        return bool(self._logged_epoch and not is_known)
 
     def _is_news(self, view: View) -> bool:
         last = self.last
@@ -100,9 +133,10 @@ class Controller:
             return None
         self.newest_epoch = view.leader_epoch
         last = self.last
-        if last is not None and (view.leader, view.leader_epoch, view.members) == (
+        is_same = last is not None and (view.leader, view.leader_epoch, view.members) == (
             *(last.leader, last.leader_epoch, last.members),
-        ):
+        )
+        if is_same and view.partition_epoch is None:
             return None
         self.views.append(view)
         return view

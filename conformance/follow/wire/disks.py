@@ -34,15 +34,18 @@ MOST_BROKERS = 100
 
 @dataclass(frozen=True)
 class DiskContent:
-    """A broker's log: values and leader epochs from offset 0 on; and the high watermark in its checkpoint, if any."""
+    """A broker's log, as values and leader epochs from the first offset on; and its checkpointed high watermark."""
 
     broker: int
     log: tuple[tuple[str, int], ...]
     checkpoint: int | None
 
 
-def disks_in(folder: Path, topic: str) -> Iterator[DiskContent]:
-    """The contents of all broker<i>/ in a folder, by number. Raises UsageError."""
+def disks_in(folder: Path, topic: str, index: int = 0, first: int = 0) -> Iterator[DiskContent]:
+    """The contents of all broker<i>/ in a folder, by number, without the records before the first offset.
+
+    Raises UsageError.
+    """
     found = {}
     try:
         for path in folder.iterdir():
@@ -54,19 +57,23 @@ def disks_in(folder: Path, topic: str) -> Iterator[DiskContent]:
     if len(found) > MOST_BROKERS:
         raise UsageError(f"{folder}: more than {MOST_BROKERS} folders of brokers; leave out those without a replica")
     for broker, path in sorted(found.items()):
-        partition = path / f"{topic}-0"
+        partition = path / f"{topic}-{index}"
         if partition.is_dir():
             segments = sorted(partition.glob("*.log"))
+            if not segments:
+                raise UsageError(f"{partition}: no segment (*.log) in it; copy the folder again, or leave it out")
             log = tuple(record for segment in segments for record in _records(segment, _read(segment)))
-            yield DiskContent(broker, _checked(partition, log), _checkpoint(path, topic))
+            yield DiskContent(broker, _checked(partition, log, first), _checkpoint(path, topic, index))
 
 
-def _checked(partition: Path, log: tuple[tuple[int, str, int], ...]) -> tuple[tuple[str, int], ...]:
-    for position, (offset, _, _) in enumerate(log):
+def _checked(partition: Path, log: tuple[tuple[int, str, int], ...], first: int) -> tuple[tuple[str, int], ...]:
+    begins = log[0][0] if log else first
+    for position, (offset, _, _) in enumerate(log, min(begins, first)):
         if offset != position:
-            what = f"the record at position {position} has offset {offset}"
-            raise UsageError(f"{partition}: {what}; only logs that begin at 0 and have no gaps can be followed")
-    return tuple((value, epoch) for _, value, epoch in log)
+            what = f"the record at position {position - min(begins, first)} has offset {offset}"
+            where = "at 0" if not first else f"at {first} or before"
+            raise UsageError(f"{partition}: {what}; only logs that begin {where} and have no gaps can be followed")
+    return tuple((value, epoch) for offset, value, epoch in log if offset >= first)
 
 
 def _read(path: Path) -> bytes:
@@ -133,14 +140,14 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
     raise ValueError
 
 
-def _checkpoint(broker: Path, topic: str) -> int | None:
+def _checkpoint(broker: Path, topic: str, index: int) -> int | None:
     """The high watermark in a broker's checkpoint, or None without an entry. Raises UsageError."""
     path = broker / "replication-offset-checkpoint"
     if not path.is_file():
         return None
     for number, line in enumerate(_read(path).decode(errors="replace").splitlines(), 1):
         words = line.split(" ")
-        if number > 2 and words[:2] == [topic, "0"]:
+        if number > 2 and words[:2] == [topic, str(index)]:
             if len(words) == 3 and words[2].isascii() and words[2].isdecimal() and len(words[2]) < 10:
                 return int(words[2])
             raise UsageError(f"{path}:{number}: no offset in {line[:60]!r}; copy the file again")

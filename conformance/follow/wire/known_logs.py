@@ -17,18 +17,21 @@ MOST_RECORDS = 10_000
 """The longest log: each of its records is one more variable in each state of the search."""
 
 Log = tuple[tuple[str, int], ...]
-"""Values and leader epochs, from offset 0 on."""
+"""Values and leader epochs, from the first offset of the recording on."""
 
 
 class KnownLogs:
     """The logs of all brokers, as far as they are known."""
 
-    def __init__(self) -> None:
+    def __init__(self, first: int = 0) -> None:
+        self._first = first
         self._held: defaultdict[int, dict[int, tuple[str, int]]] = defaultdict(dict)
         self._offered: defaultdict[int, tuple[Entry, ...]] = defaultdict(tuple)
 
     def add(self, broker: int, entry: Entry) -> None:
         """A broker has this record."""
+        if entry.offset < self._first:
+            return
         self._held[broker][entry.offset] = (entry.value, entry.epoch)
 
     def offer(self, follower: int, entries: tuple[Entry, ...]) -> None:
@@ -47,8 +50,9 @@ class KnownLogs:
             self.add(follower, entry)
         self.truncate(follower, asked.offset)
         held = self._held[follower]
-        if asked.offset > MOST_RECORDS or len(held) != asked.offset or any(at >= asked.offset for at in held):
+        length = asked.offset - self._first
+        if not 0 <= length <= MOST_RECORDS or len(held) != length:
             return None
-        log = tuple(held[offset] for offset in range(asked.offset))
+        log = tuple(held[offset] for offset in range(self._first, asked.offset))
         # An entry that the follower has replaced since, unseen, has another epoch than the last one that it names.
         return log if not log or asked.last_epoch in (-1, log[-1][1]) else None

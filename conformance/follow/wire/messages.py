@@ -29,6 +29,9 @@ MESSAGES = ("request", "response", "held", "dropped")
 MOST_LINES = 1_000_000
 """The longest recording, in lines."""
 
+BACKWARDS = 1.0
+"""Seconds by which a line may be older than the one before: several threads write them."""
+
 MOST_FAULTS_FIRST = 1_000
 """The number of lines in which a wire recording is recognised: its first ones can be faults, as elsewhere."""
 
@@ -87,7 +90,7 @@ def is_wire(path: Path, content: bytes | None = None) -> bool:
 
 def wire_lines(path: Path, content: bytes | None = None) -> Iterator[Message | Happening]:
     """The lines of a wire recording, in order. Raises UsageError."""
-    before = -1
+    before, latest = -1, float("-inf")
     for number, said in objects_of(path, content):
         if number > MOST_LINES:
             raise bad_line(path, number, f"more than {MOST_LINES:,} lines; give a shorter recording")
@@ -99,7 +102,10 @@ def wire_lines(path: Path, content: bytes | None = None) -> Iterator[Message | H
             continue
         if line.n <= before:
             raise bad_line(path, number, f"n is {line.n} after {before}; put the lines in the order of n")
-        before = line.n
+        if line.t < latest - BACKWARDS:
+            what = f"t is {line.t} after {latest}: lines in another order, or two recordings"
+            raise bad_line(path, number, f"{what}; give one recording as the proxy wrote it")
+        before, latest = line.n, max(latest, line.t)
         yield line
 
 

@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from isrcheck.conformance.follow.format.ndjson import UnreadableError, get
-from isrcheck.conformance.follow.wire.messages import Message, listed
-from isrcheck.conformance.follow.wire.survey import Survey
+from isrcheck.conformance.follow.recorded.lines import MARKER
+from isrcheck.conformance.follow.wire.messages import Message, listed, numbers
+from isrcheck.conformance.follow.wire.survey import Survey, follower_of
 
 NO_ERROR = "none"
 MOST_SESSIONS = 1_000
@@ -75,16 +76,16 @@ class Sessions:
         if len(self._sessions) >= MOST_SESSIONS:
             raise UnreadableError(f"more than {MOST_SESSIONS} fetch sessions; give a shorter recording")
         session = self._sessions.setdefault(key, _Session())
-        if any(self.survey.is_about(topic) for topic in listed(body, "forgotten_topics_data")):
-            session.asked = session.high_watermark = None
-        for topic in listed(body, "topics"):
-            for partition in listed(topic, "partitions") if self.survey.is_about(topic) else ():
-                session.asked = Asked(
-                    _follower(body),
-                    get(partition, "fetch_offset", int),
-                    get(partition, "last_fetched_epoch", int, absent=-1),
-                    get(partition, "current_leader_epoch", int, absent=-1),
-                )
+        for topic in listed(body, "forgotten_topics_data"):
+            if self.survey.is_about(topic) and self.survey.partition in numbers(topic, "partitions"):
+                session.asked = session.high_watermark = None
+        for partition in self.survey.partitions(body, "topics", "partitions"):
+            session.asked = Asked(
+                follower_of(body),
+                get(partition, "fetch_offset", int),
+                get(partition, "last_fetched_epoch", int, absent=-1),
+                get(partition, "current_leader_epoch", int, absent=-1),
+            )
         return session.asked
 
     def answer(self, line: Message) -> Answered | None:
@@ -94,24 +95,17 @@ class Sessions:
             return None
         entries: tuple[Entry, ...] = ()
         diverging_end = None
-        for topic in listed(line.body, "responses"):
-            for partition in listed(topic, "partitions") if self.survey.is_about(topic) else ():
-                if partition.get("error_code", NO_ERROR) != NO_ERROR:
-                    session.high_watermark = None
-                    return None
-                session.high_watermark = get(partition, "high_watermark", int)
-                entries = entries_of(listed(partition, "records"))
-                diverging = get(partition, "diverging_epoch", dict, absent={})
-                diverging_end = end if (end := diverging.get("end_offset", -1)) != -1 else None
+        for partition in self.survey.partitions(line.body, "responses", "partitions"):
+            if partition.get("error_code", NO_ERROR) != NO_ERROR:
+                session.high_watermark = None
+                return None
+            session.high_watermark = get(partition, "high_watermark", int)
+            entries = entries_of(listed(partition, "records"))
+            diverging = get(partition, "diverging_epoch", dict, absent={})
+            diverging_end = end if (end := get(diverging, "end_offset", int, absent=-1)) != -1 else None
         if session.high_watermark is None or session.high_watermark < 0:
             return None
         return Answered(session.high_watermark, entries, diverging_end)
-
-
-def _follower(body: Mapping[str, Any]) -> int | None:
-    state = get(body, "replica_state", dict, absent=body)
-    found = get(state, "replica_id", int, absent=-1)
-    return found if found >= 0 else None
 
 
 def entries_of(batches: list[Mapping[str, Any]]) -> tuple[Entry, ...]:
@@ -129,7 +123,7 @@ def entries_of(batches: list[Mapping[str, Any]]) -> tuple[Entry, ...]:
 def spelled(offset: int, value: Any, *, is_control: bool) -> str:
     """The name of a record in observations: its value, or, for a marker, one made of its offset."""
     if is_control:
-        return f"(marker {offset})"
+        return f"{MARKER}{offset})"
     return value if isinstance(value, str) else f"({value})"
 
 

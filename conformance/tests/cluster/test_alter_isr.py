@@ -17,13 +17,13 @@ from isrcheck.conformance.cluster.acts import (
 )
 from isrcheck.conformance.cluster.broker.broker import TimerKind
 from isrcheck.conformance.cluster.cluster import Cluster
+from isrcheck.conformance.cluster.configuration.generations import generation
 from isrcheck.conformance.cluster.configuration.settings import ClusterError, Settings, Start
-from isrcheck.conformance.cluster.configuration.switches import generation
 from isrcheck.conformance.cluster.controller.controller import Controller, Election
 from isrcheck.conformance.cluster.network.alter_isr_messages import AlterIsrRequest, AlterIsrResponse
 from isrcheck.conformance.cluster.network.messages import Acks, Errors, LeaderAndIsr
 from isrcheck.conformance.cluster.network.network import CONTROLLER, Network
-from isrcheck.conformance.cluster.observe import LeadershipView
+from isrcheck.conformance.cluster.views import LeadershipView
 
 IN_SYNC_01 = Start(isr=frozenset({0, 1}))
 PROMPT = Settings(replica_fetch_backoff_ms=0)
@@ -64,7 +64,7 @@ def record_of(cluster: Cluster) -> tuple[int, int, int, list[int]]:
 
 def test_an_expansion_is_pending_until_the_answer_arrives() -> None:
     cluster = joining()
-    assert request_of(cluster) == AlterIsrRequest(0, 0, frozenset({0, 1, 2}))
+    assert request_of(cluster) == AlterIsrRequest(0, 0, frozenset({0, 1, 2}), ((1, 1), (2, 1)))
     assert (leadership(cluster).isr, leadership(cluster).proposed_isr) == ({0, 1}, {0, 1, 2})
     assert record_of(cluster) == (0, 0, 0, [0, 1])
     assert answered(cluster) == AlterIsrResponse(Errors.NONE, 0, 1, frozenset({0, 1, 2}))

@@ -17,8 +17,8 @@ from isrcheck.conformance.cluster.controller.controller import Election
 from isrcheck.conformance.cluster.log.epoch_cache import EpochEntry
 from isrcheck.conformance.cluster.log.storage import StorageError
 from isrcheck.conformance.cluster.network.records import Control, ProducerStamp
-from isrcheck.conformance.cluster.observe import ProducerStateView
 from isrcheck.conformance.cluster.scheduler import Scheduler
+from isrcheck.conformance.cluster.views import ProducerStateView
 
 SETTINGS = Settings(min_insync_replicas=1, replica_fetch_backoff_ms=0, segment_records=2)
 PAIR = Start(replicas=2)

@@ -64,9 +64,10 @@ def with_a_gap(log: Path) -> Path:
 def test_a_run_is_recorded_and_followed(conform):
     code, out, err = conform("run --steps 40 --seed 3")
     assert (code, err) == (0, "")
-    assert out == (
+    assert out.startswith(
         "recorded: runs/2.4-seed-3-1.ndjson\n"
         "run 3.1 follows the model: 40 events; 1 possible state, 1 at most at one time\n"
+        "29 of 47 seeded bugs (--bug) cannot show here:\n"
     )
     assert len(lines_of(Path("runs/2.4-seed-3-1.ndjson"))) == 41
 
@@ -109,19 +110,17 @@ def test_a_seeded_bug_is_rejected_with_the_line_and_the_guard(conform):
     assert re.search(r"^  after \d+ events?, with 1 possible state$", out, re.MULTILINE)
 
 
-@pytest.mark.parametrize("protocol", ["3.3", "3.5", "3.7", "4.1"])
-def test_a_generation_that_the_cluster_lacks_is_refused(conform, protocol):
-    assert conform(f"run --steps 5 --protocol {protocol}") == (
-        *(2, ""),
-        "conform: the executable cluster lacks KRaft; it implements 0.8, 0.10, 0.11, 2.0, 2.1, 2.4, 2.8\n",
+def test_a_run_with_kraft_is_recorded_and_followed(conform):
+    code, out, err = conform("run --steps 40 --protocol 4.1 --log log.ndjson")
+    assert (code, out.splitlines()[1:2], err) == (
+        *(0, ["run 0.1 follows the model: 40 events; 1 possible state, 1 at most at one time"], ""),
     )
-    assert not Path("runs").exists()
 
 
 @pytest.mark.parametrize("option", ["--switch", "--set"])
 def test_a_run_has_the_clients_that_are_asked_for(conform, option):
     code, out, err = conform(f"run --steps 60 {option} enable_idempotence=on {option} consumers=1 --log log.ndjson")
-    assert (code, out.splitlines()[1:], err) == (
+    assert (code, out.splitlines()[1:2], err) == (
         *(0, ["run 0.1 follows the model: 60 events; 1 possible state, 1 at most at one time"], ""),
     )
     header, *events = lines_of(Path("log.ndjson"))
@@ -256,7 +255,7 @@ def test_the_loss_on_0_10_2_is_written_as_a_replayable_trace(conform):
     written = re.fullmatch(r"written: (kept/\S+); replay it: conform replay \1", out.splitlines()[-1])
     assert written
     assert conform(f"replay {written[1]}") == (
-        *(0, f"{written[1]}: replayed, 24 steps; system and model agree after every step\n", ""),
+        *(0, f"{written[1]}: replayed, 25 steps; system and model agree after every step\n", ""),
     )
 
 
@@ -333,10 +332,10 @@ def test_bad_arguments_are_one_clear_line(conform, log, words, why):
 def test_runs_of_transactions_are_recorded_and_followed(conform):
     code, out, err = conform("run --model transactions --protocol 3.7 --seed 1 --steps 25 --switch TXN_VERIFY=OFF")
     assert (code, err) == (0, "")
-    assert out == (
-        "recorded: runs/transactions-3.7-seed-1-1.ndjson\n"
-        "run 1.1 follows the model: 25 events; 1 possible state, 1 at most at one time\n"
-    )
+    assert out.splitlines()[:2] == [
+        "recorded: runs/transactions-3.7-seed-1-1.ndjson",
+        "run 1.1 follows the model: 25 events; 1 possible state, 1 at most at one time",
+    ]
     assert conform("run --steps 20 --seed 1 --log runs/kafka.ndjson")[0] == 0
     code, out, err = conform("follow runs")
     assert (code, err) == (0, "")
@@ -443,7 +442,7 @@ def interrupted(words: list[object]) -> tuple[int, str, str]:
 
 
 def test_ctrl_c_while_following_a_recording_reports_the_position():
-    code, out, _ = interrupted(["follow", FROZEN])
+    code, out, _ = interrupted(["follow", FROZEN, "--switch", "REMOTE_OFFSETS_KEPT_BY_REELECTED_LEADER=off"])
     assert code == 130
     assert re.match(r"UNDECIDED: interrupted; the search found explanations only of the lines before", out)
     assert re.search(r"missed_demotion_frozen\.ndjson:\d+", out)

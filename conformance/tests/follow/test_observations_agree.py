@@ -23,8 +23,9 @@ from conformance.tests.support.observations import (
     read,
     write,
 )
-from isrcheck.conformance.follow.observations.explain import Explained, Rejected, follow_recording, instance_for
-from isrcheck.conformance.follow.observations.recording import read_recording
+from isrcheck.conformance.follow.observations.explain import Explained, Rejected, follow_recording
+from isrcheck.conformance.follow.observations.size import instance_for, size_of
+from isrcheck.conformance.follow.recorded.recording import read_recording
 from isrcheck.models import registry
 from isrcheck.models.language.model import Instance
 from isrcheck.models.run import Cells, State, take
@@ -116,7 +117,7 @@ def both(path: Path, protocol: str, values: dict[str, int]) -> tuple[str, str]:
     is_idempotent = "retries" not in values
     slow = SlowReading(
         recording,
-        instance_for(recording, protocol, values, {}, 1 if is_idempotent else None),
+        instance_for(size_of(recording), protocol, values, {}, 1 if is_idempotent else None),
         is_idempotent=is_idempotent,
     )
     length = slow.shortest()

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from conformance.tests.sampling import exhaustive, sampled
-from isrcheck.conformance.cluster.configuration.switches import GENERATIONS
+from conformance.tests.support.replay import GENERATIONS, KRAFT, ZOOKEEPER
 from isrcheck.conformance.cluster.log.storage import StorageError
 from isrcheck.conformance.cluster.log.storage_files import FileStorage
 from isrcheck.conformance.follow.recorder.plan import ModelGap, Plan
@@ -46,8 +46,15 @@ def followed(tmp_path: Path, text: str, **limits: int) -> list[Outcome]:
     return list(follow_log(path, **limits))
 
 
+OF_KRAFT = {
+    *("controller_fences_broker", "controller_fences_leader", "controller_unfences_broker", "broker_applies_metadata"),
+    *("broker_asks_to_shut_down", "leader_asks_to_shut_down", "broker_shuts_down"),
+}
+"""What happens in every run with a KRaft controller, and in no other."""
+
+
 @pytest.mark.parametrize("seed", [0, exhaustive(1)])
-@pytest.mark.parametrize("protocol", sampled(GENERATIONS, lambda protocol: protocol in ("0.10", "2.1", "2.8")))
+@pytest.mark.parametrize("protocol", sampled(GENERATIONS, lambda protocol: protocol in ("0.10", "2.1", "2.8", "3.3")))
 def test_recorded_runs_follow_the_model(tmp_path: Path, protocol: str, seed: int) -> None:
     text = recorded(Plan(protocol, seed, events=1_000))
     outcomes = followed(tmp_path, text)
@@ -58,15 +65,15 @@ def test_recorded_runs_follow_the_model(tmp_path: Path, protocol: str, seed: int
     taken = {line["action"] for line in lines_of(text) if "action" in line}
     assert taken >= {
         *("producer_appends", "leader_handles_fetch", "leader_answers_parked_fetch", "response_is_lost"),
-        *("follower_applies_response", "controller_fails_over", "controller_elects_preferred"),
-        *("broker_becomes_leader", "broker_becomes_follower", "broker_crashes", "broker_restarts"),
+        *("follower_applies_response", "controller_elects_preferred", "broker_crashes", "broker_restarts"),
     }
+    elected = {"controller_fails_over", "broker_becomes_leader", "broker_becomes_follower"}
+    assert taken & {*elected, *OF_KRAFT} == (OF_KRAFT if protocol in KRAFT else elected)
     assert ("follower_reconciles" in taken) == (protocol in ("0.11", "2.0", "2.1", "2.4"))
-    since_2_8 = {
-        *("controller_handles_alter_partition", "leader_hears_answer"),
-        *("follower_takes_high_watermark_first", "follower_truncates"),
-    }
-    assert taken & {"broker_bounces", *since_2_8} == (since_2_8 if protocol == "2.8" else {"broker_bounces"})
+    since_2_8 = {"controller_handles_alter_partition", "leader_hears_answer", "follower_truncates"}
+    has_them = protocol in ("2.8", *KRAFT)
+    assert taken & {"broker_bounces", *since_2_8} == (since_2_8 if has_them else {"broker_bounces"})
+    assert ("follower_takes_high_watermark_first" in taken) == (protocol in ("2.8", "3.3"))
 
 
 @pytest.mark.parametrize(
@@ -103,7 +110,7 @@ def test_the_same_plan_gives_the_same_log_with_any_storage(tmp_path: Path) -> No
     assert recorded(Plan(seed=6, events=300)) != recorded(Plan(seed=5, events=300))
 
 
-@pytest.mark.parametrize("protocol", GENERATIONS)
+@pytest.mark.parametrize("protocol", [*ZOOKEEPER, *map(exhaustive, KRAFT)])
 def test_missing_events_are_bridged(tmp_path: Path, protocol: str) -> None:
     plan = Plan(protocol, seed=2, events=250, missing=0.03, unseen=0.3, untold=0.3)
     outcomes = followed(tmp_path, recorded(plan))
@@ -318,10 +325,32 @@ def count_of(text: str, first_words: tuple[str, ...]) -> dict[str, int]:
             )
         ),
         (
-            *(ModelGap.ANSWER_ABOUT_ISR_IS_LOST, "2.8", {}, 7, "7.1", 144),
-            "leader_hears_answer 1: models/kafka/actions/alter_partition.py: its guard"
-            " `s.alter_partition[leader] == AlterPartition.ACCEPTED or"
-            " s.alter_partition[leader] == AlterPartition.INELIGIBLE` is false (s.alter_partition[1] = NONE)",
+            *(ModelGap.INELIGIBLE_FOLLOWER, "3.7", {}, 0, "0.1", 31),
+            "leader_handles_fetch 1 from 0: it leads to proposed_isr[1][0] = true, but false was observed",
+        ),
+        exhaustive(
+            (
+                *(ModelGap.FENCED_LEADER_IS_REPLACED, "3.3", {}, 15, "15.2", 251),
+                "controller_fences_broker 1: it leads to controller_leader = 0, but 2 was observed",
+            )
+        ),
+        (
+            *(ModelGap.EPOCH_OF_NOBODY, "3.3", {}, 13, "13.1", 84),
+            "broker_shuts_down 1: it leads to controller_epoch = 7, but 8 was observed",
+        ),
+        (
+            *(ModelGap.SHUTDOWN_IS_FORGOTTEN, "3.7", {}, 0, "0.1", 112),
+            "broker_restarts 2 checkpoint 2: it leads to is_shutting_down[2] = true, but false was observed",
+        ),
+        (
+            *(ModelGap.HEARTBEAT_OUTLIVES_PROCESS, "3.7", {}, 1, "1.1", 107),
+            "controller_unfences_broker 2: models/kafka/actions/kraft/controller.py: its guard `s.is_up[broker]`"
+            " is false (s.is_up[2] = false)",
+        ),
+        (
+            *(ModelGap.STOPPING_BROKER_IS_FENCED, "3.7", {}, 5, "5.2", 247),
+            "controller_fences_broker 0: models/kafka/actions/kraft/controller.py: its guard"
+            " `session_may_expire(s, broker)` is false",
         ),
         (
             *(ModelGap.LOG_START_NOT_CHECKPOINTED, "2.1", {"delete_records": "6"}, 0, "0.1", 16),

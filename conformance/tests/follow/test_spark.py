@@ -73,7 +73,7 @@ def test_executors_find_the_same_without_reading_files(local_spark, logs, monkey
 
     monkeypatch.setattr(on_spark, "content_of", taken)
     assert plain(followed(local_spark, paths)) == expected
-    assert list(logs.iterdir()) == []
+    assert list(logs.iterdir()) == [logs / "b-binary.ndjson"]  # unreadable already where it might be a wire recording
 
 
 @pytest.mark.exhaustive  # a session
@@ -87,7 +87,7 @@ def test_logs_are_sent_in_batches(local_spark, logs, monkeypatch):
     )
     monkeypatch.setattr(on_spark, "MOST_AT_ONCE", 10_000)
     assert plain(followed(local_spark, paths)) == expected
-    assert sum(loads) == len(paths) == 9
+    assert (sum(loads), len(paths)) == (8, 9)  # one is unreadable, and is not sent
     assert len(loads) > 2
 
 

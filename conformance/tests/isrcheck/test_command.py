@@ -213,7 +213,7 @@ def test_examples_of_the_help_work(
             2, "trace: explore needs a terminal for input and output; without one use: trace show FILE\n",
         )  # fmt: skip
         return
-    # Other examples leave traces of generations that the executable cluster lacks.
+    # Other examples leave traces that no timing of the executable cluster can produce.
     on_any_trace = example.startswith(
         ("conform replay counterexamples", "conform serve --trace counterexamples/latest", "conform script")
     )

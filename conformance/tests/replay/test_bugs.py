@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import pytest
 
+from conformance.tests.sampling import sampled
 from conformance.tests.support import golden as golden_support
 from conformance.tests.support.replay import (
     DEFAULT,
@@ -15,12 +16,17 @@ from conformance.tests.support.replay import (
     IDEMPOTENT,
     LOSING_RECORDS,
     READERS,
+    SESSIONS,
+    instance_of,
+    trace_of,
     walk_of,
 )
 from isrcheck.conformance.cluster.configuration.bugs import Bug
 from isrcheck.conformance.replay.compare import replay
 from isrcheck.conformance.replay.driver import Driver
 from isrcheck.conformance.replay.walks import with_step
+from isrcheck.conformance.unseen_bugs import NEEDS, NEVER_IN_REPLAY, told, unmet
+from isrcheck.models import registry
 from isrcheck.traces.format.trace import Trace
 
 STEPS = 30
@@ -56,6 +62,12 @@ DIVERGED_TWICE = {
 }
 """Two logs that have written in turns, so that neither has all epochs of the other."""
 
+FENCED = {"fencings": 3, "partition_changes": 12, "elections": 6, "crashes": 3}
+"""Living brokers that are fenced, and others that restart."""
+
+REASSIGNED = {"reassignments": 3, "partition_changes": 10, "elections": 6, "crashes": 2}
+"""Replicas that are removed, and added again."""
+
 SEEN = {
     Bug.HW_OFF_BY_ONE: ("2.1", DEFAULT),
     Bug.ACK_BEFORE_ISR: ("2.1", DEFAULT),
@@ -82,6 +94,14 @@ SEEN = {
     Bug.DIVERGING_FETCH_COUNTS: ("2.8", DEFAULT),
     Bug.DIVERGENCE_NOT_SEEN: ("2.8", DEFAULT),
     Bug.TRUNCATES_TO_ANSWERED_OFFSET: ("2.8", DIVERGED_TWICE),
+    Bug.FENCED_BROKER_ELIGIBLE: ("3.3", DEFAULT),
+    Bug.PARTITION_EPOCH_NOT_COMPARED: ("3.3", DEFAULT),
+    Bug.INELIGIBLE_CHANGE_KEPT: ("3.3", DEFAULT),
+    Bug.BROKER_EPOCH_NOT_COMPARED: ("3.7", FENCED),
+    Bug.REMOVAL_KEEPS_LEADER_EPOCH: ("3.7", REASSIGNED),
+    Bug.HIGH_WATERMARK_GATE_MISSING: ("3.7", FENCED),
+    Bug.UNCLEAN_BROKER_KEEPS_ELIGIBILITY: ("4.1", SESSIONS),
+    Bug.LAST_KNOWN_LEADER_TOO_EARLY: ("4.1", SESSIONS),
     Bug.DUPLICATE_APPENDED: ("2.4", IDEMPOTENT),
     Bug.DUPLICATE_WINDOW_OF_ONE: ("2.4", IDEMPOTENT),
     Bug.SNAPSHOT_NOT_TRUNCATED: ("2.4", IDEMPOTENT),
@@ -98,19 +118,20 @@ SEEN_BY_A_GOLDEN_TRACE = {
 }
 """Too rare for random walks: seen by what is left of this history under the protocol that repaired it, in this step."""
 
-INVISIBLE = {
-    Bug.STALE_FETCHES_COUNTED: (
-        "the model takes no step for a request that is refused, so no trace asks the cluster to refuse one"
+SEEN_BY_STEPS = {
+    Bug.OLD_RECORD_APPLIED: (
+        "3.7",
+        [
+            *("leader_handles_fetch 0 from 1", "producer_appends at 0", "leader_handles_fetch 0 from 2"),
+            *("follower_applies_response 2 from 0", "leader_handles_fetch 0 from 2", "leader_shrinks_isr 0 by {1}"),
+            *("controller_handles_alter_partition of 0", "leader_hears_answer 0", "leader_answers_parked_fetch 0 to 1"),
+            *("follower_applies_response 1 from 0", "leader_handles_fetch 0 from 1"),
+            *("controller_handles_alter_partition of 0", "leader_hears_answer 0"),
+            "broker_applies_metadata 0 of partition epoch 1",
+        ],
     ),
-    Bug.STALE_METADATA_APPLIED: (
-        "the model takes no step for an announcement that is ignored, so no trace delivers an old one"
-    ),
-    Bug.STALE_EPOCH_ANSWER_APPLIED: (
-        "a question about epochs and its answer are one step of the model, so that no answer comes late"
-    ),
-    Bug.ZOMBIE_NOT_FENCED: "each producer of the model has one instance",
 }
-"""What a driver that takes the model's steps, and nothing else, cannot bring about."""
+"""Seen in the last of these steps: a record of the metadata log arrives after the answers to two later requests."""
 
 
 def is_seen(bug: Bug, trace: Trace) -> bool:
@@ -118,9 +139,9 @@ def is_seen(bug: Bug, trace: Trace) -> bool:
 
 
 def test_every_bug_is_listed_once():
-    spoken = [*SEEN, *SEEN_BY_A_GOLDEN_TRACE, *INVISIBLE]
+    spoken = [*SEEN, *SEEN_BY_A_GOLDEN_TRACE, *SEEN_BY_STEPS, *NEVER_IN_REPLAY]
     assert sorted(spoken, key=lambda bug: bug.name) == sorted(Bug, key=lambda bug: bug.name)
-    assert len(SEEN) + len(SEEN_BY_A_GOLDEN_TRACE) == 34
+    assert len(SEEN) + len(SEEN_BY_A_GOLDEN_TRACE) + len(SEEN_BY_STEPS) == 43
 
 
 @pytest.mark.parametrize("bug", SEEN, ids=lambda bug: bug.name)
@@ -148,7 +169,61 @@ def test_a_golden_trace_under_its_repair_shows_the_bug(bug):
     assert trace.steps[divergence.position - 1].action == action
 
 
-@pytest.mark.parametrize("bug", INVISIBLE, ids=lambda bug: bug.name)
+@pytest.mark.parametrize("bug", SEEN_BY_STEPS, ids=lambda bug: bug.name)
+def test_a_history_shows_the_bug(bug):
+    protocol, steps = SEEN_BY_STEPS[bug]
+    trace = trace_of(steps, protocol)
+    assert replay(trace, Driver()) is None
+    divergence = replay(trace, Driver(bug.name.lower()))
+    assert divergence is not None
+    assert divergence.position == len(steps)
+
+
+@pytest.mark.parametrize("bug", NEVER_IN_REPLAY, ids=lambda bug: bug.name)
 def test_a_bug_invisible_to_replay_shows_in_no_walk(bug):
     for values in (DEFAULT, EVERY_FAULT, EVERY_CLIENT, IDEMPOTENT):
         assert not any(is_seen(bug, walk_of("2.1", values, seed, STEPS)) for seed in range(20))
+
+
+OTHERS = {
+    "2.1": DEFAULT,
+    "0.10": EVERY_FAULT,
+    "2.8": EVERY_CLIENT,
+    "2.4": {"acks": 1, "min_insync_replicas": 1, "elections": 0, "bounces": 0, "crashes": 0},
+}
+"""Configurations of which each lacks something that a bug needs."""
+
+
+def configuration_of(protocol, values):
+    return instance_of(protocol, tuple(values.items())).configuration
+
+
+@pytest.mark.parametrize("bug", SEEN, ids=lambda bug: bug.name)
+def test_a_configuration_that_shows_a_bug_has_what_the_bug_needs(bug):
+    protocol, values = SEEN[bug]
+    assert unmet(bug, configuration_of(protocol, values)) is None
+
+
+@pytest.mark.parametrize(
+    "bug",
+    sampled([bug for bug in NEEDS if isinstance(bug, Bug)], lambda bug: bug in list(NEEDS)[::6]),
+    ids=lambda bug: bug.name,
+)
+def test_a_bug_shows_in_no_walk_that_lacks_what_it_needs(bug):
+    lacking = [
+        (protocol, values) for protocol, values in OTHERS.items() if unmet(bug, configuration_of(protocol, values))
+    ]
+    assert lacking
+    for protocol, values in lacking:
+        assert not any(is_seen(bug, walk_of(protocol, values, seed, STEPS)) for seed in range(20))
+
+
+def test_what_cannot_show_is_told_by_what_is_missing():
+    needy = {**IDEMPOTENT, **READERS, "retries": 0}
+    first, never, retries, *_ = told("kafka", configuration_of("2.4", needy), NEVER_IN_REPLAY, "replay")
+    assert first == "21 of 47 seeded bugs (--bug) cannot show here:"
+    assert never.startswith("  never in replay: stale_fetches_counted, stale_metadata_applied, ")
+    assert retries == "  without retries: duplicate_appended, duplicate_window_of_one"
+    fully = {"late_markers": 1}
+    of_transactions = registry.load("transactions")[0].instance("4.2", fully).configuration
+    assert told("transactions", of_transactions, {}, "replay") == []

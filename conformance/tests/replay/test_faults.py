@@ -10,12 +10,14 @@ from conformance.tests.sampling import exhaustive, recorded, sampled
 from conformance.tests.support.replay import (
     EVERY_CLIENT,
     EVERY_FAULT,
-    GENERATIONS,
+    EVERY_KRAFT_FAULT,
     IDEMPOTENT,
     LOSING_RECORDS,
     READERS,
+    SESSIONS,
     SINCE_ALTER_ISR,
     WITH_TRANSACTIONS,
+    ZOOKEEPER,
     must_replay,
     walk_of,
 )
@@ -50,6 +52,17 @@ ALTER_ISR = {
     *("controller_handles_alter_partition", "leader_hears_answer", "answer_to_leader_is_lost", "follower_truncates"),
     "follower_takes_high_watermark_first",
 }
+BROKERS = {
+    *("controller_fences_broker", "controller_fences_leader", "controller_fences_last_leader"),
+    *("controller_unfences_broker", "broker_applies_metadata", "broker_asks_to_shut_down", "broker_shuts_down"),
+    *("leader_asks_to_shut_down", "last_leader_asks_to_shut_down"),
+    "controller_removes_replica",
+    *("broker_crashes_while_it_fetches", "broker_loses_disk_while_it_fetches", "late_fetch_is_lost"),
+}
+REASSIGNED = MappingProxyType({"reassignments": 3, "partition_changes": 10, "elections": 6, "crashes": 2})
+LATE_FETCHES = MappingProxyType(
+    {"late_fetches": 2, "crashes": 2, "disk_losses": 1, "fencings": 1, "partition_changes": 8, "elections": 4}
+)
 CLIENTS = {
     *("producer_appends_in_transaction", "coordinator_commits", "coordinator_aborts", "leader_appends_marker"),
     *("leader_deletes_records", "follower_starts_over", "producer_retries"),
@@ -67,20 +80,44 @@ SEEDS = [range(50), recorded(range(50, 150))]
         *sampled(
             [
                 (protocol, EVERY_FAULT, FAULTS | (ALTER_ISR if protocol in SINCE_ALTER_ISR else OUT_OF_RANGE))
-                for protocol in GENERATIONS
+                for protocol in ZOOKEEPER
             ],
             lambda one: one[0] == "2.8",
+        ),
+        *sampled(
+            [
+                ("3.3", EVERY_KRAFT_FAULT, FAULTS | ALTER_ISR | BROKERS),
+                ("3.5", EVERY_KRAFT_FAULT, FAULTS | (ALTER_ISR - FIRST_OF_TWO) | BROKERS),
+                ("3.7", EVERY_KRAFT_FAULT, FAULTS | (ALTER_ISR - FIRST_OF_TWO) | BROKERS),
+                ("4.1", EVERY_KRAFT_FAULT, FAULTS | (ALTER_ISR - FIRST_OF_TWO) | BROKERS),
+                ("4.1", REASSIGNED, {"controller_adds_replica"}),
+                ("4.1", SESSIONS, {"controller_fences_last_leader", "broker_shuts_down"}),
+                ("3.3", LATE_FETCHES, {"leader_handles_late_fetch"}),
+                ("3.5", LATE_FETCHES, {"late_fetch_is_lost"}),
+                ("3.7", {**EVERY_KRAFT_FAULT, "MAXIMAL_ISR": 1}, BROKERS),
+                ("3.7", {**EVERY_KRAFT_FAULT, "MAXIMAL_ISR": 2}, BROKERS),
+                ("3.7", {**EVERY_KRAFT_FAULT, "LEADER_CHOICE": 1}, BROKERS),
+                ("3.7", {**EVERY_KRAFT_FAULT, "EQUAL_PARTITION_EPOCH_REPLACES": 0}, BROKERS),
+                ("3.7", {**EVERY_KRAFT_FAULT, "RESTART_BEFORE_FENCING": 0}, BROKERS),
+                ("3.7", {**EVERY_KRAFT_FAULT, "RESPONSE_EPOCH_MATCHED": 1}, BROKERS),
+                ("3.7", {**EVERY_KRAFT_FAULT, "REMOTE_OFFSETS_KEPT_BY_REELECTED_LEADER": 0}, BROKERS),
+                ("4.1", {**EVERY_CLIENT, "delete_records": 0}, {"coordinator_commits", "leader_appends_marker"}),
+                ("4.1", {**LOSING_RECORDS, **ROOM}, {"producer_begins_new_epoch"}),
+                ("4.1", {**READERS, **ROOM}, {"consumer_fetches", "consumer_follows_new_leader"}),
+            ],
+            lambda one: one[:2] == ("3.3", EVERY_KRAFT_FAULT),
+            last=lambda one: one[1] not in (EVERY_KRAFT_FAULT, REASSIGNED, SESSIONS, LATE_FETCHES),
         ),
         *sampled(
             [(protocol, EVERY_CLIENT, CLIENTS) for protocol in WITH_TRANSACTIONS if protocol not in SINCE_ALTER_ISR],
             lambda one: one[0] == "2.4",
         ),
         exhaustive(("2.8", UNTOUCHED, {"coordinator_commits", "leader_appends_marker", "producer_retries"})),
-        exhaustive(("2.8", {**EVERY_FAULT, "DIVERGING_RESP_UPDATES_STATE": 1}, ALTER_ISR)),
-        exhaustive(("2.8", {**EVERY_FAULT, "HW_FROM_DIVERGING_RESP": 0}, ALTER_ISR - FIRST_OF_TWO)),
-        exhaustive(("2.8", {**EVERY_FAULT, "HW_MINISR_GATE": 1}, ALTER_ISR)),
-        exhaustive(("2.8", {**EVERY_FAULT, "RESPONSE_EPOCH_MATCHED": 1}, ALTER_ISR)),
-        exhaustive(("2.8", {**EVERY_FAULT, "EPOCH_ENTRY_AT_END_DROPPED": 0}, ALTER_ISR)),
+        recorded(("2.8", {**EVERY_FAULT, "DIVERGING_RESP_UPDATES_STATE": 1}, ALTER_ISR)),
+        recorded(("2.8", {**EVERY_FAULT, "HW_FROM_DIVERGING_RESP": 0}, ALTER_ISR - FIRST_OF_TWO)),
+        recorded(("2.8", {**EVERY_FAULT, "HW_MINISR_GATE": 1}, ALTER_ISR)),
+        recorded(("2.8", {**EVERY_FAULT, "RESPONSE_EPOCH_MATCHED": 1}, ALTER_ISR)),
+        recorded(("2.8", {**EVERY_FAULT, "EPOCH_ENTRY_AT_END_DROPPED": 0}, ALTER_ISR)),
         ("2.1", ACKS_ONE, {"answer_is_lost"}),
         ("0.10", ACKS_ZERO, {"send_is_lost"}),
         exhaustive(("2.0", FOUR_BROKERS, {"leader_shrinks_isr"})),

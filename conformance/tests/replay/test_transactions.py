@@ -8,9 +8,9 @@ import pytest
 
 from conformance.tests.support import golden
 from isrcheck.conformance.cluster.configuration.bugs import TransactionBug
+from isrcheck.conformance.implemented import UntimelyError
 from isrcheck.conformance.replay.compare import replay
 from isrcheck.conformance.replay.on_cluster import OnCluster
-from isrcheck.conformance.replay.timing import UntimelyError
 from isrcheck.conformance.replay.walks import walk
 from isrcheck.models.messages.errors import UsageError
 from isrcheck.models.run import State

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from conformance.tests.support.places import GOLDEN_FOLDER
 from isrcheck.models import registry
-from isrcheck.models.kafka.failures.catalogue import bounds_of, pairs
+from isrcheck.models.kafka.failures.catalogue import History, bounds_of, pairs
 from isrcheck.models.language.model import Instance, Step, parse
 from isrcheck.traces.format.certify import behaviour
 from isrcheck.traces.format.trace import Trace
@@ -70,6 +70,12 @@ def derive(golden: Golden) -> Trace:
         header["command"],
         header.get("verdict"),
     )
+
+
+def steps_of(history: History) -> Trace:
+    """The certified trace of a known failure. Raises UsageError if it does not fail as the library says."""
+    steps = [read_step(history.instance, text) for text in history.steps]
+    return behaviour(history.instance, history.start, steps, history.property_name, "check failures", history.verdict)
 
 
 def repairs(golden: Golden) -> list[str]:

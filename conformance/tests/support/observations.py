@@ -14,18 +14,20 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from isrcheck.conformance.follow.observations.lines import (
+from isrcheck.conformance.follow.recorded.lines import (
     Acked,
     Disk,
     Fault,
     FaultKind,
     HighWatermark,
+    Holds,
     Line,
+    LogEnd,
     Metadata,
     Read,
     Sent,
 )
-from isrcheck.conformance.follow.observations.recording import Recording
+from isrcheck.conformance.follow.recorded.recording import Recording
 from isrcheck.models.language.model import Instance, Step
 from isrcheck.models.run import Cells, State, take
 
@@ -374,12 +376,21 @@ class SlowReading:
             )
         if isinstance(line, HighWatermark):
             return bool(s.high_watermark[recording.replica(line.broker)] == line.high_watermark)
+        if isinstance(line, LogEnd):
+            replica, end, first = recording.replica(line.broker), line.log_end_offset, recording.first_epoch
+            is_there = bool(s.log_end_offset[replica] == end)
+            return is_there and (line.last_epoch is None or s.log_epoch[replica][end - 1] + first == line.last_epoch)
+        if isinstance(line, Holds):
+            replica, epochs = recording.replica(line.broker), line.batch_epochs
+            return [s.log_record[replica][o] for o in line.offsets] == [*map(recording.record, line.records)] and (
+                epochs is None or [s.log_epoch[replica][o] + recording.first_epoch for o in line.offsets] == [*epochs]
+            )
         if isinstance(line, Read):
             return not line.records or any(
                 s.leader[r] == r
                 and not self.is_frozen(passed, r)
-                and s.high_watermark[r] >= len(line.records)
-                and [s.log_record[r][o] for o in range(len(line.records))] == [*map(recording.record, line.records)]
+                and s.high_watermark[r] > line.offsets[-1]
+                and [s.log_record[r][o] for o in line.offsets] == [*map(recording.record, line.records)]
                 for r in range(s.replicas)
             )
         return True

@@ -10,7 +10,7 @@ import pytest
 
 from conformance.tests.support.compiled import enabled_steps
 from conformance.tests.support.golden import read_step
-from isrcheck.conformance.cluster.configuration.switches import GENERATIONS as SWITCHES
+from isrcheck.conformance.cluster.configuration.generations import GENERATIONS as SWITCHES
 from isrcheck.conformance.replay.compare import replay
 from isrcheck.conformance.replay.driver import Driver
 from isrcheck.conformance.replay.walks import Enabled, walk
@@ -25,7 +25,13 @@ GENERATIONS = tuple(SWITCHES)
 WITH_TRANSACTIONS = GENERATIONS[2:]
 """Those whose record format has transactions."""
 
-SINCE_ALTER_ISR = frozenset({"2.8"})
+KRAFT = tuple(name for name, switches in SWITCHES.items() if switches.has_kraft)
+"""Those with a KRaft controller."""
+
+ZOOKEEPER = tuple(name for name in GENERATIONS if name not in KRAFT)
+"""Those without."""
+
+SINCE_ALTER_ISR = frozenset({"2.8", *KRAFT})
 """Those in which a leader asks the controller to change the ISR, and followers truncate on fetch."""
 
 DEFAULT = MappingProxyType({})
@@ -45,6 +51,14 @@ EVERY_FAULT = MappingProxyType(
         "retries": 2,
     }
 )
+EVERY_KRAFT_FAULT = MappingProxyType(
+    {**EVERY_FAULT, "fencings": 2, "shutdowns": 2, "reassignments": 1, "late_fetches": 1}
+)
+SESSIONS = MappingProxyType(
+    {"records": 1, "log_size": 1, "elections": 8, "partition_changes": 14, "crashes": 4, "fencings": 3, "shutdowns": 1}
+)
+"""Brokers that come and go, so that the eligible leader replicas decide."""
+
 EVERY_CLIENT = MappingProxyType(
     {"records": 3, "log_size": 4, "partition_changes": 8, "transactions": 2, "delete_records": 1, "retries": 1}
 )

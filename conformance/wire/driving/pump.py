@@ -142,7 +142,7 @@ class Pump:
             self._expiry_due = self._cluster.now + EXPIRY_INTERVAL
             coordinator.expire_transactions()
         leader = self._cluster.controller_metadata().leader
-        if self._cluster.is_running(leader):
+        if leader is not None and self._cluster.is_running(leader):
             coordinator.send_markers(leader, PARTITION)
 
     def _tell_changes(self) -> None:

@@ -128,10 +128,11 @@ class Player:
         """The transaction coordinator goes on until each marker is written."""
         view = self._cluster.observe()
         is_sent = {each.producer for each in view.markers if each.outcome in (None, Errors.NONE)}
-        if self._cluster.is_running(view.controller.leader):
+        leader = view.controller.leader
+        if leader is not None and self._cluster.is_running(leader):
             for producer, _ in view.decided:
                 if producer not in is_sent:
-                    self._cluster.write_marker(view.controller.leader, producer)
+                    self._cluster.write_marker(leader, producer)
 
     async def _read(self, addresses: str, topic: str) -> None:
         if self._trace.instance.configuration.transactions:

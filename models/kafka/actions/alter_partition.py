@@ -108,11 +108,26 @@ def leader_shrinks_isr(s, leader: Replica, removed: ReplicaSet):
     advance_high_watermark(s, leader)
 
 
+def is_made_already(s, leader):
+    """The proposed ISR is the ISR of record: the request comes again, because the answer to it was lost.
+
+    The controller with ZooKeeper compares the ISR before it compares partition epochs. Within a leader epoch, only
+    the leader changes the ISR there, so the ISR of record is the one of its request. Kafka:
+    KafkaController.processAlterIsr, LeaderAndIsr.equalsIgnoreZk.
+    """
+    return (
+        s.CONTROLLER == Controller.ZOOKEEPER
+        and s.controller_leader == leader
+        and s.requested_leader_epoch[leader] == s.controller_epoch
+        and all(s.controller_isr[r] == s.requested_isr[leader][r] for r in range(s.replicas))
+    )
+
+
 def is_refused(s, leader):
     """The sender is not the leader of record, or has not seen the last change (FENCED_LEADER_EPOCH,
     INVALID_UPDATE_VERSION).
     """
-    return (
+    return not is_made_already(s, leader) and (
         s.controller_leader != leader
         or s.requested_leader_epoch[leader] < s.controller_epoch
         or s.requested_partition_epoch[leader] < s.controller_partition_epoch
@@ -153,11 +168,12 @@ def controller_handles_alter_partition(s, leader: AlteringReplica):
     ReplicationControlManager.alterPartition.
     """
     require(s.alter_partition[leader] == AlterPartition.REQUESTED)
-    require(is_refused(s, leader) or has_ineligible_member(s, leader) or may_change_record(s))
-    require(
-        is_refused(s, leader) or has_ineligible_member(s, leader) or not drops_a_member(s, leader) or may_lose_member(s)
-    )
-    if is_refused(s, leader):
+    is_answered_at_once = is_made_already(s, leader) or is_refused(s, leader) or has_ineligible_member(s, leader)
+    require(is_answered_at_once or may_change_record(s))
+    require(is_answered_at_once or not drops_a_member(s, leader) or may_lose_member(s))
+    if is_made_already(s, leader):
+        s.alter_partition[leader] = AlterPartition.ACCEPTED
+    elif is_refused(s, leader):
         clear_request(s, leader)
     elif has_ineligible_member(s, leader):
         s.alter_partition[leader] = AlterPartition.INELIGIBLE
@@ -197,6 +213,7 @@ def leader_hears_answer(s, leader: AlteringReplica):
 @action(shows="to {leader}")
 def answer_to_leader_is_lost(s, leader: AlteringReplica):
     """The answer to AlterPartition is lost, or comes too late: the same request is sent again."""
+    require(s.is_up[leader])
     require(
         s.alter_partition[leader] == AlterPartition.ACCEPTED or s.alter_partition[leader] == AlterPartition.INELIGIBLE
     )

@@ -48,14 +48,23 @@ class Change:
 
 @dataclass(frozen=True)
 class History:
-    """The shortest history of a failure: the configuration in which it is found, and what is found there."""
+    """The shortest history of a failure: the configuration in which it is found, what is found there, and its steps.
+
+    A search may find another history of the same length. `start` is the number of the initial state.
+    """
 
     model: str
     protocol: str
     configuration: str
     property_name: str
     verdict: str
-    depth: int
+    steps: tuple[str, ...]
+    start: int = 0
+
+    @property
+    def depth(self) -> int:
+        """The number of steps."""
+        return len(self.steps)
 
     @cached_property
     def instance(self) -> Instance:
@@ -150,7 +159,7 @@ def _read(path: Path) -> Failure:
 
 def _history(content: Mapping[str, Any]) -> History:
     named = {("property_name" if key == "property" else key): value for key, value in content.items()}
-    return History(**({"model": "kafka", "configuration": ""} | named))
+    return History(**({"model": "kafka", "configuration": ""} | named | {"steps": tuple(content["steps"])}))
 
 
 def _change(kind: ChangeKind, one: Mapping[str, Any]) -> Change:

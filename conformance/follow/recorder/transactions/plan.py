@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
+from typing import Any
 
 from isrcheck.conformance.follow.format.writing import LeftOut
 from isrcheck.conformance.implemented import require_bug_of
@@ -108,6 +109,11 @@ class TransactionsPlan:
     def instance(self) -> Instance:
         """The instance of the model for every run. Raises UsageError."""
         return MODEL.instance(self.protocol, self.entries)
+
+    @property
+    def configuration(self) -> Any:
+        """The values of the model's configuration."""
+        return self.instance.configuration
 
     def spelled(self, *, is_switch: bool) -> dict[str, int | str]:
         """The switches, or the other entries, in the form that a header has for them."""

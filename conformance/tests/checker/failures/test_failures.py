@@ -10,12 +10,14 @@ from itertools import chain
 import pytest
 
 from conformance.tests.sampling import exhaustive, recorded
+from conformance.tests.support.golden import steps_of
 from isrcheck.checker import cli
 from isrcheck.checker.failures import choose
 from isrcheck.checker.failures.choose import is_in
 from isrcheck.checker.kafka_settings.releases import version_of_binaries
 from isrcheck.models.kafka.failures import catalogue
 from isrcheck.models.kafka.failures.catalogue import NO_RELEASE, Failure, failures
+from isrcheck.models.messages.errors import UsageError
 
 FAILURES = {one.name: one for one in failures()}
 OF_THE_NOTES = {str(number) for number in range(1, 27)}
@@ -85,6 +87,20 @@ def test_a_configuration_is_one_of_the_model_and_each_change_changes_it(name):
         changed = history.changed(change.change)
         assert changed.digest != history.instance.digest
         assert history.property_name in {prop.name for prop in changed.model.properties}
+
+
+@pytest.mark.parametrize("name", [name for name, one in FAILURES.items() if one.history])
+def test_a_history_is_a_behaviour_that_fails_at_its_last_step(name):
+    """In plain Python. For a state from which there is no way out, the search shows it; its path is taken here."""
+    history = FAILURES[name].history
+    trace = steps_of(history)
+    assert (trace.verdict, trace.length) == (history.verdict, history.depth)
+
+
+def test_a_history_with_one_step_less_does_not_fail():
+    history = FAILURES["truncation_to_high_watermark"].history
+    with pytest.raises(UsageError, match="acked_not_lost is not broken at step 5"):
+        steps_of(replace(history, steps=history.steps[:-1]))
 
 
 def test_names_by_which_others_know_a_failure_are_written_as_kafka_writes_them():
@@ -166,7 +182,7 @@ def test_a_line_for_each_failure_of_a_release(check, altered):
 
 def test_another_depth_than_recorded_is_reported(check, altered):
     one = FAILURES["truncation_to_high_watermark"]
-    altered(replace(one, history=replace(one.history, depth=7)))
+    altered(replace(one, history=replace(one.history, steps=(*one.history.steps, "one more"))))
     code, out, _ = check("8.1")
     assert code == 10
     assert "acked_not_lost is VIOLATED at step 6; the library says VIOLATED at step 7" in out
@@ -175,7 +191,7 @@ def test_another_depth_than_recorded_is_reported(check, altered):
 
 def test_a_failure_that_is_not_found_is_reported(check, altered):
     one = FAILURES["truncation_to_high_watermark"]
-    altered(replace(one, history=replace(one.history, depth=5)))
+    altered(replace(one, history=replace(one.history, steps=one.history.steps[:5])))
     code, out, _ = check("8.1")
     assert code == 10
     assert "acked_not_lost does not fail; the library says VIOLATED at step 5" in out

@@ -12,6 +12,7 @@ import pytest
 from conformance.tests.support.engine import checking
 from conformance.tests.support.places import RECORDINGS
 from isrcheck.conformance.cli import main
+from isrcheck.conformance.follow.observations.explain import Explained, follow_recording
 from isrcheck.conformance.follow.wire import convert, disks, messages
 from isrcheck.conformance.follow.wire.convert import observations_of
 from isrcheck.models.messages.errors import UsageError
@@ -52,14 +53,10 @@ def topic(**more: Any) -> dict[str, Any]:
         (message("Metadata", {"topics": 1}), '2: "topics" has to be a list of objects; '),
         (message("Metadata", topic(replica_nodes=["1"])), '2: "replica_nodes" has to be a list of numbers; '),
         (message("Metadata", topic(isr_nodes=[1.5])), '2: "isr_nodes" has to be a list of numbers; '),
-        (message("Metadata", topic(partition_index=1)), "2: partition 1 of topic 't'; a recording has to be about one"),
         (message("Produce", {"acks": 5, "topic_data": []}, kind="request"), "2: acks is 5; it has to be -1, 0 or 1"),
-        (
-            message("Metadata", {"topics": [{"name": name} for name in ("t", "u")]}),
-            "2: topic 'u' after 't'; a recording has to be about one partition: leave the other messages out",
-        ),
         (f'{{"n":1,"t":0,"kind":"fault","what":"{"x" * (1 << 20)}"}}', "2: the line is longer than 1048576 bytes; "),
         ("[" * 100_000, "2: it is nested too deeply; "),
+        ('{"kind":"fault","n":1,"t":-2,"what":"x"}', "2: t is -2 after 0: lines in another order, or two recordings; "),
     ],
 )
 def test_a_defect_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str], line: str, complaint: str) -> None:
@@ -73,6 +70,92 @@ def test_a_defect_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]
         assert complained.startswith(f"conform: {path}:{complaint}")
         assert complained.count("\n") == 1
     assert [one.name for one in tmp_path.iterdir()] == ["wire.ndjson"]
+
+
+def written_to(tmp_path: Path, *partitions: tuple[str, int]) -> Path:
+    """A recording with Metadata of two partitions of each of the topics t and u, and requests to write to some."""
+    one = topic()["topics"][0]
+    parts = [one["partitions"][0] | {"partition_index": index} for index in (0, 1)]
+    topics = [one | {"name": name, "topic_id": name, "partitions": parts} for name in ("t", "u")]
+    lines = [FIRST, message("Metadata", {"topics": topics})]
+    for n, (name, index) in enumerate(partitions, 2):
+        batch = {"leader_epoch": -1, "control": False, "records": [{"offset": 0, "value": f"{name}{index}"}]}
+        data = [{"name": name, "partition_data": [{"index": index, "records": [batch]}]}]
+        lines.append(message("Produce", {"acks": -1, "topic_data": data}, kind="request", n=n))
+    path = tmp_path / "wire.ndjson"
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def test_the_partition_is_the_only_one_that_is_written_to(tmp_path: Path) -> None:
+    found = [said for _, said in observations_of(written_to(tmp_path, ("u", 1)))]
+    assert [said.get("value") for said in found if said["kind"] == "fault"] == ["u1"]
+    for partitions, complaint in (
+        ((), "4 partitions occur (t-0, t-1, u-0, u-1); a recording has to be about one partition: leave the messages"),
+        ((("t", 0), ("u", 1)), "2 partitions are written to (t-0, u-1); a recording has to be about one partition: "),
+    ):
+        path = written_to(tmp_path, *partitions)
+        with pytest.raises(UsageError) as caught:
+            list(observations_of(path))
+        assert str(caught.value).startswith(f"{path}: {complaint}")
+
+
+def acknowledged(tmp_path: Path, *records: tuple[str, int]) -> Path:
+    """A recording in which each of these records is sent, and acknowledged at this offset."""
+    path = tmp_path / "wire.ndjson"
+    lines = [FIRST, message("Metadata", topic())]
+    for n, (value, offset) in enumerate(records, 1):
+        batch = {"leader_epoch": -1, "control": False, "records": [{"offset": 0, "value": value}]}
+        data = [{"name": "t", "partition_data": [{"index": 0, "records": [batch]}]}]
+        keys = {"correlation": n}
+        lines.append(message("Produce", {"acks": -1, "topic_data": data}, kind="request", n=2 * n, **keys))
+        told = [{"name": "t", "partition_responses": [{"index": 0, "error_code": "none", "base_offset": offset}]}]
+        lines.append(message("Produce", {"responses": told}, n=2 * n + 1, **keys))
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def test_records_with_the_same_value_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError) as caught:
+        list(observations_of(acknowledged(tmp_path, ("x", 0), ("x", 0), ("x", 1))))
+    assert str(caught.value).endswith(
+        "wire.ndjson:8: record 'x' is acknowledged at offset 1, and before at 0;"
+        " records are told apart by their values: give each one its own"
+    )
+
+
+def test_a_folder_without_segments_is_refused(tmp_path: Path) -> None:
+    path = acknowledged(tmp_path)
+    (tmp_path / "broker1" / "t-0").mkdir(parents=True)
+    with pytest.raises(UsageError, match=r"broker1/t-0: no segment \(\*\.log\) in it; copy the folder again"):
+        list(observations_of(path))
+
+
+def test_a_recording_may_begin_later_than_its_partition(tmp_path: Path) -> None:
+    """Every offset is five higher, also on the disks: what a follower fetches first is the beginning."""
+    raised = {"fetch_offset", "high_watermark", "base_offset", "offset"}
+
+    def up(said: Any) -> Any:
+        if isinstance(said, list):
+            return [up(one) for one in said]
+        if not isinstance(said, dict):
+            return said
+        return {
+            key: value + 5 if key in raised and isinstance(value, int) and value >= 0 else up(value)
+            for key, value in said.items()
+        }
+
+    path = tmp_path / "wire.ndjson"
+    lines = [json.loads(line) for line in LINES]
+    path.write_text("".join(json.dumps(up(said)) + "\n" for said in lines if said.get("what") != "client_read"))
+    found = [said for _, said in observations_of(path)]
+    assert found[0]["first_offset"] == 5
+    disk = next(said for said in found if said["kind"] == "disk")
+    assert disk["log"] == [[5, "m0"]]
+    outcome = follow_recording(path, "3.7", {}, objects=observations_of(path))
+    assert isinstance(outcome, Explained)
+    assert outcome.recording.first_offset == 5
+    assert outcome.trace.length == 88
 
 
 def test_a_cut_recording_is_refused(tmp_path: Path) -> None:
@@ -93,7 +176,7 @@ def test_absurd_sizes_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     path = STEADY / "wire.ndjson"
     for module, name, complaint in (
         (messages, "MOST_LINES", r":11: more than 10 lines; give a shorter recording"),
-        (convert, "MOST_OBSERVATIONS", r":33: too many observations up to here; give a shorter recording"),
+        (convert, "MOST_OBSERVATIONS", r":30: too many observations up to here; give a shorter recording"),
         (convert, "MOST_RECORDS", r":41: too many observations up to here; give a shorter recording"),
         (disks, "MOST_BYTES", r"00000000\.log: larger than 0 MiB; give a shorter recording"),
     ):

@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NoReturn
 
 from isrcheck.conformance.follow.format.ndjson import UnreadableError, bad_line, parsed
-from isrcheck.conformance.follow.observations.lines import (
+from isrcheck.conformance.follow.recorded.lines import (
     Acked,
     AlterRequest,
     Disk,
@@ -23,30 +25,42 @@ from isrcheck.conformance.follow.observations.lines import (
     FaultKind,
     Header,
     HighWatermark,
+    Holds,
     Line,
+    LogEnd,
     Metadata,
     Read,
     Remark,
     Sent,
+    View,
 )
 from isrcheck.models.client_settings import Acks
 from isrcheck.models.messages.errors import UsageError
 
-REMARKS = ("roles", "note", "result")
+REMARKS = ("roles", "note", "result", "refused")
 """Kinds of lines without a claim."""
 
 ELECT = "elect preferred"
-REMARKED_FAULTS = ("hold", "release")
+REMARKED_FAULTS = ("hold", "release", "delay", "pass", "note", "refused")
 """Interventions of the experimenter; other lines record their effects."""
+
+
+@dataclass(frozen=True)
+class Begins:
+    """Where a recording begins: its first offset and its first partition epoch, from which the lines count."""
+
+    offset: int = 0
+    partition_epoch: int = 0
 
 
 class LineReader:
     """Reads the keys of one line, each with its type. Every error names file and line."""
 
-    def __init__(self, path: Path, number: int, keys: Mapping[str, Any]) -> None:
+    def __init__(self, path: Path, number: int, keys: Mapping[str, Any], begins: Begins) -> None:
         self.path = path
         self.number = number
         self.keys = keys
+        self.begins = begins
 
     def refuse(self, what: str, cure: str) -> NoReturn:
         """Report a defect of this line."""
@@ -55,7 +69,7 @@ class LineReader:
     def only(self, *known: str) -> None:
         """Refuse keys that this kind of line does not have: a mistyped key would silently lose an observation."""
         for key in self.keys:
-            if key not in ("n", "t", "kind", "label", *known):
+            if key not in ("n", "t", "kind", "label", "from", *known):
                 self.refuse(f"unknown key {key!r}", f"lines of this kind have: {', '.join(known)}")
 
     def optional(self, key: str, is_right: Callable[[Any], bool], what: str) -> Any:
@@ -76,13 +90,42 @@ class LineReader:
         broker: int = self.required("broker", is_count, "the number of a broker")
         return broker
 
-    def records(self, key: str) -> tuple[str, ...]:
-        """The values of a list of [offset, value]; the offsets have to be 0, 1, 2, ..."""
+    def offset(self, key: str, *, is_required: bool = False) -> int | None:
+        """The value of a key that is an offset, counted from the first offset of the recording."""
+        given: int | None = (self.required if is_required else self.optional)(key, is_count, "an offset")
+        return None if given is None else self._since(key, given, self.begins.offset, "offset")
+
+    def partition_epoch(self, *, is_required: bool = False) -> int | None:
+        """The partition epoch of the line, counted from the first one of the recording."""
+        key = "partition_epoch"
+        given: int | None = (self.required if is_required else self.optional)(key, is_count, "a partition epoch")
+        return None if given is None else self._since(key, given, self.begins.partition_epoch, "partition epoch")
+
+    def _since(self, key: str, given: int, first: int, what: str) -> int:
+        if given < first:
+            self.refuse(f"{key} is {given}, before the first {what} of the recording", f"correct it: {first} or later")
+        return given - first
+
+    def records(self, key: str) -> tuple[tuple[int, ...], tuple[str, ...]]:
+        """The offsets and the values in a list of [offset, value], without those before the first offset."""
         pairs = self.required(key, _is_list_of(_is_record), "a list of [offset, value]")
-        for position, (offset, _) in enumerate(pairs):
-            if offset != position:
-                self.refuse(f"{key} has offset {offset} at position {position}", "offsets have to be 0, 1, 2, ...")
-        return tuple(value for _, value in pairs)
+        for (before, _), (offset, _) in pairwise(pairs):
+            if offset <= before:
+                self.refuse(
+                    f"{key} has offset {offset} after {before}", "put the records in the order of their offsets"
+                )
+        kept = [(offset - self.begins.offset, value) for offset, value in pairs if offset >= self.begins.offset]
+        return tuple(offset for offset, _ in kept), tuple(value for _, value in kept)
+
+    def epochs(self, key: str, count: int) -> tuple[int, ...] | None:
+        """The `batch_epochs` of the records of a list, of which the last `count` are not before the first offset."""
+        found = self.optional("batch_epochs", _is_list_of(is_count), "a list of leader epochs")
+        if found is None:
+            return None
+        if len(found) != len(self.keys[key]):
+            what = f"{len(found)} batch_epochs do not fit {len(self.keys[key])} records"
+            self.refuse(what, "give one epoch for each record")
+        return tuple(found[len(found) - count :])
 
     def acks(self) -> Acks | None:
         """The value of `acks` (all, 1 or 0), or None."""
@@ -122,16 +165,17 @@ def _shown(value: Any) -> str:
 def _acked(line: LineReader, n: int) -> Line:
     line.only("value", "offset", "acks")
     value = line.required("value", _is_text, "the record")
-    offset = line.optional("offset", is_count, "an offset")
-    return Acked(line.number, n, value, offset, line.acks())
+    return Acked(line.number, n, value, line.offset("offset"), line.acks())
 
 
 def _disk(line: LineReader, n: int) -> Line:
     line.only("broker", "log", "batch_epochs", "leader_epoch_checkpoint", "high_watermark_checkpoint")
-    log = line.records("log")
-    epochs = line.optional("batch_epochs", _is_list_of(is_count), "a list of leader epochs")
-    if epochs is not None and len(epochs) != len(log):
-        line.refuse(f"{len(epochs)} batch_epochs do not fit {len(log)} records", "give one epoch for each record")
+    offsets, log = line.records("log")
+    for position, offset in enumerate(offsets):
+        if offset != position:
+            what = f"log has offset {offset + line.begins.offset} at position {position}"
+            line.refuse(what, "offsets have to be 0, 1, 2, ..., or begin at the first_offset of the header")
+    epochs = line.epochs("log", len(log))
     entries = line.optional("leader_epoch_checkpoint", _is_list_of(_is_epoch_entry), "a list of [epoch, start offset]")
     if entries is not None and len({epoch for epoch, _ in entries}) != len(entries):
         line.refuse("leader_epoch_checkpoint names an epoch twice", "give each epoch once")
@@ -140,29 +184,59 @@ def _disk(line: LineReader, n: int) -> Line:
         n,
         line.broker(),
         log,
-        None if epochs is None else tuple(epochs),
-        None if entries is None else tuple((epoch, offset) for epoch, offset in entries),
-        line.optional("high_watermark_checkpoint", is_count, "an offset"),
+        epochs,
+        None if entries is None else _entries_since(entries, line.begins.offset),
+        line.offset("high_watermark_checkpoint"),
     )
+
+
+def _entries_since(entries: list[list[int]], first: int) -> tuple[tuple[int, int], ...]:
+    """The entries of a leader epoch checkpoint without the epochs of the records before the first offset.
+
+    The last epoch that begins there also has later records, so it begins at the first offset.
+    """
+    if not first:
+        return tuple((epoch, start) for epoch, start in entries)
+    before = [epoch for epoch, start in entries if start <= first]
+    kept = [(max(before), 0)] if before else []
+    later = [(epoch, start - first) for epoch, start in entries if start > first]
+    return (*kept, *later)
 
 
 def _metadata(line: LineReader, n: int) -> Line:
     line.only("leader", "isr", "leader_epoch", "partition_epoch", "seen_by", "brokers")
-    line.optional("seen_by", is_count, "the number of a broker")
+    seen_by = line.optional("seen_by", is_count, "the number of a broker")
     leader = line.optional("leader", lambda value: is_count(value) or value == -1, "the number of a broker, or -1")
     if "leader" not in line.keys:
         line.refuse("leader is missing", "give the number of a broker, or -1 where there is none")
     isr = line.required("isr", _is_list_of(is_count), "a list of brokers")
     epoch = line.optional("leader_epoch", is_count, "a leader epoch")
-    partition_epoch = line.optional("partition_epoch", is_count, "a partition epoch")
+    partition_epoch = line.partition_epoch()
     brokers = line.optional("brokers", _is_list_of(is_count), "a list of brokers")
     leads = None if leader == -1 else leader
-    return Metadata(line.number, n, leads, frozenset(isr), epoch, frozenset(brokers or ()), partition_epoch)
+    return Metadata(line.number, n, leads, frozenset(isr), epoch, frozenset(brokers or ()), partition_epoch, seen_by)
+
+
+def _view(line: LineReader, n: int) -> Line:
+    line.only("broker", "leader", "leader_epoch", "isr", "partition_epoch")
+    leader = line.required("leader", lambda value: is_count(value) or value == -1, "the number of a broker, or -1")
+    isr = line.optional("isr", _is_list_of(is_count), "a list of brokers")
+    epoch = line.required("leader_epoch", is_count, "a leader epoch")
+    broker = line.optional("broker", is_count, "the number of a broker")
+    shown = None if leader == -1 else leader, epoch, None if isr is None else frozenset(isr)
+    return View(line.number, n, broker, *shown, line.partition_epoch())
 
 
 def _read(line: LineReader, n: int) -> Line:
     line.only("records")
-    return Read(line.number, n, line.records("records"))
+    offsets, records = line.records("records")
+    return Read(line.number, n, records, offsets)
+
+
+def _holds(line: LineReader, n: int) -> Line:
+    line.only("broker", "records", "batch_epochs")
+    offsets, records = line.records("records")
+    return Holds(line.number, n, line.broker(), records, offsets, line.epochs("records", len(records)))
 
 
 def _alter_partition(line: LineReader, n: int) -> Line:
@@ -173,13 +247,20 @@ def _alter_partition(line: LineReader, n: int) -> Line:
         line.required("leader", is_count, "the number of a broker"),
         frozenset(line.required("isr", _is_list_of(is_count), "a list of brokers")),
         line.required("leader_epoch", is_count, "a leader epoch"),
-        line.required("partition_epoch", is_count, "a partition epoch"),
+        line.partition_epoch(is_required=True) or 0,
     )
 
 
 def _high_watermark(line: LineReader, n: int) -> Line:
     line.only("broker", "high_watermark")
-    return HighWatermark(line.number, n, line.broker(), line.required("high_watermark", is_count, "an offset"))
+    return HighWatermark(line.number, n, line.broker(), line.offset("high_watermark", is_required=True) or 0)
+
+
+def _log_end(line: LineReader, n: int) -> Line:
+    line.only("broker", "log_end_offset", "last_epoch")
+    end = line.offset("log_end_offset", is_required=True) or 0
+    epoch = line.optional("last_epoch", is_count, "a leader epoch")
+    return LogEnd(line.number, n, line.broker(), end, epoch if end else None)
 
 
 def _fault(line: LineReader, n: int) -> Line:
@@ -197,21 +278,27 @@ def _fault(line: LineReader, n: int) -> Line:
             f"unknown fault {_shown(what)}", f"there are: {', '.join((*known, 'send', *REMARKED_FAULTS, ELECT))}"
         )
     line.only("what", "broker", "frozen_s")
-    if line.keys.get("broker") == "controller":
+    if str(line.keys.get("broker")).startswith("controller"):
         # It holds no replica; other lines record the effects of its absence.
         return Remark(line.number, n)
     return Fault(line.number, n, known[what], line.broker())
 
 
 def _header(line: LineReader, n: int) -> Line:
-    line.only("min.insync.replicas", "unclean.leader.election.enable", "replicas", "all_requests")
+    line.only(
+        *("min.insync.replicas", "unclean.leader.election.enable", "replicas", "all_requests"),
+        *("first_offset", "first_partition_epoch"),
+    )
     least = line.optional(
         "min.insync.replicas", lambda value: is_count(value) and value > 0, "a whole number, 1 or more"
     )
     unclean = line.optional("unclean.leader.election.enable", lambda value: isinstance(value, bool), "true or false")
     replicas = line.optional("replicas", _is_list_of(is_count), "a list of brokers")
     all_requests = line.optional("all_requests", lambda value: isinstance(value, bool), "true or false")
-    return Header(line.number, n, least, unclean, frozenset(replicas or ()), bool(all_requests))
+    return Header(
+        *(line.number, n, least, unclean, frozenset(replicas or ()), bool(all_requests)),
+        *(line.begins.offset, line.begins.partition_epoch),
+    )
 
 
 READERS: Mapping[str, Callable[[LineReader, int], Line]] = {
@@ -219,7 +306,10 @@ READERS: Mapping[str, Callable[[LineReader, int], Line]] = {
     "acked": _acked,
     "disk": _disk,
     "metadata": _metadata,
+    "view": _view,
     "high_watermark": _high_watermark,
+    "log_end": _log_end,
+    "holds": _holds,
     "alter_partition": _alter_partition,
     "fault": _fault,
     "client_read": _read,
@@ -228,16 +318,26 @@ READERS: Mapping[str, Callable[[LineReader, int], Line]] = {
 """The reader of each kind of line."""
 
 
-def read_line(path: Path, number: int, said: Mapping[str, Any]) -> Line:
-    """The typed line for the object on a line of a file. Raises UsageError."""
-    line = LineReader(path, number, said)
+def read_line(path: Path, number: int, said: Mapping[str, Any], begins: Begins | None = None) -> Line:
+    """The typed line for the object on a line of a file that begins so. Raises UsageError."""
+    line = LineReader(path, number, said, begins or begins_of(path, number, said))
     kind = line.required("kind", _is_text, f"one of {', '.join(READERS)}")
     if kind not in READERS:
         line.refuse(f"unknown kind {_shown(kind)}", f"there are: {', '.join(READERS)}")
     is_header = kind == "header"
     n = (line.optional if is_header else line.required)("n", is_count, "the number of the line")
     line.optional("t", lambda value: isinstance(value, int | float) and not isinstance(value, bool), "seconds")
-    return READERS[kind](line, -1 if n is None else n)
+    source = line.optional("from", _is_text, "the name of a file")
+    return replace(READERS[kind](line, -1 if n is None else n), source=source)
+
+
+def begins_of(path: Path, number: int, said: Mapping[str, Any]) -> Begins:
+    """Where a recording with this first line begins: a header says so, otherwise at 0. Raises UsageError."""
+    if said.get("kind") != "header":
+        return Begins()
+    header = LineReader(path, number, said, Begins())
+    offset = header.optional("first_offset", is_count, "an offset")
+    return Begins(offset or 0, header.optional("first_partition_epoch", is_count, "a partition epoch") or 0)
 
 
 def is_observation(line: bytes) -> bool:

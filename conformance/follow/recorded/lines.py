@@ -6,18 +6,32 @@ Out: the values that the rest of this package uses.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 
 from isrcheck.models.client_settings import Acks
 
+MARKER = "(marker "
+"""The names of markers of transactions begin so; no producer sends them."""
+
 
 @dataclass(frozen=True)
 class Line:
-    """The fields of every line: `number` is its position in the file, `n` the number that the line itself gives."""
+    """The fields of every line: `number` is its position in the file, `n` the number that the line itself gives.
+
+    `source` is the file or folder beside the recording from which the line comes; None: the recording itself.
+    """
 
     number: int
     n: int
+    source: str | None = field(default=None, kw_only=True)
+
+    @property
+    def spot(self) -> str:
+        """The position of the line, for people who know the recording."""
+        if self.source is None:
+            return f"line {self.number}"
+        return f"{self.source}:{self.number}" if self.source.endswith(".ndjson") else f"{self.source}/"
 
 
 @dataclass(frozen=True)
@@ -55,20 +69,36 @@ class Disk(Line):
 
 @dataclass(frozen=True)
 class Metadata(Line):
-    """The leader (None: no running leader) and the ISR that the cluster reports."""
+    """The leader (None: no running leader) and the ISR that the cluster reports, as the broker `seen_by` knows them."""
 
     leader: int | None
     isr: frozenset[int]
     leader_epoch: int | None
     brokers: frozenset[int]
     partition_epoch: int | None = None
+    seen_by: int | None = None
+
+
+@dataclass(frozen=True)
+class View(Line):
+    """A broker, or the controller (None), shows this leader of this epoch, maybe later than others.
+
+    `isr` is None if it may lag; with a partition epoch it is the ISR of that epoch.
+    """
+
+    broker: int | None
+    leader: int | None
+    leader_epoch: int
+    isr: frozenset[int] | None
+    partition_epoch: int | None = None
 
 
 @dataclass(frozen=True)
 class Read(Line):
-    """A consumer read these records, from offset 0 on."""
+    """A consumer read these records, at these ascending offsets; it does not see markers and aborted records."""
 
     records: tuple[str, ...]
+    offsets: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -77,6 +107,28 @@ class HighWatermark(Line):
 
     broker: int
     high_watermark: int
+
+
+@dataclass(frozen=True)
+class LogEnd(Line):
+    """The log end offset of a follower, as its fetch shows it, and the leader epoch of its last record, if known."""
+
+    broker: int
+    log_end_offset: int
+    last_epoch: int | None
+
+
+@dataclass(frozen=True)
+class Holds(Line):
+    """A broker has these records at these offsets, as it has answered to a fetch; with their leader epochs, if known.
+
+    Nothing is said about its other records.
+    """
+
+    broker: int
+    records: tuple[str, ...]
+    offsets: tuple[int, ...]
+    batch_epochs: tuple[int, ...] | None
 
 
 @dataclass(frozen=True)
@@ -116,10 +168,13 @@ class Fault(Line):
 class Header(Line):
     """The configuration of the cluster; None: not recorded.
 
-    `has_all_requests`: every request to change the ISR and every preferred election has a line.
+    `has_all_requests`: every request to change the ISR and every preferred election has a line. `first_offset` and
+    `first_partition_epoch`: where offsets and partition epochs begin.
     """
 
     min_insync_replicas: int | None
     unclean_election: bool | None
     replicas: frozenset[int]
     has_all_requests: bool = False
+    first_offset: int = 0
+    first_partition_epoch: int = 0

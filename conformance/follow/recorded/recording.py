@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from isrcheck.conformance.follow.format.ndjson import bad_line, objects_of
-from isrcheck.conformance.follow.observations.lines import (
+from isrcheck.conformance.follow.recorded.lines import (
+    MARKER,
     Acked,
     AlterRequest,
     Disk,
@@ -21,13 +22,16 @@ from isrcheck.conformance.follow.observations.lines import (
     FaultKind,
     Header,
     HighWatermark,
+    Holds,
     Line,
+    LogEnd,
     Metadata,
     Read,
     Remark,
     Sent,
+    View,
 )
-from isrcheck.conformance.follow.observations.reading import read_line
+from isrcheck.conformance.follow.recorded.reading import begins_of, read_line
 from isrcheck.models.client_settings import Acks
 from isrcheck.models.messages.errors import UsageError
 
@@ -62,7 +66,8 @@ class Recording:
     `lines` are the lines about the state or a fault, without header and remarks. `brokers` are the replicas in
     ascending order, `values` the records in the order in which they were sent, as far as that order is known.
     `has_epochs`: every metadata line has a `leader_epoch`; `first_epoch` is the smallest of them. `has_all_requests`:
-    every request to change the ISR and every preferred election has a line.
+    every request to change the ISR and every preferred election has a line. All offsets in the lines are counted from
+    `first_offset`. `is_folded`: some of its records stand for several (folding.py).
     """
 
     path: Path
@@ -75,6 +80,8 @@ class Recording:
     has_epochs: bool
     first_epoch: int
     has_all_requests: bool = False
+    first_offset: int = 0
+    is_folded: bool = False
 
     @property
     def is_empty(self) -> bool:
@@ -96,12 +103,12 @@ class Recording:
 
 def read_recording(path: Path, content: bytes | None = None, objects: Objects | None = None) -> Recording:
     """The recording in a file, or in `content`, or of these objects with their line numbers. Raises UsageError."""
-    lines = [read_line(path, number, said) for number, said in objects or _objects(path, content)]
+    lines = list(_lines(path, objects or _objects(path, content)))
     _check_order(path, lines)
     header = next((line for line in lines if isinstance(line, Header)), None)
     has_all_requests = header is not None and header.has_all_requests
     silent = Header | Remark if has_all_requests else Header | Remark | ElectRequest
-    claims = _without_first_starts(line for line in lines if not isinstance(line, silent))
+    claims = _without_first_starts(line for line in _without_late_views(lines) if not isinstance(line, silent))
     brokers = _brokers(path, claims, set() if header is None else set(header.replicas))
     epochs = [epoch for line in claims for epoch in _epochs(line)]
     return Recording(
@@ -115,7 +122,15 @@ def read_recording(path: Path, content: bytes | None = None, objects: Objects | 
         _has_epochs(path, claims),
         min(epochs, default=0),
         has_all_requests,
+        0 if header is None else header.first_offset,
     )
+
+
+def _lines(path: Path, objects: Objects) -> Iterator[Line]:
+    begins = None
+    for number, said in objects:
+        begins = begins or begins_of(path, number, said)
+        yield read_line(path, number, said, begins)
 
 
 def _objects(path: Path, content: bytes | None) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -146,11 +161,34 @@ def _without_first_starts(claims: Iterator[Line]) -> list[Line]:
     return found
 
 
+def _without_late_views(lines: list[Line]) -> Iterator[Line]:
+    """The lines; a broker's metadata that an earlier state of the same leader epoch explains is only a view.
+
+    The broker may lag behind. It may also show the newest state, which looks the same; so after such a line, what was
+    the last known state before may be an old one, too.
+    """
+    states: dict[int, list[Metadata]] = {}
+    is_doubtful = False
+    for line in lines:
+        if isinstance(line, Metadata) and line.leader_epoch is not None and line.partition_epoch is None:
+            before = states.setdefault(line.leader_epoch, [])
+            is_last = bool(before) and before[-1].isr == line.isr
+            is_known = any(one.isr == line.isr for one in before)
+            if line.seen_by is not None and is_known and (is_doubtful or not is_last):
+                is_doubtful = True
+                shown = line.leader, line.leader_epoch, None
+                yield View(line.number, line.n, line.seen_by, *shown, source=line.source)
+                continue
+            is_doubtful &= is_last
+            before.append(line)
+        yield line
+
+
 def _brokers(path: Path, claims: list[Line], replicas: set[int]) -> tuple[int, ...]:
     """The replicas: the brokers in disk lines, in the metadata or in the header. Faults may name other brokers."""
     known: set[int] = set()
     for line in claims:
-        if isinstance(line, Disk | HighWatermark):
+        if isinstance(line, Disk | HighWatermark | Holds | LogEnd):
             replicas.add(line.broker)
         elif isinstance(line, AlterRequest):
             replicas |= line.isr | {line.leader}
@@ -180,9 +218,11 @@ def _brokers(path: Path, claims: list[Line], replicas: set[int]) -> tuple[int, .
 def _values(path: Path, claims: list[Line]) -> tuple[str, ...]:
     """The records in the order in which they first appear; if a log has one record before another, so does the result.
 
-    A response can be lost or arrive late; then the log is the evidence that the record was sent.
+    A response can be lost or arrive late; then the log is the evidence that the record was sent. But where a line says
+    when the other one was sent, a record that appears later was sent later, unless no producer sends it: a marker.
     """
     found: dict[str, int] = {}
+    sent: set[str] = set()
     order: list[str] = []
     acked: dict[str, int] = {}
     for line in claims:
@@ -196,8 +236,10 @@ def _values(path: Path, claims: list[Line]) -> tuple[str, ...]:
         for value in reversed(dict.fromkeys(_named(line))):  # copies appear later
             if value not in found:
                 found[value] = line.number
-                order.insert(len(order) if next_one is None else order.index(next_one), value)
+                is_last = next_one is None or (next_one in sent and not value.startswith(MARKER))
+                order.insert(len(order) if is_last else order.index(str(next_one)), value)
             next_one = value
+        sent |= {line.value} if isinstance(line, Sent) else set()
     return tuple(order)
 
 
@@ -206,7 +248,7 @@ def _named(line: Line) -> tuple[str, ...]:
         return (line.value,)
     if isinstance(line, Disk):
         return line.log
-    return line.records if isinstance(line, Read) else ()
+    return line.records if isinstance(line, Read | Holds) else ()
 
 
 def _acks(path: Path, claims: list[Line]) -> Acks | None:
@@ -220,6 +262,12 @@ def _acks(path: Path, claims: list[Line]) -> Acks | None:
 
 
 def _epochs(line: Line) -> list[int]:
+    if isinstance(line, LogEnd):
+        return [] if line.last_epoch is None else [line.last_epoch]
+    if isinstance(line, Holds):
+        return list(line.batch_epochs or ())
+    if isinstance(line, View):
+        return [line.leader_epoch]
     if isinstance(line, Metadata):
         return [] if line.leader_epoch is None else [line.leader_epoch]
     if isinstance(line, Disk):

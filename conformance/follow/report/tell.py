@@ -16,22 +16,27 @@ from isrcheck.conformance.follow.observations.explain import (
     Undecided,
     UnmetClaim,
 )
-from isrcheck.conformance.follow.observations.lines import (
+from isrcheck.conformance.follow.observations.promises import lines as failure_lines
+from isrcheck.conformance.follow.observations.promises import summary
+from isrcheck.conformance.follow.observations.script import alters_partitions
+from isrcheck.conformance.follow.recorded.lines import (
     Acked,
     AlterRequest,
     Disk,
     ElectRequest,
     Fault,
     HighWatermark,
+    Holds,
     Line,
+    LogEnd,
     Metadata,
     Read,
     Sent,
+    View,
 )
-from isrcheck.conformance.follow.observations.promises import lines as failure_lines
-from isrcheck.conformance.follow.observations.promises import summary
-from isrcheck.conformance.follow.observations.recording import Recording
-from isrcheck.conformance.follow.observations.script import alters_partitions
+from isrcheck.conformance.follow.recorded.recording import Recording
+from isrcheck.conformance.follow.report.excluded import excluded
+from isrcheck.conformance.follow.report.losses import losses
 from isrcheck.models.client_settings import Acks
 from isrcheck.models.language.model import spell_element
 from isrcheck.traces.lanes.table import wrapped
@@ -44,6 +49,12 @@ WHY = {
 }
 """The reasons why a search ended without a decision."""
 
+EVERY_PATH = "Every path that explains the recording violates a promise: there is no other one that keeps all of them."
+PERHAPS_ANOTHER = "It is not decided whether another path explains the recording and keeps all promises."
+"""What is known of other paths, if the path of the report violates a promise."""
+
+FOLDED = "Records that the recording always shows together are one record of the trace."
+
 RESTS_ON = (
     "The rejection assumes that producers send the records of the recording with acks={acks}, in the order in which"
     " they first appear, and nothing else (records sent again keep that order, unless `retries` is set); that brokers"
@@ -53,9 +64,17 @@ RESTS_ON = (
 
 AND_ON = (
     "With AlterPartition, leader and ISR change only as often as the partition epochs and ISRs of its metadata require,"
-    " and a living broker's session expires only if the recording freezes one."
+    " and a living broker's session expires only if the recording freezes one. If its header says `all_requests`,"
+    " leaders send no request but those in its `alter_partition` lines."
 )
 """What a rejection by 2.8 or later also assumes."""
+
+
+TIMELY = "It keeps to time: the executable cluster takes the same steps."
+UNTIMELY = (
+    "No path was found that keeps to time. The executable cluster does not take this one: {why}. The model has no clock"
+    " and allows it."
+)
 
 
 def tell(outcome: Outcome) -> list[str]:
@@ -72,17 +91,23 @@ def tell(outcome: Outcome) -> list[str]:
 def _explained(outcome: Explained) -> list[str]:
     recording, trace = outcome.recording, outcome.trace
     found = wrapped(
-        f"EXPLAINED: {recording.path} is a behaviour of {trace.instance.protocol.name}, in {trace.length} steps;"
-        " no path with fewer steps explains it."
+        f"EXPLAINED: {recording.path} is a behaviour of {trace.instance.protocol.name}, in {trace.length} steps"
+        f"{'; no path with fewer steps explains it' if outcome.is_shortest else ''}."
     )
     if outcome.failures:
         found += wrapped(f"It violates properties of the model: {summary(outcome.failures, recording)}.")
+    for loss in losses(outcome.failures, recording, outcome.passed):
+        found += wrapped(loss)
+    if outcome.exit_code:
+        found += wrapped(EVERY_PATH if outcome.fail_all else PERHAPS_ANOTHER)
+    if outcome.untimely is not None:
+        found += wrapped(UNTIMELY.format(why=outcome.untimely) if outcome.untimely else TIMELY)
     found += ["", *names(recording), ""]
     passed = 0
     for position, count in enumerate(outcome.passed):
         found.append(f"  {position:>3}  {trace.spell_row(position)}")
         for line in recording.lines[passed:count]:
-            found += wrapped(f"line {line.number}: {says(line)}", "         ")
+            found += wrapped(f"{line.spot}: {says(line)}", "         ")
         passed = count
     found += ["", *view(trace), ""]
     for failure in outcome.failures:
@@ -103,9 +128,19 @@ def _rejected(outcome: Rejected) -> list[str]:
         found += wrapped(spell_unmet_claim(unmet, outcome.possible), "  ")
     if outcome.unmet and all(unmet.true_of for unmet in outcome.unmet):
         found.append("  each of these is true in some state, but they are not all true in the same one")
+    found += told_exclusion(outcome)
     acks = Acks(outcome.instance.configuration.acks).spelling
     rests_on = RESTS_ON.format(acks=acks) + (f" {AND_ON}" if alters_partitions(outcome.instance) else "")
     return [*found, *wrapped(rests_on), _effort(outcome.effort)]
+
+
+def told_exclusion(outcome: Rejected) -> list[str]:
+    """What excludes the rejected line, in wrapped lines; steps have the numbers of the model, so a legend is first."""
+    told = excluded(outcome.search)
+    return [
+        *names(outcome.recording),
+        *(line for one in told for line in wrapped(one.strip(), "  " if one.startswith(" ") else "")),
+    ]
 
 
 def spell_unmet_claim(unmet: UnmetClaim, possible: int) -> str:
@@ -118,6 +153,7 @@ def _undecided(outcome: Undecided) -> list[str]:
     line = place(outcome.recording, outcome.line)
     return [
         f"UNDECIDED: {WHY[outcome.why]}; the search found explanations only of the lines before {line}",
+        *wrapped(outcome.hint),
         _effort(outcome.effort),
     ]
 
@@ -133,12 +169,17 @@ def names(recording: Recording) -> list[str]:
     """The legend of the trace: which broker and which record each of the model's numbers and letters stands for."""
     brokers = ", ".join(f"{replica} is broker {broker}" for replica, broker in enumerate(recording.brokers))
     values = ", ".join(f"{spell_element(record)} is {value}" for record, value in enumerate(recording.values))
-    return [*wrapped(f"In the trace {brokers}{'; ' if values else ''}{values}.")]
+    first = recording.first_offset
+    counted = f" Offsets are counted from {first}, the first one of the recording." if first else ""
+    together = f" {FOLDED}" if recording.is_folded else ""
+    return [*wrapped(f"In the trace {brokers}{'; ' if values else ''}{values}.{counted}{together}")]
 
 
 def place(recording: Recording, line: Line) -> str:
-    """The position of a line, as FILE:LINE."""
-    return f"{recording.path}:{line.number}"
+    """The position of a line, as FILE:LINE; for what a broker left on its disk, its folder."""
+    if line.source is None:
+        return f"{recording.path}:{line.number}"
+    return str(recording.path.parent / line.spot)
 
 
 def says(line: Line) -> str:
@@ -155,6 +196,11 @@ def says(line: Line) -> str:
         leader = "no leader" if line.leader is None else f"leader {line.leader}"
         epoch = "" if line.leader_epoch is None else f" in epoch {line.leader_epoch}"
         return f"{leader}{epoch}, ISR {' '.join(map(str, sorted(line.isr)))}"
+    if isinstance(line, View):
+        isr = "" if line.isr is None else f", ISR {' '.join(map(str, sorted(line.isr)))}"
+        who = "the controller" if line.broker is None else f"broker {line.broker}"
+        leader = "no leader" if line.leader is None else f"leader {line.leader}"
+        return f"{who} shows {leader} in epoch {line.leader_epoch}{isr}"
     if isinstance(line, AlterRequest):
         isr = " ".join(map(str, sorted(line.isr)))
         return f"leader {line.leader} asks for ISR {isr} in epoch {line.leader_epoch}"
@@ -162,7 +208,12 @@ def says(line: Line) -> str:
         return "an administrator asks for a preferred election"
     if isinstance(line, HighWatermark):
         return f"broker {line.broker} has the high watermark {line.high_watermark}"
+    if isinstance(line, Holds):
+        return f"broker {line.broker} has {' '.join(line.records)} at {' '.join(map(str, line.offsets))}"
+    if isinstance(line, LogEnd):
+        return f"the log of broker {line.broker} ends at {line.log_end_offset}"
     if isinstance(line, Read):
-        return f"a consumer reads {' '.join(line.records) or 'nothing'}"
+        where = "" if line.offsets == tuple(range(len(line.offsets))) else f" at {' '.join(map(str, line.offsets))}"
+        return f"a consumer reads {' '.join(line.records) or 'nothing'}{where}"
     assert isinstance(line, Fault)
     return f"{line.what.value} broker {line.broker}"

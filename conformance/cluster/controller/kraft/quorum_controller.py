@@ -1,0 +1,299 @@
+"""The active controller of a KRaft quorum.
+
+In:  heartbeats and AlterPartition requests in the network; registrations, ends of sessions, and an administrator's
+     elections and reassignments.
+Out: the metadata log: a message to every running broker for each record.
+
+A record that the controller writes is committed at once; other controllers, and a fail-over to them, are left out. The
+brokers are regarded as brokers of a larger cluster: each leads other partitions as well, so that it shuts down in two
+steps. Source: fact sheet, sections 4.5 to 4.9; Kafka: ReplicationControlManager, ClusterControlManager.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from isrcheck.conformance.cluster.configuration.bugs import Bug
+from isrcheck.conformance.cluster.configuration.settings import ClusterError, Settings, Start
+from isrcheck.conformance.cluster.configuration.switches import Switches
+from isrcheck.conformance.cluster.controller.controller import Election, ProcessOf
+from isrcheck.conformance.cluster.controller.kraft.alter_partition import error_for
+from isrcheck.conformance.cluster.controller.kraft.broker_states import BrokerState, BrokerStates
+from isrcheck.conformance.cluster.controller.kraft.metadata_log import MetadataLog
+from isrcheck.conformance.cluster.controller.kraft.partition_change import PartitionChange
+from isrcheck.conformance.cluster.network.alter_isr_messages import AlterIsrRequest, AlterIsrResponse
+from isrcheck.conformance.cluster.network.clock import Clock
+from isrcheck.conformance.cluster.network.messages import Errors, LeaderAndIsr
+from isrcheck.conformance.cluster.network.metadata_messages import (
+    BrokerHeartbeatRequest,
+    BrokerHeartbeatResponse,
+    BrokerRegistration,
+    MetadataImage,
+    PartitionRegistration,
+)
+from isrcheck.conformance.cluster.network.network import Message, Network
+
+NOBODY = -1
+"""No broker, where a broker would be removed or added."""
+
+
+class QuorumController:
+    """The controller, which decides who leads, and writes the metadata log."""
+
+    def __init__(
+        self,
+        start: Start,
+        network: Network,
+        process_of: ProcessOf,
+        is_running: Callable[[int], bool],
+        clock: Clock,
+        settings: Settings,
+        switches: Switches,
+        bug: Bug | None,
+    ) -> None:
+        self._brokers = range(start.replicas)
+        self._network = network
+        self._process_of = process_of
+        self._is_running = is_running
+        self._clock = clock
+        self._settings = settings
+        self._switches = switches
+        self._bug = bug
+        self._states = BrokerStates(self._brokers)
+        partition = PartitionRegistration(start.assigned, start.leader, 0, start.in_sync)
+        first = MetadataImage(0, partition, tuple(BrokerRegistration(1) for _ in self._brokers))
+        self._log = MetadataLog(first, network, process_of)
+
+    # What it has recorded
+
+    @property
+    def log(self) -> tuple[MetadataImage, ...]:
+        """The metadata after each record, by offset."""
+        return self._log.images
+
+    @property
+    def image(self) -> MetadataImage:
+        """The metadata after the last record."""
+        return self._log.now
+
+    @property
+    def partition(self) -> PartitionRegistration:
+        """The record of the partition."""
+        return self.image.partition
+
+    @property
+    def broker_states(self) -> Mapping[int, BrokerState]:
+        """The sessions of the brokers."""
+        return {each: self._states.of(each) for each in self._brokers}
+
+    @property
+    def leader(self) -> int | None:
+        """The current leader, which may be dead; None if nobody can lead."""
+        return self.partition.leader
+
+    @property
+    def leader_epoch(self) -> int:
+        """The current leader epoch."""
+        return self.partition.leader_epoch
+
+    @property
+    def partition_epoch(self) -> int:
+        """The number of changes of the partition's record."""
+        return self.partition.partition_epoch
+
+    @property
+    def isr(self) -> frozenset[int]:
+        """The current ISR."""
+        return self.partition.isr
+
+    @property
+    def metadata(self) -> LeaderAndIsr:
+        """Leader, epoch and ISR of record."""
+        return LeaderAndIsr(self.leader, self.leader_epoch, self.isr, self.partition_epoch)
+
+    def live_brokers(self) -> frozenset[int]:
+        """The brokers that are not fenced."""
+        return frozenset(each for each in self._brokers if not self.image.brokers[each].is_fenced)
+
+    # Requests of brokers
+
+    def receive(self, message: Message) -> None:
+        """Handle AlterPartition, or a heartbeat."""
+        broker, process, request = message.source, message.source_process, message.payload
+        assert isinstance(broker, int), f"{message}: this is a defect of the cluster"
+        is_known = process == self.image.brokers[broker].broker_epoch
+        if isinstance(request, AlterIsrRequest):
+            given = (self.image, self._switches, self._bug)
+            error = error_for(broker, request, *given) if is_known else Errors.STALE_BROKER_EPOCH
+            if error is not Errors.NONE:
+                self._network.reply(message, AlterIsrResponse(error), 0)
+                return
+            self._change(target_isr=request.isr)
+            answer = (self.leader_epoch, self.partition_epoch, self.isr)
+            self._network.reply(message, AlterIsrResponse(Errors.NONE, *answer), 0)
+        elif is_known:
+            assert isinstance(request, BrokerHeartbeatRequest), f"{message}: this is a defect of the cluster"
+            should_shut_down = self._take_heartbeat(broker, request)
+            is_fenced = self.image.brokers[broker].is_fenced
+            self._network.reply(message, BrokerHeartbeatResponse(is_fenced, should_shut_down), 0)
+
+    def _take_heartbeat(self, broker: int, request: BrokerHeartbeatRequest) -> bool:
+        """Note that a broker lives; unfence it, or let it shut down. Returns whether it may stop now (Kafka:
+        calculateNextBrokerState)."""
+        registered = self.image.brokers[broker]
+        self._states.touch(broker, request.metadata_offset, self._clock.now)
+        if registered.is_fenced:
+            if not request.wants_to_shut_down and request.metadata_offset >= self._log.registered_at(broker):
+                self._unfence(broker)
+            return request.wants_to_shut_down
+        if not request.wants_to_shut_down:
+            return False
+        if not registered.in_controlled_shutdown:
+            self._log.write_broker(broker, replace(registered, in_controlled_shutdown=True))
+            self._remove_from_isr(broker)
+            self._states.begin_shutdown(broker, self.image.offset)
+            return False
+        active = [each for each in self._brokers if self.image.brokers[each].is_active]
+        if may_stop := self._states.may_stop(broker, active):
+            self._fence(broker)
+        return may_stop
+
+    # Life of brokers
+
+    def must_accept(self, broker: int) -> None:
+        """Errors: `ClusterError` while the session of the broker's earlier process lasts (DUPLICATE_BROKER_...)."""
+        if self.has_session(broker) and not self.image.brokers[broker].is_fenced:
+            raise ClusterError(f"broker {broker}: the session of its earlier process lasts; end the session first")
+
+    def register(self, broker: int, *, was_clean: bool = False) -> None:
+        """Register a broker process that has started; with KIP-966, an earlier process that has not shut down in order
+        makes it lose its place in ISR and ELR. Kafka: registerBroker. Errors: as for `must_accept`.
+        """
+        self.must_accept(broker)
+        registered = self.image.brokers[broker]
+        if self.fences_at_registration and not registered.is_fenced:
+            self._fence(broker)
+        if self._switches.ELR and not was_clean and broker in self.isr | self.partition.elr:
+            self._change(removed=broker, unclean=frozenset({broker}))
+        self._states.begin_session(broker, self._clock.now)
+        self._log.write_broker(broker, BrokerRegistration(self._process_of(broker), is_fenced=True))
+
+    @property
+    def fences_at_registration(self) -> bool:
+        """Whether a broker that registers before it was fenced is fenced first (KAFKA-18106)."""
+        return not self._switches.RESTART_BEFORE_FENCING
+
+    def has_session(self, broker: int) -> bool:
+        """Whether a heartbeat of the broker has arrived within broker.session.timeout.ms."""
+        known = self._states.of(broker)
+        return known.has_session and self._clock.now - known.last_contact <= self._settings.broker_session_timeout_ms
+
+    def end_session(self, broker: int) -> None:
+        """The heartbeats of a broker fail to arrive for broker.session.timeout.ms."""
+        self._states.end_session(broker)
+
+    def fence(self, broker: int) -> None:
+        """Find that a broker's session has ended, and fence it. Kafka: maybeFenceOneStaleBroker. Errors: `ClusterError`
+        if it is fenced, or its session lasts.
+        """
+        if self.image.brokers[broker].is_fenced:
+            raise ClusterError(f"broker {broker} is fenced already")
+        if self.has_session(broker):
+            raise ClusterError(f"broker {broker}: its session lasts; end it first")
+        self._fence(broker)
+
+    def _fence(self, broker: int) -> None:
+        self._remove_from_isr(broker)
+        self._states.fence(broker)
+        now = self.image.brokers[broker]
+        self._log.write_broker(broker, replace(now, is_fenced=True, in_controlled_shutdown=False))
+
+    def _unfence(self, broker: int) -> None:
+        """The broker is fenced no longer; it leads if the partition has no leader, and it is valid."""
+        self._log.write_broker(broker, replace(self.image.brokers[broker], is_fenced=False))
+        if self.leader is None:
+            self._change()
+
+    def _remove_from_isr(self, broker: int) -> None:
+        if broker in self.isr:
+            self._change(removed=broker)
+
+    # Requests of an administrator
+
+    def elect(self, kind: Election, candidate: int) -> None:
+        """Hold an election, which the candidate has to win: the first replica in a preferred one, the first active one
+        in an unclean one. A fail-over fences the leader. Errors: `ClusterError` if another broker is elected, or none.
+        """
+        if kind is Election.FAIL_OVER:
+            leader = self.leader
+            if leader is None or leader == candidate:
+                raise ClusterError(
+                    f"fail-over: the leader is {leader}; fence another broker, or name another candidate"
+                )
+            found = self._built(removed=leader)
+        elif kind is Election.UNCLEAN and self.leader is not None and self._may_lead(self.leader):
+            raise ClusterError(f"unclean election: broker {self.leader} leads, and is active")
+        else:
+            found = self._built(election=kind)
+        if found is None or found.leader != candidate:
+            won = None if found is None else found.leader
+            raise ClusterError(f"{kind.value}: broker {candidate} is not elected, but {won}")
+        if kind is Election.FAIL_OVER and leader is not None:
+            self._fence(leader)
+        else:
+            self._log.write_partition(found)
+
+    def notice_dead(self, broker: int) -> None:
+        """End the session of a broker that does not run, and fence it. Errors: `ClusterError`."""
+        if self._is_running(broker):
+            raise ClusterError(f"broker {broker} is alive; crash or freeze it first")
+        self.end_session(broker)
+        self.fence(broker)
+
+    def reassign(self, replicas: tuple[int, ...]) -> None:
+        """Assign the partition to these replicas; the ISR loses those that are removed. (It does not wait for the added
+        ones.) Errors: `ClusterError` if the leader is removed."""
+        if self.leader is not None and self.leader not in replicas:
+            raise ClusterError(f"reassignment to {replicas}: the leader, {self.leader}, has to be among them")
+        self._change(target_isr=self.isr & set(replicas), target_replicas=replicas)
+
+    # Records
+
+    def _may_lead(self, broker: int) -> bool:
+        return self.image.brokers[broker].is_active
+
+    def _built(
+        self,
+        *,
+        removed: int = NOBODY,
+        target_isr: frozenset[int] | None = None,
+        target_replicas: tuple[int, ...] | None = None,
+        election: Election = Election.FAIL_OVER,
+        unclean: frozenset[int] = frozenset(),
+    ) -> PartitionRegistration | None:
+        """The record after a change. A broker that is removed from the ISR cannot lead."""
+        now = self.partition
+        return PartitionChange(
+            partition=now,
+            may_lead=lambda each: each != removed and self._may_lead(each),
+            min_isr=min(self._settings.min_insync_replicas, len(self._brokers)),
+            switches=self._switches,
+            bug=self._bug,
+            target_isr=now.isr - {removed} if target_isr is None else target_isr,
+            target_replicas=now.replicas if target_replicas is None else target_replicas,
+            election=election,
+            unclean=unclean,
+        ).build()
+
+    def _change(
+        self,
+        *,
+        removed: int = NOBODY,
+        target_isr: frozenset[int] | None = None,
+        target_replicas: tuple[int, ...] | None = None,
+        unclean: frozenset[int] = frozenset(),
+    ) -> None:
+        found = self._built(removed=removed, target_isr=target_isr, target_replicas=target_replicas, unclean=unclean)
+        if found is not None:
+            self._log.write_partition(found)

@@ -1,0 +1,126 @@
+"""The instance of the model that a recording needs: how many records, epochs and faults it has room for.
+
+In:  a recording, or the `Size` of one; the protocol, and configuration entries that the recording does not determine.
+Out: an instance.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from isrcheck.conformance.follow.observations.script import (
+    alters_partitions,
+    changes_required,
+    deaths,
+    elections_required,
+    has_kraft,
+)
+from isrcheck.conformance.follow.recorded.lines import Fault, FaultKind
+from isrcheck.conformance.follow.recorded.recording import Recording
+from isrcheck.models import registry
+from isrcheck.models.client_settings import Acks
+from isrcheck.models.language.model import Instance
+from isrcheck.models.messages.errors import UsageError
+
+FROM_THE_RECORDING = (
+    *("replicas", "records", "log_size", "elections", "crashes", "bounces", "preferred_elections"),
+    *("power_losses", "disk_losses", "delete_records", "transactions"),
+    *("partition_changes", "fencings", "shutdowns", "reassignments", "late_fetches"),
+    *("start", "start_isr", "common_records", "brokers_down"),
+)
+"""The configuration entries that only the recording determines; it may also determine `acks`."""
+
+FENCINGS_OF_A_FREEZE = 3
+"""How often the sessions of living brokers expire at most, for each broker that freezes."""
+
+
+@dataclass(frozen=True)
+class Size:
+    """What an instance has room for, and the settings that the recording shows (None: it does not).
+
+    `elections`, `deaths` and `changes` (of leader and ISR) are upper bounds; `faults` counts the faults of each kind.
+    """
+
+    replicas: int
+    records: int
+    elections: int
+    deaths: int
+    changes: int
+    faults: Counter[FaultKind]
+    min_insync_replicas: int | None
+    unclean_election: bool | None
+    acks: Acks | None
+
+
+def size_of(recording: Recording) -> Size:
+    """The size of a whole recording."""
+    return Size(
+        len(recording.brokers),
+        max(1, len(recording.values)),
+        elections_required(recording),
+        deaths(recording),
+        changes_required(recording),
+        Counter(line.what for _, line in recording.claims(Fault) if isinstance(line, Fault)),
+        recording.min_insync_replicas,
+        recording.unclean_election,
+        recording.acks,
+    )
+
+
+def instance_for(
+    size: Size,
+    protocol: str,
+    values: Mapping[str, int],
+    swaps: Mapping[str, str],
+    sent_again: int | None = None,
+) -> Instance:
+    """The instance of the model for a recording of this size. Raises UsageError.
+
+    A log holds each record once, and up to `retries` copies if the producer is not idempotent. For an idempotent
+    producer, `sent_again` is the number of times that it sends a record again.
+    """
+    for name in values:
+        if name in FROM_THE_RECORDING or (name == "acks" and size.acks is not None):
+            raise UsageError(f"{name} cannot be set, because the recording determines it; leave it out")
+    model = registry.load("kafka")[0]
+    least, unclean = size.min_insync_replicas, size.unclean_election
+    for name, told, given in (
+        ("min_insync_replicas", least, values.get("min_insync_replicas")),
+        ("unclean_elections", unclean, values.get("unclean_elections")),
+    ):
+        if told is not None and given is not None and (bool(given) if isinstance(told, bool) else given) != told:
+            raise UsageError(f"{name}={given} contradicts the header of the recording; leave it out")
+    is_unclean = unclean if unclean is not None else values.get("unclean_elections", 0) > 0
+    return model.instance(
+        protocol,
+        {
+            **({} if least is None else {"min_insync_replicas": least}),
+            **values,
+            "replicas": size.replicas,
+            "records": size.records,
+            "log_size": size.records + (values.get("retries", 0) if sent_again is None else 0),
+            "elections": size.elections,
+            "crashes": size.deaths,
+            "bounces": 0,
+            "preferred_elections": size.elections,
+            **_newer_bounds(size, model.instance(protocol)),
+            "unclean_elections": max(1, size.elections) if is_unclean else 0,
+            "retries": values.get("retries", 0) if sent_again is None else sent_again,
+            **({} if size.acks is None else {"acks": int(size.acks)}),
+            "start": 1,
+        },
+        swaps,
+    )
+
+
+def _newer_bounds(size: Size, instance: Instance) -> dict[str, int]:
+    """The bounds of what came with 2.8 and with KRaft. A living broker's session expires only while it is frozen."""
+    if not alters_partitions(instance):
+        return {}
+    found = {"partition_changes": size.changes}
+    if has_kraft(instance):
+        fencings = FENCINGS_OF_A_FREEZE * size.faults[FaultKind.FREEZE]
+        found |= {"fencings": fencings, "shutdowns": size.faults[FaultKind.STOP]}
+    return found

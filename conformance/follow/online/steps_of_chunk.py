@@ -1,0 +1,149 @@
+"""Finds all states that are possible after each line of a chunk, one line after the other.
+
+In:  a chunk, and the states before it with what is remembered of them.
+Out: the states after it, or before the line that none of them passes.
+
+A state before a line is kept until all states that can follow before the line are found; then only those in which the
+line is true go on. What was before is dropped.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable
+
+import numpy as np
+
+from isrcheck.checker.compile.kernel import Kernel
+from isrcheck.checker.explicit.visited_set import Full, VisitedSet
+from isrcheck.checker.resources.limits import Limits
+from isrcheck.conformance.follow.observations.script import Script
+from isrcheck.conformance.follow.observations.search import ObservationSearch, Progress
+from isrcheck.conformance.follow.online.chunk import Chunk
+from isrcheck.conformance.follow.online.guard import GuardedRules
+from isrcheck.conformance.follow.paths.cells import Numbers, Words
+from isrcheck.models.language.model import Instance
+
+FEW = 4_000
+"""A chunk may end after any line; it ends at its last one if so few states are possible there."""
+
+
+class ChunkSearch(ObservationSearch):
+    """One chunk, from the states before it to those after it.
+
+    `at` is the line whose states are searched, `peak` the largest number of states before one line, `total` that of all
+    lines.
+    """
+
+    def __init__(
+        self,
+        chunk: Chunk,
+        script: Script,
+        instance: Instance,
+        kernel: Kernel,
+        is_idempotent: bool,
+        limits: Limits,
+        report: Callable[[Progress], None],
+        *,
+        has_guard: bool,
+    ) -> None:
+        super().__init__(script, instance, kernel, is_idempotent, limits, report)
+        self.chunk = chunk
+        self.memory = limits.memory
+        self.rules: GuardedRules = GuardedRules(script, self.cells, self.monitor, is_idempotent, has_guard=has_guard)
+        self.lines = chunk.end
+        self.at = chunk.first
+        self.peak = 0
+        self.total = 0
+        self._waiting: defaultdict[int, list[Words]] = defaultdict(list)
+        self._best: tuple[int, Words] | None = None
+
+    def begin_first(self) -> None:
+        """Start with the states in which a recording can begin."""
+        self.at = -1
+        self._start()
+
+    def begin(self, states: Words, monitors: Words) -> None:
+        """Start with these states, which have passed the lines before the chunk."""
+        self.at = -1
+        self.monitor.look(monitors, states)
+        nothing = np.zeros(len(states), np.int64)
+        self._pass_and_add(states, monitors, nothing, nothing)
+
+    def follow(self) -> None:
+        """Find the states before each line; `at` is then the end of the chunk, or the first line that none passes."""
+        try:
+            self._note_best()
+            for line in range(self.chunk.first, self.chunk.end):
+                if line not in self._waiting:
+                    continue
+                self.at = line
+                self._close(line)
+                if self.stopped is not None or not any(later > line for later in self._waiting):
+                    return
+                self._note_best()
+            self.at = self.chunk.end
+        except KeyboardInterrupt:
+            self.stopped = "interrupt"
+        except Full:
+            self.stopped = "memory"
+
+    def _close(self, line: int) -> None:
+        """Find all states that can be reached before this line is passed."""
+        rows = self._waiting.pop(line)
+        self.store = VisitedSet(self.words + 1, self.steps + 1, self.memory)
+        for states in rows:
+            self._store(states)
+        first = 0
+        while self.stopped is None and first < self.store.count:
+            end = min(self.store.count, first + self.room)
+            self._expand(np.arange(first, end))
+            first = end
+        self.peak = max(self.peak, self.store.count)
+        self.total += self.store.count
+
+    def _add(self, states: Words, monitors: Words, parents: Numbers, steps: Numbers, is_start: bool) -> None:
+        nodes = np.column_stack([states, monitors])
+        passed = self.monitor.passed.read(monitors)
+        for line in np.unique(passed):
+            rows = nodes[passed == line]
+            if line == self.at:
+                self._store(rows)
+            else:
+                self._waiting[int(line)].append(np.unique(rows, axis=0))
+                self._tidy(int(line))
+
+    def _let_wait(self, new: Numbers) -> None:
+        """Nothing: all states before a line are searched, in the order in which they come."""
+
+    def _tidy(self, line: int, most: int = 8) -> None:
+        """Join the states that wait for a line, each once, if there are more than so many lists of them."""
+        if len(self._waiting[line]) > most:
+            self._waiting[line] = [np.unique(np.concatenate(self._waiting[line]), axis=0)]
+
+    def _store(self, rows: Words) -> None:
+        count = len(rows)
+        nothing = np.zeros(count, np.int64)
+        super()._add(rows[:, : self.words], rows[:, self.words].copy(), nothing, nothing, is_start=False)
+        self.last = None
+
+    def _note_best(self) -> None:
+        """Remember the states before a later line of the chunk if they are few: there the next chunk can begin."""
+        if len(self._waiting) == 1:
+            line = next(iter(self._waiting))
+            self._tidy(line, most=1)
+            rows = self._waiting[line][0]
+            is_late = line > (self.chunk.first + 2 * self.chunk.end) // 3
+            if is_late and (self._best is None or len(rows) <= max(FEW, len(self._best[1]))):
+                self._best = line, rows
+
+    def after(self) -> tuple[int, Words, Words]:
+        """A line of the chunk, mostly its end, and the states before it, with their monitors."""
+        assert self._best is not None
+        line, rows = self._best
+        return line, np.ascontiguousarray(rows[:, : self.words]), rows[:, self.words].copy()
+
+    def here(self) -> tuple[Words, Words]:
+        """The states before the line that none of them passes, and their monitors."""
+        nodes = self.nodes()
+        return nodes[:, : self.words], nodes[:, self.words]

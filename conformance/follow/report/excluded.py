@@ -1,0 +1,194 @@
+"""What excludes a line that no path passes: when its claims were last true, and which steps would make them true.
+
+In:  the search, with the states before the line.
+Out: lines of text: rules of this kind of line; the step after which a claim was no longer true; and for the steps that
+     would bring a possible state nearer to the line, the first false guard or the rule of the recording against them.
+
+A state is the nearer to a line, the fewer of its claims are false in it, and the fewer cells have other values. Each
+action is taken without its guards from the nearest states: it is a candidate if its result is nearer still.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from types import FunctionType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from isrcheck.conformance.follow.observations.claims import Claim
+from isrcheck.conformance.follow.observations.script import NEVER
+from isrcheck.conformance.follow.observations.search import ObservationSearch
+from isrcheck.conformance.follow.paths.cells import Numbers, Words
+from isrcheck.conformance.follow.recorded.lines import Line, Metadata
+from isrcheck.conformance.follow.report.forbidden import forbidden
+from isrcheck.conformance.follow.report.rules_of_lines import rules_of
+from isrcheck.models.language.model import Instance, Step
+from isrcheck.models.messages.errors import ModelError
+from isrcheck.models.run import Cells, State
+
+MOST_STATES = 12
+"""The most states from which steps are tried."""
+
+MOST_STEPS = 4
+"""The most steps that are reported."""
+
+FALSE_CLAIM = 1_000
+"""The distance of a false claim; no claim is about so many cells."""
+
+
+class Tried(NamedTuple):
+    """The result of a step without its guards, and how many of them are false.
+
+    `is_cut`: a value would leave its range, so the step was not taken to its end.
+    """
+
+    after: Cells
+    false_guards: int
+    is_cut: bool
+
+
+def excluded(search: ObservationSearch) -> list[str]:
+    """Lines about what excludes the furthest line of a search that was rejected."""
+    return list(_Exclusion(search).lines())
+
+
+class _Exclusion:
+    """The states before the line that are nearest to it."""
+
+    def __init__(self, search: ObservationSearch) -> None:
+        self.search = search
+        self.instance: Instance = search.instance
+        self.claims = search.claims.of_line[search.furthest]
+        self.line: Line = search.script.stages[search.furthest].line
+        self.nodes = search.nodes_waiting()
+        states, monitors = search.of_nodes(self.nodes)
+        self.false = [claim for claim in self.claims if not claim.is_true(states, monitors).any()]
+        distances = self._distances(states, monitors)
+        self.least = int(distances.min()) if len(distances) else 0
+        near = np.flatnonzero(distances == self.least)
+        self.chosen = self.nodes[near[np.linspace(0, len(near) - 1, min(len(near), MOST_STATES)).astype(np.int64)]]
+
+    def _distances(self, states: Words, monitors: Words) -> Numbers:
+        """How far each of these states is from the line: false claims count first, then cells with other values."""
+        found: Numbers = np.zeros(len(states), np.int64)
+        for claim in self.claims:
+            found += FALSE_CLAIM * ~claim.is_true(states, monitors)
+            for variable, wanted in claim.cells:
+                found += self.search.cells.column(states, *variable) != wanted
+        return found
+
+    def lines(self) -> Iterator[str]:
+        """The report."""
+        if not len(self.nodes):
+            return
+        states, _ = self.search.of_nodes(self.nodes)
+        yield from rules_of(self.line, self.false, states, self.search.cells, self.search.script.recording)
+        yield from self._ended()
+        candidates = self._candidates()
+        if candidates:
+            yield "steps that would bring one of these states nearer to the line, and what excludes them:"
+            yield from (f"  {step}: {reason}" for step, reason in candidates)
+        elif self._fields(self.false):
+            yield "no step brings any of these states nearer to the line, not even without its guards"
+            yield f"  what differs is written by {', '.join(self._writers())}"
+
+    # ------------------------------------------------------------------------------------------- what was true before
+
+    def _ended(self) -> Iterator[str]:
+        """For each claim that is true in no state: the steps after which it was last true, on the way to the states."""
+        for claim in self.false:
+            found: Counter[tuple[str, str]] = Counter()
+            for node in self.chosen:
+                nodes, steps = self.search.trail(int(node))
+                true = np.flatnonzero(claim.is_true(*self.search.of_nodes(np.array(nodes))))
+                if len(true):
+                    last = int(true[0])
+                    step = self.instance.spell_step(self.instance.step(steps[last - 1]))
+                    found[self._passed(nodes[last]), step] += 1
+            for (passed, step), _ in found.most_common(2):
+                when = f"after {passed}" if passed else "at the beginning"
+                yield f"{claim.says}: last true {when}, until {step}"
+
+    def _passed(self, node: int) -> str:
+        """The last line that was passed at this node; empty if none was."""
+        _, monitors = self.search.of_nodes(np.array([node]))
+        passed = int(self.search.monitor.passed.read(monitors)[0])
+        return self.search.script.stages[passed - 1].line.spot if passed else ""
+
+    # -------------------------------------------------------------------------------------------------- nearest steps
+
+    def _candidates(self) -> list[tuple[str, str]]:
+        """The steps that come nearest to the line, those with the fewest false guards first; and their reasons."""
+        layout = self.search.cells.layout
+        states, monitors = self.search.of_nodes(self.chosen)
+        tried: list[tuple[int, Step, Cells, Tried]] = []
+        for row, words in enumerate(states):
+            cells = layout.unpack([int(word) for word in words])
+            tried += [(row, step, cells, one) for step, one in self._without_guards(cells)]
+        if not tried:
+            return []
+        packed = np.array([layout.pack(one.after) for *_, one in tried], np.uint64).reshape(len(tried), layout.words)
+        nearness = self._distances(packed, monitors[[row for row, *_ in tried]])
+        # A step that leaves the bounds of the recording is not taken to its end, and comes last.
+        is_near = (nearness < self.least) | [one.is_cut and self._is_about_leader(step) for _, step, _, one in tried]
+        ranks = {at: (nearness[at], tried[at][3].false_guards) for at in np.flatnonzero(is_near).tolist()}
+        found: dict[str, tuple[str, str]] = {}
+        for at in sorted(ranks, key=ranks.__getitem__):
+            _, step, cells, (after, *_) = tried[at]
+            if step.action not in found:
+                reason = forbidden(self.search.script, self.search.furthest, step, cells, after)
+                if reason is not None:
+                    found[step.action] = self.instance.spell_step(step), reason
+        return list(found.values())[:MOST_STEPS]
+
+    def _is_about_leader(self, step: Step) -> bool:
+        """Whether a step elects the leader of a metadata line, or answers to it."""
+        if not isinstance(self.line, Metadata) or self.line.leader is None:
+            return False
+        ranges = self.instance.argument_ranges[step.action_index]
+        named = {one.parameter.name: ordinal for one, ordinal in zip(ranges, step.ordinals, strict=True)}
+        leader = named.get("elected", named.get("leader"))
+        return leader == self.search.script.recording.replica(self.line.leader)
+
+    def _without_guards(self, cells: Cells) -> Iterator[tuple[Step, Tried]]:
+        """The steps that write what the line is about, each with its result without guards."""
+        fields = self._fields(self.claims)
+        for step in self._steps:
+            function = self.instance.function(step.action_index)
+            if function is None or not function.writes & fields:
+                continue
+            guards: list[bool] = []
+            state = State(self.instance, cells)
+            ranges = self.instance.argument_ranges[step.action_index]
+            arguments = [one.argument(ordinal) for one, ordinal in zip(ranges, step.ordinals, strict=True)]
+            is_cut = False
+            try:
+                _unguarded(function.python, guards)(state, *arguments)
+            except ModelError:  # what a guard would have prevented; what was written before counts
+                is_cut = True
+            yield step, Tried(state.cells, guards.count(False), is_cut)
+
+    @cached_property
+    def _steps(self) -> list[Step]:
+        return [step for step in self.instance.steps if step.action not in NEVER]
+
+    @staticmethod
+    def _fields(claims: Sequence[Claim]) -> set[str]:
+        return {name for claim in claims for (name, *_), _ in claim.cells} | {
+            name for claim in claims for name in claim.reads
+        }
+
+    def _writers(self) -> list[str]:
+        """The actions that write a field that differs in all states."""
+        fields = self._fields(self.false)
+        functions = {step.action: self.instance.function(step.action_index) for step in self._steps}
+        return [action for action, function in functions.items() if function is not None and function.writes & fields]
+
+
+def _unguarded(python: Any, guards: list[bool]) -> Any:
+    """An action that takes its step whatever its guards say, and notes what they say."""
+    names = {**python.__globals__, "require": lambda truth: guards.append(bool(truth))}
+    return FunctionType(python.__code__, names, python.__name__)

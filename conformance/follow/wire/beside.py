@@ -1,0 +1,134 @@
+"""Reads observations.ndjson beside a wire recording: what the experimenter saw of the same cluster at the same time.
+
+In:  the lines of observations.ndjson, and the conversion of the traffic up to the time of each line.
+Out: the observations that the traffic does not show. A line that contradicts the traffic is one UsageError.
+
+Both files have seconds since the same start, and a line stands where its time puts it. What counts of each kind:
+
+- `disk`: as it stands, because the traffic shows no leader's log and no checkpoints. It is left out if the traffic has
+  shown another log of the broker shortly before: the disk can have been read before that.
+- `metadata`: like a broker's answer to a client, so only as news (controller.py).
+- `acked`, `send`, `client_read` and faults: only what the traffic does not show. The offset of an acknowledged record
+  has to be that of the response.
+- the lines after the shutdown at the end, headers and remarks: nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from isrcheck.conformance.follow.format.ndjson import UnreadableError, bad_line, get, objects_of
+from isrcheck.conformance.follow.recorded.reading import read_line
+from isrcheck.conformance.follow.wire.controller import View
+from isrcheck.conformance.follow.wire.messages import Happening, is_number
+from isrcheck.conformance.follow.wire.traffic import FAULTS, Observation, Traffic
+
+FILE = "observations.ndjson"
+"""The name of the file beside the wire recording."""
+
+MOST_LINES = 10_000
+
+SHORTLY = 0.01
+"""Seconds for which a disk that was read may be older than its line."""
+
+AGREE = 1.0
+"""Seconds by which the two files may differ about the time of a fault or of a read."""
+
+MEMORY = ("broker", "log", "batch_epochs", "leader_epoch_checkpoint", "high_watermark_checkpoint", "label")
+"""The keys of a disk line."""
+
+
+@dataclass(frozen=True)
+class Beside:
+    """A line of observations.ndjson."""
+
+    number: int
+    t: float
+    said: Mapping[str, Any]
+
+
+def lines_beside(wire: Path) -> Iterator[Beside]:
+    """The lines of observations.ndjson beside a wire recording, if there is one. Raises UsageError."""
+    path = wire.parent / FILE
+    if not path.exists():
+        return
+    for number, said in objects_of(path):
+        if number > MOST_LINES:
+            raise bad_line(path, number, f"more than {MOST_LINES:,} lines; give a shorter recording")
+        if said.get("kind") == "header":
+            continue
+        t = said.get("t")
+        if isinstance(t, bool) or not isinstance(t, int | float):
+            raise bad_line(path, number, '"t" has to be the seconds since the start; give it')
+        read_line(path, number, said)
+        yield Beside(number, t, said)
+
+
+class Seen:
+    """The lines of observations.ndjson, taken between those of the traffic."""
+
+    def __init__(self, wire: Path, traffic: Traffic, happenings: list[Happening]) -> None:
+        self.path = wire.parent / FILE
+        self.traffic = traffic
+        self.happenings = happenings
+        self._lines = lines_beside(wire)
+        self._next = next(self._lines, None)
+
+    def until(self, t: float) -> Iterator[tuple[Beside, Observation]]:
+        """The observations of the lines before this time. Raises UsageError."""
+        while self._next is not None and self._next.t < t:
+            line, self._next = self._next, next(self._lines, None)
+            try:
+                for found in self.traffic.give(self._take(line)):
+                    yield line, {**found, "from": FILE}
+            except UnreadableError as error:
+                raise bad_line(self.path, line.number, error) from None
+
+    def _take(self, line: Beside) -> Iterator[Observation]:
+        kind, said = line.said["kind"], line.said
+        if kind == "disk":
+            yield from self._disk(line)
+        elif kind == "metadata" and said.get("leader_epoch") is not None and said.get("leader") is not None:
+            view = View(said["leader"], said["leader_epoch"], tuple(said["isr"]))
+            yield from self.traffic.sees(said.get("seen_by"), view)
+        elif kind == "acked":
+            yield from self._acked(said)
+        elif kind == "client_read" and not self._is_in_the_traffic(line, "client_read"):
+            yield {"kind": kind, "records": said["records"]}
+        elif kind == "fault" and said["what"] == "send":
+            yield from self.traffic.sends([get(said, "value", str)])
+        elif kind == "fault" and said["what"] in FAULTS and is_number(said.get("broker")):
+            is_new = not self._is_in_the_traffic(line, said["what"])
+            yield from [{"kind": "fault", "what": said["what"], "broker": said["broker"]}] * is_new
+
+    def _disk(self, line: Beside) -> Iterator[Observation]:
+        broker, log = line.said["broker"], line.said["log"]
+        shown, at = self.traffic.log_of(broker)
+        is_other = shown is not None and [value for value, _ in shown] != [value for _, value in log]
+        if is_other and line.t - at < SHORTLY:
+            yield {"kind": "note", "what": f"the disk of broker {broker} may have been read before its last fetch"}
+        else:
+            yield {"kind": "disk", **{key: line.said[key] for key in MEMORY if key in line.said}}
+
+    def _acked(self, said: Mapping[str, Any]) -> Iterator[Observation]:
+        value, offset = get(said, "value", str), said.get("offset")
+        shown = self.traffic.acked_at.get(value)
+        if shown is not None and offset is not None and shown != offset:
+            raise UnreadableError(
+                f"{value[:60]} is acknowledged at offset {offset}, but at {shown} in wire.ndjson; correct one of them"
+            )
+        yield from self.traffic.acks([(value, offset)])
+
+    def _is_in_the_traffic(self, line: Beside, what: str) -> bool:
+        """Whether wire.ndjson has the same happening at about the same time. Raises UnreadableError if it differs."""
+        for one in self.happenings:
+            if one.what == what and abs(one.t - line.t) < AGREE and one.keys.get("broker") == line.said.get("broker"):
+                if one.keys.get("records") != line.said.get("records"):
+                    raise UnreadableError(
+                        f"a consumer reads something else than by line {one.number} of wire.ndjson; correct one of them"
+                    )
+                return True
+        return False

@@ -1,0 +1,368 @@
+"""Converts the lines of a wire recording to observations, one after the other.
+
+In:  requests, responses and happenings, in order.
+Out: the observations that each of them gives (convert.py lists them), without numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+from isrcheck.conformance.follow.format.ndjson import UnreadableError, get
+from isrcheck.conformance.follow.wire.controller import Controller, View
+from isrcheck.conformance.follow.wire.known_logs import KnownLogs, Log
+from isrcheck.conformance.follow.wire.messages import (
+    Happening,
+    Message,
+    is_number,
+    listed,
+    numbers,
+)
+from isrcheck.conformance.follow.wire.sessions import (
+    NO_ERROR,
+    Answered,
+    Asked,
+    Entry,
+    Pending,
+    Sessions,
+    entries_of,
+)
+from isrcheck.conformance.follow.wire.survey import Survey, acks_of, shuts_down
+
+FAULTS = ("kill -9", "freeze", "thaw", "start", "stop (controlled shutdown)")
+"""The faults of brokers that observations know."""
+
+SILENT = ("hold", "release", "elect preferred", "delay", "pass", "note", "refused")
+"""Interventions without a claim: other lines show their effects."""
+
+Observation = dict[str, Any]
+
+
+class Traffic:
+    """The state of a conversion."""
+
+    def __init__(self, survey: Survey) -> None:
+        self.survey = survey
+        self.sessions = Sessions(survey)
+        self.logs = KnownLogs(survey.first_offset)
+        self.controller = Controller()
+        self.produced = Pending()
+        self.fetched = Pending()
+        self.held: set[tuple[str, int | None, int]] = set()
+        self.sent: set[str] = set()
+        self.acked: set[str] = set()
+        self.acked_at: dict[str, int] = {}
+        self.answered_at: dict[str, int] = {}
+        self.stopping: set[int] = set()
+        self.heard: dict[int, tuple[int, int]] = {}
+        self.followed: dict[int, int] = {}
+        self.told_logs: dict[int, Log] = {}
+        self.told_at: dict[int, float] = {}
+        self.told_ends: dict[int, tuple[int, int]] = {}
+        self.turns = 0
+        self.now = 0.0
+        self.told_high_watermarks: dict[int, tuple[int, int]] = {}
+        self.count = 0
+
+    def take(self, line: Message | Happening) -> Iterator[Observation]:
+        """The observations of one line. Raises UnreadableError."""
+        self.now = line.t
+        yield from self.give(self._happening(line) if isinstance(line, Happening) else self._message(line))
+
+    def give(self, observations: Iterable[Observation]) -> Iterator[Observation]:
+        """Note that these observations are given, whoever made them, and give them."""
+        for found in observations:
+            self.count += 1
+            self.turns += found["kind"] in ("metadata", "fault") and found.get("what") != "send"
+            yield found
+
+    # ------------------------------------------------------------------------------------------- faults and clients
+
+    def _happening(self, line: Happening) -> Iterator[Observation]:
+        what, keys = line.what, line.keys
+        broker: Any = keys.get("broker")
+        if what in FAULTS:
+            if is_number(broker):
+                self.followed.pop(broker, None)
+                self.heard.pop(broker, None)
+                (self.stopping.add if what.startswith("stop") else self.stopping.discard)(broker)
+                yield {"kind": "fault", "what": what, "broker": broker}
+        elif what == "send":
+            yield from self.sends([get(keys, "value", str)])
+        elif what == "client_result":
+            offset = keys.get("offset")
+            if keys.get("error") is None:
+                yield from self.acks([(get(keys, "value", str), offset if is_number(offset) else None)])
+        elif what == "client_read":
+            yield from self._reads(keys)
+        elif what not in SILENT:
+            if is_number(broker):
+                known = ", ".join(FAULTS)
+                raise UnreadableError(f"unknown fault {what[:60]!r} of broker {broker}; there are: {known}")
+            yield {"kind": "note", "what": what[:200]}
+
+    def sends(self, values: list[str]) -> Iterator[Observation]:
+        """A producer sends these records; only the first time counts."""
+        for value in values:
+            if value not in self.sent:
+                self.sent.add(value)
+                acks = self.survey.weakest_acks
+                yield {"kind": "fault", "what": "send", "value": value, **({} if acks is None else {"acks": acks})}
+
+    def acks(self, records: list[tuple[str, int | None]]) -> Iterator[Observation]:
+        """A producer is told that these records are written, at these offsets; only the first time counts."""
+        for value, offset in records:
+            if value not in self.acked and (offset is None or offset >= self.survey.first_offset):
+                self.acked.add(value)
+                self.sent.add(value)
+                if offset is not None:
+                    self.acked_at[value] = offset
+                acks = self.survey.weakest_acks
+                found: Observation = {"kind": "acked", "value": value}
+                if offset is not None and not self._is_shown(value, offset):
+                    found["offset"] = offset
+                yield found | ({} if acks is None else {"acks": acks})
+
+    def log_of(self, broker: int) -> tuple[Log | None, float]:
+        """The last log that the traffic has shown of a broker, and when; None: it has shown none."""
+        return self.told_logs.get(broker), self.told_at.get(broker, 0.0)
+
+    def _is_shown(self, value: str, offset: int) -> bool:
+        """Whether a follower's log has shown the record at this offset; the search need not remember it then."""
+        return any(offset < len(log) and log[offset][0] == value for log in self.told_logs.values())
+
+    def _reads(self, keys: Any) -> Iterator[Observation]:
+        records = keys.get("records")
+        is_right = isinstance(records, list) and all(
+            isinstance(one, list) and len(one) == 2 and is_number(one[0]) and isinstance(one[1], str) for one in records
+        )
+        if not is_right:
+            raise UnreadableError('"records" has to be a list of [offset, value]; give it')
+        yield {"kind": "client_read", "records": records}
+
+    # --------------------------------------------------------------------------------------------------- the traffic
+
+    def _message(self, line: Message) -> Iterator[Observation]:
+        if line.api == "Produce":
+            yield from self._produce_request(line) if line.is_request else self._produce_response(line)
+        elif line.api == "Fetch" and line.broker is None:
+            yield from self._metadata_log(line)
+        elif line.api == "Fetch":
+            yield from self._fetch_request(line) if line.is_request else self._fetch_response(line)
+        elif shuts_down(line):
+            yield from self._shutdown(get(line.body, "broker_id", int))
+        elif line.api == "AlterPartition":
+            yield from self._alter_request(line) if line.is_request else self._alter_partition(line)
+        elif line.api == "ElectLeaders" and line.is_request and line.body.get("election_type", 0) == 0:
+            yield {"kind": "fault", "what": "elect preferred"}
+        elif line.api == "Metadata" and not line.is_request:
+            yield from self._metadata(line)
+
+    def _produce_request(self, line: Message) -> Iterator[Observation]:
+        acks_of(line)
+        for partition in self.survey.partitions(line.body, "topic_data", "partition_data"):
+            values = [entry.value for entry in entries_of(listed(partition, "records"))]
+            self.produced.put(line, values)
+            yield from self.sends(values)
+
+    def _produce_response(self, line: Message) -> Iterator[Observation]:
+        values = self.produced.peek(line) if line.is_held else self.produced.pop(line)
+        if values is None or line.is_held:  # the producer does not know yet
+            return
+        for partition in self.survey.partitions(line.body, "responses", "partition_responses"):
+            if partition.get("error_code") != NO_ERROR:
+                continue
+            base = get(partition, "base_offset", int)
+            view = self.controller.last
+            for offset, value in enumerate(values if base >= 0 else (), base):
+                before = self.answered_at.setdefault(value, offset)
+                if before != offset:
+                    what = f"record {value[:60]!r} is acknowledged at offset {offset}, and before at {before}"
+                    raise UnreadableError(f"{what}; records are told apart by their values: give each one its own")
+            if base >= 0 and view is not None and line.broker == view.leader:
+                for offset, value in enumerate(values, base):
+                    self.logs.add(view.leader, Entry(offset, view.leader_epoch, value))
+            yield from self.acks([(value, base + at if base >= 0 else None) for at, value in enumerate(values)])
+
+    def _fetch_request(self, line: Message) -> Iterator[Observation]:
+        if line.is_held:
+            self.held.add(line.exchange)
+            if not line.body:
+                return
+        was_held = line.exchange in self.held and not line.is_held
+        self.held -= {line.exchange} if was_held else set()
+        asked = self.sessions.ask(line)
+        if asked is None:
+            return
+        self.controller.hears_of(asked.leader_epoch)
+        if asked.follower is not None and not was_held:
+            yield from self._follower(asked.follower, line.broker, asked)
+        self.fetched.put(line, (self.count, self.turns))
+
+    def _follower(self, follower: int, leader: int | None, asked: Asked) -> Iterator[Observation]:
+        """A follower that fetches has its log, and has taken over the high watermark of the last answer."""
+        log = self.logs.fetches(follower, asked)
+        if log is not None and log != self.told_logs.get(follower, ()):
+            self.told_logs[follower] = log
+            self.told_at[follower] = self.now
+            yield disk(follower, log, self.survey.first_offset)
+        end = asked.offset, asked.last_epoch
+        if log is None and self.told_ends.get(follower, (0, -1)) != end:
+            epoch = {} if asked.last_epoch < 0 else {"last_epoch": asked.last_epoch}
+            yield {"kind": "log_end", "broker": follower, "log_end_offset": asked.offset, **epoch}
+        self.told_ends[follower] = end
+        heard_from, heard = self.heard.pop(follower, (None, 0))
+        if heard_from == leader:  # it may not have read the last answer of another leader
+            high_watermark = min(heard, asked.offset)
+            if high_watermark >= self.survey.first_offset and self.followed.get(follower) != high_watermark:
+                self.followed[follower] = high_watermark
+                yield {"kind": "high_watermark", "broker": follower, "high_watermark": high_watermark}
+
+    def _fetch_response(self, line: Message) -> Iterator[Observation]:
+        answered = self.sessions.answer(line)
+        since, turn = self.fetched.pop(line) or (None, None)
+        was_held = line.exchange in self.held
+        if line.is_held:
+            self.held.add(line.exchange)
+        elif was_held:
+            self.held.discard(line.exchange)
+        follower = _follower_of(line.client)
+        if answered is None or line.broker is None:
+            return
+        if not was_held:
+            for entry in answered.entries:
+                self.logs.add(line.broker, entry)
+                self.controller.hears_of(entry.epoch)
+        if follower is not None and not line.is_held:
+            if answered.diverging_end is not None:
+                self.logs.truncate(follower, answered.diverging_end)
+            self.logs.offer(follower, answered.entries)
+            self.heard.pop(follower, None)
+            if answered.diverging_end is None:
+                self.heard[follower] = line.broker, answered.high_watermark
+        is_now = since == self.count
+        if turn == self.turns and not was_held and answered.entries:
+            yield from self._records(line.broker, follower, answered.entries)
+        if is_now:
+            yield from self._high_watermark(line.broker, answered)
+
+    def _records(self, broker: int, follower: int | None, entries: Sequence[Entry]) -> Iterator[Observation]:
+        """What a leader has answered with, which it still has if nobody else was elected and it did not fail."""
+        kept = [entry for entry in entries if entry.offset >= self.survey.first_offset]
+        view = self.controller.last
+        if not kept or view is None or view.leader != broker:
+            return
+        records = [[entry.offset, entry.value] for entry in kept]
+        yield {"kind": "holds", "broker": broker, "records": records, "batch_epochs": [entry.epoch for entry in kept]}
+        if follower is None:
+            yield {"kind": "client_read", "records": records}
+
+    def _high_watermark(self, broker: int, answered: Answered) -> Iterator[Observation]:
+        value, at = answered.high_watermark, self.count
+        if value < self.survey.first_offset:
+            return
+        if self.told_high_watermarks.get(broker) != (value, at):
+            self.told_high_watermarks[broker] = value, at + 1
+            yield {"kind": "high_watermark", "broker": broker, "high_watermark": value}
+
+    def _metadata_log(self, line: Message) -> Iterator[Observation]:
+        for change in [] if line.is_request else listed(line.body, "partition_changes"):
+            if change.get("topic_id") != self.survey.topic_id or get(change, "type", str) != "PartitionChange":
+                continue
+            if get(change, "partition", int) != self.survey.partition:
+                continue
+            leader = get(change, "leader", int) if change.get("leader") is not None else None
+            isr = numbers(change, "isr") if change.get("isr") is not None else None
+            offset = get(change, "offset", int)
+            denied = self.controller.rewrites(offset, leader, isr)
+            if denied is not None:
+                yield _shown(None, denied)
+            else:
+                yield from self._view(self.controller.logs(offset, leader, isr))
+
+    def _shutdown(self, broker: int) -> Iterator[Observation]:
+        if broker not in self.stopping:
+            self.stopping.add(broker)
+            yield {"kind": "fault", "what": "stop (controlled shutdown)", "broker": broker}
+
+    def _alter_request(self, line: Message) -> Iterator[Observation]:
+        if line.is_held or line.exchange not in self.held:
+            for partition in self.survey.partitions(line.body, "topics", "partitions"):
+                yield {
+                    "kind": "alter_partition",
+                    "leader": get(line.body, "broker_id", int),
+                    "isr": _proposed(partition),
+                    "leader_epoch": get(partition, "leader_epoch", int),
+                    "partition_epoch": get(partition, "partition_epoch", int),
+                }
+        (self.held.add if line.is_held else self.held.discard)(line.exchange)
+
+    def _alter_partition(self, line: Message) -> Iterator[Observation]:
+        for partition in self.survey.partitions(line.body, "topics", "partitions"):
+            if partition.get("error_code") == NO_ERROR:
+                epoch = get(partition, "partition_epoch", int)
+                view = _view_in(partition, "isr")
+                if self.controller.denies(view, epoch):
+                    yield _shown(None, replace(view, partition_epoch=epoch))
+                else:
+                    yield from self._view(self.controller.answers(view, epoch))
+
+    def _metadata(self, line: Message) -> Iterator[Observation]:
+        for partition in self.survey.partitions(line.body, "topics", "partitions"):
+            if partition.get("leader_epoch", -1) != -1:
+                yield from self.sees(line.broker, _view_in(partition, "isr_nodes"))
+
+    def sees(self, broker: int | None, view: View) -> Iterator[Observation]:
+        """A broker shows this state of the controller to a client."""
+        if broker is not None and view.leader >= 0 and self.controller.contradicts(view):
+            yield _shown(broker, view)
+        else:
+            yield from self._view(self.controller.is_seen(view))
+
+    def _view(self, view: View | None) -> Iterator[Observation]:
+        if view is not None:
+            yield {
+                "kind": "metadata",
+                "leader": view.leader,
+                "leader_epoch": view.leader_epoch,
+                "isr": list(view.isr),
+                **({} if view.partition_epoch is None else {"partition_epoch": view.partition_epoch}),
+            }
+
+
+def disk(broker: int, log: Log, first: int) -> Observation:
+    """The observation that a broker has this log, which begins at the offset `first`."""
+    return {
+        "kind": "disk",
+        "broker": broker,
+        "log": [[offset, value] for offset, (value, _) in enumerate(log, first)],
+        "batch_epochs": [epoch for _, epoch in log],
+    }
+
+
+def _shown(broker: int | None, view: View) -> Observation:
+    """A state that other messages deny, as a broker shows it, or the controller (None)."""
+    found = {"kind": "view", "leader": view.leader, "leader_epoch": view.leader_epoch, "isr": list(view.isr)}
+    epoch = {} if view.partition_epoch is None else {"partition_epoch": view.partition_epoch}
+    return found | epoch | ({} if broker is None else {"broker": broker})
+
+
+def _view_in(partition: Any, isr: str) -> View:
+    return View(get(partition, "leader_id", int), get(partition, "leader_epoch", int), numbers(partition, isr))
+
+
+def _proposed(partition: Any) -> list[int]:
+    """The ISR in a request: with broker epochs since version 3."""
+    if partition.get("new_isr") is not None:
+        return list(numbers(partition, "new_isr"))
+    return [get(member, "broker_id", int) for member in listed(partition, "new_isr_with_epochs")]
+
+
+def _follower_of(client: str) -> int | None:
+    """The follower whose fetcher has this client id, broker-<i>-fetcher-<j>; None if it is no follower."""
+    words = client.split("-")
+    if len(words) == 4 and words[0] == "broker" and words[2] == "fetcher" and words[1].isdecimal():
+        return int(words[1]) if len(words[1]) < 10 else None
+    return None

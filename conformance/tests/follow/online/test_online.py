@@ -1,0 +1,192 @@
+"""Recordings that are followed online: the verdicts are those of the search for a history, and the window moves."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from conformance.tests.sampling import exhaustive, recorded
+from conformance.tests.support.engine import checking
+from conformance.tests.support.places import RECORDINGS
+from isrcheck.conformance.cli import main
+from isrcheck.conformance.follow.observations.explain import Explained, Rejected, follow_recording
+from isrcheck.conformance.follow.online import follow, stream
+from isrcheck.conformance.follow.online.follow import follow_online
+from isrcheck.conformance.follow.online.outcome import Followed, OnlineOutcome, RejectedOnline, UndecidedOnline
+from isrcheck.conformance.follow.online.stream import stream_of
+from isrcheck.conformance.follow.recorder.observed_run import ObservedRun
+from isrcheck.conformance.follow.recorder.plan import Plan
+from isrcheck.conformance.follow.wire.convert import wire_observations
+
+WIRE = RECORDINGS / "wire"
+FAULT_INTERVAL = 150_000
+CHANGED = {"log_end": "log_end_offset", "high_watermark": "high_watermark"}
+
+
+@pytest.fixture
+def conform(capsys):
+    """Run `conform`: exit code, stdout, stderr."""
+    run = checking(main, capsys)
+    return lambda *words: run(*map(str, words))
+
+
+def observed(seed: int, count: int) -> list[dict]:
+    return list(ObservedRun(Plan(protocol="2.4", seed=seed), FAULT_INTERVAL).lines(count))
+
+
+def written(path: Path, lines: list[dict]) -> Path:
+    path.write_text("".join(f"{json.dumps(line)}\n" for line in lines), encoding="utf-8")
+    return path
+
+
+def online(path: Path, protocol: str = "2.4", **values: int) -> OnlineOutcome:
+    return follow_online(path, stream_of(path), protocol, values)
+
+
+def test_a_run_of_the_cluster_is_followed_in_moving_windows(tmp_path) -> None:
+    found = online(written(tmp_path / "run.ndjson", observed(5, 240)))
+    assert isinstance(found, Followed)
+    cost = found.cost
+    assert (cost.lines, cost.of, cost.states, cost.most, cost.windows) == (239, 239, 38392, 2485, 5)
+    assert (found.unchecked, found.left_out) == (0, None)
+
+
+def one_later(line: dict) -> dict:
+    return {**line, "log_end_offset": line["log_end_offset"] + 1}
+
+
+def higher(line: dict) -> dict:
+    return {**line, "high_watermark": line["high_watermark"] + 3}
+
+
+def at_the_end(line: dict) -> dict:
+    (offset, value), *others = line["records"]
+    return {**line, "records": [[offset, others[-1][1]], *others[:-1], [others[-1][0], value]]}
+
+
+@pytest.mark.parametrize(
+    ("seed", "kind", "change"),
+    [
+        (5, "log_end", one_later),
+        exhaustive((5, "high_watermark", higher)),
+        recorded((6, "high_watermark", higher)),
+        recorded((6, "log_end", one_later)),
+        exhaustive((7, "client_read", at_the_end)),
+    ],
+)
+def test_a_wrong_line_near_the_end_is_rejected_there(tmp_path, seed: int, kind: str, change) -> None:
+    lines = observed(seed, 240)
+    at = max(position for position, line in enumerate(lines) if line["kind"] == kind)
+    assert at > 190
+    lines[at] = change(lines[at])
+    found = online(written(tmp_path / "run.ndjson", lines))
+    assert isinstance(found, RejectedOnline)
+    assert found.line.number == at + 1
+    assert found.cost.windows > 0
+    assert found.unmet or found.why
+
+
+@pytest.mark.parametrize(
+    ("name", "protocol", "values"),
+    [
+        ("steady", "3.7", {}),
+        ("below_min_isr", "2.4", {}),
+        ("missed_demotion_frozen", "2.4", {}),
+        recorded(("missed_demotion_frozen", "2.4", {"REMOTE_OFFSETS_KEPT_BY_REELECTED_LEADER": 0})),
+        recorded(("missed_demotion", "2.4", {})),
+        recorded(("missed_demotion", "2.4", {"REMOTE_OFFSETS_KEPT_BY_REELECTED_LEADER": 0})),
+        exhaustive(("below_min_isr", "3.5", {})),
+        exhaustive(("follower_frozen", "3.5", {})),
+        recorded(("leader_killed", "3.7", {})),
+        recorded(("stale_record", "3.7", {})),
+        recorded(("stale_record", "3.7", {"EQUAL_PARTITION_EPOCH_REPLACES": 0})),
+        recorded(("stale_record", "2.4", {})),
+        recorded(("stale_record_three_controllers", "3.7", {})),
+        recorded(("stale_record_control", "3.7", {})),
+        recorded(("missed_demotion_control", "3.7", {})),
+    ],
+)
+def test_a_real_kafka_has_the_verdict_of_the_search_for_a_history(monkeypatch, name, protocol, values) -> None:
+    monkeypatch.setattr(follow, "LEAST_RECORDS", 6)
+    path = WIRE / name / "wire.ndjson"
+    found = online(path, protocol, **values)
+    exact = follow_recording(path, protocol, values, objects=wire_observations(path))
+    if isinstance(exact, Explained):
+        assert isinstance(found, Followed)
+    else:
+        assert isinstance(exact, Rejected)
+        assert isinstance(found, RejectedOnline)
+        assert found.line.spot == exact.line.spot
+
+
+@pytest.mark.parametrize("seed", [20, *(recorded(seed) for seed in range(21, 40))])
+def test_a_changed_run_has_the_verdict_of_the_search_for_a_history(monkeypatch, tmp_path, seed: int) -> None:
+    """One number in the second half of a run with faults is changed by one; the window is as small as can be."""
+    monkeypatch.setattr(follow, "LEAST_RECORDS", 4)
+    random = Random(seed)
+    lines = observed(seed, 60)
+    at = random.choice([at for at, line in enumerate(lines) if at > 30 and line["kind"] in CHANGED])
+    key = CHANGED[lines[at]["kind"]]
+    lines[at] = {**lines[at], key: max(0, lines[at][key] + random.choice([-1, 1]))}
+    path = written(tmp_path / "run.ndjson", lines)
+    exact, found = follow_recording(path, "2.4", seconds=60), online(path)
+    if isinstance(exact, Explained):
+        assert isinstance(found, Followed)
+    else:
+        assert isinstance(exact, Rejected)
+        assert isinstance(found, RejectedOnline)
+        assert found.line.number == exact.line.number
+
+
+def test_records_that_no_line_sends_are_undecided() -> None:
+    found = online(RECORDINGS / "kafka-0.10.2-kip101_loss.ndjson", "0.10")
+    assert isinstance(found, UndecidedOnline)
+    assert (found.line.number, found.exit_code) == (1, 3)
+    assert found.why == "m0 is acknowledged, but no line says that it is sent, or it is settled long since"
+
+
+def test_a_limit_leaves_it_undecided(tmp_path) -> None:
+    path = written(tmp_path / "run.ndjson", observed(5, 240))
+    found = follow_online(path, stream_of(path), "2.4", seconds=0.3)
+    assert isinstance(found, UndecidedOnline)
+    assert found.why == "seconds"
+    assert found.cost.lines < 239
+
+
+# ------------------------------------------------------------------------------------------------------ the command
+
+
+def test_only_long_recordings_are_followed_online(conform, monkeypatch, tmp_path) -> None:
+    path = written(tmp_path / "run.ndjson", observed(5, 30))
+    head = f"{path}: followed online: a verdict, no history; --history searches for one"
+    assert not stream.is_long(path, stream_of(path))
+    code, out, _ = conform("follow", path, "--online")
+    assert (code, " ".join(out.split()).startswith(head)) == (0, True)
+    assert "FOLLOWED: a behaviour of 2.4 explains all 29 lines." in out
+    monkeypatch.setattr(stream, "LONG", 20)
+    assert stream.is_long(path, stream_of(path))
+    code, out, _ = conform("follow", path)
+    assert (code, " ".join(out.split()).startswith(head)) == (0, True)
+    code, out, _ = conform("follow", path, "--history")
+    assert (code, out.startswith("EXPLAINED: ")) == (0, True)
+
+
+def test_a_rejection_says_the_line_as_it_was_recorded(conform, tmp_path) -> None:
+    lines = observed(5, 60)
+    at = next(position for position in range(50, 60) if lines[position]["kind"] == "log_end")
+    lines[at] = one_later(lines[at])
+    code, out, _ = conform("follow", written(tmp_path / "run.ndjson", lines), "--online")
+    assert code == 20
+    told = " ".join(out.split())
+    assert f"run.ndjson:{at + 1}: the log of broker {lines[at]['broker']} ends at {lines[at]['log_end_offset']}" in told
+
+
+def test_retries_need_the_whole_recording(conform, tmp_path) -> None:
+    path = written(tmp_path / "run.ndjson", observed(5, 30))
+    assert conform("follow", path, "--online", "--set", "retries=2") == (
+        *(2, ""),
+        f"conform: {path}: retries cannot be set when a recording is followed online; add --history\n",
+    )
