@@ -103,7 +103,9 @@ def process(folder: Path, words: str) -> tuple[int, str, float, int]:
         "isrcheck.checker",
         *words.split(),
     ]
-    told = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=True).stdout.split()
+    told = subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, check=True
+    ).stdout.split()
     return int(told[0]), (folder / "told").read_text(), float(told[1]), int(told[2]) << 10
 
 
