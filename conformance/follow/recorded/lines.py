@@ -132,6 +132,14 @@ class Holds(Line):
 
 
 @dataclass(frozen=True)
+class Applied(Line):
+    """A broker has applied the metadata log at least up to this partition epoch, with KRaft."""
+
+    broker: int
+    partition_epoch: int
+
+
+@dataclass(frozen=True)
 class AlterRequest(Line):
     """A leader's request to change the ISR is on its way to the controller, with the epochs that the leader knows."""
 

@@ -19,6 +19,7 @@ from isrcheck.conformance.follow.format.ndjson import UnreadableError, bad_line,
 from isrcheck.conformance.follow.recorded.lines import (
     Acked,
     AlterRequest,
+    Applied,
     Disk,
     ElectRequest,
     Fault,
@@ -251,6 +252,11 @@ def _alter_partition(line: LineReader, n: int) -> Line:
     )
 
 
+def _applied(line: LineReader, n: int) -> Line:
+    line.only("broker", "partition_epoch")
+    return Applied(line.number, n, line.broker(), line.partition_epoch(is_required=True) or 0)
+
+
 def _high_watermark(line: LineReader, n: int) -> Line:
     line.only("broker", "high_watermark")
     return HighWatermark(line.number, n, line.broker(), line.offset("high_watermark", is_required=True) or 0)
@@ -311,6 +317,7 @@ READERS: Mapping[str, Callable[[LineReader, int], Line]] = {
     "log_end": _log_end,
     "holds": _holds,
     "alter_partition": _alter_partition,
+    "applied": _applied,
     "fault": _fault,
     "client_read": _read,
     **{kind: lambda line, n: Remark(line.number, n) for kind in REMARKS},

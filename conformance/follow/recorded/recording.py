@@ -16,6 +16,7 @@ from isrcheck.conformance.follow.recorded.lines import (
     MARKER,
     Acked,
     AlterRequest,
+    Applied,
     Disk,
     ElectRequest,
     Fault,
@@ -188,7 +189,7 @@ def _brokers(path: Path, claims: list[Line], replicas: set[int]) -> tuple[int, .
     """The replicas: the brokers in disk lines, in the metadata or in the header. Faults may name other brokers."""
     known: set[int] = set()
     for line in claims:
-        if isinstance(line, Disk | HighWatermark | Holds | LogEnd):
+        if isinstance(line, Applied | Disk | HighWatermark | Holds | LogEnd):
             replicas.add(line.broker)
         elif isinstance(line, AlterRequest):
             replicas |= line.isr | {line.leader}

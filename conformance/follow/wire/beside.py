@@ -81,6 +81,7 @@ class Seen:
         """The observations of the lines before this time. Raises UsageError."""
         while self._next is not None and self._next.t < t:
             line, self._next = self._next, next(self._lines, None)
+            self.traffic.now = line.t
             try:
                 for found in self.traffic.give(self._take(line)):
                     yield line, {**found, "from": FILE}

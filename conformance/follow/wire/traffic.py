@@ -34,10 +34,16 @@ from isrcheck.conformance.follow.wire.survey import Survey, acks_of, shuts_down
 FAULTS = ("kill -9", "freeze", "thaw", "start", "stop (controlled shutdown)")
 """The faults of brokers that observations know."""
 
+FROZEN = ("freeze", "thaw")
+"""Faults after which a broker is the same process."""
+
 SILENT = ("hold", "release", "elect preferred", "delay", "pass", "note", "refused")
 """Interventions without a claim: other lines show their effects."""
 
 Observation = dict[str, Any]
+
+Shown = tuple[View, frozenset[int]]
+"""What a Metadata response says of the partition: its state, and its offline replicas."""
 
 
 class Traffic:
@@ -50,6 +56,7 @@ class Traffic:
         self.controller = Controller()
         self.produced = Pending()
         self.fetched = Pending()
+        self.asked_for_metadata = Pending()
         self.held: set[tuple[str, int | None, int]] = set()
         self.sent: set[str] = set()
         self.acked: set[str] = set()
@@ -61,8 +68,11 @@ class Traffic:
         self.told_logs: dict[int, Log] = {}
         self.told_at: dict[int, float] = {}
         self.told_ends: dict[int, tuple[int, int]] = {}
+        self.shown: dict[int, Shown] = {}
+        self.applied: dict[int, int] = {}
         self.turns = 0
         self.now = 0.0
+        self.given_at = 0.0
         self.told_high_watermarks: dict[int, tuple[int, int]] = {}
         self.count = 0
 
@@ -75,6 +85,7 @@ class Traffic:
         """Note that these observations are given, whoever made them, and give them."""
         for found in observations:
             self.count += 1
+            self.given_at = max(self.given_at, self.now)
             self.turns += found["kind"] in ("metadata", "fault") and found.get("what") != "send"
             yield found
 
@@ -87,6 +98,9 @@ class Traffic:
             if is_number(broker):
                 self.followed.pop(broker, None)
                 self.heard.pop(broker, None)
+                if what not in FROZEN:
+                    self.shown.pop(broker, None)
+                    self.applied.pop(broker, None)
                 (self.stopping.add if what.startswith("stop") else self.stopping.discard)(broker)
                 yield {"kind": "fault", "what": what, "broker": broker}
         elif what == "send":
@@ -157,7 +171,9 @@ class Traffic:
             yield from self._alter_request(line) if line.is_request else self._alter_partition(line)
         elif line.api == "ElectLeaders" and line.is_request and line.body.get("election_type", 0) == 0:
             yield {"kind": "fault", "what": "elect preferred"}
-        elif line.api == "Metadata" and not line.is_request:
+        elif line.api == "Metadata" and line.is_request:
+            self._ask_for_metadata(line)
+        elif line.api == "Metadata":
             yield from self._metadata(line)
 
     def _produce_request(self, line: Message) -> Iterator[Observation]:
@@ -199,7 +215,7 @@ class Traffic:
         self.controller.hears_of(asked.leader_epoch)
         if asked.follower is not None and not was_held:
             yield from self._follower(asked.follower, line.broker, asked)
-        self.fetched.put(line, (self.count, self.turns))
+        self.fetched.put(line, (self.count, self.turns, _waits_until(line)))
 
     def _follower(self, follower: int, leader: int | None, asked: Asked) -> Iterator[Observation]:
         """A follower that fetches has its log, and has taken over the high watermark of the last answer."""
@@ -222,7 +238,7 @@ class Traffic:
 
     def _fetch_response(self, line: Message) -> Iterator[Observation]:
         answered = self.sessions.answer(line)
-        since, turn = self.fetched.pop(line) or (None, None)
+        since, turn, waits_until = self.fetched.pop(line) or (None, None, None)
         was_held = line.exchange in self.held
         if line.is_held:
             self.held.add(line.exchange)
@@ -242,7 +258,9 @@ class Traffic:
             self.heard.pop(follower, None)
             if answered.diverging_end is None:
                 self.heard[follower] = line.broker, answered.high_watermark
-        is_now = since == self.count
+        is_now = since == self.count or (
+            waits_until is not None and _has_nothing(line) and self.given_at <= waits_until
+        )
         if turn == self.turns and not was_held and answered.entries:
             yield from self._records(line.broker, follower, answered.entries)
         if is_now:
@@ -309,10 +327,33 @@ class Traffic:
                 else:
                     yield from self._view(self.controller.answers(view, epoch))
 
+    def _ask_for_metadata(self, line: Message) -> None:
+        if line.broker is not None:
+            is_known = self.asked_for_metadata.peek(line) is None  # else two clients have the same name
+            self.asked_for_metadata.put(line, self.shown.get(line.broker) if is_known else None)
+
     def _metadata(self, line: Message) -> Iterator[Observation]:
+        before: Shown | None = self.asked_for_metadata.pop(line)
         for partition in self.survey.partitions(line.body, "topics", "partitions"):
             if partition.get("leader_epoch", -1) != -1:
-                yield from self.sees(line.broker, _view_in(partition, "isr_nodes"))
+                view = _view_in(partition, "isr_nodes")
+                yield from self.sees(line.broker, view)
+                if line.broker is not None:
+                    yield from self._applied(line.broker, before, view, partition)
+
+    def _applied(self, broker: int, before: Shown | None, view: View, partition: Any) -> Iterator[Observation]:
+        """What a broker showed when it was asked, it has applied when it answers with something else.
+
+        With KRaft, one thread takes the images of the metadata one after the other: it shows an image to clients, and
+        then the partitions apply it (BrokerMetadataPublisher.onMetadataUpdate).
+        """
+        offline = numbers(partition, "offline_replicas") if "offline_replicas" in partition else ()
+        shown = replace(view, isr=tuple(sorted(view.isr))), frozenset(offline)
+        self.shown[broker] = shown
+        epoch = None if before is None or before == shown else self.controller.position_of(before[0])
+        if epoch is not None and epoch > self.applied.get(broker, 0):
+            self.applied[broker] = epoch
+            yield {"kind": "applied", "broker": broker, "partition_epoch": epoch}
 
     def sees(self, broker: int | None, view: View) -> Iterator[Observation]:
         """A broker shows this state of the controller to a client."""
@@ -347,6 +388,21 @@ def _shown(broker: int | None, view: View) -> Observation:
     found = {"kind": "view", "leader": view.leader, "leader_epoch": view.leader_epoch, "isr": list(view.isr)}
     epoch = {} if view.partition_epoch is None else {"partition_epoch": view.partition_epoch}
     return found | epoch | ({} if broker is None else {"broker": broker})
+
+
+def _waits_until(line: Message) -> float | None:
+    """The earliest time at which a broker that has nothing for this fetch reads its high watermark and answers."""
+    wait: Any = line.body.get("max_wait")
+    is_told = isinstance(wait, int | float) and wait >= 0 and line.body.get("min_bytes", 0) != 0
+    return line.t + float(wait) if is_told else None
+
+
+def _has_nothing(line: Message) -> bool:
+    """Whether an answer to a fetch has nothing about any partition, so that the broker has waited for the whole time.
+
+    Kafka: DelayedFetch. A client over its quota is answered with nothing at once.
+    """
+    return line.body.get("responses") == [] and line.body.get("throttle_time") == 0
 
 
 def _view_in(partition: Any, isr: str) -> View:
