@@ -15,6 +15,10 @@ MARKER = "(marker "
 """The names of markers of transactions begin so; no producer sends them."""
 
 
+NULL = "(null)"
+"""The name of a record whose value is null."""
+
+
 @dataclass(frozen=True)
 class Line:
     """The fields of every line: `number` is its position in the file, `n` the number that the line itself gives.

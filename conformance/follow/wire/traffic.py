@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from isrcheck.conformance.follow.format.ndjson import UnreadableError, get
+from isrcheck.conformance.follow.recorded.lines import NULL
 from isrcheck.conformance.follow.wire.controller import Controller, View
 from isrcheck.conformance.follow.wire.known_logs import KnownLogs, Log
 from isrcheck.conformance.follow.wire.messages import (
@@ -20,6 +21,7 @@ from isrcheck.conformance.follow.wire.messages import (
     listed,
     numbers,
 )
+from isrcheck.conformance.follow.wire.produced import Produced, SentRecord, records_in
 from isrcheck.conformance.follow.wire.sessions import (
     NO_ERROR,
     Answered,
@@ -27,7 +29,6 @@ from isrcheck.conformance.follow.wire.sessions import (
     Entry,
     Pending,
     Sessions,
-    entries_of,
 )
 from isrcheck.conformance.follow.wire.survey import Survey, acks_of, shuts_down
 
@@ -49,8 +50,9 @@ Shown = tuple[View, frozenset[int]]
 class Traffic:
     """The state of a conversion."""
 
-    def __init__(self, survey: Survey) -> None:
+    def __init__(self, survey: Survey, *, may_repeat: bool = True) -> None:
         self.survey = survey
+        self.records = Produced(may_repeat=may_repeat)
         self.sessions = Sessions(survey)
         self.logs = KnownLogs(survey.first_offset)
         self.controller = Controller()
@@ -58,10 +60,6 @@ class Traffic:
         self.fetched = Pending()
         self.asked_for_metadata = Pending()
         self.held: set[tuple[str, int | None, int]] = set()
-        self.sent: set[str] = set()
-        self.acked: set[str] = set()
-        self.acked_at: dict[str, int] = {}
-        self.answered_at: dict[str, int] = {}
         self.stopping: set[int] = set()
         self.heard: dict[int, tuple[int, int]] = {}
         self.followed: dict[int, int] = {}
@@ -104,11 +102,11 @@ class Traffic:
                 (self.stopping.add if what.startswith("stop") else self.stopping.discard)(broker)
                 yield {"kind": "fault", "what": what, "broker": broker}
         elif what == "send":
-            yield from self.sends([get(keys, "value", str)])
+            yield from self.sends([(value_in(keys), None)])
         elif what == "client_result":
-            offset = keys.get("offset")
-            if keys.get("error") is None:
-                yield from self.acks([(get(keys, "value", str), offset if is_number(offset) else None)])
+            offset, value = keys.get("offset"), value_in(keys)
+            if keys.get("error") is None and not self.records.offsets(value):  # else the response was seen
+                yield from self.acks([(value, offset if is_number(offset) else None)])
         elif what == "client_read":
             yield from self._reads(keys)
         elif what not in SILENT:
@@ -117,22 +115,16 @@ class Traffic:
                 raise UnreadableError(f"unknown fault {what[:60]!r} of broker {broker}; there are: {known}")
             yield {"kind": "note", "what": what[:200]}
 
-    def sends(self, values: list[str]) -> Iterator[Observation]:
+    def sends(self, records: Sequence[SentRecord]) -> Iterator[Observation]:
         """A producer sends these records; only the first time counts."""
-        for value in values:
-            if value not in self.sent:
-                self.sent.add(value)
-                acks = self.survey.weakest_acks
-                yield {"kind": "fault", "what": "send", "value": value, **({} if acks is None else {"acks": acks})}
+        for value in self.records.sends(records):
+            acks = self.survey.weakest_acks
+            yield {"kind": "fault", "what": "send", "value": value, **({} if acks is None else {"acks": acks})}
 
     def acks(self, records: list[tuple[str, int | None]]) -> Iterator[Observation]:
         """A producer is told that these records are written, at these offsets; only the first time counts."""
         for value, offset in records:
-            if value not in self.acked and (offset is None or offset >= self.survey.first_offset):
-                self.acked.add(value)
-                self.sent.add(value)
-                if offset is not None:
-                    self.acked_at[value] = offset
+            if (offset is None or offset >= self.survey.first_offset) and self.records.acks(value, offset):
                 acks = self.survey.weakest_acks
                 found: Observation = {"kind": "acked", "value": value}
                 if offset is not None and not self._is_shown(value, offset):
@@ -150,7 +142,8 @@ class Traffic:
     def _reads(self, keys: Any) -> Iterator[Observation]:
         records = keys.get("records")
         is_right = isinstance(records, list) and all(
-            isinstance(one, list) and len(one) == 2 and is_number(one[0]) and isinstance(one[1], str) for one in records
+            isinstance(one, list) and len(one) == 2 and is_number(one[0]) and isinstance(one[1], str | None)
+            for one in records
         )
         if not is_right:
             raise UnreadableError('"records" has to be a list of [offset, value]; give it')
@@ -179,9 +172,11 @@ class Traffic:
     def _produce_request(self, line: Message) -> Iterator[Observation]:
         acks_of(line)
         for partition in self.survey.partitions(line.body, "topic_data", "partition_data"):
-            values = [entry.value for entry in entries_of(listed(partition, "records"))]
+            records = records_in(partition)
+            values = [value for value, _ in records]
+            was_held = self.produced.peek(line) == values
             self.produced.put(line, values)
-            yield from self.sends(values)
+            yield from self.sends(() if was_held else records)
 
     def _produce_response(self, line: Message) -> Iterator[Observation]:
         values = self.produced.peek(line) if line.is_held else self.produced.pop(line)
@@ -192,11 +187,6 @@ class Traffic:
                 continue
             base = get(partition, "base_offset", int)
             view = self.controller.last
-            for offset, value in enumerate(values if base >= 0 else (), base):
-                before = self.answered_at.setdefault(value, offset)
-                if before != offset:
-                    what = f"record {value[:60]!r} is acknowledged at offset {offset}, and before at {before}"
-                    raise UnreadableError(f"{what}; records are told apart by their values: give each one its own")
             if base >= 0 and view is not None and line.broker == view.leader:
                 for offset, value in enumerate(values, base):
                     self.logs.add(view.leader, Entry(offset, view.leader_epoch, value))
@@ -414,6 +404,11 @@ def _proposed(partition: Any) -> list[int]:
     if partition.get("new_isr") is not None:
         return list(numbers(partition, "new_isr"))
     return [get(member, "broker_id", int) for member in listed(partition, "new_isr_with_epochs")]
+
+
+def value_in(keys: Any) -> str:
+    """The value of a record in a line. Raises UnreadableError."""
+    return NULL if keys.get("value", "") is None else str(get(keys, "value", str))
 
 
 def _follower_of(client: str) -> int | None:

@@ -64,7 +64,7 @@ def test_a_response_shows_records_markers_and_where_logs_diverge() -> None:
     marker = {"leader_epoch": 5, "control": True, "records": [{"offset": 2, "value": None}]}
     told = sessions.answer(response({"high_watermark": 0, "records": [plain, marker]}))
     assert told is not None
-    assert told.entries == (Entry(0, 4, "a"), Entry(1, 4, "(None)"), Entry(2, 5, "(marker 2)"))
+    assert told.entries == (Entry(0, 4, "a"), Entry(1, 4, "(null)"), Entry(2, 5, "(marker 2)"))
     told = sessions.answer(response({"high_watermark": 0, "diverging_epoch": {"epoch": 3, "end_offset": 1}}))
     assert told is not None and told.diverging_end == 1
 
