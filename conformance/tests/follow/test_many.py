@@ -180,6 +180,7 @@ def test_an_unreadable_folder_is_reported_and_the_others_are_followed(conform, l
 # -------------------------------------------------------------------------------------------------------------- limits
 
 
+@pytest.mark.exhaustive
 def test_the_time_limit_covers_all_logs_together(conform, logs):
     gap_log(logs / "8-gap.ndjson")
     gap_log(logs / "9-gap.ndjson", 1)
@@ -206,7 +207,7 @@ def test_the_verdict_on_a_recording_says_whether_the_cluster_takes_its_path():
     assert "keeps to time" not in follow_one(LOSS, replace(asked, why_not_taken=why_not_taken)).why
 
 
-@pytest.mark.exhaustive
+@pytest.mark.recorded
 def test_a_given_content_is_read_instead_of_the_file(every):
     for path in sorted(every.iterdir()):
         content, expected = path.read_bytes(), follow_one(path, ALL)
@@ -214,6 +215,7 @@ def test_a_given_content_is_read_instead_of_the_file(every):
         assert follow_one(path, ALL, content) == expected
 
 
+@pytest.mark.exhaustive
 def test_a_verdict_survives_serialization(every):
     for path in sorted(every.iterdir()):
         found = follow_one(path, ALL)

@@ -107,6 +107,7 @@ def test_proofs_out_of_memory_are_reported_as_such(tmp_path, monkeypatch):
     assert "the proofs were cut short: Z3 reached the memory limit" in done.stdout
 
 
+@pytest.mark.exhaustive
 def test_an_interrupt_of_z3_reports_the_findings(tmp_path):
     """Progress on stderr shows when depth 7 begins; everything before is finished."""
     script = f"from isrcheck.checker.session import progress; progress.SECONDS_BETWEEN_LINES = 0; {MAIN}"
