@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from isrcheck.conformance.compression import CompressionError, decompressed
 from isrcheck.conformance.follow.format.ndjson import content_of
 from isrcheck.conformance.follow.wire.sessions import spelled
 from isrcheck.models.messages.errors import UsageError
@@ -25,7 +26,7 @@ BEFORE_LENGTH = 12
 """The bytes of base offset and length, which the length does not count."""
 
 MAGIC = 2
-COMPRESSION, CONTROL = 0x07, 0x20
+CONTROL = 0x20
 MOST_BYTES = 16 << 20
 """The largest file that is read."""
 
@@ -93,14 +94,16 @@ def _records(path: Path, data: bytes) -> Iterator[tuple[int, str, int]]:
             return
         if magic != MAGIC or length < HEADER.size - BEFORE_LENGTH or not 0 <= count == last + 1 or base < 0:
             raise UsageError(f"{path}: byte {at} begins no record batch of format 2; give a segment of 0.11 or later")
-        if attributes & COMPRESSION:
-            raise UsageError(f"{path}: the batch at byte {at} is compressed; record with compression.type=none")
         if end > len(data):
             return
-        body = at + HEADER.size
+        try:
+            records = decompressed(attributes, data[at + HEADER.size : end])
+        except CompressionError as error:
+            raise UsageError(f"{path}: the batch at byte {at} is {error}; record with gzip or none") from None
+        body = 0
         for position in range(count):
             try:
-                body, value = _record(data, body, end)
+                body, value = _record(records, body, len(records))
             except (IndexError, ValueError):
                 what = f"record {position} of the batch at byte {at} is damaged"
                 raise UsageError(f"{path}: {what}; copy the segment again") from None

@@ -112,6 +112,11 @@ def entries_of(batches: list[Mapping[str, Any]]) -> tuple[Entry, ...]:
     """The records in decoded batches. Raises UnreadableError."""
     found = []
     for batch in batches:
+        if batch.get("undecoded") is not None:
+            why = get(batch, "undecoded", str)[:200]
+            raise UnreadableError(
+                f"the records of a batch are not decoded ({why}); record with compression.type=gzip or none"
+            )
         epoch = get(batch, "leader_epoch", int)
         is_control = get(batch, "control", bool, absent=False)
         for record in listed(batch, "records"):

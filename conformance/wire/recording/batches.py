@@ -10,6 +10,7 @@ import struct
 from collections.abc import Iterator
 from typing import Any
 
+from isrcheck.conformance.compression import CompressionError, decompressed
 from isrcheck.conformance.wire.format.reading import Cursor, MalformedError
 
 START = struct.Struct(">qiib")
@@ -20,8 +21,7 @@ REST = struct.Struct(">IhiqqqhiI")
 
 BEFORE_LENGTH = 12
 MAGIC = 2
-COMPRESSION, TRANSACTIONAL, CONTROL = 0x07, 0x10, 0x20
-CODECS = {1: "gzip", 2: "snappy", 3: "lz4", 4: "zstd"}
+TRANSACTIONAL, CONTROL = 0x10, 0x20
 MOST_VARLONG_BYTES = 10
 
 
@@ -61,14 +61,11 @@ def _batch(base_offset: int, leader_epoch: int, data: bytes, counter: Cursor) ->
         "transactional": bool(attributes & TRANSACTIONAL),
         "control": bool(attributes & CONTROL),
     }
-    if attributes & COMPRESSION:
-        codec = CODECS.get(attributes & COMPRESSION, "unknown")
-        return {**found, "undecoded": f"compressed: {codec}", "size": len(data)}
     counter.count(count)
     try:
-        cursor = Cursor(data[REST.size :])
+        cursor = Cursor(decompressed(attributes, data[REST.size :]))
         return {**found, "records": [_record(cursor, base_offset) for _ in range(count)]}
-    except MalformedError as error:
+    except (CompressionError, MalformedError) as error:
         return {**found, "undecoded": str(error), "size": len(data)}
 
 

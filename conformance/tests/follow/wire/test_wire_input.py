@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from conformance.tests.audit.building import GZIP, batch
 from conformance.tests.support.engine import checking
 from conformance.tests.support.places import RECORDINGS
 from isrcheck.conformance.cli import main
@@ -186,7 +187,13 @@ def test_absurd_sizes_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     ("name", "at", "data", "complaint"),
     [
         ("t-0/00000000000000000000.log", 16, b"\x01", "00.log: byte 0 begins no record batch of format 2; "),
-        ("t-0/00000000000000000000.log", 22, b"\x01", "00.log: the batch at byte 0 is compressed; "),
+        ("t-0/00000000000000000000.log", 22, b"\x01", "the batch at byte 0 is compressed: gzip, and damaged; "),
+        (
+            "t-0/00000000000000000000.log",
+            22,
+            b"\x04",
+            "the batch at byte 0 is compressed: zstd; record with gzip or none",
+        ),
         (
             "t-0/00000000000000000000.log",
             57,
@@ -212,6 +219,25 @@ def test_a_damaged_disk_is_named(tmp_path: Path, name: str, at: int, data: bytes
     with pytest.raises(UsageError) as caught:
         list(observations_of(tmp_path / "steady" / "wire.ndjson"))
     assert complaint in str(caught.value)
+
+
+def test_a_compressed_segment_is_read(tmp_path: Path) -> None:
+    folder = tmp_path / "broker1" / "t-0"
+    folder.mkdir(parents=True)
+    (folder / "0.log").write_bytes(batch(0, ["a", None], attributes=GZIP) + batch(2, ["b"], epoch=1))
+    assert next(disks.disks_in(tmp_path, "t")).log == (("a", 0), ("(null)", 0), ("b", 1))
+
+
+def test_records_that_were_not_decoded_are_refused(tmp_path: Path) -> None:
+    path = acknowledged(tmp_path, ("x", 0))
+    text = path.read_text()
+    path.write_text(text.replace('"control": false', '"control": false, "undecoded": "compressed: zstd"'))
+    with pytest.raises(UsageError) as caught:
+        list(observations_of(path))
+    assert str(caught.value) == (
+        f"{path}:3: the records of a batch are not decoded (compressed: zstd);"
+        " record with compression.type=gzip or none"
+    )
 
 
 def test_every_cut_of_a_segment_is_read_or_refused(tmp_path: Path) -> None:

@@ -18,6 +18,9 @@ from kio.schema.index import api_key_map, schema_name_map
 from kio.serial import entity_writer
 from kio.static.primitive import TZAwareMicros, i8, i16, i32, i64
 
+from conformance.tests.audit.building import GZIP
+from conformance.tests.audit.building import batch as built
+from isrcheck.conformance import compression
 from isrcheck.conformance.wire.recording import decoding
 from isrcheck.conformance.wire.recording.batches import batches_of
 from isrcheck.conformance.wire.recording.decoding import SECRET, Bounded, UndecodedError, body_of, name_of
@@ -219,3 +222,17 @@ def test_what_is_no_batch_is_named_with_its_size():
     assert (compressed["undecoded"], "records" in compressed) == ("compressed: lz4", False)
     (many,) = batches_of(good[:57] + struct.pack(">I", 9) + good[61:], Bounded(b""))
     assert many["undecoded"] == "a length of 1 where 0 bytes are left"
+
+
+def test_a_batch_compressed_with_gzip_is_decoded() -> None:
+    (found,) = batches_of(built(3, ["a", "b"], attributes=GZIP), Bounded(b""))
+    assert [(record["offset"], record["value"]) for record in found["records"]] == [(3, "a"), (4, "b")]
+
+
+def test_a_compressed_batch_has_a_largest_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compression, "MOST_BYTES", 1 << 20)
+    (found,) = batches_of(built(0, ["x" * (2 << 20)], attributes=GZIP), Bounded(b""))
+    assert found["undecoded"] == "compressed: gzip, with more than 1 MiB"
+    cut = built(0, ["x"], attributes=GZIP)
+    (found,) = batches_of(cut[:8] + struct.pack(">i", len(cut) - 16) + cut[12:-4], Bounded(b""))
+    assert found["undecoded"] == "compressed: gzip, and cut"
