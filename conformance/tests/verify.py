@@ -56,6 +56,7 @@ RECORDED = (
     "conformance/tests/follow/test_observations.py",
     "conformance/tests/follow/test_runs.py",
     "conformance/tests/follow/test_spark.py",
+    "conformance/tests/follow/test_observation_teeth.py",
     "conformance/tests/follow/wire/test_wire_teeth.py",
     "conformance/tests/fuzz/test_fuzz.py",
     "conformance/tests/isrcheck/test_command.py",

@@ -79,8 +79,6 @@ def _header(survey: Survey) -> Observation:
         found["all_requests"] = True
     if survey.first_offset:
         found["first_offset"] = survey.first_offset
-    if survey.first_partition_epoch:
-        found["first_partition_epoch"] = survey.first_partition_epoch
     if survey.replicas:
         found["replicas"] = list(survey.replicas)
     return found

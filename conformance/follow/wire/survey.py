@@ -49,8 +49,8 @@ class Survey:
     `topic_id` and the settings are None where the recording does not show them. `seconds` is the time from the first
     line to the last one.
     `first_offset` is the smallest offset at which a follower fetches: what lies before is taken for equal in all logs.
-    `first_partition_epoch` is above 0 only in a recording that begins later than the partition. `shut_down_at` is the
-    line from which on the brokers are shut down at the end, without a line that says so; None: they are not.
+    `shut_down_at` is the line from which on the brokers are shut down at the end, without a line that says so; None:
+    they are not.
     """
 
     topic: str | None = None
@@ -62,7 +62,6 @@ class Survey:
     unclean_election: bool | None = None
     seconds: float = 0.0
     first_offset: int = 0
-    first_partition_epoch: int = 0
     shut_down_at: int | None = None
     topics: dict[str, Topic] = field(default_factory=dict)
     _lowest: dict[tuple[str, int], int] = field(default_factory=dict)
