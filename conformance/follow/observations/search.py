@@ -42,8 +42,8 @@ ROOM = 1 << 16
 ROOM_BYTES = 8 << 20
 """The memory for the successors that are processed together."""
 
-MOST_BROAD, BROAD_BYTES = 100_000, 16 << 20
-"""The number of nodes from which on the search is no longer breadth first, and their memory."""
+MOST_BROAD = 20_000
+"""The number of nodes from which on the search is no longer breadth first."""
 
 
 @dataclass(frozen=True)
@@ -121,7 +121,7 @@ class ObservationSearch:
         self.depth = 0
         self.depths = reserve(self.store.room, np.uint16)
         self.waiting_nodes = Waiting()
-        self.most_broad = min(most_broad, BROAD_BYTES // self.store.bytes_of_state)
+        self.most_broad = most_broad
         self.generated = 0
         self.expanded = 0
         self.last: int | None = None
