@@ -77,6 +77,8 @@ class ObservationSearch:
     `is_shortest`: the search has always been breadth first.
     """
 
+    room_bytes = ROOM_BYTES
+
     def __init__(
         self,
         script: Script,
@@ -100,7 +102,7 @@ class ObservationSearch:
         self.lines = len(script.stages)
         self.words = kernel.layout.words
         self.steps = instance.first_steps[-1]
-        self.room = max(min(ROOM, ROOM_BYTES // (8 * self.words)), 2 * self.steps)
+        self.room = max(min(ROOM, self.room_bytes // (8 * self.words)), 2 * self.steps)
         self.batch = Batch.of(self.room, self.words)
         self.store = VisitedSet(self.words + 1, self.steps + len(instance.initial_states), limits.memory)
         self.rules = Rules(script, self.cells, self.monitor, is_idempotent)

@@ -22,11 +22,15 @@ RANGE = 32
 
 
 class Keeping:
-    """Judges the promises of an instance."""
+    """Judges the promises of an instance, or only the one of this name."""
 
-    def __init__(self, instance: Instance, kernel: Kernel) -> None:
+    def __init__(self, instance: Instance, kernel: Kernel, only: str | None = None) -> None:
         self.kernel = kernel
-        promises = {prop.name for prop in instance.properties if prop.kind is Kind.ALWAYS and not prop.of_steps}
+        promises = {
+            prop.name
+            for prop in instance.properties
+            if prop.kind is Kind.ALWAYS and not prop.of_steps and only in (None, prop.name)
+        }
         self.numbers = np.array([at for at, prop in enumerate(instance.model.properties) if prop.name in promises])
         self.active = np.zeros(len(instance.model.properties) + 1, np.int8)
         self.active[self.numbers] = 1
