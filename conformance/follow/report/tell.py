@@ -22,6 +22,7 @@ from isrcheck.conformance.follow.observations.script import alters_partitions
 from isrcheck.conformance.follow.recorded.lines import (
     Acked,
     AlterRequest,
+    Applied,
     Disk,
     ElectRequest,
     Fault,
@@ -205,6 +206,8 @@ def says(line: Line) -> str:
     if isinstance(line, AlterRequest):
         isr = " ".join(map(str, sorted(line.isr)))
         return f"leader {line.leader} asks for ISR {isr} in epoch {line.leader_epoch}"
+    if isinstance(line, Applied):
+        return f"broker {line.broker} has applied the metadata up to partition epoch {line.partition_epoch}"
     if isinstance(line, ElectRequest):
         return "an administrator asks for a preferred election"
     if isinstance(line, HighWatermark):
