@@ -52,6 +52,9 @@ MOST_EPOCHS, MOST_CHANGES = 6, 12
 """The leader epochs and the partition epochs after the first that a window has room for."""
 
 
+UNSENT = "no line sends the records of {0.spot}; such records are sent only shortly before a line shows them"
+"""What is left out of a recording without `send` lines that is longer than a chunk."""
+
 CHUNKS_BETWEEN_COLLECTIONS = 8
 """The claims of a chunk refer to each other, so that only the garbage collector frees them; by itself it waits long."""
 
@@ -145,7 +148,7 @@ class _Following:
         self.window = Window(outlook.brokers, outlook.first_epoch, records, self.instance.configuration.log_size)
         self.past = Past()
         self.possible: Possible | None = None
-        self.left_out: str | None = None
+        self.left_out = None if outlook.unsent is None or outlook.lines <= MOST_LINES else UNSENT.format(outlook.unsent)
         self.lines = self._lines(stream())
         self.waiting: deque[Line] = deque()
         self.states = self.most = self.generated = self.windows = self.chunks = 0
@@ -231,7 +234,7 @@ class _Following:
         passed = chunk.original[: end - chunk.first]
         values = chunk.recording.values
         self.possible = Possible(states, kept(search.monitor, values, self.window.offset, end, monitors))
-        del self.window.values[held + sum(self.window.joins(line) for line in passed) :]
+        del self.window.values[held + chunk.joined(len(passed)) :]
         for line in passed:
             self.window.pass_line(line)
             self.past.add(line)
