@@ -28,6 +28,7 @@ from isrcheck.conformance.follow.observations.search import ObservationSearch, P
 from isrcheck.conformance.follow.observations.size import instance_for, size_of
 from isrcheck.conformance.follow.recorded.folding import folded
 from isrcheck.conformance.follow.recorded.lines import Line
+from isrcheck.conformance.follow.recorded.lost_sends import MOST_REQUESTS, unknown_requests, ways
 from isrcheck.conformance.follow.recorded.recording import Objects, Recording, read_recording
 from isrcheck.models.language.model import Instance, spell
 from isrcheck.models.messages.errors import UsageError
@@ -178,12 +179,20 @@ def follow_recording(
         announce=announce,
         why_not_taken=why_not_taken,
     )
-    short = folded(recording)
-    if short is not None:
-        outcome = following.outcome(short)
+    requests = unknown_requests(recording)
+    furthest: Rejected | None = None
+    for number, way in enumerate(ways(recording, requests), 1):
+        outcome = following.followed(way)
         if not isinstance(outcome, Rejected):
             return outcome
-    return following.outcome(recording)
+        if furthest is None or outcome.line.n > furthest.line.n:
+            furthest = outcome
+        if number >= 1 << MOST_REQUESTS:
+            break
+    assert furthest is not None
+    if len(requests) > MOST_REQUESTS:
+        return Undecided(recording, furthest.instance, furthest.line, "sends", furthest.effort)
+    return furthest
 
 
 @dataclass(frozen=True)
@@ -204,6 +213,12 @@ class _Following:
     def is_idempotent(self) -> bool:
         """Whether producers may send records again any number of times."""
         return "retries" not in self.given
+
+    def followed(self, recording: Recording) -> Outcome:
+        """The outcome for a recording, with batches as single records if such a path explains it. Raises UsageError."""
+        short = folded(recording)
+        outcome = None if short is None else self.outcome(short)
+        return self.outcome(recording) if outcome is None or isinstance(outcome, Rejected) else outcome
 
     def outcome(self, recording: Recording) -> Outcome:
         """The outcome for a recording. Raises UsageError."""

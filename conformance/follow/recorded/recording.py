@@ -27,13 +27,12 @@ from isrcheck.conformance.follow.recorded.lines import (
     Line,
     LogEnd,
     Metadata,
-    Read,
     Remark,
     Sent,
     View,
 )
 from isrcheck.conformance.follow.recorded.reading import begins_of, read_line
-from isrcheck.conformance.follow.recorded.repeated import told_apart
+from isrcheck.conformance.follow.recorded.repeated import named_by, told_apart
 from isrcheck.models.client_settings import Acks
 from isrcheck.models.messages.errors import UsageError
 
@@ -69,7 +68,8 @@ class Recording:
     ascending order, `values` the records in the order in which they were sent, as far as that order is known.
     `has_epochs`: every metadata line has a `leader_epoch`; `first_epoch` is the smallest of them. `has_all_requests`:
     every request to change the ISR and every preferred election has a line. All offsets in the lines are counted from
-    `first_offset`. `is_folded`: some of its records stand for several (folding.py).
+    `first_offset`. `is_folded`: some of its records stand for several (folding.py). `lost`: the `send` lines that were
+    taken out, of records that reach nobody (lost_sends.py).
     """
 
     path: Path
@@ -84,6 +84,7 @@ class Recording:
     has_all_requests: bool = False
     first_offset: int = 0
     is_folded: bool = False
+    lost: tuple[Sent, ...] = ()
 
     @property
     def is_empty(self) -> bool:
@@ -231,7 +232,7 @@ def _values(path: Path, claims: list[Line]) -> tuple[str, ...]:
             what = f"{line.value} is sent after it was observed at line {found[line.value]}"
             raise bad_line(path, line.number, f"{what}; give each record a distinct value")
         next_one: str | None = None
-        for value in reversed(dict.fromkeys(_named(line))):  # copies appear later
+        for value in reversed(dict.fromkeys(named_by(line))):  # copies appear later
             if value not in found:
                 found[value] = line.number
                 is_last = next_one is None or (next_one in sent and not value.startswith(MARKER))
@@ -239,14 +240,6 @@ def _values(path: Path, claims: list[Line]) -> tuple[str, ...]:
             next_one = value
         sent |= {line.value} if isinstance(line, Sent) else set()
     return tuple(order)
-
-
-def _named(line: Line) -> tuple[str, ...]:
-    if isinstance(line, Acked | Sent):
-        return (line.value,)
-    if isinstance(line, Disk):
-        return line.log
-    return line.records if isinstance(line, Read | Holds) else ()
 
 
 def _acks(path: Path, claims: list[Line]) -> Acks | None:

@@ -39,7 +39,7 @@ class _Names:
         header = next((line for line in lines if isinstance(line, Header)), None)
         self.first = 0 if header is None else header.first_offset
         self.repeated = repeated
-        self.others = {value for line in lines for value in _values(line)} - repeated
+        self.others = {value for line in lines for value in named_by(line)} - repeated
         epochs: defaultdict[str, dict[int, int]] = defaultdict(dict)
         for line in lines:
             for value, offset, epoch in _places(line):
@@ -76,7 +76,7 @@ class _Names:
             is_again = isinstance(found, Acked) and found.value in acked
             if isinstance(line, Sent | Acked) and line.value in self.repeated and (is_late or is_again):
                 found = Remark(line.number, line.n, source=line.source)
-            shown.update(_values(found))
+            shown.update(named_by(found))
             acked |= {found.value} if isinstance(found, Acked) else set()
             yield found
 
@@ -94,8 +94,8 @@ class _Names:
         return line
 
 
-def _values(line: Line) -> tuple[str, ...]:
-    """The records that a line names."""
+def named_by(line: Line) -> tuple[str, ...]:
+    """The records that a line names, in its order."""
     if isinstance(line, Sent | Acked):
         return (line.value,)
     if isinstance(line, Disk):
@@ -108,7 +108,7 @@ def _places(line: Line) -> Iterator[tuple[str, int, int]]:
     if isinstance(line, Acked) and line.offset is not None:
         yield line.value, line.offset, UNKNOWN
     elif isinstance(line, Disk | Holds | Read):
-        values = _values(line)
+        values = named_by(line)
         offsets = range(len(values)) if isinstance(line, Disk) else line.offsets
         epochs = None if isinstance(line, Read) else line.batch_epochs
         yield from zip(values, offsets, epochs or [UNKNOWN] * len(values), strict=True)

@@ -47,6 +47,8 @@ WHY = {
     "memory": "the memory limit was reached; give more with --memory",
     "seconds": "the time limit was reached; give more with --seconds",
     "interrupt": "interrupted",
+    "sends": "too many records are sent and never shown again, so that all ways in which they arrived cannot be tried;"
+    " say of some whether they are acknowledged",
 }
 """The reasons why a search ended without a decision."""
 
@@ -71,6 +73,9 @@ AND_ON = (
 )
 """What a rejection by 2.8 or later also assumes."""
 
+
+LOST = "{values} reached nobody: no line shows them after they were sent, so both is possible."
+"""What an explanation says of the records that it leaves out."""
 
 TIMELY = "It keeps to time: the executable cluster takes the same steps."
 UNTIMELY = (
@@ -104,6 +109,8 @@ def _explained(outcome: Explained) -> list[str]:
         found += wrapped(EVERY_PATH if outcome.fail_all else PERHAPS_ANOTHER)
     if outcome.untimely is not None:
         found += wrapped(UNTIMELY.format(why=outcome.untimely) if outcome.untimely else TIMELY)
+    if recording.lost:
+        found += wrapped(LOST.format(values=", ".join(f"{line.value} ({line.spot})" for line in recording.lost)))
     found += ["", *names(recording), ""]
     passed = 0
     for position, count in enumerate(outcome.passed):
