@@ -473,9 +473,6 @@ class RecordedRun:
                 self.cluster.deliver(message.number)
         self.silent.pop(broker, None)
         self.keep_from_differing()
-        was_stopping = self.plan.has_kraft and self.before.projected["is_shutting_down"][broker]
-        if was_stopping and self.meets(ModelGap.SHUTDOWN_IS_FORGOTTEN):
-            return
         former, self.before = self.before.view.controller, self.moment()
         self.note_that_it_was_noticed(broker, former)
         self.write(MappedEvent(action, broker, {"broker": broker, "checkpoint": checkpoint}))

@@ -71,8 +71,7 @@ class KraftProjection:
             "is_fenced": tuple(int(one.is_fenced) for one in self.now.brokers),
             "is_shutting_down": tuple(int(one.in_controlled_shutdown) for one in self.now.brokers),
             "eligible_leader_replicas": self._members(record.elr),
-            # While somebody leads, Kafka forgets who led last; the model remembers it until it is written anew.
-            "last_known_leader": (last if record.leader is None else None,),
+            "last_known_leader": (last,),
         }
 
     def _awaited(self, epoch: int) -> PartitionRegistration | None:

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from isrcheck.conformance.implemented import UntimelyError
-from isrcheck.conformance.replay.kraft.assignment import ELECTIONS, assignment_of, is_assigned, is_valid
+from isrcheck.conformance.replay.kraft.assignment import ELECTIONS, assignment_of, is_valid
 from isrcheck.conformance.replay.kraft.metadata_log import FENCE, RESTART, SHUT_DOWN, STOP, Metadata, MetadataLog
 from isrcheck.models.kafka.state.values import AlterPartition, BrokerStateCheck, Fetch
 from isrcheck.models.language import NONE
@@ -45,8 +45,6 @@ def kraft_timing_of(steps: Sequence[Step], states: Sequence[State]) -> KraftTimi
     for position, step in enumerate(steps, start=1):
         _must_keep_a_valid_leader(position, step, states[position - 1])
         _must_not_start_an_epoch_of_nobody(position, step, states[position - 1])
-        _must_forget_a_shutdown(position, step, states[position - 1])
-        _must_elect_an_assigned_replica(position, step, states[position - 1])
     return KraftTiming(_Reading(states[0]).all(steps, states), assignment_of(steps, states))
 
 
@@ -170,28 +168,3 @@ def _must_not_start_an_epoch_of_nobody(position: int, step: Step, before: State)
                 f"step {position} fences the last member of the ISR once more; until 3.5 that starts a leader epoch,"
                 " although nobody leads, which the model leaves out"
             )
-
-
-def _must_forget_a_shutdown(position: int, step: Step, before: State) -> None:
-    """Raise UntimelyError if a broker restarts that has crashed while it shut down, and was not fenced.
-
-    In the model its new process shuts down as well; a new registration says that it does not. Kafka:
-    ClusterControlManager.registerBroker.
-    """
-    if step.action == RESTART and before.is_shutting_down[step.ordinals[0]]:
-        raise UntimelyError(
-            f"step {position} restarts broker {step.ordinals[0]}, and the controller takes it for shutting down, as it"
-            " took the process before; a new registration ends that"
-        )
-
-
-def _must_elect_an_assigned_replica(position: int, step: Step, before: State) -> None:
-    """Raise UntimelyError if an unclean election elects a broker that the partition is not assigned to.
-
-    The model takes any active broker. Kafka: PartitionChangeBuilder.electAnyLeader looks at the target replicas.
-    """
-    if step.action == "controller_elects_unclean" and not is_assigned(before, step.ordinals[0]):
-        raise UntimelyError(
-            f"step {position} elects broker {step.ordinals[0]}, which the partition is not assigned to; a controller"
-            " elects only assigned replicas"
-        )

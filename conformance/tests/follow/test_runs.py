@@ -339,10 +339,6 @@ def count_of(text: str, first_words: tuple[str, ...]) -> dict[str, int]:
             "broker_shuts_down 1: it leads to controller_epoch = 7, but 8 was observed",
         ),
         (
-            *(ModelGap.SHUTDOWN_IS_FORGOTTEN, "3.7", {}, 0, "0.1", 112),
-            "broker_restarts 2 checkpoint 2: it leads to is_shutting_down[2] = true, but false was observed",
-        ),
-        (
             *(ModelGap.HEARTBEAT_OUTLIVES_PROCESS, "3.7", {}, 1, "1.1", 107),
             "controller_unfences_broker 2: models/kafka/actions/kraft/controller.py: its guard `s.is_up[broker]`"
             " is false (s.is_up[2] = false)",

@@ -120,7 +120,8 @@ def last_known_leader_is_next(s, broker):
 @action(shows="{broker} checkpoint {checkpoint}")
 def broker_restarts(s, broker: Replica, checkpoint: EndOffset):
     """A broker restarts under a new broker epoch, once it is fenced; with ELR, after an unclean shutdown, it leaves ISR
-    and ELR. A replica that was removed meanwhile is deleted.
+    and ELR. A replica that was removed meanwhile is deleted. A shutdown in order has saved the high watermark (Kafka:
+    ReplicaManager.shutdown).
 
     Up to 3.9, a broker can register between the end of its session and its fencing, and then keeps its place in the ISR
     and its leadership (RESTART_BEFORE_FENCING). Kafka: ClusterControlManager.registerBroker.
@@ -128,17 +129,14 @@ def broker_restarts(s, broker: Replica, checkpoint: EndOffset):
     require(not s.is_up[broker])
     require(sum(1 for r in range(s.replicas) if not s.is_up[r]) > s.brokers_down)
     require(checkpoint <= s.high_watermark[broker])
+    require(s.stopped_by[broker] != Stop.SHUTDOWN or checkpoint == s.high_watermark[broker])
     require(s.is_fenced[broker] or s.RESTART_BEFORE_FENCING)
     require(not loses_eligibility(s, broker) or may_change_record(s))
     require(not loses_eligibility(s, broker) or not last_known_leader_is_next(s, broker) or may_change_leader(s))
     register_new_process(s, broker)
     if loses_eligibility(s, broker):
         s.eligible_leader_replicas[broker] = False
-        elected = s.controller_leader
-        if last_known_leader_is_next(s, broker):
-            elected = s.last_known_leader
-            s.last_known_leader = NONE
-        announce_record(s, elected, False)
+        announce_record(s, s.last_known_leader if last_known_leader_is_next(s, broker) else s.controller_leader, False)
     s.is_fenced[broker] = True
     start_broker(s, broker, checkpoint)
     if s.reassignments > 0 and not s.is_assigned[broker]:

@@ -8,6 +8,7 @@ from isrcheck.models.kafka.state.broker.record import (
     announce_record,
     drop_from_isr,
     is_active,
+    is_assigned,
     leaves_isr,
     may_be_elected,
     may_change_leader,
@@ -108,8 +109,6 @@ def controller_unfences_broker(s, broker: KraftReplica):
     require(not can_lead_alone(s, broker) or may_change_leader(s))
     s.is_fenced[broker] = False
     if can_lead_alone(s, broker):
-        if is_last_known_leader(s, broker):
-            s.last_known_leader = NONE
         announce_record(s, broker, False)
 
 
@@ -128,9 +127,13 @@ def controller_elects_preferred(s, elected: Replica):
 
 @action
 def controller_elects_unclean(s, elected: Replica):
-    """No valid broker is there: an active one outside ISR and ELR is elected, and records that it lacks are lost."""
+    """No valid broker is there: an active replica outside ISR and ELR is elected, and records that it lacks are lost.
+
+    Kafka: PartitionChangeBuilder.electAnyLeader, which looks at the assigned replicas only.
+    """
     require(s.unclean_elections_left > 0)
     require(s.controller_leader == NONE)
+    require(is_assigned(s, elected))
     require(is_active(s, elected))
     require(nobody_is_valid(s, NONE))
     require(may_change_leader(s))
@@ -138,5 +141,4 @@ def controller_elects_unclean(s, elected: Replica):
     for r in range(s.replicas):
         s.controller_isr[r] = r == elected
         s.eligible_leader_replicas[r] = False
-    s.last_known_leader = NONE
     announce_record(s, elected, False)

@@ -30,8 +30,6 @@ def controller_removes_replica(s, replica: KraftReplica):
     s.reassignments_left -= 1
     drop_from_isr(s, replica)
     s.eligible_leader_replicas[replica] = False
-    if s.last_known_leader == replica:
-        s.last_known_leader = NONE
     s.is_assigned[replica] = False
     s.controller_epoch += 1
     announce_record(s, s.controller_leader, False)

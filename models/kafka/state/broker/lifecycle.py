@@ -36,7 +36,12 @@ def stop_broker(s, broker):
 def register_new_process(s, broker):
     """The controller registers the restarted process under a new broker epoch: fetches and requests that name the
     earlier one are recognised, and requests that the earlier one sent are refused (STALE_BROKER_EPOCH).
+
+    The new process does not shut down, even if the earlier one did. Kafka: ClusterControlManager.registerBroker, whose
+    record has neither a controlled shutdown nor an offset to wait for.
     """
+    s.is_shutting_down[broker] = False
+    s.shutdown_partition_epoch[broker] = 0
     clear_request(s, broker)
     for leader in range(s.replicas):
         if s.remote_broker_epoch[leader][broker] == BrokerEpoch.REGISTERED:

@@ -14,6 +14,11 @@ def is_active(s, r):
     return not s.is_fenced[r] and not s.is_shutting_down[r]
 
 
+def is_assigned(s, r):
+    """The partition is assigned to this broker, as to all where no reassignments are made."""
+    return s.reassignments == 0 or s.is_assigned[r]
+
+
 def may_change_record(s):
     return s.controller_partition_epoch < s.partition_changes
 
@@ -64,8 +69,6 @@ def keep_eligible(s, members):
         is_enough = members >= min(s.min_insync_replicas, s.replicas)
         for r in range(s.replicas):
             s.eligible_leader_replicas[r] = not is_enough and (s.eligible_leader_replicas[r] or s.controller_isr[r])
-        if is_enough:
-            s.last_known_leader = NONE
 
 
 def keep_members_out_of_elr(s):
@@ -86,13 +89,16 @@ def announce_record(s, leader, is_smaller):
     """Write a new record with this leader; the leader epoch rises if the leader changes (EPOCH_BUMP_ON_SHRINK: also if
     the ISR `is_smaller`).
 
-    A leader from the ELR becomes the only member of the ISR.
+    A leader from the ELR becomes the only member of the ISR. Who led last is remembered only while nobody leads. Kafka:
+    PartitionChangeBuilder.tryElection, maybeUpdateLastKnownLeader.
     """
     if leader != s.controller_leader or (s.EPOCH_BUMP_ON_SHRINK and is_smaller):
         s.controller_epoch += 1
     if s.ELR and leader != NONE and not s.controller_isr[leader]:
         s.controller_isr[leader] = True
         s.eligible_leader_replicas[leader] = False
+    if s.ELR and leader != NONE:
+        s.last_known_leader = NONE
     s.controller_leader = leader
     s.controller_partition_epoch += 1
     if s.CONTROLLER == Controller.KRAFT:

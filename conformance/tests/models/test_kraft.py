@@ -1,0 +1,52 @@
+"""What a KRaft controller does with its brokers, rule by rule, as Kafka's sources have it."""
+
+from conformance.tests.models.driven import Driven
+from isrcheck.models.language import NONE
+
+ROOM = {"elections": 6, "partition_changes": 8, "log_size": 1, "records": 1}
+
+
+def cluster(protocol, isr=(0, 1, 2), **values):
+    return Driven(protocol, start_isr=sum(1 << r for r in isr), **ROOM, **values)
+
+
+# ---------------------------------------------------------------------------------------- restarts and what they end
+
+
+def test_a_new_registration_ends_a_shutdown():
+    """ClusterControlManager.registerBroker."""
+    one = cluster("3.7", shutdowns=1, crashes=1).do("broker_asks_to_shut_down 1", "broker_crashes 1")
+    assert one.state.is_shutting_down[1]
+    one.do("broker_restarts 1 checkpoint 0")
+    assert not one.state.is_shutting_down[1]
+    assert not one.do("controller_unfences_broker 1").state.is_shutting_down[1]
+
+
+def test_a_shutdown_in_order_saves_the_high_watermark():
+    """ReplicaManager.shutdown, checkpointHighWatermarks."""
+    one = cluster("3.7", shutdowns=1, crashes=1, common_records=1).do("broker_asks_to_shut_down 1")
+    stopped = ["broker_applies_metadata 0 of partition epoch 1", "broker_applies_metadata 2 of partition epoch 1"]
+    one.do(*stopped, "broker_shuts_down 1")
+    assert [one.can(f"broker_restarts 1 checkpoint {saved}") for saved in (0, 1)] == [False, True]
+    crashed = cluster("3.7", crashes=1, common_records=1).do("broker_crashes 1")
+    assert [crashed.can(f"broker_restarts 1 checkpoint {saved}") for saved in (0, 1)] == [True, True]
+
+
+# ------------------------------------------------------------------------------------------------------- elections
+
+
+def test_an_unclean_election_takes_an_assigned_replica():
+    """PartitionChangeBuilder.electAnyLeader."""
+    faults = {"crashes": 2, "reassignments": 1, "unclean_elections": 1}
+    offline = ["broker_crashes 1", "controller_fences_broker 1", "broker_crashes 0", "controller_fences_last_leader 0"]
+    assert cluster("3.7", (0, 1), **faults).do(*offline).can("controller_elects_unclean 2")
+    removed = cluster("3.7", (0, 1), **faults).do("controller_removes_replica 2", *offline)
+    assert not removed.can("controller_elects_unclean 2")
+
+
+def test_who_led_last_is_forgotten_as_soon_as_somebody_leads():
+    """PartitionChangeBuilder.maybeUpdateLastKnownLeader."""
+    one = cluster("4.1", (0, 1), fencings=2).do("controller_fences_broker 1", "controller_fences_last_leader 0")
+    assert (one.state.controller_leader, one.state.last_known_leader) == (NONE, 0)
+    one.do("controller_unfences_broker 0")
+    assert (one.state.controller_leader, one.state.last_known_leader) == (0, NONE)
