@@ -14,10 +14,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from isrcheck.conformance.implemented import UntimelyError
-from isrcheck.conformance.replay.kraft.assignment import ELECTIONS, assignment_of, is_valid
+from isrcheck.conformance.replay.kraft.assignment import ELECTIONS, assignment_of
 from isrcheck.conformance.replay.kraft.metadata_log import FENCE, RESTART, SHUT_DOWN, STOP, Metadata, MetadataLog
 from isrcheck.models.kafka.state.values import AlterPartition, BrokerStateCheck, Fetch
-from isrcheck.models.language import NONE
 from isrcheck.models.language.model import Step
 from isrcheck.models.run import State
 
@@ -42,9 +41,6 @@ class KraftTiming:
 
 def kraft_timing_of(steps: Sequence[Step], states: Sequence[State]) -> KraftTiming:
     """The timing of these steps. Raises UntimelyError if there is none."""
-    for position, step in enumerate(steps, start=1):
-        _must_keep_a_valid_leader(position, step, states[position - 1])
-        _must_not_start_an_epoch_of_nobody(position, step, states[position - 1])
     return KraftTiming(_Reading(states[0]).all(steps, states), assignment_of(steps, states))
 
 
@@ -134,37 +130,3 @@ def _is_eligible(metadata: Metadata, follower: int, process: int, check: int) ->
         return True
     is_registered = metadata.processes[follower] == process
     return metadata.is_active(follower) and (is_registered or check < BrokerStateCheck.BROKER_EPOCH)
-
-
-def _must_keep_a_valid_leader(position: int, step: Step, before: State) -> None:
-    """Raise UntimelyError if a change keeps a leader that is fenced, because it has restarted before that was noticed.
-
-    The model keeps it; a controller elects another leader whenever it changes the record. Kafka:
-    PartitionChangeBuilder.electAnyLeader.
-    """
-    leader = before.controller_leader
-    if leader == NONE or is_valid(before, leader):
-        return
-    leaves = step.action in (FENCE[0], SHUT_DOWN[0]) and before.controller_isr[step.ordinals[0]]
-    if leaves or step.action in REASSIGN:
-        raise UntimelyError(
-            f"step {position} changes the record, and broker {leader} goes on to lead, although it is fenced; a"
-            " controller elects another one"
-        )
-
-
-def _must_not_start_an_epoch_of_nobody(position: int, step: Step, before: State) -> None:
-    """Raise UntimelyError if the last member of the ISR of a partition without a leader is fenced, before 3.6.
-
-    The ISR keeps the member, but the leader epoch rises again. Kafka: triggerLeaderEpochBumpIfNeeded compares the ISR
-    that is wanted.
-    """
-    if before.controller_leader != NONE or not before.EPOCH_BUMP_ON_SHRINK or before.ELR:
-        return
-    if step.action in (*FENCE, *SHUT_DOWN, STOP) and before.controller_isr[step.ordinals[0]]:
-        members = sum(int(before.controller_isr[r]) for r in range(before.replicas))
-        if members == 1:
-            raise UntimelyError(
-                f"step {position} fences the last member of the ISR once more; until 3.5 that starts a leader epoch,"
-                " although nobody leads, which the model leaves out"
-            )

@@ -328,16 +328,6 @@ def count_of(text: str, first_words: tuple[str, ...]) -> dict[str, int]:
             *(ModelGap.INELIGIBLE_FOLLOWER, "3.7", {}, 0, "0.1", 31),
             "leader_handles_fetch 1 from 0: it leads to proposed_isr[1][0] = true, but false was observed",
         ),
-        exhaustive(
-            (
-                *(ModelGap.FENCED_LEADER_IS_REPLACED, "3.3", {}, 15, "15.2", 251),
-                "controller_fences_broker 1: it leads to controller_leader = 0, but 2 was observed",
-            )
-        ),
-        (
-            *(ModelGap.EPOCH_OF_NOBODY, "3.3", {}, 13, "13.1", 84),
-            "broker_shuts_down 1: it leads to controller_epoch = 7, but 8 was observed",
-        ),
         (
             *(ModelGap.HEARTBEAT_OUTLIVES_PROCESS, "3.7", {}, 1, "1.1", 107),
             "controller_unfences_broker 2: models/kafka/actions/kraft/controller.py: its guard `s.is_up[broker]`"

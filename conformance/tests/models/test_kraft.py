@@ -1,5 +1,7 @@
 """What a KRaft controller does with its brokers, rule by rule, as Kafka's sources have it."""
 
+import pytest
+
 from conformance.tests.models.driven import Driven
 from isrcheck.models.language import NONE
 
@@ -8,6 +10,10 @@ ROOM = {"elections": 6, "partition_changes": 8, "log_size": 1, "records": 1}
 
 def cluster(protocol, isr=(0, 1, 2), **values):
     return Driven(protocol, start_isr=sum(1 << r for r in isr), **ROOM, **values)
+
+
+def leader_and_isr(one):
+    return one.state.controller_leader, [r for r in range(3) if one.state.controller_isr[r]]
 
 
 # ---------------------------------------------------------------------------------------- restarts and what they end
@@ -50,3 +56,38 @@ def test_who_led_last_is_forgotten_as_soon_as_somebody_leads():
     assert (one.state.controller_leader, one.state.last_known_leader) == (NONE, 0)
     one.do("controller_unfences_broker 0")
     assert (one.state.controller_leader, one.state.last_known_leader) == (0, NONE)
+
+
+@pytest.mark.parametrize(("protocol", "epochs"), [("3.3", [1, 2, 3]), ("3.5", [1, 2, 3]), ("3.7", [1, 1, 2])])
+def test_up_to_3_5_an_epoch_of_nobody_starts_when_the_last_member_is_fenced(protocol, epochs):
+    """PartitionChangeBuilder.triggerLeaderEpochBumpIfNeeded: the ISR keeps the member, but the leader field is set."""
+    one = cluster(protocol, (0,), min_insync_replicas=1, shutdowns=1).do("last_leader_asks_to_shut_down 0")
+    assert leader_and_isr(one) == (NONE, [0])
+    found = [one.state.controller_epoch]
+    one.do(*(f"broker_applies_metadata {r} of partition epoch 1" for r in (1, 2)), "broker_shuts_down 0")
+    assert leader_and_isr(one) == (NONE, [0])
+    found.append(one.state.controller_epoch)
+    one.do("broker_restarts 0 checkpoint 0", "controller_unfences_broker 0")
+    assert leader_and_isr(one) == (0, [0])
+    assert [*found, one.state.controller_epoch] == epochs
+
+
+@pytest.mark.parametrize("protocol", ["3.3", "3.7"])
+def test_a_fenced_leader_is_replaced_when_the_record_changes(protocol):
+    """PartitionChangeBuilder.electAnyLeader: it has restarted before it was fenced, and is not active (KAFKA-18106)."""
+    restarted = ["broker_crashes 0", "broker_restarts 0 checkpoint 0"]
+    one = cluster(protocol, crashes=1, fencings=1, shutdowns=1).do(*restarted)
+    assert (one.state.controller_leader, one.state.is_fenced[0]) == (0, True)
+    assert [one.can(f"controller_fences_{rest}") for rest in ("broker 1", "last_leader 1")] == [False, False]
+    assert [one.can(f"controller_fences_leader 1 and elects {r}") for r in (0, 1, 2)] == [False, False, True]
+    assert [one.can(f"leader_asks_to_shut_down 1 and the controller elects {r}") for r in (0, 2)] == [False, True]
+    nobody = cluster(protocol, (0, 1), crashes=1, fencings=1).do(*restarted, "controller_fences_last_leader 1")
+    assert leader_and_isr(nobody) == (NONE, [0])
+    nobody.do("controller_unfences_broker 0")
+    assert nobody.state.controller_leader == 0
+
+
+def test_a_fenced_broker_outside_the_isr_changes_nothing():
+    one = cluster("3.7", (0, 1), crashes=1, fencings=1).do("broker_crashes 0", "broker_restarts 0 checkpoint 0")
+    one.do("controller_fences_broker 2")
+    assert (one.state.controller_leader, one.state.controller_partition_epoch) == (0, 0)

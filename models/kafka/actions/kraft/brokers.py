@@ -7,14 +7,15 @@ from isrcheck.models.kafka.state.broker.log import note_flush
 from isrcheck.models.kafka.state.broker.record import (
     announce_record,
     drop_from_isr,
+    go_on_without,
     is_active,
-    leaves_isr,
     may_be_elected,
     may_change_leader,
     may_change_record,
-    may_lose_member,
+    may_go_on_without,
     members_without,
     nobody_is_valid,
+    replaces_leader,
 )
 from isrcheck.models.kafka.state.fields import EndOffset, KraftReplica, Replica
 from isrcheck.models.kafka.state.values import Stop
@@ -32,15 +33,13 @@ def begin_shutdown(s, broker):
 
 @action(shows="{broker}")
 def broker_asks_to_shut_down(s, broker: KraftReplica):
-    """A broker that does not lead announces its shutdown, and leaves the ISR, unless it is its last member."""
+    """A broker announces its shutdown, and leaves the ISR, unless it is its last member; the leader stays."""
     require(s.shutdowns_left > 0)
     require(may_ask_to_shut_down(s, broker))
-    require(broker != s.controller_leader)
-    require(not leaves_isr(s, broker) or may_lose_member(s))
+    require(not replaces_leader(s, broker))
+    require(may_go_on_without(s, broker))
     begin_shutdown(s, broker)
-    if leaves_isr(s, broker):
-        drop_from_isr(s, broker)
-        announce_record(s, s.controller_leader, True)
+    go_on_without(s, broker)
     s.shutdown_partition_epoch[broker] = s.controller_partition_epoch
 
 
@@ -48,11 +47,12 @@ def broker_asks_to_shut_down(s, broker: KraftReplica):
 def leader_asks_to_shut_down(s, broker: KraftReplica, elected: KraftReplica):
     """The leader announces its shutdown: leadership moves, and it leaves the ISR.
 
-    Kafka: ReplicationControlManager.handleBrokerInControlledShutdown.
+    It also moves if another broker announces its shutdown, and the leader is fenced (RESTART_BEFORE_FENCING). Kafka:
+    ReplicationControlManager.handleBrokerInControlledShutdown.
     """
     require(s.shutdowns_left > 0)
     require(may_ask_to_shut_down(s, broker))
-    require(broker == s.controller_leader)
+    require(replaces_leader(s, broker))
     require(may_be_elected(s, elected, broker))
     require(may_change_leader(s))
     begin_shutdown(s, broker)
@@ -66,7 +66,7 @@ def last_leader_asks_to_shut_down(s, broker: KraftReplica):
     """The leader announces its shutdown, and nobody can be elected: the partition has no leader."""
     require(s.shutdowns_left > 0)
     require(may_ask_to_shut_down(s, broker))
-    require(broker == s.controller_leader)
+    require(replaces_leader(s, broker))
     require(nobody_is_valid(s, broker))
     require(may_change_leader(s))
     begin_shutdown(s, broker)
@@ -78,8 +78,8 @@ def last_leader_asks_to_shut_down(s, broker: KraftReplica):
 def broker_shuts_down(s, broker: KraftReplica):
     """A broker that shuts down stops, once all active brokers have read the change that it caused; it is fenced.
 
-    Kafka: BrokerHeartbeatManager.calculateNextBrokerState, SHUTDOWN_NOW. Everything is flushed, and the restart counts
-    as clean.
+    Kafka: BrokerHeartbeatManager.calculateNextBrokerState, SHUTDOWN_NOW, with handleBrokerFenced. Everything is
+    flushed, and the restart counts as clean.
     """
     require(s.is_up[broker])
     require(s.is_shutting_down[broker])
@@ -90,6 +90,8 @@ def broker_shuts_down(s, broker: KraftReplica):
             if is_active(s, r) and s.is_up[r]
         )
     )
+    require(may_go_on_without(s, broker))
+    go_on_without(s, broker)
     stop_broker(s, broker)
     note_flush(s, broker)
     s.stopped_by[broker] = Stop.SHUTDOWN

@@ -7,14 +7,15 @@ partition epoch, which brokers read in order of the metadata log (metadata.py).
 from isrcheck.models.kafka.state.broker.record import (
     announce_record,
     drop_from_isr,
+    go_on_without,
     is_active,
     is_assigned,
-    leaves_isr,
     may_be_elected,
     may_change_leader,
-    may_lose_member,
+    may_go_on_without,
     members_without,
     nobody_is_valid,
+    replaces_leader,
 )
 from isrcheck.models.kafka.state.fields import KraftReplica, Replica
 from isrcheck.models.language import NONE, action, require
@@ -35,24 +36,25 @@ def fence(s, broker):
 
 @action(shows="{broker}")
 def controller_fences_broker(s, broker: KraftReplica):
-    """The session of a broker that does not lead expires: it leaves the ISR, unless it is its last member.
+    """The session of a broker expires: it leaves the ISR, unless it is its last member, and the leader stays.
 
     Kafka: ReplicationControlManager.handleBrokerFenced. A broker that lives goes on as before until it hears of it.
     """
     require(session_may_expire(s, broker))
-    require(broker != s.controller_leader)
-    require(not leaves_isr(s, broker) or may_lose_member(s))
+    require(not replaces_leader(s, broker))
+    require(may_go_on_without(s, broker))
     fence(s, broker)
-    if leaves_isr(s, broker):
-        drop_from_isr(s, broker)
-        announce_record(s, s.controller_leader, True)
+    go_on_without(s, broker)
 
 
 @action(shows="{broker} and elects {elected}")
 def controller_fences_leader(s, broker: KraftReplica, elected: KraftReplica):
-    """The session of the leader expires: another member of the ISR is elected or, if it is empty, one of the ELR."""
+    """The session of the leader expires: another member of the ISR is elected or, if it is empty, one of the ELR.
+
+    A leader that is itself fenced, but was not when it restarted, is replaced when any member of the ISR is fenced.
+    """
     require(session_may_expire(s, broker))
-    require(broker == s.controller_leader)
+    require(replaces_leader(s, broker))
     require(may_be_elected(s, elected, broker))
     require(may_change_leader(s))
     fence(s, broker)
@@ -66,7 +68,7 @@ def leave_leaderless(s, broker):
     """
     drop_from_isr(s, broker)
     if s.ELR:
-        s.last_known_leader = broker
+        s.last_known_leader = s.controller_leader
     announce_record(s, NONE, s.ELR)
 
 
@@ -74,7 +76,7 @@ def leave_leaderless(s, broker):
 def controller_fences_last_leader(s, broker: KraftReplica):
     """The session of the leader expires, and nobody can be elected: the partition has no leader."""
     require(session_may_expire(s, broker))
-    require(broker == s.controller_leader)
+    require(replaces_leader(s, broker))
     require(nobody_is_valid(s, broker))
     require(may_change_leader(s))
     fence(s, broker)

@@ -41,6 +41,43 @@ def leaves_isr(s, leaving):
     return s.controller_isr[leaving] and (s.ELR or members_without(s, leaving) > 0)
 
 
+def starts_epoch_of_nobody(s, leaving):
+    """Up to 3.5: nobody leads, and the last member of the ISR is fenced, or fenced once more. The ISR keeps it, and a
+    leader epoch starts in which nobody leads either.
+
+    Kafka: PartitionChangeBuilder.triggerLeaderEpochBumpIfNeeded compares the ISR that was asked for, since 3.6 the one
+    that is written.
+    """
+    return (
+        s.EPOCH_BUMP_ON_SHRINK
+        and s.controller_leader == NONE
+        and s.controller_isr[leaving]
+        and not leaves_isr(s, leaving)
+    )
+
+
+def changes_record(s, leaving):
+    """The record changes when this broker is fenced or shuts down."""
+    return leaves_isr(s, leaving) or starts_epoch_of_nobody(s, leaving)
+
+
+def may_go_on_without(s, leaving):
+    return not changes_record(s, leaving) or may_lose_member(s)
+
+
+def is_replaced_without(s, leader, leaving):
+    """The leader leaves the ISR itself; or another member leaves, and the leader is not active, because it has
+    restarted before it was fenced (RESTART_BEFORE_FENCING). Kafka: PartitionChangeBuilder.electAnyLeader.
+    """
+    is_invalid = leaves_isr(s, leaving) and not is_active(s, leader)
+    return s.controller_leader == leader and (leader == leaving or is_invalid)
+
+
+def replaces_leader(s, leaving):
+    """Without this broker in the ISR, the leader does not lead any longer."""
+    return any(is_replaced_without(s, r, leaving) for r in range(s.replicas))
+
+
 def is_valid_without(s, r, leaving):
     return (
         r != leaving
@@ -83,6 +120,13 @@ def drop_from_isr(s, leaving):
         keep_eligible(s, members_without(s, leaving))
         s.controller_isr[leaving] = False
         keep_members_out_of_elr(s)
+
+
+def go_on_without(s, leaving):
+    """The broker leaves the ISR, if it is not its last member, and the leader stays."""
+    if changes_record(s, leaving):
+        drop_from_isr(s, leaving)
+        announce_record(s, s.controller_leader, True)
 
 
 def announce_record(s, leader, is_smaller):
