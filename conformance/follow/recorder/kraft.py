@@ -21,7 +21,6 @@ from isrcheck.conformance.cluster.network.metadata_messages import (
 from isrcheck.conformance.cluster.network.network import Message
 from isrcheck.conformance.cluster.views import ClusterView
 from isrcheck.conformance.follow.recorder.event_mapping import MappedEvent, Moment
-from isrcheck.conformance.follow.recorder.plan import ModelGap
 from isrcheck.models.language import NONE
 
 EVERYBODYS = (
@@ -65,17 +64,11 @@ def _without(broker: int, what: str, before: Moment, after: Moment, acting: int 
     return MappedEvent(name, acting, arguments)
 
 
-def gap_of(act: Act, before: Moment, after: Moment) -> ModelGap | None:
-    """What the model lacks, and the act shows."""
-    message = act.arguments[0] if act.arguments else None
-    if act.name == "fence" and isinstance(message, int) and before.projected["is_shutting_down"][message]:
-        return ModelGap.STOPPING_BROKER_IS_FENCED if before.view.brokers[message].is_up else None
-    if isinstance(message, Message) and isinstance(message.payload, BrokerHeartbeatRequest):
-        there = int(message.source)
-        has_stopped = before.view.brokers[there].is_up and not after.view.brokers[there].is_up
-        if has_stopped and before.projected["is_fenced"][there]:
-            return ModelGap.STOPPING_BROKER_IS_FENCED
-    return None
+def begins_shutdown(event: MappedEvent, before: Moment) -> bool:
+    """Whether a broker announces its shutdown, or stops without having done so, because it is fenced."""
+    if event.action == "broker_shuts_down":
+        return not before.projected["is_shutting_down"][int(str(event.arguments["broker"]))]
+    return event.action.endswith("asks_to_shut_down")
 
 
 def is_void_in_model(message: Message, proposals: Mapping[int, AlterIsrRequest]) -> bool:

@@ -82,9 +82,8 @@ class ModelGap(Enum):
         "a leader that has read that a follower is fenced does not propose it for the ISR; the model's leader does, and"
         " is refused"
     )
-    HEARTBEAT_OUTLIVES_PROCESS = "the last heartbeat of a process that has ended unfences its broker"
-    STOPPING_BROKER_IS_FENCED = (
-        "the session of a living broker ends while it shuts down: it is fenced, and may stop at once"
+    HEARTBEAT_OUTLIVES_PROCESS = (
+        "the last heartbeat of a process that has ended unfences its broker; in the model, the process ends after it"
     )
     LOG_START_NOT_CHECKPOINTED = "a broker restarts with a log start from before the last deletion"
 

@@ -104,7 +104,9 @@ class _Reading:
         )
 
     def _before_stop(self, position: int, broker: int, before: State) -> dict[int, int]:
-        """The active brokers have to tell that they have read what the shutdown has changed."""
+        """The active brokers have to tell that they have read what the shutdown has changed, unless it is fenced."""
+        if before.is_fenced[broker]:
+            return {}
         found, least, now = {}, self.shutdown_at[broker], self.log.log[-1]
         for other in range(before.replicas):
             if now.is_active(other) and self.read[other] < least:

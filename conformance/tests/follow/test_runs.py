@@ -329,14 +329,9 @@ def count_of(text: str, first_words: tuple[str, ...]) -> dict[str, int]:
             "leader_handles_fetch 1 from 0: it leads to proposed_isr[1][0] = true, but false was observed",
         ),
         (
-            *(ModelGap.HEARTBEAT_OUTLIVES_PROCESS, "3.7", {}, 1, "1.1", 107),
+            *(ModelGap.HEARTBEAT_OUTLIVES_PROCESS, "3.7", {}, 3, "3.1", 158),
             "controller_unfences_broker 2: models/kafka/actions/kraft/controller.py: its guard `s.is_up[broker]`"
             " is false (s.is_up[2] = false)",
-        ),
-        (
-            *(ModelGap.STOPPING_BROKER_IS_FENCED, "3.7", {}, 5, "5.2", 247),
-            "controller_fences_broker 0: models/kafka/actions/kraft/controller.py: its guard"
-            " `session_may_expire(s, broker)` is false",
         ),
         (
             *(ModelGap.LOG_START_NOT_CHECKPOINTED, "2.1", {"delete_records": "6"}, 0, "0.1", 16),

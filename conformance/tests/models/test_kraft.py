@@ -91,3 +91,32 @@ def test_a_fenced_broker_outside_the_isr_changes_nothing():
     one = cluster("3.7", (0, 1), crashes=1, fencings=1).do("broker_crashes 0", "broker_restarts 0 checkpoint 0")
     one.do("controller_fences_broker 2")
     assert (one.state.controller_leader, one.state.controller_partition_epoch) == (0, 0)
+
+
+# ------------------------------------------------------------------------------------------------- shutdown and fencing
+
+
+def test_a_living_broker_may_be_fenced_while_it_shuts_down():
+    """It waits for nobody any more, and is not unfenced: BrokerHeartbeatManager.touch, calculateNextBrokerState."""
+    one = cluster("3.7", shutdowns=1, fencings=1).do("broker_asks_to_shut_down 1")
+    assert not one.can("broker_shuts_down 1")
+    one.do("controller_fences_broker 1")
+    assert [one.can(step) for step in ("controller_unfences_broker 1", "broker_shuts_down 1")] == [False, True]
+
+
+@pytest.mark.parametrize(("protocol", "epochs"), [("3.3", [1, 2, 3]), ("3.7", [1, 1, 1])])
+def test_each_fencing_of_the_last_member_starts_an_epoch_up_to_3_5(protocol, epochs):
+    one, found = cluster(protocol, (0,), min_insync_replicas=1, shutdowns=1, fencings=1), []
+    for step in ("last_leader_asks_to_shut_down 0", "controller_fences_broker 0", "broker_shuts_down 0"):
+        found.append(one.do(step).state.controller_epoch)
+        assert leader_and_isr(one) == (NONE, [0])
+    assert found == epochs
+
+
+def test_a_fenced_broker_may_shut_down_in_order_and_stays_eligible():
+    one = cluster("4.1", (0, 1), shutdowns=1, fencings=1, crashes=1).do("controller_fences_broker 1")
+    one.do("broker_shuts_down 1", "broker_restarts 1 checkpoint 0")
+    assert one.state.eligible_leader_replicas[1]
+    assert one.state.shutdowns_left == 0
+    crashed = cluster("4.1", (0, 1), fencings=1, crashes=1).do("controller_fences_broker 1", "broker_crashes 1")
+    assert not crashed.do("broker_restarts 1 checkpoint 0").state.eligible_leader_replicas[1]

@@ -116,11 +116,11 @@ def brokers_know_what_the_records_said(s):
 
 @lemma(applies=elects_cleanly_with_kraft)
 def the_leader_is_active(s):
-    """The leader is neither fenced nor shutting down, and no broker is both. A partition without leader has no ISR or,
-    without ELR, its last member."""
+    """The leader is neither fenced nor shutting down, and only a living broker is both. A partition without leader has
+    no ISR or, without ELR, its last member."""
     members = sum(1 for r in range(s.replicas) if s.controller_isr[r])
     return (s.controller_leader != NONE or members == (0 if s.ELR else 1)) and all(
-        is_active(s, r) if s.controller_leader == r else not (s.is_fenced[r] and s.is_shutting_down[r])
+        is_active(s, r) if s.controller_leader == r else s.is_up[r] or not (s.is_fenced[r] and s.is_shutting_down[r])
         for r in range(s.replicas)
     )
 

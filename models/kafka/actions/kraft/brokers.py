@@ -78,11 +78,13 @@ def last_leader_asks_to_shut_down(s, broker: KraftReplica):
 def broker_shuts_down(s, broker: KraftReplica):
     """A broker that shuts down stops, once all active brokers have read the change that it caused; it is fenced.
 
-    Kafka: BrokerHeartbeatManager.calculateNextBrokerState, SHUTDOWN_NOW, with handleBrokerFenced. Everything is
-    flushed, and the restart counts as clean.
+    A broker that is fenced may stop at once, also if it has not announced anything. Everything is flushed, and the
+    restart counts as clean. Kafka: BrokerHeartbeatManager.calculateNextBrokerState, SHUTDOWN_NOW, with
+    handleBrokerFenced.
     """
     require(s.is_up[broker])
-    require(s.is_shutting_down[broker])
+    require(s.is_shutting_down[broker] or (s.is_fenced[broker] and s.shutdowns_left > 0))
+    require(not replaces_leader(s, broker))
     require(
         all(
             s.metadata_position[r] >= s.shutdown_partition_epoch[broker]
@@ -91,6 +93,8 @@ def broker_shuts_down(s, broker: KraftReplica):
         )
     )
     require(may_go_on_without(s, broker))
+    if not s.is_shutting_down[broker]:
+        s.shutdowns_left -= 1
     go_on_without(s, broker)
     stop_broker(s, broker)
     note_flush(s, broker)

@@ -23,14 +23,18 @@ from isrcheck.models.language import NONE, action, require
 
 def session_may_expire(s, broker):
     """A broker that is down stops its heartbeats; a living one does so where the budget allows it."""
-    return not s.is_fenced[broker] and (not s.is_up[broker] or (s.fencings_left > 0 and not s.is_shutting_down[broker]))
+    return not s.is_fenced[broker] and (not s.is_up[broker] or s.fencings_left > 0)
 
 
 def fence(s, broker):
+    """A broker that shuts down goes on to do so, and waits for nobody any more. Kafka: BrokerHeartbeatManager.touch.
+    (Up to 3.5 it waits all the same; that it need not only adds behaviours.)
+    """
     if s.is_up[broker]:
         s.fencings_left -= 1
+    else:
+        s.is_shutting_down[broker] = False  # whatever the process wanted that has ended
     s.is_fenced[broker] = True
-    s.is_shutting_down[broker] = False
     s.shutdown_partition_epoch[broker] = 0
 
 
@@ -108,6 +112,7 @@ def controller_unfences_broker(s, broker: KraftReplica):
     """
     require(s.is_up[broker])
     require(s.is_fenced[broker])
+    require(not s.is_shutting_down[broker])
     require(not can_lead_alone(s, broker) or may_change_leader(s))
     s.is_fenced[broker] = False
     if can_lead_alone(s, broker):

@@ -30,6 +30,8 @@ def stop_broker(s, broker):
     if s.CONTROLLER == Controller.KRAFT:
         s.metadata_position[broker] = 0
         s.stopped_by[broker] = Stop.CRASH
+        if s.is_fenced[broker]:
+            s.is_shutting_down[broker] = False  # nothing depends on what the process wanted
     forget_heard_metadata(s)
 
 
