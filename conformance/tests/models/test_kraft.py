@@ -2,8 +2,15 @@
 
 import pytest
 
+from conformance.tests.models import late_heartbeats
 from conformance.tests.models.driven import Driven
+from isrcheck.checker.explicit.explore import explore
+from isrcheck.checker.resources.limits import Limits
+from isrcheck.models import kafka
+from isrcheck.models.kafka.properties import promises
+from isrcheck.models.kafka.state import clusters, contradictions, fields
 from isrcheck.models.language import NONE
+from isrcheck.models.language.model import assemble
 
 ROOM = {"elections": 6, "partition_changes": 8, "log_size": 1, "records": 1}
 
@@ -120,3 +127,41 @@ def test_a_fenced_broker_may_shut_down_in_order_and_stays_eligible():
     assert one.state.shutdowns_left == 0
     crashed = cluster("4.1", (0, 1), fencings=1, crashes=1).do("controller_fences_broker 1", "broker_crashes 1")
     assert not crashed.do("broker_restarts 1 checkpoint 0").state.eligible_leader_replicas[1]
+
+
+# ------------------------------------------------------------------------------------------------------ late heartbeats
+
+REPAIRS = {
+    "EQUAL_PARTITION_EPOCH_REPLACES": 0,
+    "REMOTE_OFFSETS_KEPT_BY_REELECTED_LEADER": 0,
+    "RESPONSE_EPOCH_MATCHED": 1,
+}
+GENERATIONS = {
+    "3.3": kafka.GENERATION_3_3,
+    "3.5": kafka.GENERATION_3_5,
+    "3.7": kafka.GENERATION_3_7,
+    "4.1": kafka.GENERATION_4_1,
+}
+LATE = assemble(
+    "kafka",
+    [fields, clusters, contradictions, promises],
+    {
+        "2.4": (kafka.CONDITIONAL_WRITE, kafka.GENERATION_2_4),  # the properties name some of its actions
+        **{name: (kafka.KRAFT, values) for name, values in GENERATIONS.items()},
+        "late heartbeats": (late_heartbeats, kafka.GENERATION_4_1),
+    },
+)
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("protocol", GENERATIONS)
+def test_a_heartbeat_that_outlives_its_process_breaks_nothing(protocol):
+    """The model leaves it out: the same history is in the model, in which the process ends after its heartbeat."""
+    values = {"replicas": 2, "min_insync_replicas": 1, "elections": 3, "partition_changes": 4, "crashes": 2}
+    found = {}
+    for swaps in ({}, {"controller_unfences_broker": "late heartbeats"}):
+        exploration = explore(LATE.instance(protocol, values | REPAIRS, swaps), Limits())
+        assert exploration.exhausted
+        assert all(finding.found.path is None for finding in exploration.findings.values())
+        found[bool(swaps)] = exploration.distinct
+    assert found[False] < found[True]
