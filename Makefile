@@ -17,7 +17,7 @@ INSTALL := python -m pip install --quiet --disable-pip-version-check --no-compil
 # The groups of tests run slowest first (conformance/tests/schedule.py). OPTIONS are added, such as --junitxml=tests.xml.
 PYTEST := $(BIN)/python -m pytest -n auto --dist loadgroup --no-loadscope-reorder $(OPTIONS)
 
-.PHONY: check test test-exhaustive verify lint fuzz benchmark clean
+.PHONY: check test test-exhaustive test-all verify lint fuzz benchmark clean
 
 check: .venv/ready
 	$(BIN)/check --bound 6
@@ -27,6 +27,10 @@ test: .venv/ready-for-tests
 
 test-exhaustive: .venv/ready-for-tests
 	$(PYTEST) -m "exhaustive and not recorded"
+
+# Both in one run, which collects the tests once and starts one session of Spark.
+test-all: .venv/ready-for-tests
+	$(PYTEST) -m "not recorded"
 
 # Computes all recorded results anew; `make verify SAMPLE=2`: two of them, drawn by SEED.
 verify: .venv/ready-for-tests

@@ -1,7 +1,7 @@
 """`check failures`: searches the library of known failures, or some of them.
 
 In:  `Options`, and a session.
-Out: a `CommandResult`; trace files; with --page, a page for each failure.
+Out: a `CommandResult`; trace files; with --page, a page for each failure; on stderr, which of several is searched.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from isrcheck.checker.failures.found import Searched
 from isrcheck.checker.failures.search import search
 from isrcheck.checker.outcome.exit_codes import SAFE, UNDECIDED, UNEXPECTED
 from isrcheck.checker.session.command_result import CommandResult, was_interrupted
+from isrcheck.checker.session.progress import ProgressLine
 from isrcheck.checker.session.session import SearchSession
 from isrcheck.checker.session.trace_writer import TraceWriter
 
@@ -25,7 +26,10 @@ def run(options: Options, session: SearchSession) -> CommandResult:
         pages.begin(folder)
     found: list[Searched] = []
     stopped, failure = False, ""
-    for one in asked:
+    progress = ProgressLine("failures")
+    for place, one in enumerate(asked, start=1):
+        if len(asked) > 1 and one.history is not None:
+            progress.announce(f"{one.number} {one.name}, {place} of {len(asked)}")
         traces = TraceWriter(options.out)
         try:
             found.append(search(one, session, options.limits, traces))

@@ -53,7 +53,8 @@ def outcome(ended: Ended) -> str:
 def events(happens: Mapping[str, int]) -> str:
     """Return what a history needs, in words."""
     return (
-        ", ".join(f"{count} {_event(name, count)}" for name, count in happens.items()) or "no fault, and nothing late"
+        ", ".join(f"{count} {_event(name, count)}" for name, count in happens.items())
+        or "no fault, and nothing late or lost"
     )
 
 

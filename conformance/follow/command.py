@@ -33,6 +33,7 @@ from isrcheck.conformance.follow.many import FollowOptions, follow_many
 from isrcheck.conformance.follow.one_log import follow_file, seconds_left
 from isrcheck.conformance.follow.runs.follow import MOST_STATES
 from isrcheck.conformance.follow.verdicts import FollowRequest
+from isrcheck.conformance.replay.on_cluster import why_not_taken
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -107,6 +108,7 @@ def _follow(arguments: argparse.Namespace) -> int:
             ends=None if left is None else time.time() + left,
             with_trace=arguments.out is not None,
             model=asked_model(arguments),
+            why_not_taken=why_not_taken,
         )
         manner = FollowOptions(spark if arguments.engine == ENGINE else None, arguments.out, _words(arguments))
         codes |= follow_many(logs.paths, request, manner)

@@ -15,7 +15,7 @@ from pathlib import Path
 from isrcheck.conformance.console import DIVERGED, DONE, NOTHING, UNDECIDED, USAGE, VIOLATED
 from isrcheck.conformance.follow.format.ndjson import lines_of
 from isrcheck.conformance.follow.observations import explain as observations
-from isrcheck.conformance.follow.observations.explain import follow_recording
+from isrcheck.conformance.follow.observations.explain import WhyNotTaken, follow_recording
 from isrcheck.conformance.follow.observations.promises import summary
 from isrcheck.conformance.follow.recorded.reading import is_observation, only_about_kafka
 from isrcheck.conformance.follow.recorded.recording import Objects
@@ -62,7 +62,8 @@ WORDS = {
 @dataclass(frozen=True)
 class FollowRequest:
     """The request for all logs. `memory` is per log; `generation` applies to logs that name none. With `model`, and
-    with `protocol` or `values` of it, logs of events of another one are refused.
+    with `protocol` or `values` of it, logs of events of another one are refused. `why_not_taken` asks a system with
+    clocks whether it can take the steps that explain a recording; None: nobody is asked.
 
     `ends` is the end of the time limit by time.time(), because executors share no other clock; None: no limit.
     """
@@ -75,6 +76,7 @@ class FollowRequest:
     ends: float | None
     with_trace: bool = False
     model: str | None = None
+    why_not_taken: WhyNotTaken | None = None
 
     @property
     def seconds(self) -> float | None:
@@ -198,11 +200,14 @@ def _follow_observations(
         announce=announce,
         content=content,
         objects=objects,
+        why_not_taken=request.why_not_taken,
     )
     if isinstance(outcome, observations.NothingToFollow):
         return LogVerdict(Word.NOTHING, str(path), "nothing to follow: no line describes a state or a fault")
     if isinstance(outcome, observations.Explained):
         why = f"a behaviour of {outcome.trace.instance.protocol.name}, in {outcome.trace.length} steps"
+        if outcome.untimely:
+            why += f"; no path was found that keeps to time: {outcome.untimely}"
         if outcome.failures:
             told = outcome.failures, outcome.recording
             why += "; ".join(["", summary(*told), *losses(*told, outcome.passed)])

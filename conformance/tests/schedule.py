@@ -6,6 +6,7 @@ Out: a group for each test, and their order: the slowest groups first, so that a
 The tests of a file are a group: they share fixtures and compiled kernels, which two workers would build twice. The
 tests of Spark are two groups: tests that share one session, and tests that start their own sessions or share a cluster.
 Both groups wait for Spark most of the time, so they run side by side. A test with its own group mark keeps that group.
+A session takes long to start, so the tests that share one run with the exhaustive tests.
 """
 
 from __future__ import annotations
@@ -91,6 +92,8 @@ def schedule(items: list[pytest.Item]) -> None:
     """Mark every test with its group, and sort the tests."""
     groups = {item: group_of(item) for item in items}
     for item, group in groups.items():
+        if uses_shared_session(item):
+            item.add_marker(pytest.mark.exhaustive)
         if not any(item.iter_markers("xdist_group")):
             item.add_marker(pytest.mark.xdist_group(group))
     items.sort(key=lambda item: (-SECONDS.get(groups[item], 0), not uses_shared_session(item)))

@@ -351,6 +351,7 @@ def test_a_clusters_counterexample_is_printed_in_any_encoding(check, tmp_path):
     assert " .  " in done.stdout
 
 
+@pytest.mark.exhaustive
 def test_a_helper_edited_within_a_second_is_reloaded(check, tmp_path):
     (tmp_path / "model.py").write_text(
         MODEL.replace("s.count < s.most", "s.count < s.most and s.count < MOST").replace(

@@ -167,6 +167,7 @@ def test_an_edited_model_gives_its_new_verdict_at_once(tmp_path):
         assert check_anew(tmp_path, "model.py") == code
 
 
+@pytest.mark.exhaustive
 def test_an_edited_helper_beside_the_model_gives_its_new_verdict_at_once(tmp_path):
     helped = changed("require(s.thefts > 0)", "require(may_steal(s))")
     (tmp_path / "model.py").write_text(helped.replace("class Conf", "from thieves import may_steal\n\n\nclass Conf"))

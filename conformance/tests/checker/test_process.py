@@ -72,6 +72,7 @@ def test_files_in_the_current_folder_are_not_imported(folder):
         assert (done.returncode, done.stdout.splitlines()[-1]) == (12, "VIOLATED: stays_small at step 2")
 
 
+@pytest.mark.exhaustive
 def test_an_unwritable_cache_only_costs_time(folder):
     (folder / "file").write_text("mine")
     for cache in ("file", "/proc/nowhere"):

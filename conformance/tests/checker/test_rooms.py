@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from conformance.tests.sampling import exhaustive
 from conformance.tests.support.places import PROJECT
 
 START = "import sys; from isrcheck.checker.__main__ import main; sys.exit(main())"
@@ -40,13 +41,15 @@ def check(folder: Path, words: str) -> tuple[int, str, str]:
             NOT_THERE.format("graph"),
             REPORT,
         ),
-        (
-            "sweep",
-            SWEEP,
-            NOT_THERE.format("sweep"),
-            REPORT,
+        exhaustive(("sweep", SWEEP, NOT_THERE.format("sweep"), REPORT)),
+        exhaustive(
+            (
+                "reports",
+                REPORT,
+                "examples/two_phase_commit has no option --report; there are: --resource-managers",
+                SWEEP,
+            )
         ),
-        ("reports", REPORT, "examples/two_phase_commit has no option --report; there are: --resource-managers", SWEEP),
     ],
 )
 def test_check_works_without_a_room(room: str, gone: str, message: str, words: str, tmp_path: Path) -> None:

@@ -259,6 +259,7 @@ def test_the_loss_on_0_10_2_is_written_as_a_replayable_trace(conform):
     )
 
 
+@pytest.mark.exhaustive
 def test_the_loss_on_0_10_2_is_rejected_by_2_1(conform):
     code, out, err = conform(f"follow {LOSS} --protocol 2.1 --out kept")
     assert (code, err) == (20, "")

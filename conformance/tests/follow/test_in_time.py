@@ -39,7 +39,8 @@ def explained(name: str, protocol: str) -> Explained:
 
 
 @pytest.mark.parametrize(
-    ("name", "protocol"), sampled(EXPLAINED, lambda one: one[0] in IN_MAKE_TEST, last=lambda one: one[1] == "3.7")
+    ("name", "protocol"),
+    sampled(EXPLAINED, lambda one: one[0] in IN_MAKE_TEST, last=lambda one: one[1] in ("2.1", "3.7")),
 )
 def test_an_explanation_replays_on_the_cluster(name, protocol):
     outcome = explained(name, protocol)
@@ -64,6 +65,7 @@ def test_a_path_that_no_search_in_time_replaces_is_reported_as_such():
     assert "No path was found that keeps to time. The executable cluster does not take this one: step 1 is" in told
 
 
+@pytest.mark.exhaustive
 def test_the_written_trace_replays(tmp_path, capsys):
     kept = tmp_path / "kept"
     assert main(["follow", str(RECORDINGS / "wire" / "stale_record"), "--protocol", "3.7", "--out", str(kept)]) == 12

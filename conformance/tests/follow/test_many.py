@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,7 @@ from isrcheck.conformance.cli import main
 from isrcheck.conformance.follow import on_spark
 from isrcheck.conformance.follow.many import Report
 from isrcheck.conformance.follow.verdicts import FollowRequest, LogVerdict, Word, follow_one
+from isrcheck.conformance.replay.on_cluster import why_not_taken
 
 ALL = FollowRequest("2.1", "2.1", {}, 30, 1 << 30, None)
 
@@ -178,6 +180,7 @@ def test_an_unreadable_folder_is_reported_and_the_others_are_followed(conform, l
 # -------------------------------------------------------------------------------------------------------------- limits
 
 
+@pytest.mark.exhaustive
 def test_the_time_limit_covers_all_logs_together(conform, logs):
     gap_log(logs / "8-gap.ndjson")
     gap_log(logs / "9-gap.ndjson", 1)
@@ -198,7 +201,13 @@ def test_too_little_memory_for_a_recording_is_undecided(conform, logs):
     assert (found.word, found.why) == (Word.UNDECIDED, "the memory limit was reached; give more with --memory")
 
 
-@pytest.mark.exhaustive
+def test_the_verdict_on_a_recording_says_whether_the_cluster_takes_its_path():
+    asked = FollowRequest("0.10", "0.10", {}, 30, 1 << 30, None, why_not_taken=lambda trace: "step 1 is too early")
+    assert "; no path was found that keeps to time: step 1 is too early; VIOLATED" in follow_one(LOSS, asked).why
+    assert "keeps to time" not in follow_one(LOSS, replace(asked, why_not_taken=why_not_taken)).why
+
+
+@pytest.mark.recorded
 def test_a_given_content_is_read_instead_of_the_file(every):
     for path in sorted(every.iterdir()):
         content, expected = path.read_bytes(), follow_one(path, ALL)
@@ -206,6 +215,7 @@ def test_a_given_content_is_read_instead_of_the_file(every):
         assert follow_one(path, ALL, content) == expected
 
 
+@pytest.mark.exhaustive
 def test_a_verdict_survives_serialization(every):
     for path in sorted(every.iterdir()):
         found = follow_one(path, ALL)

@@ -95,6 +95,7 @@ def test_the_loss_on_0_10_2_is_explained_by_0_10() -> None:
     assert "line 25: a consumer reads m0 m1 m2" in text
 
 
+@pytest.mark.exhaustive
 def test_a_violated_property_is_reported_in_words(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["follow", str(LOSS), "--protocol", "0.10"]) == 12
     text = capsys.readouterr().out
@@ -114,6 +115,7 @@ def test_a_violated_property_is_reported_in_words(capsys: pytest.CaptureFixture[
     ]
 
 
+@pytest.mark.exhaustive
 def test_the_loss_on_0_10_2_has_no_explanation_in_2_1() -> None:
     outcome = follow_recording(LOSS, "2.1")
     assert rejected(outcome) == (17, 689)
@@ -184,7 +186,8 @@ def lines_of(path: Path) -> list[dict[str, Any]]:
             (24, "isr", [1, 2]),
             (25, "records", [[0, "m0"], [1, "m1"], [2, "PRECIOUS"]]),
         ],
-        lambda one: one[0] in (2, 25),
+        lambda one: one[0] == 25,
+        last=lambda one: one[0] not in (2, 22),
     ),
 )
 def test_a_line_made_impossible_is_rejected(tmp_path: Path, number: int, key: str, value: Any) -> None:
@@ -195,7 +198,7 @@ def test_a_line_made_impossible_is_rejected(tmp_path: Path, number: int, key: st
 
 
 @pytest.mark.parametrize(
-    "count", sampled([5, 7, 8, 14, 15, 19, 20, 22], lambda count: count == 7, last=lambda count: count not in (19, 22))
+    "count", sampled([5, 7, 8, 14, 15, 19, 20, 22], lambda count: count == 7, last=lambda count: count != 7)
 )
 def test_a_shortened_recording_is_explained(tmp_path: Path, count: int) -> None:
     path = write(tmp_path / "cut", header(2, 1, 2, 3), *lines_of(LOSS)[:count])
@@ -204,7 +207,7 @@ def test_a_shortened_recording_is_explained(tmp_path: Path, count: int) -> None:
     assert explained(follow_recording(path, "0.10"), breaks=breaks) <= 25
 
 
-@pytest.mark.exhaustive
+@pytest.mark.recorded
 def test_a_plausible_change_is_rejected_at_the_first_contradiction(tmp_path: Path) -> None:
     lines = lines_of(LOSS)
     # Broker 3 could have had this one, but it is frozen there and dead at line 23, and the file changes in between.

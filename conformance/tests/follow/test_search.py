@@ -65,6 +65,7 @@ def mutated(chance: random.Random) -> list[dict[str, Any]]:
     return lines
 
 
+@pytest.mark.exhaustive
 def test_the_order_of_nodes_changes_no_verdict(tmp_path: Path) -> None:
     """Both searches pass the same lines; if none passes them all, both have found the same states before each line."""
     chance, verdicts = random.Random(7), []
@@ -168,6 +169,7 @@ def test_records_that_a_line_tells_apart_are_not_folded(tmp_path: Path) -> None:
         assert batch(tmp_path, more) is None
 
 
+@pytest.mark.exhaustive
 def test_a_batch_of_28_records_is_followed() -> None:
     path = RECORDINGS / "wire" / "idempotent_leader_killed" / "wire.ndjson"
     outcome = follow_recording(path, "3.7", objects=observations_of(path))

@@ -59,7 +59,7 @@ def plain(found):
 # ------------------------------------------------------------------------------------------------------------ the same
 
 
-@pytest.mark.exhaustive  # a session
+@pytest.mark.recorded  # a session
 def test_executors_find_the_same_without_reading_files(local_spark, logs, monkeypatch):
     paths = sorted(logs.iterdir())
     expected = plain(followed_here(paths))
@@ -76,7 +76,7 @@ def test_executors_find_the_same_without_reading_files(local_spark, logs, monkey
     assert list(logs.iterdir()) == [logs / "b-binary.ndjson"]  # unreadable already where it might be a wire recording
 
 
-@pytest.mark.exhaustive  # a session
+@pytest.mark.recorded  # a session
 def test_logs_are_sent_in_batches(local_spark, logs, monkeypatch):
     paths = sorted(logs.iterdir())
     expected = plain(followed_here(paths))
@@ -141,14 +141,17 @@ def test_a_cluster_of_two_executors_prints_the_same(cluster, logs):
     assert said == [20, OUT, f"starting Spark ...\n{ERR}"]
 
 
-@pytest.mark.exhaustive  # a session of its own
+@pytest.mark.recorded  # a session of its own
 def test_one_log_on_spark_gets_its_line_and_its_trace(logs):
     code, out, _, _ = process(["logs/g-kafka.ndjson", "--protocol", "0.10", "--out", "kept", *SPARK.split()])
     first, written, last = out.splitlines()
     assert code == 12
     assert first == (
-        "EXPLAINED  logs/g-kafka.ndjson: a behaviour of 0.10, in 24 steps; VIOLATED acked_not_lost at step 22: PRECIOUS"
-        " is lost; VIOLATED isr_is_complete at step 20: PRECIOUS is missing from the ISR"
+        "EXPLAINED  logs/g-kafka.ndjson: a behaviour of 0.10, in 25 steps; VIOLATED acked_not_lost at step 24: PRECIOUS"
+        " is lost; VIOLATED isr_is_complete at step 22: PRECIOUS is missing from the ISR; record PRECIOUS was"
+        " acknowledged (line 8), and is not in the log any more (no line shows it): acked_not_lost is violated at step"
+        " 24; before that: freeze broker 3 (line 14); kill -9 broker 1 (line 15); kill -9 broker 3 (line 20); not"
+        " permitted: acks=all promises it, and no unclean election, loss of power or loss of a disk took place"
     )
     assert last == "1 log: 1 EXPLAINED; TIME"
     assert main(["replay", written.rpartition(" ")[2]]) == 0
@@ -209,7 +212,7 @@ def test_ctrl_c_keeps_the_findings(tmp_path):
     assert err.splitlines()[-1].startswith("conform: interrupted; ")
 
 
-@pytest.mark.exhaustive  # a session of its own
+@pytest.mark.recorded  # a session of its own
 def test_a_dying_java_is_one_line_and_the_findings_count(tmp_path):
     def kill_java(running):
         java = [pid for pid in children(running.pid) if "org.apache.spark" in command_line(pid)]

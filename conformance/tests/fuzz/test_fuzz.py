@@ -137,7 +137,7 @@ def test_the_plain_search_continues_after_an_error() -> None:
 # -------------------------------------------------------------------------------------------------- runs and failures
 
 
-@pytest.mark.exhaustive
+@pytest.mark.recorded
 def test_all_engines_agree_on_a_few_programs(tmp_path: Path) -> None:
     campaign = run(SEED, tmp_path, programs=10)
     assert campaign.line.endswith("no differences")

@@ -9,6 +9,7 @@ import tomllib
 
 import pytest
 
+from conformance.tests.sampling import exhaustive
 from conformance.tests.support.engine import COUNTER
 from conformance.tests.support.places import PROJECT
 from isrcheck import pytest_plugin
@@ -76,6 +77,7 @@ def test_each_property_is_a_test_and_a_failure_shows_its_trace(run):
     assert "collected 4 items" in "\n".join(lines)
 
 
+@pytest.mark.exhaustive
 def test_words_after_the_model_are_arguments_of_check(run):
     code, lines = run("--isrcheck", "counter.py bound=2 limit=3", "-v", "-rs")
     assert code == 0
@@ -88,6 +90,7 @@ def test_words_after_the_model_are_arguments_of_check(run):
     assert [line for line in lines if "is_full: NOT REACHED TO DEPTH 2" in line]
 
 
+@pytest.mark.exhaustive
 def test_models_can_be_named_in_the_ini_file_and_chosen_by_marker(run, tmp_path):
     (tmp_path / "test_other.py").write_text("def test_other():\n    pass\n")
     ini = "isrcheck =\n    counter.py bound=1\n    kafka protocol=2.1 bound=1\n"
@@ -96,6 +99,7 @@ def test_models_can_be_named_in_the_ini_file_and_chosen_by_marker(run, tmp_path)
     assert run("-q")[1][-1].startswith("1 passed in ")
 
 
+@pytest.mark.exhaustive
 def test_undecided_properties_do_not_pass(run):
     code, lines = run("--isrcheck", "kafka protocol=2.1 seconds=0.001", "-q")
     assert code == 1
@@ -113,10 +117,12 @@ def test_a_property_that_leaves_a_declared_range_fails(run, tmp_path):
     ("words", "code", "says"),
     [
         ("nobody.py", 2, "nobody.py: there is no such Python file"),
-        ("counter.py bound", 4, "ERROR: --isrcheck counter.py bound: bound: write it as NAME=VALUE, as in bound=6"),
+        exhaustive(
+            ("counter.py bound", 4, "ERROR: --isrcheck counter.py bound: bound: write it as NAME=VALUE, as in bound=6")
+        ),
         ("counter.py bound=six", 4, "ERROR: --isrcheck counter.py bound=six: bound=six: not a number"),
-        ("counter.py most=3", 1, "counter has no configuration entry most"),
-        ("", 2, "no model ;"),
+        exhaustive(("counter.py most=3", 1, "counter has no configuration entry most")),
+        exhaustive(("", 2, "no model ;")),
     ],
 )
 def test_bad_input_is_one_line(run, words, code, says):

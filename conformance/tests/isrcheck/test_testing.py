@@ -200,6 +200,7 @@ def test_the_trace_of_a_failure_is_saved(counter, tmp_path):
     assert isrcheck.trace(path, "counter.py").steps == ("counter_steps",) * 2
 
 
+@pytest.mark.exhaustive
 def test_a_machine_is_a_test_for_pytest(tmp_path):
     (tmp_path / "counter.py").write_text(COUNTER, encoding="utf-8")
     (tmp_path / "test_counter.py").write_text(

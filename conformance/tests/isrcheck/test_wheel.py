@@ -62,6 +62,7 @@ def _run(words, folder=None, *, check=True):
     return done.returncode, done.stdout + done.stderr
 
 
+@pytest.mark.exhaustive
 def test_the_wheel_holds_the_documented_files_and_no_tests(wheel):
     names = set(ZipFile(wheel).namelist())
     assert {name for name in names if "/tests/" in name and "/tests/golden/" not in name} == set()

@@ -197,6 +197,7 @@ def test_each_switch_of_2_1_alone(switches, isr_is_complete, distinct):
 MISSED_DEMOTION = {"bounces": 0, "crashes": 0, "preferred_elections": 1, "elections": 3}
 
 
+@pytest.mark.exhaustive
 def test_a_leader_that_misses_its_demotion_loses_an_acknowledged_record():
     assert found(11, "2.1", **MISSED_DEMOTION) == {"acked_not_lost": (11, None), "isr_is_complete": (10, None)}
     assert found(11, "2.1", **MISSED_DEMOTION, REMOTE_OFFSETS_KEPT_BY_REELECTED_LEADER=0) == {}

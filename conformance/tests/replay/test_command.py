@@ -280,6 +280,7 @@ def test_walks_of_transactions_are_counted_and_a_divergence_is_saved(conform, tm
 # ---------------------------------------------------------------------------------------------------- one's own broker
 
 
+@pytest.mark.exhaustive
 def test_the_worked_example_follows_the_model(conform):
     """The command in its first lines works, and the file stays short."""
     text = EXAMPLE.read_text(encoding="utf-8")

@@ -132,6 +132,7 @@ GAPS = [
 ]
 
 
+@pytest.mark.exhaustive
 def test_every_way_to_lose_a_record_in_seven_steps(check):
     line = "kafka --protocol 0.10 --bound 7 --counterexamples"
     found = asked(check, f"{line} 9")
@@ -140,7 +141,7 @@ def test_every_way_to_lose_a_record_in_seven_steps(check):
     assert found == {("acked_not_lost", "VIOLATED"): LOSSES, ("isr_is_complete", "VIOLATED"): GAPS[:2]}
 
 
-@pytest.mark.exhaustive
+@pytest.mark.recorded
 def test_permitted_failures_are_listed_separately(check):
     found = asked(check, "kafka --protocol 0.10 --acks 1 --bound 5 --counterexamples 9 --strict")
     assert found == {

@@ -518,7 +518,7 @@ def test_a_sweep_names_the_command_that_shows_the_stuck_state(check):
     [
         pytest.param((), "VIOLATED", id="nothing is left to divide"),
         pytest.param(("--split-depth", "2"), "UNDECIDED", id="parts", marks=pytest.mark.recorded),
-        pytest.param(("--spark-mode", "search"), "UNDECIDED", id="one search"),
+        pytest.param(("--spark-mode", "search"), "UNDECIDED", id="one search", marks=pytest.mark.recorded),
     ],
 )
 def test_spark_judges_it_only_if_nothing_is_divided(check, words, verdict, monkeypatch):

@@ -613,6 +613,7 @@ def mine(tmp_path: Path) -> Path:
     return folder
 
 
+@pytest.mark.exhaustive
 def test_a_kernel_is_compiled_once_and_never_stale(mine: Path, tmp_path: Path) -> None:
     cache = tmp_path / "cache"
     first = check(mine, cache)

@@ -474,7 +474,9 @@ PREVIEW = "KRaft was a preview in Kafka 3.2; 3.3 is the oldest KRaft that is mod
 
 @pytest.mark.parametrize(
     ("version", "nearest", "taken", "why"),
-    [("4.2", "4.1", "Generation 4.1, the newest one modelled, is taken: Kafka 4.2 (--kafka-version)", NOT_MODELLED),
+    [exhaustive(
+        ("4.2", "4.1", "Generation 4.1, the newest one modelled, is taken: Kafka 4.2 (--kafka-version)", NOT_MODELLED)
+     ),
      ("3.2", "3.3", "Generation 3.3, the oldest KRaft modelled, is taken: Kafka 3.2 (--kafka-version)", PREVIEW)],
 )  # fmt: skip
 def test_an_unmodelled_version_is_undecided_with_the_answer_for_the_nearest(
@@ -617,6 +619,7 @@ def test_the_answer_explains_derived_defaults(unsearched, ask):
     assert re.search(rf"^  retries=2147483647 .* \(becomes 2147483647 {because}$", text, re.MULTILINE)
 
 
+@pytest.mark.exhaustive
 def test_transactions_get_their_own_search(ask, ask_json):
     topic = f"{DURABLE}transactional.id=t\nisolation.level=read_committed\n"
     line = "--config topic.properties --kafka-version 2.1 --bound 3 --seconds 600"
@@ -1128,6 +1131,7 @@ def test_a_fault_is_not_blamed_for_a_loss_possible_without_it(ask_json):
     assert told == 2 * ["an acknowledged record can be lost without it, at step 2"]
 
 
+@pytest.mark.exhaustive
 def test_moving_a_live_leader_can_leave_an_incomplete_isr(ask, ask_json):
     """models/kafka/missed_demotion.md: Kafka moves leaders by default, and the verdicts are without that."""
     line = "--config a.properties --kafka-version 2.1"

@@ -515,7 +515,7 @@ def test_a_property_that_the_abstraction_cannot_decide_is_reported_as_such(kafka
     assert re.search(r"^    log_end_offset [\d ]+ -> [\d ]+$", out, re.MULTILINE)
 
 
-@pytest.mark.exhaustive
+@pytest.mark.recorded
 def test_the_explorers_counterexample_is_shown_with_a_failed_proof(kafka):
     code, out = kafka("--unclean-elections", "1", "--records", "1", "--crashes", "1", "--bounces", "0", "--bound", "7")
     assert code == 3
@@ -523,7 +523,7 @@ def test_the_explorers_counterexample_is_shown_with_a_failed_proof(kafka):
     assert "offsets_ordered: not proved for every length: a step violates it" in joined(out)
 
 
-@pytest.mark.exhaustive
+@pytest.mark.recorded
 def test_a_proof_for_every_length_that_the_search_contradicts_exits_70(kafka, monkeypatch, capsys):
     explore = session.explore
 

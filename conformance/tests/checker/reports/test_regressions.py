@@ -93,6 +93,7 @@ def test_a_model_named_in_a_file_is_not_loaded(found):
         recheck(found)
 
 
+@pytest.mark.exhaustive
 def test_pytest_fails_until_the_model_is_repaired(found, tmp_path):
     file = found.parents[1] / "test_regressions.py"
     assert _pytest(file) == (1, "1 failed")
@@ -112,6 +113,7 @@ def _pytest(file):
     return done.returncode, done.stdout.splitlines()[-1].partition(" in ")[0]
 
 
+@pytest.mark.exhaustive
 def test_a_project_may_have_its_own_folders_models_and_traces(found, tmp_path):
     for name in ("models", "traces"):
         (tmp_path / name).mkdir()

@@ -141,6 +141,7 @@ def test_anything_but_a_regular_file_is_ignored(file: Path, kind: str) -> None:
     assert kept(file) is None
 
 
+@pytest.mark.exhaustive
 def test_the_code_of_one_model_is_not_used_for_another(tmp_path: Path) -> None:
     (tmp_path / "model.py").write_text(MODEL.format(step=2))
     assert check(tmp_path)[::2] == (0, "compiling model (once for these bounds) ...\n")
@@ -154,6 +155,7 @@ def test_the_code_of_one_model_is_not_used_for_another(tmp_path: Path) -> None:
     assert err == f"compiling model again ({bad} is damaged) ...\n"
 
 
+@pytest.mark.exhaustive
 def test_a_cache_that_others_can_write_to_is_reported_once(tmp_path: Path) -> None:
     (tmp_path / "model.py").write_text(MODEL.format(step=2))
     (tmp_path / "cache").mkdir()

@@ -12,7 +12,7 @@ import time
 
 import pytest
 
-from conformance.tests.sampling import exhaustive
+from conformance.tests.sampling import recorded
 from isrcheck.checker import cli
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.resources.limits import Limits
@@ -31,7 +31,7 @@ def check(tmp_path, monkeypatch, capsys):
     return run
 
 
-@pytest.mark.parametrize("mode", [exhaustive("parts"), exhaustive("search")])
+@pytest.mark.parametrize("mode", [recorded("parts"), recorded("search")])
 def test_verdicts_and_traces_equal_those_of_one_process(check, mode, tmp_path):
     words = "kafka --protocol 0.10 --bound 5 --json"
     code, here, _ = check(f"{words} --out here")

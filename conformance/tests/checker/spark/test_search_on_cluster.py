@@ -7,6 +7,7 @@ import time
 import pytest
 
 from conformance.tests.checker.spark.test_search import everything, registered, witnesses
+from conformance.tests.sampling import recorded
 from conformance.tests.support.spark import SECONDS_TO_START, cluster_session
 from isrcheck.checker.compile.kernel import kernel_of
 from isrcheck.checker.explicit.explore import explore
@@ -55,7 +56,7 @@ class Killer:
             self.cluster.kill_executor("worker-0")
 
 
-@pytest.mark.parametrize("is_kept", [True, False], ids=["checkpoints", "lineage"])
+@pytest.mark.parametrize("is_kept", [recorded(True), False], ids=["checkpoints", "lineage"])
 def test_one_search_survives_the_loss_of_an_executor(cluster, session, tmp_path, is_kept, monkeypatch):
     monkeypatch.setattr(carrier, "LEVELS_BETWEEN_CHECKPOINTS", 3)
     instance = registered("kafka")

@@ -14,6 +14,7 @@ from pathlib import Path
 import pyspark
 import pytest
 
+from conformance.tests.sampling import recorded
 from conformance.tests.support.places import PROJECT
 from conformance.tests.support.spark import free_port, silent
 from isrcheck.checker.spark.runtime.session import SparkOptions, spark_session
@@ -115,7 +116,7 @@ with interrupts() as seen:
 
 
 @pytest.mark.exhaustive  # a session of its own
-@pytest.mark.parametrize("when", ["while it starts", "while a job runs"])
+@pytest.mark.parametrize("when", ["while it starts", recorded("while a job runs")])
 def test_an_interrupt_ends_it_at_once(folder, when):
     process = start(folder, INTERRUPTED)
     assert process.stdout.readline() == "starting Spark\n"
@@ -161,7 +162,7 @@ with spark_session(options, silent) as session:
     assert (code, total, err) == (0, "45", "")
 
 
-@pytest.mark.exhaustive  # a session of its own
+@pytest.mark.recorded  # a session of its own
 def test_settings_of_spark_submit_take_precedence(folder):
     submit = Path(pyspark.__file__).parent / "bin" / "spark-submit"
     settings = ("--master", "local[1]", "--conf", "spark.task.maxFailures=7", "--conf", "spark.log.level=ERROR")

@@ -40,7 +40,7 @@ def while_it_runs(session, folder, function):
         thread.join()
 
 
-@pytest.mark.exhaustive  # a cluster
+@pytest.mark.recorded  # a cluster
 def test_a_full_cluster_is_reported_in_time(tmp_path, cluster):
     options = SparkOptions(master=cluster.master, executor_memory=1 << 40, seconds_to_start=1, fault_dir=tmp_path)
     with pytest.raises(UsageError) as error, spark_session(options, silent):

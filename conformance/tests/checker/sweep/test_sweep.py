@@ -434,6 +434,7 @@ def test_interrupted_and_timed_out_searches_are_repeated(check, monkeypatch):
         assert len(results("short").read_bytes().splitlines()) == 1
 
 
+@pytest.mark.exhaustive
 def test_ctrl_c_keeps_finished_rows(tmp_path):
     script = (
         "import sys; from isrcheck.checker.session import progress; progress.SECONDS_BETWEEN_LINES = 0;"
@@ -677,7 +678,7 @@ def test_sweep_and_vary_go_together_and_sweep_comes_first(capsys):
 # -------------------------------------------------------------------------------------------------------- the document
 
 
-@pytest.mark.exhaustive
+@pytest.mark.recorded
 def test_the_table_in_the_document_is_the_commands_output(check_json):
     text = (PROJECT / "docs" / "sweeps_and_tables.md").read_text(encoding="utf-8")
     section = text[text.index("A larger table") : text.index("## Results as tables")]

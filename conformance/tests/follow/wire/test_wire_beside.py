@@ -37,6 +37,7 @@ def test_only_what_the_traffic_does_not_show_is_added() -> None:
     assert added == [*((number, "disk") for number in disks), *((640, "disk") for _ in range(3))]
 
 
+@pytest.mark.exhaustive
 def test_a_folder_of_both_is_one_recording(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, said, _ = checking(main, capsys)("follow", str(folder), "--protocol", "3.7")
     assert code == 12

@@ -66,6 +66,7 @@ def same(one: Trace, other: Trace) -> None:
     assert one.instance.model.digest == other.instance.model.digest
 
 
+@pytest.mark.exhaustive
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(behaviours())
 def test_every_behaviour_of_every_model_is_read_back(written: Trace) -> None:

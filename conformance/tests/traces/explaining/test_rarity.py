@@ -1,0 +1,35 @@
+"""What a history needs, counted in the shortest histories of the known failures."""
+
+from __future__ import annotations
+
+import pytest
+
+from conformance.tests.support.golden import steps_of
+from isrcheck.models import registry
+from isrcheck.models.kafka.failures.catalogue import failures
+from isrcheck.traces.explaining.rarity import LOSE_A_MESSAGE, rarity
+
+HISTORIES = {one.number: one.history for one in failures() if one.history is not None}
+
+
+@pytest.mark.parametrize(
+    ("number", "needs"),
+    [
+        ("8.1", {"bounces": 1, "elections": 1}),
+        ("8.23", {"lost messages": 1}),
+        ("8.24", {"preferred_elections": 1, "elections": 3, "late messages": 3}),
+        ("8.25", {"crashes": 1, "elections": 1, "late messages": 1}),
+        ("9.1", {"lost messages": 1}),
+    ],
+)
+def test_faults_elections_and_messages_are_counted(number, needs):
+    assert rarity(steps_of(HISTORIES[number])) == needs
+
+
+def test_these_actions_lose_a_message():
+    names = {
+        action.name for model in ("kafka", "transactions", "exactly_once") for action in registry.load(model)[0].actions
+    }
+    with_budget = {"broker_loses_disk", "broker_loses_disk_while_it_fetches", "broker_loses_power"}
+    with_budget |= {"last_record_is_lost", "connection_is_lost", "connection_is_lost_past_deadline"}
+    assert {name for name in names if "lost" in name or "loses" in name} - with_budget == LOSE_A_MESSAGE
