@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 from isrcheck.conformance.implemented import UntimelyError
 from isrcheck.conformance.replay.kraft.assignment import ELECTIONS, assignment_of
-from isrcheck.conformance.replay.kraft.metadata_log import FENCE, RESTART, SHUT_DOWN, STOP, Metadata, MetadataLog
+from isrcheck.conformance.replay.kraft.metadata_log import RESTART, SHUT_DOWN, STOP, Metadata, MetadataLog
 from isrcheck.models.kafka.state.values import AlterPartition, BrokerStateCheck, Fetch
 from isrcheck.models.language.model import Step
 from isrcheck.models.run import State
@@ -23,9 +23,8 @@ from isrcheck.models.run import State
 READ = "broker_applies_metadata"
 FETCH = "leader_handles_fetch"
 LATE_FETCH = "leader_handles_late_fetch"
-REASSIGN = ("controller_removes_replica", "controller_adds_replica")
 CRASH_WHILE_FETCHING = ("broker_crashes_while_it_fetches", "broker_loses_disk_while_it_fetches")
-TIMED = (*ELECTIONS, *FENCE, *SHUT_DOWN, *REASSIGN, STOP, FETCH, LATE_FETCH, RESTART)
+TIMED = (*ELECTIONS, STOP, FETCH, LATE_FETCH)
 """The actions whose steps a cluster with KRaft can take only with suitable timing."""
 
 
