@@ -13,11 +13,12 @@ import numpy as np
 
 from isrcheck.conformance.follow.observations.monitor import Monitor
 from isrcheck.conformance.follow.observations.requests import request_values, request_variables
-from isrcheck.conformance.follow.observations.script import Script, alters_partitions, is_old
+from isrcheck.conformance.follow.observations.script import Script, alters_partitions, has_kraft, is_old
 from isrcheck.conformance.follow.paths.cells import Cells, Numbers, Truths, Variable, Words
 from isrcheck.conformance.follow.recorded.lines import (
     Acked,
     AlterRequest,
+    Applied,
     Disk,
     Fault,
     FaultKind,
@@ -84,6 +85,8 @@ class Claims:
             yield from self._view(position, line)
         elif isinstance(line, AlterRequest) and alters_partitions(self.cells.instance):
             yield self._request(line)
+        elif isinstance(line, Applied) and has_kraft(self.cells.instance):
+            yield self._applied(line)
         elif isinstance(line, HighWatermark):
             yield self._high_watermark(line)
         elif isinstance(line, LogEnd):
@@ -330,6 +333,20 @@ class Claims:
             request_variables(leader, self.replicas),
             request_values(recording, line),
             told,
+        )
+
+    def _applied(self, line: Applied) -> Claim:
+        replica, least = self.recording.replica(line.broker), line.partition_epoch
+
+        def columns(states: Words, monitors: Words) -> list[Numbers]:
+            return [self.cells.column(states, "metadata_position", replica)]
+
+        return Claim(
+            f"broker {line.broker} has applied the metadata up to partition epoch {least}",
+            lambda states, monitors: columns(states, monitors)[0] >= least,
+            columns,
+            lambda found: f"up to {found[0]}",
+            reads=("metadata_position",),
         )
 
     def _high_watermark(self, line: HighWatermark) -> Claim:

@@ -99,12 +99,20 @@ class Past:
         if self.newest is not None:
             deaths = total_deaths if self.newest.partition_epoch is None else 0
             yield replace(self.newest, partition_epoch=max(0, self.changes + deaths - window.partition_epoch))
-        yield from map(window.rewrite_control, self.requests.values())
+        yield from (_answered(line, window) for line in self.requests.values())
         if self.wish is not None:
             yield self.wish
         for broker, story in self.stories.items():
             if broker in window.brokers:
                 yield from map(window.rewrite_control, story)
+
+
+def _answered(line: AlterRequest, window: Window) -> AlterRequest:
+    """A leader's last request in terms of the window. If it is from before the window, no leader has it any more, and
+    it counts from 0 as all that is over does (window/moving.py).
+    """
+    partition_epoch = max(0, line.partition_epoch - window.partition_epoch)
+    return replace(line, leader_epoch=max(line.leader_epoch, window.epoch), partition_epoch=partition_epoch)
 
 
 def is_earlier(line: Metadata, than: Metadata) -> bool:

@@ -15,6 +15,10 @@ MARKER = "(marker "
 """The names of markers of transactions begin so; no producer sends them."""
 
 
+NULL = "(null)"
+"""The name of a record whose value is null."""
+
+
 @dataclass(frozen=True)
 class Line:
     """The fields of every line: `number` is its position in the file, `n` the number that the line itself gives.
@@ -129,6 +133,14 @@ class Holds(Line):
     records: tuple[str, ...]
     offsets: tuple[int, ...]
     batch_epochs: tuple[int, ...] | None
+
+
+@dataclass(frozen=True)
+class Applied(Line):
+    """A broker has applied the metadata log at least up to this partition epoch, with KRaft."""
+
+    broker: int
+    partition_epoch: int
 
 
 @dataclass(frozen=True)

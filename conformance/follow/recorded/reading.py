@@ -17,8 +17,10 @@ from typing import Any, NoReturn
 
 from isrcheck.conformance.follow.format.ndjson import UnreadableError, bad_line, parsed
 from isrcheck.conformance.follow.recorded.lines import (
+    NULL,
     Acked,
     AlterRequest,
+    Applied,
     Disk,
     ElectRequest,
     Fault,
@@ -114,7 +116,8 @@ class LineReader:
                 self.refuse(
                     f"{key} has offset {offset} after {before}", "put the records in the order of their offsets"
                 )
-        kept = [(offset - self.begins.offset, value) for offset, value in pairs if offset >= self.begins.offset]
+        first = self.begins.offset
+        kept = [(offset - first, NULL if value is None else value) for offset, value in pairs if offset >= first]
         return tuple(offset for offset, _ in kept), tuple(value for _, value in kept)
 
     def epochs(self, key: str, count: int) -> tuple[int, ...] | None:
@@ -126,6 +129,13 @@ class LineReader:
             what = f"{len(found)} batch_epochs do not fit {len(self.keys[key])} records"
             self.refuse(what, "give one epoch for each record")
         return tuple(found[len(found) - count :])
+
+    def record(self) -> str:
+        """The record that the line is about."""
+        if "value" not in self.keys:
+            self.refuse("value is missing", "give it: the record")
+        found = self.optional("value", _is_value, "the record: a text, or null")
+        return NULL if found is None else str(found)
 
     def acks(self) -> Acks | None:
         """The value of `acks` (all, 1 or 0), or None."""
@@ -145,12 +155,16 @@ def _is_text(value: Any) -> bool:
     return isinstance(value, str)
 
 
+def _is_value(value: Any) -> bool:
+    return value is None or _is_text(value)
+
+
 def _is_list_of(is_right: Callable[[Any], bool]) -> Callable[[Any], bool]:
     return lambda value: isinstance(value, list) and all(map(is_right, value))
 
 
 def _is_record(value: Any) -> bool:
-    return isinstance(value, list) and len(value) == 2 and is_count(value[0]) and _is_text(value[1])
+    return isinstance(value, list) and len(value) == 2 and is_count(value[0]) and _is_value(value[1])
 
 
 def _is_epoch_entry(value: Any) -> bool:
@@ -164,8 +178,7 @@ def _shown(value: Any) -> str:
 
 def _acked(line: LineReader, n: int) -> Line:
     line.only("value", "offset", "acks")
-    value = line.required("value", _is_text, "the record")
-    return Acked(line.number, n, value, line.offset("offset"), line.acks())
+    return Acked(line.number, n, line.record(), line.offset("offset"), line.acks())
 
 
 def _disk(line: LineReader, n: int) -> Line:
@@ -251,6 +264,11 @@ def _alter_partition(line: LineReader, n: int) -> Line:
     )
 
 
+def _applied(line: LineReader, n: int) -> Line:
+    line.only("broker", "partition_epoch")
+    return Applied(line.number, n, line.broker(), line.partition_epoch(is_required=True) or 0)
+
+
 def _high_watermark(line: LineReader, n: int) -> Line:
     line.only("broker", "high_watermark")
     return HighWatermark(line.number, n, line.broker(), line.offset("high_watermark", is_required=True) or 0)
@@ -271,7 +289,7 @@ def _fault(line: LineReader, n: int) -> Line:
         return ElectRequest(line.number, n)
     if what == "send":
         line.only("what", "value", "acks")
-        return Sent(line.number, n, line.required("value", _is_text, "the record"), line.acks())
+        return Sent(line.number, n, line.record(), line.acks())
     known = {one.value: one for one in FaultKind}
     if what not in known:
         line.refuse(
@@ -311,6 +329,7 @@ READERS: Mapping[str, Callable[[LineReader, int], Line]] = {
     "log_end": _log_end,
     "holds": _holds,
     "alter_partition": _alter_partition,
+    "applied": _applied,
     "fault": _fault,
     "client_read": _read,
     **{kind: lambda line, n: Remark(line.number, n) for kind in REMARKS},

@@ -16,6 +16,7 @@ from isrcheck.conformance.follow.recorded.lines import (
     MARKER,
     Acked,
     AlterRequest,
+    Applied,
     Disk,
     ElectRequest,
     Fault,
@@ -32,6 +33,7 @@ from isrcheck.conformance.follow.recorded.lines import (
     View,
 )
 from isrcheck.conformance.follow.recorded.reading import begins_of, read_line
+from isrcheck.conformance.follow.recorded.repeated import told_apart
 from isrcheck.models.client_settings import Acks
 from isrcheck.models.messages.errors import UsageError
 
@@ -103,7 +105,7 @@ class Recording:
 
 def read_recording(path: Path, content: bytes | None = None, objects: Objects | None = None) -> Recording:
     """The recording in a file, or in `content`, or of these objects with their line numbers. Raises UsageError."""
-    lines = list(_lines(path, objects or _objects(path, content)))
+    lines = told_apart(list(_lines(path, objects or _objects(path, content))))
     _check_order(path, lines)
     header = next((line for line in lines if isinstance(line, Header)), None)
     has_all_requests = header is not None and header.has_all_requests
@@ -188,7 +190,7 @@ def _brokers(path: Path, claims: list[Line], replicas: set[int]) -> tuple[int, .
     """The replicas: the brokers in disk lines, in the metadata or in the header. Faults may name other brokers."""
     known: set[int] = set()
     for line in claims:
-        if isinstance(line, Disk | HighWatermark | Holds | LogEnd):
+        if isinstance(line, Applied | Disk | HighWatermark | Holds | LogEnd):
             replicas.add(line.broker)
         elif isinstance(line, AlterRequest):
             replicas |= line.isr | {line.leader}
@@ -224,13 +226,9 @@ def _values(path: Path, claims: list[Line]) -> tuple[str, ...]:
     found: dict[str, int] = {}
     sent: set[str] = set()
     order: list[str] = []
-    acked: dict[str, int] = {}
     for line in claims:
         if isinstance(line, Sent) and line.value in found:
             what = f"{line.value} is sent after it was observed at line {found[line.value]}"
-            raise bad_line(path, line.number, f"{what}; give each record a distinct value")
-        if isinstance(line, Acked) and acked.setdefault(line.value, line.number) != line.number:
-            what = f"{line.value} was acknowledged at line {acked[line.value]} already"
             raise bad_line(path, line.number, f"{what}; give each record a distinct value")
         next_one: str | None = None
         for value in reversed(dict.fromkeys(_named(line))):  # copies appear later

@@ -22,6 +22,7 @@ from isrcheck.conformance.follow.observations.script import alters_partitions
 from isrcheck.conformance.follow.recorded.lines import (
     Acked,
     AlterRequest,
+    Applied,
     Disk,
     ElectRequest,
     Fault,
@@ -64,7 +65,8 @@ RESTS_ON = (
 
 AND_ON = (
     "With AlterPartition, leader and ISR change only as often as the partition epochs and ISRs of its metadata require,"
-    " and a living broker's session expires only if the recording freezes one. If its header says `all_requests`,"
+    " and after the last of them at most once for each fault and each request; and a living broker's session expires"
+    " only if the recording freezes one. If its header says `all_requests`,"
     " leaders send no request but those in its `alter_partition` lines."
 )
 """What a rejection by 2.8 or later also assumes."""
@@ -204,6 +206,8 @@ def says(line: Line) -> str:
     if isinstance(line, AlterRequest):
         isr = " ".join(map(str, sorted(line.isr)))
         return f"leader {line.leader} asks for ISR {isr} in epoch {line.leader_epoch}"
+    if isinstance(line, Applied):
+        return f"broker {line.broker} has applied the metadata up to partition epoch {line.partition_epoch}"
     if isinstance(line, ElectRequest):
         return "an administrator asks for a preferred election"
     if isinstance(line, HighWatermark):

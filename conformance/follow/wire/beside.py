@@ -20,11 +20,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from isrcheck.conformance.follow.format.ndjson import UnreadableError, bad_line, get, objects_of
+from isrcheck.conformance.follow.format.ndjson import UnreadableError, bad_line, objects_of
 from isrcheck.conformance.follow.recorded.reading import read_line
 from isrcheck.conformance.follow.wire.controller import View
 from isrcheck.conformance.follow.wire.messages import Happening, is_number
-from isrcheck.conformance.follow.wire.traffic import FAULTS, Observation, Traffic
+from isrcheck.conformance.follow.wire.traffic import FAULTS, Observation, Traffic, value_in
 
 FILE = "observations.ndjson"
 """The name of the file beside the wire recording."""
@@ -81,6 +81,7 @@ class Seen:
         """The observations of the lines before this time. Raises UsageError."""
         while self._next is not None and self._next.t < t:
             line, self._next = self._next, next(self._lines, None)
+            self.traffic.now = line.t
             try:
                 for found in self.traffic.give(self._take(line)):
                     yield line, {**found, "from": FILE}
@@ -99,7 +100,7 @@ class Seen:
         elif kind == "client_read" and not self._is_in_the_traffic(line, "client_read"):
             yield {"kind": kind, "records": said["records"]}
         elif kind == "fault" and said["what"] == "send":
-            yield from self.traffic.sends([get(said, "value", str)])
+            yield from self.traffic.sends([(value_in(said), None)])
         elif kind == "fault" and said["what"] in FAULTS and is_number(said.get("broker")):
             is_new = not self._is_in_the_traffic(line, said["what"])
             yield from [{"kind": "fault", "what": said["what"], "broker": said["broker"]}] * is_new
@@ -114,11 +115,12 @@ class Seen:
             yield {"kind": "disk", **{key: line.said[key] for key in MEMORY if key in line.said}}
 
     def _acked(self, said: Mapping[str, Any]) -> Iterator[Observation]:
-        value, offset = get(said, "value", str), said.get("offset")
-        shown = self.traffic.acked_at.get(value)
-        if shown is not None and offset is not None and shown != offset:
+        value, offset = value_in(said), said.get("offset")
+        shown = self.traffic.records.offsets(value)
+        if shown and offset is not None and offset not in shown:
+            told = " and ".join(map(str, sorted(shown)))
             raise UnreadableError(
-                f"{value[:60]} is acknowledged at offset {offset}, but at {shown} in wire.ndjson; correct one of them"
+                f"{value[:60]} is acknowledged at offset {offset}, but at {told} in wire.ndjson; correct one of them"
             )
         yield from self.traffic.acks([(value, offset)])
 

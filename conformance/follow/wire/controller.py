@@ -25,6 +25,11 @@ class View:
     partition_epoch: int | None = None
 
     @property
+    def says(self) -> tuple[int, int, frozenset[int]]:
+        """What any message can say: leader, leader epoch and ISR."""
+        return self.leader, self.leader_epoch, self.members
+
+    @property
     def members(self) -> frozenset[int]:
         """The ISR as a set."""
         return frozenset(self.isr)
@@ -63,8 +68,7 @@ class Controller:
     def denies(self, view: View, partition_epoch: int) -> bool:
         """Whether another state is known for this partition epoch."""
         known = self._at.get(partition_epoch)
-        told = view.leader, view.leader_epoch, view.members
-        return known is not None and told != (known.leader, known.leader_epoch, known.members)
+        return known is not None and view.says != known.says
 
     def rewrites(self, offset: int, leader: int | None, isr: tuple[int, ...] | None) -> View | None:
         """What the metadata log would say if it had this change at an offset at which it has another; else None."""
@@ -84,6 +88,7 @@ class Controller:
         self._logged_offset = offset
         self._logged_epoch += 1
         before = self._logged
+        self._at.setdefault(self._logged_epoch - 1, before)
         self._logged = View(
             before.leader if leader is None else leader,
             before.leader_epoch + (leader is not None),
@@ -92,6 +97,17 @@ class Controller:
         self._in_log[offset] = self._logged_epoch, leader, isr
         known = self._at.setdefault(self._logged_epoch, self._logged)
         return self.answers(known, self._logged_epoch)
+
+    def position_of(self, view: View) -> int | None:
+        """The smallest partition epoch that can have this state; None if it is not known.
+
+        Each change makes the state another one, so the partition epoch before a known one has another state.
+        """
+        known = [epoch for epoch, one in self._at.items() if one.says == view.says]
+        for epoch in range(min(known, default=0)):
+            if epoch not in self._at and epoch + 1 not in known:
+                return None
+        return min(known, default=None)
 
     def is_seen(self, view: View) -> View | None:
         """A broker shows this state to a client."""
@@ -133,10 +149,7 @@ class Controller:
             return None
         self.newest_epoch = view.leader_epoch
         last = self.last
-        is_same = last is not None and (view.leader, view.leader_epoch, view.members) == (
-            *(last.leader, last.leader_epoch, last.members),
-        )
-        if is_same and view.partition_epoch is None:
+        if last is not None and view.says == last.says and view.partition_epoch is None:
             return None
         self.views.append(view)
         return view

@@ -57,7 +57,7 @@ def observations_of(
     survey = survey_of(path, wire_lines(path, content))
     yield 1, _header(survey)
     records = 0
-    for n, shown in enumerate(_shown(path, content, survey)):
+    for n, shown in enumerate(_shown(path, content, survey, is_online=is_online)):
         records += len(shown.keys.get("log", ()))
         if not is_online and (n >= MOST_OBSERVATIONS or records > MOST_RECORDS):
             raise bad_line(path, shown.number, "too many observations up to here; give a shorter recording")
@@ -86,8 +86,8 @@ def _header(survey: Survey) -> Observation:
     return found
 
 
-def _shown(path: Path, content: bytes | None, survey: Survey) -> Iterator[Shown]:
-    traffic = Traffic(survey)
+def _shown(path: Path, content: bytes | None, survey: Survey, *, is_online: bool) -> Iterator[Shown]:
+    traffic = Traffic(survey, may_repeat=not is_online)
     happenings = [line for line in wire_lines(path, content) if isinstance(line, Happening)]
     seen = Seen(path, traffic, happenings) if content is None else None
     last = 1, 0.0

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from isrcheck.conformance.follow.format.ndjson import UnreadableError, get
-from isrcheck.conformance.follow.recorded.lines import MARKER
+from isrcheck.conformance.follow.recorded.lines import MARKER, NULL
 from isrcheck.conformance.follow.wire.messages import Message, listed, numbers
 from isrcheck.conformance.follow.wire.survey import Survey, follower_of
 
@@ -124,7 +124,7 @@ def spelled(offset: int, value: Any, *, is_control: bool) -> str:
     """The name of a record in observations: its value, or, for a marker, one made of its offset."""
     if is_control:
         return f"{MARKER}{offset})"
-    return value if isinstance(value, str) else f"({value})"
+    return NULL if value is None else value if isinstance(value, str) else f"({value})"
 
 
 @dataclass

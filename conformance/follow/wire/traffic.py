@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from isrcheck.conformance.follow.format.ndjson import UnreadableError, get
+from isrcheck.conformance.follow.recorded.lines import NULL
 from isrcheck.conformance.follow.wire.controller import Controller, View
 from isrcheck.conformance.follow.wire.known_logs import KnownLogs, Log
 from isrcheck.conformance.follow.wire.messages import (
@@ -20,6 +21,7 @@ from isrcheck.conformance.follow.wire.messages import (
     listed,
     numbers,
 )
+from isrcheck.conformance.follow.wire.produced import Produced, SentRecord, records_in
 from isrcheck.conformance.follow.wire.sessions import (
     NO_ERROR,
     Answered,
@@ -27,42 +29,48 @@ from isrcheck.conformance.follow.wire.sessions import (
     Entry,
     Pending,
     Sessions,
-    entries_of,
 )
 from isrcheck.conformance.follow.wire.survey import Survey, acks_of, shuts_down
 
 FAULTS = ("kill -9", "freeze", "thaw", "start", "stop (controlled shutdown)")
 """The faults of brokers that observations know."""
 
+FROZEN = ("freeze", "thaw")
+"""Faults after which a broker is the same process."""
+
 SILENT = ("hold", "release", "elect preferred", "delay", "pass", "note", "refused")
 """Interventions without a claim: other lines show their effects."""
 
 Observation = dict[str, Any]
 
+Shown = tuple[View, frozenset[int]]
+"""What a Metadata response says of the partition: its state, and its offline replicas."""
+
 
 class Traffic:
     """The state of a conversion."""
 
-    def __init__(self, survey: Survey) -> None:
+    def __init__(self, survey: Survey, *, may_repeat: bool = True) -> None:
         self.survey = survey
+        self.records = Produced(may_repeat=may_repeat)
         self.sessions = Sessions(survey)
         self.logs = KnownLogs(survey.first_offset)
         self.controller = Controller()
         self.produced = Pending()
         self.fetched = Pending()
+        self.asked_for_metadata = Pending()
         self.held: set[tuple[str, int | None, int]] = set()
-        self.sent: set[str] = set()
-        self.acked: set[str] = set()
-        self.acked_at: dict[str, int] = {}
-        self.answered_at: dict[str, int] = {}
         self.stopping: set[int] = set()
         self.heard: dict[int, tuple[int, int]] = {}
         self.followed: dict[int, int] = {}
         self.told_logs: dict[int, Log] = {}
         self.told_at: dict[int, float] = {}
         self.told_ends: dict[int, tuple[int, int]] = {}
+        self.shown: dict[int, Shown] = {}
+        self.applied: dict[int, int] = {}
         self.turns = 0
         self.now = 0.0
+        self.given_at = 0.0
         self.told_high_watermarks: dict[int, tuple[int, int]] = {}
         self.count = 0
 
@@ -75,6 +83,7 @@ class Traffic:
         """Note that these observations are given, whoever made them, and give them."""
         for found in observations:
             self.count += 1
+            self.given_at = max(self.given_at, self.now)
             self.turns += found["kind"] in ("metadata", "fault") and found.get("what") != "send"
             yield found
 
@@ -87,14 +96,17 @@ class Traffic:
             if is_number(broker):
                 self.followed.pop(broker, None)
                 self.heard.pop(broker, None)
+                if what not in FROZEN:
+                    self.shown.pop(broker, None)
+                    self.applied.pop(broker, None)
                 (self.stopping.add if what.startswith("stop") else self.stopping.discard)(broker)
                 yield {"kind": "fault", "what": what, "broker": broker}
         elif what == "send":
-            yield from self.sends([get(keys, "value", str)])
+            yield from self.sends([(value_in(keys), None)])
         elif what == "client_result":
-            offset = keys.get("offset")
-            if keys.get("error") is None:
-                yield from self.acks([(get(keys, "value", str), offset if is_number(offset) else None)])
+            offset, value = keys.get("offset"), value_in(keys)
+            if keys.get("error") is None and not self.records.offsets(value):  # else the response was seen
+                yield from self.acks([(value, offset if is_number(offset) else None)])
         elif what == "client_read":
             yield from self._reads(keys)
         elif what not in SILENT:
@@ -103,22 +115,16 @@ class Traffic:
                 raise UnreadableError(f"unknown fault {what[:60]!r} of broker {broker}; there are: {known}")
             yield {"kind": "note", "what": what[:200]}
 
-    def sends(self, values: list[str]) -> Iterator[Observation]:
+    def sends(self, records: Sequence[SentRecord]) -> Iterator[Observation]:
         """A producer sends these records; only the first time counts."""
-        for value in values:
-            if value not in self.sent:
-                self.sent.add(value)
-                acks = self.survey.weakest_acks
-                yield {"kind": "fault", "what": "send", "value": value, **({} if acks is None else {"acks": acks})}
+        for value in self.records.sends(records):
+            acks = self.survey.weakest_acks
+            yield {"kind": "fault", "what": "send", "value": value, **({} if acks is None else {"acks": acks})}
 
     def acks(self, records: list[tuple[str, int | None]]) -> Iterator[Observation]:
         """A producer is told that these records are written, at these offsets; only the first time counts."""
         for value, offset in records:
-            if value not in self.acked and (offset is None or offset >= self.survey.first_offset):
-                self.acked.add(value)
-                self.sent.add(value)
-                if offset is not None:
-                    self.acked_at[value] = offset
+            if (offset is None or offset >= self.survey.first_offset) and self.records.acks(value, offset):
                 acks = self.survey.weakest_acks
                 found: Observation = {"kind": "acked", "value": value}
                 if offset is not None and not self._is_shown(value, offset):
@@ -136,7 +142,8 @@ class Traffic:
     def _reads(self, keys: Any) -> Iterator[Observation]:
         records = keys.get("records")
         is_right = isinstance(records, list) and all(
-            isinstance(one, list) and len(one) == 2 and is_number(one[0]) and isinstance(one[1], str) for one in records
+            isinstance(one, list) and len(one) == 2 and is_number(one[0]) and isinstance(one[1], str | None)
+            for one in records
         )
         if not is_right:
             raise UnreadableError('"records" has to be a list of [offset, value]; give it')
@@ -157,15 +164,19 @@ class Traffic:
             yield from self._alter_request(line) if line.is_request else self._alter_partition(line)
         elif line.api == "ElectLeaders" and line.is_request and line.body.get("election_type", 0) == 0:
             yield {"kind": "fault", "what": "elect preferred"}
-        elif line.api == "Metadata" and not line.is_request:
+        elif line.api == "Metadata" and line.is_request:
+            self._ask_for_metadata(line)
+        elif line.api == "Metadata":
             yield from self._metadata(line)
 
     def _produce_request(self, line: Message) -> Iterator[Observation]:
         acks_of(line)
         for partition in self.survey.partitions(line.body, "topic_data", "partition_data"):
-            values = [entry.value for entry in entries_of(listed(partition, "records"))]
+            records = records_in(partition)
+            values = [value for value, _ in records]
+            was_held = self.produced.peek(line) == values
             self.produced.put(line, values)
-            yield from self.sends(values)
+            yield from self.sends(() if was_held else records)
 
     def _produce_response(self, line: Message) -> Iterator[Observation]:
         values = self.produced.peek(line) if line.is_held else self.produced.pop(line)
@@ -176,11 +187,6 @@ class Traffic:
                 continue
             base = get(partition, "base_offset", int)
             view = self.controller.last
-            for offset, value in enumerate(values if base >= 0 else (), base):
-                before = self.answered_at.setdefault(value, offset)
-                if before != offset:
-                    what = f"record {value[:60]!r} is acknowledged at offset {offset}, and before at {before}"
-                    raise UnreadableError(f"{what}; records are told apart by their values: give each one its own")
             if base >= 0 and view is not None and line.broker == view.leader:
                 for offset, value in enumerate(values, base):
                     self.logs.add(view.leader, Entry(offset, view.leader_epoch, value))
@@ -199,7 +205,7 @@ class Traffic:
         self.controller.hears_of(asked.leader_epoch)
         if asked.follower is not None and not was_held:
             yield from self._follower(asked.follower, line.broker, asked)
-        self.fetched.put(line, (self.count, self.turns))
+        self.fetched.put(line, (self.count, self.turns, _waits_until(line)))
 
     def _follower(self, follower: int, leader: int | None, asked: Asked) -> Iterator[Observation]:
         """A follower that fetches has its log, and has taken over the high watermark of the last answer."""
@@ -222,7 +228,7 @@ class Traffic:
 
     def _fetch_response(self, line: Message) -> Iterator[Observation]:
         answered = self.sessions.answer(line)
-        since, turn = self.fetched.pop(line) or (None, None)
+        since, turn, waits_until = self.fetched.pop(line) or (None, None, None)
         was_held = line.exchange in self.held
         if line.is_held:
             self.held.add(line.exchange)
@@ -242,7 +248,9 @@ class Traffic:
             self.heard.pop(follower, None)
             if answered.diverging_end is None:
                 self.heard[follower] = line.broker, answered.high_watermark
-        is_now = since == self.count
+        is_now = since == self.count or (
+            waits_until is not None and _has_nothing(line) and self.given_at <= waits_until
+        )
         if turn == self.turns and not was_held and answered.entries:
             yield from self._records(line.broker, follower, answered.entries)
         if is_now:
@@ -309,10 +317,33 @@ class Traffic:
                 else:
                     yield from self._view(self.controller.answers(view, epoch))
 
+    def _ask_for_metadata(self, line: Message) -> None:
+        if line.broker is not None:
+            is_known = self.asked_for_metadata.peek(line) is None  # else two clients have the same name
+            self.asked_for_metadata.put(line, self.shown.get(line.broker) if is_known else None)
+
     def _metadata(self, line: Message) -> Iterator[Observation]:
+        before: Shown | None = self.asked_for_metadata.pop(line)
         for partition in self.survey.partitions(line.body, "topics", "partitions"):
             if partition.get("leader_epoch", -1) != -1:
-                yield from self.sees(line.broker, _view_in(partition, "isr_nodes"))
+                view = _view_in(partition, "isr_nodes")
+                yield from self.sees(line.broker, view)
+                if line.broker is not None:
+                    yield from self._applied(line.broker, before, view, partition)
+
+    def _applied(self, broker: int, before: Shown | None, view: View, partition: Any) -> Iterator[Observation]:
+        """What a broker showed when it was asked, it has applied when it answers with something else.
+
+        With KRaft, one thread takes the images of the metadata one after the other: it shows an image to clients, and
+        then the partitions apply it (BrokerMetadataPublisher.onMetadataUpdate).
+        """
+        offline = numbers(partition, "offline_replicas") if "offline_replicas" in partition else ()
+        shown = replace(view, isr=tuple(sorted(view.isr))), frozenset(offline)
+        self.shown[broker] = shown
+        epoch = None if before is None or before == shown else self.controller.position_of(before[0])
+        if epoch is not None and epoch > self.applied.get(broker, 0):
+            self.applied[broker] = epoch
+            yield {"kind": "applied", "broker": broker, "partition_epoch": epoch}
 
     def sees(self, broker: int | None, view: View) -> Iterator[Observation]:
         """A broker shows this state of the controller to a client."""
@@ -349,6 +380,21 @@ def _shown(broker: int | None, view: View) -> Observation:
     return found | epoch | ({} if broker is None else {"broker": broker})
 
 
+def _waits_until(line: Message) -> float | None:
+    """The earliest time at which a broker that has nothing for this fetch reads its high watermark and answers."""
+    wait: Any = line.body.get("max_wait")
+    is_told = isinstance(wait, int | float) and wait >= 0 and line.body.get("min_bytes", 0) != 0
+    return line.t + float(wait) if is_told else None
+
+
+def _has_nothing(line: Message) -> bool:
+    """Whether an answer to a fetch has nothing about any partition, so that the broker has waited for the whole time.
+
+    Kafka: DelayedFetch. A client over its quota is answered with nothing at once.
+    """
+    return line.body.get("responses") == [] and line.body.get("throttle_time") == 0
+
+
 def _view_in(partition: Any, isr: str) -> View:
     return View(get(partition, "leader_id", int), get(partition, "leader_epoch", int), numbers(partition, isr))
 
@@ -358,6 +404,11 @@ def _proposed(partition: Any) -> list[int]:
     if partition.get("new_isr") is not None:
         return list(numbers(partition, "new_isr"))
     return [get(member, "broker_id", int) for member in listed(partition, "new_isr_with_epochs")]
+
+
+def value_in(keys: Any) -> str:
+    """The value of a record in a line. Raises UnreadableError."""
+    return NULL if keys.get("value", "") is None else str(get(keys, "value", str))
 
 
 def _follower_of(client: str) -> int | None:

@@ -18,6 +18,7 @@ from isrcheck.conformance.follow.online.window.settled import Move, Short
 from isrcheck.conformance.follow.recorded.lines import (
     Acked,
     AlterRequest,
+    Applied,
     Disk,
     Fault,
     FaultKind,
@@ -201,7 +202,7 @@ class Window:
         """A line about leaders, ISR, requests, faults, or a checkpoint, in terms of the window."""
         if isinstance(line, Metadata) and line.partition_epoch is not None:
             return replace(line, partition_epoch=line.partition_epoch - self.partition_epoch)
-        if isinstance(line, AlterRequest):
+        if isinstance(line, AlterRequest | Applied):
             return replace(line, partition_epoch=line.partition_epoch - self.partition_epoch)
         if isinstance(line, Disk) and line.checkpoint is not None:
             shown = self.is_behind(line.checkpoint)

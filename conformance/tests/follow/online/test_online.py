@@ -99,6 +99,7 @@ def test_a_wrong_line_near_the_end_is_rejected_there(tmp_path, seed: int, kind: 
         recorded(("missed_demotion", "2.4", {})),
         recorded(("missed_demotion", "2.4", {"REMOTE_OFFSETS_KEPT_BY_REELECTED_LEADER": 0})),
         exhaustive(("below_min_isr", "3.5", {})),
+        exhaustive(("below_min_isr", "3.7", {"HW_MINISR_GATE": 0})),
         exhaustive(("follower_frozen", "3.5", {})),
         recorded(("leader_killed", "3.7", {})),
         recorded(("stale_record", "3.7", {})),

@@ -14,6 +14,7 @@ from conformance.tests.support.places import RECORDINGS
 from isrcheck.conformance.cli import main
 from isrcheck.conformance.follow.observations.explain import Explained, Outcome, Rejected, follow_recording
 from isrcheck.conformance.follow.recorded.lines import Metadata
+from isrcheck.conformance.follow.report.tell import tell
 from isrcheck.conformance.follow.wire.convert import observations_of, wire_observations
 from isrcheck.conformance.follow.wire.messages import is_wire
 from isrcheck.traces.format.certify import certify
@@ -57,6 +58,7 @@ EXPECTED = """\
 13 high_watermark 1 0
 15 high_watermark 2 0
 18 high_watermark 3 0
+23 high_watermark 2 0
 29 fault send m0
 30 holds 2
 31 holds 2
@@ -90,8 +92,10 @@ EXPECTED = """\
 146 high_watermark 1 2
 150 holds 2
 150 high_watermark 2 2
+152 applied 2 1
 153 disk 3 of 4
 153 high_watermark 3 2
+154 high_watermark 2 2
 156 alter_partition 2 [2, 1] 0 1
 157 metadata 2 0 [2, 1] 2
 167 high_watermark 3 4
@@ -105,7 +109,7 @@ EXPECTED = """\
 181 acked after
 184 high_watermark 3 5
 186 high_watermark 1 5
-190 high_watermark 2 5
+187 high_watermark 2 5
 202 holds 2
 202 client_read
 202 high_watermark 2 5
@@ -121,12 +125,13 @@ EXPECTED = """\
     [
         (
             "below_min_isr",
-            "acked:4 alter_partition:3 client_read:4 disk:11 fault:9 header:1 high_watermark:16 holds:9 metadata:4"
-            " note:1",
+            "acked:4 alter_partition:3 applied:1 client_read:4 disk:11 fault:9 header:1 high_watermark:18"
+            " holds:9 metadata:4 note:1",
         ),
         (
             "follower_frozen",
-            "acked:8 alter_partition:2 client_read:2 disk:18 fault:10 header:1 high_watermark:20 holds:11 metadata:3",
+            "acked:8 alter_partition:2 applied:1 client_read:2 disk:18 fault:10 header:1 high_watermark:20"
+            " holds:11 metadata:3",
         ),
         (
             "idempotent_leader_killed",
@@ -138,9 +143,8 @@ EXPECTED = """\
         ),
         (
             "missed_demotion",
-            "acked:5 alter_partition:3 client_read:2 disk:30 fault:15 header:1 high_watermark:22 holds:6"
-            ""
-            " log_end:1 metadata:7",
+            "acked:5 alter_partition:3 client_read:2 disk:30 fault:15 header:1 high_watermark:24"
+            " holds:6 log_end:1 metadata:7",
         ),
         (
             "missed_demotion_control",
@@ -148,21 +152,23 @@ EXPECTED = """\
         ),
         (
             "missed_demotion_frozen",
-            "acked:4 alter_partition:3 client_read:2 disk:21 fault:16 header:1 high_watermark:17 holds:2"
-            ""
-            " log_end:1 metadata:7",
+            "acked:4 alter_partition:3 client_read:2 disk:21 fault:16 header:1 high_watermark:18"
+            " holds:2 log_end:1 metadata:7",
         ),
         (
             "stale_record",
-            "acked:5 alter_partition:3 client_read:2 disk:27 fault:10 header:1 high_watermark:20 holds:7 metadata:5",
+            "acked:5 alter_partition:3 applied:1 client_read:2 disk:27 fault:10 header:1 high_watermark:20"
+            " holds:7 metadata:5",
         ),
         (
             "stale_record_control",
-            "acked:4 alter_partition:4 client_read:2 disk:27 fault:10 header:1 high_watermark:21 holds:8 metadata:5",
+            "acked:4 alter_partition:4 applied:1 client_read:2 disk:27 fault:10 header:1 high_watermark:22"
+            " holds:8 metadata:5",
         ),
         (
             "stale_record_three_controllers",
-            "acked:5 alter_partition:3 client_read:2 disk:27 fault:10 header:1 high_watermark:20 holds:9 metadata:5",
+            "acked:5 alter_partition:3 applied:1 client_read:2 disk:27 fault:10 header:1 high_watermark:21"
+            " holds:9 metadata:5",
         ),
         ("steady", "acked:12 client_read:2 disk:27 fault:12 header:1 high_watermark:29 holds:25 metadata:1"),
         (
@@ -214,6 +220,8 @@ def test_partition_epochs_bound_the_changes_before_them() -> None:
         ("follower_frozen", "0.8", {}, 74, "the leader is broker 2"),
         ("follower_frozen", "3.5", {}, 74, "the leader is broker 2"),
         ("below_min_isr", "3.5", {}, 55, "the leader is broker 2"),
+        ("below_min_isr", "3.7", {"HW_MINISR_GATE": 0}, 154, "the high watermark of broker 2 is 2"),
+        ("below_min_isr", "3.5", {"EPOCH_BUMP_ON_SHRINK": 0}, 154, "the high watermark of broker 2 is 2"),
     ],
 )
 def test_a_wrong_generation_rejects(name: str, protocol: str, values: dict[str, int], line: int, claim: str) -> None:
@@ -245,10 +253,18 @@ def test_a_loss_needs_its_cause(
     assert outcome.line.number == line
 
 
+def test_a_rejection_names_the_gate_of_the_high_watermark_where_it_is_off() -> None:
+    named = "rule: HW_MINISR_GATE is off, so a high watermark also rises while the leader's ISR has fewer than"
+    told = " ".join(tell(followed("below_min_isr", "2.4")))
+    assert named in told
+    told = " ".join(tell(followed("stale_record", "2.4")))
+    assert named not in told
+
+
 def test_the_high_watermark_below_min_isr_is_explained_by_3_7() -> None:
     outcome = followed("below_min_isr", "3.7")
     assert isinstance(outcome, Explained)
-    assert (outcome.trace.length, outcome.failures) == (49, ())
+    assert (outcome.trace.length, outcome.failures) == (50, ())
 
 
 @pytest.mark.exhaustive

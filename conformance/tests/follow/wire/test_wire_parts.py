@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
+
+import pytest
 
 from conformance.tests.support.places import RECORDINGS
 from isrcheck.conformance.follow.wire.controller import Controller, View
 from isrcheck.conformance.follow.wire.disks import disks_in
 from isrcheck.conformance.follow.wire.known_logs import KnownLogs
-from isrcheck.conformance.follow.wire.messages import Message
+from isrcheck.conformance.follow.wire.messages import Happening, Message
 from isrcheck.conformance.follow.wire.sessions import Asked, Entry, Sessions
 from isrcheck.conformance.follow.wire.survey import Survey
+from isrcheck.conformance.follow.wire.traffic import Traffic
 
 SURVEY = Survey("t", "id", (1, 2, 3))
 A, B, C = Entry(0, 0, "a"), Entry(1, 0, "b"), Entry(1, 1, "c")
@@ -60,7 +64,7 @@ def test_a_response_shows_records_markers_and_where_logs_diverge() -> None:
     marker = {"leader_epoch": 5, "control": True, "records": [{"offset": 2, "value": None}]}
     told = sessions.answer(response({"high_watermark": 0, "records": [plain, marker]}))
     assert told is not None
-    assert told.entries == (Entry(0, 4, "a"), Entry(1, 4, "(None)"), Entry(2, 5, "(marker 2)"))
+    assert told.entries == (Entry(0, 4, "a"), Entry(1, 4, "(null)"), Entry(2, 5, "(marker 2)"))
     told = sessions.answer(response({"high_watermark": 0, "diverging_epoch": {"epoch": 3, "end_offset": 1}}))
     assert told is not None and told.diverging_end == 1
 
@@ -107,6 +111,73 @@ def test_a_broker_may_show_the_past() -> None:
     controller = Controller()
     controller.hears_of(1)
     assert controller.is_seen(View(1, 0, (1, 2, 3))) is None
+
+
+def metadata(client: str, correlation: int, isr: list[int] | None = None, offline: tuple[int, ...] = ()) -> Message:
+    """A Metadata response of broker 1 with this ISR, or, without one, the request."""
+    shown = {"leader_id": 1, "leader_epoch": 0, "isr_nodes": isr, "offline_replicas": list(offline)}
+    body = {"topics": [{"name": "t", "partitions": [shown]}]} if isr else {}
+    return Message(1, 0, 0.0, isr is None, False, client, 1, "Metadata", correlation, body)
+
+
+def applied(*lines: Message) -> list[int]:
+    """The partition epochs up to which a broker has applied the metadata, after the controller has begun epoch 1."""
+    traffic = Traffic(SURVEY)
+    traffic.controller.answers(View(1, 0, (1, 2)), 1)
+    found = [said for line in lines for said in traffic.take(line)]
+    return [said["partition_epoch"] for said in found if said["kind"] == "applied"]
+
+
+def test_a_broker_that_shows_something_else_has_applied_what_it_showed_before() -> None:
+    first, same, other = [1, 2], ("a", 1, [1, 2]), ("a", 1, [1, 2], (3,))
+    begin = metadata("a", 0), metadata("a", 0, first)
+    assert applied(*begin, metadata("a", 1), metadata(*other)) == [1]
+    assert applied(*begin, metadata("a", 1), metadata(*same)) == []  # it may not have applied it yet
+    assert applied(metadata("a", 1), *begin, metadata(*other)) == []  # it was asked before, so it may be older
+    assert applied(*begin, metadata("a", 1), metadata("a", 1), metadata(*other)) == []  # two clients of one name
+    unknown = metadata("a", 0), metadata("a", 0, [1])  # no message shows its partition epoch
+    assert applied(*unknown, metadata("a", 1), metadata(*other)) == []
+
+
+@pytest.mark.parametrize(
+    ("asked", "answered", "at", "is_observed"),
+    [
+        ({}, {}, 0.4, True),
+        ({}, {}, 0.6, False),
+        ({"min_bytes": 0}, {}, 0.4, False),
+        ({}, {"throttle_time": 1.0}, 0.4, False),
+        ({}, {"responses": [{"name": "u", "partitions": []}]}, 0.4, False),
+    ],
+)
+def test_an_answer_with_nothing_is_as_old_as_the_end_of_its_wait(
+    asked: dict[str, Any], answered: dict[str, Any], at: float, is_observed: bool
+) -> None:
+    """Another observation, made at this time, comes before it; the fetch waits for half a second."""
+    traffic = Traffic(SURVEY)
+    first = request({"partition": 0, "fetch_offset": 3}, session=0, epoch=0)
+    shown = response({"high_watermark": 2, "records": []})
+    assert [said["broker"] for line in (first, shown) for said in traffic.take(line)] == [2, 1]
+    waiting, empty = request(), response(throttle_time=0)
+    waiting = replace(waiting, body=waiting.body | {"max_wait": 0.5, "min_bytes": 1} | asked)
+    fault = Happening(1, 0, at, "freeze", {"broker": 3})
+    found = [
+        said
+        for one in (waiting, fault, replace(empty, body=empty.body | answered, t=0.7))
+        for said in traffic.take(one)
+    ]
+    assert [said["high_watermark"] for said in found if said["broker"] == 1] == [2] * is_observed
+
+
+def test_a_state_tells_the_partition_epoch_from_which_on_it_can_be() -> None:
+    controller = Controller()
+    first, second, third = View(1, 0, (1, 2, 3)), View(1, 0, (1, 2)), View(1, 0, (1,))
+    controller.answers(second, 1)
+    assert controller.position_of(second) == 1
+    assert controller.position_of(first) is None  # never told with a partition epoch
+    controller.answers(third, 4)
+    assert controller.position_of(third) is None  # it can also be that of partition epoch 2
+    controller.answers(second, 5)
+    assert controller.position_of(second) == 1
 
 
 def test_the_disks_of_transactions_have_markers() -> None:
