@@ -127,6 +127,12 @@ class KernelResults:
         """The number of states or transitions counted for property `number` in this kind of result."""
         return int(self._table[_row(number, kind), 0])
 
+    def first_found(self, numbers: NDArray[np.int64]) -> int | None:
+        """The first state that was counted for one of these properties."""
+        rows = self._table[KINDS * numbers + EntryKind.FOUND]
+        found = rows[rows[:, 0] > 0, 1]
+        return int(found.min()) if len(found) else None
+
     def entry(self, number: int, kind: EntryKind) -> Entry:
         """The row of property `number` for this kind of result."""
         return self._entry(_row(number, kind))

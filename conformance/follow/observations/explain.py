@@ -41,7 +41,7 @@ MOST_EXAMPLES = 5
 WhyNotTaken = Callable[[Trace], str]
 """Why a system with clocks cannot take a trace; empty if it can."""
 
-FURTHER_BYTES = 32 << 20
+FURTHER_BYTES = 20 << 20
 """The memory for each further search: whether a path keeps all promises, or keeps to time, is less important than a
 fast answer."""
 

@@ -11,7 +11,12 @@ from numpy.typing import NDArray
 
 from isrcheck.conformance.follow.observations.monitor import Monitor
 from isrcheck.conformance.follow.observations.requests import Requests
-from isrcheck.conformance.follow.observations.script import NOBODY, Permission, Script
+from isrcheck.conformance.follow.observations.script import (
+    NOBODY,
+    Permission,
+    Script,
+    elections_after_metadata,
+)
 from isrcheck.conformance.follow.paths.cells import Cells, Numbers, Truths, Words
 
 Permissions = NDArray[np.uint8]
@@ -27,6 +32,7 @@ class Rules:
         self.is_idempotent = is_idempotent
         self.leader = script.column("leader")
         self.most_epoch = script.column("most_epoch")
+        self.may_end_unseen = elections_after_metadata(script.recording) > 0
         self.most_sent = script.column("most_sent")
         self.most_partition_epoch = script.column("most_partition_epoch")
         self.requests = Requests(script, cells)
@@ -75,7 +81,8 @@ class Rules:
         """For each successor, whether its step is no election, or an election that the recorded leaders require.
 
         If epochs are recorded, elections happen up to the next recorded epoch, and the last one elects its recorded
-        leader, if any. Otherwise there is one election if the next leader differs.
+        leader, if any. Otherwise there is one election if the next leader differs. After the last recorded leader any
+        may be elected, if the controller may have changed something since.
         """
         column = self.cells.column
         leader, required = column(after, "controller_leader"), self.leader[stages]
@@ -87,7 +94,8 @@ class Rules:
             are = ~is_new | (epoch < most_epoch) | ((epoch == most_epoch) & is_free)
         else:
             # A leader is not elected again, so this can happen only once.
-            are = (permissions != Permission.ELECTION) | (leader == required)
+            is_unseen = (required == NOBODY) & self.may_end_unseen
+            are = (permissions != Permission.ELECTION) | (leader == required) | is_unseen
         return are
 
     def _keeps_order(self, states_before: Words, parents: Numbers, steps: Numbers) -> Truths:

@@ -76,6 +76,9 @@ NEVER = (
 BROKERS = (Replica, AlteringReplica, KraftReplica)
 """The domains of parameters that are brokers."""
 
+CHANGING = (Fault, ElectRequest, AlterRequest)
+"""Lines after which the controller may change leader or ISR."""
+
 NOBODY = -1
 """No replica."""
 
@@ -111,7 +114,7 @@ class Stage:
 
     `stopping`: brokers that are shut down or shutting down. `incarnations` counts the starts of each broker. `leader`
     is the leader in the next metadata line that names one (except lines about past epochs), or NOBODY; `most_epoch` is
-    its epoch, or the last epoch recorded without a leader. `most_sent` is the largest number of records that can have
+    its epoch, or the last epoch that can have begun. `most_sent` is the largest number of records that can have
     been sent, `most_partition_epoch` the latest partition epoch that can have begun. `may_prefer`: a preferred election
     can happen, also without a shutdown. `requested` is the ISR in the next request of each leader that sends one, None
     if not all requests are recorded; `requested_before` is the one in its last request.
@@ -290,15 +293,14 @@ def _befall(what: FaultKind, replica: int, down: set[int], frozen: set[int], sto
 def next_leader(recording: Recording, position: int, newest: int) -> tuple[Metadata | None, int]:
     """The next metadata line that names a leader, and its epoch; lines about epochs before `newest` do not count.
 
-    `position` is the first line to look at. If there is no such line: None, and the last epoch recorded without a
-    leader.
+    `position` is the first line to look at. If there is no such line: None, and the last epoch that can have begun.
     """
     for line in recording.lines[position:]:
         if isinstance(line, Metadata) and not is_old(recording, line, newest):
             newest = newest if line.leader_epoch is None else line.leader_epoch - recording.first_epoch
             if line.leader is not None:
                 return line, newest
-    return None, newest
+    return None, newest + elections_after_metadata(recording)
 
 
 def is_old(recording: Recording, line: Metadata, newest: int) -> bool:
@@ -360,7 +362,8 @@ def changes_required(recording: Recording) -> int:
             epochs = max(0, (line.leader_epoch or 0) - (before.leader_epoch or 0))
             found += epochs + len(line.isr ^ before.isr)
         before = line
-    return found + (0 if before is None or before.partition_epoch is not None else deaths(recording))
+    told = found + (0 if before is None or before.partition_epoch is not None else deaths(recording))
+    return told + changes_after_metadata(recording)
 
 
 def elections_required(recording: Recording) -> int:
@@ -370,10 +373,48 @@ def elections_required(recording: Recording) -> int:
     """
     told = [line for _, line in recording.claims(Metadata) if isinstance(line, Metadata)]
     if recording.has_epochs:
-        return max((line.leader_epoch or 0) - recording.first_epoch for line in told) if told else 0
+        most = max((line.leader_epoch or 0) - recording.first_epoch for line in told) if told else 0
+        return most + elections_after_metadata(recording)
     leaders = [line.leader for line in told if line.leader is not None]
     changes = sum(one != other for one, other in pairwise(leaders))
-    return changes + deaths(recording)
+    return changes + deaths(recording) + elections_after_metadata(recording)
+
+
+def changes_after_metadata(recording: Recording) -> int:
+    """How often leader and ISR may have changed after the last metadata line, where nothing shows it.
+
+    Each fault and each request may have led to a change, and so may each member of the ISR that did not run before.
+    """
+    metadata, later, away = _ending(recording)
+    return len(later) + len(metadata.isr & away if metadata else away)
+
+
+def elections_after_metadata(recording: Recording) -> int:
+    """How many elections may have followed the last metadata line, where nothing shows them.
+
+    There is none as long as its leader runs and nobody asks for an election.
+    """
+    metadata, later, away = _ending(recording)
+    befallen = away | {line.broker for line in later if isinstance(line, Fault)}
+    is_led = metadata is not None and metadata.leader is not None and metadata.leader not in befallen
+    if is_led and not any(isinstance(line, ElectRequest) for line in later):
+        return 0
+    return changes_after_metadata(recording)
+
+
+def _ending(recording: Recording) -> tuple[Metadata | None, list[Line], set[int]]:
+    """The last metadata line, the lines after it that may have led to a change, and the brokers that were away then."""
+    down: set[int] = set()
+    frozen: set[int] = set()
+    stopping: set[int] = set()
+    lines = recording.lines
+    last = max((at for at, line in enumerate(lines) if isinstance(line, Metadata)), default=-1)
+    for line in lines[: last + 1]:
+        if isinstance(line, Fault):
+            _befall(line.what, line.broker, down, frozen, stopping)
+    metadata = lines[last] if last >= 0 else None
+    assert metadata is None or isinstance(metadata, Metadata)
+    return metadata, [line for line in lines[last + 1 :] if isinstance(line, CHANGING)], down | frozen | stopping
 
 
 def deaths(recording: Recording) -> int:

@@ -42,8 +42,8 @@ ROOM = 1 << 16
 ROOM_BYTES = 8 << 20
 """The memory for the successors that are processed together."""
 
-MOST_BROAD, BROAD_BYTES = 100_000, 16 << 20
-"""The number of nodes from which on the search is no longer breadth first, and their memory."""
+MOST_BROAD = 20_000
+"""The number of nodes from which on the search is no longer breadth first."""
 
 
 @dataclass(frozen=True)
@@ -77,6 +77,8 @@ class ObservationSearch:
     `is_shortest`: the search has always been breadth first.
     """
 
+    room_bytes = ROOM_BYTES
+
     def __init__(
         self,
         script: Script,
@@ -100,7 +102,7 @@ class ObservationSearch:
         self.lines = len(script.stages)
         self.words = kernel.layout.words
         self.steps = instance.first_steps[-1]
-        self.room = max(min(ROOM, ROOM_BYTES // (8 * self.words)), 2 * self.steps)
+        self.room = max(min(ROOM, self.room_bytes // (8 * self.words)), 2 * self.steps)
         self.batch = Batch.of(self.room, self.words)
         self.store = VisitedSet(self.words + 1, self.steps + len(instance.initial_states), limits.memory)
         self.rules = Rules(script, self.cells, self.monitor, is_idempotent)
@@ -121,7 +123,7 @@ class ObservationSearch:
         self.depth = 0
         self.depths = reserve(self.store.room, np.uint16)
         self.waiting_nodes = Waiting()
-        self.most_broad = min(most_broad, BROAD_BYTES // self.store.bytes_of_state)
+        self.most_broad = most_broad
         self.generated = 0
         self.expanded = 0
         self.last: int | None = None

@@ -99,12 +99,20 @@ class Past:
         if self.newest is not None:
             deaths = total_deaths if self.newest.partition_epoch is None else 0
             yield replace(self.newest, partition_epoch=max(0, self.changes + deaths - window.partition_epoch))
-        yield from map(window.rewrite_control, self.requests.values())
+        yield from (_answered(line, window) for line in self.requests.values())
         if self.wish is not None:
             yield self.wish
         for broker, story in self.stories.items():
             if broker in window.brokers:
                 yield from map(window.rewrite_control, story)
+
+
+def _answered(line: AlterRequest, window: Window) -> AlterRequest:
+    """A leader's last request in terms of the window. If it is from before the window, no leader has it any more, and
+    it counts from 0 as all that is over does (window/moving.py).
+    """
+    partition_epoch = max(0, line.partition_epoch - window.partition_epoch)
+    return replace(line, leader_epoch=max(line.leader_epoch, window.epoch), partition_epoch=partition_epoch)
 
 
 def is_earlier(line: Metadata, than: Metadata) -> bool:
@@ -117,7 +125,8 @@ class Chunk:
     """`recording.lines[first:end]` are the lines to pass; `original` are the same lines as they were recorded.
 
     `blocked` says why the line after them cannot be in this chunk: a `FalseLine`, an `UnfitLine`, or None if there is
-    no room for its record, or it is only not the turn of it.
+    no room for its record, or it is only not the turn of it. `unsent` counts for each line the records that it shows
+    first, although no line sends them.
     """
 
     recording: Recording
@@ -126,27 +135,43 @@ class Chunk:
     original: tuple[Line, ...]
     blocked: FalseLine | UnfitLine | None
     is_full: bool
+    unsent: tuple[int, ...]
+
+    def joined(self, count: int) -> int:
+        """How many records of this chunk may be sent after its first `count` lines: those that these lines send, and
+        those without a line that sends them, up to the next line that sends one.
+        """
+        found = 0
+        for at, (line, unsent) in enumerate(zip(self.original, self.unsent, strict=True)):
+            if isinstance(line, Sent) and at >= count:
+                break
+            found += isinstance(line, Sent) + unsent
+        return found
 
 
 def next_chunk(lines: Sequence[Line], window: Window, past: Past, outlook: Outlook) -> Chunk:
     """The chunk of the next lines, as many as the window has room for. Their records join the window."""
     rewritten: list[Line] = []
+    unsent: list[int] = []
     blocked: FalseLine | UnfitLine | None = None
     is_full = False
     for line in lines:
-        if not window.fits(line):
+        new = window.new_records(line)
+        if len(window.values) + len(new) > window.records:
             is_full = True
             break
-        if isinstance(line, Sent):
-            if line.value in window.values or line.value in window.settled:
-                blocked = UnfitLine(f"{line.value} is sent twice")
-                break
-            window.values.append(line.value)
+        held = len(window.values)
+        if isinstance(line, Sent) and (line.value in window.values or line.value in window.settled):
+            blocked = UnfitLine(f"{line.value} is sent twice")
+            break
+        window.values.extend(new)
         try:
             rewritten.append(window.rewrite(line) or Remark(line.number, line.n))
         except (FalseLine, UnfitLine) as error:
             blocked = error
+            del window.values[held:]
             break
+        unsent.append(0 if isinstance(line, Sent) else len(new))
     original = tuple(lines[: len(rewritten)])
     before = list(past.lines(window, outlook.deaths, _old_views(original, past)))
     after = _later(past.position + len(rewritten), window, past, original, outlook)
@@ -170,6 +195,7 @@ def next_chunk(lines: Sequence[Line], window: Window, past: Past, outlook: Outlo
         original,
         blocked,
         is_full,
+        tuple(unsent),
     )
 
 

@@ -10,7 +10,7 @@ import gc
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 
@@ -35,8 +35,10 @@ from isrcheck.conformance.follow.online.window.settled import longest_move
 from isrcheck.conformance.follow.online.window.stale import Request, drop_late_requests, drop_late_responses, read_ahead
 from isrcheck.conformance.follow.online.window.table import Table
 from isrcheck.conformance.follow.paths.cells import Words
+from isrcheck.conformance.follow.paths.keeping import Keeping
 from isrcheck.conformance.follow.recorded.lines import AlterRequest, ElectRequest, Header, Line
 from isrcheck.conformance.follow.recorded.recording import Objects
+from isrcheck.conformance.follow.report.losses import PROMISE
 from isrcheck.models.client_settings import Acks
 from isrcheck.models.messages.errors import UsageError
 
@@ -49,6 +51,9 @@ LEAST_RECORDS, MOST_RECORDS = 10, 40
 MOST_EPOCHS, MOST_CHANGES = 6, 12
 """The leader epochs and the partition epochs after the first that a window has room for."""
 
+
+UNSENT = "no line sends the records of {0.spot}; such records are sent only shortly before a line shows them"
+"""What is left out of a recording without `send` lines that is longer than a chunk."""
 
 CHUNKS_BETWEEN_COLLECTIONS = 8
 """The claims of a chunk refer to each other, so that only the garbage collector frees them; by itself it waits long."""
@@ -92,7 +97,21 @@ def follow_online(
         raise UsageError(f"{path}: retries cannot be set when a recording is followed online; add --history")
     budget = Budget(seconds, memory)
     outlook = outlook_of(path, stream())
-    return _Following(path, stream, outlook, protocol, given, budget, memory, report, announce).run()
+
+    def following(*, keeps: bool) -> _Following:
+        return _Following(
+            path, stream, outlook, protocol, given, budget, memory, report, announce, keeps=keeps
+        )  # fmt: skip
+
+    first = following(keeps=True)
+    found = first.run()
+    if not first.has_broken or not first.is_stuck:
+        return found
+    # Some states were left because of a loss: perhaps a behaviour goes on from one of them.
+    again = following(keeps=False).run()
+    if isinstance(again, Followed) and isinstance(found, RejectedOnline):
+        return replace(again, keeps=False, lost=found.line)
+    return again
 
 
 class _Following:
@@ -109,6 +128,8 @@ class _Following:
         memory: int,
         report: Callable[[Progress], None],
         announce: Callable[[str], None],
+        *,
+        keeps: bool,
     ) -> None:
         self.path = path
         self.outlook = outlook
@@ -122,10 +143,12 @@ class _Following:
             self.kernel = kernel_of(self.instance, announce)
         except UsageError as error:
             raise UsageError(f"{path}: {error}") from None
+        self.promise = Keeping(self.instance, self.kernel, PROMISE) if keeps else None
+        self.has_broken = self.is_stuck = False
         self.window = Window(outlook.brokers, outlook.first_epoch, records, self.instance.configuration.log_size)
         self.past = Past()
         self.possible: Possible | None = None
-        self.left_out: str | None = None
+        self.left_out = None if outlook.unsent is None or outlook.lines <= MOST_LINES else UNSENT.format(outlook.unsent)
         self.lines = self._lines(stream())
         self.waiting: deque[Line] = deque()
         self.states = self.most = self.generated = self.windows = self.chunks = 0
@@ -150,7 +173,7 @@ class _Following:
         while True:
             self.waiting.extend(islice(self.lines, MOST_LINES - len(self.waiting)))
             if not self.waiting:
-                return Followed(*self._common())
+                return Followed(*self._common(), None if self.promise is None else True)
             held, chunk = self._next_chunk()
             if not chunk.original:
                 return self._without_lines(chunk)
@@ -160,7 +183,8 @@ class _Following:
                 return UndecidedOnline(*self._common(search.at - chunk.first), line, search.stopped)
             if search.at < chunk.end:
                 return self._rejected(chunk, search)
-            self._go_on(chunk, search, held)
+            if not self._go_on(chunk, search, held):
+                return self._stuck(self.waiting[0], 0, ())
 
     def _next_chunk(self) -> tuple[int, Chunk]:
         """The next chunk, and the number of records in the window before it."""
@@ -177,7 +201,9 @@ class _Following:
         limits = self.budget.limits(Limits(None, self.memory // 2))
         script = Script(chunk.recording, self.instance)
         search = ChunkSearch(
-            chunk, script, self.instance, self.kernel, True, limits, self._tell, has_guard=self.window.has_guard
+            *(chunk, script, self.instance, self.kernel, True, limits, self._tell),
+            has_guard=self.window.has_guard,
+            keeping=self.promise,
         )
         if self.possible is None:
             search.begin_first()
@@ -190,6 +216,7 @@ class _Following:
         self.most = max(self.most, search.peak)
         self.states += search.total
         self.generated += search.generated
+        self.has_broken |= search.has_broken
         if search.rules.left_out is not None and self.left_out is None:
             self.left_out = f"{search.rules.left_out}, from about line {chunk.original[0].number} on"
         return search
@@ -198,13 +225,16 @@ class _Following:
         seconds = time.monotonic() - self.started
         self.report(Progress(seconds, self.past.position, self.outlook.lines, progress.states))
 
-    def _go_on(self, chunk: Chunk, search: ChunkSearch, held: int) -> None:
-        """Drop the lines that were passed, and keep the states after them."""
+    def _go_on(self, chunk: Chunk, search: ChunkSearch, held: int) -> bool:
+        """Drop the lines that were passed, and keep the states after them; False if there are none."""
         end, states, monitors = search.after()
+        self.has_broken |= search.has_broken
+        if not len(states):
+            return False
         passed = chunk.original[: end - chunk.first]
         values = chunk.recording.values
         self.possible = Possible(states, kept(search.monitor, values, self.window.offset, end, monitors))
-        del self.window.values[held + sum(self.window.joins(line) for line in passed) :]
+        del self.window.values[held + chunk.joined(len(passed)) :]
         for line in passed:
             self.window.pass_line(line)
             self.past.add(line)
@@ -212,6 +242,7 @@ class _Following:
         self.chunks += 1
         if self.chunks % CHUNKS_BETWEEN_COLLECTIONS == 0:
             gc.collect()
+        return True
 
     # ------------------------------------------------------------------------------------------------ the window
 
@@ -273,10 +304,15 @@ class _Following:
         states, monitors = search.here()
         unmet = tuple(unmet_claim(claim, states, monitors) for claim in search.claims.of_line[search.at])
         self.past.position += search.at - chunk.first
+        return self._stuck(line, len(states), unmet)
+
+    def _stuck(self, line: Line, possible: int, unmet: tuple[UnmetClaim, ...]) -> OnlineOutcome:
+        """The verdict if no state passes a line."""
+        self.is_stuck = True
         if self.left_out is not None:
             told = "no state that was followed passes it"
             return UndecidedOnline(*self._common(), line, self._why(told))
-        return self._refused(line, len(states), unmet, None)
+        return self._refused(line, possible, unmet, None)
 
     def _refused(
         self, line: Line, possible: int, unmet: tuple[UnmetClaim, ...], why: FalseLine | None

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from isrcheck.conformance.console import DONE, VIOLATED
 from isrcheck.conformance.follow.observations.explain import UnmetClaim
 from isrcheck.conformance.follow.recorded.lines import Line
 from isrcheck.models.client_settings import Acks
@@ -43,9 +44,19 @@ class Online:
 
 @dataclass(frozen=True)
 class Followed(Online):
-    """There is a behaviour of the model in which all lines are true."""
+    """There is a behaviour of the model in which all lines are true.
 
-    exit_code: int = 0
+    One loses no acknowledged record without permission (`keeps` is True), or none (False), or that is not decided
+    (None). `lost` is then the first line that no behaviour passes without such a loss before it.
+    """
+
+    keeps: bool | None
+    lost: Line | None = None
+
+    @property
+    def exit_code(self) -> int:
+        """12 if every behaviour loses a record, as for a recording that is followed as a whole."""
+        return VIOLATED if self.keeps is False else DONE
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from isrcheck.conformance.follow.format.ndjson import bad_line
+from isrcheck.conformance.follow.online.window.position import shown
 from isrcheck.conformance.follow.recorded.lines import (
     Acked,
     AlterRequest,
@@ -35,6 +36,9 @@ from isrcheck.conformance.follow.recorded.reading import begins_of, read_line
 from isrcheck.conformance.follow.recorded.recording import ALLOWED, BECOMES, Objects
 from isrcheck.models.client_settings import Acks
 
+MOST_NAMES = 10_000
+"""So many records are remembered, to see whether lines send them before others show them."""
+
 DEATHS = (FaultKind.KILL, FaultKind.STOP)
 
 
@@ -44,7 +48,8 @@ class Outlook:
 
     `changes` is the upper bound on changes of leader and ISR up to each line in `control` (script.py,
     `changes_required`). `most_open` is the largest number of records that were sent after the
-    last one that is acknowledged.
+    last one that is acknowledged. `records` counts the records, up to MOST_NAMES or a few more. `unsent` is the first
+    line that shows a record which no line before has sent.
     """
 
     path: Path
@@ -60,6 +65,7 @@ class Outlook:
     records: int = 0
     control: list[tuple[int, Line]] = field(default_factory=list)
     changes: list[int] = field(default_factory=list)
+    unsent: Line | None = None
     faults: set[FaultKind] = field(default_factory=set)
 
     @property
@@ -120,6 +126,8 @@ class _Survey:
         self.faulty: dict[int, Fault] = {}
         self.acks_line = 0
         self.open: dict[str, int] = {}
+        self.names: set[str] = set()
+        self.sent = 0
         self.before: Metadata | None = None
         self.is_known = False
         self.bound = 0
@@ -153,9 +161,15 @@ class _Survey:
 
     def _clients(self, line: Line) -> None:
         found = self.found
+        if len(self.names) < MOST_NAMES:
+            new = [value for value in shown(line) if value not in self.names]
+            if new and not isinstance(line, Sent):
+                found.unsent = found.unsent or line
+            self.names.update(new)
+            found.records = len(self.names)
         if isinstance(line, Sent):
-            found.records += 1
-            self.open[line.value] = found.records
+            self.sent += 1
+            self.open[line.value] = self.sent
         elif isinstance(line, Acked) and line.value in self.open:
             last = self.open[line.value]
             self.open = {value: number for value, number in self.open.items() if number > last}

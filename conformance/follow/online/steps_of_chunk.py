@@ -21,19 +21,25 @@ from isrcheck.conformance.follow.observations.script import Script
 from isrcheck.conformance.follow.observations.search import ObservationSearch, Progress
 from isrcheck.conformance.follow.online.chunk import Chunk
 from isrcheck.conformance.follow.online.guard import GuardedRules
-from isrcheck.conformance.follow.paths.cells import Numbers, Words
+from isrcheck.conformance.follow.paths.cells import Numbers, Truths, Words
+from isrcheck.conformance.follow.paths.keeping import Keeping
 from isrcheck.models.language.model import Instance
 
 FEW = 4_000
 """A chunk may end after any line; it ends at its last one if so few states are possible there."""
+
+SMALL_ROOM_BYTES = 1 << 20
+"""The memory for the successors that are processed together; what is derived from them needs several times as much."""
 
 
 class ChunkSearch(ObservationSearch):
     """One chunk, from the states before it to those after it.
 
     `at` is the line whose states are searched, `peak` the largest number of states before one line, `total` that of all
-    lines.
+    lines. With `keeping`, no behaviour goes on from a state that breaks the promise; `has_broken`: there was one.
     """
+
+    room_bytes = SMALL_ROOM_BYTES
 
     def __init__(
         self,
@@ -46,9 +52,12 @@ class ChunkSearch(ObservationSearch):
         report: Callable[[Progress], None],
         *,
         has_guard: bool,
+        keeping: Keeping | None = None,
     ) -> None:
         super().__init__(script, instance, kernel, is_idempotent, limits, report)
         self.chunk = chunk
+        self.promise = keeping
+        self.has_broken = False
         self.memory = limits.memory
         self.rules: GuardedRules = GuardedRules(script, self.cells, self.monitor, is_idempotent, has_guard=has_guard)
         self.lines = chunk.end
@@ -97,10 +106,21 @@ class ChunkSearch(ObservationSearch):
         first = 0
         while self.stopped is None and first < self.store.count:
             end = min(self.store.count, first + self.room)
-            self._expand(np.arange(first, end))
+            nodes = np.arange(first, end)
+            nodes = nodes[self._keep(self.nodes()[nodes, : self.words])]
+            if len(nodes):
+                self._expand(nodes)
             first = end
         self.peak = max(self.peak, self.store.count)
         self.total += self.store.count
+
+    def _keep(self, states: Words) -> Truths:
+        """For each of these states, whether behaviours may go on from it."""
+        if self.promise is None:
+            return np.ones(len(states), bool)
+        kept = self.promise.keep(states)
+        self.has_broken |= not kept.all()
+        return kept
 
     def _add(self, states: Words, monitors: Words, parents: Numbers, steps: Numbers, is_start: bool) -> None:
         nodes = np.column_stack([states, monitors])
@@ -138,9 +158,13 @@ class ChunkSearch(ObservationSearch):
                 self._best = line, rows
 
     def after(self) -> tuple[int, Words, Words]:
-        """A line of the chunk, mostly its end, and the states before it, with their monitors."""
+        """A line of the chunk, mostly its end, and the states before it, with their monitors.
+
+        There is none if each of them breaks the promise.
+        """
         assert self._best is not None
         line, rows = self._best
+        rows = rows[self._keep(rows[:, : self.words])]
         return line, np.ascontiguousarray(rows[:, : self.words]), rows[:, self.words].copy()
 
     def here(self) -> tuple[Words, Words]:

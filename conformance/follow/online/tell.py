@@ -14,6 +14,7 @@ from isrcheck.conformance.follow.online.outcome import (
     UndecidedOnline,
 )
 from isrcheck.conformance.follow.recorded.lines import Line
+from isrcheck.conformance.follow.report.losses import PROMISE
 from isrcheck.conformance.follow.report.tell import AND_ON, RESTS_ON, WHY, says, spell_unmet_claim
 from isrcheck.traces.lanes.table import wrapped
 
@@ -25,15 +26,25 @@ def tell(outcome: OnlineOutcome) -> list[str]:
     """The report on an outcome, as lines of text."""
     found = wrapped(HEAD.format(path=outcome.path))
     if isinstance(outcome, Followed):
-        found += wrapped(
-            f"FOLLOWED: a behaviour of {outcome.generation} explains all {outcome.cost.of:,} lines. Whether it keeps"
-            " the model's promises is not judged."
-        )
+        found += _followed(outcome)
     elif isinstance(outcome, RejectedOnline):
         found += _rejected(outcome)
     else:
         found += _undecided(outcome)
     return [*found, *_unchecked(outcome), _cost(outcome)]
+
+
+def _followed(outcome: Followed) -> list[str]:
+    explains = f"a behaviour of {outcome.generation} explains all {outcome.cost.of:,} lines"
+    if outcome.keeps:
+        return wrapped(f"FOLLOWED: {explains}, and does not violate {PROMISE}. Other promises are not judged.")
+    if outcome.lost is None:
+        return wrapped(f"FOLLOWED: {explains}. Whether it keeps the model's promises is not decided.")
+    return wrapped(
+        f"FOLLOWED: {explains}, but every one that explains {place(outcome, outcome.lost)}"
+        f" ({says(outcome.lost)}) violates {PROMISE} before it: a record that was acknowledged is lost, without"
+        " permission. --history says which one, and why."
+    )
 
 
 def _rejected(outcome: RejectedOnline) -> list[str]:

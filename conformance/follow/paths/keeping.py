@@ -3,8 +3,8 @@
 In:  packed states, one row each.
 Out: for each of them whether every promise about single states is true, or its failure permitted.
 
-A kernel counts the failures in a range of states, and names the first; so small ranges are judged, and single states
-only where a range has a failure. Promises about transitions are not judged.
+A kernel counts the failures in a range of states, and names the first; so small ranges are judged, and the rest of a
+range again after each failure. Promises about transitions are not judged.
 """
 
 from __future__ import annotations
@@ -22,12 +22,16 @@ RANGE = 32
 
 
 class Keeping:
-    """Judges the promises of an instance."""
+    """Judges the promises of an instance, or only the one of this name."""
 
-    def __init__(self, instance: Instance, kernel: Kernel) -> None:
+    def __init__(self, instance: Instance, kernel: Kernel, only: str | None = None) -> None:
         self.kernel = kernel
-        promises = {prop.name for prop in instance.properties if prop.kind is Kind.ALWAYS and not prop.of_steps}
-        self.numbers = [at for at, prop in enumerate(instance.model.properties) if prop.name in promises]
+        promises = {
+            prop.name
+            for prop in instance.properties
+            if prop.kind is Kind.ALWAYS and not prop.of_steps and only in (None, prop.name)
+        }
+        self.numbers = np.array([at for at, prop in enumerate(instance.model.properties) if prop.name in promises])
         self.active = np.zeros(len(instance.model.properties) + 1, np.int8)
         self.active[self.numbers] = 1
         self.buffer = kernel.layout.buffer(instance)
@@ -39,15 +43,17 @@ class Keeping:
         kept: NDArray[np.bool_] = np.ones(len(states), bool)
         for first in range(0, len(states), RANGE):
             last = min(first + RANGE, len(states))
-            if self._fails(states, first, last):
-                for row in range(first, last):
-                    kept[row] = not self._fails(states, row, row + 1)
+            failing = self._first_failing(states, first, last)
+            while failing is not None:
+                kept[failing] = False
+                failing = self._first_failing(states, failing + 1, last)
         return kept
 
-    def _fails(self, states: NDArray[np.uint64], first: int, last: int) -> bool:
+    def _first_failing(self, states: NDArray[np.uint64], first: int, last: int) -> int | None:
+        """The first state of a range that breaks a promise without permission."""
         self.results.clear()
         self.kernel.check(
             *(states.ctypes.data, first, last, self.buffer.ctypes.data),
             *(self.active.ctypes.data, self.results.address),
         )
-        return any(self.results.count(number) for number in self.numbers)
+        return self.results.first_found(self.numbers)

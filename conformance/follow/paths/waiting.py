@@ -5,8 +5,8 @@ Out: the next nodes to expand.
 
 Breadth first, the depth is a node's rank, so the first path that is found is a shortest one. Later, each passed line
 counts as some steps less: a path is followed further than others as long as it passes lines, and less so the more steps
-it has taken since its last line. How many steps a line should count depends on the recording, so several orders take
-turns. Every node has its turn, so a search without a result is complete.
+it has taken since its last line. How many steps a line should count depends on the recording, so several orders share
+the nodes equally. Every node has its turn, so a search without a result is complete.
 """
 
 from __future__ import annotations
@@ -18,21 +18,23 @@ from numpy.typing import NDArray
 
 Numbers = NDArray[np.int64]
 
-STEPS_OF_A_LINE = (1, 2, 6)
+STEPS_OF_A_LINE = (1, 3)
 """How many more steps a path may have for each line that it has passed in addition, in each of the orders."""
 
-TOGETHER = 512
-"""The most nodes that are expanded together once the search is no longer breadth first."""
+TOGETHER, SHARE = 512, 50
+"""Once the search is no longer breadth first, at most so many nodes are expanded together, or one of so many of all
+nodes: a few at a time follow a path quickly, and many at a time cost less each."""
 
 MANY = 1 << 16
 """The number of nodes that change their order together."""
 
 
 class Order:
-    """Nodes by rank: their depth, less some steps for each passed line."""
+    """Nodes by rank: their depth, less some steps for each passed line. `taken` counts those that it has chosen."""
 
     def __init__(self, steps_of_a_line: int) -> None:
         self.steps_of_a_line = steps_of_a_line
+        self.taken = 0
         self._of_rank: dict[int, list[NDArray[np.uint32]]] = {}
 
     def add(self, nodes: Numbers, depths: Numbers, passed: Numbers) -> None:
@@ -58,11 +60,12 @@ class Waiting:
     def __init__(self) -> None:
         self.is_broad = True
         self._orders = [Order(0)]
-        self._turn = 0
+        self._count = 0
         self._is_taken: NDArray[np.bool_] = np.zeros(1 << 16, bool)
 
     def add(self, nodes: Numbers, depths: Numbers, passed: Numbers) -> None:
         """Let nodes wait."""
+        self._count += len(nodes)
         for order in self._orders:
             order.add(nodes, depths, passed)
 
@@ -71,11 +74,12 @@ class Waiting:
         if self.is_broad:
             return self._orders[0].take(most)
         while True:
-            self._turn = (self._turn + 1) % len(self._orders)
-            nodes = self._orders[self._turn].take(TOGETHER)
+            order = min(self._orders, key=lambda one: one.taken)
+            nodes = order.take(min(most, max(TOGETHER, self._count // SHARE)))
             if not len(nodes):  # what waits in one order waits in all of them, or was taken by another one
                 return nodes
             nodes = nodes[~self._are_taken(nodes)]
+            order.taken += len(nodes)
             if len(nodes):
                 self._is_taken[nodes] = True
                 return nodes
@@ -89,6 +93,7 @@ class Waiting:
     def prefer_lines(self, depths: NDArray[np.uint16], passed_of: Callable[[Numbers], Numbers]) -> None:
         """Be no longer breadth first. The depths and the numbers of passed lines of all nodes are given."""
         left = self._orders[0]
+        self._count = 0
         self.is_broad = False
         self._orders = [Order(steps) for steps in STEPS_OF_A_LINE]
         while len(nodes := left.take(MANY)):

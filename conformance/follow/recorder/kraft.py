@@ -21,7 +21,6 @@ from isrcheck.conformance.cluster.network.metadata_messages import (
 from isrcheck.conformance.cluster.network.network import Message
 from isrcheck.conformance.cluster.views import ClusterView
 from isrcheck.conformance.follow.recorder.event_mapping import MappedEvent, Moment
-from isrcheck.conformance.follow.recorder.plan import ModelGap
 from isrcheck.models.language import NONE
 
 EVERYBODYS = (
@@ -57,32 +56,19 @@ def _beaten(broker: int, before: Moment, after: Moment) -> MappedEvent | None:
 
 
 def _without(broker: int, what: str, before: Moment, after: Moment, acting: int | None) -> MappedEvent:
-    """The controller goes on without a broker: a follower, or the leader, which another one follows or none."""
+    """The controller goes on without a broker: the leader stays, or another one follows it, or none."""
     leader, elected = (moment.projected["controller_leader"][0] for moment in (before, after))
-    role = "broker" if broker != leader else "last_leader" if elected == NONE else "leader"
+    role = "broker" if elected == leader else "last_leader" if elected == NONE else "leader"
     arguments = {"broker": broker} | ({"elected": elected} if role == "leader" else {})
     name = f"{what}_{role}" if what == "controller_fences" else f"{role}_{what}"
     return MappedEvent(name, acting, arguments)
 
 
-def gap_of(act: Act, before: Moment, after: Moment) -> ModelGap | None:
-    """What the model lacks, and the act shows."""
-    leader, now = (moment.projected["controller_leader"][0] for moment in (before, after))
-    epoch, later = (moment.projected["controller_epoch"][0] for moment in (before, after))
-    message = act.arguments[0] if act.arguments else None
-    broker = message.source if isinstance(message, Message) else message
-    if leader == NONE and now == NONE and epoch != later:
-        return ModelGap.EPOCH_OF_NOBODY
-    if leader not in (NONE, now, broker) and act.name in ("fence", "notice dead", "deliver"):
-        return ModelGap.FENCED_LEADER_IS_REPLACED
-    if act.name == "fence" and isinstance(message, int) and before.projected["is_shutting_down"][message]:
-        return ModelGap.STOPPING_BROKER_IS_FENCED if before.view.brokers[message].is_up else None
-    if isinstance(message, Message) and isinstance(message.payload, BrokerHeartbeatRequest):
-        there = int(message.source)
-        has_stopped = before.view.brokers[there].is_up and not after.view.brokers[there].is_up
-        if has_stopped and before.projected["is_fenced"][there]:
-            return ModelGap.STOPPING_BROKER_IS_FENCED
-    return None
+def begins_shutdown(event: MappedEvent, before: Moment) -> bool:
+    """Whether a broker announces its shutdown, or stops without having done so, because it is fenced."""
+    if event.action == "broker_shuts_down":
+        return not before.projected["is_shutting_down"][int(str(event.arguments["broker"]))]
+    return event.action.endswith("asks_to_shut_down")
 
 
 def is_void_in_model(message: Message, proposals: Mapping[int, AlterIsrRequest]) -> bool:

@@ -82,16 +82,8 @@ class ModelGap(Enum):
         "a leader that has read that a follower is fenced does not propose it for the ISR; the model's leader does, and"
         " is refused"
     )
-    FENCED_LEADER_IS_REPLACED = (
-        "a leader that has restarted before it was fenced does not lead any longer when the record changes"
-    )
-    EPOCH_OF_NOBODY = "until 3.5, fencing the last member of the ISR once more starts a leader epoch without a leader"
-    SHUTDOWN_IS_FORGOTTEN = (
-        "a broker that has crashed while it shut down restarts before it is fenced, and does not count as shutting down"
-    )
-    HEARTBEAT_OUTLIVES_PROCESS = "the last heartbeat of a process that has ended unfences its broker"
-    STOPPING_BROKER_IS_FENCED = (
-        "the session of a living broker ends while it shuts down: it is fenced, and may stop at once"
+    HEARTBEAT_OUTLIVES_PROCESS = (
+        "the last heartbeat of a process that has ended unfences its broker; in the model, the process ends after it"
     )
     LOG_START_NOT_CHECKPOINTED = "a broker restarts with a log start from before the last deletion"
 

@@ -244,15 +244,13 @@ class RecordedRun:
         if self.exceeds_bounds(after.view):
             self.is_over = True
             return
-        if self.plan.has_kraft and self.meets(kraft.gap_of(act, before, after)):
-            return
         *earlier, found = map_event(act, before, after) or (None,)
         if self.plan.has_kraft:
             found = kraft.map_kraft_event(act, before, after) or found
             if found is not None and found.action.startswith("controller_fences_"):
                 self.note_budget(FENCES_LIVING, is_spent=before.view.brokers[int(str(act.arguments[0]))].is_up)
             elif found is not None:
-                self.note_budget(SHUTS_DOWN, is_spent=found.action.endswith("asks_to_shut_down"))
+                self.note_budget(SHUTS_DOWN, is_spent=kraft.begins_shutdown(found, before))
         if payload is not None and found is None:
             del self.numbers[payload]
             after = self.moment()
@@ -274,11 +272,6 @@ class RecordedRun:
             self.write(one, is_observed=False)
         if found is not None:
             self.write(found)
-
-    def meets(self, gap: ModelGap | None) -> bool:
-        """Whether the run ends at something that the model lacks, and the plan does not allow."""
-        self.is_over |= gap is not None and gap not in self.plan.allowed
-        return self.is_over
 
     def note_budget(self, what: str, *, is_spent: bool) -> None:
         """Count a step that has a budget; without any left, the run ends."""
@@ -473,9 +466,6 @@ class RecordedRun:
                 self.cluster.deliver(message.number)
         self.silent.pop(broker, None)
         self.keep_from_differing()
-        was_stopping = self.plan.has_kraft and self.before.projected["is_shutting_down"][broker]
-        if was_stopping and self.meets(ModelGap.SHUTDOWN_IS_FORGOTTEN):
-            return
         former, self.before = self.before.view.controller, self.moment()
         self.note_that_it_was_noticed(broker, former)
         self.write(MappedEvent(action, broker, {"broker": broker, "checkpoint": checkpoint}))

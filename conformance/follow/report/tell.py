@@ -67,7 +67,8 @@ RESTS_ON = (
 
 AND_ON = (
     "With AlterPartition, leader and ISR change only as often as the partition epochs and ISRs of its metadata require,"
-    " and a living broker's session expires only if the recording freezes one. If its header says `all_requests`,"
+    " and after the last of them at most once for each fault and each request; and a living broker's session expires"
+    " only if the recording freezes one. If its header says `all_requests`,"
     " leaders send no request but those in its `alter_partition` lines."
 )
 """What a rejection by 2.8 or later also assumes."""

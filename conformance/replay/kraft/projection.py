@@ -69,11 +69,17 @@ class KraftProjection:
                 for cell in self._members(() if one is None else one.replicas)
             ),
             "is_fenced": tuple(int(one.is_fenced) for one in self.now.brokers),
-            "is_shutting_down": tuple(int(one.in_controlled_shutdown) for one in self.now.brokers),
+            "is_shutting_down": tuple(int(self._shuts_down(b)) for b in self.view.brokers),
             "eligible_leader_replicas": self._members(record.elr),
-            # While somebody leads, Kafka forgets who led last; the model remembers it until it is written anew.
-            "last_known_leader": (last if record.leader is None else None,),
+            "last_known_leader": (last,),
         }
+
+    def _shuts_down(self, broker: BrokerView) -> bool:
+        """Whether a broker shuts down. The registration says so until the next one, also of a process that has ended;
+        the model forgets it when that is fenced.
+        """
+        registered = self.now.brokers[broker.number]
+        return registered.in_controlled_shutdown and (broker.is_up or not registered.is_fenced)
 
     def _awaited(self, epoch: int) -> PartitionRegistration | None:
         """The record of a partition epoch, if a running broker has not read it."""

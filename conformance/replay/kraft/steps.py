@@ -80,6 +80,7 @@ class KraftSteps:
     _last_leader_asks_to_shut_down = _broker_asks_to_shut_down
 
     def _broker_shuts_down(self, broker: int) -> None:
+        self.cluster.begin_shutdown(broker)  # which a fenced broker has not told before
         self._beat(broker)
 
     def _controller_removes_replica(self, replica: int) -> None:

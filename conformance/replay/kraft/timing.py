@@ -14,19 +14,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from isrcheck.conformance.implemented import UntimelyError
-from isrcheck.conformance.replay.kraft.assignment import ELECTIONS, assignment_of, is_assigned, is_valid
-from isrcheck.conformance.replay.kraft.metadata_log import FENCE, RESTART, SHUT_DOWN, STOP, Metadata, MetadataLog
+from isrcheck.conformance.replay.kraft.assignment import ELECTIONS, assignment_of
+from isrcheck.conformance.replay.kraft.metadata_log import RESTART, SHUT_DOWN, STOP, Metadata, MetadataLog
 from isrcheck.models.kafka.state.values import AlterPartition, BrokerStateCheck, Fetch
-from isrcheck.models.language import NONE
 from isrcheck.models.language.model import Step
 from isrcheck.models.run import State
 
 READ = "broker_applies_metadata"
 FETCH = "leader_handles_fetch"
 LATE_FETCH = "leader_handles_late_fetch"
-REASSIGN = ("controller_removes_replica", "controller_adds_replica")
 CRASH_WHILE_FETCHING = ("broker_crashes_while_it_fetches", "broker_loses_disk_while_it_fetches")
-TIMED = (*ELECTIONS, *FENCE, *SHUT_DOWN, *REASSIGN, STOP, FETCH, LATE_FETCH, RESTART)
+TIMED = (*ELECTIONS, STOP, FETCH, LATE_FETCH)
 """The actions whose steps a cluster with KRaft can take only with suitable timing."""
 
 
@@ -42,11 +40,6 @@ class KraftTiming:
 
 def kraft_timing_of(steps: Sequence[Step], states: Sequence[State]) -> KraftTiming:
     """The timing of these steps. Raises UntimelyError if there is none."""
-    for position, step in enumerate(steps, start=1):
-        _must_keep_a_valid_leader(position, step, states[position - 1])
-        _must_not_start_an_epoch_of_nobody(position, step, states[position - 1])
-        _must_forget_a_shutdown(position, step, states[position - 1])
-        _must_elect_an_assigned_replica(position, step, states[position - 1])
     return KraftTiming(_Reading(states[0]).all(steps, states), assignment_of(steps, states))
 
 
@@ -110,7 +103,9 @@ class _Reading:
         )
 
     def _before_stop(self, position: int, broker: int, before: State) -> dict[int, int]:
-        """The active brokers have to tell that they have read what the shutdown has changed."""
+        """The active brokers have to tell that they have read what the shutdown has changed, unless it is fenced."""
+        if before.is_fenced[broker]:
+            return {}
         found, least, now = {}, self.shutdown_at[broker], self.log.log[-1]
         for other in range(before.replicas):
             if now.is_active(other) and self.read[other] < least:
@@ -136,62 +131,3 @@ def _is_eligible(metadata: Metadata, follower: int, process: int, check: int) ->
         return True
     is_registered = metadata.processes[follower] == process
     return metadata.is_active(follower) and (is_registered or check < BrokerStateCheck.BROKER_EPOCH)
-
-
-def _must_keep_a_valid_leader(position: int, step: Step, before: State) -> None:
-    """Raise UntimelyError if a change keeps a leader that is fenced, because it has restarted before that was noticed.
-
-    The model keeps it; a controller elects another leader whenever it changes the record. Kafka:
-    PartitionChangeBuilder.electAnyLeader.
-    """
-    leader = before.controller_leader
-    if leader == NONE or is_valid(before, leader):
-        return
-    leaves = step.action in (FENCE[0], SHUT_DOWN[0]) and before.controller_isr[step.ordinals[0]]
-    if leaves or step.action in REASSIGN:
-        raise UntimelyError(
-            f"step {position} changes the record, and broker {leader} goes on to lead, although it is fenced; a"
-            " controller elects another one"
-        )
-
-
-def _must_not_start_an_epoch_of_nobody(position: int, step: Step, before: State) -> None:
-    """Raise UntimelyError if the last member of the ISR of a partition without a leader is fenced, before 3.6.
-
-    The ISR keeps the member, but the leader epoch rises again. Kafka: triggerLeaderEpochBumpIfNeeded compares the ISR
-    that is wanted.
-    """
-    if before.controller_leader != NONE or not before.EPOCH_BUMP_ON_SHRINK or before.ELR:
-        return
-    if step.action in (*FENCE, *SHUT_DOWN, STOP) and before.controller_isr[step.ordinals[0]]:
-        members = sum(int(before.controller_isr[r]) for r in range(before.replicas))
-        if members == 1:
-            raise UntimelyError(
-                f"step {position} fences the last member of the ISR once more; until 3.5 that starts a leader epoch,"
-                " although nobody leads, which the model leaves out"
-            )
-
-
-def _must_forget_a_shutdown(position: int, step: Step, before: State) -> None:
-    """Raise UntimelyError if a broker restarts that has crashed while it shut down, and was not fenced.
-
-    In the model its new process shuts down as well; a new registration says that it does not. Kafka:
-    ClusterControlManager.registerBroker.
-    """
-    if step.action == RESTART and before.is_shutting_down[step.ordinals[0]]:
-        raise UntimelyError(
-            f"step {position} restarts broker {step.ordinals[0]}, and the controller takes it for shutting down, as it"
-            " took the process before; a new registration ends that"
-        )
-
-
-def _must_elect_an_assigned_replica(position: int, step: Step, before: State) -> None:
-    """Raise UntimelyError if an unclean election elects a broker that the partition is not assigned to.
-
-    The model takes any active broker. Kafka: PartitionChangeBuilder.electAnyLeader looks at the target replicas.
-    """
-    if step.action == "controller_elects_unclean" and not is_assigned(before, step.ordinals[0]):
-        raise UntimelyError(
-            f"step {position} elects broker {step.ordinals[0]}, which the partition is not assigned to; a controller"
-            " elects only assigned replicas"
-        )

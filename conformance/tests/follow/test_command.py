@@ -255,7 +255,7 @@ def test_the_loss_on_0_10_2_is_written_as_a_replayable_trace(conform):
     written = re.fullmatch(r"written: (kept/\S+); replay it: conform replay \1", out.splitlines()[-1])
     assert written
     assert conform(f"replay {written[1]}") == (
-        *(0, f"{written[1]}: replayed, 25 steps; system and model agree after every step\n", ""),
+        *(0, f"{written[1]}: replayed, 26 steps; system and model agree after every step\n", ""),
     )
 
 

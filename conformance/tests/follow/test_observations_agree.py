@@ -169,6 +169,11 @@ BY_HAND = {
         *(metadata(4, 4, 7, epoch=2), acked("x", 0), metadata(7, 4, 7, epoch=3), metadata(4, 4, epoch=2)),
         {**disk(7, "x"), "batch_epochs": [2], "leader_epoch_checkpoint": [[2, 0], [3, 1]]},
     ),
+    "nobody saw who leads next": (metadata(4, 4, 7), acked("x"), disk(7, "x"), fault(KILL, 4), acked("y")),
+    "an epoch that nobody saw begin": (
+        *(metadata(4, 4, 7, epoch=2), acked("x", 0), fault(KILL, 4)),
+        {**disk(7, "x", "y"), "batch_epochs": [2, 3]},
+    ),
     "a dead follower": (metadata(4, 4, 7), acked("x"), fault(KILL, 7), metadata(4, 4), read("x")),
     "the file changes while nobody runs": (
         *(metadata(4, 4, 7), acked("x"), disk(7, "x"), fault(KILL, 7)),

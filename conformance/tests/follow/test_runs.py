@@ -344,29 +344,10 @@ def count_of(text: str, first_words: tuple[str, ...]) -> dict[str, int]:
             *(ModelGap.INELIGIBLE_FOLLOWER, "3.7", {}, 0, "0.1", 31),
             "leader_handles_fetch 1 from 0: it leads to proposed_isr[1][0] = true, but false was observed",
         ),
-        exhaustive(
-            (
-                *(ModelGap.FENCED_LEADER_IS_REPLACED, "3.3", {}, 15, "15.2", 251),
-                "controller_fences_broker 1: it leads to controller_leader = 0, but 2 was observed",
-            )
-        ),
         (
-            *(ModelGap.EPOCH_OF_NOBODY, "3.3", {}, 13, "13.1", 84),
-            "broker_shuts_down 1: it leads to controller_epoch = 7, but 8 was observed",
-        ),
-        (
-            *(ModelGap.SHUTDOWN_IS_FORGOTTEN, "3.7", {}, 0, "0.1", 112),
-            "broker_restarts 2 checkpoint 2: it leads to is_shutting_down[2] = true, but false was observed",
-        ),
-        (
-            *(ModelGap.HEARTBEAT_OUTLIVES_PROCESS, "3.7", {}, 1, "1.1", 107),
+            *(ModelGap.HEARTBEAT_OUTLIVES_PROCESS, "3.7", {}, 3, "3.1", 158),
             "controller_unfences_broker 2: models/kafka/actions/kraft/controller.py: its guard `s.is_up[broker]`"
             " is false (s.is_up[2] = false)",
-        ),
-        (
-            *(ModelGap.STOPPING_BROKER_IS_FENCED, "3.7", {}, 5, "5.2", 247),
-            "controller_fences_broker 0: models/kafka/actions/kraft/controller.py: its guard"
-            " `session_may_expire(s, broker)` is false",
         ),
         (
             *(ModelGap.LOG_START_NOT_CHECKPOINTED, "2.1", {"delete_records": "6"}, 0, "0.1", 16),

@@ -437,7 +437,7 @@ def test_a_removed_replica_returns_only_with_an_empty_log():
     repairs = {"EQUAL_PARTITION_EPOCH_REPLACES": 0, "REMOTE_OFFSETS_KEPT_BY_REELECTED_LEADER": 0}
     instance = MODEL.instance("4.1", values | repairs | {"fencings": 1, "RESPONSE_EPOCH_MATCHED": 1})
     exploration = explore(instance, Limits())
-    assert (exploration.exhausted, exploration.distinct) == (True, 308_925)
+    assert (exploration.exhausted, exploration.distinct) == (True, 308_301)
     promises = {prop.name for prop in instance.properties if prop.kind is not Kind.SOMETIMES}
     assert "isr_within_assigned" in promises
     assert {name for name in promises if exploration.findings[name].found.path is not None} == set()

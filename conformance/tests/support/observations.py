@@ -16,7 +16,9 @@ from typing import Any
 
 from isrcheck.conformance.follow.recorded.lines import (
     Acked,
+    AlterRequest,
     Disk,
+    ElectRequest,
     Fault,
     FaultKind,
     HighWatermark,
@@ -99,6 +101,7 @@ class SlowReading:
         # These are called for every moment, and depend only on the recording.
         self.faults_before = cache(self._faults_before)
         self.sightings = cache(self._sightings)
+        self.unseen_elections = cache(self._unseen_elections)
 
     def shortest(self) -> int | None:
         """The length of the shortest path that explains the recording, or None."""
@@ -266,14 +269,30 @@ class SlowReading:
                 return True
             if told is None:  # perhaps it is told that nobody leads
                 newest = self.newest_before(len(self.recording.lines)) - self.recording.first_epoch
-                return bool(s.controller_epoch <= newest)
+                return bool(s.controller_epoch <= newest + self.unseen_elections())
             if told.leader_epoch is None:
                 return False
             left = told.leader_epoch - self.recording.first_epoch - s.controller_epoch
             return left > 0 or (left == 0 and s.controller_leader == leader)
         if step.action.startswith("controller_") and step.action != "controller_removes_dead_follower":
+            if told is None:
+                return self.unseen_elections() > 0
             return bool(s.controller_leader == leader and before.controller_leader != leader)
         return True
+
+    def _unseen_elections(self) -> int:
+        """How many elections may have followed the last metadata line: none if its leader runs and nobody asks."""
+        lines = self.recording.lines
+        last = max((number for number, line in enumerate(lines) if isinstance(line, Metadata)), default=-1)
+        later = [line for line in lines[last + 1 :] if isinstance(line, Fault | AlterRequest | ElectRequest)]
+        told = lines[last] if last >= 0 else None
+        isr = told.isr if isinstance(told, Metadata) else frozenset()
+        away = {b for b in isr if self.faults_before(last, b)[-1:] not in ([], [FaultKind.START], [FaultKind.THAW])}
+        if isinstance(told, Metadata) and told.leader is not None and told.leader not in away:
+            befallen = [line for line in later if isinstance(line, Fault) and line.broker == told.leader]
+            if not befallen and not any(isinstance(line, ElectRequest) for line in later):
+                return 0
+        return len(later) + len(away)
 
     # ----------------------------------------------------------------------------------------------------- the lines
 

@@ -116,33 +116,25 @@ def brokers_know_what_the_records_said(s):
 
 @lemma(applies=elects_cleanly_with_kraft)
 def the_leader_is_active(s):
-    """The leader is neither fenced nor shutting down, and no broker is both. A partition without leader has no ISR or,
-    without ELR, its last member."""
+    """The leader is neither fenced nor shutting down, and only a living broker is both. A partition without leader has
+    no ISR or, without ELR, its last member."""
     members = sum(1 for r in range(s.replicas) if s.controller_isr[r])
     return (s.controller_leader != NONE or members == (0 if s.ELR else 1)) and all(
-        is_active(s, r) if s.controller_leader == r else not (s.is_fenced[r] and s.is_shutting_down[r])
+        is_active(s, r) if s.controller_leader == r else s.is_up[r] or not (s.is_fenced[r] and s.is_shutting_down[r])
         for r in range(s.replicas)
     )
 
 
 @lemma(applies=elects_cleanly_with_kraft)
-def the_last_known_leader_belongs_to_a_small_isr(s):
-    """There is a last known leader only while the ISR has fewer than min.insync.replicas members, or while it is the
-    only member. A partition without leader has one. With min.insync.replicas=1, only that one is eligible.
+def the_last_known_leader_stands_for_a_leader(s):
+    """With ELR, there is a last known leader as long as nobody leads, and no longer. With min.insync.replicas=1, only
+    that one is eligible.
     """
-    members = sum(1 for r in range(s.replicas) if s.controller_isr[r])
-    return all(
-        (not s.eligible_leader_replicas[r] or s.last_known_leader == r or effective_min_insync_replicas(s) > 1)
-        and (
-            s.last_known_leader != r
-            or members < effective_min_insync_replicas(s)
-            or (members == 1 and s.controller_isr[r])
-        )
+    if not s.ELR:
+        return s.last_known_leader == NONE and not any(s.eligible_leader_replicas[r] for r in range(s.replicas))
+    return (s.last_known_leader == NONE) == (s.controller_leader != NONE) and all(
+        not s.eligible_leader_replicas[r] or s.last_known_leader == r or effective_min_insync_replicas(s) > 1
         for r in range(s.replicas)
-    ) and (
-        s.controller_leader != NONE or s.last_known_leader != NONE
-        if s.ELR
-        else not any(s.eligible_leader_replicas[r] or s.last_known_leader == r for r in range(s.replicas))
     )
 
 

@@ -146,6 +146,8 @@ class QuorumController:
         if registered.is_fenced:
             if not request.wants_to_shut_down and request.metadata_offset >= self._log.registered_at(broker):
                 self._unfence(broker)
+            elif request.wants_to_shut_down:
+                self._fence(broker)  # once more: the last member of the ISR may start an epoch by it
             return request.wants_to_shut_down
         if not request.wants_to_shut_down:
             return False
@@ -206,8 +208,7 @@ class QuorumController:
     def _fence(self, broker: int) -> None:
         self._remove_from_isr(broker)
         self._states.fence(broker)
-        now = self.image.brokers[broker]
-        self._log.write_broker(broker, replace(now, is_fenced=True, in_controlled_shutdown=False))
+        self._log.write_broker(broker, replace(self.image.brokers[broker], is_fenced=True))
 
     def _unfence(self, broker: int) -> None:
         """The broker is fenced no longer; it leads if the partition has no leader, and it is valid."""

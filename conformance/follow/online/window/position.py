@@ -65,6 +65,17 @@ class Digests:
     epochs: bytes
 
 
+def shown(line: Line, since: int = 0) -> Sequence[str]:
+    """The records that a line shows, in logs from an offset on."""
+    if isinstance(line, Sent | Acked):
+        return (line.value,)
+    if isinstance(line, Disk):
+        return line.log[since:]
+    if isinstance(line, Read | Holds):
+        return [value for offset, value in zip(line.offsets, line.records, strict=True) if offset >= since]
+    return ()
+
+
 class Prefix:
     """The settled records, of which only digests are kept."""
 
@@ -169,13 +180,12 @@ class Window:
 
     # --------------------------------------------------------------------------------------------------- the lines
 
-    def fits(self, line: Line) -> bool:
-        """Whether the window has room for the record that a line sends."""
-        return not isinstance(line, Sent) or len(self.values) < self.records
-
-    def joins(self, line: Line) -> bool:
-        """Whether a line sends a record, which is in the window from then on."""
-        return isinstance(line, Sent)
+    def new_records(self, line: Line) -> tuple[str, ...]:
+        """The records that a line sends, or shows without a line that has sent them; they join the window."""
+        if isinstance(line, Sent):
+            return (line.value,)
+        known = {*self.values, *self.settled, *self.recent.values()}
+        return tuple(dict.fromkeys(value for value in shown(line, self.offset) if value not in known))
 
     def rewrite(self, line: Line) -> Line | None:
         """A line in terms of the window; None if it claims nothing there. Raises UnfitLine, and FalseLine."""

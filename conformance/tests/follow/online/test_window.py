@@ -4,9 +4,19 @@ from __future__ import annotations
 
 import pytest
 
+from isrcheck.conformance.follow.online.chunk import Past
 from isrcheck.conformance.follow.online.window.position import FalseLine, UnfitLine, Window
 from isrcheck.conformance.follow.online.window.settled import Move, Short
-from isrcheck.conformance.follow.recorded.lines import Acked, Disk, HighWatermark, Line, LogEnd, Metadata, Read
+from isrcheck.conformance.follow.recorded.lines import (
+    Acked,
+    AlterRequest,
+    Disk,
+    HighWatermark,
+    Line,
+    LogEnd,
+    Metadata,
+    Read,
+)
 
 BROKERS = (1, 2, 3)
 
@@ -29,6 +39,14 @@ def test_the_window_begins_with_the_last_settled_record(window) -> None:
     metadata = window.rewrite(Metadata(1, 1, 1, frozenset(BROKERS), 5, frozenset(), 9))
     assert isinstance(metadata, Metadata)
     assert (metadata.leader_epoch, metadata.partition_epoch) == (5, 2)
+
+
+def test_a_request_from_before_it_counts_as_the_first_ones_do(window) -> None:
+    past = Past(
+        requests={1: AlterRequest(1, 1, 1, frozenset(BROKERS), 3, 2), 2: AlterRequest(1, 1, 2, frozenset(), 6, 9)}
+    )
+    found = [(line.leader_epoch, line.partition_epoch) for line in past.lines(window, 0, ())]  # type: ignore[attr-defined]
+    assert found == [(window.epoch, 0), (6, 2)]
 
 
 def test_lines_are_counted_from_it(window) -> None:

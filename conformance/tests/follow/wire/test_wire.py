@@ -207,7 +207,7 @@ def test_partition_epochs_bound_the_changes_before_them() -> None:
     """Without these bounds there are five times as many states."""
     outcome = followed("leader_killed", "3.7")
     assert isinstance(outcome, Explained)
-    assert sum(outcome.effort.states) == 36_832
+    assert sum(outcome.effort.states) == 21_426
     assert [line.partition_epoch for _, line in outcome.recording.claims(Metadata)] == [None, None, 2]  # type: ignore[attr-defined]
 
 

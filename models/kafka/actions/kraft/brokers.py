@@ -7,14 +7,15 @@ from isrcheck.models.kafka.state.broker.log import note_flush
 from isrcheck.models.kafka.state.broker.record import (
     announce_record,
     drop_from_isr,
+    go_on_without,
     is_active,
-    leaves_isr,
     may_be_elected,
     may_change_leader,
     may_change_record,
-    may_lose_member,
+    may_go_on_without,
     members_without,
     nobody_is_valid,
+    replaces_leader,
 )
 from isrcheck.models.kafka.state.fields import EndOffset, KraftReplica, Replica
 from isrcheck.models.kafka.state.values import Stop
@@ -32,15 +33,13 @@ def begin_shutdown(s, broker):
 
 @action(shows="{broker}")
 def broker_asks_to_shut_down(s, broker: KraftReplica):
-    """A broker that does not lead announces its shutdown, and leaves the ISR, unless it is its last member."""
+    """A broker announces its shutdown, and leaves the ISR, unless it is its last member; the leader stays."""
     require(s.shutdowns_left > 0)
     require(may_ask_to_shut_down(s, broker))
-    require(broker != s.controller_leader)
-    require(not leaves_isr(s, broker) or may_lose_member(s))
+    require(not replaces_leader(s, broker))
+    require(may_go_on_without(s, broker))
     begin_shutdown(s, broker)
-    if leaves_isr(s, broker):
-        drop_from_isr(s, broker)
-        announce_record(s, s.controller_leader, True)
+    go_on_without(s, broker)
     s.shutdown_partition_epoch[broker] = s.controller_partition_epoch
 
 
@@ -48,11 +47,12 @@ def broker_asks_to_shut_down(s, broker: KraftReplica):
 def leader_asks_to_shut_down(s, broker: KraftReplica, elected: KraftReplica):
     """The leader announces its shutdown: leadership moves, and it leaves the ISR.
 
-    Kafka: ReplicationControlManager.handleBrokerInControlledShutdown.
+    It also moves if another broker announces its shutdown, and the leader is fenced (RESTART_BEFORE_FENCING). Kafka:
+    ReplicationControlManager.handleBrokerInControlledShutdown.
     """
     require(s.shutdowns_left > 0)
     require(may_ask_to_shut_down(s, broker))
-    require(broker == s.controller_leader)
+    require(replaces_leader(s, broker))
     require(may_be_elected(s, elected, broker))
     require(may_change_leader(s))
     begin_shutdown(s, broker)
@@ -66,7 +66,7 @@ def last_leader_asks_to_shut_down(s, broker: KraftReplica):
     """The leader announces its shutdown, and nobody can be elected: the partition has no leader."""
     require(s.shutdowns_left > 0)
     require(may_ask_to_shut_down(s, broker))
-    require(broker == s.controller_leader)
+    require(replaces_leader(s, broker))
     require(nobody_is_valid(s, broker))
     require(may_change_leader(s))
     begin_shutdown(s, broker)
@@ -78,11 +78,13 @@ def last_leader_asks_to_shut_down(s, broker: KraftReplica):
 def broker_shuts_down(s, broker: KraftReplica):
     """A broker that shuts down stops, once all active brokers have read the change that it caused; it is fenced.
 
-    Kafka: BrokerHeartbeatManager.calculateNextBrokerState, SHUTDOWN_NOW. Everything is flushed, and the restart counts
-    as clean.
+    A broker that is fenced may stop at once, also if it has not announced anything. Everything is flushed, and the
+    restart counts as clean. Kafka: BrokerHeartbeatManager.calculateNextBrokerState, SHUTDOWN_NOW, with
+    handleBrokerFenced.
     """
     require(s.is_up[broker])
-    require(s.is_shutting_down[broker])
+    require(s.is_shutting_down[broker] or (s.is_fenced[broker] and s.shutdowns_left > 0))
+    require(not replaces_leader(s, broker))
     require(
         all(
             s.metadata_position[r] >= s.shutdown_partition_epoch[broker]
@@ -90,6 +92,10 @@ def broker_shuts_down(s, broker: KraftReplica):
             if is_active(s, r) and s.is_up[r]
         )
     )
+    require(may_go_on_without(s, broker))
+    if not s.is_shutting_down[broker]:
+        s.shutdowns_left -= 1
+    go_on_without(s, broker)
     stop_broker(s, broker)
     note_flush(s, broker)
     s.stopped_by[broker] = Stop.SHUTDOWN
@@ -120,7 +126,8 @@ def last_known_leader_is_next(s, broker):
 @action(shows="{broker} checkpoint {checkpoint}")
 def broker_restarts(s, broker: Replica, checkpoint: EndOffset):
     """A broker restarts under a new broker epoch, once it is fenced; with ELR, after an unclean shutdown, it leaves ISR
-    and ELR. A replica that was removed meanwhile is deleted.
+    and ELR. A replica that was removed meanwhile is deleted. A shutdown in order has saved the high watermark (Kafka:
+    ReplicaManager.shutdown).
 
     Up to 3.9, a broker can register between the end of its session and its fencing, and then keeps its place in the ISR
     and its leadership (RESTART_BEFORE_FENCING). Kafka: ClusterControlManager.registerBroker.
@@ -128,17 +135,14 @@ def broker_restarts(s, broker: Replica, checkpoint: EndOffset):
     require(not s.is_up[broker])
     require(sum(1 for r in range(s.replicas) if not s.is_up[r]) > s.brokers_down)
     require(checkpoint <= s.high_watermark[broker])
+    require(s.stopped_by[broker] != Stop.SHUTDOWN or checkpoint == s.high_watermark[broker])
     require(s.is_fenced[broker] or s.RESTART_BEFORE_FENCING)
     require(not loses_eligibility(s, broker) or may_change_record(s))
     require(not loses_eligibility(s, broker) or not last_known_leader_is_next(s, broker) or may_change_leader(s))
     register_new_process(s, broker)
     if loses_eligibility(s, broker):
         s.eligible_leader_replicas[broker] = False
-        elected = s.controller_leader
-        if last_known_leader_is_next(s, broker):
-            elected = s.last_known_leader
-            s.last_known_leader = NONE
-        announce_record(s, elected, False)
+        announce_record(s, s.last_known_leader if last_known_leader_is_next(s, broker) else s.controller_leader, False)
     s.is_fenced[broker] = True
     start_broker(s, broker, checkpoint)
     if s.reassignments > 0 and not s.is_assigned[broker]:

@@ -7,13 +7,15 @@ partition epoch, which brokers read in order of the metadata log (metadata.py).
 from isrcheck.models.kafka.state.broker.record import (
     announce_record,
     drop_from_isr,
+    go_on_without,
     is_active,
-    leaves_isr,
+    is_assigned,
     may_be_elected,
     may_change_leader,
-    may_lose_member,
+    may_go_on_without,
     members_without,
     nobody_is_valid,
+    replaces_leader,
 )
 from isrcheck.models.kafka.state.fields import KraftReplica, Replica
 from isrcheck.models.language import NONE, action, require
@@ -21,37 +23,42 @@ from isrcheck.models.language import NONE, action, require
 
 def session_may_expire(s, broker):
     """A broker that is down stops its heartbeats; a living one does so where the budget allows it."""
-    return not s.is_fenced[broker] and (not s.is_up[broker] or (s.fencings_left > 0 and not s.is_shutting_down[broker]))
+    return not s.is_fenced[broker] and (not s.is_up[broker] or s.fencings_left > 0)
 
 
 def fence(s, broker):
+    """A broker that shuts down goes on to do so, and waits for nobody any more. Kafka: BrokerHeartbeatManager.touch.
+    (Up to 3.5 it waits all the same; that it need not only adds behaviours.)
+    """
     if s.is_up[broker]:
         s.fencings_left -= 1
+    else:
+        s.is_shutting_down[broker] = False  # whatever the process wanted that has ended
     s.is_fenced[broker] = True
-    s.is_shutting_down[broker] = False
     s.shutdown_partition_epoch[broker] = 0
 
 
 @action(shows="{broker}")
 def controller_fences_broker(s, broker: KraftReplica):
-    """The session of a broker that does not lead expires: it leaves the ISR, unless it is its last member.
+    """The session of a broker expires: it leaves the ISR, unless it is its last member, and the leader stays.
 
     Kafka: ReplicationControlManager.handleBrokerFenced. A broker that lives goes on as before until it hears of it.
     """
     require(session_may_expire(s, broker))
-    require(broker != s.controller_leader)
-    require(not leaves_isr(s, broker) or may_lose_member(s))
+    require(not replaces_leader(s, broker))
+    require(may_go_on_without(s, broker))
     fence(s, broker)
-    if leaves_isr(s, broker):
-        drop_from_isr(s, broker)
-        announce_record(s, s.controller_leader, True)
+    go_on_without(s, broker)
 
 
 @action(shows="{broker} and elects {elected}")
 def controller_fences_leader(s, broker: KraftReplica, elected: KraftReplica):
-    """The session of the leader expires: another member of the ISR is elected or, if it is empty, one of the ELR."""
+    """The session of the leader expires: another member of the ISR is elected or, if it is empty, one of the ELR.
+
+    A leader that is itself fenced, but was not when it restarted, is replaced when any member of the ISR is fenced.
+    """
     require(session_may_expire(s, broker))
-    require(broker == s.controller_leader)
+    require(replaces_leader(s, broker))
     require(may_be_elected(s, elected, broker))
     require(may_change_leader(s))
     fence(s, broker)
@@ -65,7 +72,7 @@ def leave_leaderless(s, broker):
     """
     drop_from_isr(s, broker)
     if s.ELR:
-        s.last_known_leader = broker
+        s.last_known_leader = s.controller_leader
     announce_record(s, NONE, s.ELR)
 
 
@@ -73,7 +80,7 @@ def leave_leaderless(s, broker):
 def controller_fences_last_leader(s, broker: KraftReplica):
     """The session of the leader expires, and nobody can be elected: the partition has no leader."""
     require(session_may_expire(s, broker))
-    require(broker == s.controller_leader)
+    require(replaces_leader(s, broker))
     require(nobody_is_valid(s, broker))
     require(may_change_leader(s))
     fence(s, broker)
@@ -105,11 +112,10 @@ def controller_unfences_broker(s, broker: KraftReplica):
     """
     require(s.is_up[broker])
     require(s.is_fenced[broker])
+    require(not s.is_shutting_down[broker])
     require(not can_lead_alone(s, broker) or may_change_leader(s))
     s.is_fenced[broker] = False
     if can_lead_alone(s, broker):
-        if is_last_known_leader(s, broker):
-            s.last_known_leader = NONE
         announce_record(s, broker, False)
 
 
@@ -128,9 +134,13 @@ def controller_elects_preferred(s, elected: Replica):
 
 @action
 def controller_elects_unclean(s, elected: Replica):
-    """No valid broker is there: an active one outside ISR and ELR is elected, and records that it lacks are lost."""
+    """No valid broker is there: an active replica outside ISR and ELR is elected, and records that it lacks are lost.
+
+    Kafka: PartitionChangeBuilder.electAnyLeader, which looks at the assigned replicas only.
+    """
     require(s.unclean_elections_left > 0)
     require(s.controller_leader == NONE)
+    require(is_assigned(s, elected))
     require(is_active(s, elected))
     require(nobody_is_valid(s, NONE))
     require(may_change_leader(s))
@@ -138,5 +148,4 @@ def controller_elects_unclean(s, elected: Replica):
     for r in range(s.replicas):
         s.controller_isr[r] = r == elected
         s.eligible_leader_replicas[r] = False
-    s.last_known_leader = NONE
     announce_record(s, elected, False)

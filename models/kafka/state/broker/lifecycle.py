@@ -30,13 +30,20 @@ def stop_broker(s, broker):
     if s.CONTROLLER == Controller.KRAFT:
         s.metadata_position[broker] = 0
         s.stopped_by[broker] = Stop.CRASH
+        if s.is_fenced[broker]:
+            s.is_shutting_down[broker] = False  # nothing depends on what the process wanted
     forget_heard_metadata(s)
 
 
 def register_new_process(s, broker):
     """The controller registers the restarted process under a new broker epoch: fetches and requests that name the
     earlier one are recognised, and requests that the earlier one sent are refused (STALE_BROKER_EPOCH).
+
+    The new process does not shut down, even if the earlier one did. Kafka: ClusterControlManager.registerBroker, whose
+    record has neither a controlled shutdown nor an offset to wait for.
     """
+    s.is_shutting_down[broker] = False
+    s.shutdown_partition_epoch[broker] = 0
     clear_request(s, broker)
     for leader in range(s.replicas):
         if s.remote_broker_epoch[leader][broker] == BrokerEpoch.REGISTERED:

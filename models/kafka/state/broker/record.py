@@ -14,6 +14,11 @@ def is_active(s, r):
     return not s.is_fenced[r] and not s.is_shutting_down[r]
 
 
+def is_assigned(s, r):
+    """The partition is assigned to this broker, as to all where no reassignments are made."""
+    return s.reassignments == 0 or s.is_assigned[r]
+
+
 def may_change_record(s):
     return s.controller_partition_epoch < s.partition_changes
 
@@ -34,6 +39,43 @@ def members_without(s, leaving):
 def leaves_isr(s, leaving):
     """Whether the ISR of record becomes smaller; without ELR its last member stays."""
     return s.controller_isr[leaving] and (s.ELR or members_without(s, leaving) > 0)
+
+
+def starts_epoch_of_nobody(s, leaving):
+    """Up to 3.5: nobody leads, and the last member of the ISR is fenced, or fenced once more. The ISR keeps it, and a
+    leader epoch starts in which nobody leads either.
+
+    Kafka: PartitionChangeBuilder.triggerLeaderEpochBumpIfNeeded compares the ISR that was asked for, since 3.6 the one
+    that is written.
+    """
+    return (
+        s.EPOCH_BUMP_ON_SHRINK
+        and s.controller_leader == NONE
+        and s.controller_isr[leaving]
+        and not leaves_isr(s, leaving)
+    )
+
+
+def changes_record(s, leaving):
+    """The record changes when this broker is fenced or shuts down."""
+    return leaves_isr(s, leaving) or starts_epoch_of_nobody(s, leaving)
+
+
+def may_go_on_without(s, leaving):
+    return not changes_record(s, leaving) or may_lose_member(s)
+
+
+def is_replaced_without(s, leader, leaving):
+    """The leader leaves the ISR itself; or another member leaves, and the leader is not active, because it has
+    restarted before it was fenced (RESTART_BEFORE_FENCING). Kafka: PartitionChangeBuilder.electAnyLeader.
+    """
+    is_invalid = leaves_isr(s, leaving) and not is_active(s, leader)
+    return s.controller_leader == leader and (leader == leaving or is_invalid)
+
+
+def replaces_leader(s, leaving):
+    """Without this broker in the ISR, the leader does not lead any longer."""
+    return any(is_replaced_without(s, r, leaving) for r in range(s.replicas))
 
 
 def is_valid_without(s, r, leaving):
@@ -64,8 +106,6 @@ def keep_eligible(s, members):
         is_enough = members >= min(s.min_insync_replicas, s.replicas)
         for r in range(s.replicas):
             s.eligible_leader_replicas[r] = not is_enough and (s.eligible_leader_replicas[r] or s.controller_isr[r])
-        if is_enough:
-            s.last_known_leader = NONE
 
 
 def keep_members_out_of_elr(s):
@@ -82,17 +122,27 @@ def drop_from_isr(s, leaving):
         keep_members_out_of_elr(s)
 
 
+def go_on_without(s, leaving):
+    """The broker leaves the ISR, if it is not its last member, and the leader stays."""
+    if changes_record(s, leaving):
+        drop_from_isr(s, leaving)
+        announce_record(s, s.controller_leader, True)
+
+
 def announce_record(s, leader, is_smaller):
     """Write a new record with this leader; the leader epoch rises if the leader changes (EPOCH_BUMP_ON_SHRINK: also if
     the ISR `is_smaller`).
 
-    A leader from the ELR becomes the only member of the ISR.
+    A leader from the ELR becomes the only member of the ISR. Who led last is remembered only while nobody leads. Kafka:
+    PartitionChangeBuilder.tryElection, maybeUpdateLastKnownLeader.
     """
     if leader != s.controller_leader or (s.EPOCH_BUMP_ON_SHRINK and is_smaller):
         s.controller_epoch += 1
     if s.ELR and leader != NONE and not s.controller_isr[leader]:
         s.controller_isr[leader] = True
         s.eligible_leader_replicas[leader] = False
+    if s.ELR and leader != NONE:
+        s.last_known_leader = NONE
     s.controller_leader = leader
     s.controller_partition_epoch += 1
     if s.CONTROLLER == Controller.KRAFT:
