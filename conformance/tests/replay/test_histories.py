@@ -38,6 +38,9 @@ STEPS = 30
 TAKES_IT_FIRST = ("2.8", "3.3")
 """The generations in which a follower takes the high watermark of a response that says where the logs diverge."""
 
+RARE = {"follower_is_out_of_range", "controller_fences_last_leader"}
+"""The actions that few of the walks take; the second one needs an ISR that has shrunk to a leader that crashes."""
+
 SEEDS = [range(250), range(250, 1000)]
 """A thousand walks of every generation, in two parts; each part takes every expected action."""
 
@@ -79,7 +82,7 @@ def test_the_cluster_agrees_with_the_model(protocol, seeds):
         expected |= {"follower_takes_high_watermark_first"} if protocol in TAKES_IT_FIRST else set()
     else:
         expected |= {"broker_bounces"} | (set() if protocol in ("0.8", "0.10") else {"follower_reconciles"})
-    assert taken - {"follower_is_out_of_range"} == expected
+    assert taken - RARE == expected
 
 
 @pytest.mark.parametrize(

@@ -152,7 +152,7 @@ CHANGES = [
         f"{P}isr_nodes",
         [2],
         "the leader of epoch 1 is broker 3",
-        "its guard `broker != s.controller_leader`",
+        "its guard `not replaces_leader(s, broker)`",
     ),
     (
         "stale_record",
@@ -188,7 +188,7 @@ CHANGES = [
         f"{P}isr_nodes",
         [2],
         "the leader of epoch 1 is broker 3",
-        "its guard `broker != s.controller_leader`",
+        "its guard `not replaces_leader(s, broker)`",
     ),
     (
         "stale_record_three_controllers",
@@ -217,7 +217,7 @@ CHANGES = [
         f"{P}isr_nodes",
         [2],
         "the leader of epoch 1 is broker 3",
-        "its guard `broker != s.controller_leader`",
+        "its guard `not replaces_leader(s, broker)`",
     ),
     (
         "stale_record_control",
@@ -353,7 +353,7 @@ CHANGES = [
         f"{P}leader_epoch",
         1,
         "the leader epoch is 1",
-        "its guard `elected != s.controller_leader`",
+        "its guard `s.shutdowns_left > 0`",
     ),
     ("follower_frozen", "3.7", "line 36", f"{P}fetch_offset", 2, "the log of broker 3 ends at 2", LEADING),
     (
@@ -363,7 +363,7 @@ CHANGES = [
         f"{P}isr_nodes",
         [2],
         "the ISR is 2",
-        "its guard `broker == s.controller_leader`",
+        "its guard `replaces_leader(s, broker)`",
     ),
     ("follower_frozen", "3.7", "line 74", f"{P}isr", [2], "the ISR is 2", LAW),
     ("follower_frozen", "3.7", "line 45", f"{A}base_offset", 2, "m1 is acknowledged", OFFSET),
