@@ -55,6 +55,9 @@ MOST_EPOCHS, MOST_CHANGES = 6, 12
 UNSENT = "no line sends the records of {0.spot}; such records are sent only shortly before a line shows them"
 """What is left out of a recording without `send` lines that is longer than a chunk."""
 
+LOST = "no line shows the record of {0.spot} after it was sent, and behaviours in which it reaches nobody are left out"
+"""What is left out after a line that sends a record of unknown fate."""
+
 CHUNKS_BETWEEN_COLLECTIONS = 8
 """The claims of a chunk refer to each other, so that only the garbage collector frees them; by itself it waits long."""
 
@@ -291,6 +294,7 @@ class _Following:
     def _without_lines(self, chunk: Chunk) -> OnlineOutcome:
         """The verdict if the next line cannot be followed at all."""
         line = self.waiting[0]
+        self._note_lost_record()
         if isinstance(chunk.blocked, FalseLine) and self.left_out is None:
             return self._refused(line, 0 if self.possible is None else len(self.possible.states), (), chunk.blocked)
         if chunk.blocked is not None:
@@ -309,10 +313,18 @@ class _Following:
     def _stuck(self, line: Line, possible: int, unmet: tuple[UnmetClaim, ...]) -> OnlineOutcome:
         """The verdict if no state passes a line."""
         self.is_stuck = True
+        self._note_lost_record()
         if self.left_out is not None:
             told = "no state that was followed passes it"
             return UndecidedOnline(*self._common(), line, self._why(told))
         return self._refused(line, possible, unmet, None)
+
+    def _note_lost_record(self) -> None:
+        """What is left out at this line, if a record of unknown fate was sent before it."""
+        if self.left_out is None and self.outlook.lost is not None:
+            position, line = self.outlook.lost
+            if position < self.past.position:
+                self.left_out = LOST.format(line)
 
     def _refused(
         self, line: Line, possible: int, unmet: tuple[UnmetClaim, ...], why: FalseLine | None

@@ -49,7 +49,8 @@ class Outlook:
     `changes` is the upper bound on changes of leader and ISR up to each line in `control` (script.py,
     `changes_required`). `most_open` is the largest number of records that were sent after the
     last one that is acknowledged. `records` counts the records, up to MOST_NAMES or a few more. `unsent` is the first
-    line that shows a record which no line before has sent.
+    line that shows a record which no line before has sent. `lost` is the first line that sends a record which no later
+    line shows, with its position: perhaps the record has reached nobody.
     """
 
     path: Path
@@ -66,6 +67,7 @@ class Outlook:
     control: list[tuple[int, Line]] = field(default_factory=list)
     changes: list[int] = field(default_factory=list)
     unsent: Line | None = None
+    lost: tuple[int, Line] | None = None
     faults: set[FaultKind] = field(default_factory=set)
 
     @property
@@ -128,6 +130,7 @@ class _Survey:
         self.open: dict[str, int] = {}
         self.names: set[str] = set()
         self.sent = 0
+        self.unseen: dict[str, tuple[int, Line]] = {}
         self.before: Metadata | None = None
         self.is_known = False
         self.bound = 0
@@ -167,6 +170,11 @@ class _Survey:
                 found.unsent = found.unsent or line
             self.names.update(new)
             found.records = len(self.names)
+        if not isinstance(line, Sent):
+            for value in shown(line):
+                self.unseen.pop(value, None)
+        elif len(self.unseen) < MOST_NAMES:
+            self.unseen[line.value] = (found.lines - 1, line)
         if isinstance(line, Sent):
             self.sent += 1
             self.open[line.value] = self.sent
@@ -220,6 +228,7 @@ class _Survey:
         found = self.found
         if found.header is not None:
             self.replicas |= found.header.replicas
+        found.lost = min(self.unseen.values(), key=lambda one: one[0], default=None)
         found.brokers = tuple(sorted(self.replicas))
         found.has_epochs = bool(self.epochs)
         found.first_epoch, found.last_epoch = min(self.epochs, default=0), max(self.epochs, default=0)

