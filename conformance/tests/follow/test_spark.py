@@ -147,10 +147,10 @@ def test_one_log_on_spark_gets_its_line_and_its_trace(logs):
     first, written, last = out.splitlines()
     assert code == 12
     assert first == (
-        "EXPLAINED  logs/g-kafka.ndjson: a behaviour of 0.10, in 25 steps; VIOLATED acked_not_lost at step 24: PRECIOUS"
-        " is lost; VIOLATED isr_is_complete at step 22: PRECIOUS is missing from the ISR; record PRECIOUS was"
+        "EXPLAINED  logs/g-kafka.ndjson: a behaviour of 0.10, in 26 steps; VIOLATED acked_not_lost at step 25: PRECIOUS"
+        " is lost; VIOLATED isr_is_complete at step 23: PRECIOUS is missing from the ISR; record PRECIOUS was"
         " acknowledged (line 8), and is not in the log any more (no line shows it): acked_not_lost is violated at step"
-        " 24; before that: freeze broker 3 (line 14); kill -9 broker 1 (line 15); kill -9 broker 3 (line 20); not"
+        " 25; before that: freeze broker 3 (line 14); kill -9 broker 1 (line 15); kill -9 broker 3 (line 20); not"
         " permitted: acks=all promises it, and no unclean election, loss of power or loss of a disk took place"
     )
     assert last == "1 log: 1 EXPLAINED; TIME"

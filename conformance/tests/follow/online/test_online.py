@@ -70,10 +70,8 @@ def at_the_end(line: dict) -> dict:
 @pytest.mark.parametrize(
     ("seed", "kind", "change"),
     [
-        (5, "log_end", one_later),
-        exhaustive((5, "high_watermark", higher)),
-        recorded((6, "high_watermark", higher)),
-        recorded((6, "log_end", one_later)),
+        (1, "log_end", one_later),
+        exhaustive((1, "high_watermark", higher)),
         exhaustive((7, "client_read", at_the_end)),
     ],
 )
@@ -87,6 +85,17 @@ def test_a_wrong_line_near_the_end_is_rejected_there(tmp_path, seed: int, kind: 
     assert found.line.number == at + 1
     assert found.cost.windows > 0
     assert found.unmet or found.why
+
+
+@pytest.mark.exhaustive
+def test_nothing_is_rejected_after_a_record_that_perhaps_reached_nobody(tmp_path) -> None:
+    lines = observed(6, 240)
+    at = max(position for position, line in enumerate(lines) if line["kind"] == "log_end")
+    lines[at] = one_later(lines[at])
+    found = online(written(tmp_path / "run.ndjson", lines))
+    assert isinstance(found, UndecidedOnline)
+    assert found.line.number == at + 1
+    assert "no line shows the record of line 226 after it was sent" in str(found.why)
 
 
 @pytest.mark.parametrize(
