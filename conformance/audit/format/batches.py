@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import BinaryIO
 
 from isrcheck.conformance.audit.format.crc import crc32c
+from isrcheck.conformance.compression import codec_of
 
 HEADER = struct.Struct(">qiibIhiqqqhii")
 """Base offset, length of what follows it, leader epoch, magic, CRC, attributes, last offset delta, base and maximal
@@ -31,8 +32,7 @@ LONGEST = 100 << 20
 """The longest batch in bytes, a hundred times the default of max.message.bytes."""
 
 LARGEST_OFFSET = (1 << 63) - 1
-COMPRESSION, TRANSACTIONAL, CONTROL = 0x07, 0x10, 0x20
-CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
+TRANSACTIONAL, CONTROL = 0x10, 0x20
 CHUNK = 1 << 20
 
 
@@ -77,8 +77,7 @@ class Batch:
     @property
     def codec(self) -> str:
         """The name of the compression."""
-        kind = self.attributes & COMPRESSION
-        return CODECS[kind] if kind < len(CODECS) else f"codec {kind}"
+        return codec_of(self.attributes)
 
     @property
     def is_control(self) -> bool:

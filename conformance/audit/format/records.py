@@ -6,20 +6,17 @@ In:  a `Batch`. Out: `Record`; or CompressedError, or a BatchError.
 from __future__ import annotations
 
 import hashlib
-import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from isrcheck.conformance.audit.format.batches import Batch, BatchError
+from isrcheck.conformance.compression import CompressionError, TooLargeError, gunzipped
 
 MOST_BYTES = 64 << 20
 """The most bytes into which a batch is decompressed."""
 
 READ = {"none", "gzip"}
 """The compressions that the standard library can read."""
-
-GZIP = 31
-"""The window size with which zlib expects the header of gzip."""
 
 
 class CompressedError(Exception):
@@ -71,16 +68,12 @@ def _uncompressed(batch: Batch) -> bytes:
         raise CompressedError(why)
     if batch.codec == "none":
         return batch.body
-    reader = zlib.decompressobj(GZIP)
     try:
-        found = reader.decompress(batch.body, MOST_BYTES)
-    except zlib.error:
+        return gunzipped(batch.body, MOST_BYTES)
+    except TooLargeError:
+        raise CompressedError(f"it has more than {MOST_BYTES} bytes uncompressed") from None
+    except CompressionError:
         raise _malformed(batch) from None
-    if reader.unconsumed_tail:
-        raise CompressedError(f"it has more than {MOST_BYTES} bytes uncompressed")
-    if not reader.eof:
-        raise _malformed(batch)
-    return found
 
 
 def _varint(body: bytes, at: int, batch: Batch) -> tuple[int, int]:

@@ -385,8 +385,7 @@ def changes_after_metadata(recording: Recording) -> int:
 
     Each fault and each request may have led to a change, and so may each member of the ISR that did not run before.
     """
-    metadata, later, away = _ending(recording)
-    return len(later) + len(metadata.isr & away if metadata else away)
+    return _changes(*_ending(recording))
 
 
 def elections_after_metadata(recording: Recording) -> int:
@@ -399,7 +398,11 @@ def elections_after_metadata(recording: Recording) -> int:
     is_led = metadata is not None and metadata.leader is not None and metadata.leader not in befallen
     if is_led and not any(isinstance(line, ElectRequest) for line in later):
         return 0
-    return changes_after_metadata(recording)
+    return _changes(metadata, later, away)
+
+
+def _changes(metadata: Metadata | None, later: list[Line], away: set[int]) -> int:
+    return len(later) + len(metadata.isr & away if metadata else away)
 
 
 def _ending(recording: Recording) -> tuple[Metadata | None, list[Line], set[int]]:

@@ -170,15 +170,15 @@ class _Survey:
                 found.unsent = found.unsent or line
             self.names.update(new)
             found.records = len(self.names)
-        if not isinstance(line, Sent):
-            for value in shown(line):
-                self.unseen.pop(value, None)
-        elif len(self.unseen) < MOST_NAMES:
-            self.unseen[line.value] = (found.lines - 1, line)
         if isinstance(line, Sent):
             self.sent += 1
             self.open[line.value] = self.sent
-        elif isinstance(line, Acked) and line.value in self.open:
+            if len(self.unseen) < MOST_NAMES:
+                self.unseen[line.value] = (found.lines - 1, line)
+        else:
+            for value in shown(line):
+                self.unseen.pop(value, None)
+        if isinstance(line, Acked) and line.value in self.open:
             last = self.open[line.value]
             self.open = {value: number for value, number in self.open.items() if number > last}
         found.most_open = max(found.most_open, len(self.open))
