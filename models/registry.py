@@ -28,8 +28,21 @@ FAMILIES = {
 }
 """The models whose package assembles a base and its variants into `MODEL`."""
 
-SINGLE = {"examples/two_phase_commit": "isrcheck.models.examples.two_phase_commit"}
-"""Models that consist of one module."""
+EXAMPLES = (
+    "two_phase_commit",
+    "tla/barriers",
+    "tla/bcast_byz",
+    "tla/chang_roberts",
+    "tla/dining_philosophers",
+    "tla/ewd840",
+    "tla/paxos",
+    "tla/spanning_tree",
+    "tla/tcommit",
+    "tla/token_ring",
+)
+"""Models that consist of one module below models/examples/."""
+
+SINGLE = {f"examples/{name}": f"isrcheck.models.examples.{name.replace('/', '.')}" for name in EXAMPLES}
 
 
 def names() -> list[str]:

@@ -1,16 +1,17 @@
-"""`check published`: compares the figures of the five published models with those of TLC.
+"""`check published`: the figures of the five published models, and those of TLC.
 
 In:  models/published/tlc.csv.
-Out: our figures and TLC's for each row of the file, and whether they are equal.
+Out: `COMPARISON`: a row for each row of the file.
 """
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from isrcheck.checker.analyses.comparison import Comparison
 from isrcheck.checker.outcome.exploration import Exploration
 from isrcheck.models import published
 from isrcheck.models.language.model import Instance
@@ -27,12 +28,28 @@ class PublishedRow:
 
     variant: str
     sizes: dict[str, int]
-    figures: dict[str, str]
+    tlc: dict[str, str]
+    why: str = ""
 
     @property
     def title(self) -> str:
         """The name of the model, and its sizes."""
         return f"{self.variant} {' '.join(map(str, self.sizes.values()))}"
+
+    @property
+    def target(self) -> str:
+        """The name of the model on the command line."""
+        return f"published/{self.variant}"
+
+    @property
+    def leading(self) -> tuple[str, ...]:
+        """The name of the model and its sizes, as printed cells."""
+        return (self.variant, *(str(self.sizes[name]) for name in SIZES))
+
+    @property
+    def expected(self) -> dict[str, str]:
+        """isrcheck has to find TLC's figures."""
+        return self.tlc
 
     def instance(self) -> Instance:
         """Return the instance of the model for this row."""
@@ -56,16 +73,4 @@ def figures_of(exploration: Exploration) -> dict[str, str]:
     return figures
 
 
-def compare(row: PublishedRow, explored: Callable[[PublishedRow], Exploration]) -> tuple[Exploration, dict[str, str]]:
-    """Search the model of a row by calling `explored`; returns the result of the search and isrcheck's figures."""
-    exploration = explored(row)
-    return exploration, figures_of(exploration)
-
-
-def line(row: PublishedRow, ours: dict[str, str]) -> list[str]:
-    """Return the cells of one printed row. Each figure is `OURS = TLC'S` or `OURS != TLC'S`."""
-    cells = [row.variant, *(str(row.sizes[name]) for name in SIZES)]
-    for name in FIGURES:
-        same = ours[name] == row.figures[name]
-        cells.append(f"{ours[name]} = {row.figures[name]}" if same else f"{ours[name]} != {row.figures[name]}")
-    return cells
+COMPARISON = Comparison(("variant", *SIZES), FIGURES, "states@level of the first violation", lambda: rows(), figures_of)

@@ -13,7 +13,8 @@ from isrcheck.checker.kafka_settings.keys import Role
 
 ENGINES = ("local", "z3", "all", "spark")
 
-MATRIX, PUBLISHED, MODEL, MUTATE = "the matrix", "check published", "one model", "mutate"
+MATRIX, PUBLISHED, EXAMPLES = "the matrix", "check published", "check examples/tla"
+MODEL, MUTATE = "one model", "mutate"
 CONFIG, DESCRIBE = "--config", "--describe"
 """The names of the built-in forms of the command, as messages show them."""
 

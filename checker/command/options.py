@@ -136,6 +136,8 @@ def _form_of(forms: Sequence[Form], known: argparse.Namespace) -> Form:
         name = declared.MATRIX
     elif known.target == "published" and known.protocol is None:
         name = declared.PUBLISHED
+    elif known.target == "examples/tla":
+        name = declared.EXAMPLES
     else:
         name = declared.MODEL
     return next(form for form in forms if form.name == name)

@@ -11,6 +11,7 @@ from dataclasses import replace
 from isrcheck.checker.command.check_options import (
     CONFIG,
     DESCRIBE,
+    EXAMPLES,
     FILES,
     MATRIX,
     MODEL,
@@ -45,9 +46,9 @@ def _refuse_for_model(options: Options) -> None:
         raise UsageError(f"--counterexamples does not go with --engine {engine}; leave out one of them")
 
 
-def _refuse_for_published(options: Options) -> None:
+def _refuse_for_comparison(options: Options) -> None:
     if options.bound is not None:
-        raise UsageError("check published compares whole state spaces: leave --bound out, or name one model")
+        raise UsageError(f"{options.form.name} compares whole state spaces: leave --bound out, or name one model")
 
 
 def _refuse_for_mutants(options: Options) -> None:
@@ -75,11 +76,17 @@ _MATRIX = Form(
 
 _PUBLISHED = Form(
     name=PUBLISHED,
-    module="isrcheck.checker.forms.published",
+    module="isrcheck.checker.forms.comparison",
     usage=(("check published", "the five published models, compared with TLC's figures"),),
     refusals=_WITHOUT_MODEL | {"--report": NO_REPORT},
     rest=NAME_A_MODEL,
-    refuse=_refuse_for_published,
+    refuse=_refuse_for_comparison,
+)
+
+_EXAMPLES = replace(
+    _PUBLISHED,
+    name=EXAMPLES,
+    usage=(("check examples/tla", "public TLA+ examples, compared with TLC's figures"),),
 )
 
 _MODEL = Form(
@@ -154,6 +161,6 @@ _DESCRIBE = replace(
     examples=(),
 )
 
-BEFORE_OTHERS = (_MATRIX, _PUBLISHED, _MODEL, _MUTATE)
+BEFORE_OTHERS = (_MATRIX, _PUBLISHED, _EXAMPLES, _MODEL, _MUTATE)
 AFTER_OTHERS = (_CONFIG, _DESCRIBE)
 """The help lists the forms of optional packages between `BEFORE_OTHERS` and `AFTER_OTHERS`."""

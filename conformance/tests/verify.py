@@ -122,6 +122,7 @@ def records() -> list[Record]:
         "the proofs of the matrix": (*CHECK, "--bound", "2"),
         "the proofs of all properties of 2.1": (*CHECK, *prove),
         "the state counts of the published models": (*CHECK, "published"),
+        "the state counts of the public TLA+ examples": (*CHECK, "examples/tla"),
         "golden traces and drawings": (*pytest, *GOLDEN),
         **{f"the results in {file}": (*pytest, "-m", "recorded", file) for file in RECORDED},
     }

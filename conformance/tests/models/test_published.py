@@ -21,11 +21,9 @@ def test_the_whole_table_is_present():
 
 @pytest.mark.parametrize("row", ROWS, ids=name)
 def test_figures_equal_those_of_tlc(row):
-    exploration, ours = published.compare(
-        row, lambda one: explore(one.instance(), Limits(memory=1 << 30), count_all=True)
-    )
+    exploration = explore(row.instance(), Limits(memory=1 << 30), count_all=True)
     assert exploration.exhausted
-    assert ours == row.figures
+    assert published.figures_of(exploration) == row.tlc == row.expected
 
 
 def test_the_bound_of_a_violation_is_one_less_than_its_level():
@@ -60,4 +58,4 @@ def test_swapping_everything_gives_the_other_variant():
     every = {one.name: "kip_101" for one in MODEL.actions}
     swapped = explore(MODEL.instance("kip_320", bounds, every), Limits(memory=1 << 30), count_all=True)
     row = next(row for row in ROWS if row.variant == "kip_101" and list(row.sizes.values()) == [2, 2, 2, 1])
-    assert published.figures_of(swapped) == row.figures
+    assert published.figures_of(swapped) == row.tlc

@@ -219,7 +219,7 @@ def test_two_phase_commit(managers, depth):
 
 def level_of(row, name):
     """TLC's level of the first violating state (initial states: level 1); None if there is none."""
-    _, found, level = row.figures[name].partition("@")
+    _, found, level = row.tlc[name].partition("@")
     return int(level) if found else None
 
 

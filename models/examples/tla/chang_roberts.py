@@ -1,0 +1,95 @@
+"""Election of a leader on a unidirectional ring, by Chang and Roberts (1979).
+
+After specifications/chang_roberts/ChangRoberts.tla by Stephan Merz
+(2024-01-26; github.com/tlaplus/Examples, MIT license). Model file: MCChangRoberts.cfg, with N = 3; the identity of a
+node is its number.
+
+The same: every state and step of the PlusCal process, whose labels n0 and n1 are here the actions `start` and
+`receive`. Different: nodes are counted from 0.
+"""
+
+from collections.abc import Iterator
+from enum import IntEnum
+from itertools import product
+from typing import Any
+
+from isrcheck.models.language import Domain, Flag, action, always, bound, field, initial, require
+
+
+class Configuration:
+    nodes = bound(3, "nodes of the ring", least=1, option="--nodes")
+
+
+class Node(Domain, size="nodes"):
+    """A node, which is also its identity. The smallest one wins."""
+
+
+class Status(IntEnum):
+    CANDIDATE = 0
+    LOST = 1
+    WON = 2
+
+
+class State:
+    messages = field(Node, Node, values=Flag)  # messages[node][identity]: it waits to be received by the node
+    has_started = field(Node, values=Flag)  # pc # "n0"
+    is_initiator = field(Node, values=Flag)
+    status = field(Node, values=Status)
+
+
+@initial
+def some_nodes_are_initiators(configuration: Any) -> Iterator[dict[str, Any]]:
+    for initiators in product((False, True), repeat=configuration.nodes):
+        status = [Status.CANDIDATE if one else Status.LOST for one in initiators]
+        yield {"is_initiator": list(initiators), "status": status}
+
+
+def successor(s, node):
+    return 0 if node == s.nodes - 1 else node + 1
+
+
+@action
+def start(s, node: Node):
+    """An initiator sends its identity to its successor."""
+    require(not s.has_started[node])
+    s.has_started[node] = True
+    if s.is_initiator[node]:
+        s.messages[successor(s, node)][node] = True
+
+
+@action(shows="{identity} by {node}")
+def receive(s, node: Node, identity: Node):
+    """A node passes an identity on if it has lost, or loses to it now; else it drops it, and wins if it is its own."""
+    require(s.has_started[node])
+    require(s.messages[node][identity])
+    s.messages[node][identity] = False
+    if s.status[node] == Status.LOST:
+        s.messages[successor(s, node)][identity] = True
+    elif identity < node:
+        s.status[node] = Status.LOST
+        s.messages[successor(s, node)][identity] = True
+    elif identity == node:
+        s.status[node] = Status.WON
+
+
+@always
+def correctness(s):
+    """The winner is the initiator with the smallest identity, and all other nodes know that they have lost."""
+    return all(
+        s.is_initiator[node]
+        and all(
+            s.status[other] == Status.LOST and (not s.is_initiator[other] or other > node)
+            for other in range(s.nodes)
+            if other != node
+        )
+        for node in range(s.nodes)
+        if s.status[node] == Status.WON
+    )
+
+
+def some_candidate(s):
+    return any(s.status[node] == Status.CANDIDATE for node in range(s.nodes))
+
+
+def some_winner(s):
+    return any(s.status[node] == Status.WON for node in range(s.nodes))

@@ -1,0 +1,120 @@
+"""The dining philosophers, as Chandy and Misra solved the problem: dirty forks are handed over, clean ones are kept.
+
+After specifications/DiningPhilosophers/DiningPhilosophers.tla by Jeff Hemphill
+(2024-04-10; github.com/tlaplus/Examples, MIT license). Model file: DiningPhilosophers.cfg, with NP = 5.
+
+The same: every state and step of the PlusCal process, whose labels Loop, Eat and Think are the actions here.
+Different: philosophers and forks are counted from 0, and a fork is two fields, `holder` and `is_clean`.
+"""
+
+from collections.abc import Iterator
+from enum import IntEnum
+from typing import Any
+
+from isrcheck.models.language import Domain, Flag, action, always, bound, field, initial, require
+
+
+class Configuration:
+    philosophers = bound(5, "philosophers at the table", least=2, option="--philosophers")
+
+
+class Philosopher(Domain, size="philosophers"):
+    pass
+
+
+class Fork(Domain, size="philosophers"):
+    """The fork to the left of the philosopher with the same number."""
+
+
+class Label(IntEnum):
+    LOOP = 0
+    EAT = 1
+    THINK = 2
+
+
+class State:
+    holder = field(Fork, values=Philosopher)
+    is_clean = field(Fork, values=Flag)
+    label = field(Philosopher, values=Label)
+    is_hungry = field(Philosopher, values=Flag)
+
+
+@initial
+def everyone_is_hungry(configuration: Any) -> Iterator[dict[str, Any]]:
+    """All forks are dirty. Philosopher 0 holds two of them, and the others hold one at most."""
+    everyone = range(configuration.philosophers)
+    yield {"holder": [0 if fork == 1 else fork for fork in everyone], "is_hungry": [True for _ in everyone]}
+
+
+def right_fork(s, philosopher):
+    return 0 if philosopher == s.philosophers - 1 else philosopher + 1
+
+
+def left_neighbour(s, philosopher):
+    return s.philosophers - 1 if philosopher == 0 else philosopher - 1
+
+
+def right_neighbour(s, philosopher):
+    return 0 if philosopher == s.philosophers - 1 else philosopher + 1
+
+
+def can_eat(s, philosopher):
+    return (
+        s.holder[philosopher] == philosopher
+        and s.holder[right_fork(s, philosopher)] == philosopher
+        and s.is_clean[philosopher]
+        and s.is_clean[right_fork(s, philosopher)]
+    )
+
+
+@action
+def loop(s, philosopher: Philosopher):
+    """A philosopher cleans a dirty fork and hands it over. One who is hungry and has two clean forks goes to eat."""
+    require(s.label[philosopher] == Label.LOOP)
+    right = right_fork(s, philosopher)
+    if s.is_hungry[philosopher]:
+        if can_eat(s, philosopher):
+            s.label[philosopher] = Label.EAT
+    else:
+        s.label[philosopher] = Label.THINK
+    if s.holder[philosopher] == philosopher and not s.is_clean[philosopher]:
+        s.holder[philosopher] = left_neighbour(s, philosopher)
+        s.is_clean[philosopher] = True
+    elif s.holder[right] == philosopher and not s.is_clean[right]:
+        s.holder[right] = right_neighbour(s, philosopher)
+        s.is_clean[right] = True
+
+
+@action
+def eat(s, philosopher: Philosopher):
+    require(s.label[philosopher] == Label.EAT)
+    s.is_hungry[philosopher] = False
+    s.is_clean[philosopher] = False
+    s.is_clean[right_fork(s, philosopher)] = False
+    s.label[philosopher] = Label.LOOP
+
+
+@action
+def think(s, philosopher: Philosopher):
+    require(s.label[philosopher] == Label.THINK)
+    s.is_hungry[philosopher] = True
+    s.label[philosopher] = Label.LOOP
+
+
+def share_a_fork(s, one, other):
+    return (
+        one == other
+        or one == right_fork(s, other)
+        or right_fork(s, one) == other
+        or right_fork(s, one) == right_fork(s, other)
+    )
+
+
+@always
+def exclusive_access(s):
+    """Two philosophers who share a fork do not eat at the same time."""
+    return not any(
+        one != other and share_a_fork(s, one, other) and s.label[one] == Label.EAT and s.label[other] == Label.EAT
+        for one in range(s.philosophers)
+        for other in range(s.philosophers)
+    )

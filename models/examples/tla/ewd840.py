@@ -1,0 +1,108 @@
+"""Termination detection on a ring, by Dijkstra, Feijen and van Gasteren (EWD 840).
+
+After specifications/ewd840/EWD840.tla by Stephan Merz
+(2025-07-14; github.com/tlaplus/Examples, MIT license). Model file: EWD840.cfg, with N = 3.
+
+The same: every state, every action, and the property that a finished computation is detected at last.
+Different: Environment is not one action but two, `send_message` and `deactivate`, and System is also two. The guard of
+`pass_token` is a disjunction: TLC generates a successor for each part of it that is true, here there is one. That the
+algorithm refines the module SyncTerminationDetection is not stated; `termination_detection` is its safety part.
+"""
+
+from collections.abc import Iterator
+from enum import IntEnum
+from itertools import product
+from typing import Any
+
+from isrcheck.models.language import Domain, Flag, action, always, bound, field, initial, require
+
+
+class Configuration:
+    nodes = bound(3, "nodes of the ring", least=1, option="--nodes")
+
+
+class Node(Domain, size="nodes"):
+    pass
+
+
+class Color(IntEnum):
+    WHITE = 0
+    BLACK = 1
+
+
+class State:
+    active = field(Node, values=Flag)
+    color = field(Node, values=Color)
+    token_position = field(values=Node)
+    token_color = field(values=Color, initially=Color.BLACK)
+
+
+@initial
+def the_token_is_black(configuration: Any) -> Iterator[dict[str, Any]]:
+    """Everything but the color of the token is arbitrary."""
+    nodes = range(configuration.nodes)
+    flags, colors = product((False, True), repeat=len(nodes)), list(product(Color, repeat=len(nodes)))
+    for active, color, position in product(flags, colors, nodes):
+        yield {"active": list(active), "color": list(color), "token_position": position}
+
+
+@action
+def initiate_probe(s):
+    """Node 0 sends a white token round, unless the last round showed that all nodes are inactive."""
+    require(s.token_position == 0)
+    require(s.token_color == Color.BLACK or s.color[0] == Color.BLACK)
+    s.token_position = s.nodes - 1
+    s.token_color = Color.WHITE
+    s.color[0] = Color.WHITE
+
+
+@action
+def pass_token(s, node: Node):
+    """An inactive node passes the token on, and a black one stains it. An active node may pass only a black token."""
+    require(node != 0)
+    require(s.token_position == node)
+    require(not s.active[node] or s.color[node] == Color.BLACK or s.token_color == Color.BLACK)
+    s.token_position = node - 1
+    if s.color[node] == Color.BLACK:
+        s.token_color = Color.BLACK
+    s.color[node] = Color.WHITE
+
+
+@action(shows="{node} to {receiver}")
+def send_message(s, node: Node, receiver: Node):
+    """An active node activates another one. It becomes black if the token has already passed the receiver."""
+    require(s.active[node])
+    require(receiver != node)
+    s.active[receiver] = True
+    if receiver > node:
+        s.color[node] = Color.BLACK
+
+
+@action
+def deactivate(s, node: Node):
+    require(s.active[node])
+    s.active[node] = False
+
+
+def terminated(s):
+    return not any(s.active[node] for node in range(s.nodes))
+
+
+def is_detected(s):
+    return s.token_position == 0 and s.token_color == Color.WHITE and s.color[0] == Color.WHITE and not s.active[0]
+
+
+@always
+def termination_detection(s):
+    """Termination is detected only when all nodes are inactive."""
+    return not is_detected(s) or terminated(s)
+
+
+@always
+def dijkstras_invariant(s):
+    """The nodes behind the token are inactive, or a node before it is black, or the token is."""
+    return (
+        all(not s.active[node] for node in range(s.nodes) if node > s.token_position)
+        or any(s.color[node] == Color.BLACK for node in range(s.nodes) if node <= s.token_position)
+        or s.token_color == Color.BLACK
+    )
