@@ -159,6 +159,11 @@ def is_permitted(instance: Instance, prop: Property, cells: Cells) -> bool:
     return prop.permitted is not None and _ask(prop, State(instance, cells), function=prop.permitted)
 
 
+def asks(instance: Instance, prop: Property, premise: Function, cells: Cells) -> bool:
+    """Whether the premise of a `leads_to` property is true in this state. Raises ModelError."""
+    return _ask(prop, State(instance, cells), function=premise)
+
+
 def _ask(prop: Property, *arguments: Any, function: Function | None = None) -> bool:
     asked = function or prop.function
     try:

@@ -25,7 +25,7 @@ from isrcheck.checker.session.naming import configuration_of, faults_line
 from isrcheck.checker.session.proof_text import scope
 from isrcheck.checker.session.text import Run, as_object
 from isrcheck.models import registry
-from isrcheck.models.language.declare import Kind
+from isrcheck.models.language.declare import WHOLE, Kind
 from isrcheck.models.language.in_range import IN_RANGE
 from isrcheck.models.language.model import Instance, Model, Property, parse
 from isrcheck.models.messages.errors import UsageError
@@ -227,8 +227,8 @@ def judge(record: RecordedRun, run: Run, verdict: Verdict) -> Match:
 
 def _could_show(run: Run, verdict: Verdict, depth: int) -> bool:
     """Whether a search that found no failure must have shown one at this depth. Only a complete search shows that a
-    state is stuck."""
-    reaches = run.explored.judged >= depth and verdict.prop.kind is not Kind.ALWAYS_POSSIBLE
+    state is stuck, or a loop."""
+    reaches = run.explored.judged >= depth and verdict.prop.kind not in WHOLE
     return run.explored.exhausted or reaches
 
 

@@ -36,6 +36,8 @@ class CarefulText(KernelText):
     def _judge(self, number: int, prop: Property, found: str, states: Sequence[str], state: str) -> list[str]:
         is_sometimes = prop.kind is Kind.SOMETIMES
         failure = [] if is_sometimes else self._judge_failure(number, prop, state)
+        if prop.premise is not None:
+            failure += [f"if failed({state}):", f"    clear({state})", f"    {self._note(number, EntryKind.ERRED)}"]
         return [
             f"found = {found}",
             f"if {' or '.join(f'failed({one})' for one in states)}:",

@@ -21,6 +21,7 @@ from isrcheck.checker.compile.frame import CHECK, EMIT, EXPAND_HEAD, EXPAND_TAIL
 from isrcheck.checker.compile.layout import ERROR_BYTES, Layout
 from isrcheck.checker.outcome.kernel_results import (
     FAILED_OFFSET,
+    PREMISE,
     STATE_OFFSET,
     STEP_OFFSET,
     SUCCESSORS_OFFSET,
@@ -29,7 +30,7 @@ from isrcheck.checker.outcome.kernel_results import (
     offset,
     offset_of_status,
 )
-from isrcheck.models.language.declare import Kind
+from isrcheck.models.language.declare import WHOLE, Kind
 from isrcheck.models.language.model import FieldLayout, Instance, Property
 from isrcheck.models.language.syntax import EXTREMA, FOLDS, STATE_NAMES, TAKEN, Function
 from isrcheck.models.language.text.chains import alternatives, branches, summands, summed
@@ -44,7 +45,7 @@ def lower(instance: Instance, layout: Layout) -> str:
 
 def _is_marked(prop: Property) -> bool:
     """Whether the kernel marks the states for this property: only a complete search knows which of them to count."""
-    return prop.kind is Kind.ALWAYS_POSSIBLE
+    return prop.kind in WHOLE
 
 
 class KernelText:
@@ -112,7 +113,11 @@ class KernelText:
         note = f"note(results + {offset(number, kind)}, state, step)"
         if not _is_marked(self.instance.model.properties[number]):
             return note
-        mark = f"mark(results + {offset(number, EntryKind.FOUND)}, state, {judgement(kind)})"
+        premise = self.instance.model.properties[number].premise
+        judged = str(judgement(kind))
+        if premise is not None and kind is not EntryKind.ERRED:
+            judged += f" + {PREMISE} * int({self.function(premise)}(s))"
+        mark = f"mark(results + {offset(number, EntryKind.FOUND)}, state, {judged})"
         return f"{note}; {mark}" if kind is EntryKind.ERRED else mark
 
     def _expand(self) -> str:

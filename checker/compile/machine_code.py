@@ -10,6 +10,7 @@ generate it, the versions of llvmlite, LLVM and Python, and the processor. Nothi
 from __future__ import annotations
 
 import hashlib
+import inspect
 import sys
 from collections.abc import Callable
 from functools import cache
@@ -55,14 +56,14 @@ def kept_or_compiled(path: Path, compile_code: Callable[[], bytes]) -> bytes:
 
 
 def as_machine_code(function: Function) -> Function:
-    """The function as machine code. It must be public, and its module must lie in this package."""
+    """The function as machine code. It must be public."""
     return cast(Function, _functions(function.__module__)[function.__name__])
 
 
 @cache
 def _functions(module: str) -> dict[str, Callable[..., int]]:
     """The public functions of a module, compiled when the cache has no code for them."""
-    path = code_path("functions", module)  # the text of the module is part of every digest
+    path = code_path("functions", f"{module}\0{inspect.getsource(sys.modules[module])}")
     names = vars(sys.modules[module])
     parameters = {
         name: one.__code__.co_argcount

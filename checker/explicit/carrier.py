@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 from isrcheck.checker.compile.kernel import Kernel
 from isrcheck.checker.explicit.starts import Starts
 from isrcheck.checker.explicit.visited_set import Batch, VisitedSet
-from isrcheck.checker.outcome.exploration import Exploration, Progress
+from isrcheck.checker.outcome.exploration import Exploration, Findings, Progress
 from isrcheck.checker.outcome.kernel_results import EntryKind, KernelResults
 from isrcheck.checker.resources.limits import Limits
-from isrcheck.models.language.declare import Kind
+from isrcheck.models.language.declare import WHOLE
 from isrcheck.models.language.model import Instance, Property
 
 SECONDS_BETWEEN_REPORTS = 0.5
@@ -56,10 +56,9 @@ EVERY_STATE = SearchRequest(watched=())
 class SearchContext:
     """The input of a search, and its counts so far.
 
-    `active` has a 1 for each property that is still judged. `possible` are the properties that are judged after a
-    complete search; `unjudged` says why some of them are not. `expanded` counts the states whose
-    successors are known. `errors` counts how often the model left a declared range, up to the end of the first level
-    where it did.
+    `active` has a 1 for each property that is still judged. `whole` are the properties that are judged after a complete
+    search, and `judged` what was found for them. `expanded` counts the states whose successors are known. `errors`
+    counts how often the model left a declared range, up to the end of the first level where it did.
     """
 
     def __init__(
@@ -77,12 +76,12 @@ class SearchContext:
         self.report = report
         self.properties = list(enumerate(instance.model.properties))
         self.watched = instance.properties if request.watched is None else request.watched
-        self.possible = [
+        self.whole = [
             (number, prop)
             for number, prop in self.properties
-            if prop in self.watched and prop.kind is Kind.ALWAYS_POSSIBLE and not request.starts_are_judged
+            if prop in self.watched and prop.kind in WHOLE and not request.starts_are_judged
         ]
-        self.unjudged: dict[str, str] = {}
+        self.judged: dict[str, Findings] = {}
         self.starts = Starts.initial(instance) if request.starts is None else request.starts
         self.result = Exploration(instance, limits)
         self.active: NDArray[np.int8] = np.zeros(len(self.properties) + 1, np.int8)
@@ -113,8 +112,8 @@ class Carrier(ABC):
         """The visited sets of this machine that hold all states; None if there are none such."""
         return None
 
-    def number_at(self, shard: int, local: int) -> int:
-        """The number of the state at position `local` of one of the `stores`."""
+    def numbers_of(self, shard: int) -> NDArray[np.int64]:
+        """The numbers of the states of one of the `stores`, in order."""
         raise NotImplementedError
 
     @abstractmethod

@@ -18,9 +18,9 @@ from itertools import pairwise
 from typing import Any
 
 from isrcheck.checker.explicit.carrier import Carrier, SearchContext
-from isrcheck.checker.explicit.possible_states import judge_possible, why_unjudged
 from isrcheck.checker.explicit.single_thread import SingleThread
 from isrcheck.checker.explicit.visited_set import Full
+from isrcheck.checker.explicit.whole_search import judge_whole, why_unjudged
 from isrcheck.checker.outcome.exploration import Exploration, Finding, Findings, StepPath
 from isrcheck.checker.outcome.kernel_results import Entry, EntryKind
 from isrcheck.models.language.in_range import IN_RANGE
@@ -46,7 +46,7 @@ class Search:
             with self.carrier:
                 self._levels()
                 result.frontier = self.visited.count - context.expanded
-                judge_possible(self.carrier)
+                judge_whole(self.carrier, self.path)
         except KeyboardInterrupt:
             result.stopped = "interrupt"
         except Full:
@@ -120,8 +120,9 @@ class Search:
         for number, prop in self.context.properties:
             if prop in self.context.watched:
                 found, permitted, erred = (self.finding(self.context.results.entry(number, kind)) for kind in EntryKind)
+                whole = self.context.judged.get(prop.name, Findings(found, permitted))
                 unjudged = why_unjudged(self.carrier, prop)
-                result.findings[prop.name] = Findings(found, permitted, erred, unjudged)
+                result.findings[prop.name] = Findings(whole.found, whole.permitted, erred, unjudged)
         if result.stopped is None and not self.is_open() and result.frontier:
             result.stopped = "decided"
         errors = self.found_errors()

@@ -114,6 +114,10 @@ class Shards:
         """The number of the state at position `local` of a shard, in the newest level."""
         return self._number_since(sum(self.opened), shard, local - self.opened[shard])
 
+    def numbers_of(self, shard: int) -> NDArray[np.int64]:
+        """The numbers of the states of a shard, in order."""
+        return np.flatnonzero(self.owners[: self.numbered] == shard)
+
     def number_at(self, shard: int, local: int) -> int:
         """The number of the state at position `local` of a shard, in any level."""
         return self._number_since(0, shard, local)

@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+import numpy as np
+from numpy.typing import NDArray
+
 from isrcheck.checker.explicit.carrier import Carrier, SearchContext
 from isrcheck.checker.explicit.kernel_runner import KernelRunner
 from isrcheck.checker.explicit.visited_set import Batch, VisitedSet
@@ -49,10 +52,10 @@ class SingleThread(Carrier):
         """The visited set."""
         return (self.visited,)
 
-    def number_at(self, shard: int, local: int) -> int:
+    def numbers_of(self, shard: int) -> NDArray[np.int64]:
         """The number of a state is its position in the only visited set."""
         assert shard == 0
-        return local
+        return np.arange(self.visited.count)
 
     def start(self) -> int:
         """Insert the states that the search starts from, each as its own predecessor."""

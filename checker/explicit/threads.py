@@ -19,6 +19,7 @@ from functools import partial
 from typing import Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from isrcheck.checker.explicit.carrier import Carrier, SearchContext
 from isrcheck.checker.explicit.kernel_runner import KernelRunner
@@ -99,9 +100,9 @@ class Threads(Carrier):
         """The shards of the visited set."""
         return self.visited.stores
 
-    def number_at(self, shard: int, local: int) -> int:
-        """The number of the state at position `local` of a shard."""
-        return self.visited.number_at(shard, local)
+    def numbers_of(self, shard: int) -> NDArray[np.int64]:
+        """The numbers of the states of a shard, in order."""
+        return self.visited.numbers_of(shard)
 
     def start(self) -> int:
         """Insert the states that the search starts from, each as its own predecessor."""

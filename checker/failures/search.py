@@ -13,7 +13,7 @@ from isrcheck.checker.session.session import SearchSession
 from isrcheck.checker.session.text import Run
 from isrcheck.checker.session.trace_writer import TraceWriter
 from isrcheck.models.kafka.failures.catalogue import Failure, History
-from isrcheck.models.language.declare import Kind
+from isrcheck.models.language.declare import WHOLE
 from isrcheck.traces.explaining.rarity import rarity
 
 
@@ -22,9 +22,9 @@ def search(failure: Failure, session: SearchSession, limits: Limits, traces: Tra
     history = failure.history
     if history is None:
         return Searched(failure)
-    # That a state is stuck shows only in the whole state space.
+    # That a state is stuck, or that a loop breaks a property, shows only in the whole state space.
     prop = next(one for one in history.instance.properties if one.name == history.property_name)
-    depth = None if prop.kind is Kind.ALWAYS_POSSIBLE else history.depth
+    depth = None if prop.kind in WHOLE else history.depth
     run, verdict = _run(session, history, "", depth, limits, traces)
     trace = traces.shortest.get(history.property_name)
     ended: list[Ended] = []

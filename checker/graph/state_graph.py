@@ -20,19 +20,20 @@ from numpy.typing import NDArray
 
 from isrcheck.checker.compile.kernel import Kernel
 from isrcheck.checker.explicit.carrier import EVERY_STATE, SearchContext
-from isrcheck.checker.explicit.possible_states import OutOfTimeError, PossibleStates
 from isrcheck.checker.explicit.search import Search
 from isrcheck.checker.explicit.single_thread import CHUNK, SingleThread
 from isrcheck.checker.explicit.violating_states import ViolatingStates
-from isrcheck.checker.explicit.visited_set import Full
+from isrcheck.checker.explicit.whole_search import WholeSearch
 from isrcheck.checker.graph.command import GraphRequest
+from isrcheck.checker.liveness.possible_states import stuck_states
+from isrcheck.checker.liveness.reachable import LimitError
 from isrcheck.checker.outcome.exploration import Progress
 from isrcheck.checker.outcome.kernel_results import EntryKind
 from isrcheck.checker.outcome.verdict import WHY_STOPPED
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.session.formatting import counted
 from isrcheck.models import run
-from isrcheck.models.language.declare import Kind
+from isrcheck.models.language.declare import LIVENESS, WHOLE, Kind
 from isrcheck.models.language.in_range import IN_RANGE
 from isrcheck.models.language.model import Instance, Property, Step, nearest
 from isrcheck.models.messages.errors import UsageError
@@ -287,6 +288,7 @@ class _GraphBuilder:
                 continue
             if prop.kind is Kind.ALWAYS_POSSIBLE:
                 self._judge_possible(prop)
+            if prop.kind in WHOLE:
                 continue
             failing = ViolatingStates(self.instance, self.kernel, self.visited, prop)
             self._judge(failing)
@@ -308,11 +310,12 @@ class _GraphBuilder:
         """Record the stuck states; if some states are not expanded, it is unknown which states are stuck."""
         if self.unjudged:
             return
-        judging = PossibleStates(self.search.context, (self.visited,), self.search.carrier.is_out_of_time)
+        carrier = self.search.carrier
+        states = WholeSearch(carrier.context, (self.visited,), carrier.numbers_of, carrier.is_out_of_time)
         try:
-            stuck = judging.stuck(self.instance.model.properties.index(prop))
-        except (Full, OutOfTimeError) as error:
-            limit = WHY_STOPPED["memory" if isinstance(error, Full) else "seconds"]
+            stuck = stuck_states(states, self.instance.model.properties.index(prop))
+        except LimitError as error:
+            limit = WHY_STOPPED["memory" if str(error) == "memory" else "seconds"]
             raise CutShortError(f"{limit} while paths were followed backward; raise the limit") from None
         for kind, word in ((EntryKind.FOUND, BROKEN), (EntryKind.PERMITTED, PERMITTED)):
             for node in self.node_of[stuck[kind]]:
@@ -324,6 +327,11 @@ class _GraphBuilder:
         if self.expanded == self.count:
             return ()
         return tuple(prop.name for prop in self.instance.properties if prop.kind is Kind.ALWAYS_POSSIBLE)
+
+    @property
+    def of_behaviours(self) -> tuple[str, ...]:
+        """The properties of endless behaviours, which fail in no single state or step: they are not drawn."""
+        return tuple(prop.name for prop in self.instance.properties if prop.kind in LIVENESS)
 
     def judge_range(self) -> None:
         """Record the states from which a step leaves a declared range, and the states and steps on which a property

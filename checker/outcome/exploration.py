@@ -18,10 +18,15 @@ from isrcheck.models.run import Cells
 
 @dataclass(frozen=True)
 class StepPath:
-    """A path: the position of its initial state, and the numbers of its steps."""
+    """A path: the position of its initial state, and the numbers of its steps.
+
+    If it shows an endless behaviour, its last state is the one that it has after `loop` steps; the steps between are
+    repeated for ever, and without such steps the behaviour stays where it is.
+    """
 
     initial: int
     steps: tuple[int, ...]
+    loop: int | None = None
 
     @property
     def depth(self) -> int:
@@ -52,7 +57,9 @@ class Findings:
     search, otherwise the levels up to the one that decided the property.
 
     For `always_possible`, `found` counts the stuck states, from which no path leads to a state in which the property is
-    true; `permitted` counts those in which that is permitted; `unjudged` says why the engine has not judged it.
+    true; `permitted` counts those in which that is permitted; `unjudged` says why the engine has not judged it. For a
+    property of endless behaviours, `found` and `permitted` count the states in which such a behaviour can go on for
+    ever.
     """
 
     found: Finding = field(default_factory=Finding)

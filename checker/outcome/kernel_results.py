@@ -37,9 +37,13 @@ class EntryKind(IntEnum):
 
 KINDS = len(EntryKind)
 
+PREMISE = 4
+"""What the mark of a state (`judgement`) has besides, for a `leads_to` property whose premise is true there."""
+
 
 def judgement(kind: EntryKind) -> int:
-    """The mark of a state for an `always_possible` property: 0 where it is true, this where it has such a result."""
+    """The mark of a state for a property that only a whole search judges: 0 where it is true, this where it has such a
+    result."""
     return 1 + kind
 
 

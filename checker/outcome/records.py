@@ -51,8 +51,13 @@ def unjudged_record_of(exploration: Exploration) -> Record:
 
 def _written(finding: Finding) -> Record:
     path = finding.path
-    witness = None if path is None else {"initial": int(path.initial), "steps": [int(step) for step in path.steps]}
+    witness = None if path is None else _witness(path)
     return {"count": int(finding.count), "witness": witness}
+
+
+def _witness(path: StepPath) -> Record:
+    loop = {} if path.loop is None else {"loop": int(path.loop)}
+    return {"initial": int(path.initial), "steps": [int(step) for step in path.steps], **loop}
 
 
 def exploration_of(record: Record, instance: Instance, limits: Limits) -> Exploration:
@@ -67,4 +72,6 @@ def exploration_of(record: Record, instance: Instance, limits: Limits) -> Explor
 
 def _read(written: Record) -> Finding:
     path = written["witness"]
-    return Finding(written["count"], None if path is None else StepPath(path["initial"], tuple(path["steps"])))
+    if path is None:
+        return Finding(written["count"])
+    return Finding(written["count"], StepPath(path["initial"], tuple(path["steps"]), path.get("loop")))

@@ -14,7 +14,7 @@ from isrcheck.checker.outcome.bmc_result import BmcResult
 from isrcheck.checker.outcome.exit_codes import SAFE, STUCK, UNDECIDED, UNEXPECTED, VIOLATED
 from isrcheck.checker.outcome.exploration import Exploration, Finding, Findings, StepPath
 from isrcheck.checker.outcome.proof_results import Proof, Proofs
-from isrcheck.models.language.declare import INDUCTIVE, Kind
+from isrcheck.models.language.declare import INDUCTIVE, WHOLE, Kind
 from isrcheck.models.language.in_range import IN_RANGE
 from isrcheck.models.language.model import Property
 from isrcheck.traces.format.erring import error_of
@@ -94,8 +94,16 @@ class Verdict:
             both = ""
             if self.word is Word.VIOLATED and self.permitted is not None and self.permitted.path is not None:
                 both = f" (PERMITTED at step {self.permitted.path.depth})"
-            return f"{self.word.value} at step {self.depth}{both}"
+            return f"{self.word.value} at step {self.depth}{self._repeated}{both}"
         return self.word.value
+
+    @property
+    def _repeated(self) -> str:
+        """Of a path that shows an endless behaviour: where its last step leads."""
+        path = self.path
+        if path is None or path.loop is None:
+            return ""
+        return f" (back to step {path.loop})" if path.loop < path.depth else " (stays there)"
 
 
 def verdicts(exploration: Exploration | BmcResult) -> list[Verdict]:
@@ -145,7 +153,7 @@ def _with_proof(verdict: Verdict, proof: Proof | None, stopped: str | None) -> V
 
 def cut_short(verdict: Verdict, stopped: str, judged: int) -> Verdict:
     """The explorer's verdict, or UNDECIDED if it holds only to the depth `judged`, at which Z3 was stopped."""
-    if verdict.prop.kind is Kind.ALWAYS_POSSIBLE:
+    if verdict.prop.kind in WHOLE:
         return verdict  # Z3 was not asked
     if verdict.word not in (Word.HOLDS, Word.NO_VIOLATION, Word.NOT_REACHED):
         return verdict
@@ -202,7 +210,7 @@ def exit_code(word: Word, *, strict: bool, found: Iterable[Verdict] = ()) -> int
     found = list(found)
     failing = {Word.VIOLATED, Word.PERMITTED} if strict else {Word.VIOLATED}
     kinds = {verdict.prop.kind for verdict in found if verdict.word in failing}
-    if kinds - {Kind.ALWAYS_POSSIBLE} or (word in failing and not kinds):
+    if kinds - set(WHOLE) or (word in failing and not kinds):
         return VIOLATED
     if kinds:
         return STUCK

@@ -28,7 +28,7 @@ from isrcheck.models.version import version
 from isrcheck.traces.drawing.markup import clean
 from isrcheck.traces.format.itf import configuration_digest, label
 from isrcheck.traces.lanes.generic_lanes import rows, titles
-from isrcheck.traces.terminal.show import erring_row, view
+from isrcheck.traces.terminal.show import last_row, view
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 OURS, HERE = "ISRCHECK", "SRCROOT"
@@ -183,14 +183,17 @@ def _flow(trace_file: TraceFile) -> dict[str, Any]:
     trace = trace_file.trace
     instance, columns = trace.instance, titles(trace.instance)
     locations = []
-    for row in (*rows(trace), *erring_row(trace, columns)):
-        function = instance.function(trace.every_step[row.number - 1].action_index) if row.number else None
-        text = f"{row.number} {row.step}"
+    for place, row in enumerate((*rows(trace), *last_row(trace, columns))):
+        # Without a number, the row says where a lasso goes on; that is what breaks the property.
+        function = trace.prop.function if trace.prop is not None and row.number == "" else None
+        if isinstance(row.number, int) and row.number:
+            function = instance.function(trace.every_step[row.number - 1].action_index)
+        text = f"{row.number} {row.step}".strip()
         changed = {title: {"text": "\n".join(cell)} for title, cell in zip(columns, row.cells, strict=True) if cell}
         locations.append(
             {
                 "location": _location(instance.model, function or instance.model.start, text),
-                "executionOrder": row.number + 1,
+                "executionOrder": place + 1,
                 "importance": "essential",
                 **({"state": changed} if changed else {}),
             }

@@ -18,7 +18,7 @@ from isrcheck.checker.outcome.proof_results import Attempt, CounterexampleToIndu
 from isrcheck.checker.proofs.budget_independence import independent_budgets
 from isrcheck.checker.proofs.premises import premises, using
 from isrcheck.checker.symbolic.solver_version import solver_version
-from isrcheck.models.language.declare import Kind
+from isrcheck.models.language.declare import WHOLE
 from isrcheck.models.language.in_range import IN_RANGE
 from isrcheck.models.language.model import Instance, spell
 
@@ -124,8 +124,8 @@ def lines(proving: Proving) -> list[str]:
         found += _wrapped(text, "  ")
         found += _table(proving, attempt)
     for prop in instance.properties:
-        if prop.kind is Kind.ALWAYS_POSSIBLE:
-            found += _wrapped(f"{prop.name}: Z3 does not prove always_possible; the search judges it", "  ")
+        if prop.kind in WHOLE:
+            found += _wrapped(f"{prop.name}: Z3 does not prove {prop.kind.value}; the search judges it", "  ")
     if proofs.stopped is not None:
         found.append(f"  the proofs were cut short: {_cut(proofs.stopped)}")
     return found

@@ -9,15 +9,15 @@ from __future__ import annotations
 import shlex
 
 from isrcheck.models import settings
-from isrcheck.models.language.declare import Kind
+from isrcheck.models.language.declare import WHOLE
 from isrcheck.models.language.model import Instance, Property
 from isrcheck.models.messages.printable import escaped
 
 
 def command_to_show(target: str, instance: Instance, prop: Property, depth: int | None) -> str:
     """Return the command that repeats a search as far as is needed to show that `prop` fails at this depth: to that
-    depth, or to the end, because only a complete search finds stuck states."""
-    return command_of(target, instance, None if prop.kind is Kind.ALWAYS_POSSIBLE else depth)
+    depth, or to the end, because only a complete search finds stuck states and loops."""
+    return command_of(target, instance, None if prop.kind in WHOLE else depth)
 
 
 def command_of(target: str, instance: Instance, bound: int | None) -> str:

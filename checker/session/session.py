@@ -34,7 +34,7 @@ from isrcheck.checker.session.trace_writer import SAMPLE, TraceWriter
 from isrcheck.checker.spark.request import SparkRequest
 from isrcheck.checker.spark.summary import SparkSummary
 from isrcheck.checker.symbolic.evaluator import UnsupportedError
-from isrcheck.models.language.declare import INDUCTIVE, Kind
+from isrcheck.models.language.declare import INDUCTIVE, WHOLE
 from isrcheck.models.language.in_range import IN_RANGE
 from isrcheck.models.language.model import Instance
 
@@ -132,8 +132,9 @@ class SearchSession:
         found = []
         for verdict in run.verdicts:
             # A value outside its declared range has no false expression, and so no cause that could be compared; and
-            # whether a path with fewer steps ends in a stuck state, plain Python can only tell in small models.
-            has_cause = verdict.prop is not IN_RANGE and verdict.prop.kind is not Kind.ALWAYS_POSSIBLE
+            # whether a path with fewer steps ends in a stuck state, plain Python can only tell in small models. Neither
+            # has a loop a cause.
+            has_cause = verdict.prop is not IN_RANGE and verdict.prop.kind not in WHOLE
             for _, _, word in verdict.failing_paths if has_cause else ():
                 progress = self.progress_line(f"{title(instance)}, causes of {verdict.prop.name}")
                 kernel = self.begin(instance, progress).kernel

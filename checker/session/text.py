@@ -23,7 +23,7 @@ from isrcheck.checker.session.formatting import counted, human_bytes, table
 from isrcheck.checker.session.naming import configuration_of, faults_line, faults_of, title
 from isrcheck.checker.session.proof_text import Proving
 from isrcheck.checker.spark.summary import SparkSummary, spread_lines, spread_object
-from isrcheck.models.language.declare import Kind
+from isrcheck.models.language.declare import LIVENESS, WHOLE, Kind
 from isrcheck.models.language.in_range import IN_RANGE
 
 
@@ -116,6 +116,8 @@ def property_lines(run: Run) -> list[str]:
             unit = "errors" if verdict.prop is IN_RANGE else "transitions" if verdict.prop.of_steps else "states"
             if verdict.prop.kind is Kind.ALWAYS_POSSIBLE:
                 unit = "stuck states" if verdict.violating > 1 else "stuck state"
+            elif verdict.prop.kind in LIVENESS:
+                unit = "states that can go on for ever" if verdict.violating > 1 else "state that can go on for ever"
             elif not run.counted_all:
                 unit += " up to that depth"
         is_sought = verdict.prop.kind is Kind.SOMETIMES
@@ -199,7 +201,9 @@ def text(run: Run) -> str:
         far = min(run.second.judged, exploration.judged)
         agreement = f"the engines agree on every property to depth {far}" if far >= 0 else "there is nothing to compare"
         alone = [name for name, one in run.second.findings.items() if one.unjudged]
-        agreement += f", except {', '.join(alone)}: Z3 does not judge always_possible" if alone and far >= 0 else ""
+        kinds = {v.prop.kind.value for v in run.verdicts if v.prop.name in alone}
+        unasked = f"Z3 does not judge {' and '.join(sorted(kinds))}"
+        agreement += f", except {', '.join(alone)}: {unasked}" if alone and far >= 0 else ""
         lines += ["", agreement, *proof_text.unrolled_lines(run.second)]
     if run.proving is not None:
         lines += ["", *proof_text.lines(run.proving)]
@@ -207,9 +211,10 @@ def text(run: Run) -> str:
         lines += ["", *trace_lines(run)]
     lines += different_lines(run.different, run.show)
     if "--counterexamples" in run.command_words:
-        stuck = [one.prop.name for one in run.verdicts if one.prop.kind is Kind.ALWAYS_POSSIBLE and one.failing_paths]
         lines += [
-            f"{name}: only the first counterexample; causes of always_possible are not compared" for name in stuck
+            f"{one.prop.name}: only the first counterexample; causes of {one.prop.kind.value} are not compared"
+            for one in run.verdicts
+            if one.prop.kind in WHOLE and one.failing_paths
         ]
     lines += ["", verdict_line(run)]
     return "\n".join(lines)
@@ -238,7 +243,10 @@ def verdict_line(run: Run) -> str:
     match run.word:
         case Word.VIOLATED:
             stuck = all(v.prop.kind is Kind.ALWAYS_POSSIBLE for v in failing)
-            return f"VIOLATED: {names}{': from there, no path leads to a state in which it is true' if stuck else ''}"
+            why = "from there, no path leads to a state in which it is true" if stuck else ""
+            if all(v.prop.kind in LIVENESS for v in failing):
+                why = "a fair behaviour goes on for ever without it"
+            return f"VIOLATED: {names}{f': {why}' if why else ''}"
         case Word.PERMITTED:
             return f"PERMITTED: {names}: this configuration makes no promise for these behaviours{_unproved(run)}"
         case Word.UNREACHABLE:
@@ -357,7 +365,7 @@ def _second_object(second: BmcResult | None) -> dict[str, Any] | None:
 
 
 def _has_message(verdict: Verdict) -> bool:
-    is_unjudged = verdict.prop.kind is Kind.ALWAYS_POSSIBLE and verdict.word is Word.UNDECIDED
+    is_unjudged = verdict.prop.kind in WHOLE and verdict.word is Word.UNDECIDED
     return verdict.prop is IN_RANGE or is_unjudged
 
 

@@ -48,7 +48,7 @@ class TraceWriter:
             name = verdict.prop.name
             for key, witness, word in verdict.failing_paths:
                 command = command_to_show(target, instance, verdict.prop, witness.depth)
-                trace = from_steps(instance, witness.initial, witness.steps, name, command, word)
+                trace = from_steps(instance, witness.initial, witness.steps, name, command, word, witness.loop)
                 self.shortest[key] = trace
                 path = self._put(trace)
                 if path is not None:

@@ -21,10 +21,10 @@ from numpy.typing import NDArray
 
 from isrcheck.checker.compile.instance_specification import InstanceSpecification
 from isrcheck.checker.explicit.carrier import SearchContext, SearchRequest
-from isrcheck.checker.explicit.possible_states import ON_SPARK
 from isrcheck.checker.explicit.search import Search
 from isrcheck.checker.explicit.starts import Start, Starts
 from isrcheck.checker.explicit.visited_set import Full, VisitedSet
+from isrcheck.checker.explicit.whole_search import why_not_on_spark
 from isrcheck.checker.outcome.exploration import Exploration, Finding, Findings, Progress, StepPath
 from isrcheck.checker.outcome.records import Record, exploration_of, unjudged_record_of
 from isrcheck.checker.resources.limits import Limits
@@ -325,8 +325,11 @@ class Merge:
         if not self.count_all and found.path:
             # A single search would have stopped earlier; the part did not know of the other's result.
             permitted, erred = _until(permitted, found.path.depth), _until(erred, found.path.depth)
-        # No part has the states before the parts, which may be stuck as well.
-        return Findings(found, permitted, erred, ON_SPARK if before.unjudged else "")
+        if not before.unjudged:
+            return Findings(found, permitted, erred)
+        # No part has the states before the parts, which may be stuck as well, or the steps between the parts.
+        prop = next(prop for prop in self.beginning.search.context.instance.properties if prop.name == name)
+        return Findings(found, permitted, erred, why_not_on_spark(prop))
 
     def _errors(self, declared: Mapping[str, Findings], found: Findings) -> Findings | None:
         """The findings of `in_range`, as a single search would report them; None if there are none."""

@@ -29,7 +29,7 @@ from isrcheck.checker.symbolic.solver import Solver, Values, once, telling_inter
 from isrcheck.checker.symbolic.symbolic_state import Value
 from isrcheck.checker.symbolic.transition_relation import TransitionRelation
 from isrcheck.checker.symbolic.unrolling import Unrolling, literals
-from isrcheck.models.language.declare import Kind
+from isrcheck.models.language.declare import WHOLE, Kind
 from isrcheck.models.language.in_range import IN_RANGE
 from isrcheck.models.language.model import Instance, Property
 from isrcheck.traces.format.erring import error_in_step, path_of, possible_steps
@@ -56,8 +56,8 @@ class Goal:
     def literal(self, circuit: AndInverterGraph, said: tuple[int, int, int]) -> int:
         """The literal that the goal is met; `said` are the literals of its property (see PropertyLiterals)."""
         holds, permitted, error = said
-        if self.prop.kind is Kind.ALWAYS_POSSIBLE:
-            return FALSE  # no single path shows that there is no other path
+        if self.prop.kind in WHOLE:
+            return FALSE  # no path of one length shows that there is no other path, or that it goes on for ever
         if self.prop.kind is Kind.SOMETIMES:
             return circuit.both(holds, -error)
         return circuit.all([-holds, permitted if self.is_permitted else -permitted, -error])
@@ -65,7 +65,7 @@ class Goal:
 
 def why_unjudged(prop: Property) -> str:
     """Why Z3 does not judge a property; "" if it does."""
-    return "Z3 does not judge always_possible; use --engine local" if prop.kind is Kind.ALWAYS_POSSIBLE else ""
+    return f"Z3 does not judge {prop.kind.value}; use --engine local" if prop.kind in WHOLE else ""
 
 
 def ask_to_depth(

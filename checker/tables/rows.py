@@ -83,7 +83,7 @@ def _trace_rows(run: Run) -> Iterator[TableRow]:
     for verdict in run.verdicts:
         for _, witness, word in verdict.failing_paths:
             name = verdict.prop.name
-            trace = from_steps(instance, witness.initial, witness.steps, name, run.command, word)
+            trace = from_steps(instance, witness.initial, witness.steps, name, run.command, word, witness.loop)
             for position in range(trace.length + 1):
                 cells = trace.state_at(position)
                 before = trace.state_at(position - 1) if position else cells

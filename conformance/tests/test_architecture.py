@@ -41,8 +41,8 @@ FLOORS = {
             ("tables",),
             ("session",),
         ),
-        *(("spark",), ("spark/runtime",), ("causes", "proofs"), ("explicit", "symbolic"), ("compile",), ("outcome",)),
-        ("resources",),
+        *(("spark",), ("spark/runtime",), ("causes", "proofs"), ("explicit", "symbolic")),
+        *(("liveness",), ("compile",), ("outcome",), ("resources",)),
     ),
     "traces": (
         ("command",),

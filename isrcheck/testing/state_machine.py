@@ -34,7 +34,7 @@ from isrcheck.conformance.replay.compare import Divergence, compared
 from isrcheck.conformance.replay.system import StepRefusedError, System
 from isrcheck.conformance.replay.walks import Enabled
 from isrcheck.models import run
-from isrcheck.models.language.declare import Kind
+from isrcheck.models.language.declare import WHOLE
 from isrcheck.models.language.model import Instance, Step
 from isrcheck.models.messages.errors import UsageError
 from isrcheck.models.run import Cells
@@ -146,8 +146,8 @@ class ModelAndSystem(RuleBasedStateMachine):
             if prop.name not in self.watched or run.holds(self.instance, prop, self.trace.states[-1]):
                 continue
             verdict = judgements(self.instance, prop, self.trace.states, self.trace.steps)[-1]
-            # An `always_possible` property may be false here, as long as it can become true.
-            if verdict is not None or prop.kind is not Kind.ALWAYS_POSSIBLE:
+            # A property of what follows may be false here, as long as it can become true.
+            if verdict is not None or prop.kind not in WHOLE:
                 broken = replace(self.trace, property_name=prop.name, verdict=verdict)
                 raise FailureFoundError(Failure(Trace(broken), prop.name, None))
 

@@ -9,7 +9,7 @@ functions.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum, IntEnum
 from types import FunctionType
@@ -266,9 +266,19 @@ class Kind(Enum):
     INITIAL = "initial"
     CONTRADICTION = "contradiction"
     LEMMA = "lemma"
+    EVENTUALLY = "eventually"
+    LEADS_TO = "leads_to"
+    ALWAYS_EVENTUALLY = "always_eventually"
+    EVENTUALLY_ALWAYS = "eventually_always"
 
 
-PROPERTIES = (Kind.ALWAYS, Kind.ALWAYS_STEP, Kind.SOMETIMES, Kind.ALWAYS_POSSIBLE)
+LIVENESS = (Kind.EVENTUALLY, Kind.LEADS_TO, Kind.ALWAYS_EVENTUALLY, Kind.EVENTUALLY_ALWAYS)
+"""The kinds of properties of endless behaviours: what happens at last."""
+
+WHOLE = (Kind.ALWAYS_POSSIBLE, *LIVENESS)
+"""The kinds of properties that only a search of every reachable state judges."""
+
+PROPERTIES = (Kind.ALWAYS, Kind.ALWAYS_STEP, Kind.SOMETIMES, *WHOLE)
 """The kinds of properties that a search judges."""
 
 INDUCTIVE = (Kind.ALWAYS, Kind.ALWAYS_STEP, Kind.LEMMA)
@@ -284,6 +294,8 @@ class Mark:
     applies: Callable[[Any], bool] | None = None
     shows: str | None = None
     every_length: bool = False
+    when: Callable[..., Any] | None = None
+    fair: Any = None
 
 
 def mark_of(function: Any) -> Mark | None:
@@ -310,13 +322,15 @@ def _marking(mark: Mark) -> Callable[[Any], Any]:
     return mark_function
 
 
-def action(function: Any = None, *, shows: str | None = None) -> Any:
+def action(function: Any = None, *, shows: str | None = None, fair: bool | str | Sequence[str] = False) -> Any:
     """An action of the protocol: guards with `require(...)`, then writes in place. Each combination of values of its
     parameters is one step.
 
-    `shows` is the format of the printed arguments, as in `@action(shows="{leader} from {follower}")`.
+    `shows` is the format of the printed arguments, as in `@action(shows="{leader} from {follower}")`. With `fair=True`,
+    liveness properties assume that a step of the action is taken at last if one stays possible (weak fairness); `fair`
+    may also name parameters, for each of whose values this is assumed (models/language/fairness.py).
     """
-    mark = _marking(Mark(Kind.ACTION, shows=shows))
+    mark = _marking(Mark(Kind.ACTION, shows=shows, fair=fair))
     return mark if function is None else mark(function)
 
 
@@ -356,6 +370,51 @@ always_possible = _property(Kind.ALWAYS_POSSIBLE)
 In the notation of CTL this is AG EF p. It fails in each state from which no path leads to such a state; the path to the
 first of these stuck states is the counterexample. `permitted` is asked in the stuck state, as for `always`.
 """
+
+
+def _liveness(kind: Kind) -> Callable[..., Any]:
+    def decorate(
+        function: Any = None,
+        *,
+        permitted: Callable[..., Any] | None = None,
+        applies: Callable[[Any], bool] | None = None,
+        fair: Any = None,
+    ) -> Any:
+        mark = _marking(Mark(kind, permitted, applies, fair=fair))
+        return mark if function is None else mark(function)
+
+    return decorate
+
+
+eventually = _liveness(Kind.EVENTUALLY)
+"""A state that every behaviour reaches: <>P in the notation of TLA+.
+
+Behaviours are endless, may stutter, and are weakly fair to some steps (models/language/fairness.py): `fair` lists them;
+without it, those of the actions declared with `@action(fair=...)` count. The counterexample is a path from which a
+behaviour never reaches the state: it ends in a loop, or in a state where it stays. `permitted` is asked in the states
+of the loop in which the property is false.
+"""
+
+always_eventually = _liveness(Kind.ALWAYS_EVENTUALLY)
+"""A state that every behaviour reaches again and again: []<>P. The rest is as for `eventually`."""
+
+eventually_always = _liveness(Kind.EVENTUALLY_ALWAYS)
+"""A state that every behaviour reaches at last and never leaves again: <>[]P. The rest is as for `eventually`."""
+
+
+def leads_to(
+    *,
+    when: Callable[..., Any],
+    permitted: Callable[..., Any] | None = None,
+    applies: Callable[[Any], bool] | None = None,
+    fair: Any = None,
+) -> Any:
+    """A state that every behaviour reaches once the premise `when`, a function of the state, is true: when ~> P.
+
+    The state in which the premise is true may itself be this state. The rest is as for `eventually`.
+    """
+    return _marking(Mark(Kind.LEADS_TO, permitted, applies, when=when, fair=fair))
+
 
 lemma = _property(Kind.LEMMA)
 """A property of every reachable state that is not promised to users, but helps to prove the promised properties.

@@ -42,7 +42,10 @@ def of_model(model: Model) -> str:
         ["fields", [[name, *_field(declared)] for name, declared in model.fields.items()]],
         [
             "actions",
-            [[action.name, action.shows, list(map(functions.digest, action.alternatives))] for action in model.actions],
+            [
+                [action.name, action.shows, list(map(functions.digest, action.alternatives)), *_fair(action)]
+                for action in model.actions
+            ],
         ],
         ["properties", [_property(functions, prop) for prop in model.properties]],
         ["lemmas", [_property(functions, prop) for prop in model.lemmas]],
@@ -116,7 +119,16 @@ def _size(size: object) -> Any:
 def _property(functions: _Functions, prop: Property) -> list[Any]:
     permitted = None if prop.permitted is None else functions.digest(prop.permitted)
     applies = prop.applies is not None
-    return [prop.name, prop.kind.value, functions.digest(prop.function), permitted, applies, prop.every_length]
+    liveness: list[Any] = [] if prop.premise is None else ["when", functions.digest(prop.premise)]
+    liveness += [] if prop.fair is None else ["fair", [[one.actions, one.each] for one in prop.fair]]
+    content = [prop.name, prop.kind.value, functions.digest(prop.function), permitted, applies, prop.every_length]
+    return [*content, *liveness]
+
+
+def _fair(action: Action) -> list[Any]:
+    """What the alternatives of an action declare with `fair=`; empty if none declares anything."""
+    given = [False if one.mark is None else one.mark.fair for one in action.alternatives]
+    return [["fair", repr(given)]] if any(given) else []
 
 
 def _has_plain_python(model: Model) -> bool:

@@ -30,6 +30,7 @@ from isrcheck.models.language.declare import (
     CELL_LOW,
     NONE,
     PROPERTIES,
+    WHOLE,
     Domain,
     Entry,
     Field,
@@ -40,6 +41,7 @@ from isrcheck.models.language.declare import (
     mark_of,
     size_of,
 )
+from isrcheck.models.language.fairness import Fairness, checked, checked_of_action
 from isrcheck.models.language.intervals import Interval, Intervals
 from isrcheck.models.language.sources import sources_of
 from isrcheck.models.language.starts import Enumeration, InitialStates, Watch
@@ -190,6 +192,10 @@ class Property:
     permitted: Function | None
     applies: Callable[[Any], bool] | None
     every_length: bool = False
+    premise: Function | None = None
+    """Of `leads_to`: the predicate of the states from which the property has to become true."""
+    fair: tuple[Fairness, ...] | None = None
+    """The fairness that a liveness property assumes; None: that of the actions."""
 
     @property
     def of_steps(self) -> bool:
@@ -451,10 +457,14 @@ def assemble(
     for one in actions:
         _same_parameters(one)
         _shown_parameters(one)
+        for function in one.alternatives:
+            given = function.mark.fair if function.mark is not None else False
+            checked_of_action(given, f"{function.path}:{function.line}: {one.name}", one)
     properties = tuple(
-        _property(reader, property_name, python) for property_name, python in _functions(bases, *PROPERTIES).items()
+        _property(reader, property_name, python, actions)
+        for property_name, python in _functions(bases, *PROPERTIES).items()
     )
-    lemmas = tuple(_property(reader, lemma, python) for lemma, python in _functions(bases, Kind.LEMMA).items())
+    lemmas = tuple(_property(reader, lemma, python, actions) for lemma, python in _functions(bases, Kind.LEMMA).items())
     starts = list(_marked(bases, Kind.INITIAL).values())
     if len(starts) > 1:
         raise LanguageError(f"{path}:1: several @initial functions; keep one")
@@ -538,28 +548,40 @@ def _shown_parameters(action: Action) -> None:
         )
 
 
-def _property(reader: Reader, name: str, python: FunctionType) -> Property:
+def _question(reader: Reader, name: str, function: Function, what: str, asked: Any) -> Function | None:
+    """The predicate of states that a property is given as `what`; None if it is given none."""
+    if asked is None:
+        return None
+    read = reader.read(asked) if type(asked) is FunctionType else None
+    is_question = read is not None and read.returns_value and not read.writes
+    if read is None or not is_question or [p.name for p in read.parameters] != ["s"]:
+        where = read or function
+        raise LanguageError(
+            f"{where.path}:{where.line}: {name} has a {what}= that is not a function of one state;"
+            f" give {what}= a function of `s` that returns a truth value"
+        )
+    return read
+
+
+def _property(reader: Reader, name: str, python: FunctionType, actions: Sequence[Action]) -> Property:
     mark = mark_of(python)
     assert isinstance(mark, Mark)
     function = reader.read(python)
-    permitted = None
-    if mark.permitted is not None:
-        permitted = reader.read(mark.permitted) if type(mark.permitted) is FunctionType else None
-        is_question = permitted is not None and permitted.returns_value and not permitted.writes
-        if permitted is None or not is_question or [p.name for p in permitted.parameters] != ["s"]:
-            where = permitted or function
-            raise LanguageError(
-                f"{where.path}:{where.line}: {name} has a permitted= that is not a function of one state;"
-                " give permitted= a function of `s` that returns a truth value"
-            )
+    permitted = _question(reader, name, function, "permitted", mark.permitted)
+    premise = _question(reader, name, function, "when", mark.when)
     if mark.applies is not None and not callable(mark.applies):
         raise LanguageError(f"{function.path}:{function.line}: {name}: give applies= a function of the configuration")
-    if mark.every_length and mark.kind is Kind.ALWAYS_POSSIBLE:
+    if mark.every_length and mark.kind in WHOLE:
         raise LanguageError(
-            f"{function.path}:{function.line}: {name} is @always_possible, which only a search decides, not a proof;"
+            f"{function.path}:{function.line}: {name} is @{mark.kind.value}, which only a search decides, not a proof;"
             " leave every_length= out"
         )
-    return Property(name, mark.kind, function, permitted, mark.applies, mark.every_length)
+    fair = None
+    if mark.fair is not None:
+        where = f"{function.path}:{function.line}: {name}"
+        known = [action.name for action in actions]
+        fair = checked(mark.fair, where, reader.vocabulary.actions, actions, lambda one: nearest(one, known))
+    return Property(name, mark.kind, function, permitted, mark.applies, mark.every_length, premise, fair)
 
 
 # ------------------------------------------------------------------------------------------------------------- instance
@@ -729,8 +751,9 @@ class Instance:
                     intervals.of_call(function, [None, *ranges])
         for prop in (*model.properties, *model.lemmas):
             intervals.of_call(prop.function, [None] * len(prop.function.parameters))
-            if prop.permitted is not None:
-                intervals.of_call(prop.permitted, [None])
+            for asked in (prop.permitted, prop.premise):
+                if asked is not None:
+                    intervals.of_call(asked, [None])
         model.small.append((sizes, tuple(named.values())))
 
     @cached_property

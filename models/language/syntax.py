@@ -18,7 +18,7 @@ from enum import IntEnum
 from functools import cached_property
 from typing import Any, NoReturn
 
-from isrcheck.models.language.declare import Domain, Kind, Mark, Subset, is_marking, mark_of, require
+from isrcheck.models.language.declare import WHOLE, Domain, Kind, Mark, Subset, is_marking, mark_of, require
 from isrcheck.models.language.text.chains import alternatives, branches, summands
 from isrcheck.models.language.text.nesting import MOST_IN_ALL, MOST_PARAMETERS, Nesting
 from isrcheck.models.language.text.plain import members_of, plain
@@ -263,7 +263,7 @@ class FunctionReader:
             self._refuse(definition, "a subset is passed without a state", "pass the state as well, as first parameter")
         expected: dict[Kind | None, tuple[tuple[str, ...], ...]] = {
             Kind.ALWAYS: (("s",),),
-            Kind.ALWAYS_POSSIBLE: (("s",),),
+            **dict.fromkeys(WHOLE, (("s",),)),
             Kind.LEMMA: (("s",),),
             Kind.ALWAYS_STEP: (("before", "after"), ("before", "after", TAKEN)),
             Kind.SOMETIMES: (("s",), ("before", "after"), ("before", "after", TAKEN)),

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from isrcheck.models import run
-from isrcheck.models.language.declare import Kind
+from isrcheck.models.language.declare import WHOLE
 from isrcheck.models.language.in_range import IN_RANGE
 from isrcheck.models.language.model import Instance, Property, Step
 from isrcheck.models.messages.errors import ModelError, UsageError
@@ -55,7 +55,7 @@ class Slice:
 def slice_of(trace: Trace, command: str) -> Slice:
     """Return the slice of a trace; `command` reproduces the slice. Raises UsageError if the trace cannot be sliced."""
     prop = trace.prop
-    if prop is None or prop is IN_RANGE or prop.kind is Kind.ALWAYS_POSSIBLE or trace.verdict not in SLICED:
+    if prop is None or prop is IN_RANGE or prop.kind in WHOLE or trace.verdict not in SLICED:
         raise UsageError(_not_sliced(trace))
     search = _StepRemoval(trace, prop)
     everything = tuple(range(trace.length))
@@ -84,9 +84,9 @@ def _not_sliced(trace: Trace) -> str:
         return f"{IN_RANGE.name} has no expression, so its cause is unknown; give a trace of a declared property"
     if trace.prop is None or trace.verdict is None:
         return "a behaviour without a failing property; give a trace that is VIOLATED, PERMITTED or REACHED"
-    if trace.prop.kind is Kind.ALWAYS_POSSIBLE:
+    if trace.prop.kind in WHOLE:
         return (
-            f"{trace.prop.name} is @always_possible, whose failure depends on what follows the trace;"
+            f"{trace.prop.name} is @{trace.prop.kind.value}, whose failure depends on what follows the trace;"
             " give a trace of another property"
         )
     return (

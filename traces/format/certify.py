@@ -15,6 +15,7 @@ from isrcheck.models.language.model import Instance, Property, Step
 from isrcheck.models.messages.errors import ModelError, UsageError
 from isrcheck.models.run import Cells
 from isrcheck.traces.format.erring import path_of
+from isrcheck.traces.format.lasso import certify_lasso, is_live
 from isrcheck.traces.format.possibility import continuations, stuck_positions
 from isrcheck.traces.format.spelling import spell_cell, spell_cell_value
 from isrcheck.traces.format.trace import (
@@ -53,6 +54,8 @@ def certify(trace: Trace) -> None:
         _certify_number(instance, trace.length, trace.erring)
     if trace.prop is IN_RANGE or trace.erring is not None:
         _certify_error(trace)
+    elif trace.loop is not None or is_live(trace.prop):
+        certify_lasso(trace)
     else:
         _certify_verdict(trace)
 
@@ -165,6 +168,8 @@ def judgements(instance: Instance, prop: Property, states: Sequence[Cells], step
     A property of transitions is judged at the end of each transition. If it cannot be evaluated, the verdict is None;
     so it is for an `always_possible` property if too many states follow to be searched in plain Python.
     """
+    if is_live(prop):
+        return [None] * len(states)  # no path without a loop breaks it
     if prop.kind is Kind.ALWAYS_POSSIBLE:
         judged = zip(states, stuck_positions(instance, prop, states), strict=True)
         return [_failure(instance, prop, cells) if is_stuck else None for cells, is_stuck in judged]
@@ -207,12 +212,13 @@ def from_steps(
     property_name: str | None,
     command: str,
     verdict: str | None = None,
+    loop: int | None = None,
 ) -> Trace:
     """Return the certified trace of a path that an engine found. Raises NotCertifiedError if plain Python disagrees.
 
     Without `verdict` the trace has to end when the property is VIOLATED, PERMITTED or REACHED for the first time; with
-    `verdict` it has to end with exactly that verdict. A path that violates `in_range` may end in a step that causes an
-    error.
+    `verdict` it has to end with exactly that verdict. With `loop`, it is a lasso that returns to that position. A path
+    that violates `in_range` may end in a step that causes an error.
     """
     if property_name == IN_RANGE.name:
         path = path_of(instance, initial_index, step_numbers)
@@ -220,7 +226,7 @@ def from_steps(
         return _certified(erring)
     try:
         steps = [instance.step(number) for number in step_numbers]
-        return behaviour(instance, initial_index, steps, property_name, command, verdict)
+        return behaviour(instance, initial_index, steps, property_name, command, verdict, loop)
     except ModelError:
         raise
     except (UsageError, IndexError) as error:
@@ -267,9 +273,10 @@ def behaviour(
     property_name: str | None,
     command: str,
     verdict: str | None = None,
+    loop: int | None = None,
 ) -> Trace:
-    """Return the certified trace of these steps, which a user chose, from initial state number `initial_index`. Raises
-    UsageError if they are not possible."""
+    """Return the certified trace of these steps, which a user chose, from initial state number `initial_index`; with
+    `loop`, it is a lasso. Raises UsageError if they are not possible."""
     starts = instance.initial_states
     if not 0 <= initial_index < len(starts):
         raise UsageError(f"there is no initial state {initial_index}; the initial states are 0..{len(starts) - 1}")
@@ -285,6 +292,6 @@ def behaviour(
         verdict = judgements(instance, prop, states, steps)[-1]
         if verdict is None:
             raise UsageError(f"after {len(steps)} steps {property_name} is neither violated nor reached")
-    trace = Trace(instance, tuple(states), tuple(steps), property_name, verdict, command)
+    trace = Trace(instance, tuple(states), tuple(steps), property_name, verdict, command, loop=loop)
     certify(trace)
     return trace

@@ -131,6 +131,8 @@ def error_in(
             return None
         if not truth and prop.kind is not Kind.SOMETIMES:
             run.is_permitted(instance, prop, states[position])
+            if prop.premise is not None:
+                run.asks(instance, prop, prop.premise, states[position])
     except ModelError as error:
         return str(error)
     return None

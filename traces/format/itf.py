@@ -106,6 +106,8 @@ def _head(trace: Trace) -> dict[str, Any]:
         },
         "params": [],
         "vars": [*instance.layouts, ACTION, PICKS],
+        # The last state is the one to which it returns.
+        **({} if trace.loop is None else {"loop": trace.loop}),
     }
 
 
@@ -309,10 +311,20 @@ def read_trace(document: Mapping[str, Any], given: Model | None = None) -> Trace
     about, erring = (header.property_name, header.verdict), _read_erring(instance, header)
     length = len(steps) + (erring is not None)
     command = reproduction(header.command, instance, header.file, *about, length)
-    trace = Trace(instance, tuple(states), tuple(steps), *about, command, erring)
+    trace = Trace(instance, tuple(states), tuple(steps), *about, command, erring, _read_loop(document, len(states)))
     if header.error is None and trace.property_name == IN_RANGE.name:
         raise UsageError("it does not name the step or the property that causes its error; write the trace again")
     return trace
+
+
+def _read_loop(document: Mapping[str, Any], states: int) -> int | None:
+    """The state to which a lasso returns; None without a loop."""
+    loop = document.get("loop")
+    if loop is None:
+        return None
+    if type(loop) is not int or not 0 <= loop < states:
+        raise UsageError(f"its loop returns to state {_shown(loop)}, which it does not have; write the trace again")
+    return loop
 
 
 def _read_erring(instance: Instance, header: Header) -> Step | None:

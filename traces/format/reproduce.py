@@ -12,6 +12,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Collection, Sequence
 
+from isrcheck.models.language.declare import WHOLE
 from isrcheck.models.language.model import Instance
 from isrcheck.models.settings import words_of_name, words_of_values
 from isrcheck.traces.format.trace import NOT_INDUCTIVE
@@ -28,15 +29,17 @@ OPTIONS = frozenset(
 def reproduction(
     command: str, instance: Instance, file: str | None, property_name: str | None, verdict: str | None, length: int
 ) -> str:
-    """Return `command` if it is one of isrcheck's; otherwise a search or proof with the bound `length` on the instance,
-    or nothing without a property. `file` is the user's own model, if there is one."""
+    """Return `command` if it is one of isrcheck's; otherwise a search or proof of the instance, or nothing without a
+    property. The search has the bound `length`, unless the property needs every reachable state. `file` is the user's
+    own model, if there is one."""
     options = OPTIONS | {entry.option for entry in instance.model.entries.values() if entry.option is not None}
     if not command or is_ours(command, options, file):
         return command
     if property_name is None:
         return ""
     name = file or _name_of(instance)
-    how = ["--prove"] if verdict == NOT_INDUCTIVE else ["--bound", str(length)]
+    whole = [prop.name for prop in instance.model.properties if prop.kind in WHOLE]
+    how = ["--prove"] if verdict == NOT_INDUCTIVE else [] if property_name in whole else ["--bound", str(length)]
     return shlex.join(["check", *words_of_name(name, instance), *how, *words_of_values(instance)])
 
 

@@ -38,7 +38,9 @@ class Trace:
 
     State 0 is an initial state of the instance, unless the verdict is NOT_INDUCTIVE. A plain behaviour has neither
     property nor verdict. `command` reproduces the trace. `erring` is a step from the last state that writes a value or
-    uses an index out of range, so it has no successor; the property is then `in_range`.
+    uses an index out of range, so it has no successor; the property is then `in_range`. A trace with a `loop` is a
+    lasso: its last state is the one at position `loop`, and the steps between are repeated for ever; if there are none,
+    the behaviour stays there.
     """
 
     instance: Instance
@@ -48,6 +50,7 @@ class Trace:
     verdict: str | None
     command: str
     erring: Step | None = None
+    loop: int | None = None
 
     @property
     def every_step(self) -> tuple[Step, ...]:

@@ -30,9 +30,10 @@ Cells = list[tuple[str, ...]]
 
 @dataclass(frozen=True)
 class StepRow:
-    """One step: its number, its action, and the lines of text in each column (empty: unchanged)."""
+    """One step: its number, its action, and the lines of text in each column (empty: unchanged). A row that is no step
+    has the number ""."""
 
-    number: int
+    number: int | str
     step: str
     cells: tuple[tuple[str, ...], ...]
 

@@ -13,6 +13,7 @@ from isrcheck.models.language.declare import Kind
 from isrcheck.models.language.model import Instance, spell
 from isrcheck.traces.explaining import attribution
 from isrcheck.traces.explaining.evaluate import StateExpression
+from isrcheck.traces.format import lasso
 from isrcheck.traces.format.itf import label
 from isrcheck.traces.format.possibility import continuation_text
 from isrcheck.traces.format.trace import HOLDS, NOT_INDUCTIVE, PERMITTED, VIOLATED, Trace
@@ -37,6 +38,8 @@ def view(
     )
     if full and trace.erring is not None:
         shown += wrapped(f"{trace.length}  {trace.spell_row(trace.length)}: causes an error", "  ", look.width)
+    if full and trace.loop is not None:
+        shown += wrapped(lasso.back(trace), "  ", look.width)
     shown += [] if full else _legend(trace, look)
     return [*wrapped(heading(trace.instance), width=look.width), "", *shown, "", *_ending(trace, look)]
 
@@ -62,22 +65,26 @@ def step_table(trace: Trace, look: Look = PLAIN, expressions: Sequence[StateExpr
     values = _values(trace, expressions)
     # Try narrower layouts: first with more lines per lane, then with steps broken into lines.
     for stacked in range(lanes.MOST_STACKED + 1 if is_kafka(trace.instance) else 1):
-        rows = [*map(_with_values, lane_rows(trace, stacked), values), *erring_row(trace, titles)]
+        rows = [*map(_with_values, lane_rows(trace, stacked), values), *last_row(trace, titles)]
         excess = widest(lay_out(titles, rows)) - look.width
         if excess <= 0:
             break
     narrower = max(0, excess) if look.fits else 0
     if widest(lay_out(titles, rows, narrower=narrower)) > look.width and look.fits:
-        rows = [*map(_with_values, lane_rows(trace), values), *erring_row(trace, titles)]
+        rows = [*map(_with_values, lane_rows(trace), values), *last_row(trace, titles)]
         return blocks(titles, rows, look.width, paint)
     return lay_out(titles, rows, paint, narrower)
 
 
-def erring_row(trace: Trace, titles: Sequence[str]) -> list[StepRow]:
-    """Return the row of the last step if it causes an error; its columns are empty, since no state follows it."""
+def last_row(trace: Trace, titles: Sequence[str]) -> list[StepRow]:
+    """Return the row of the last step if it causes an error, or of where a lasso goes on; its columns are empty, since
+    no state follows."""
+    nothing: tuple[tuple[str, ...], ...] = tuple(() for _ in titles)
+    if trace.loop is not None:
+        return [StepRow("", lasso.back(trace), nothing)]
     if trace.erring is None:
         return []
-    return [StepRow(trace.length, trace.spell_row(trace.length), tuple(() for _ in titles))]
+    return [StepRow(trace.length, trace.spell_row(trace.length), nothing)]
 
 
 def _legend(trace: Trace, look: Look) -> list[str]:
@@ -145,6 +152,7 @@ def why(trace: Trace, look: Look = PLAIN) -> list[str]:
     if prop is None or trace.verdict is None:
         return ["a behaviour without a property"]
     at = "" if trace.verdict == HOLDS else f" at step {trace.length}"
+    at += f", {lasso.back(trace)}" if trace.loop is not None else ""
     verdict = f"{trace.verdict}{at}: {prop.name}"
     # The coloured part is on the first line, even in a narrow terminal.
     first, *others = wrapped(f"{verdict}{says(prop.function.documentation)}", width=look.width)
@@ -156,6 +164,8 @@ def why(trace: Trace, look: Look = PLAIN) -> list[str]:
         found += fitted(why_broken(trace).lines(), look.width)
     if prop.kind is Kind.ALWAYS_POSSIBLE and trace.verdict in (VIOLATED, PERMITTED):
         found += wrapped(continuation_text(trace.instance, prop, trace.states[-1]), width=look.width)
+    for line in lasso.lines(trace):
+        found += wrapped(line, "  ", look.width)
     if trace.verdict == NOT_INDUCTIVE:
         note = "The first state may be unreachable: the proof does not exclude it."
         found += wrapped(note, width=look.width)

@@ -21,10 +21,12 @@ from conformance.tests.support.engine import checking, told
 from conformance.tests.support.places import PROJECT
 from isrcheck.checker import cli
 from isrcheck.checker.analyses import matrix
-from isrcheck.checker.explicit import possible_states, search
+from isrcheck.checker.explicit import search, whole_search
 from isrcheck.checker.explicit.carrier import Carrier
 from isrcheck.checker.explicit.explore import explore
-from isrcheck.checker.explicit.possible_states import PossibleStates, spread_backward
+from isrcheck.checker.explicit.whole_search import PathTo
+from isrcheck.checker.liveness import possible_states
+from isrcheck.checker.liveness.possible_states import spread_backward
 from isrcheck.checker.outcome.exploration import Exploration, Finding, StepPath
 from isrcheck.checker.outcome.kernel_results import EntryKind
 from isrcheck.checker.outcome.verdict import Word, verdicts
@@ -278,11 +280,11 @@ def test_the_memory_limit_while_paths_are_followed_backward(searched, monkeypatc
 
 
 def test_the_time_limit_while_paths_are_followed_backward(searched, monkeypatch):
-    def judge(carrier: Carrier) -> None:
+    def judge(carrier: Carrier, path: PathTo) -> None:
         carrier.context.deadline = 0.0
-        possible_states.judge_possible(carrier)
+        whole_search.judge_whole(carrier, path)
 
-    monkeypatch.setattr(search, "judge_possible", judge)
+    monkeypatch.setattr(search, "judge_whole", judge)
     exploration = searched(walk(far=7, more=SAFE))
     says = "the time limit is reached while paths are followed backward"
     assert (exploration.stopped, texts(exploration)) == (None, ["HOLDS", f"UNDECIDED ({says})"])
@@ -292,7 +294,7 @@ def test_ctrl_c_while_paths_are_followed_backward(searched, check, monkeypatch):
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(PossibleStates, "stuck", interrupted)
+    monkeypatch.setattr(whole_search, "stuck_states", interrupted)
     exploration = searched(walk(far=7))
     assert exploration.stopped == "interrupt"
     assert texts(exploration) == ["UNDECIDED (interrupt; the search ended before paths were followed backward)"]
@@ -392,7 +394,8 @@ def test_other_engines_say_that_they_do_not_judge_it(check):
 
 def test_a_false_alarm_of_the_explorer_does_not_survive(check, monkeypatch):
     write(walk(far=7))
-    monkeypatch.setattr(PossibleStates, "stuck", lambda self, number: {EntryKind.FOUND: np.array([3])})
+    stuck = {EntryKind.FOUND: np.array([3]), EntryKind.PERMITTED: np.array([], int)}
+    monkeypatch.setattr(whole_search, "stuck_states", lambda states, number: stuck)
     code, _, err = check("walk.py")
     assert code == 70
     assert "plain Python does not confirm the path" in err
@@ -401,7 +404,8 @@ def test_a_false_alarm_of_the_explorer_does_not_survive(check, monkeypatch):
 
 def test_a_longer_history_than_needed_does_not_survive(check, monkeypatch):
     write(walk(far=7))
-    monkeypatch.setattr(PossibleStates, "stuck", lambda self, number: {EntryKind.FOUND: np.array([8])})
+    stuck = {EntryKind.FOUND: np.array([8]), EntryKind.PERMITTED: np.array([], int)}
+    monkeypatch.setattr(whole_search, "stuck_states", lambda states, number: stuck)
     code, _, err = check("walk.py")
     assert code == 70
     assert "home_is_ahead is VIOLATED already at step 7 (goes_on)" in err

@@ -1,0 +1,167 @@
+"""Lassos: paths whose end is repeated for ever, which violate a property of endless behaviours (liveness).
+
+In:  a Trace with a `loop`: the position of the state that is its last state as well.
+Out: whether plain Python confirms that the lasso breaks its property; sentences that tell how.
+
+A loop without steps means that the behaviour stays in its last state. A step that leaves the state as it is counts as
+no step, and neither does a step that causes an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from isrcheck.models import run
+from isrcheck.models.language.declare import LIVENESS, Kind
+from isrcheck.models.language.fairness import FairGroup, groups_of
+from isrcheck.models.language.model import Instance, Property
+from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.run import Cells
+from isrcheck.traces.format.erring import possible_steps
+from isrcheck.traces.format.trace import PERMITTED, VIOLATED, Trace
+
+CURE = "write the trace again with check"
+
+
+def is_live(prop: Property | None) -> bool:
+    """Whether a property is one of endless behaviours, which no path without a loop breaks."""
+    return prop is not None and prop.kind in LIVENESS
+
+
+def certify_lasso(trace: Trace) -> None:
+    """Certify that a trace, whose steps are certified, is a lasso that breaks its property as its verdict says. Raises
+    UsageError, ModelError."""
+    prop, loop = trace.prop, trace.loop
+    if prop is None or not is_live(prop) or loop is None:
+        what = "a loop, but no property of endless behaviours" if loop is not None else "no loop"
+        raise UsageError(f"it has {what}; {CURE}")
+    if trace.verdict not in (VIOLATED, PERMITTED):
+        raise UsageError(f"a lasso shows that a property is {VIOLATED} or {PERMITTED}, not {trace.verdict}; {CURE}")
+    if not 0 <= loop <= len(trace.steps) or trace.states[loop] != trace.states[-1]:
+        raise UsageError(f"its last state is not state {loop}, to which its loop returns; {CURE}")
+    instance = trace.instance
+    _certify_property(trace, prop, loop)
+    for group in groups_of(instance, prop):
+        if not _is_fair(trace, loop, group):
+            raise UsageError(
+                f"it is not fair to {group.name}: a step of it is possible in every state of the loop, and never taken;"
+                f" {CURE}"
+            )
+    fails = [cells for cells in trace.states[loop:] if not run.holds(instance, prop, cells)]
+    verdict = PERMITTED if any(run.is_permitted(instance, prop, cells) for cells in fails) else VIOLATED
+    if verdict != trace.verdict:
+        raise UsageError(f"{prop.name} is {verdict} by its loop, but the trace says {trace.verdict}; {CURE}")
+
+
+def _certify_property(trace: Trace, prop: Property, loop: int) -> None:
+    """Raise UsageError if the property is true where the lasso says it is false."""
+    instance = trace.instance
+    first = _first_false(trace, prop, loop)
+    if first is None:
+        raise UsageError(f"{prop.name}: its premise is true in no state after which the property stays false; {CURE}")
+    # If it is asked for within the loop, the whole loop comes after that.
+    for position in range(min(first, loop), len(trace.states)):
+        if prop.kind is Kind.EVENTUALLY_ALWAYS and position < len(trace.states) - 1:
+            continue
+        if run.holds(instance, prop, trace.states[position]):
+            raise UsageError(f"{prop.name} is true at {trace.spell_position(position)}; {CURE}")
+
+
+def _first_false(trace: Trace, prop: Property, loop: int) -> int | None:
+    """The position from which on the property has to be false; None if there is none.
+
+    For `leads_to`, it is the last one in which the premise is true, so that no more than necessary is asked.
+    """
+    if prop.kind is Kind.EVENTUALLY:
+        return 0
+    if prop.kind is not Kind.LEADS_TO:
+        return loop
+    return next(
+        (at for at in reversed(range(len(trace.states))) if is_asked(trace.instance, prop, trace.states[at])), None
+    )
+
+
+def is_asked(instance: Instance, prop: Property, cells: Cells) -> bool:
+    """Whether the premise of a `leads_to` property is true in a state. Raises ModelError."""
+    return prop.premise is not None and run.asks(instance, prop, prop.premise, cells)
+
+
+def _is_fair(trace: Trace, loop: int, group: FairGroup) -> bool:
+    """Whether the loop takes a step of the group, or none is possible in one of its states."""
+    return _taken_at(trace, loop, group) is not None or _disabled_at(trace, loop, group) is not None
+
+
+def _taken_at(trace: Trace, loop: int, group: FairGroup) -> int | None:
+    """The number of the first step of the loop that belongs to the group and changes the state."""
+    return next(
+        (
+            at
+            for at in range(loop + 1, len(trace.states))
+            if trace.steps[at - 1].number in group.steps and trace.states[at - 1] != trace.states[at]
+        ),
+        None,
+    )
+
+
+def _disabled_at(trace: Trace, loop: int, group: FairGroup) -> int | None:
+    """The first position of the loop at which no step of the group leads to another state."""
+    for at in range(loop, max(loop + 1, len(trace.steps))):
+        cells = trace.states[at]
+        if not any(
+            step.number in group.steps and after != cells for step, after in possible_steps(trace.instance, cells)
+        ):
+            return at
+    return None
+
+
+def back(trace: Trace) -> str:
+    """What follows the last step of a lasso, in a few words."""
+    loop = trace.loop
+    assert loop is not None
+    if loop == trace.length:
+        return "stays here for ever"
+    return f"back to step {loop}"
+
+
+def lines(trace: Trace) -> list[str]:
+    """Sentences about a lasso: what is repeated, what stays false, and how the loop is fair. None for other traces."""
+    prop, loop = trace.prop, trace.loop
+    if prop is None or loop is None:
+        return []
+    repeated = trace.length - loop
+    if not repeated:
+        goes = f"After step {loop}, the behaviour stays where it is for ever" if loop else "The behaviour never moves"
+    elif repeated == 1:
+        goes = f"Step {trace.length} is repeated for ever"
+    else:
+        goes = f"Steps {loop + 1} to {trace.length} are repeated for ever"
+    return [f"{goes}{_what_fails(trace, prop)}.", *_fairness(trace, prop, loop)]
+
+
+def _what_fails(trace: Trace, prop: Property) -> str:
+    match prop.kind:
+        case Kind.EVENTUALLY:
+            return f", and {prop.name} never becomes true"
+        case Kind.LEADS_TO:
+            asked = _first_false(trace, prop, trace.loop or 0)
+            since = "the initial state" if not asked else f"step {asked}"
+            premise = prop.premise.name if prop.premise is not None else ""
+            return f"; {premise} is true at {since}, and {prop.name} does not become true after it"
+        case Kind.ALWAYS_EVENTUALLY:
+            return f", and {prop.name} does not become true again"
+    return f", and {prop.name} is false again and again"
+
+
+def _fairness(trace: Trace, prop: Property, loop: int) -> Iterator[str]:
+    """How the loop is fair to each group of steps."""
+    groups = groups_of(trace.instance, prop)
+    if not groups:
+        yield "No step has to be taken: the property and the actions declare no fairness."
+    for group in groups:
+        taken = _taken_at(trace, loop, group)
+        if taken is not None:
+            yield f"Fair to {group.name}: taken in step {taken}."
+            continue
+        disabled = _disabled_at(trace, loop, group)
+        at = f"at step {disabled}" if disabled else "in the initial state"
+        yield f"Fair to {group.name}: not possible {at}."
