@@ -24,7 +24,6 @@ from isrcheck.checker.explicit.carrier import EVERY_STATE, SearchContext, Search
 from isrcheck.checker.explicit.search import Search
 from isrcheck.checker.explicit.single_thread import CHUNK, SingleThread
 from isrcheck.checker.outcome.exploration import Exploration, Findings, Progress, StepPath
-from isrcheck.checker.outcome.kernel_results import EntryKind
 from isrcheck.checker.outcome.verdict import WHY_STOPPED, Word
 from isrcheck.checker.resources.budget import UNLIMITED, Budget, Spent
 from isrcheck.checker.resources.limits import Limits
@@ -207,7 +206,9 @@ def _judge(original: Original, candidate: Candidate, command: str, report: Repor
     failure = hunt.worse_failure()
     if failure is not None:
         path = failure.path
-        trace = from_steps(candidate.instance, path.initial, path.steps, failure.name, command, failure.word.value)
+        trace = from_steps(
+            candidate.instance, path.initial, path.steps, failure.name, command, failure.word.value, path.loop
+        )
         message = "" if trace.error is None else trace.error.message
         return Judgement(candidate, Fate.KILLED, found, failure, path, message)
     if not (found.is_complete and original.exploration.is_complete):
@@ -260,10 +261,10 @@ class _Hunt(Search):
             yield Failure(IN_RANGE.name, Word.VIOLATED, errors.path)
         for number, prop in self.context.properties:
             if prop in self.context.watched and prop.kind is not Kind.SOMETIMES:
-                for word, kind in ((Word.VIOLATED, EntryKind.FOUND), (Word.PERMITTED, EntryKind.PERMITTED)):
-                    path = self.finding(self.context.results.entry(number, kind)).path
-                    if path is not None:
-                        yield Failure(prop.name, word, path)
+                found = self.found(number, prop)
+                for word, one in ((Word.VIOLATED, found.found), (Word.PERMITTED, found.permitted)):
+                    if one.path is not None:
+                        yield Failure(prop.name, word, one.path)
 
     def worse_failure(self) -> Failure | None:
         """Return, of the failures graver than `known`, the first with the shortest path; None if there is none."""

@@ -43,11 +43,6 @@ def lower(instance: Instance, layout: Layout) -> str:
     return KernelText(instance, layout).text()
 
 
-def _is_marked(prop: Property) -> bool:
-    """Whether the kernel marks the states for this property: only a complete search knows which of them to count."""
-    return prop.kind in WHOLE
-
-
 class KernelText:
     """Collects the functions of a kernel, callees before callers."""
 
@@ -57,7 +52,7 @@ class KernelText:
         offsets = {"successors_offset": SUCCESSORS_OFFSET, "failed_offset": FAILED_OFFSET}
         prelude = PRELUDE.format(state_offset=STATE_OFFSET, step_offset=STEP_OFFSET, **offsets)
         self.parts: list[str] = [prelude]
-        if any(_is_marked(prop) for prop in instance.model.properties):
+        if any(prop.kind in WHOLE for prop in instance.model.properties):
             self.parts.append(MARK.format(state_offset=STATE_OFFSET))
         self.status = offset_of_status(len(instance.model.properties))
         self.names: dict[Function, str] = {}
@@ -111,12 +106,11 @@ class KernelText:
 
     def _note(self, number: int, kind: EntryKind) -> str:
         note = f"note(results + {offset(number, kind)}, state, step)"
-        if not _is_marked(self.instance.model.properties[number]):
+        prop, judged = self.instance.model.properties[number], str(judgement(kind))
+        if prop.kind not in WHOLE:  # of the others, only a complete search knows which states to count
             return note
-        premise = self.instance.model.properties[number].premise
-        judged = str(judgement(kind))
-        if premise is not None and kind is not EntryKind.ERRED:
-            judged += f" + {PREMISE} * int({self.function(premise)}(s))"
+        if prop.premise is not None and kind is not EntryKind.ERRED:
+            judged += f" + {PREMISE} * int({self.function(prop.premise)}(s))"
         mark = f"mark(results + {offset(number, EntryKind.FOUND)}, state, {judged})"
         return f"{note}; {mark}" if kind is EntryKind.ERRED else mark
 

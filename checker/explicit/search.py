@@ -24,6 +24,7 @@ from isrcheck.checker.explicit.whole_search import judge_whole, why_unjudged
 from isrcheck.checker.outcome.exploration import Exploration, Finding, Findings, StepPath
 from isrcheck.checker.outcome.kernel_results import Entry, EntryKind
 from isrcheck.models.language.in_range import IN_RANGE
+from isrcheck.models.language.model import Property
 
 
 class Search:
@@ -119,16 +120,19 @@ class Search:
         result = self.result
         for number, prop in self.context.properties:
             if prop in self.context.watched:
-                found, permitted, erred = (self.finding(self.context.results.entry(number, kind)) for kind in EntryKind)
-                whole = self.context.judged.get(prop.name, Findings(found, permitted))
-                unjudged = why_unjudged(self.carrier, prop)
-                result.findings[prop.name] = Findings(whole.found, whole.permitted, erred, unjudged)
+                result.findings[prop.name] = self.found(number, prop)
         if result.stopped is None and not self.is_open() and result.frontier:
             result.stopped = "decided"
         errors = self.found_errors()
         if errors is not None:
             steps = self.finding(self.context.results.erring_steps)
             result.findings[IN_RANGE.name] = Findings(errors, erred=steps)
+
+    def found(self, number: int, prop: Property) -> Findings:
+        """What is known so far about the property with this number."""
+        found, permitted, erred = (self.finding(self.context.results.entry(number, kind)) for kind in EntryKind)
+        whole = self.context.judged.get(prop.name, Findings(found, permitted))
+        return Findings(whole.found, whole.permitted, erred, why_unjudged(self.carrier, prop))
 
     def found_errors(self) -> Finding | None:
         """How often the model has left a declared range, with the first of the shortest paths to it; None if never."""

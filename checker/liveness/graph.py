@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from isrcheck.checker.compile.machine_code import as_machine_code
 from isrcheck.checker.liveness import walks
 from isrcheck.checker.liveness.reachable import Marks, Reachable
-from isrcheck.models.language.fairness import FairGroup
+from isrcheck.models.fair_groups import FairGroup
 
 OUTSIDE = (1 << 32) - 1
 

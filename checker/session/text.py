@@ -380,6 +380,7 @@ def _property_object(run: Run, verdict: Verdict) -> dict[str, Any]:
         "depth": verdict.depth,
         "violating": verdict.violating,
         **({"message": verdict.note} if _has_message(verdict) else {}),
+        **({} if verdict.path is None or verdict.path.loop is None else {"loop": verdict.path.loop}),
         "trace": str(trace) if trace else None,
         "permitted_depth": permitted,
         "permitted_trace": str(permitted_trace) if permitted_trace else None,

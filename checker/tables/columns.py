@@ -121,8 +121,9 @@ VERDICTS = Table(
         Column(
             "kind",
             Type.TEXT,
-            "`always`, `always_step` (of transitions), `sometimes` (must be reachable) or `always_possible` (must stay"
-            " reachable).",
+            "`always`, `always_step` (of transitions), `sometimes` (must be reachable), `always_possible` (must stay"
+            " reachable), or of endless behaviours `eventually`, `leads_to`, `always_eventually` or"
+            " `eventually_always`.",
         ),
         Column("verdict", Type.TEXT, "The verdict, as in the verdict table of README.md; `UNDECIDED` is not a pass."),
         Column(

@@ -403,8 +403,9 @@ eventually_always = _liveness(Kind.EVENTUALLY_ALWAYS)
 
 
 def leads_to(
+    function: Any = None,
     *,
-    when: Callable[..., Any],
+    when: Callable[..., Any] | None = None,
     permitted: Callable[..., Any] | None = None,
     applies: Callable[[Any], bool] | None = None,
     fair: Any = None,
@@ -413,6 +414,9 @@ def leads_to(
 
     The state in which the premise is true may itself be this state. The rest is as for `eventually`.
     """
+    if when is None:
+        name = "" if function is None else f" of {function.__name__}"
+        raise TypeError(f"leads_to{name} has no premise; write @leads_to(when=f) with a function f of the state")
     return _marking(Mark(Kind.LEADS_TO, permitted, applies, when=when, fair=fair))
 
 

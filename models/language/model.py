@@ -216,6 +216,11 @@ class Action:
         return self.alternatives[0].arguments
 
     @property
+    def domains(self) -> dict[str, type[Domain] | type[Subset] | None]:
+        """The domain of each parameter."""
+        return {parameter.name: parameter.domain for parameter in self.parameters}
+
+    @property
     def shows(self) -> str | None:
         """The format of a step's printed arguments; None: one after the other."""
         mark = self.alternatives[0].mark
@@ -459,7 +464,7 @@ def assemble(
         _shown_parameters(one)
         for function in one.alternatives:
             given = function.mark.fair if function.mark is not None else False
-            checked_of_action(given, f"{function.path}:{function.line}: {one.name}", one)
+            checked_of_action(given, f"{function.path}:{function.line}: {one.name}", one.name, one.domains)
     properties = tuple(
         _property(reader, property_name, python, actions)
         for property_name, python in _functions(bases, *PROPERTIES).items()
@@ -579,8 +584,8 @@ def _property(reader: Reader, name: str, python: FunctionType, actions: Sequence
     fair = None
     if mark.fair is not None:
         where = f"{function.path}:{function.line}: {name}"
-        known = [action.name for action in actions]
-        fair = checked(mark.fair, where, reader.vocabulary.actions, actions, lambda one: nearest(one, known))
+        known = {action.name: action.domains for action in actions}
+        fair = checked(mark.fair, where, reader.vocabulary.actions, known, lambda one: nearest(one, known))
     return Property(name, mark.kind, function, permitted, mark.applies, mark.every_length, premise, fair)
 
 

@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from isrcheck.models import run
+from isrcheck.models.fair_groups import FairGroup, groups_of
 from isrcheck.models.language.declare import LIVENESS, Kind
-from isrcheck.models.language.fairness import FairGroup, groups_of
 from isrcheck.models.language.model import Instance, Property
 from isrcheck.models.messages.errors import UsageError
 from isrcheck.models.run import Cells

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 import networkx as nx
 
 from isrcheck.models import run
+from isrcheck.models.fair_groups import groups_of
 from isrcheck.models.language.declare import Kind
-from isrcheck.models.language.fairness import groups_of
 from isrcheck.models.language.model import Instance, Property
 from isrcheck.models.run import Cells
 
