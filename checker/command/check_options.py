@@ -32,6 +32,8 @@ FAILURES = "failures"
 
 TABLES_WITH = "--tables goes with one model or a sweep: name the model, as in: check kafka --protocol 2.1 --tables DIR"
 
+SYMMETRY_WITH = "--symmetry goes with one model: name the model, as in: check kafka --protocol 2.1 --symmetry"
+
 TOPIC_NAME_ALONE = "--topic-name goes with --describe FILE; leave --topic-name out, or add --describe FILE"
 
 OPTIONS = (
@@ -73,6 +75,18 @@ OPTIONS = (
     ),
     *SEARCH_OPTIONS,
     Option(name="--prove", help="search for proofs for any depth, and report their premises"),
+    Option(
+        name="--symmetry",
+        help="visit one of the states that differ only in the names of elements, such as replicas",
+        forms=frozenset({MODEL}),
+        refusal=SYMMETRY_WITH,
+    ),
+    Option(
+        name="--no-reduction",
+        help="visit every state, also if the model declares a symmetric domain",
+        forms=frozenset({MODEL}),
+        refusal=SYMMETRY_WITH.replace("--symmetry", "--no-reduction"),
+    ),
     Option(name="--json", field="as_json", help="print one JSON object instead of text"),
     Option(name="--strict", help="count PERMITTED as violated"),
     Option(

@@ -94,6 +94,8 @@ class Options:
     seconds: float | None
     engine: str
     prove: bool
+    symmetry: bool
+    no_reduction: bool
     as_json: bool
     strict: bool
     tables: Path | None

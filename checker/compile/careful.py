@@ -15,14 +15,15 @@ from collections.abc import Sequence
 from isrcheck.checker.compile.layout import Layout
 from isrcheck.checker.compile.lower import INDENT, KernelText
 from isrcheck.checker.outcome.kernel_results import EntryKind, offset_of_steps
+from isrcheck.checker.reductions.reduction import Reduction
 from isrcheck.models.language.declare import Kind
 from isrcheck.models.language.model import Instance, Property
 from isrcheck.models.language.syntax import Function
 
 
-def lower_carefully(instance: Instance, layout: Layout) -> str:
-    """The source text of the careful kernel."""
-    return CarefulText(instance, layout).text()
+def lower_carefully(instance: Instance, layout: Layout, reduction: Reduction | None = None) -> str:
+    """The source text of the careful kernel, with what it does to make states fewer."""
+    return CarefulText(instance, layout, reduction).text()
 
 
 class CarefulText(KernelText):

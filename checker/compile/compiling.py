@@ -20,10 +20,14 @@ from types import FunctionType, ModuleType
 from isrcheck.checker.compile import instructions, native, primitives
 from isrcheck.checker.compile.layout import Layout
 
-PARAMETERS = {"expand": 12, "check": 6}
+PARAMETERS = {"expand": 12, "check": 6, "reduce": 3}
 """The number of integer parameters of each exported function; each returns an integer."""
 
-OPERATIONS = ("read", "write", "element", "failed", "load_word", "store_word", "store_half", "store_byte")
+OPERATIONS = (
+    *("read", "write", "element", "failed"),
+    *("load_word", "load_half", "load_quarter", "load_byte"),
+    *("store_word", "store_half", "store_quarter", "store_byte"),
+)
 
 _SECONDS: ContextVar[float | None] = ContextVar("seconds", default=None)
 
@@ -77,6 +81,7 @@ def code_of(text: str, layout: Layout, is_quick: bool) -> bytes:
     operations = {name: getattr(instructions, name) for name in OPERATIONS}
     operations |= {
         "pack": instructions.packer(layout),
+        "pack_least": instructions.least_packer(layout),
         "unpack": instructions.unpacker(layout),
         "copy": instructions.copier(layout),
     }

@@ -28,11 +28,11 @@ MARK = '''def mark(result, state, judgement):
 
 EMIT = '''def emit(before, after, words, parents, steps, fired, active, results, count, state, step, slot):
     """Write one successor, judge the transition, and undo the step in the working buffer."""
-    pack(after, words + count * {words_size})
     store_half(parents + count * 4, state)
     store_half(steps + count * 4, step)
     store_word(fired + slot * 8, load_word(fired + slot * 8) + 1)
     observe_step(before, after, slot, active, results, state, step)
+    keep(after, words + count * {words_size})
     copy(before, after)
     return count + 1'''
 
@@ -57,3 +57,13 @@ CHECK = '''def check(store, first, last, s, active, results):
         if failed(s):
             return i
     return last'''
+
+KEEP = """def keep(state, words):
+    pack(state, words)"""
+
+REDUCE = '''def reduce(words, count, s):
+    """Replace each of the packed states by the one that the search keeps in its place."""
+    for i in range(0, count):
+        unpack(words + i * {words_size}, s)
+        keep(s, words + i * {words_size})
+    return count'''

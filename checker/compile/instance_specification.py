@@ -15,6 +15,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from isrcheck.checker.compile.kernel import Kernel, kernel_of
+from isrcheck.checker.reductions.reduction import Reduction
 from isrcheck.models import registry
 from isrcheck.models.language.model import Instance, Model
 from isrcheck.models.messages.errors import UsageError
@@ -26,7 +27,8 @@ class DifferingModelError(UsageError):
 
 @dataclass(frozen=True)
 class InstanceSpecification:
-    """A model by name, or as the text of its files; its protocol, configuration values and swapped actions."""
+    """A model by name, or as the text of its files; its protocol, configuration values and swapped actions; and how a
+    search makes its states fewer."""
 
     name: str
     digest: str
@@ -34,10 +36,11 @@ class InstanceSpecification:
     values: tuple[tuple[str, int], ...]
     swaps: tuple[tuple[str, str], ...]
     files: tuple[tuple[str, str], ...] = ()
+    reduction: Reduction | None = None
 
     @classmethod
-    def of(cls, instance: Instance) -> InstanceSpecification:
-        """The specification of this instance."""
+    def of(cls, instance: Instance, reduction: Reduction | None = None) -> InstanceSpecification:
+        """The specification of this instance, whose kernel has this reduction."""
         model = instance.model
         return cls(
             model.name,
@@ -46,6 +49,7 @@ class InstanceSpecification:
             tuple(instance.configuration.items()),
             tuple(sorted(instance.swaps.items())),
             () if _is_registered(model) else _files_of(model),
+            reduction,
         )
 
     def instance(self) -> Instance:
@@ -69,7 +73,7 @@ def _instance(subject: InstanceSpecification) -> Instance:
 
 @lru_cache(maxsize=64)
 def _kernel(subject: InstanceSpecification) -> Kernel:
-    return kernel_of(_instance(subject), is_optimized=True)
+    return kernel_of(_instance(subject), is_optimized=True, reduction=subject.reduction)
 
 
 @lru_cache(maxsize=8)

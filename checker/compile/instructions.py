@@ -85,6 +85,11 @@ def load_byte(builder: Builder, address: Value) -> Value:
     return builder.zext(builder.load(_at(builder, address, I8)), I64)
 
 
+def load_quarter(builder: Builder, address: Value) -> Value:
+    """The unsigned 16-bit number at `address`."""
+    return builder.zext(builder.load(_at(builder, address, I16)), I64)
+
+
 def store_half(builder: Builder, address: Value, value: Value) -> None:
     """Store a 32-bit number at `address`."""
     builder.store(builder.trunc(value, I32), _at(builder, address, I32))
@@ -154,27 +159,54 @@ def packer(layout: Layout) -> Operation:
     """
 
     def pack(builder: Builder, state: Value, words: Value) -> None:
-        totals: list[Any] = [None] * layout.words
-        for group in _groups(layout):
-            bytes_at = _at(builder, state, ir.VectorType(I8, LANES), group[0].byte)
-            cells = builder.load(bytes_at, align=1)
-            cells = builder.sub(cells, _vector([bits.low & 0xFF for bits in group], I8))
-            if len(group) < LANES:
-                cells = builder.and_(cells, _vector([0xFF] * len(group), I8))
-            wide = builder.zext(cells, ir.VectorType(I64, LANES))
-            wide = builder.shl(wide, _vector([bits.shift if bits.width else 0 for bits in group]))
-            total = totals[group[0].word]
-            totals[group[0].word] = wide if total is None else builder.or_(total, wide)
-        for word, total in enumerate(totals):
-            packed = ir.Constant(I64, 0)
-            if total is not None:
-                kind = ir.FunctionType(I64, [ir.VectorType(I64, LANES)])
-                name = "llvm.vector.reduce.or.v8i64"
-                reduce = builder.module.globals.get(name) or ir.Function(builder.module, kind, name)
-                packed = builder.call(reduce, [total])
+        for word, packed in enumerate(_packed(layout, builder, state)):
             builder.store(packed, _at(builder, words, I64, 8 * word))
 
     return pack
+
+
+def least_packer(layout: Layout) -> Operation:
+    """The operation `pack_least(state, words)`: pack the state into words at address `words` if it is less than what
+    they hold: the first word that differs, as a signed number, decides."""
+
+    def pack_least(builder: Builder, state: Value, words: Value) -> None:
+        packed = _packed(layout, builder, state)
+        places = [_at(builder, words, I64, 8 * word) for word in range(layout.words)]
+        is_less: Value = ir.Constant(ir.IntType(1), 0)
+        for new, place in reversed(list(zip(packed, places, strict=True))):
+            old = builder.load(place)
+            is_equal = builder.icmp_signed("==", new, old)
+            is_less = builder.select(is_equal, is_less, builder.icmp_signed("<", new, old))
+        with builder.if_then(is_less):
+            for new, place in zip(packed, places, strict=True):
+                builder.store(new, place)
+
+    return pack_least
+
+
+def _packed(layout: Layout, builder: Builder, state: Value) -> list[Value]:
+    """The packed words of the cells of a working buffer."""
+    totals: list[Any] = [None] * layout.words
+    for group in _groups(layout):
+        bytes_at = _at(builder, state, ir.VectorType(I8, LANES), group[0].byte)
+        cells = builder.load(bytes_at, align=1)
+        cells = builder.sub(cells, _vector([bits.low & 0xFF for bits in group], I8))
+        if len(group) < LANES:
+            cells = builder.and_(cells, _vector([0xFF] * len(group), I8))
+        wide = builder.zext(cells, ir.VectorType(I64, LANES))
+        wide = builder.shl(wide, _vector([bits.shift if bits.width else 0 for bits in group]))
+        total = totals[group[0].word]
+        totals[group[0].word] = wide if total is None else builder.or_(total, wide)
+    packed: list[Value] = []
+    for total in totals:
+        if total is None:
+            packed.append(ir.Constant(I64, 0))
+            continue
+        kind = ir.FunctionType(I64, [ir.VectorType(I64, LANES)])
+        name = "llvm.vector.reduce.or.v8i64"
+        reduce = builder.module.globals.get(name) or ir.Function(builder.module, kind, name)
+        packed.append(builder.call(reduce, [total]))
+    return packed
 
 
 def unpacker(layout: Layout) -> Operation:

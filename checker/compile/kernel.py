@@ -15,12 +15,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
+
 from isrcheck.checker.compile import native
 from isrcheck.checker.compile.careful import lower_carefully
 from isrcheck.checker.compile.compiling import PARAMETERS, OutOfTimeError, compiled, compiling_within
 from isrcheck.checker.compile.layout import Layout, layout_of
 from isrcheck.checker.compile.lower import lower
 from isrcheck.checker.compile.machine_code import code_path, kept_or_compiled
+from isrcheck.checker.reductions.reduction import Reduction
 from isrcheck.checker.resources.cache import kept, why_not_kept
 from isrcheck.models.language.model import Instance
 from isrcheck.models.messages.printable import escaped
@@ -46,7 +50,8 @@ class Kernel:
     """The compiled functions of a model, for one state layout; checker/compile/frame.py defines their parameters.
 
     `careful` returns the kernel that continues where this one stops because the model leaves a declared range.
-    `optimize` replaces the functions by faster ones; None if there are none.
+    `optimize` replaces the functions by faster ones; None if there are none. With a `reduction`, successors are
+    replaced by the states that the search keeps in their place, and `reduce` does the same with other states.
     """
 
     layout: Layout
@@ -55,6 +60,16 @@ class Kernel:
     properties: int
     careful: Callable[[], Kernel]
     optimize: Callable[[], None] | None = None
+    reduce: Callable[..., int] | None = None
+    reduction: Reduction | None = None
+
+    def reduced(self, words: NDArray[np.uint64], instance: Instance) -> NDArray[np.uint64]:
+        """For each of these packed states, one per row, the state that a search keeps in its place."""
+        words = np.ascontiguousarray(words)
+        if self.reduction is not None:
+            assert self.reduce is not None
+            self.reduce(words.ctypes.data, len(words), self.layout.buffer(instance).ctypes.data)
+        return words
 
     def optimize_for(self, expanded: int, deadline: float) -> None:
         """Optimize after a search has expanded many states, if it has time until the deadline (time.monotonic).
@@ -71,18 +86,32 @@ class Kernel:
             self.optimize = None
 
 
-def kernel_of(instance: Instance, announce: Announce = lambda message: None, *, is_optimized: bool = False) -> Kernel:
+def kernel_of(
+    instance: Instance,
+    announce: Announce = lambda message: None,
+    *,
+    is_optimized: bool = False,
+    reduction: Reduction | None = None,
+) -> Kernel:
     """The compiled kernel of an instance; `announce` gets a message before a compilation. Raises OutOfTimeError.
 
     If the cache has no optimized code for it, the code is one that is quickly compiled, unless `is_optimized`.
     """
     layout = layout_of(instance)
-    return _kernel(lower(instance, layout), instance, layout, announce, is_optimized)
+    return _kernel(lower(instance, layout, reduction), instance, layout, announce, is_optimized, reduction)
 
 
-def _kernel(text: str, instance: Instance, layout: Layout, announce: Announce, is_optimized: bool) -> Kernel:
+def _kernel(
+    text: str,
+    instance: Instance,
+    layout: Layout,
+    announce: Announce,
+    is_optimized: bool,
+    reduction: Reduction | None,
+) -> Kernel:
     def careful() -> Kernel:
-        return _kernel(lower_carefully(instance, layout), instance, layout, announce, is_optimized)
+        lowered = lower_carefully(instance, layout, reduction)
+        return _kernel(lowered, instance, layout, announce, is_optimized, reduction)
 
     def code(kind: str) -> bytes:
         def compile_code() -> bytes:
@@ -101,7 +130,14 @@ def _kernel(text: str, instance: Instance, layout: Layout, announce: Announce, i
     functions = native.load(code(QUICK) if best is None else best, PARAMETERS)
     properties = len(instance.model.properties)
     kernel = Kernel(
-        layout, functions["expand"], functions["check"], properties, careful, optimize if best is None else None
+        layout,
+        functions["expand"],
+        functions["check"],
+        properties,
+        careful,
+        optimize if best is None else None,
+        functions["reduce"],
+        reduction,
     )
     return kernel
 

@@ -17,7 +17,8 @@ import ast
 import itertools
 from collections.abc import Iterable, Sequence
 
-from isrcheck.checker.compile.frame import CHECK, EMIT, EXPAND_HEAD, EXPAND_TAIL, MARK, PRELUDE
+from isrcheck.checker.compile.canonical import keep_text
+from isrcheck.checker.compile.frame import CHECK, EMIT, EXPAND_HEAD, EXPAND_TAIL, KEEP, MARK, PRELUDE, REDUCE
 from isrcheck.checker.compile.layout import ERROR_BYTES, Layout
 from isrcheck.checker.outcome.kernel_results import (
     FAILED_OFFSET,
@@ -30,6 +31,7 @@ from isrcheck.checker.outcome.kernel_results import (
     offset,
     offset_of_status,
 )
+from isrcheck.checker.reductions.reduction import Reduction
 from isrcheck.models.language.declare import WHOLE, Kind
 from isrcheck.models.language.model import FieldLayout, Instance, Property
 from isrcheck.models.language.syntax import EXTREMA, FOLDS, STATE_NAMES, TAKEN, Function
@@ -38,17 +40,18 @@ from isrcheck.models.language.text.chains import alternatives, branches, summand
 INDENT = "    "
 
 
-def lower(instance: Instance, layout: Layout) -> str:
-    """The source text of the kernel."""
-    return KernelText(instance, layout).text()
+def lower(instance: Instance, layout: Layout, reduction: Reduction | None = None) -> str:
+    """The source text of the kernel, with what it does to make states fewer."""
+    return KernelText(instance, layout, reduction).text()
 
 
 class KernelText:
     """Collects the functions of a kernel, callees before callers."""
 
-    def __init__(self, instance: Instance, layout: Layout) -> None:
+    def __init__(self, instance: Instance, layout: Layout, reduction: Reduction | None = None) -> None:
         self.instance = instance
         self.layout = layout
+        self.symmetry = None if reduction is None else reduction.symmetry
         offsets = {"successors_offset": SUCCESSORS_OFFSET, "failed_offset": FAILED_OFFSET}
         prelude = PRELUDE.format(state_offset=STATE_OFFSET, step_offset=STEP_OFFSET, **offsets)
         self.parts: list[str] = [prelude]
@@ -56,6 +59,7 @@ class KernelText:
             self.parts.append(MARK.format(state_offset=STATE_OFFSET))
         self.status = offset_of_status(len(instance.model.properties))
         self.names: dict[Function, str] = {}
+        self.failing: set[str] = set()
         self.numbers = itertools.count()
 
     def text(self) -> str:
@@ -66,9 +70,11 @@ class KernelText:
         of_states = [(number, prop) for number, prop in enumerate(properties) if not prop.of_steps]
         self.parts.append(self._observe("observe_step", "before, after, taken", "after", of_steps))
         self.parts.append(self._observe("observe_state", "s", "s", of_states))
+        self.parts.append(KEEP if self.symmetry is None else keep_text(self.symmetry, self.layout))
         self.parts.append(EMIT.format(words_size=8 * self.layout.words))
         self.parts.append(self._expand())
         self.parts.append(CHECK.format(words_size=8 * self.layout.words))
+        self.parts.append(REDUCE.format(words_size=8 * self.layout.words))
         return "\n\n".join(self.parts)
 
     def function(self, function: Function, is_action: bool = False, skip: int = 0) -> str:
@@ -78,8 +84,29 @@ class KernelText:
                 self.function(callee)
             name = f"{function.name}_{next(self.numbers)}"
             self.names[function] = name
-            self.parts.append(_Lowering(self, function, is_action).text(name, skip))
+            self.add(name, _Lowering(self, function, is_action).text(name, skip))
         return self.names[function]
+
+    def add(self, name: str, text: str) -> None:
+        """Add a function that reads or writes the state to the kernel."""
+        self.parts.append(text)
+        if self.may_fail(text):
+            self.failing.add(name)
+
+    def may_fail(self, text: str) -> bool:
+        """Whether an index may leave its range in this text."""
+        return "element(" in text or any(f"{name}(" in text for name in self.failing)
+
+    def is_over_elements(self, low: int, high: int) -> bool:
+        """Whether a range may be that of all elements of a symmetric domain."""
+        return self.symmetry is not None and low == 0 and high in self.symmetry.sizes
+
+    def is_unordered(self, comparison: ast.Compare, path: str) -> bool:
+        """Whether a comparison of two elements only spares the second look at a pair."""
+        if self.symmetry is None:
+            return False
+        place = self.instance.model.sources.get(path, path), comparison.lineno, comparison.col_offset
+        return place in self.symmetry.unordered
 
     def _observe(self, name: str, parameters: str, state: str, properties: Sequence[tuple[int, Property]]) -> str:
         states = parameters.removesuffix(", taken").split(", ")
@@ -300,7 +327,14 @@ class _Lowering:
         if call.func.id not in self.function.functions:  # require(...)
             condition = call.args[0]
             if isinstance(condition, ast.Call) and self.is_fold(condition) == "all":
-                return self.fold_lines(condition, indent)[:-1]
+                *lines, last = self.fold_lines(condition, indent)
+                whole = f"{indent}return "
+                is_decided = last == f"{whole}True"
+                return (
+                    lines
+                    if is_decided
+                    else [*lines, f"{indent}if not {last.removeprefix(whole)}:", f"{INDENT}{whole}False"]
+                )
             return [f"{indent}if not ({self.value(condition)}):", f"{indent}    return False"]
         return [f"{indent}{self.value(call)}"]
 
@@ -363,9 +397,11 @@ class _Lowering:
             action = self.function.actions[expression.comparators[0].id]
             slot = [one.name for one in self.kernel.instance.model.actions].index(action)
             return f"({TAKEN} {'==' if isinstance(expression.ops[0], ast.Eq) else '!='} {slot})"
+        is_unordered = self.kernel.is_unordered(expression, self.function.path)
         text = self.value(expression.left)
         for operator, side in zip(expression.ops, expression.comparators, strict=True):
-            text += f" {COMPARISON[type(operator)]} {self.value(side)}"
+            sign = "!=" if is_unordered else COMPARISON[type(operator)]
+            text += f" {sign} {self.value(side)}"
         return f"({text})"
 
     def value_IfExp(self, expression: ast.IfExp) -> str:
@@ -442,10 +478,12 @@ class _Lowering:
         generator = call.args[0]
         assert isinstance(generator, ast.GeneratorExp)
         known_names, known_limits = dict(self.renamed), dict(self.limits)
+        is_over_elements = False
         lines, inner = [f"{indent}total = 0"] if fold == "sum" else [], indent
         for part in generator.generators:
             assert isinstance(part.target, ast.Name) and isinstance(part.iter, ast.Call)
             low, high = self.range(part.iter)
+            is_over_elements = is_over_elements or self.kernel.is_over_elements(low, high)
             name = f"{part.target.id}_{next(self.kernel.numbers)}"
             self.renamed[part.target.id] = name
             if low >= 0:
@@ -461,8 +499,15 @@ class _Lowering:
         else:
             test = f"not ({self.value(generator.elt)})" if fold == "all" else f"({self.value(generator.elt)})"
             lines.append(f"{inner}if {test}:")
-            lines.append(f"{inner}    return {fold == 'any'}")
-            lines.append(f"{indent}return {fold == 'all'}")
+            if is_over_elements and self.kernel.may_fail("".join(lines)):
+                # Up to the end, so that it does not depend on the order of elements whether an index leaves its range.
+                whole = f"whole_{next(self.kernel.numbers)}"
+                lines.insert(0, f"{indent}{whole} = {int(fold == 'all')}")
+                lines.append(f"{inner}    {whole} = {int(fold == 'any')}")
+                lines.append(f"{indent}return ({whole} != 0)")
+            else:
+                lines.append(f"{inner}    return {fold == 'any'}")
+                lines.append(f"{indent}return {fold == 'all'}")
         self.renamed, self.limits = known_names, known_limits
         return lines
 
@@ -474,7 +519,7 @@ class _Lowering:
         used = sorted({self.name(one) for one in free if one in self.own or one in self.renamed})
         name = f"{self.function.name}_fold_{next(self.kernel.numbers)}"
         body = self.fold_lines(call, INDENT)
-        self.kernel.parts.append("\n".join([f"def {name}({', '.join(used)}):", *body]))
+        self.kernel.add(name, "\n".join([f"def {name}({', '.join(used)}):", *body]))
         return f"{name}({', '.join(used)})"
 
 

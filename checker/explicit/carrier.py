@@ -82,7 +82,8 @@ class SearchContext:
             if prop in self.watched and prop.kind in WHOLE and not request.starts_are_judged
         ]
         self.judged: dict[str, Findings] = {}
-        self.starts = Starts.initial(instance) if request.starts is None else request.starts
+        starts = Starts.initial(instance) if request.starts is None else request.starts
+        self.starts = starts.reduced(kernel, instance)
         self.result = Exploration(instance, limits)
         self.active: NDArray[np.int8] = np.zeros(len(self.properties) + 1, np.int8)
         for number, prop in self.properties:

@@ -6,6 +6,7 @@ Out: an `Exploration`, the same for any number of threads unless a limit stops t
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
@@ -18,9 +19,30 @@ from isrcheck.checker.explicit.starts import Starts
 from isrcheck.checker.explicit.threads import Threads
 from isrcheck.checker.outcome.exploration import Exploration, Progress
 from isrcheck.checker.outcome.kernel_results import EntryKind
+from isrcheck.checker.reductions.concrete import RealPaths
 from isrcheck.checker.resources.limits import Limits
+from isrcheck.models.language.in_range import IN_RANGE
 from isrcheck.models.language.model import Instance
 from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.run import Cells
+
+
+def leaves_range(result: Exploration) -> bool:
+    """Whether the model leaves a declared range in a search: one with a reduction is then repeated without."""
+    return IN_RANGE.name in result.findings
+
+
+def make_real(result: Exploration, kernel: Kernel) -> None:
+    """Put real paths in place of those of a search with a reduction, and note the reduction."""
+    reduction, instance, layout = kernel.reduction, result.instance, kernel.layout
+    assert reduction is not None
+
+    def kept(cells: Cells) -> Cells:
+        words = kernel.reduced(layout.pack(cells).reshape(1, -1), instance)
+        return layout.unpack([int(word) for word in words[0]])
+
+    RealPaths(instance, reduction, kept).translate(result)
+    result.reduction = reduction.says
 
 
 def explore(
@@ -54,9 +76,19 @@ def explore(
         starts=None if initial is None else Starts.initial(instance)[initial : initial + 1],
         patience=patience,
     )
-    context = SearchContext(instance, limits, kernel or kernel_of(instance, announce), request, report)
+    began = time.monotonic()
+    kernel = kernel or kernel_of(instance, announce)
+    context = SearchContext(instance, limits, kernel, request, report)
     search = Search(context, SingleThread(context) if limits.threads == 1 else Threads(context))
     result = search.run()
+    if kernel.reduction is not None and leaves_range(result):
+        within = limits.after(time.monotonic() - began)
+        context = SearchContext(instance, within, kernel_of(instance, announce), request, report)
+        search = Search(context, SingleThread(context) if limits.threads == 1 else Threads(context))
+        result = search.run()
+        result.limits, result.seconds = limits, time.monotonic() - began
+    elif kernel.reduction is not None:
+        make_real(result, kernel)
     if keep_states:
         result.reached = Reached(context.kernel, search.visited, result.levels, context.starts)
     return result

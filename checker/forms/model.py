@@ -14,10 +14,11 @@ from isrcheck.checker.outcome.verdict import exit_code
 from isrcheck.checker.session import text as report
 from isrcheck.checker.session.command_result import CommandResult, was_interrupted
 from isrcheck.checker.session.progress import ProgressLine
-from isrcheck.checker.session.session import SearchSession
+from isrcheck.checker.session.session import AskedReduction, SearchSession
 from isrcheck.checker.session.text import Run
 from isrcheck.checker.session.trace_writer import TraceWriter
 from isrcheck.checker.tables.write import Tables
+from isrcheck.models.messages.errors import UsageError
 from isrcheck.models.messages.printable import escaped
 
 
@@ -50,11 +51,35 @@ def run(options: Options, session: SearchSession) -> CommandResult:
 
 def _searched(session: SearchSession, options: Options, target: str, traces: TraceWriter) -> Run:
     instance = instance_of(options)
+    reduction = _reduction(options)
     if options.engine == "z3":
         return session.run_z3(instance, target, traces)
     if options.engine == "spark":
         from isrcheck.checker.spark.runtime.session import spark_session
 
         with spark_session(options.spark.session, ProgressLine("").announce) as spark:
-            return session.run_on_spark(spark, instance, target, traces)
-    return session.run(instance, target, traces, limits=options.limits, keep_states=options.prove)
+            return session.run_on_spark(spark, instance, target, traces, reduction)
+    return session.run(instance, target, traces, limits=options.limits, keep_states=options.prove, reduction=reduction)
+
+
+def _reduction(options: Options) -> AskedReduction:
+    """Whether and how the search makes its states fewer. Raises UsageError."""
+    if options.symmetry:
+        for option, is_given, why in (
+            ("--no-reduction", options.no_reduction, "which switches it off"),
+            ("--continue", options.count_all, "which counts every violating state"),
+            ("--prove", options.prove, "which compares lemmas with every state"),
+            ("--tables", options.tables is not None, "which lists counts of all states"),
+            ("--engine z3", options.engine == "z3", "which visits no states"),
+        ):
+            if is_given:
+                raise UsageError(f"--symmetry does not go with {option}, {why}; leave one of them out")
+    if options.no_reduction or options.engine == "z3":
+        return AskedReduction(words=" --no-reduction" if options.no_reduction else "")
+    needs = {
+        "--continue counts every violating state": options.count_all,
+        "--prove compares lemmas with every state": options.prove,
+        "--tables lists counts of all states": options.tables is not None,
+    }
+    whole = next((why for why, is_given in needs.items() if is_given), "")
+    return AskedReduction(True, options.symmetry, whole, " --symmetry" if options.symmetry else "")

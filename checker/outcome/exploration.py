@@ -88,7 +88,8 @@ class Exploration:
     `stopped` says why the search ended early: memory, seconds, interrupt, decided (every property is decided), lost
     (Spark), or None. `judged` is the depth to which every state was reached and judged; `frontier` counts the states
     that were not expanded. `findings` has an entry for the implicit property `in_range` only if it is violated; the
-    entry counts steps, and evaluations of properties, that leave a declared range.
+    entry counts steps, and evaluations of properties, that leave a declared range. `reduction` says which states stand
+    for others in this search, so that all counts are counts of those; empty: none, every state was visited.
     """
 
     instance: Instance
@@ -105,6 +106,7 @@ class Exploration:
     new: list[int] = field(default_factory=list)
     findings: dict[str, Findings] = field(default_factory=dict)
     reached: ReachedStates | None = None
+    reduction: str = ""
 
     @property
     def distinct(self) -> int:

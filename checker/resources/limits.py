@@ -6,7 +6,7 @@ Out: `Limits`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 MOST_THREADS = 64
 """More threads than this are refused."""
@@ -23,3 +23,7 @@ class Limits:
     memory: int = 4 << 30
     seconds: float | None = None
     threads: int = 1
+
+    def after(self, seconds: float) -> Limits:
+        """What is left of these limits after so many seconds."""
+        return self if self.seconds is None else replace(self, seconds=max(0.0, self.seconds - seconds))

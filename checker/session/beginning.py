@@ -26,10 +26,12 @@ Compile = Callable[[Instance, Callable[[str], None]], Kernel]
 
 @dataclass(frozen=True)
 class Beginning:
-    """The kernel of an instance, and the time of enumerating the initial states, in seconds."""
+    """The kernel of an instance, and the time of enumerating the initial states, in seconds; `says` is what a report
+    says of a reduction that was not possible."""
 
     kernel: Kernel
     seconds: float
+    says: str = ""
 
 
 def begin(instance: Instance, budget: Budget, compiled: Compile, progress: ProgressLine | None = None) -> Beginning:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,7 @@ from isrcheck.checker.outcome.proof_results import Phase, Proofs
 from isrcheck.checker.outcome.verdict import Word, cut_short, refuse_contradictions, verdicts, with_proofs
 from isrcheck.checker.proofs.premises import with_established_premise, with_open_premise
 from isrcheck.checker.proofs.proof_cache import proved
+from isrcheck.checker.reductions.reduction import reduction_of
 from isrcheck.checker.resources.budget import Budget, Spent
 from isrcheck.checker.resources.formula_budget import Interrupts, Memory
 from isrcheck.checker.resources.limits import Limits
@@ -43,6 +45,20 @@ if TYPE_CHECKING:
 
 BROKEN = (Word.VIOLATED, Word.PERMITTED)
 """The verdicts of failing properties, for which no proof is attempted."""
+
+
+@dataclass(frozen=True)
+class AskedReduction:
+    """Whether a search may make its states fewer; whether it uses every symmetric domain, or those that the model
+    declares; why it has to visit every state (empty: it need not); and the options that say so."""
+
+    is_sought: bool = False
+    symmetry: bool = False
+    whole: str = ""
+    words: str = ""
+
+
+EVERY_STATE = AskedReduction()
 
 
 class SearchSession:
@@ -83,6 +99,7 @@ class SearchSession:
         want_permitted: bool = False,
         keep_states: bool = False,
         patience: Mapping[str, float] = MappingProxyType({}),
+        reduction: AskedReduction = EVERY_STATE,
     ) -> Run:
         """Search the instance of the model `target`, judge its properties (all, or `only` some), and write traces."""
         count_all = count_all or self.count_all
@@ -94,18 +111,26 @@ class SearchSession:
             want_permitted=want_permitted,
             keep_states=keep_states,
             patience=patience,
+            reduction=reduction,
         )
         found = verdicts(exploration)
-        command = command_of(target, instance, limits.depth)
+        command = command_of(target, instance, limits.depth) + reduction.words
         return Run(exploration, found, command, count_all, traces.write(target, instance, found))
 
     def explore(
-        self, instance: Instance, limits: Limits, *, only: Sequence[str] = (), subject: str = "", **more: Any
+        self,
+        instance: Instance,
+        limits: Limits,
+        *,
+        only: Sequence[str] = (),
+        subject: str = "",
+        reduction: AskedReduction = EVERY_STATE,
+        **more: Any,
     ) -> Exploration:
         """Search an instance; return an empty result if a limit is reached while its initial states are enumerated."""
         progress = self.progress_line(subject or title(instance))
         try:
-            beginning = self.begin(instance, progress)
+            beginning = self.begin(instance, progress, reduction)
         except Spent as spent:
             exploration = Exploration.without_beginning(instance, limits, spent.why, only)
         else:
@@ -113,15 +138,21 @@ class SearchSession:
             exploration = explore(instance, within, only=only, kernel=beginning.kernel, report=progress.report, **more)
             exploration.seconds += beginning.seconds
             exploration.limits = limits
+            exploration.reduction = exploration.reduction or beginning.says
         progress.clear()
         return exploration
 
-    def begin(self, instance: Instance, progress: ProgressLine) -> Beginning:
-        """Prepare the search of an instance. Raises Spent, KeyboardInterrupt."""
-        beginning = begin(instance, self.budget, self.kernels.of, progress)
+    def begin(self, instance: Instance, progress: ProgressLine, asked: AskedReduction = EVERY_STATE) -> Beginning:
+        """Prepare the search of an instance. Raises Spent, KeyboardInterrupt, and UsageError for the reduction."""
+        compiled, says = self.kernels.of, ""
+        if asked.is_sought:
+            enumerate_initial_states(instance, self.budget, progress)
+            reduction, says = reduction_of(instance, symmetry=asked.symmetry, whole=asked.whole)
+            compiled = partial(self.kernels.of, reduction=reduction)
+        beginning = begin(instance, self.budget, compiled, progress)
         if self.seen:
             raise KeyboardInterrupt
-        return beginning
+        return replace(beginning, says=says)
 
     def find_distinct_causes(self, run: Run, asked: int, target: str, traces: TraceWriter) -> Run:
         """Find up to `asked` counterexamples with different causes for every failure, and write their traces."""
@@ -149,7 +180,14 @@ class SearchSession:
                     return replace(run, command=command, different=found)
         return replace(run, command=command, different=found)
 
-    def run_on_spark(self, session: Session, instance: Instance, target: str, traces: TraceWriter) -> Run:
+    def run_on_spark(
+        self,
+        session: Session,
+        instance: Instance,
+        target: str,
+        traces: TraceWriter,
+        reduction: AskedReduction = EVERY_STATE,
+    ) -> Run:
         """Search an instance on Spark, judge the result, and write its traces."""
         from isrcheck.checker.spark.engine import explore_on_spark  # imported here because it needs Spark's packages
 
@@ -157,7 +195,7 @@ class SearchSession:
         progress = self.progress_line(title(instance))
         spread: SparkSummary | None = None
         try:
-            beginning = self.begin(instance, progress)
+            beginning = self.begin(instance, progress, reduction)
         except Spent as spent:
             exploration = Exploration.without_beginning(instance, self.limits, spent.why)
         else:
@@ -171,9 +209,10 @@ class SearchSession:
                 report=progress.report,
             )
             exploration.seconds += beginning.seconds
+            exploration.reduction = exploration.reduction or beginning.says
         progress.clear()
         found = verdicts(exploration)
-        command = command_of(target, instance, self.limits.depth) + self.spark.words
+        command = command_of(target, instance, self.limits.depth) + reduction.words + self.spark.words
         files = traces.write(target, instance, found)
         return Run(exploration, found, command, self.count_all, files, spread=spread)
 

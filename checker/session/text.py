@@ -175,6 +175,13 @@ def search_summary(run: Run) -> tuple[str, str, str]:
     return configuration or "nothing to configure", faults_line(instance), search
 
 
+def reduction_lines(exploration: Exploration | BmcResult) -> list[str]:
+    """Return the line that says which states stand for others, if there is something to say."""
+    if not isinstance(exploration, Exploration) or not exploration.reduction:
+        return []
+    return [f"reduction      {exploration.reduction}"]
+
+
 def text(run: Run) -> str:
     """Return the detailed results of one search as text; the verdict is the last line."""
     exploration = run.exploration
@@ -187,6 +194,7 @@ def text(run: Run) -> str:
         f"configuration  {configuration}",
         f"faults         {faults}",
         f"search         {search}",
+        *reduction_lines(exploration),
         "",
         *property_lines(run),
         "",
@@ -344,6 +352,7 @@ def _explored_object(exploration: Exploration) -> dict[str, Any]:
         "levels": len(exploration.levels),
         "states_per_level": list(exploration.levels),
         "frontier": exploration.frontier,
+        "reduction": exploration.reduction or None,
         "bytes": exploration.bytes_used,
         "actions": {
             slot.name: {"fired": exploration.fired[number], "new": exploration.new[number]}

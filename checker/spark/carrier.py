@@ -62,7 +62,7 @@ class SparkCarrier(Carrier):
         self.shards = self.spark.defaultParallelism
         self.task_memory = task_memory(session, context.limits.memory)
         self.lost = ""
-        self.subject = InstanceSpecification.of(context.instance)
+        self.subject = InstanceSpecification.of(context.instance, context.kernel.reduction)
         self.checkpoint = checkpoint
         self.checkpoints: Checkpoints | None = None
         self.taken_up: int | None = None
@@ -213,6 +213,7 @@ class SparkCarrier(Carrier):
             "configuration": [list(pair) for pair in (*self.subject.values, *self.subject.swaps)],
             "instance": self.context.instance.digest,
             "properties": [[prop.name for prop in self.context.watched], request.count_all, request.decisive],
+            "reduction": self.context.kernel.reduction.says if self.context.kernel.reduction is not None else "",
             "start": [start.number for start in self.context.starts],
         }
 

@@ -6,11 +6,13 @@ Out: an `Exploration` and its `SparkSummary`.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import replace
 
-from isrcheck.checker.compile.kernel import Kernel
+from isrcheck.checker.compile.kernel import Kernel, kernel_of
 from isrcheck.checker.explicit.carrier import SearchContext, SearchRequest
+from isrcheck.checker.explicit.explore import leaves_range, make_real
 from isrcheck.checker.explicit.search import Search
 from isrcheck.checker.outcome.exploration import Exploration, Progress
 from isrcheck.checker.resources.limits import Limits
@@ -38,6 +40,26 @@ def explore_on_spark(
     Raises UsageError. If Spark fails during the search, the result holds what was found until then.
     """
     require_same(session)
+    began = time.monotonic()
+    exploration, spread = _explore(session, asked, instance, limits, kernel, count_all, report)
+    if kernel.reduction is not None and leaves_range(exploration):
+        within = limits.after(time.monotonic() - began)
+        exploration, spread = _explore(session, asked, instance, within, kernel_of(instance), count_all, report)
+        exploration.limits, exploration.seconds = limits, time.monotonic() - began
+    elif kernel.reduction is not None:
+        make_real(exploration, kernel)
+    return exploration, replace(spread, start_seconds=session.start_seconds)
+
+
+def _explore(
+    session: Session,
+    asked: SparkRequest,
+    instance: Instance,
+    limits: Limits,
+    kernel: Kernel,
+    count_all: bool,
+    report: Callable[[Progress], None],
+) -> tuple[Exploration, SparkSummary]:
     request = SearchRequest(count_all=count_all)
     if asked.mode is Mode.PARTS:
 
@@ -50,4 +72,4 @@ def explore_on_spark(
         carrier = SparkCarrier(context, session, asked.checkpoint)
         exploration = Search(context, carrier).run()
         spread = carrier.spread()
-    return exploration, replace(spread, start_seconds=session.start_seconds)
+    return exploration, spread

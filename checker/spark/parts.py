@@ -204,7 +204,7 @@ def explore_parts(
         return result, spread
     count = min(MOST_PARTS, PARTS_A_CORE * cores, len(beginning.starts))
     question = PartTask(
-        InstanceSpecification.of(began_with.instance),
+        InstanceSpecification.of(began_with.instance, began_with.kernel.reduction),
         beginning.depth,
         limits.depth,
         task_memory(session, limits.memory),

@@ -42,7 +42,7 @@ FLOORS = {
             ("session",),
         ),
         *(("spark",), ("spark/runtime",), ("causes", "proofs"), ("explicit", "symbolic")),
-        *(("liveness",), ("compile",), ("outcome",), ("resources",)),
+        *(("liveness",), ("compile",), ("reductions",), ("outcome",), ("resources",)),
     ),
     "traces": (
         ("command",),

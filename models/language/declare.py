@@ -143,15 +143,19 @@ def _ends(values: type[IntEnum]) -> tuple[int, int]:
 class Domain:
     """A finite set 0..size-1, named by a class, over which a parameter or an array index ranges.
 
-    `class Replica(Domain, size="replicas")` declares one; `letters=True` prints its elements as a, b, c, ...
+    `class Replica(Domain, size="replicas")` declares one; `letters=True` prints its elements as a, b, c, ... With
+    `symmetric=True`, `check MODEL` visits only one of the states that differ in nothing but the names of elements; a
+    model that tells the elements apart is then refused.
     """
 
     size: ClassVar[Size]
     letters: ClassVar[bool] = False
+    symmetric: ClassVar[bool] = False
 
-    def __init_subclass__(cls, size: Size = 0, letters: bool = False) -> None:
+    def __init_subclass__(cls, size: Size = 0, letters: bool = False, symmetric: bool = False) -> None:
         cls.size = size
         cls.letters = letters
+        cls.symmetric = symmetric
 
 
 class Subset:

@@ -1,0 +1,222 @@
+"""The text of a kernel that packs, of all permutations of a state, the least one.
+
+In:  a `Symmetry` (checker/reductions/symmetry.py) and the `Layout`.
+Out: the functions `keep` and those that it calls.
+
+Each element gets a signature: a number that depends on its own cells, and that another element would have in the state
+with both exchanged. The elements of a block are sorted by signature, which exchanges neighbours. Only among elements
+with equal signatures, which are rare, all orders are tried. So every state of an orbit leads to the same set of tried
+states, and thus to the same least one: words are compared from the first on, as signed numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from isrcheck.checker.compile.layout import WORD_BITS, Layout
+from isrcheck.checker.reductions.symmetry import Block, Cell, Symmetry
+
+PIECES = ((8, "word"), (4, "half"), (2, "quarter"), (1, "byte"))
+"""The sizes in bytes that are loaded and stored at once."""
+
+MULTIPLIER = 0x2545F4914F6CDD1D
+"""An odd number that mixes the bits of a signature (the multiplier of xorshift64*)."""
+
+
+def keep_text(symmetry: Symmetry, layout: Layout) -> str:
+    """The text of `keep(state, words)`, which packs the least permutation of the state; it may permute the state."""
+    return "\n\n".join(_Text(symmetry, layout).functions())
+
+
+class _Text:
+    """Writes the functions. The elements of all blocks have consecutive numbers, by which functions are named."""
+
+    def __init__(self, symmetry: Symmetry, layout: Layout) -> None:
+        self.symmetry = symmetry
+        self.layout = layout
+        self.known = {(cell.field, cell.indices): cell for cell in symmetry.cells}
+        self.first_of_block: list[int] = []
+        for number in range(len(symmetry.blocks)):
+            self.first_of_block.append(sum(len(one.elements) for one in symmetry.blocks[:number]))
+
+    def functions(self) -> Iterator[str]:
+        """The texts of the functions, callees before callers."""
+        yield "def others_none(state, words, ties):\n    return"
+        others = "others_none"
+        for block, first in zip(self.symmetry.blocks, self.first_of_block, strict=True):
+            for number, element in enumerate(block.elements, first):
+                yield from self._signatures(block, element, number)
+                if number > first:
+                    yield self._exchange(block, number - first - 1, f"exchange_{number - 1}")
+                    yield self._others(first, number, others)
+                    others = f"others_{number}"
+        yield self._settle(others)
+        yield self._keep()
+
+    # ------------------------------------------------------------------------------------------------------- exchanges
+
+    def _exchange(self, block: Block, place: int, name: str) -> str:
+        """The function that exchanges two neighbours of a block in the state."""
+        one, other = block.elements[place], block.elements[place + 1]
+        swapped = {one: other, other: one}
+        pairs = []
+        for cell in self.symmetry.cells:
+            indices = tuple(
+                swapped.get(index, index) if axis == block.sort else index
+                for index, axis in zip(cell.indices, cell.axes, strict=True)
+            )
+            there = self.known[cell.field, indices].position
+            if cell.position < there:
+                pairs.append((cell.position, there))
+        lines = [f"def {name}(state):"]
+        for here, there, size in self._runs(pairs):
+            for offset, kind in _pieces(size):
+                first, second = f"state + {here + offset}", f"state + {there + offset}"
+                lines += [
+                    f"    kept = load_{kind}({first})",
+                    f"    store_{kind}({first}, load_{kind}({second}))",
+                    f"    store_{kind}({second}, kept)",
+                ]
+        for cell in self.symmetry.cells:
+            if cell.value == block.sort:
+                at = self.layout.bits[cell.position].byte
+                lines.append(f"    kept = read(state, {at})")
+                change = f"(((kept == {one}) | (kept == {other})) * {one ^ other})"
+                lines.append(f"    store_byte(state + {at}, kept ^ {change})")
+        return "\n".join([*lines, "    return"])
+
+    def _runs(self, pairs: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int, int]]:
+        """The pairs of cells as runs of bytes: the offsets of both, and their common size."""
+        runs: list[list[int]] = []
+        for here, there in sorted(pairs):
+            at, to = self.layout.bits[here].byte, self.layout.bits[there].byte
+            if runs and [at - runs[-1][2], to - runs[-1][2]] == runs[-1][:2]:
+                runs[-1][2] += 1
+            else:
+                runs.append([at, to, 1])
+        return ((at, to, size) for at, to, size in runs)
+
+    # ------------------------------------------------------------------------------------------------------ signatures
+
+    def _signatures(self, block: Block, element: int, number: int) -> Iterator[str]:
+        """The functions that return the two parts of an element's signature."""
+        own, tests = [], []
+        for cell in self.symmetry.cells:
+            of_sort = [
+                index == element for index, axis in zip(cell.indices, cell.axes, strict=True) if axis == block.sort
+            ]
+            if all(of_sort) and all(axis in (None, block.sort) for axis in cell.axes):
+                if cell.value == block.sort:
+                    tests.append(cell)
+                elif cell.value is None and of_sort:
+                    own.append(cell)
+        sums: list[str] = []
+        terms: list[str] = []
+        bits = 0
+        for term, width in self._terms(own, tests, element):
+            if bits + width > WORD_BITS - 1:
+                sums.append(" | ".join(terms))
+                terms, bits = [], 0
+            terms.append(f"({term}) * {1 << bits}" if bits else f"({term})")
+            bits += width
+        sums.append(" | ".join(terms) or "0")
+        yield f"def first_{number}(state):\n    return {sums[0]}"
+        lines = [f"def second_{number}(state):", "    total = 0"]
+        lines += (f"    total = (total ^ ({one})) * {MULTIPLIER}" for one in sums[1:])
+        yield "\n".join([*lines, "    return total"])
+
+    def _terms(self, own: Sequence[Cell], tests: Sequence[Cell], element: int) -> Iterator[tuple[str, int]]:
+        """Numbers that make up a signature, each with its width in bits; those come first that tell most."""
+        runs: list[list[int]] = []
+        for cell in own:
+            bits = self.layout.bits[cell.position]
+            if runs and sum(runs[-1][:2]) == bits.byte:
+                runs[-1][1] += 1
+                runs[-1][2] += bits.width
+            else:
+                runs.append([bits.byte, 1, bits.width])
+        for at, size, _ in sorted(runs, key=lambda run: -run[2] / len(list(_pieces(run[1], most=4)))):
+            for offset, kind in _pieces(size, most=4):
+                width = 8 * next(number for number, name in PIECES if name == kind)
+                yield f"load_{kind}(state + {at + offset})", width
+        for cell in tests:
+            yield f"read(state, {self.layout.bits[cell.position].byte}) == {element}", 1
+
+    # ---------------------------------------------------------------------------------------------------------- orders
+
+    def _others(self, first: int, last: int, before: str) -> str:
+        """The function that packs all other orders of tied elements up to number `last` of a block, which begins at
+        `first`: each of the elements tied with the last one takes its place, and those before it take all orders.
+
+        Bit k of `ties` says that elements k and k+1 are tied. The state is the same before and after.
+        """
+        lines = [f"def others_{last}(state, words, ties):", f"    {before}(state, words, ties)"]
+        for place in range(last - 1, first - 1, -1):
+            indent = "    " * (last - place)
+            moves = [f"{indent}    exchange_{number}(state)" for number in range(place, last)]
+            lines += [
+                f"{indent}if (ties >> {place}) & 1 != 0:",
+                *moves,
+                f"{indent}    pack_least(state, words)",
+                f"{indent}    {before}(state, words, ties)",
+                *reversed(moves),
+            ]
+        return "\n".join([*lines, "    return"])
+
+    def _numbers(self) -> Iterator[range]:
+        for block, first in zip(self.symmetry.blocks, self.first_of_block, strict=True):
+            yield range(first, first + len(block.elements))
+
+    def _settle(self, others: str) -> str:
+        """The function for a state in which the first parts of some signatures are equal: the second parts decide."""
+        lines = ["def settle(state, words, ties):"]
+        equal = []
+        for numbers in self._numbers():
+            lines += (f"    g{number} = second_{number}(state)" for number in numbers)
+            lines += self._sorted(numbers, " and (ties >> {0}) & 1 != 0")
+            equal += [f"(g{number} == g{number + 1}) * {1 << number}" for number in numbers[:-1]]
+        return "\n".join(
+            [
+                *lines,
+                "    pack(state, words)",
+                f"    ties = ties & ({' | '.join(equal)})",
+                "    if ties != 0:",
+                f"        {others}(state, words, ties)",
+                "    return",
+            ]
+        )
+
+    def _sorted(self, numbers: range, more: str = "") -> Iterator[str]:
+        """The lines that sort elements by g0, g1, ... where the condition `more` on two neighbours is true as well."""
+        for end in range(len(numbers) - 1, 0, -1):
+            for number in numbers[:end]:
+                yield f"    if g{number + 1} < g{number}{more.format(number)}:"
+                yield f"        exchange_{number}(state)"
+                yield f"        kept = g{number}"
+                yield f"        g{number} = g{number + 1}"
+                yield f"        g{number + 1} = kept"
+
+    def _keep(self) -> str:
+        lines = ["def keep(state, words):"]
+        ties = []
+        for numbers in self._numbers():
+            lines += (f"    g{number} = first_{number}(state)" for number in numbers)
+            lines += self._sorted(numbers)
+            ties += [f"(g{number} == g{number + 1}) * {1 << number}" for number in numbers[:-1]]
+        lines += [
+            f"    ties = {' | '.join(ties)}",
+            "    if ties != 0:",
+            "        return settle(state, words, ties)",
+            "    pack(state, words)",
+            "    return 0",
+        ]
+        return "\n".join(lines)
+
+
+def _pieces(size: int, most: int = 8) -> Iterator[tuple[int, str]]:
+    """A run of bytes in pieces: the offset of each, and the name of its size."""
+    offset = 0
+    while offset < size:
+        number, kind = next(piece for piece in PIECES if piece[0] <= min(size - offset, most))
+        yield offset, kind
+        offset += number

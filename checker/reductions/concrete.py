@@ -1,0 +1,65 @@
+"""Real paths: from the path of a reduced search, whose states stand for others, to a path of the model.
+
+In:  an instance, its `Reduction`, and the path: an initial state, and steps, each taken in the state that the search
+     kept.
+Out: the same path as the model has it: real states, and steps with the real arguments.
+
+The path is taken in plain Python. Beside each real state stands the state that the search kept in its place, and the
+permutation that maps the one to the other; its inverse maps the next step of the search to a real step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from isrcheck.checker.outcome.exploration import Exploration, Finding, StepPath
+from isrcheck.checker.reductions.reduction import Reduction
+from isrcheck.checker.reductions.symmetry import Permutation, followed_by, inverse
+from isrcheck.models import run
+from isrcheck.models.language.model import Instance
+from isrcheck.models.run import Cells
+
+Kept = Callable[[Cells], Cells]
+"""Returns the state that a search keeps in place of another one."""
+
+
+class RealPaths:
+    """Translates the paths of one search."""
+
+    def __init__(self, instance: Instance, reduction: Reduction, kept: Kept) -> None:
+        self.instance = instance
+        self.symmetry = reduction.symmetry
+        self.kept = kept
+
+    def translate(self, result: Exploration) -> None:
+        """Put real paths in place of the paths of a result."""
+        for name, found in result.findings.items():
+            result.findings[name] = type(found)(
+                self._real(found.found), self._real(found.permitted), self._real(found.erred), found.unjudged
+            )
+
+    def _real(self, finding: Finding) -> Finding:
+        return Finding(finding.count, None if finding.path is None else self.path(finding.path))
+
+    def path(self, path: StepPath) -> StepPath:
+        """The real path from the same initial state."""
+        instance = self.instance
+        real = instance.initial_states[path.initial]
+        images, kept = self._match(self.symmetry.identity, real)
+        steps = []
+        for number in path.steps:
+            step = instance.step(self.symmetry.step(instance, number, inverse(images)))
+            after, reached = run.take(instance, real, step), run.take(instance, kept, instance.step(number))
+            assert after is not None and reached is not None, "a reduced search takes only steps that the model has"
+            assert self.symmetry.permuted(after, images) == reached, "a permutation maps steps to steps"
+            images, kept = self._match(images, reached)
+            real = after
+            steps.append(step.number)
+        return StepPath(path.initial, tuple(steps))
+
+    def _match(self, images: Permutation, reached: Cells) -> tuple[Permutation, Cells]:
+        """The state that the search keeps in place of `reached`, and `images` followed by what leads to it."""
+        kept = self.kept(reached)
+        one = self.symmetry.between(reached, kept)
+        assert one is not None, "the search keeps a permutation of a state in its place"
+        return followed_by(images, one), kept

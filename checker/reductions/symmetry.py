@@ -1,0 +1,255 @@
+"""The group of permutations of elements by which a search may identify states.
+
+In:  an `Instance`.
+Out: a `Symmetry`: blocks of elements that can be exchanged, and what a permutation does to cells and steps.
+
+The group is a product: one symmetric group for each block. Two elements of a sort (checker/reductions/sorts.py) are in
+one block if no constant names one of them, and if exchanging them maps the set of initial states to itself. The first
+condition makes the reduced search right; the second one makes the count right: the sizes of the orbits of the states
+that it visits sum up to the number of states without reduction.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import factorial, prod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isrcheck.checker.reductions.sorts import Sort, Sorts, UnknownConstructError
+from isrcheck.models.language.declare import NONE, Domain, Subset
+from isrcheck.models.language.model import Instance
+from isrcheck.models.messages.errors import LanguageError, UsageError
+from isrcheck.models.run import Cells
+
+MOST_PERMUTATIONS = 5040
+"""The largest group: in a state whose elements look alike, all permutations are tried."""
+
+Permutation = tuple[tuple[int, ...], ...]
+"""For each sort the image of each element."""
+
+Place = tuple[str, int, int]
+"""A place in a model's text: file as an import finds it, line, column."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One cell: its field, position and indices, the number of the sort of each index and of the value (None: none)."""
+
+    field: str
+    position: int
+    indices: tuple[int, ...]
+    axes: tuple[int | None, ...]
+    value: int | None
+
+
+@dataclass(frozen=True)
+class Block:
+    """Elements of one sort that can be exchanged, in ascending order."""
+
+    sort: int
+    name: str
+    elements: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Symmetry:
+    """The permutations: those of each block, combined. `sizes` are the sizes of the sorts; `arguments` holds for each
+    action, for each parameter, the sort of its values and whether they are subsets; `unordered` are the comparisons of
+    two elements that only spare the second look at a pair (checker/reductions/pairs.py)."""
+
+    blocks: tuple[Block, ...]
+    sizes: tuple[int, ...]
+    cells: tuple[Cell, ...]
+    arguments: tuple[tuple[tuple[int | None, bool], ...], ...]
+    unordered: frozenset[Place]
+
+    @property
+    def order(self) -> int:
+        """The number of permutations."""
+        return prod(factorial(len(block.elements)) for block in self.blocks)
+
+    @property
+    def says(self) -> str:
+        """The group in words."""
+        parts = [f"{block.name} {', '.join(map(str, block.elements))}" for block in self.blocks]
+        return f"{self.order} permutations ({'; '.join(parts)})"
+
+    @property
+    def identity(self) -> Permutation:
+        """The permutation that changes nothing."""
+        return tuple(tuple(range(size)) for size in self.sizes)
+
+    def permutations(self) -> Iterator[Permutation]:
+        """Every permutation of the group."""
+        for chosen in itertools.product(*(itertools.permutations(block.elements) for block in self.blocks)):
+            images = [list(range(size)) for size in self.sizes]
+            for block, order in zip(self.blocks, chosen, strict=True):
+                for element, image in zip(block.elements, order, strict=True):
+                    images[block.sort][element] = image
+            yield tuple(map(tuple, images))
+
+    def permuted(self, cells: Cells, images: Permutation) -> Cells:
+        """The state in which each element is replaced by its image."""
+        return tuple(self.rows_permuted(np.array([cells]), images)[0].tolist())
+
+    def rows_permuted(self, rows: NDArray[np.int64], images: Permutation) -> NDArray[np.int64]:
+        """The same for several states, one per row."""
+        places, tables = self._tables([images])
+        after = np.empty_like(rows)
+        for cell in self.cells:
+            column = rows[:, cell.position]
+            after[:, places[0, cell.position]] = column if cell.value is None else tables[cell.value][0, column]
+        return after
+
+    def between(self, cells: Cells, others: Cells) -> Permutation | None:
+        """The first permutation that maps one state to the other; None if there is none."""
+        places, tables = self.tables
+        values = np.empty(places.shape, np.int64)
+        for cell, value in zip(self.cells, cells, strict=True):
+            values[:, cell.position] = value if cell.value is None else tables[cell.value][:, value]
+        # The value that arrives at each place is compared with the one that has to be there.
+        found = np.flatnonzero((values == np.array(others)[places]).all(axis=1))
+        return self.all_permutations[int(found[0])] if len(found) else None
+
+    @cached_property
+    def all_permutations(self) -> list[Permutation]:
+        """The permutations of the group, in a list."""
+        return list(self.permutations())
+
+    @cached_property
+    def tables(self) -> tuple[NDArray[np.int64], list[NDArray[np.int64]]]:
+        """The tables of all permutations."""
+        return self._tables(self.all_permutations)
+
+    def _tables(self, several: Sequence[Permutation]) -> tuple[NDArray[np.int64], list[NDArray[np.int64]]]:
+        """For each permutation, the position to which each cell moves; and for each sort, for each permutation, the
+        image of each element, followed by that of NONE, which is -1 and therefore takes the last place."""
+        known = {(cell.field, cell.indices): cell.position for cell in self.cells}
+        places = [
+            [
+                known[
+                    cell.field,
+                    tuple(
+                        index if axis is None else images[axis][index]
+                        for index, axis in zip(cell.indices, cell.axes, strict=True)
+                    ),
+                ]
+                for cell in self.cells
+            ]
+            for images in several
+        ]
+        tables = [np.array([[*images[sort], NONE] for images in several]) for sort in range(len(self.sizes))]
+        return np.array(places, np.int64).reshape(len(several), len(self.cells)), tables
+
+    def step(self, instance: Instance, number: int, images: Permutation) -> int:
+        """The number of the step in which each element among the arguments is replaced by its image."""
+        step = instance.step(number)
+        ordinals = []
+        for ordinal, (sort, is_subset) in zip(step.ordinals, self.arguments[step.action_index], strict=True):
+            if sort is None:
+                ordinals.append(ordinal)
+            elif is_subset:
+                ordinals.append(sum(1 << images[sort][one] for one in range(self.sizes[sort]) if ordinal >> one & 1))
+            else:
+                ordinals.append(images[sort][ordinal])
+        return instance.number(step.action, ordinals)
+
+
+def inverse(images: Permutation) -> Permutation:
+    """The permutation that undoes another one."""
+    return tuple(tuple(map(one.index, range(len(one)))) for one in images)
+
+
+def followed_by(first: Permutation, second: Permutation) -> Permutation:
+    """The permutation that does the first, and then the second."""
+    return tuple(tuple(then[image] for image in one) for one, then in zip(first, second, strict=True))
+
+
+def symmetry_of(instance: Instance, *, declared: bool = False) -> Symmetry | None:
+    """The symmetry of an instance; None if no two elements can be exchanged.
+
+    With `declared`, only domains that the model declares as symmetric count. Raises LanguageError if such a domain is
+    not symmetric, and UsageError, with the reasons, if `declared` is false and no domain is.
+    """
+    try:
+        sorts = Sorts(instance)
+    except UnknownConstructError as error:
+        raise LanguageError(f"{error}; leave symmetry out for this model") from None
+    for domain, reason in sorts.asymmetric.items():
+        if domain.symmetric:
+            raise LanguageError(
+                f"{reason}; so the elements of {domain.__name__} are not alike: leave symmetric=True out, or compare"
+                " them only with == and !="
+            )
+    chosen = [one for one in sorts.symmetric if not declared or any(domain.symmetric for domain in one.domains)]
+    found = Symmetry((), tuple(one.size for one in chosen), tuple(_cells(instance, chosen)), (), frozenset())
+    blocks = _small([block for number, one in enumerate(chosen) for block in _blocks(instance, found, number, one)])
+    if not blocks:
+        if declared:
+            return None
+        reasons = "; ".join(f"{domain.__name__}: {why}" for domain, why in sorts.asymmetric.items())
+        reasons = f" ({reasons})" if reasons else ""
+        raise UsageError(f"--symmetry: {instance.model.name} has no two elements that can be exchanged{reasons}")
+    sources = instance.model.sources
+    places = frozenset(
+        (sources.get(path, path), comparison.lineno, comparison.col_offset)
+        for comparison, path in sorts.unordered.items()
+    )
+    return Symmetry(tuple(blocks), found.sizes, found.cells, tuple(_arguments(instance, chosen)), places)
+
+
+def _number(domain: type[Domain], chosen: Sequence[Sort]) -> int | None:
+    return next((number for number, one in enumerate(chosen) if domain in one.domains), None)
+
+
+def _cells(instance: Instance, chosen: Sequence[Sort]) -> Iterator[Cell]:
+    for name, layout in instance.layouts.items():
+        axes = tuple(_number(domain, chosen) for domain in layout.field.over)
+        value = next((number for number, one in enumerate(chosen) if name in one.fields), None)
+        for position, indices in enumerate(layout.indices(), layout.offset):
+            yield Cell(name, position, indices, axes, value)
+
+
+def _arguments(instance: Instance, chosen: Sequence[Sort]) -> Iterator[tuple[tuple[int | None, bool], ...]]:
+    for action in instance.model.actions:
+        found: list[tuple[int | None, bool]] = []
+        for parameter in action.parameters:
+            assert parameter.domain is not None
+            if issubclass(parameter.domain, Subset):
+                found.append((_number(parameter.domain.of, chosen), True))
+            else:
+                found.append((_number(parameter.domain, chosen), False))
+        yield tuple(found)
+
+
+def _blocks(instance: Instance, symmetry: Symmetry, number: int, sort: Sort) -> Iterator[Block]:
+    """The blocks of a sort: being exchangeable is an equivalence relation."""
+    states = instance.initial_states
+    rows = np.array(list(states), np.int64).reshape(len(states), instance.cells)
+    known = {row.tobytes() for row in rows}
+    left = [element for element in range(sort.size) if element not in sort.fixed]
+    while left:
+        first, *others = left
+        block = [first]
+        for other in others:
+            images = [list(one) for one in symmetry.identity]
+            images[number][first], images[number][other] = other, first
+            if known >= {row.tobytes() for row in symmetry.rows_permuted(rows, tuple(map(tuple, images)))}:
+                block.append(other)
+        left = [element for element in left if element not in block]
+        if len(block) > 1:
+            yield Block(number, sort.name, tuple(block))
+
+
+def _small(blocks: list[Block]) -> list[Block]:
+    """The blocks without so many elements that the group is too large."""
+    while prod(factorial(len(block.elements)) for block in blocks) > MOST_PERMUTATIONS:
+        largest = max(range(len(blocks)), key=lambda number: len(blocks[number].elements))
+        block = blocks[largest]
+        blocks[largest] = Block(block.sort, block.name, block.elements[:-1])
+    return blocks

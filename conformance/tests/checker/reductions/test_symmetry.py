@@ -1,0 +1,323 @@
+"""A search with symmetry visits one state of each orbit; its verdicts are those of one without, its paths are real."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from conformance.tests.checker.reductions.random_models import HEAD, model_text
+from conformance.tests.sampling import exhaustive, sampled
+from isrcheck.checker import cli
+from isrcheck.checker.compile.kernel import kernel_of
+from isrcheck.checker.explicit.explore import explore
+from isrcheck.checker.outcome.exploration import Exploration
+from isrcheck.checker.reductions.reduction import Reduction, reduction_of
+from isrcheck.checker.resources.limits import Limits
+from isrcheck.models import registry, run
+from isrcheck.models.language.declare import LastOf
+from isrcheck.models.language.model import Instance
+from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.registry import load_file
+from isrcheck.models.run import Cells
+
+MEMORY = 1 << 28
+
+
+def searched(
+    instance: Instance, reduction: Reduction | None, depth: int | None = None, threads: int = 1
+) -> Exploration:
+    kernel = kernel_of(instance, reduction=reduction)
+    limits = Limits(depth, MEMORY, threads=threads)
+    return explore(instance, limits, kernel=kernel, count_all=True, keep_states=True)
+
+
+def states_of(result: Exploration) -> list[Cells]:
+    assert result.reached is not None
+    return result.reached.sample(result.distinct)
+
+
+def depths(result: Exploration) -> dict[str, list[int | None]]:
+    return {
+        name: [one.path.depth if one.path else None for one in (found.found, found.permitted)]
+        for name, found in result.findings.items()
+    }
+
+
+def orbit(instance: Instance, names: set[str], images: dict[int, int], cells: Cells) -> Cells:
+    """A state with the elements of these domains replaced by their images, from the declarations alone."""
+    after = list(cells)
+    for layout in instance.layouts.values():
+        values = layout.field.values
+        is_element = isinstance(values.high, LastOf) and values.high.domain.__name__ in names
+        places = {index: layout.offset + number for number, index in enumerate(layout.indices())}
+        for index, place in places.items():
+            to = tuple(
+                images.get(one, one) if domain.__name__ in names else one
+                for one, domain in zip(index, layout.field.over, strict=True)
+            )
+            after[places[to]] = images.get(cells[place], cells[place]) if is_element else cells[place]
+    return tuple(after)
+
+
+KAFKA = {
+    *("Replica", "AlteringReplica", "KraftReplica", "WaitReplica", "FlushedReplica", "AssignedReplica", "LateReplica"),
+    *("NumberedReplica", "SnapshotReplica", "DeletingReplica"),
+}
+
+
+def cases() -> Iterator[tuple[str, str | None, dict[str, int], int | None, set[str], tuple[int, ...], tuple[int, int]]]:
+    """Model, protocol, values, depth; the symmetric domains, the elements that are exchanged; states, and orbits."""
+    managers = {"ResourceManager"}
+    yield "examples/two_phase_commit", None, {}, None, managers, (0, 1, 2), (288, 80)
+    # 314: the number of orbits that the literature gives for five resource managers
+    yield "examples/two_phase_commit", None, {"resource_managers": 5}, None, managers, (0, 1, 2, 3, 4), (8832, 314)
+    small = {"replicas": 3, "log_size": 1, "records": 1, "max_epoch": 1}
+    for protocol, counts in (
+        ("kip_320", (6787, 1165)),
+        ("truncate_to_high_watermark", (10681, 1823)),
+        ("kip_101", (9841, 1682)),
+        ("kip_279", (9841, 1682)),
+        ("kip_320_first_try", (9661, 1650)),
+    ):
+        yield "published", protocol, small, None, {"Replica"}, (0, 1, 2), counts
+    for protocol, counts in KAFKA_COUNTS.items():
+        yield "kafka", protocol, {"replicas": 3}, 3, KAFKA, (1, 2), counts
+
+
+KAFKA_COUNTS = {
+    "0.8": (505, 264),
+    "0.10": (562, 300),
+    "0.11": (681, 355),
+    "2.0": (681, 355),
+    "2.1": (644, 333),
+    "2.4": (644, 333),
+    "2.8": (450, 231),
+    "3.3": (309, 163),
+    "3.5": (309, 163),
+    "3.7": (309, 163),
+    "4.1": (256, 134),
+}
+"""States and orbits of each generation to 3 steps."""
+
+
+@pytest.mark.parametrize(
+    ("name", "protocol", "values", "depth", "names", "elements", "counts"),
+    sampled(cases(), lambda case: case[1] in (None, "kip_320", "0.10", "3.7")),
+)
+def test_the_orbits_of_the_visited_states_are_all_states(
+    name: str,
+    protocol: str | None,
+    values: dict[str, int],
+    depth: int | None,
+    names: set[str],
+    elements: tuple[int, ...],
+    counts: tuple[int, int],
+) -> None:
+    instance = registry.load(name)[0].instance(protocol, values)
+    reduction, _ = reduction_of(instance, symmetry=True)
+    whole, reduced = searched(instance, None, depth), searched(instance, reduction, depth)
+    assert (whole.distinct, reduced.distinct) == counts
+    permutations = [dict(zip(elements, images, strict=True)) for images in itertools.permutations(elements)]
+    orbits = [{orbit(instance, names, images, cells) for images in permutations} for cells in states_of(reduced)]
+    assert sum(map(len, orbits)) == whole.distinct
+    assert set().union(*orbits) == set(states_of(whole))
+    assert depths(whole) == depths(reduced)
+    assert len(whole.levels) == len(reduced.levels)
+    two = searched(instance, reduction, depth, threads=2)
+    assert (two.levels, two.fired, two.new, two.findings) == (
+        *(reduced.levels, reduced.fired, reduced.new, reduced.findings),
+    )
+    certify(reduced)
+
+
+def certify(result: Exploration) -> None:
+    """Take every reported path in plain Python, and judge the property at its end."""
+    instance = result.instance
+    for prop in instance.properties:
+        found = result.findings[prop.name]
+        for finding, is_permitted in ((found.found, False), (found.permitted, True)):
+            if finding.path is None:
+                continue
+            before = after = instance.initial_states[finding.path.initial]
+            step = None
+            for number in finding.path.steps:
+                step, before = instance.step(number), after
+                taken = run.take(instance, before, step)
+                assert taken is not None
+                after = taken
+            if prop.of_steps:
+                assert step is not None
+                holds = run.holds_step(instance, prop, before, step, after)
+            else:
+                holds = run.holds(instance, prop, after)
+            assert holds == (prop.kind.value == "sometimes")
+            assert run.is_permitted(instance, prop, after) == is_permitted
+
+
+@pytest.mark.parametrize("part", [0, *map(exhaustive, range(1, 10))])
+def test_random_models_have_the_same_verdicts(part: int, tmp_path: Path) -> None:
+    compared = 0
+    for number in range(6):
+        path = tmp_path / f"model_{number}.py"
+        path.write_text(model_text(random.Random(f"{part}/{number}/whole"), 0.02), encoding="utf-8")
+        instance = load_file(path).instance()
+        try:
+            reduction, _ = reduction_of(instance, symmetry=True)
+        except UsageError:
+            continue
+        assert reduction is not None
+        compared += 1
+        whole, reduced = searched(instance, None, 5), searched(instance, reduction, 5)
+        assert depths(whole) == depths(reduced), number
+        certify(reduced)
+        symmetry = reduction.symmetry
+        orbits = [{symmetry.permuted(one, images) for images in symmetry.permutations()} for one in states_of(reduced)]
+        assert sum(map(len, orbits)) == whole.distinct == len(set().union(*orbits)), number
+    assert compared >= 3
+
+
+# ------------------------------------------------------------------------------------------------------ initial states
+
+STARTS = """
+
+@initial
+def one_is_up(configuration):
+    for up in range(configuration.nodes):
+        for total in (1, 0):
+            yield {{"up": [n == up for n in range(configuration.nodes)], "total": total}}
+
+
+@action
+def goes_down(s, n: Node):
+    require(s.up[n])
+    s.up[n] = False
+
+
+@always
+def total_is_odd_while_nobody_is_up(s):
+    return s.total == 1 or any(s.up[n] for n in range(s.nodes))
+"""
+
+
+def written(folder: Path, text: str, name: str = "model", **changes: str) -> Path:
+    path = folder / f"{name}.py"
+    head = HEAD.replace("sometimes,", "sometimes, initial,")
+    for domain, more in changes.items():
+        head = head.replace(f"class {domain}(Domain", f"class {domain}(Domain{more}")
+    path.write_text((head + text).format(nodes=3, keys=1), encoding="utf-8")
+    return path
+
+
+def test_initial_states_of_one_orbit_are_one_and_a_path_starts_at_the_first_of_them(tmp_path: Path) -> None:
+    instance = load_file(written(tmp_path, STARTS)).instance()
+    assert len(instance.initial_states) == 6
+    reduction, _ = reduction_of(instance, symmetry=True)
+    result = searched(instance, reduction)
+    assert result.levels == [2, 2]
+    path = result.findings["total_is_odd_while_nobody_is_up"].found.path
+    assert path is not None
+    assert (path.initial, [instance.spell_step(instance.step(number)) for number in path.steps]) == (1, ["goes_down 0"])
+    certify(result)
+
+
+def test_elements_that_differ_in_the_initial_states_are_not_exchanged(tmp_path: Path) -> None:
+    text = STARTS.replace("for up in range(configuration.nodes)", "for up in (2,)")
+    instance = load_file(written(tmp_path, text)).instance()
+    reduction, _ = reduction_of(instance, symmetry=True)
+    assert reduction is not None
+    assert [block.elements for block in reduction.symmetry.blocks] == [(0, 1)]
+
+
+# -------------------------------------------------------------------------------------------------------- out of range
+
+LEAVES = """
+
+@action
+def asks(s, n: Node):
+    require(all(not s.up[x] or s.has[x][s.level[x]] for x in range(s.nodes)))
+    s.up[n] = True
+
+
+@action
+def climbs(s, n: Node):
+    require(s.level[n] < 1)
+    require(s.up[n])
+    s.level[n] += 1
+"""
+
+
+def test_a_search_in_which_a_range_is_left_is_repeated_without_symmetry(tmp_path: Path) -> None:
+    """`has` has one key. Node 0 is down, so the fold stops at it; a permutation of that state leaves the range."""
+    text = LEAVES.replace("not s.up[x] or", "s.up[x] and")
+    text = text.replace("    s.up[n] = True", "    s.up[n] = True\n    s.has[n][0] = True")
+    text += "\n\n@action\ndef rises(s, n: Node):\n    s.up[n] = True\n"
+    instance = load_file(written(tmp_path, text)).instance()
+    reduction, _ = reduction_of(instance, symmetry=True)
+    assert reduction is not None
+    whole, reduced = searched(instance, None), searched(instance, reduction)
+    assert whole.findings["in_range"].found.path is not None
+    assert (reduced.findings, reduced.levels, reduced.reduction) == (whole.findings, whole.levels, "")
+
+
+# ------------------------------------------------------------------------------------------------------ the command
+
+
+def check(capsys: pytest.CaptureFixture[str], folder: Path, *words: str) -> tuple[int, str]:
+    code = cli.main([*words, "--out", str(folder / "traces")])
+    out, err = capsys.readouterr()
+    return code, out + "".join(line for line in err.splitlines(keepends=True) if line.startswith("check: "))
+
+
+def test_the_command_says_what_was_done(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    name = "examples/two_phase_commit"
+    code, out = check(capsys, tmp_path, name, "--symmetry")
+    line = "reduction      symmetry: one state of each orbit of 6 permutations (ResourceManager 0, 1, 2)"
+    assert (code, line in out.splitlines()) == (0, True)
+    assert "80 distinct states, 317 generated, 11 levels" in out
+    code, out = check(capsys, tmp_path, name, "--symmetry", "--json")
+    (found,) = json.loads(out)["runs"]
+    assert (found["reduction"], found["distinct"]) == (line.removeprefix("reduction      "), 80)
+    assert found["command"] == f"check {name} --symmetry"
+
+
+def test_a_declared_domain_is_used_unless_every_state_is_wanted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = str(written(tmp_path, STARTS, Node=", symmetric=True"))
+    assert "2 levels" in check(capsys, tmp_path, path)[1]
+    assert "\n4 distinct states, " in check(capsys, tmp_path, path)[1]
+    for words, why in (
+        (["--no-reduction"], ""),
+        (["--continue"], "reduction      no symmetry: --continue counts every violating state\n"),
+    ):
+        code, out = check(capsys, tmp_path, path, *words)
+        assert code == 12
+        assert "\n8 distinct states, " in out
+        assert why in out
+    ordered = STARTS.replace("    require(s.up[n])", "    require(s.up[n] and n < 2)")
+    path = str(written(tmp_path, ordered, "ordered", Node=", symmetric=True"))
+    code, out = check(capsys, tmp_path, path)
+    assert code == 2
+    assert "in goes_down: `n < 2` orders elements; so the elements of Node are not alike" in out
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--no-reduction"], "--symmetry does not go with --no-reduction, which switches it off"),
+        (["--continue"], "--symmetry does not go with --continue, which counts every violating state"),
+        (["--prove"], "--symmetry does not go with --prove, which compares lemmas with every state"),
+        (["--engine", "z3", "--bound", "2"], "--symmetry does not go with --engine z3, which visits no states"),
+        (["--tables", "here"], "--symmetry does not go with --tables, which lists counts of all states"),
+    ],
+)
+def test_what_needs_every_state_does_not_go_with_symmetry(
+    words: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = check(capsys, tmp_path, "examples/two_phase_commit", "--symmetry", *words)
+    assert found == (2, f"check: {message}; leave one of them out\n")
