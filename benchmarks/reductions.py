@@ -12,7 +12,7 @@ import time
 
 from isrcheck.checker.compile.kernel import kernel_of
 from isrcheck.checker.explicit.explore import explore
-from isrcheck.checker.reductions.reduction import reduction_of
+from isrcheck.checker.reductions.find import reduction_of
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.models import registry
 

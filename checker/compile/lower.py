@@ -17,7 +17,6 @@ import ast
 import itertools
 from collections.abc import Iterable, Sequence
 
-from isrcheck.checker.compile.canonical import keep_text
 from isrcheck.checker.compile.frame import CHECK, EMIT, EXPAND_HEAD, EXPAND_TAIL, KEEP, MARK, PRELUDE, REDUCE
 from isrcheck.checker.compile.layout import ERROR_BYTES, Layout
 from isrcheck.checker.outcome.kernel_results import (
@@ -31,11 +30,14 @@ from isrcheck.checker.outcome.kernel_results import (
     offset,
     offset_of_status,
 )
+from isrcheck.checker.reductions.canonical import keep_text
+from isrcheck.checker.reductions.elements import Elements
 from isrcheck.checker.reductions.reduction import Reduction
 from isrcheck.models.language.declare import WHOLE, Kind
 from isrcheck.models.language.model import FieldLayout, Instance, Property
 from isrcheck.models.language.syntax import EXTREMA, FOLDS, STATE_NAMES, TAKEN, Function
 from isrcheck.models.language.text.chains import alternatives, branches, summands, summed
+from isrcheck.models.language.text.names import free_names, names_in
 
 INDENT = "    "
 
@@ -51,7 +53,7 @@ class KernelText:
     def __init__(self, instance: Instance, layout: Layout, reduction: Reduction | None = None) -> None:
         self.instance = instance
         self.layout = layout
-        self.symmetry = None if reduction is None else reduction.symmetry
+        self.elements = Elements(None if reduction is None else reduction.symmetry, instance.model.sources)
         offsets = {"successors_offset": SUCCESSORS_OFFSET, "failed_offset": FAILED_OFFSET}
         prelude = PRELUDE.format(state_offset=STATE_OFFSET, step_offset=STEP_OFFSET, **offsets)
         self.parts: list[str] = [prelude]
@@ -59,7 +61,6 @@ class KernelText:
             self.parts.append(MARK.format(state_offset=STATE_OFFSET))
         self.status = offset_of_status(len(instance.model.properties))
         self.names: dict[Function, str] = {}
-        self.failing: set[str] = set()
         self.numbers = itertools.count()
 
     def text(self) -> str:
@@ -70,7 +71,8 @@ class KernelText:
         of_states = [(number, prop) for number, prop in enumerate(properties) if not prop.of_steps]
         self.parts.append(self._observe("observe_step", "before, after, taken", "after", of_steps))
         self.parts.append(self._observe("observe_state", "s", "s", of_states))
-        self.parts.append(KEEP if self.symmetry is None else keep_text(self.symmetry, self.layout))
+        symmetry = self.elements.symmetry
+        self.parts.append(KEEP if symmetry is None else keep_text(symmetry, self.layout.bits))
         self.parts.append(EMIT.format(words_size=8 * self.layout.words))
         self.parts.append(self._expand())
         self.parts.append(CHECK.format(words_size=8 * self.layout.words))
@@ -84,29 +86,8 @@ class KernelText:
                 self.function(callee)
             name = f"{function.name}_{next(self.numbers)}"
             self.names[function] = name
-            self.add(name, _Lowering(self, function, is_action).text(name, skip))
+            self.parts.append(self.elements.noted(name, _Lowering(self, function, is_action).text(name, skip)))
         return self.names[function]
-
-    def add(self, name: str, text: str) -> None:
-        """Add a function that reads or writes the state to the kernel."""
-        self.parts.append(text)
-        if self.may_fail(text):
-            self.failing.add(name)
-
-    def may_fail(self, text: str) -> bool:
-        """Whether an index may leave its range in this text."""
-        return "element(" in text or any(f"{name}(" in text for name in self.failing)
-
-    def is_over_elements(self, low: int, high: int) -> bool:
-        """Whether a range may be that of all elements of a symmetric domain."""
-        return self.symmetry is not None and low == 0 and high in self.symmetry.sizes
-
-    def is_unordered(self, comparison: ast.Compare, path: str) -> bool:
-        """Whether a comparison of two elements only spares the second look at a pair."""
-        if self.symmetry is None:
-            return False
-        place = self.instance.model.sources.get(path, path), comparison.lineno, comparison.col_offset
-        return place in self.symmetry.unordered
 
     def _observe(self, name: str, parameters: str, state: str, properties: Sequence[tuple[int, Property]]) -> str:
         states = parameters.removesuffix(", taken").split(", ")
@@ -172,7 +153,7 @@ class KernelText:
             # An alternative of an action may give its parameters other names.
             missing = {parameter.name for parameter in function.arguments[depth:]}
             known = []
-            while guards and depth < len(choices) and not missing & _names(guards[0]):
+            while guards and depth < len(choices) and not missing & names_in(guards[0]):
                 known.append(lowering.value(guards.pop(0)))
             if known:  # in one line, because Python limits the depth of indentation
                 lines.append(f"{indent}if {' and '.join(known)}:")
@@ -214,10 +195,6 @@ def _leading_guards(function: Function) -> list[ast.expr]:
             break
         guards.append(call.args[0])
     return guards
-
-
-def _names(expression: ast.expr) -> set[str]:
-    return {node.id for node in ast.walk(expression) if isinstance(node, ast.Name)}
 
 
 class _Lowering:
@@ -328,13 +305,8 @@ class _Lowering:
             condition = call.args[0]
             if isinstance(condition, ast.Call) and self.is_fold(condition) == "all":
                 *lines, last = self.fold_lines(condition, indent)
-                whole = f"{indent}return "
-                is_decided = last == f"{whole}True"
-                return (
-                    lines
-                    if is_decided
-                    else [*lines, f"{indent}if not {last.removeprefix(whole)}:", f"{INDENT}{whole}False"]
-                )
+                is_decided = last.endswith("True")
+                return lines if is_decided else [*lines, f"{indent}if decided == 0:", f"{indent}    return False"]
             return [f"{indent}if not ({self.value(condition)}):", f"{indent}    return False"]
         return [f"{indent}{self.value(call)}"]
 
@@ -397,10 +369,9 @@ class _Lowering:
             action = self.function.actions[expression.comparators[0].id]
             slot = [one.name for one in self.kernel.instance.model.actions].index(action)
             return f"({TAKEN} {'==' if isinstance(expression.ops[0], ast.Eq) else '!='} {slot})"
-        is_unordered = self.kernel.is_unordered(expression, self.function.path)
         text = self.value(expression.left)
         for operator, side in zip(expression.ops, expression.comparators, strict=True):
-            sign = "!=" if is_unordered else COMPARISON[type(operator)]
+            sign = self.kernel.elements.sign(expression, self.function.path, COMPARISON[type(operator)])
             text += f" {sign} {self.value(side)}"
         return f"({text})"
 
@@ -478,12 +449,11 @@ class _Lowering:
         generator = call.args[0]
         assert isinstance(generator, ast.GeneratorExp)
         known_names, known_limits = dict(self.renamed), dict(self.limits)
-        is_over_elements = False
         lines, inner = [f"{indent}total = 0"] if fold == "sum" else [], indent
+        ranges = [self.range(part.iter) for part in generator.generators if isinstance(part.iter, ast.Call)]
         for part in generator.generators:
             assert isinstance(part.target, ast.Name) and isinstance(part.iter, ast.Call)
             low, high = self.range(part.iter)
-            is_over_elements = is_over_elements or self.kernel.is_over_elements(low, high)
             name = f"{part.target.id}_{next(self.kernel.numbers)}"
             self.renamed[part.target.id] = name
             if low >= 0:
@@ -499,42 +469,25 @@ class _Lowering:
         else:
             test = f"not ({self.value(generator.elt)})" if fold == "all" else f"({self.value(generator.elt)})"
             lines.append(f"{inner}if {test}:")
-            if is_over_elements and self.kernel.may_fail("".join(lines)):
-                # Up to the end, so that it does not depend on the order of elements whether an index leaves its range.
-                whole = f"whole_{next(self.kernel.numbers)}"
-                lines.insert(0, f"{indent}{whole} = {int(fold == 'all')}")
-                lines.append(f"{inner}    {whole} = {int(fold == 'any')}")
-                lines.append(f"{indent}return ({whole} != 0)")
+            if self.kernel.elements.must_go_on(ranges, "".join(lines)):
+                lines.insert(0, f"{indent}decided = {int(fold == 'all')}")
+                lines += [f"{inner}    decided = {int(fold == 'any')}", f"{indent}return decided != 0"]
             else:
-                lines.append(f"{inner}    return {fold == 'any'}")
-                lines.append(f"{indent}return {fold == 'all'}")
+                lines += [f"{inner}    return {fold == 'any'}", f"{indent}return {fold == 'all'}"]
         self.renamed, self.limits = known_names, known_limits
         return lines
 
     def fold_call(self, call: ast.Call) -> str:
         """A call of all, any or sum inside an expression, as a call of a new function that gets the used names."""
-        free = _free_names(call)
+        free = free_names(call)
         if any(parameter.is_subset and parameter.name in free for parameter in self.function.parameters):
             free.add(self.function.states[0])  # which notes an index outside a subset
         used = sorted({self.name(one) for one in free if one in self.own or one in self.renamed})
         name = f"{self.function.name}_fold_{next(self.kernel.numbers)}"
         body = self.fold_lines(call, INDENT)
-        self.kernel.add(name, "\n".join([f"def {name}({', '.join(used)}):", *body]))
+        text = "\n".join([f"def {name}({', '.join(used)}):", *body])
+        self.kernel.parts.append(self.kernel.elements.noted(name, text))
         return f"{name}({', '.join(used)})"
-
-
-def _free_names(node: ast.AST) -> set[str]:
-    """The names that an expression reads, without the variables of its generators."""
-    names: set[str] = set()
-    waiting: list[tuple[ast.AST, frozenset[str]]] = [(node, frozenset())]
-    while waiting:
-        one, hidden = waiting.pop()
-        if isinstance(one, ast.Name) and one.id not in hidden:
-            names.add(one.id)
-        if isinstance(one, ast.GeneratorExp):
-            hidden |= {part.target.id for part in one.generators if isinstance(part.target, ast.Name)}
-        waiting += ((child, hidden) for child in ast.iter_child_nodes(one))
-    return names
 
 
 COMPARISON = {ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}

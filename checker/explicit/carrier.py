@@ -83,7 +83,7 @@ class SearchContext:
         ]
         self.judged: dict[str, Findings] = {}
         starts = Starts.initial(instance) if request.starts is None else request.starts
-        self.starts = starts.reduced(kernel, instance)
+        self.starts = kept_in_place_of(starts, kernel, instance)
         self.result = Exploration(instance, limits)
         self.active: NDArray[np.int8] = np.zeros(len(self.properties) + 1, np.int8)
         for number, prop in self.properties:
@@ -95,6 +95,19 @@ class SearchContext:
         self.started = time.monotonic()
         self.deadline = float("inf") if limits.seconds is None else self.started + limits.seconds
         self.reported = self.started
+
+
+def kept_in_place_of(starts: Starts, kernel: Kernel, instance: Instance) -> Starts:
+    """The states that a search keeps in place of these: of those for which it keeps the same one, only the first has
+    its number there."""
+    if kernel.reduction is None or not len(starts):
+        return starts
+    words = kernel.reduced(kernel.layout.pack_rows(starts.cells), instance)
+    _, firsts = np.unique(words, axis=0, return_index=True)
+    firsts.sort()
+    cells = [kernel.layout.unpack([int(word) for word in words[first]]) for first in firsts]
+    rows = np.array(cells, starts.cells.dtype).reshape(len(firsts), starts.cells.shape[1])
+    return Starts([starts.numbers[first] for first in firsts], rows)
 
 
 class Carrier(ABC):

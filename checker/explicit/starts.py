@@ -13,7 +13,6 @@ from typing import overload
 import numpy as np
 from numpy.typing import NDArray
 
-from isrcheck.checker.compile.kernel import Kernel
 from isrcheck.models.language.model import Instance
 from isrcheck.models.run import Cells
 
@@ -45,18 +44,6 @@ class Starts(Sequence[Start]):
         """The given states, each with `cells` cells."""
         rows = np.array([start.cells for start in starts], np.int8).reshape(len(starts), cells)
         return cls([start.number for start in starts], rows)
-
-    def reduced(self, kernel: Kernel, instance: Instance) -> Starts:
-        """The states that a search keeps in place of these: of those for which it keeps the same one, only the first
-        has its number there."""
-        if kernel.reduction is None or not len(self):
-            return self
-        words = kernel.reduced(kernel.layout.pack_rows(self.cells), instance)
-        _, firsts = np.unique(words, axis=0, return_index=True)
-        firsts.sort()
-        cells = [kernel.layout.unpack([int(word) for word in words[first]]) for first in firsts]
-        rows = np.array(cells, self.cells.dtype).reshape(len(firsts), self.cells.shape[1])
-        return Starts([self.numbers[first] for first in firsts], rows)
 
     def __len__(self) -> int:
         return len(self.numbers)

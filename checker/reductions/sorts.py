@@ -21,11 +21,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from isrcheck.checker.reductions import loops, pairs
 from isrcheck.checker.reductions.loops import Access, Binding
+from isrcheck.checker.reductions.values import Constant, Node, Value
 from isrcheck.models.language.declare import NONE, Domain, LastOf, Subset
 from isrcheck.models.language.model import Instance
 from isrcheck.models.language.syntax import EXTREMA, FOLDS, TAKEN, Function, Parameter
@@ -36,49 +37,6 @@ from isrcheck.models.run import State
 
 class UnknownConstructError(Exception):
     """The language has a construct that this analysis does not know; the text says where."""
-
-
-@dataclass(eq=False)
-class Node:
-    """A set of places that hold values of one sort. `domains` are the domains among them, `fixed` the elements that are
-    named by a constant, `faults` why elements are told apart: the first reason first; `ranges` the loops over it."""
-
-    domains: set[type[Domain]] = field(default_factory=set)
-    fixed: set[int] = field(default_factory=set)
-    faults: list[str] = field(default_factory=list)
-    ranges: list[tuple[int, int, str]] = field(default_factory=list)
-    fields: list[str] = field(default_factory=list)
-    parent: Node | None = None
-
-    def root(self) -> Node:
-        """The node that stands for all places that are unified with this one."""
-        node = self
-        while node.parent is not None:
-            node = node.parent
-        return node
-
-    def join(self, other: Node) -> None:
-        """Say that the values of both have the same sort."""
-        into, gone = self.root(), other.root()
-        if into is gone:
-            return
-        gone.parent = into
-        into.domains |= gone.domains
-        into.fixed |= gone.fixed
-        into.faults += gone.faults
-        into.ranges += gone.ranges
-        into.fields += gone.fields
-
-
-@dataclass(frozen=True)
-class Constant:
-    """The value of an expression that the configuration determines."""
-
-    number: int
-
-
-Value = Node | Constant | None
-"""What is known of an expression: its sort, its value, or that it is a truth value or a computed number (None)."""
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from isrcheck.checker.outcome.proof_results import Phase, Proofs
 from isrcheck.checker.outcome.verdict import Word, cut_short, refuse_contradictions, verdicts, with_proofs
 from isrcheck.checker.proofs.premises import with_established_premise, with_open_premise
 from isrcheck.checker.proofs.proof_cache import proved
-from isrcheck.checker.reductions.reduction import reduction_of
+from isrcheck.checker.reductions.find import reduction_of
 from isrcheck.checker.resources.budget import Budget, Spent
 from isrcheck.checker.resources.formula_budget import Interrupts, Memory
 from isrcheck.checker.resources.limits import Limits

@@ -9,8 +9,9 @@ import pytest
 
 from conformance.tests.checker.reductions.random_models import HEAD, model_text
 from conformance.tests.sampling import exhaustive
+from isrcheck.checker.reductions.find import symmetry_of
 from isrcheck.checker.reductions.sorts import Sort, Sorts
-from isrcheck.checker.reductions.symmetry import Block, Symmetry, symmetry_of
+from isrcheck.checker.reductions.symmetry import Block, Symmetry
 from isrcheck.models import registry, run
 from isrcheck.models.language.model import Instance
 from isrcheck.models.messages.errors import LanguageError, ModelError, UsageError

@@ -16,7 +16,8 @@ from isrcheck.checker import cli
 from isrcheck.checker.compile.kernel import kernel_of
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.outcome.exploration import Exploration
-from isrcheck.checker.reductions.reduction import Reduction, reduction_of
+from isrcheck.checker.reductions.find import reduction_of
+from isrcheck.checker.reductions.reduction import Reduction
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.models import registry, run
 from isrcheck.models.language.declare import LastOf

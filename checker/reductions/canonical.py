@@ -1,6 +1,6 @@
 """The text of a kernel that packs, of all permutations of a state, the least one.
 
-In:  a `Symmetry` (checker/reductions/symmetry.py) and the `Layout`.
+In:  a `Symmetry` (checker/reductions/symmetry.py), and where each cell is in a working buffer.
 Out: the functions `keep` and those that it calls.
 
 Each element gets a signature: a number that depends on its own cells, and that another element would have in the state
@@ -12,9 +12,24 @@ states, and thus to the same least one: words are compared from the first on, as
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Protocol
 
-from isrcheck.checker.compile.layout import WORD_BITS, Layout
 from isrcheck.checker.reductions.symmetry import Block, Cell, Symmetry
+
+WORD_BITS = 64
+
+
+class CellPlace(Protocol):
+    """Where a cell is: its byte in a working buffer, and the number of bits that its values need."""
+
+    @property
+    def byte(self) -> int:
+        """The byte."""
+
+    @property
+    def width(self) -> int:
+        """The number of bits."""
+
 
 PIECES = ((8, "word"), (4, "half"), (2, "quarter"), (1, "byte"))
 """The sizes in bytes that are loaded and stored at once."""
@@ -23,17 +38,17 @@ MULTIPLIER = 0x2545F4914F6CDD1D
 """An odd number that mixes the bits of a signature (the multiplier of xorshift64*)."""
 
 
-def keep_text(symmetry: Symmetry, layout: Layout) -> str:
+def keep_text(symmetry: Symmetry, places: Sequence[CellPlace]) -> str:
     """The text of `keep(state, words)`, which packs the least permutation of the state; it may permute the state."""
-    return "\n\n".join(_Text(symmetry, layout).functions())
+    return "\n\n".join(_Text(symmetry, places).functions())
 
 
 class _Text:
     """Writes the functions. The elements of all blocks have consecutive numbers, by which functions are named."""
 
-    def __init__(self, symmetry: Symmetry, layout: Layout) -> None:
+    def __init__(self, symmetry: Symmetry, places: Sequence[CellPlace]) -> None:
         self.symmetry = symmetry
-        self.layout = layout
+        self.places = places
         self.known = {(cell.field, cell.indices): cell for cell in symmetry.cells}
         self.first_of_block: list[int] = []
         for number in range(len(symmetry.blocks)):
@@ -79,7 +94,7 @@ class _Text:
                 ]
         for cell in self.symmetry.cells:
             if cell.value == block.sort:
-                at = self.layout.bits[cell.position].byte
+                at = self.places[cell.position].byte
                 lines.append(f"    kept = read(state, {at})")
                 change = f"(((kept == {one}) | (kept == {other})) * {one ^ other})"
                 lines.append(f"    store_byte(state + {at}, kept ^ {change})")
@@ -89,7 +104,7 @@ class _Text:
         """The pairs of cells as runs of bytes: the offsets of both, and their common size."""
         runs: list[list[int]] = []
         for here, there in sorted(pairs):
-            at, to = self.layout.bits[here].byte, self.layout.bits[there].byte
+            at, to = self.places[here].byte, self.places[there].byte
             if runs and [at - runs[-1][2], to - runs[-1][2]] == runs[-1][:2]:
                 runs[-1][2] += 1
             else:
@@ -129,7 +144,7 @@ class _Text:
         """Numbers that make up a signature, each with its width in bits; those come first that tell most."""
         runs: list[list[int]] = []
         for cell in own:
-            bits = self.layout.bits[cell.position]
+            bits = self.places[cell.position]
             if runs and sum(runs[-1][:2]) == bits.byte:
                 runs[-1][1] += 1
                 runs[-1][2] += bits.width
@@ -140,7 +155,7 @@ class _Text:
                 width = 8 * next(number for number, name in PIECES if name == kind)
                 yield f"load_{kind}(state + {at + offset})", width
         for cell in tests:
-            yield f"read(state, {self.layout.bits[cell.position].byte}) == {element}", 1
+            yield f"read(state, {self.places[cell.position].byte}) == {element}", 1
 
     # ---------------------------------------------------------------------------------------------------------- orders
 

@@ -1,0 +1,138 @@
+"""Finds the reduction of a search: which elements can be exchanged.
+
+In:  an `Instance`, and what the user asks for.
+Out: a `Reduction`; or the reasons why there is none.
+
+Two elements of a sort (checker/reductions/sorts.py) can be exchanged if no constant names one of them, and if that maps
+the set of initial states to itself. The first condition makes the reduced search right; the second one makes the count
+right: the sizes of the orbits of the states that it visits sum up to the number of states without reduction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from math import factorial, prod
+
+import numpy as np
+
+from isrcheck.checker.reductions.reduction import Reduction
+from isrcheck.checker.reductions.sorts import Sort, Sorts, UnknownConstructError
+from isrcheck.checker.reductions.symmetry import Block, Cell, Symmetry
+from isrcheck.models.language.declare import WHOLE, Domain, Subset
+from isrcheck.models.language.model import Instance
+from isrcheck.models.messages.errors import LanguageError, UsageError
+
+MOST_PERMUTATIONS = 5040
+"""The largest group: in a state whose elements look alike, all permutations are tried."""
+
+
+def reduction_of(instance: Instance, *, symmetry: bool = False, whole: str = "") -> tuple[Reduction | None, str]:
+    """The reduction of a search; and if there is none although the model declares one, what a report says of it.
+
+    `symmetry` asks for all symmetric domains; without it, those count that the model declares. `whole` says why the
+    search has to visit every state (empty: it need not). Raises LanguageError, UsageError.
+    """
+    if not symmetry and not any(domain.symmetric for domain in _domains(instance)):
+        return None, ""
+    found = symmetry_of(instance, declared=not symmetry)
+    if found is None:
+        return None, ""
+    possible = [prop.name for prop in instance.properties if prop.kind in WHOLE]
+    if possible and not whole:
+        whole = f"{', '.join(possible)} is judged on the graph of all states"
+    return (None, f"no symmetry: {whole}") if whole else (Reduction(found), "")
+
+
+def _domains(instance: Instance) -> Iterator[type[Domain]]:
+    """The domains of the fields' indices and of the actions' parameters."""
+    for field in instance.model.fields.values():
+        yield from field.over
+    for action in instance.model.actions:
+        for parameter in action.parameters:
+            assert parameter.domain is not None
+            yield parameter.domain.of if issubclass(parameter.domain, Subset) else parameter.domain
+
+
+def symmetry_of(instance: Instance, *, declared: bool = False) -> Symmetry | None:
+    """The symmetry of an instance; None if no two elements can be exchanged.
+
+    With `declared`, only domains that the model declares as symmetric count. Raises LanguageError if such a domain is
+    not symmetric, and UsageError, with the reasons, if `declared` is false and no domain is.
+    """
+    try:
+        sorts = Sorts(instance)
+    except UnknownConstructError as error:
+        raise LanguageError(f"{error}; leave symmetry out for this model") from None
+    for domain, reason in sorts.asymmetric.items():
+        if domain.symmetric:
+            raise LanguageError(
+                f"{reason}; so the elements of {domain.__name__} are not alike: leave symmetric=True out, or compare"
+                " them only with == and !="
+            )
+    chosen = [one for one in sorts.symmetric if not declared or any(domain.symmetric for domain in one.domains)]
+    found = Symmetry((), tuple(one.size for one in chosen), tuple(_cells(instance, chosen)), (), frozenset())
+    blocks = _small([block for number, one in enumerate(chosen) for block in _blocks(instance, found, number, one)])
+    if not blocks:
+        if declared:
+            return None
+        reasons = "; ".join(f"{domain.__name__}: {why}" for domain, why in sorts.asymmetric.items())
+        reasons = f" ({reasons})" if reasons else ""
+        raise UsageError(f"--symmetry: {instance.model.name} has no two elements that can be exchanged{reasons}")
+    sources = instance.model.sources
+    places = frozenset(
+        (sources.get(path, path), comparison.lineno, comparison.col_offset)
+        for comparison, path in sorts.unordered.items()
+    )
+    return Symmetry(tuple(blocks), found.sizes, found.cells, tuple(_arguments(instance, chosen)), places)
+
+
+def _number(domain: type[Domain], chosen: Sequence[Sort]) -> int | None:
+    return next((number for number, one in enumerate(chosen) if domain in one.domains), None)
+
+
+def _cells(instance: Instance, chosen: Sequence[Sort]) -> Iterator[Cell]:
+    for name, layout in instance.layouts.items():
+        axes = tuple(_number(domain, chosen) for domain in layout.field.over)
+        value = next((number for number, one in enumerate(chosen) if name in one.fields), None)
+        for position, indices in enumerate(layout.indices(), layout.offset):
+            yield Cell(name, position, indices, axes, value)
+
+
+def _arguments(instance: Instance, chosen: Sequence[Sort]) -> Iterator[tuple[tuple[int | None, bool], ...]]:
+    for action in instance.model.actions:
+        found: list[tuple[int | None, bool]] = []
+        for parameter in action.parameters:
+            assert parameter.domain is not None
+            if issubclass(parameter.domain, Subset):
+                found.append((_number(parameter.domain.of, chosen), True))
+            else:
+                found.append((_number(parameter.domain, chosen), False))
+        yield tuple(found)
+
+
+def _blocks(instance: Instance, symmetry: Symmetry, number: int, sort: Sort) -> Iterator[Block]:
+    """The blocks of a sort: being exchangeable is an equivalence relation."""
+    states = instance.initial_states
+    rows = np.array(list(states), np.int64).reshape(len(states), instance.cells)
+    known = {row.tobytes() for row in rows}
+    left = [element for element in range(sort.size) if element not in sort.fixed]
+    while left:
+        first, *others = left
+        block = [first]
+        for other in others:
+            images = [list(one) for one in symmetry.identity]
+            images[number][first], images[number][other] = other, first
+            if known >= {row.tobytes() for row in symmetry.rows_permuted(rows, tuple(map(tuple, images)))}:
+                block.append(other)
+        left = [element for element in left if element not in block]
+        if len(block) > 1:
+            yield Block(number, sort.name, tuple(block))
+
+
+def _small(blocks: list[Block]) -> list[Block]:
+    """The blocks without so many elements that the group is too large."""
+    while prod(factorial(len(block.elements)) for block in blocks) > MOST_PERMUTATIONS:
+        largest = max(range(len(blocks)), key=lambda number: len(blocks[number].elements))
+        block = blocks[largest]
+        blocks[largest] = Block(block.sort, block.name, block.elements[:-1])
+    return blocks
