@@ -24,7 +24,7 @@ PARAMETERS = {"expand": 12, "check": 6, "reduce": 3}
 """The number of integer parameters of each exported function; each returns an integer."""
 
 OPERATIONS = (
-    *("read", "write", "element", "failed"),
+    *("read", "read16", "read32", "write", "write16", "write32", "element", "failed"),
     *("load_word", "load_half", "load_quarter", "load_byte"),
     *("store_word", "store_half", "store_quarter", "store_byte"),
 )

@@ -8,11 +8,12 @@ Out: instructions, inlined at that position.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from llvmlite import ir
 
-from isrcheck.checker.compile.layout import Bits, Layout
+from isrcheck.checker.compile.layout import LANES, Bits, Layout
 from isrcheck.checker.compile.native import I64, Builder, Operation, Value
 
 I8, I16, I32 = ir.IntType(8), ir.IntType(16), ir.IntType(32)
@@ -36,20 +37,24 @@ def _fail(builder: Builder, state: Value) -> None:
     builder.store(ir.Constant(I64, 1), _at(builder, state, I64))
 
 
-def read(builder: Builder, state: Value, offset: Value) -> Value:
-    """The signed byte at `state + offset`."""
-    return builder.sext(builder.load(_at(builder, state, I8, offset)), I64)
+def _read(kind: Any, builder: Builder, state: Value, offset: Value) -> Value:
+    """The signed number of this type at `state + offset`."""
+    return builder.sext(builder.load(_at(builder, state, kind, offset)), I64)
 
 
-def write(builder: Builder, state: Value, offset: Value, value: Value, low: Value, high: Value) -> None:
-    """Write a byte; if the value is outside low..high, nothing is written and the state is marked as failed."""
+def _write(kind: Any, builder: Builder, state: Value, offset: Value, value: Value, low: Value, high: Value) -> None:
+    """Write a number of this type; if it is outside low..high, nothing is written and the state is marked as failed."""
     above = builder.icmp_signed(">=", value, low)
     below = builder.icmp_signed("<=", value, high)
     with builder.if_else(builder.and_(above, below), likely=True) as (inside, outside):
         with inside:
-            builder.store(builder.trunc(value, I8), _at(builder, state, I8, offset))
+            builder.store(builder.trunc(value, kind), _at(builder, state, kind, offset))
         with outside:
             _fail(builder, state)
+
+
+read, read16, read32 = (partial(_read, kind) for kind in (I8, I16, I32))
+write, write16, write32 = (partial(_write, kind) for kind in (I8, I16, I32))
 
 
 def element(builder: Builder, state: Value, index: Value, size: Value) -> Value:
@@ -133,15 +138,16 @@ def unsigned_less(builder: Builder, left: Value, right: Value) -> Value:
     return builder.icmp_unsigned("<", left, right)
 
 
-LANES = 8
-"""Cells that are packed or unpacked together: one 64-bit load, and a vector size that suits every processor."""
+CELLS = {1: I8, 2: I16, 4: I32}
+"""The types of cells by their number of bytes."""
 
 
 def _groups(layout: Layout) -> list[list[Bits]]:
-    """The consecutive cells in groups of at most LANES, each group within one word."""
+    """The consecutive cells in groups of at most LANES, each group within one word and of one size."""
     groups: list[list[Bits]] = []
     for bits in layout.bits:
-        if not groups or len(groups[-1]) == LANES or groups[-1][0].word != bits.word:
+        first = groups[-1][0] if groups else bits
+        if not groups or len(groups[-1]) == LANES or (first.word, first.bytes) != (bits.word, bits.bytes):
             groups.append([])
         groups[-1].append(bits)
     return groups
@@ -155,7 +161,7 @@ def _vector(values: Sequence[int], kind: Any = I64) -> Value:
 def packer(layout: Layout) -> Operation:
     """The operation `pack(state, words)`: pack the cells of the working buffer `state` into words at address `words`.
 
-    It reads up to LANES - 1 bytes beyond the last cell; a working buffer has room for that.
+    It reads up to LANES - 1 cells beyond the last one; a working buffer has room for that.
     """
 
     def pack(builder: Builder, state: Value, words: Value) -> None:
@@ -188,11 +194,11 @@ def _packed(layout: Layout, builder: Builder, state: Value) -> list[Value]:
     """The packed words of the cells of a working buffer."""
     totals: list[Any] = [None] * layout.words
     for group in _groups(layout):
-        bytes_at = _at(builder, state, ir.VectorType(I8, LANES), group[0].byte)
-        cells = builder.load(bytes_at, align=1)
-        cells = builder.sub(cells, _vector([bits.low & 0xFF for bits in group], I8))
+        of_cell, mask = CELLS[group[0].bytes], (1 << 8 * group[0].bytes) - 1
+        cells = builder.load(_at(builder, state, ir.VectorType(of_cell, LANES), group[0].byte), align=1)
+        cells = builder.sub(cells, _vector([bits.low & mask for bits in group], of_cell))
         if len(group) < LANES:
-            cells = builder.and_(cells, _vector([0xFF] * len(group), I8))
+            cells = builder.and_(cells, _vector([mask] * len(group), of_cell))
         wide = builder.zext(cells, ir.VectorType(I64, LANES))
         wide = builder.shl(wide, _vector([bits.shift if bits.width else 0 for bits in group]))
         total = totals[group[0].word]
@@ -217,15 +223,16 @@ def unpacker(layout: Layout) -> Operation:
         first = ir.Constant(I32, 0)
         everywhere = ir.Constant(ir.VectorType(I32, LANES), [0] * LANES)
         packed = [builder.load(_at(builder, words, I64, 8 * word)) for word in range(layout.words)]
-        # In byte order: a group always writes LANES bytes, and the next group overwrites the surplus.
+        # In byte order: a group always writes LANES cells, and the next groups overwrite the surplus.
         for group in _groups(layout):
             one = builder.insert_element(undefined, packed[group[0].word], first)
             wide = builder.shuffle_vector(one, undefined, everywhere)
             wide = builder.lshr(wide, _vector([bits.shift if bits.width else 0 for bits in group]))
             wide = builder.and_(wide, _vector([(1 << bits.width) - 1 for bits in group]))
-            cells = builder.trunc(wide, ir.VectorType(I8, LANES))
-            cells = builder.add(cells, _vector([bits.low & 0xFF for bits in group], I8))
-            at = _at(builder, state, ir.VectorType(I8, LANES), group[0].byte)
+            kind, mask = CELLS[group[0].bytes], (1 << 8 * group[0].bytes) - 1
+            cells = builder.trunc(wide, ir.VectorType(kind, LANES))
+            cells = builder.add(cells, _vector([bits.low & mask for bits in group], kind))
+            at = _at(builder, state, ir.VectorType(kind, LANES), group[0].byte)
             builder.store(cells, at, align=1)
 
     return unpack

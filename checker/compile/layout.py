@@ -3,19 +3,22 @@
 In:  an `Instance` (models/language/model.py).
 Out: a `Layout`: the bytes of a working buffer, and for every cell the word and the bits that it is packed into.
 
-A working buffer holds an error word (8 bytes, non-zero once an index or a value has left its range), one byte per
-run-time setting, one byte per action (the alternative that the protocol uses, -1 for none), and one signed byte per
-cell. The cells come last, 8-byte aligned, so that they can be copied without the rest.
+A working buffer holds an error word (8 bytes, non-zero once an index or a value has left its range), the run-time
+settings, one byte per action (the alternative that the protocol uses, -1 for none), and the cells. Each setting and
+each cell is a signed number of 1, 2 or 4 bytes, as its declared range needs, aligned to its size. The cells come last,
+8-byte aligned, so that they can be copied without the rest.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from isrcheck.models.language.declare import bytes_of
 from isrcheck.models.language.model import Instance
 
 ERROR_BYTES = 8
@@ -23,49 +26,78 @@ WORD_BITS = 64
 ABSENT = -1
 """The number that stands for "no alternative": the protocol lacks the action."""
 
+LANES = 8
+"""Cells that are packed or unpacked together: a vector size that suits every processor; 64 bits of narrow cells."""
+
+KINDS: dict[int, type[np.signedinteger[Any]]] = {1: np.int8, 2: np.int16, 4: np.int32}
+"""The types of cells by their number of bytes."""
+
 
 @dataclass(frozen=True)
 class Bits:
-    """Where one cell is packed: word, lowest bit, number of bits. Its value is stored as value - low."""
+    """Where one cell is packed: word, lowest bit, number of bits. Its value is stored as value - low.
+
+    In a working buffer it has `bytes` bytes, from `byte` on.
+    """
 
     word: int
     shift: int
     width: int
     low: int
     byte: int
+    bytes: int
+
+
+@dataclass(frozen=True)
+class SettingPlace:
+    """Where one run-time setting is in a working buffer: its first byte, and its number of bytes."""
+
+    name: str
+    byte: int
+    bytes: int
 
 
 @dataclass(frozen=True)
 class Layout:
     """The bytes and bits of a state, the same for all configurations with the same ranges and array sizes."""
 
-    settings: tuple[str, ...]
+    settings: tuple[SettingPlace, ...]
     slots: int
-    cells: int
     bits: tuple[Bits, ...]
     words: int
 
     @property
     def first_choice(self) -> int:
         """The byte that holds the alternative of action 0."""
-        return ERROR_BYTES + len(self.settings)
+        return max((one.byte + one.bytes for one in self.settings), default=ERROR_BYTES)
 
     @property
     def first_cell(self) -> int:
-        """The byte of cell 0."""
-        return -(-(self.first_choice + self.slots) // 8) * 8
+        """The byte at which the cells begin."""
+        return _aligned(self.first_choice + self.slots, 8)
 
     @property
     def size(self) -> int:
-        """The bytes of a working buffer: a multiple of 8, with room for an 8-byte load that starts at any cell."""
-        return self.first_cell + -(-(self.cells + 7) // 8) * 8
+        """The bytes of a working buffer: a multiple of 8, with room to load LANES cells from any cell on."""
+        end = max((one.byte + one.bytes for one in self.bits), default=self.first_cell)
+        widest = max((one.bytes for one in self.bits), default=1)
+        return _aligned(end + (LANES - 1) * widest, 8)
+
+    @property
+    def kind(self) -> type[np.signedinteger[Any]]:
+        """The type of an array that holds the cells of states, one state per row."""
+        return KINDS[max((one.bytes for one in self.bits), default=1)]
+
+    def setting(self, name: str) -> SettingPlace:
+        """The place of a run-time setting."""
+        return next(one for one in self.settings if one.name == name)
 
     def buffer(self, instance: Instance) -> NDArray[np.int8]:
         """A working buffer with the run-time settings of an instance that has this layout."""
         buffer = np.zeros(self.size, np.int8)
         values = dict(instance.configuration.items())
-        for position, name in enumerate(self.settings):
-            buffer[ERROR_BYTES + position] = values[name]
+        for one in self.settings:
+            buffer[one.byte : one.byte + one.bytes].view(KINDS[one.bytes])[:] = values[one.name]
         for position, choice in enumerate(instance.alternatives):
             buffer[self.first_choice + position] = ABSENT if choice is None else choice
         return buffer
@@ -77,7 +109,7 @@ class Layout:
             words[bits.word] |= (value - bits.low) << bits.shift
         return np.array(words, np.uint64)
 
-    def pack_rows(self, states: NDArray[np.int8]) -> NDArray[np.uint64]:
+    def pack_rows(self, states: NDArray[np.signedinteger[Any]]) -> NDArray[np.uint64]:
         """The packed words of several states, one state per row."""
         words = np.zeros((len(states), self.words), np.uint64)
         for position, bits in enumerate(self.bits):
@@ -99,16 +131,30 @@ class Layout:
 
 def layout_of(instance: Instance) -> Layout:
     """The layout for an instance: each cell takes the bits that its range needs, within one word."""
-    entries = instance.model.entries
-    settings = tuple(name for name, entry in entries.items() if not entry.is_bound)
-    draft = Layout(settings, len(instance.model.actions), instance.cells, (), 0)
+    settings: list[SettingPlace] = []
+    byte = ERROR_BYTES
+    for name, entry in instance.model.entries.items():
+        if not entry.is_bound:
+            assert entry.most is not None, "a run-time setting has a greatest value"
+            size = bytes_of(entry.least, entry.most)
+            byte = _aligned(byte, size)
+            settings.append(SettingPlace(name, byte, size))
+            byte += size
+    draft = Layout(tuple(settings), len(instance.model.actions), (), 0)
     bits: list[Bits] = []
-    word, used = 0, 0
+    word, used, byte = 0, 0, draft.first_cell
     for place in instance.layouts.values():
         width = (place.high - place.low).bit_length()
+        byte = _aligned(byte, place.bytes)
         for _ in range(place.count):
             if used + width > WORD_BITS:
                 word, used = word + 1, 0
-            bits.append(Bits(word, used, width, place.low, draft.first_cell + len(bits)))
+            bits.append(Bits(word, used, width, place.low, byte, place.bytes))
             used += width
-    return Layout(settings, len(instance.model.actions), instance.cells, tuple(bits), word + 1)
+            byte += place.bytes
+    return replace(draft, bits=tuple(bits), words=word + 1)
+
+
+def _aligned(byte: int, size: int) -> int:
+    """The first multiple of `size` from `byte` on."""
+    return -(-byte // size) * size

@@ -5,8 +5,8 @@ In:  an `Instance` and its `Layout`. Only the bounds of the configuration are co
      same layout and actions.
 Out: Python text that defines `expand` and `check` (checker/compile/frame.py).
 
-Every model function becomes one kernel function; `s.field[i]` becomes the byte at an address; `require(e)` becomes `if
-not e: return False`; `all`, `any` and `sum` become loops. The text uses a small subset of Python.
+Every model function becomes one kernel function; `s.field[i]` becomes the number at an address; `require(e)` becomes
+`if not e: return False`; `all`, `any` and `sum` become loops. The text uses a small subset of Python.
 
 The kernel stops as soon as a value leaves its declared range; the kernel of checker/compile/careful.py then continues.
 """
@@ -18,7 +18,7 @@ import itertools
 from collections.abc import Iterable, Sequence
 
 from isrcheck.checker.compile.frame import CHECK, EMIT, EXPAND_HEAD, EXPAND_TAIL, KEEP, MARK, PRELUDE, REDUCE
-from isrcheck.checker.compile.layout import ERROR_BYTES, Layout
+from isrcheck.checker.compile.layout import Layout
 from isrcheck.checker.outcome.kernel_results import (
     FAILED_OFFSET,
     PREMISE,
@@ -256,7 +256,7 @@ class _Lowering:
         if isinstance(target, ast.Name):
             return [f"{indent}{self.name(target.id)} = {value}"]
         state, place, offset = self.cell(target)
-        return [f"{indent}write({state}, {offset}, int({value}), {place.low}, {place.high})"]
+        return [f"{indent}{WRITE[place.bytes]}({state}, {offset}, int({value}), {place.low}, {place.high})"]
 
     def statement_AugAssign(self, statement: ast.AugAssign, indent: str) -> list[str]:
         sign = "+" if isinstance(statement.op, ast.Add) else "-"
@@ -265,9 +265,10 @@ class _Lowering:
             return [f"{indent}{self.name(statement.target.id)} {sign}= {value}"]
         state, place, offset = self.cell(statement.target)
         there = f"at_{next(self.kernel.numbers)}"
+        total = f"{READ[place.bytes]}({state}, {there}) {sign} ({value})"
         return [
             f"{indent}{there} = {offset}",
-            f"{indent}write({state}, {there}, int(read({state}, {there}) {sign} ({value})), {place.low}, {place.high})",
+            f"{indent}{WRITE[place.bytes]}({state}, {there}, int({total}), {place.low}, {place.high})",
         ]
 
     def statement_If(self, statement: ast.If, indent: str) -> list[str]:
@@ -335,12 +336,9 @@ class _Lowering:
         if entry.is_bound:
             return f"({getattr(self.kernel.instance.configuration, expression.attr)})"
         assert isinstance(expression.value, ast.Name)
-        position = ERROR_BYTES + self.kernel.layout.settings.index(expression.attr)
-        return (
-            f"read({expression.value.id}, {position})"
-            if entry.values is not bool
-            else f"(read({expression.value.id}, {position}) != 0)"
-        )
+        place = self.kernel.layout.setting(expression.attr)
+        text = f"{READ[place.bytes]}({expression.value.id}, {place.byte})"
+        return text if entry.values is not bool else f"({text} != 0)"
 
     def value_Subscript(self, expression: ast.Subscript) -> str:
         if isinstance(expression.value, ast.Name):
@@ -402,8 +400,8 @@ class _Lowering:
             node = node.value
         assert isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
         place = self.layouts[node.attr]
-        text = str(self.kernel.layout.first_cell + place.offset)
-        stride = place.count
+        text = str(self.kernel.layout.bits[place.offset].byte if place.count else self.kernel.layout.first_cell)
+        stride = place.count * place.bytes
         for index, size in zip(indices, place.sizes, strict=True):
             stride //= size or 1
             text += f" + {self.index(node.value.id, index, size)} * {stride}"
@@ -418,7 +416,7 @@ class _Lowering:
 
     def read(self, expression: ast.expr) -> str:
         state, place, offset = self.cell(expression)
-        text = f"read({state}, {offset})"
+        text = f"{READ[place.bytes]}({state}, {offset})"
         return f"({text} != 0)" if place.field.values.is_flag else text
 
     def range(self, call: ast.Call) -> tuple[int, int]:
@@ -489,5 +487,11 @@ class _Lowering:
         self.kernel.parts.append(self.kernel.elements.noted(name, text))
         return f"{name}({', '.join(used)})"
 
+
+READ = {1: "read", 2: "read16", 4: "read32"}
+"""The operations that read a number from a working buffer, by its number of bytes."""
+
+WRITE = {1: "write", 2: "write16", 4: "write32"}
+"""The operations that write a number to a working buffer, by its number of bytes."""
 
 COMPARISON = {ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}

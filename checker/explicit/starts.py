@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import overload
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
+from isrcheck.checker.compile.layout import KINDS
 from isrcheck.models.language.model import Instance
 from isrcheck.models.run import Cells
 
@@ -28,7 +29,7 @@ class Start:
 class Starts(Sequence[Start]):
     """The states that a search starts from: their numbers, and their cells, one state per row."""
 
-    def __init__(self, numbers: Sequence[int], cells: NDArray[np.int8]) -> None:
+    def __init__(self, numbers: Sequence[int], cells: NDArray[np.signedinteger[Any]]) -> None:
         self.numbers = numbers
         self.cells = cells
 
@@ -36,13 +37,13 @@ class Starts(Sequence[Start]):
     def initial(cls, instance: Instance) -> Starts:
         """The initial states of an instance."""
         states = instance.initial_states
-        cells = np.frombuffer(states.packed, np.int8).reshape(len(states), instance.cells)
+        cells = np.frombuffer(states.packed, KINDS[states.size]).reshape(len(states), instance.cells)
         return cls(range(len(states)), cells)
 
     @classmethod
     def of(cls, starts: Sequence[Start], cells: int) -> Starts:
         """The given states, each with `cells` cells."""
-        rows = np.array([start.cells for start in starts], np.int8).reshape(len(starts), cells)
+        rows = np.array([start.cells for start in starts], np.int32).reshape(len(starts), cells)
         return cls([start.number for start in starts], rows)
 
     def __len__(self) -> int:

@@ -55,7 +55,7 @@ def candidates(system: BoundedSystem, sample: Sequence[Cells]) -> list[Candidate
     """All candidates that are true in every state of the sample; none if there are more than MOST_CANDIDATES."""
     if not sample:
         return []
-    states = np.array(sample, np.int16)
+    states = np.array(sample, np.int64)
     atoms = list(_atoms(system, states))
     found = [*_constants(system, atoms)]
     for one, other in itertools.permutations(atoms, 2):
@@ -69,7 +69,7 @@ def candidates(system: BoundedSystem, sample: Sequence[Cells]) -> list[Candidate
     return found if len(found) <= MOST_CANDIDATES else []
 
 
-def _atoms(system: BoundedSystem, states: NDArray[np.int16]) -> Iterator[_Atom]:
+def _atoms(system: BoundedSystem, states: NDArray[np.int64]) -> Iterator[_Atom]:
     arithmetic, evaluator = system.relation.arithmetic, system.relation.evaluator
     for place in system.instance.layouts.values():
         if place.high - place.low >= MOST_VALUES or not place.count:
@@ -108,7 +108,7 @@ def _implications(circuit: AndInverterGraph, one: _Atom, other: _Atom) -> Iterat
         yield Candidate(f"not both {one.text} and {other.text}", circuit.all(circuit.either(-a, -b) for a, b in pairs))
 
 
-def _orders(system: BoundedSystem, states: NDArray[np.int16]) -> Iterator[Candidate]:
+def _orders(system: BoundedSystem, states: NDArray[np.int64]) -> Iterator[Candidate]:
     places = [p for p in system.instance.layouts.values() if not p.field.values.is_flag and not p.field.values.names]
     for one, other in itertools.permutations(places, 2):
         if one.field.over != other.field.over or not one.count:

@@ -16,10 +16,9 @@ from isrcheck.checker.outcome.proof_results import CounterexampleToInduction
 from isrcheck.checker.proofs.unbounded_abstraction import OPEN, AbstractStep, UnboundedAbstraction
 from isrcheck.checker.resources.formula_budget import Answer, FormulaBudget, UndecidedError
 from isrcheck.checker.symbolic.and_inverter_graph import FALSE, TRUE, AndInverterGraph, Truth
-from isrcheck.checker.symbolic.one_hot_integers import OneHotInteger
 from isrcheck.checker.symbolic.solver import Solver, Values, once
 from isrcheck.checker.symbolic.symbolic_state import Value
-from isrcheck.checker.symbolic.transition_relation import TransitionRelation, ports
+from isrcheck.checker.symbolic.transition_relation import TransitionRelation
 from isrcheck.models import run
 from isrcheck.models.language.in_range import IN_RANGE
 from isrcheck.models.language.model import Instance, Property
@@ -85,7 +84,7 @@ class BoundedSystem:
         self.relation = TransitionRelation(instance, claims, budget)
         self.circuit = self.relation.circuit
         self.claims = {claim.name: claim for claim in claims}
-        self.images = ports(self.relation.before, self.relation.after)
+        self.images = self.relation.ports(self.relation.after)
         self.extra: dict[str, int] = {}
         self._solver = Solver(self.circuit)
         self._solver.add(self.relation.one_value)
@@ -138,7 +137,7 @@ class BoundedSystem:
         return CounterexampleToInduction(question.claim, before, step, self.instance.spell_step(step), after)
 
     def _cells(self, state: Sequence[Value], values: Values) -> tuple[int, ...]:
-        return tuple(_number(value, values.holds) for value in state)
+        return tuple(self.relation.number(value, values.holds) for value in state)
 
     def _out_of_range(self, before: tuple[int, ...], values: Values) -> CounterexampleToInduction:
         """The counterexample to `in_range`: a state, and the step or property that leaves a declared range there."""
@@ -148,15 +147,6 @@ class BoundedSystem:
                 return CounterexampleToInduction(IN_RANGE.name, before, one.step, says, before)
         prop = next(asked.prop for asked in self.relation.asking if values.holds(asked.error))
         return CounterexampleToInduction(IN_RANGE.name, before, None, f"evaluating {prop.name}", before)
-
-
-def _number(value: Value, holds: object) -> int:
-    assert callable(holds)
-    if isinstance(value, Truth):
-        return int(holds(value.literal))
-    if isinstance(value, OneHotInteger):
-        return next(number for number, literal in value.of.items() if holds(literal))
-    return int(value)
 
 
 class AbstractSystem:

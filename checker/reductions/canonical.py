@@ -20,11 +20,15 @@ WORD_BITS = 64
 
 
 class CellPlace(Protocol):
-    """Where a cell is: its byte in a working buffer, and the number of bits that its values need."""
+    """Where a cell is: its first byte in a working buffer, its number of bytes, and the bits that its values need."""
 
     @property
     def byte(self) -> int:
         """The byte."""
+
+    @property
+    def bytes(self) -> int:
+        """The number of bytes."""
 
     @property
     def width(self) -> int:
@@ -33,6 +37,9 @@ class CellPlace(Protocol):
 
 PIECES = ((8, "word"), (4, "half"), (2, "quarter"), (1, "byte"))
 """The sizes in bytes that are loaded and stored at once."""
+
+VALUES = {1: ("read", "store_byte"), 2: ("read16", "store_quarter"), 4: ("read32", "store_half")}
+"""The operations that read and store a cell, by its number of bytes."""
 
 MULTIPLIER = 0x2545F4914F6CDD1D
 """An odd number that mixes the bits of a signature (the multiplier of xorshift64*)."""
@@ -95,20 +102,21 @@ class _Text:
         for cell in self.symmetry.cells:
             if cell.value == block.sort:
                 at = self.places[cell.position].byte
-                lines.append(f"    kept = read(state, {at})")
+                read, store = VALUES[self.places[cell.position].bytes]
+                lines.append(f"    kept = {read}(state, {at})")
                 change = f"(((kept == {one}) | (kept == {other})) * {one ^ other})"
-                lines.append(f"    store_byte(state + {at}, kept ^ {change})")
+                lines.append(f"    {store}(state + {at}, kept ^ {change})")
         return "\n".join([*lines, "    return"])
 
     def _runs(self, pairs: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int, int]]:
         """The pairs of cells as runs of bytes: the offsets of both, and their common size."""
         runs: list[list[int]] = []
         for here, there in sorted(pairs):
-            at, to = self.places[here].byte, self.places[there].byte
+            at, to, size = self.places[here].byte, self.places[there].byte, self.places[here].bytes
             if runs and [at - runs[-1][2], to - runs[-1][2]] == runs[-1][:2]:
-                runs[-1][2] += 1
+                runs[-1][2] += size
             else:
-                runs.append([at, to, 1])
+                runs.append([at, to, size])
         return ((at, to, size) for at, to, size in runs)
 
     # ------------------------------------------------------------------------------------------------------ signatures
@@ -146,16 +154,17 @@ class _Text:
         for cell in own:
             bits = self.places[cell.position]
             if runs and sum(runs[-1][:2]) == bits.byte:
-                runs[-1][1] += 1
+                runs[-1][1] += bits.bytes
                 runs[-1][2] += bits.width
             else:
-                runs.append([bits.byte, 1, bits.width])
+                runs.append([bits.byte, bits.bytes, bits.width])
         for at, size, _ in sorted(runs, key=lambda run: -run[2] / len(list(_pieces(run[1], most=4)))):
             for offset, kind in _pieces(size, most=4):
                 width = 8 * next(number for number, name in PIECES if name == kind)
                 yield f"load_{kind}(state + {at + offset})", width
         for cell in tests:
-            yield f"read(state, {self.places[cell.position].byte}) == {element}", 1
+            place = self.places[cell.position]
+            yield f"{VALUES[place.bytes][0]}(state, {place.byte}) == {element}", 1
 
     # ---------------------------------------------------------------------------------------------------------- orders
 

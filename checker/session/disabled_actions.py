@@ -61,7 +61,7 @@ def _starts(instance: Instance, fields: frozenset[str]) -> Iterator[run.State]:
         for name in sorted(fields & instance.layouts.keys())
         for cell in range(instance.layouts[name].count)
     ]
-    rows = zip(*(states.packed[column :: instance.cells] for column in columns), strict=True)
+    rows = zip(*map(states.column, columns), strict=True)
     first: dict[tuple[int, ...], int] = {}
     for number, row in enumerate(rows):
         first.setdefault(row, number)

@@ -28,7 +28,7 @@ from isrcheck.checker.symbolic.one_hot_integers import OneHotInteger
 from isrcheck.checker.symbolic.solver import Solver, Values, once, telling_interrupts
 from isrcheck.checker.symbolic.symbolic_state import Value
 from isrcheck.checker.symbolic.transition_relation import TransitionRelation
-from isrcheck.checker.symbolic.unrolling import Unrolling, literals
+from isrcheck.checker.symbolic.unrolling import Unrolling
 from isrcheck.models.language.declare import WHOLE, Kind
 from isrcheck.models.language.in_range import IN_RANGE
 from isrcheck.models.language.model import Instance, Property
@@ -353,7 +353,11 @@ class Order:
     """
 
     def __init__(self, relation: TransitionRelation, *, with_errors: bool) -> None:
-        owner = {abs(literal): 1 << cell for cell, value in enumerate(relation.before) for literal in literals(value)}
+        owner = {
+            abs(literal): 1 << cell
+            for cell, value in enumerate(relation.before)
+            for literal in relation.literals(value)
+        }
         touched = [
             _touched(relation, [one.enabled, *([one.error] if with_errors else [])], one.after, owner)
             for one in relation.transitions
@@ -387,7 +391,7 @@ def _touched(
     for cell, (old, new) in enumerate(zip(relation.before, after, strict=True)):
         if new is not old:
             writes |= 1 << cell
-            roots += literals(new)
+            roots += relation.literals(new)
     for node in relation.circuit.cone(roots):
         reads |= owner.get(node, 0)
     return reads, writes

@@ -3,8 +3,9 @@
 In:  integers, and `OneHotInteger`.
 Out: the same types; sums, comparisons and choices become Boolean formulas over the possible values.
 
-Exactly one literal of a number is true, wherever the number has a value. The alternative, for unbounded integers, is
-checker/symbolic/linear_integers.py; checker/symbolic/evaluator.py works with either.
+Exactly one literal of a number is true, wherever the number has a value. Numbers of wide ranges are in
+checker/symbolic/binary_integers.py, unbounded ones in checker/symbolic/linear_integers.py;
+checker/symbolic/evaluator.py works with any of them.
 """
 
 from __future__ import annotations
@@ -44,6 +45,12 @@ class OneHotInteger:
 
 
 Number = int | OneHotInteger
+
+Image = Callable[[int], int]
+"""What stands for a literal."""
+
+Holds = Callable[[int], bool]
+"""Whether a literal is true in an assignment."""
 
 
 class OneHotArithmetic:
@@ -151,6 +158,19 @@ class OneHotArithmetic:
     def literals(self, a: Number) -> Iterable[int]:
         """The literals of a number."""
         return () if isinstance(a, int) else a.of.values()
+
+    def replaced(self, a: Number, image: Image) -> Number:
+        """The number with each literal replaced by its image."""
+        return a if isinstance(a, int) else self.known({value: image(literal) for value, literal in a.of.items()})
+
+    def images(self, old: Number, new: Number) -> Iterable[tuple[int, int]]:
+        """The variables of a number made by `number`, each with what stands for it if the number is `new`."""
+        cases = _items(new)
+        return [(literal, cases.get(value, FALSE)) for value, literal in _items(old).items() if literal > 1]
+
+    def value(self, a: Number, holds: Holds) -> int:
+        """The value of a number in an assignment, in which `holds` gives the value of a literal."""
+        return a if isinstance(a, int) else next(value for value, literal in a.of.items() if holds(literal))
 
 
 def _items(a: Number) -> Mapping[int, int]:

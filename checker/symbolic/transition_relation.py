@@ -8,14 +8,14 @@ Out: a `TransitionRelation` over the variables of one state and of the choice of
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from isrcheck.checker.resources.formula_budget import FormulaBudget
 from isrcheck.checker.symbolic.and_inverter_graph import FALSE, TRUE, AndInverterGraph, Truth
+from isrcheck.checker.symbolic.binary_integers import FiniteArithmetic
 from isrcheck.checker.symbolic.evaluator import Evaluator
-from isrcheck.checker.symbolic.one_hot_integers import OneHotArithmetic, OneHotInteger
 from isrcheck.checker.symbolic.symbolic_state import Value, as_truth
 from isrcheck.models.language.in_range import IN_RANGE
 from isrcheck.models.language.model import Instance, Property, Step
@@ -57,7 +57,7 @@ class TransitionRelation:
     ) -> None:
         self.instance = instance
         self.circuit = circuit = AndInverterGraph(budget)
-        self.arithmetic = OneHotArithmetic(circuit)
+        self.arithmetic = FiniteArithmetic(circuit)
         self.evaluator = Evaluator(instance, circuit, self.arithmetic)
         self.before = new_state(instance, self.arithmetic)
         self.one_value = circuit.all(self.arithmetic.has_one_value(cell) for cell in self.before if _is_number(cell))
@@ -105,14 +105,36 @@ class TransitionRelation:
         """The value whose literal is true, for pairs of which exactly one literal is true."""
         if len(sides) == 1:
             return sides[0][1]
-        both, either = self.circuit.both, self.circuit.either
         if all(isinstance(value, bool | Truth) for _, value in sides):
+            both = self.circuit.both
             return as_truth(self.circuit.any(both(taken, self.evaluator.truth(value)) for taken, value in sides))
-        cases: dict[int, int] = {}
-        for taken, value in sides:
-            for number, literal in {value: TRUE}.items() if isinstance(value, int) else value.of.items():
-                cases[number] = either(cases.get(number, FALSE), both(taken, literal))
-        return self.arithmetic.known(cases)
+        return self.arithmetic.one_of([(taken, self.evaluator.number(value)) for taken, value in sides])
+
+    def ports(self, values: Sequence[Value]) -> dict[int, int]:
+        """The substitution of variables that turns the cells of `before` into `values`."""
+        images: dict[int, int] = {}
+        for old, new in zip(self.before, values, strict=True):
+            if isinstance(old, Truth):
+                images[old.literal] = new.literal if isinstance(new, Truth) else TRUE if new else FALSE
+            elif not isinstance(old, bool):
+                images.update(self.arithmetic.images(old, new))
+        return images
+
+    def replaced(self, value: Value, image: Callable[[int], int]) -> Value:
+        """A value with each literal replaced by its image."""
+        if isinstance(value, Truth):
+            return as_truth(image(value.literal))
+        return value if isinstance(value, bool) else self.arithmetic.replaced(value, image)
+
+    def literals(self, value: Value) -> Iterable[int]:
+        """The literals of a value."""
+        if isinstance(value, Truth):
+            return [value.literal]
+        return self.arithmetic.literals(self.evaluator.number(value))
+
+    def number(self, value: Value, holds: Callable[[int], bool]) -> int:
+        """The number of a cell's value in an assignment, in which `holds` gives the value of a literal."""
+        return int(holds(value.literal)) if isinstance(value, Truth) else self.arithmetic.value(value, holds)
 
     def _ask(self, prop: Property) -> PropertyLiterals:
         states = [self.before, self.after] if prop.of_steps else [self.before]
@@ -156,26 +178,3 @@ def plain_state(instance: Instance, cells: Cells) -> list[Value]:
         own = cells[place.offset : place.offset + place.count]
         values += map(bool, own) if place.field.values.is_flag else own
     return values
-
-
-def ports(before: Sequence[Value], values: Sequence[Value]) -> dict[int, int]:
-    """The substitution of variables that turns the cells of `before` into `values`."""
-    images: dict[int, int] = {}
-    for old, new in zip(before, values, strict=True):
-        if isinstance(old, Truth):
-            images[old.literal] = new.literal if isinstance(new, Truth) else TRUE if new else FALSE
-        elif isinstance(old, OneHotInteger):
-            cases = {new: TRUE} if isinstance(new, int) else new.of
-            for number, literal in old.of.items():
-                if literal > 0:
-                    images[literal] = cases.get(number, FALSE)
-    return images
-
-
-def replaced(value: Value, image: Callable[[int], int], known: Callable[[dict[int, int]], Value]) -> Value:
-    """A value with each literal replaced by its image; `known` makes a number from its cases."""
-    if isinstance(value, Truth):
-        return as_truth(image(value.literal))
-    if isinstance(value, OneHotInteger):
-        return known({number: image(literal) for number, literal in value.of.items()})
-    return value

@@ -9,14 +9,13 @@ states, and steps that cannot be enabled yet, are propagated as constants.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from isrcheck.checker.outcome.exploration import StepPath
-from isrcheck.checker.symbolic.and_inverter_graph import FALSE, TRUE, Truth
-from isrcheck.checker.symbolic.one_hot_integers import OneHotInteger
+from isrcheck.checker.symbolic.and_inverter_graph import FALSE, TRUE
 from isrcheck.checker.symbolic.symbolic_state import Value
-from isrcheck.checker.symbolic.transition_relation import TransitionRelation, plain_state, ports, replaced
+from isrcheck.checker.symbolic.transition_relation import TransitionRelation, plain_state
 from isrcheck.models.language.model import Property
 
 
@@ -52,7 +51,7 @@ class Unrolling:
         for asked in relation.properties.values():
             roots += [asked.holds, asked.permitted, asked.error]
         for value in relation.after:
-            roots += literals(value)
+            roots += relation.literals(value)
         return roots
 
     def _any_state(self) -> Sequence[Value]:
@@ -91,19 +90,16 @@ class Unrolling:
         """Add the next state. Queries about it must require `one_step` of the level before."""
         level = self.levels[-1]
         images = self._images(level.state, level.taken)
-        known = self.relation.arithmetic.known
-        self._extend([replaced(value, images, known) for value in self.relation.after])
+        self._extend([self.relation.replaced(value, images) for value in self.relation.after])
 
     def _images(self, state: Sequence[Value], taken: Sequence[int]) -> Callable[[int], int]:
         variables = [one.taken for one in self.relation.transitions]
-        found = self.circuit.replaced(
-            self.cone, ports(self.relation.before, state) | dict(zip(variables, taken, strict=True))
-        )
+        found = self.circuit.replaced(self.cone, self.relation.ports(state) | dict(zip(variables, taken, strict=True)))
         return lambda literal: found[literal] if literal > 0 else -found[-literal]
 
     def _extend(self, state: Sequence[Value]) -> None:
         relation = self.relation
-        known = self.circuit.replaced(self.guards, ports(relation.before, state))
+        known = self.circuit.replaced(self.guards, relation.ports(state))
         taken = []
         for one in relation.transitions:
             enabled = known[one.enabled] if one.enabled > 0 else -known[-one.enabled]
@@ -142,10 +138,3 @@ class Unrolling:
             )
             steps.append(step)
         return StepPath(initial, tuple(steps))
-
-
-def literals(value: Value) -> Iterable[int]:
-    """The literals of a value."""
-    if isinstance(value, Truth):
-        return [value.literal]
-    return list(value.of.values()) if isinstance(value, OneHotInteger) else []

@@ -20,6 +20,7 @@ from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.outcome.bmc_result import BmcResult
 from isrcheck.checker.outcome.exploration import Exploration, StepPath
 from isrcheck.checker.resources.limits import Limits
+from isrcheck.checker.symbolic.binary_integers import MOST_VALUES as ONE_HOT
 from isrcheck.checker.symbolic.bounded_model_checking import ask_to_depth
 from isrcheck.conformance.fuzz.compare_proofs import proofs_differ
 from isrcheck.conformance.fuzz.plain_search import (
@@ -53,8 +54,8 @@ PRODUCT = File(isrcheck.__file__).parent
 SAMPLE = 12
 """The number of reached states, and of random states, in which formulas are compared with the reference."""
 
-MOST_VALUES = 60
-"""The limit on the values of all cells of a state together, above which Z3 is not run."""
+MOST_VALUES = 100
+"""The limit on the variables of all cells of a state together, above which Z3 is not run."""
 
 MEMORY = 64 << 20
 
@@ -177,8 +178,9 @@ def _compare_case(
 
 
 def _is_narrow(instance: Instance) -> bool:
-    """Whether Z3 can answer quickly: a number with many values needs a variable for each."""
-    return sum(place.count * (place.high - place.low + 1) for place in instance.layouts.values()) <= MOST_VALUES
+    """Whether Z3 can answer quickly: a number needs a variable for each value, or for each bit if it is wide."""
+    ranges = ((place.count, place.high - place.low + 1) for place in instance.layouts.values())
+    return sum(count * (size if size <= ONE_HOT else 32) for count, size in ranges) <= MOST_VALUES
 
 
 def plain_search(system: PlainSystem) -> PlainSearch:

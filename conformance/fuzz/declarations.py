@@ -88,6 +88,13 @@ class World:
         return "\n".join(lines)
 
 
+WIDE_RANGES = (
+    *((-128, 127), (-128, -126), (120, 127), (-129, 1), (0, 128), (-3, 255), (0, 256), (-32768, 32767)),
+    *((-32769, 0), (32764, 32768), (0, 65535), (-2, 65536), (-(2**31), 2**31 - 1), (2**31 - 3, 2**31 - 1)),
+)
+"""Ranges at the ends of numbers of 8, 16 and 32 bits."""
+
+
 def random_world(chance: random.Random) -> World:
     """Random declarations, with few and small fields."""
     world = World(careless=0.7 if chance.random() < 0.4 else 0.02)
@@ -123,7 +130,7 @@ def _entries(chance: random.Random, world: World) -> None:
         least, most = (default, default) if shapes else (0, 127)
         world.entries.append(Entry(name, "bound" if shapes else "budget", default, least, most, False, text))
     if chance.random() < 0.5:
-        least, most = chance.choice(((0, 3), (-1, 2), (0, 127), (-128, 1)))
+        least, most = chance.choice(((0, 3), (-1, 2), (0, 127), (-128, 1), (0, 128), (-32769, 2), (0, 2**31 - 1)))
         default = chance.randint(max(least, -2), min(most, 3))
         text = f'setting({default}, "a setting", least={least}, most={most})'
         world.entries.append(Entry("pace", "setting", default, least, most, False, text))
@@ -197,8 +204,8 @@ def _cells(chance: random.Random, world: World, name: str) -> Cells:
     else:
         low = chance.choice((0, 0, 0, 0, 1, -1, -2))
         high = low + chance.choice((0, 1, 2, 2, 3, 3, 4))
-        if chance.random() < 0.01:
-            low, high = chance.choice(((-128, 127), (-128, -126), (120, 127)))
+        if chance.random() < 0.06:
+            low, high = chance.choice(WIDE_RANGES)
         values = f"between({low}, {high})"
     first = chance.randint(low, min(high, low + 3)) if chance.random() < 0.4 or low > 0 or high < 0 else 0
     initially = "" if first == 0 else str(first)

@@ -17,11 +17,17 @@ from typing import Any, ClassVar
 
 from isrcheck.models.language.text.plain import members_of, number
 
-CELL_LOW, CELL_HIGH = -128, 127
-"""The range of one cell of a state, and of one run-time value, in every engine."""
+CELL_LOW, CELL_HIGH = -(1 << 31), (1 << 31) - 1
+"""The widest range of one cell of a state, and of one run-time value, in every engine: 32 bits with a sign."""
+
+BYTES_OF_CELLS = (1, 2, 4)
+"""The possible numbers of bytes of a cell or a run-time value outside the visited set (see `bytes_of`)."""
 
 NONE = -1
 """The value of an empty `optional(...)` field or configuration entry."""
+
+MOST_BY_DEFAULT = 127
+"""The greatest value of a setting or budget that declares none: a narrow range keeps values in one byte."""
 
 Size = int | str | Callable[[Any], int]
 """A number: a constant, the name of a configuration entry, or a function that takes the configuration."""
@@ -85,12 +91,14 @@ def bound(
     return Entry(default, says, True, None, least, most, option, is_open=is_open)
 
 
-def budget(default: int, says: str, *, shapes: bool = False, option: str | None = None) -> Any:
+def budget(default: int, says: str, *, most: int | None = None, shapes: bool = False, option: str | None = None) -> Any:
     """Declare the largest number of faults (or rare events) of one kind on a path; every verdict lists the budgets.
 
-    A budget is a run-time value like a setting; if `shapes` is true, it determines the layout of states like a bound.
+    A budget is a run-time value like a setting, from 0 to `most` (None: 127); if `shapes` is true, it determines the
+    layout of states like a bound, and None is any size.
     """
-    return Entry(default, says, shapes, None, 0, None if shapes else 127, option, is_budget=True, is_open=True)
+    most = MOST_BY_DEFAULT if most is None and not shapes else most
+    return Entry(default, says, shapes, None, 0, most, option, is_budget=True, is_open=True)
 
 
 def setting(
@@ -99,7 +107,7 @@ def setting(
     *,
     values: type[IntEnum] | type[bool] | None = None,
     least: int = 0,
-    most: int = 127,
+    most: int = MOST_BY_DEFAULT,
     option: str | None = None,
     shapes: bool = False,
 ) -> Any:
@@ -232,6 +240,11 @@ def size_of(size: Size, configuration: Any) -> int:
     if isinstance(size, str):
         return int(getattr(configuration, size))
     return number(size) if isinstance(size, int) else int(size(configuration))
+
+
+def bytes_of(low: int, high: int) -> int:
+    """The least number of bytes, 1, 2 or 4, in which a signed number holds every value of low..high."""
+    return next(size for size in BYTES_OF_CELLS if -(1 << 8 * size - 1) <= low and high < 1 << 8 * size - 1)
 
 
 # ---------------------------------------------------------------------------------------------------------------- state

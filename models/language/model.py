@@ -38,6 +38,7 @@ from isrcheck.models.language.declare import (
     Mark,
     Subset,
     Values,
+    bytes_of,
     mark_of,
     size_of,
 )
@@ -167,7 +168,7 @@ def parse(name: str, entry: Entry, text: str) -> int:
         if text not in map(str, members.values()):
             raise UsageError(f"{name}={text}: no such value; there are: {', '.join(map(_member, entry.values))}")
         return int(text)
-    if not re.fullmatch(r"-?(0|[1-9][0-9]{0,8})", text):
+    if not re.fullmatch(r"-?(0|[1-9][0-9]{0,9})", text):
         raise UsageError(f"{name}={text[:40]}: not a whole number")
     return int(text)
 
@@ -607,6 +608,11 @@ class FieldLayout:
     def count(self) -> int:
         """The number of cells of the field."""
         return prod(self.sizes)
+
+    @property
+    def bytes(self) -> int:
+        """The number of bytes of each of its cells in a working buffer: 1, 2 or 4."""
+        return bytes_of(self.low, self.high)
 
     def indices(self) -> Iterator[tuple[int, ...]]:
         """Every index of the field, in the order of the cells."""

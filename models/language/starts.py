@@ -39,12 +39,17 @@ BYTES_OF_KNOWN = 150
 LISTS = (list, tuple)
 
 
-class InitialStates(Sequence[Cells]):
-    """The cells of all initial states; `packed` has one signed byte per cell."""
+CODES = {1: "b", 2: "h", 4: "i"}
+"""The codes of the modules `struct` and `array` for a signed number, by its number of bytes."""
 
-    def __init__(self, packed: bytes, count: int, cells: int) -> None:
+
+class InitialStates(Sequence[Cells]):
+    """The cells of all initial states; `packed` has one signed number of `size` bytes per cell."""
+
+    def __init__(self, packed: bytes, count: int, cells: int, size: int = 1) -> None:
         self.packed = packed
         self.cells = cells
+        self.size = size
         self.count_of_states = count
 
     def __len__(self) -> int:
@@ -60,25 +65,33 @@ class InitialStates(Sequence[Cells]):
         numbers = range(self.count_of_states)
         if isinstance(number, slice):
             return tuple(self[each] for each in numbers[number])
-        at = numbers[number] * self.cells
-        return tuple(array("b", self.packed[at : at + self.cells]))
+        row = self.cells * self.size
+        at = numbers[number] * row
+        return tuple(array(CODES[self.size], self.packed[at : at + row]))
 
     def __iter__(self) -> Iterator[Cells]:
         return map(self.__getitem__, range(self.count_of_states))
+
+    def column(self, cell: int) -> Sequence[int]:
+        """Return the values of one cell in all states, with one of a few numbers for each different value."""
+        if self.size == 1:
+            return self.packed[cell :: self.cells]
+        return array(CODES[self.size], self.packed)[cell :: self.cells]
 
     def index(self, cells: Any, start: int = 0, stop: int | None = None) -> int:
         """Return the number of the state with these cells, at least `start` and below `stop`, or raise ValueError."""
         numbers = range(self.count_of_states)[start:stop]
         try:
-            row = array("b", cells).tobytes()
+            row = array(CODES[self.size], cells).tobytes()
         except (OverflowError, TypeError):
             row = b""
-        if len(row) == self.cells and numbers:
+        size = self.cells * self.size
+        if len(row) == size and numbers:
             if not row:
                 return numbers.start
-            end, at = numbers.stop * self.cells, self.packed.find(row, numbers.start * self.cells)
+            end, at = numbers.stop * size, self.packed.find(row, numbers.start * size)
             while 0 <= at < end:
-                number, rest = divmod(at, self.cells)
+                number, rest = divmod(at, size)
                 if not rest:
                     return number
                 at = self.packed.find(row, at + 1)
@@ -98,7 +111,7 @@ class InitialStates(Sequence[Cells]):
         return hash((self.packed, self.count_of_states))
 
     def __repr__(self) -> str:
-        return f"InitialStates({self.packed!r}, {self.count_of_states}, {self.cells})"
+        return f"InitialStates({self.packed!r}, {self.count_of_states}, {self.cells}, {self.size})"
 
 
 class UnusualError(Exception):
@@ -108,10 +121,10 @@ class UnusualError(Exception):
 Reader = Callable[[Any], bytes]
 
 
-def _list_reader(sizes: Sequence[int]) -> Reader:
+def _list_reader(sizes: Sequence[int], code: str) -> Reader:
     """Return a function that packs a nested list of numbers into bytes. Its lists have to have exactly these sizes."""
     if len(sizes) == 1:
-        pack = struct.Struct(f"{sizes[0]}b").pack
+        pack = struct.Struct(f"{sizes[0]}{code}").pack
 
         def read_numbers(value: Any) -> bytes:
             if type(value) not in LISTS:
@@ -119,7 +132,7 @@ def _list_reader(sizes: Sequence[int]) -> Reader:
             return pack(*value)
 
         return read_numbers
-    size, inner = sizes[0], _list_reader(sizes[1:])
+    size, inner = sizes[0], _list_reader(sizes[1:], code)
 
     def read_lists(value: Any) -> bytes:
         if type(value) not in LISTS or len(value) != size:
@@ -129,14 +142,14 @@ def _list_reader(sizes: Sequence[int]) -> Reader:
     return read_lists
 
 
-def _field_reader(layout: FieldLayout) -> Reader:
-    read, name = _list_reader(layout.sizes), layout.name
+def _field_reader(layout: FieldLayout, code: str) -> Reader:
+    read, name = _list_reader(layout.sizes, code), layout.name
     return lambda given: read(given[name])
 
 
-def _numbers_reader(names: Sequence[str]) -> Reader:
+def _numbers_reader(names: Sequence[str], code: str) -> Reader:
     """Return a function that packs adjacent fields with a single cell each into bytes."""
-    pack, values_of = struct.Struct(f"{len(names)}b").pack, itemgetter(*names)
+    pack, values_of = struct.Struct(f"{len(names)}{code}").pack, itemgetter(*names)
     return (lambda given: pack(values_of(given))) if len(names) == 1 else (lambda given: pack(*values_of(given)))
 
 
@@ -151,16 +164,18 @@ class Enumeration:
         self.path = path
         self.layouts = layouts
         self.cells = sum(layout.count for layout in layouts.values())
+        self.size = max((layout.bytes for layout in layouts.values()), default=1)
+        code = CODES[self.size]
         self.usual = {name: _nested(layout.field.initially, layout.sizes) for name, layout in layouts.items()}
         self.readers: list[Reader] = []
         for is_number, group in groupby(layouts.values(), key=lambda layout: not layout.sizes):
             some = list(group)
-            self.readers += [_numbers_reader([one.name for one in some])] if is_number else map(_field_reader, some)
-        self.outside = [
-            bytes(set(range(256)) - {value & 255 for value in range(layout.low, layout.high + 1)})
-            for layout in layouts.values()
-            for _ in range(layout.count)
-        ]
+            if is_number:
+                self.readers.append(_numbers_reader([one.name for one in some], code))
+            else:
+                self.readers += [_field_reader(one, code) for one in some]
+        self.ranges = [(one.low, one.high) for one in layouts.values() for _ in range(one.count)]
+        self.outside = [_bytes_outside(*ends) for ends in self.ranges] if self.size == 1 else []
 
     def states(self, given: Iterable[Any], watch: Watch) -> InitialStates:
         """Return the states in these dictionaries, each once; `watch` gets the progress. Raises ModelError."""
@@ -179,7 +194,7 @@ class Enumeration:
                 new.clear()
                 watch(len(known), 2 * len(packed) + BYTES_OF_KNOWN * len(known))
         packed += self._in_range(new)
-        return InitialStates(bytes(packed), len(known), self.cells)
+        return InitialStates(bytes(packed), len(known), self.cells, self.size)
 
     def _quick(self, given: Any) -> bytes:
         """Return the cells of a state in a dictionary of the usual form; the ranges are checked later."""
@@ -191,11 +206,19 @@ class Enumeration:
     def _in_range(self, states: Sequence[bytes]) -> bytes:
         """Return the states, concatenated, if every cell is in its range. Raises ModelError otherwise."""
         together = b"".join(states)
-        if any(_has(together[cell :: self.cells], outside) for cell, outside in enumerate(self.outside)):
-            for cells in InitialStates(together, len(states), self.cells):
+        found = InitialStates(together, len(states), self.cells, self.size)
+        if states and not self._are_in_range(found):
+            for cells in found:
                 for layout in self.layouts.values():
                     self._ranged(layout, cells[layout.offset : layout.offset + layout.count])
         return together
+
+    def _are_in_range(self, states: InitialStates) -> bool:
+        if self.size == 1:  # quickly: no column contains a byte outside its range
+            columns = zip(map(states.column, range(self.cells)), self.outside, strict=True)
+            return all(len(bytes(column).translate(None, outside)) == len(column) for column, outside in columns)
+        ranges = zip(map(states.column, range(self.cells)), self.ranges, strict=True)
+        return all(low <= min(column) and max(column) <= high for column, (low, high) in ranges)
 
     # ----------------------------------------------------------------------------------------------------- cell by cell
 
@@ -222,7 +245,7 @@ class Enumeration:
             values = self._flat(name, given.get(name, self.usual[name]), layout.sizes)
             self._ranged(layout, values)
             cells[layout.offset : layout.offset + layout.count] = [int.__int__(value) for value in values]
-        return array("b", cells).tobytes()
+        return array(CODES[self.size], cells).tobytes()
 
     def _ranged(self, layout: FieldLayout, values: Sequence[Any]) -> None:
         for index, value in zip(layout.indices(), values, strict=True):
@@ -243,6 +266,6 @@ class Enumeration:
         return [cell for one in value for cell in self._flat(name, one, sizes[1:])]
 
 
-def _has(column: bytes, outside: bytes) -> bool:
-    """Whether a column of cells contains one of the bytes in `outside`."""
-    return len(column.translate(None, outside)) != len(column)
+def _bytes_outside(low: int, high: int) -> bytes:
+    """Return all bytes that are no signed number in low..high."""
+    return bytes(set(range(256)) - {value & 255 for value in range(low, high + 1)})

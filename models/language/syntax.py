@@ -480,7 +480,11 @@ class FunctionReader:
     def _expression_UnaryOp(self, expression: ast.UnaryOp) -> None:
         if not isinstance(expression.op, ast.Not | ast.USub):
             self._refuse(expression, f"operator {type(expression.op).__name__}", "use `not` or a minus sign")
-        self._expression(expression.operand)
+        operand = expression.operand
+        if isinstance(expression.op, ast.USub) and isinstance(operand, ast.Constant) and type(operand.value) is int:
+            self._constant(expression, -operand.value)  # LEAST is written with a sign before MOST + 1
+        else:
+            self._expression(operand)
 
     def _expression_BoolOp(self, expression: ast.BoolOp) -> None:
         for value in expression.values:

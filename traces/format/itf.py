@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import shlex
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -41,6 +42,8 @@ from isrcheck.traces.format.trace import PERMITTED, VERDICTS, VIOLATED, Trace
 FORMAT_DESCRIPTION = "https://apalache-mc.org/docs/adr/015adr-trace.html"
 ACTION, PICKS = "mbt::actionTaken", "mbt::nondetPicks"
 INITIAL_ACTION = "init"
+MOST_NAMES = 1 << 16
+"""The first so many values of a cell may have names; each of the others is a number, or ends with it."""
 MOST_TEXT = 4096
 """The longest name or command accepted in a file, in characters; genuine ones are far shorter."""
 
@@ -395,11 +398,20 @@ def _read_value(
 
 
 def _read_cell(instance: Instance, layout: FieldLayout, value: object) -> int:
-    for candidate in range(layout.low, layout.high + 1):
+    for candidate in _candidates(layout, value):
         if _is_same(value, _cell(instance, layout, candidate)):
             return candidate
     values = "..".join(spell_value(instance, layout, end) for end in (layout.low, layout.high))
     raise UsageError(f"{layout.name} cannot be {_shown(value)}; its values are {values}")
+
+
+def _candidates(layout: FieldLayout, value: object) -> Iterator[int]:
+    """The values of a cell that this JSON value may stand for."""
+    text = str(value.get("#bigint")) if isinstance(value, dict) else str(value)
+    digits = re.search(r"-?[0-9]{1,10}$", text)
+    if digits is not None and layout.low <= int(digits[0]) <= layout.high:
+        yield int(digits[0])
+    yield from range(layout.low, min(layout.high, layout.low + MOST_NAMES) + 1)
 
 
 def _is_same(value: object, expected: object) -> bool:

@@ -480,8 +480,8 @@ BAD = {
     "kafka --protocol 0.10 --elections -1": (
         "elections=-1 is impossible: it ranges from 0 to any size (leader epochs after the first)"
     ),
-    "kafka --protocol 0.10 --records 128": (
-        "field next_record would hold 0..128: a cell holds -128..127; use smaller bounds"
+    "kafka --protocol 0.10 --records 2147483648": (
+        "field next_record would hold 0..2147483648: a cell holds -2147483648..2147483647; use smaller bounds"
     ),
     "kafka --acks 2": "acks=2: no such value; there are: all, 0, 1",
     "kafka --acks ''": "acks=: no such value; there are: all, 0, 1",
@@ -561,7 +561,9 @@ BAD = {
     "kafka --seconds soon": "--seconds soon: not a time; give a number of seconds above 0",
     "counter.py --switch EXCUSE=on": "counter has no switch EXCUSE; did you mean EXCUSED?",
     "counter.py --leaps 128": "leaps=128 is impossible: it ranges from 0 to 127 (steps of two)",
-    "counter.py --most 128": "field count would hold 0..128: a cell holds -128..127; use smaller bounds",
+    "counter.py --most 2147483648": (
+        "field count would hold 0..2147483648: a cell holds -2147483648..2147483647; use smaller bounds"
+    ),
     "counte.py": "counte.py: there is no such Python file; give the path of a model, such as my_protocol.py",
 }  # fmt: skip
 

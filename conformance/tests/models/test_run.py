@@ -430,8 +430,10 @@ def test_an_impossible_value_is_refused(model: Model, values: Mapping[str, int],
 
 def test_a_size_that_no_cell_holds_is_refused(model: Model) -> None:
     with pytest.raises(UsageError) as refusal:
-        assert model.instance(None, {"top": 128}).layouts
-    assert str(refusal.value) == "field count would hold -1..128: a cell holds -128..127; use smaller bounds"
+        assert model.instance(None, {"top": 1 << 31}).layouts
+    assert str(refusal.value) == (
+        "field count would hold -1..2147483648: a cell holds -2147483648..2147483647; use smaller bounds"
+    )
 
 
 def test_more_steps_than_can_be_numbered_are_refused(tmp_path: Path) -> None:

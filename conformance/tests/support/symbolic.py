@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from conformance.tests.checker.compile.test_kernel import random_state, spelled
 from isrcheck.checker.symbolic.and_inverter_graph import AndInverterGraph, Truth
+from isrcheck.checker.symbolic.binary_integers import BinaryInteger, signed
 from isrcheck.checker.symbolic.one_hot_integers import OneHotInteger
 from isrcheck.checker.symbolic.symbolic_state import Value
 from isrcheck.checker.symbolic.transition_relation import (
@@ -21,7 +22,6 @@ from isrcheck.checker.symbolic.transition_relation import (
     Transition,
     TransitionRelation,
     plain_state,
-    ports,
 )
 from isrcheck.models import run
 from isrcheck.models.language.model import Instance, Step
@@ -56,6 +56,8 @@ class Table:
         """The number for a value under an assignment, under which exactly one of its cases has to be true."""
         if isinstance(value, Truth):
             return int(self.holds(value.literal, number))
+        if isinstance(value, BinaryInteger):
+            return signed([self.holds(bit, number) for bit in value.bits])
         if isinstance(value, OneHotInteger):
             (found,) = (case for case, literal in value.of.items() if self.holds(literal, number))
             return found
@@ -94,8 +96,7 @@ class Comparison:
         self.instance = instance
         self.states = states
         self.relation = TransitionRelation(instance, [*instance.properties, *instance.lemmas])
-        before = self.relation.before
-        self.known = [ports(before, plain_state(instance, cells)) for cells in states]
+        self.known = [self.relation.ports(plain_state(instance, cells)) for cells in states]
         self.table = Table(self.relation.circuit, self.known)
         self.taken: list[tuple[int, Transition, Cells]] = []
         self.compared = Compared()

@@ -743,7 +743,11 @@ BAD_DECLARATIONS = {
         "field(values=between(3, 1))",
         "field odd has no values (3..1); give it a range that is not empty",
     ),
-    "values too wide": ("", "field(values=between(0, 200))", "field odd would hold 0..200: a cell holds -128..127"),
+    "values too wide": (
+        "",
+        "field(values=between(0, 2**31))",
+        "field odd would hold 0..2147483648: a cell holds -2147483648..2147483647",
+    ),
     "indexed by a subset": ("", "field(Nodes, values=Flag)", "Nodes"),
     "indexed by a number": ("", "field(3, values=Flag)", "3"),
     "values are a subset": ("", "field(values=Nodes)", "TypeError"),
@@ -767,9 +771,9 @@ BAD_DECLARATIONS = {
     "optional twice": ("", "field(values=optional(optional(Node)))", "optional(optional(...)) is not allowed"),
     "initially outside": ("", "field(values=Flag, initially=2)", "odd starts with 2; give a value in 0..1"),
     "setting too wide": (
-        "class Configuration:\n    odd = setting(200, '', most=1000)",
+        "class Configuration:\n    odd = setting(200, '', most=2**31)",
         "field(values=Flag)",
-        "-128..127",
+        "-2147483648..2147483647",
     ),
     "default outside": ("class Configuration:\n    odd = setting(-2, '', least=0)", "field(values=Flag)", "-2"),
 }

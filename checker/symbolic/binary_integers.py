@@ -1,0 +1,227 @@
+"""Binary integers: numbers of wide ranges, as the bits of their two's complement.
+
+In:  integers, one-hot integers (checker/symbolic/one_hot_integers.py), and `BinaryInteger`.
+Out: the same types; sums, comparisons and choices become Boolean formulas over the bits.
+
+A one-hot integer needs a literal for each possible value: it is quick for a replica or an offset, and impossible for a
+range of 70,000 numbers. `FiniteArithmetic` uses one-hot integers for narrow ranges and binary integers for wide ones;
+an operation on both has a binary result. A number becomes one-hot again where it is written to a narrow range.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from isrcheck.checker.symbolic import one_hot_integers
+from isrcheck.checker.symbolic.and_inverter_graph import FALSE, TRUE, AndInverterGraph
+from isrcheck.checker.symbolic.one_hot_integers import OneHotArithmetic, OneHotInteger
+
+MOST_VALUES = 64
+"""The number of values up to which a new number is one-hot."""
+
+MOST_PAIRS = 1 << 12
+"""The number of pairs of values up to which a sum or a comparison of one-hot integers is computed pair by pair."""
+
+
+@dataclass(frozen=True, slots=True)
+class BinaryInteger:
+    """A number that depends on variables: the literals of its bits, the lowest first; the last one is the sign."""
+
+    bits: tuple[int, ...]
+
+
+Number = int | OneHotInteger | BinaryInteger
+
+
+class FiniteArithmetic:
+    """Arithmetic on one-hot integers and binary integers."""
+
+    def __init__(self, circuit: AndInverterGraph) -> None:
+        self.circuit = circuit
+        self.one_hot = OneHotArithmetic(circuit)
+        self._ranges: dict[BinaryInteger, tuple[int, int]] = {}
+
+    def number(self, low: int, high: int) -> Number:
+        """A new number between low and high, inclusive."""
+        if high - low < MOST_VALUES:
+            return self.one_hot.number(low, high)
+        sign = FALSE if low >= 0 else TRUE if high < 0 else self.circuit.variable()
+        width = max(_width(low), _width(high))
+        number = BinaryInteger((*(self.circuit.variable() for _ in range(width - 1)), sign))
+        self._ranges[number] = low, high
+        return number
+
+    def has_one_value(self, number: Number) -> int:
+        """Whether a new number has exactly one value of its range; required of every new number."""
+        if isinstance(number, BinaryInteger):
+            return self.within(number, *self._ranges[number])[0]
+        return self.one_hot.has_one_value(number)
+
+    def choose(self, condition: int, yes: Number, no: Number) -> Number:
+        """`yes` if the condition is true, otherwise `no`."""
+        if not (isinstance(yes, BinaryInteger) or isinstance(no, BinaryInteger)):
+            return self.one_hot.choose(condition, yes, no)
+        if condition == TRUE or yes == no:
+            return yes
+        if condition == FALSE:
+            return no
+        pairs = zip(*self._aligned(yes, no), strict=True)
+        return self.binary(self.circuit.choose(condition, one, other) for one, other in pairs)
+
+    def one_of(self, sides: Sequence[tuple[int, Number]]) -> Number:
+        """The number whose literal is true, for pairs of which exactly one literal is true."""
+        both, either = self.circuit.both, self.circuit.either
+        values = {one for _, number in sides for one in _values(number)}
+        if len(values) <= 2 * MOST_VALUES and not any(isinstance(number, BinaryInteger) for _, number in sides):
+            cases: dict[int, int] = {}
+            for taken, number in sides:
+                for value, literal in _cases(number).items():
+                    cases[value] = either(cases.get(value, FALSE), both(taken, literal))
+            return self.one_hot.known(cases)
+        width = max(self._width(number) for _, number in sides)
+        bits = [FALSE] * width
+        for taken, number in sides:
+            self.circuit.budget.step()
+            for position, bit in enumerate(self._bits(number, width)):
+                bits[position] = either(bits[position], both(taken, bit))
+        return self.binary(bits)
+
+    def binary(self, bits: Iterable[int]) -> Number:
+        """The number with these bits, as short as possible; a plain integer if every bit is known."""
+        found = list(bits)
+        while len(found) > 1 and found[-1] == found[-2]:
+            found.pop()
+        if all(bit in (TRUE, FALSE) for bit in found):
+            return signed([bit == TRUE for bit in found])
+        return BinaryInteger(tuple(found))
+
+    def add(self, a: Number, b: Number) -> Number:
+        """a + b."""
+        if not (isinstance(a, BinaryInteger) or isinstance(b, BinaryInteger) or _are_many(a, b)):
+            return self.one_hot.add(a, b)
+        return self._sum(a, b, FALSE)
+
+    def negate(self, a: Number) -> Number:
+        """-a."""
+        if not isinstance(a, BinaryInteger):
+            return self.one_hot.negate(a)
+        return self._sum(BinaryInteger(tuple(-bit for bit in a.bits)), 0, TRUE)
+
+    def _sum(self, a: Number, b: Number, carry: int) -> Number:
+        """a + b + 1 if `carry` is true, otherwise a + b."""
+        circuit, bits = self.circuit, []
+        for one, other in zip(*self._aligned(a, b, more=1), strict=True):
+            circuit.budget.step()
+            differ = -circuit.same(one, other)
+            bits.append(-circuit.same(differ, carry))
+            carry = circuit.choose(differ, carry, one)
+        return self.binary(bits)
+
+    def compare(self, sign: str, a: Number, b: Number) -> int:
+        """The literal of a comparison such as a < b; `sign` is the operator."""
+        if not (isinstance(a, BinaryInteger) or isinstance(b, BinaryInteger) or _are_many(a, b)):
+            return self.one_hot.compare(sign, a, b)
+        if sign in ("!=", ">=", "<="):
+            opposite: dict[str, tuple[str, Number, Number]] = {"!=": ("==", a, b), ">=": ("<", a, b), "<=": ("<", b, a)}
+            return -self.compare(*opposite[sign])
+        if sign == ">":
+            a, b = b, a
+        circuit = self.circuit
+        pairs = list(zip(*self._aligned(a, b), strict=True))
+        if sign == "==":
+            return circuit.all(circuit.same(one, other) for one, other in reversed(pairs))
+        less = FALSE
+        for position, (one, other) in enumerate(pairs, 1):
+            decisive = other if position < len(pairs) else one  # of different signs, the negative number is less
+            less = circuit.choose(circuit.same(one, other), less, decisive)
+        return less
+
+    def within(self, a: Number, low: int, high: int) -> tuple[int, Number]:
+        """Whether a is between low and high, and a number that equals a if it is."""
+        if not isinstance(a, BinaryInteger):
+            return self.one_hot.within(a, low, high)
+        inside = self.circuit.both(self.compare("<=", low, a), self.compare("<=", a, high))
+        if high - low < MOST_VALUES:
+            return inside, self.one_hot.known({value: self.compare("==", a, value) for value in range(low, high + 1)})
+        return inside, self.binary(a.bits[: max(_width(low), _width(high))])
+
+    def is_element(self, a: Number, element: int) -> int:
+        """Whether a is this element of a domain."""
+        return self.compare("==", a, element) if isinstance(a, BinaryInteger) else self.one_hot.is_element(a, element)
+
+    def of_truth(self, literal: int) -> Number:
+        """1 if the literal is true, otherwise 0."""
+        return self.one_hot.of_truth(literal)
+
+    def literals(self, a: Number) -> Iterable[int]:
+        """The literals of a number."""
+        if isinstance(a, BinaryInteger):
+            return [bit for bit in a.bits if bit not in (TRUE, FALSE)]
+        return self.one_hot.literals(a)
+
+    def replaced(self, a: Number, image: one_hot_integers.Image) -> Number:
+        """The number with each literal replaced by its image."""
+        return self.binary(map(image, a.bits)) if isinstance(a, BinaryInteger) else self.one_hot.replaced(a, image)
+
+    def images(self, old: Number, new: Number) -> Iterable[tuple[int, int]]:
+        """The variables of a number made by `number`, each with what stands for it if the number is `new`."""
+        if isinstance(old, BinaryInteger):
+            found = zip(old.bits, self._bits(new, len(old.bits)), strict=True)
+            return [(variable, image) for variable, image in found if variable not in (TRUE, FALSE)]
+        if isinstance(new, BinaryInteger):
+            _, new = self.within(new, min(_values(old)), max(_values(old)))
+            assert not isinstance(new, BinaryInteger), "the range of a one-hot number is narrow"
+        return self.one_hot.images(old, new)
+
+    def value(self, a: Number, holds: one_hot_integers.Holds) -> int:
+        """The value of a number in an assignment, in which `holds` gives the value of a literal."""
+        if isinstance(a, BinaryInteger):
+            return signed(list(map(holds, a.bits)))
+        return self.one_hot.value(a, holds)
+
+    # ------------------------------------------------------------------------------------------------------------- bits
+
+    def _aligned(self, a: Number, b: Number, more: int = 0) -> tuple[Sequence[int], Sequence[int]]:
+        """The bits of two numbers, equally many; `more` than needed for both."""
+        width = max(self._width(a), self._width(b)) + more
+        return self._bits(a, width), self._bits(b, width)
+
+    def _width(self, a: Number) -> int:
+        """The number of bits that a number needs, with its sign."""
+        if isinstance(a, BinaryInteger):
+            return len(a.bits)
+        return max(map(_width, _values(a)), default=1)
+
+    def _bits(self, a: Number, width: int) -> Sequence[int]:
+        """The lowest `width` bits of a number."""
+        if isinstance(a, BinaryInteger):
+            return (*a.bits, *[a.bits[-1]] * (width - len(a.bits)))[:width]
+        cases = _cases(a).items()
+        return [self.circuit.any(literal for value, literal in cases if value >> at & 1) for at in range(width)]
+
+
+def signed(bits: Sequence[bool]) -> int:
+    """The number with these bits in two's complement, the lowest first."""
+    return sum(1 << at for at, bit in enumerate(bits) if bit) - (bits[-1] << len(bits))
+
+
+def _width(value: int) -> int:
+    """The bits of an integer in two's complement, with its sign."""
+    return (value if value >= 0 else ~value).bit_length() + 1
+
+
+def _are_many(a: int | OneHotInteger, b: int | OneHotInteger) -> bool:
+    """Whether two numbers have too many pairs of values for an operation on each pair."""
+    return a is not b and len(_cases(a)) * len(_cases(b)) > MOST_PAIRS
+
+
+def _cases(a: Number) -> dict[int, int]:
+    """The possible values of a number that is not binary, each with its literal."""
+    assert not isinstance(a, BinaryInteger)
+    return {a: TRUE} if isinstance(a, int) else dict(a.of)
+
+
+def _values(a: Number) -> Iterable[int]:
+    """The possible values of a number; none for a binary one."""
+    return () if isinstance(a, BinaryInteger) else (a,) if isinstance(a, int) else a.of.keys()

@@ -1,0 +1,252 @@
+"""Cells and settings of 8, 16 and 32 bits: ranges at the edges mean the same to every engine, and cost only what they
+need."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from isrcheck.checker.compile.layout import layout_of
+from isrcheck.checker.compile.lower import lower
+from isrcheck.checker.explicit.explore import explore
+from isrcheck.checker.explicit.starts import Starts
+from isrcheck.checker.resources.limits import Limits
+from isrcheck.checker.symbolic.bounded_model_checking import ask_to_depth
+from isrcheck.conformance.fuzz.compare import compare
+from isrcheck.conformance.fuzz.program import Program
+from isrcheck.models.language.declare import CELL_HIGH, CELL_LOW, bytes_of
+from isrcheck.models.language.model import Instance
+from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.registry import load, load_file
+
+EDGES = {
+    (-128, 127): 1,
+    (-129, 0): 2,
+    (0, 128): 2,
+    (-1, 255): 2,
+    (0, 256): 2,
+    (-32768, 32767): 2,
+    (-32769, 1): 4,
+    (0, 32768): 4,
+    (0, 65535): 4,
+    (-2, 65536): 4,
+    (CELL_LOW, CELL_HIGH): 4,
+    (CELL_HIGH - 1, CELL_HIGH): 4,
+    (CELL_LOW, CELL_LOW + 1): 4,
+}
+"""Ranges, and the bytes of each of their cells."""
+
+EDGE = '''\
+"""A counter goes up or down to the ends of its range, and beyond them."""
+
+from isrcheck.language import Domain, Flag, action, always, always_step, between, field, require, setting, sometimes
+
+LOW = {low}
+HIGH = {high}
+FIRST = {first}
+
+
+class Configuration:
+    limit = setting({first}, "where the counter turns", least={low}, most={high})
+
+
+class Place(Domain, size=2):
+    pass
+
+
+class State:
+    is_odd = field(values=Flag)
+    at = field(Place, values=between({low}, {high}), initially={first})
+    narrow = field(Place, values=between(0, 2))
+    other = field(values=between({low}, {high}), initially={first})
+
+
+@action
+def goes_up(s, one: Place):
+    s.at[one] += 1
+    s.is_odd = not s.is_odd
+    s.narrow[one] = 1
+
+
+@action
+def goes_down(s, one: Place):
+    require(s.at[one] == s.limit or s.is_odd)
+    s.at[one] -= 1
+    s.narrow[one] = 2
+
+
+@action
+def the_other_follows(s, one: Place):
+    require(s.other != s.at[one])
+    s.other = min(max(s.at[0], s.other), HIGH)
+    s.narrow[0] = s.at[one] - s.at[one] + 1
+
+
+@always
+def stays_below_the_end(s):
+    return s.at[0] < HIGH or s.at[1] > LOW
+
+
+@always_step
+def moves_by_one(before, after):
+    return all(-1 <= after.at[one] - before.at[one] <= 1 for one in range(2)) and after.other - before.other < 2
+
+
+@sometimes
+def both_at_the_end(s):
+    return s.at[0] == s.at[1] == HIGH or s.at[0] == LOW
+'''
+
+
+def edge(low: int, high: int, first: int) -> str:
+    return EDGE.format(low=low, high=high, first=first)
+
+
+@pytest.fixture
+def instance_of(tmp_path: Path) -> Callable[[str], Instance]:
+    def build(text: str) -> Instance:
+        path = tmp_path / "edge.py"
+        path.write_text(text, encoding="utf-8")
+        return load_file(path).instance()
+
+    return build
+
+
+OFTEN = [(-129, 0), (0, 65535), (CELL_LOW, CELL_HIGH)]
+"""The ranges that every test run compares."""
+
+
+@pytest.mark.parametrize(
+    ("ends", "size"),
+    [
+        pytest.param(ends, size, marks=[] if ends in OFTEN else pytest.mark.exhaustive, id=f"{ends[0]}..{ends[1]}")
+        for ends, size in EDGES.items()
+    ],
+)
+def test_every_engine_agrees_at_the_ends_of_a_range(ends: tuple[int, int], size: int) -> None:
+    """Kernel, careful kernel, threads, formulas, Z3 and proofs against a plain search that shares no code with them."""
+    assert bytes_of(*ends) == size
+    low, high = ends
+    for first in (low, max(low, high - 1)):
+        found = compare(Program("edge", edge(low, high, first)))
+        assert [str(one) for one in found.differences] == []
+        assert found.has_errors and found.states > 30
+
+
+def test_values_never_wrap(instance_of: Callable[[str], Instance]) -> None:
+    """One step beyond the greatest number of 32 bits is an error of the step, in the explorer and in Z3."""
+    instance = instance_of(edge(CELL_LOW, CELL_HIGH, CELL_HIGH))
+    found = explore(instance, Limits(1, 64 << 20))
+    assert found.findings["in_range"].found.count == 2
+    assert found.findings["in_range"].found.path is not None
+    assert found.findings["in_range"].found.path.steps == (0,)
+    asked = ask_to_depth(instance, Limits(1, 64 << 20))
+    assert asked.findings["in_range"].found.path == found.findings["in_range"].found.path
+
+
+@pytest.mark.parametrize(("ends", "size"), EDGES.items(), ids=str)
+def test_states_are_packed_without_loss(
+    ends: tuple[int, int], size: int, instance_of: Callable[[str], Instance]
+) -> None:
+    instance = instance_of(edge(*ends, ends[0]))
+    layout = layout_of(instance)
+    assert [bits.bytes for bits in layout.bits] == [1, size, size, 1, 1, size]
+    assert all(bits.byte % bits.bytes == 0 for bits in layout.bits)
+    assert layout.setting("limit").bytes == size
+    low, high = ends
+    for cells in ((0, low, high, 2, 0, low), (1, high, low, 0, 2, high)):
+        assert layout.unpack(layout.pack(cells).tolist()) == cells
+        assert layout.pack_rows(np.array([cells], layout.kind)).tolist() == [layout.pack(cells).tolist()]
+    assert Starts.initial(instance)[0].cells == (0, ends[0], ends[0], 0, 0, ends[0])
+
+
+def test_a_range_needs_only_its_bits(instance_of: Callable[[str], Instance]) -> None:
+    """70,000 to 70,003 takes two bits of a packed state, as 0 to 3 does."""
+    widths = [bits.width for bits in layout_of(instance_of(edge(70_000, 70_003, 70_000))).bits]
+    assert widths == [1, 2, 2, 2, 2, 2]
+
+
+def narrow_layout(instance: Instance) -> Sequence[tuple[int, int, int, int, int]]:
+    """The places of cells of one byte, as they were before there were wider ones."""
+    settings = sum(not entry.is_bound for entry in instance.model.entries.values())
+    first = -(-(8 + settings + len(instance.model.actions)) // 8) * 8
+    found, word, used = [], 0, 0
+    for place in instance.layouts.values():
+        for _ in range(place.count):
+            width = (place.high - place.low).bit_length()
+            if used + width > 64:
+                word, used = word + 1, 0
+            found.append((word, used, width, place.low, first + len(found)))
+            used += width
+    return found
+
+
+@pytest.mark.parametrize("name", ["kafka/2.1", "kafka/4.1", "published/kip_320", "transactions", "exactly_once"])
+def test_narrow_models_pay_nothing_for_wide_cells(name: str) -> None:
+    model, protocol = load(name)
+    instance = model.instance(protocol or next(iter(model.protocols)))
+    layout = layout_of(instance)
+    assert [(one.word, one.shift, one.width, one.low, one.byte) for one in layout.bits] == narrow_layout(instance)
+    assert layout.size == layout.first_cell + -(-(instance.cells + 7) // 8) * 8
+    text = lower(instance, layout)
+    assert "read(" in text and not any(f"{word}(" in text for word in ("read16", "read32", "write16", "write32"))
+
+
+@pytest.mark.parametrize(("low", "high"), [(CELL_LOW - 1, 0), (0, CELL_HIGH + 1)])
+def test_wider_ranges_are_refused(low: int, high: int, instance_of: Callable[[str], Instance]) -> None:
+    where = f"-{2**31}..{2**31 - 1}"
+    text = edge(0, 3, 0).replace("values=between(0, 3), initially=0)\n\n", f"values=between({low}, {high}))\n\n")
+    with pytest.raises(UsageError) as refusal:
+        assert instance_of(text).layouts
+    assert str(refusal.value) == f"field other would hold {low}..{high}: a cell holds {where}; use smaller bounds"
+    with pytest.raises(UsageError) as refusal:
+        instance_of(edge(0, 3, 0).replace("least=0, most=3", f"least={min(low, 0)}, most={high}"))
+    says = f"{min(low, 0)}..{high} is too wide for a setting; give a range within {where}"
+    assert says in str(refusal.value)
+
+
+COUNTER = '''\
+"""A counter of so many numbers that a formula with a literal for each would be hopeless."""
+
+from isrcheck.language import action, always, between, budget, field, require
+
+
+class Configuration:
+    leaps = budget(300, "long steps", most=1000)
+
+
+class State:
+    count = field(values=between(0, 2000000000))
+    leaps_left = field(values=between(0, 1000), initially=1000)
+
+
+@action
+def leaps_far(s):
+    require(1000 - s.leaps_left < s.leaps)
+    s.count += 299999999
+    s.leaps_left -= 1
+
+
+@action
+def goes_on(s):
+    require(s.count > 0)
+    s.count += 1
+
+
+@always
+def is_never_there(s):
+    return s.count != 600000001
+'''
+
+
+def test_wide_numbers_are_no_obstacle_to_z3(instance_of: Callable[[str], Instance]) -> None:
+    instance = instance_of(COUNTER)
+    found = ask_to_depth(instance, Limits(6, 64 << 20))
+    explored = explore(instance, Limits(6, 64 << 20))
+    assert found.findings["is_never_there"].found.path == explored.findings["is_never_there"].found.path
+    assert found.findings["is_never_there"].found.path is not None
+    assert found.findings["is_never_there"].found.path.steps == (0, 0, 1, 1, 1)
+    assert found.nodes < 10_000
