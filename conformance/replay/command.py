@@ -123,7 +123,11 @@ def _replay_file(path: Path, system: System, coverage: Coverage | None, options:
 
 
 def _behind(trace: Trace) -> list[str]:
-    """The note on a trace whose last step leaves a declared range, as lines; empty for other traces."""
+    """The note on a trace whose end is not replayed, for its last step leaves a declared range or its loop is endless,
+    as lines; empty for other traces."""
+    if trace.loop is not None:
+        once = f"its loop, back to step {trace.loop}, once" if trace.loop < trace.length else "without its endless end"
+        return [f"  {once}: a run of a system ends"]
     if trace.erring is None:
         return []
     return [f"  {trace.spell_position(trace.length)} is not replayed: the model leaves a declared range in it"]

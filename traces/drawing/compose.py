@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from isrcheck.traces.drawing import generic_scene
+from isrcheck.traces.format.lasso import back
 from isrcheck.traces.format.trace import Trace
 from isrcheck.traces.kafka import scene
 from isrcheck.traces.kafka.model import is_kafka, shown_fields
@@ -31,8 +32,10 @@ def scene_of(trace: Trace) -> Scene:
     if trace.erring is not None:
         # An erring step has no successor: the state before the step is shown again.
         moments += (replace(moments[-1], step=trace.spell_row(trace.length), arrows=(), marks=()),)
+    if trace.loop is not None:
+        moments = (*moments[:-1], replace(moments[-1], step=f"{moments[-1].step}, {back(trace)}"))
     names = tuple(one.name for one in fields)
-    return Scene(_title(trace), heading(trace.instance), teller.lane_titles(trace), names, moments)
+    return Scene(_title(trace), heading(trace.instance), teller.lane_titles(trace), names, moments, trace.loop)
 
 
 def _title(trace: Trace) -> str:

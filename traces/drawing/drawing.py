@@ -232,7 +232,20 @@ class Drawing:
                     transform=f"translate(0 {top:.1f})",
                 )
             )
-        return group(parts)
+        return group([*parts, *self._loop(rows)])
+
+    def _loop(self, rows: Sequence[tuple[float, float]]) -> list[Element]:
+        """For a lasso, an arrow in the margin from the last step back to the step with the same state; round the last
+        step alone, if the behaviour stays there."""
+        loop = self.scene.loop
+        if loop is None:
+            return []
+        last, first = rows[-1][0] + LINE_HEIGHT, rows[loop][0] + LINE_HEIGHT
+        if loop == len(rows) - 1:
+            last += LINE_HEIGHT
+        way = element("path", d=f"M8 {last:.1f}H3V{first - 4:.1f}H4", fill="none", stroke="currentColor")
+        head = element("path", d=f"M10 {first - 4:.1f}l-6 -4v8z", class_="head")
+        return [element("g", way, head, class_="arrow loop")]
 
     @property
     def ladder_height(self) -> float:

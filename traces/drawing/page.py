@@ -19,6 +19,7 @@ from isrcheck.traces.drawing.drawing import Drawing
 from isrcheck.traces.drawing.markup import SCRIPT_SECURITY, Content, Element, as_html, beside, data, element, page_head
 from isrcheck.traces.drawing.theme import EPOCHS, adaptive_stylesheet
 from isrcheck.traces.explaining import attribution
+from isrcheck.traces.format import lasso
 from isrcheck.traces.format.certify import judgements
 from isrcheck.traces.format.possibility import continuation_text
 from isrcheck.traces.format.trace import NOT_INDUCTIVE, PERMITTED, VIOLATED, Trace
@@ -186,6 +187,7 @@ def _why(trace: Trace) -> list[Content]:
         parts.append(element("div", element("ul", _reason(why_broken(trace))), class_="why"))
     if prop.kind is Kind.ALWAYS_POSSIBLE and trace.verdict in (VIOLATED, PERMITTED):
         parts.append(element("p", continuation_text(trace.instance, prop, trace.states[-1])))
+    parts += (element("p", *_linked(line)) for line in lasso.lines(trace))
     if trace.verdict == NOT_INDUCTIVE:
         told = "The first state may be unreachable: the proof does not exclude it."
         parts.append(element("p", told))
@@ -236,6 +238,8 @@ def _broken(trace: Trace) -> list[list[str]]:
         found.append([])
     if trace.error is not None:
         found[-1].append(IN_RANGE.name)
+    if trace.loop is not None and trace.property_name is not None:
+        found[-1].append(trace.property_name if trace.verdict == VIOLATED else f"{trace.property_name} (permitted)")
     return found
 
 

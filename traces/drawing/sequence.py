@@ -27,6 +27,9 @@ def mermaid(scene: Scene) -> str:
             for arrow in moment.arrows
         ]
         lines += [f"  Note over p{lane}: {_for_mermaid(told)}" for lane, told in _told(scene, position)]
+        # The steps from the next one on are repeated for ever.
+        lines += ["  loop for ever"] if _opens(scene, position) else []
+    lines += ["  end"] if _opens(scene, scene.loop) else []
     return "\n".join(lines) + "\n"
 
 
@@ -41,7 +44,14 @@ def plantuml(scene: Scene) -> str:
             for arrow in moment.arrows
         ]
         lines += [f"note over p{lane} : {_for_plantuml(told)}" for lane, told in _told(scene, position)]
+        lines += ["loop for ever"] if _opens(scene, position) else []
+    lines += ["end"] if _opens(scene, scene.loop) else []
     return "\n".join([*lines, "@enduml", ""])
+
+
+def _opens(scene: Scene, position: int | None) -> bool:
+    """Whether the steps after this position are repeated for ever."""
+    return position is not None and position == scene.loop and position < len(scene.moments) - 1
 
 
 def _told(scene: Scene, position: int) -> list[tuple[int, str]]:

@@ -185,7 +185,10 @@ def judgements(instance: Instance, prop: Property, states: Sequence[Cells], step
 def judge(
     instance: Instance, prop: Property, states: Sequence[Cells], steps: Sequence[Step], position: int
 ) -> str | None:
-    """Return the verdict on the property at one position. Raises ModelError if it cannot be evaluated there."""
+    """Return the verdict on the property at one position; None for a property of endless behaviours, which no position
+    breaks. Raises ModelError if it cannot be evaluated there."""
+    if is_live(prop):
+        return None
     if prop.kind is Kind.ALWAYS_POSSIBLE:
         is_true = continuations(instance, prop, states[position]).is_possible is not False
     elif not prop.of_steps:

@@ -94,10 +94,12 @@ class Moment:
 
 @dataclass(frozen=True)
 class Scene:
-    """A whole trace, ready for drawing."""
+    """A whole trace, ready for drawing. If it is a lasso, its last state is the one of moment `loop`, and it goes on
+    from there for ever."""
 
     title: str
     subtitle: str
     lanes: tuple[str, ...]
     variables: tuple[str, ...]
     moments: tuple[Moment, ...]
+    loop: int | None = None

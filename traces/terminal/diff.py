@@ -12,6 +12,7 @@ from functools import cached_property
 
 from isrcheck.models.language.model import spell
 from isrcheck.models.messages.errors import UsageError
+from isrcheck.traces.format.lasso import back
 from isrcheck.traces.format.spelling import spell_cell, spell_cell_value
 from isrcheck.traces.format.trace import HOLDS, Trace
 from isrcheck.traces.lanes.table import Cells, Paint, fitted, grid, widest, wrapped
@@ -128,6 +129,7 @@ def _outcome(trace: Trace) -> str:
     if trace.prop is None or trace.verdict is None:
         return f"{_steps(trace.length)}, no property"
     at = "" if trace.verdict == HOLDS else f" at step {trace.length}"
+    at += f", {back(trace)}" if trace.loop is not None else ""
     return f"{trace.verdict}{at}: {trace.prop.name}"
 
 

@@ -19,7 +19,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Footer, Input, OptionList, Static
 from textual.widgets.option_list import Option as Entry
 
-from isrcheck.models.language.declare import INDUCTIVE, Kind
+from isrcheck.models.language.declare import INDUCTIVE, LIVENESS, Kind
 from isrcheck.models.messages.errors import UsageError
 from isrcheck.models.messages.printable import escaped_lines
 from isrcheck.traces.format.itf import label
@@ -274,7 +274,9 @@ def told(walk: Walk) -> Content:
     unreached = [one.prop.name for one in rest if one.verdict is None and one.prop.kind is Kind.SOMETIMES]
     true = [one.prop.name for one in rest if one.prop.kind in INDUCTIVE]
     possible = [one.prop.name for one in rest if one.prop.kind is Kind.ALWAYS_POSSIBLE]
+    live = [one.prop.name for one in rest if one.prop.kind in LIVENESS]
     lines += [plain(f"true: {', '.join(true)}")] if true else []
+    lines += [plain(f"of endless behaviours, so not judged on a path: {', '.join(live)}")] if live else []
     lines += [plain(f"not known to be stuck: {', '.join(possible)}")] if possible else []
     lines += [plain(f"reached: {', '.join(reached)}", STYLES[REACHED])] if reached else []
     lines += [plain(f"not reached here: {', '.join(unreached)}")] if unreached else []

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from isrcheck.models.language.declare import Kind
+from isrcheck.models.language.declare import LIVENESS, Kind
 from isrcheck.models.language.in_range import IN_RANGE
 from isrcheck.models.messages.errors import ModelError, UsageError
 from isrcheck.traces.explaining.evaluate import StateExpression
 from isrcheck.traces.format.certify import judge
+from isrcheck.traces.format.lasso import back
 from isrcheck.traces.format.spelling import changed_cells
 from isrcheck.traces.format.trace import REACHED, Trace
 from isrcheck.traces.format.why_false import why_false
@@ -34,6 +35,8 @@ def view_step(trace: Trace, number: int, look: Look = PLAIN, expressions: Sequen
         told = f"the step causes an error, so no state follows it: {trace.error.message}"
         state = (f"  {line}" for line in full_state(trace, position - 1, expressions))
         return [*found, *wrapped(told, width=look.width), "", *fitted(["the state before:", *state], look.width)]
+    if position == trace.length and trace.loop is not None:
+        found += [*wrapped(back(trace), width=look.width), ""]
     if position:
         found += [*wrapped("changed:", width=look.width), *_changed(trace, position, look), ""]
     state = (f"  {line}" for line in full_state(trace, position, expressions))
@@ -79,7 +82,7 @@ def _judged(trace: Trace, position: int, look: Look) -> list[str]:
                 broken += [look.ink.verdict(verdict, name), *others, *fitted(lines[1:], look.width)]
         except ModelError as error:
             broken += fitted([f"  {prop.name} cannot be evaluated here: {error}"], look.width)
-    count = sum(1 for prop in properties if prop.kind is not Kind.SOMETIMES)
+    count = sum(1 for prop in properties if prop.kind not in (Kind.SOMETIMES, *LIVENESS))
     title = "false here:" if broken else f"false here: none of {count} properties"
     ending = [f"reached here: {', '.join(reached)}"] if reached else []
     return [*wrapped(title, width=look.width), *broken, *fitted(ending, look.width)]

@@ -1,0 +1,288 @@
+"""Liveness in small models: exact lassos, corner cases of fairness, searches that cannot tell, and every viewer."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from isrcheck.checker import cli
+from isrcheck.checker.explicit.explore import explore
+from isrcheck.checker.liveness import graph
+from isrcheck.checker.outcome.exploration import Exploration, Finding, StepPath
+from isrcheck.checker.outcome.verdict import verdicts
+from isrcheck.checker.resources.limits import Limits
+from isrcheck.models import registry
+from isrcheck.models.messages.errors import UsageError
+from isrcheck.traces.cli import main as trace
+from isrcheck.traces.format import folder
+from isrcheck.traces.format.certify import certify, from_steps
+
+MEMORY = 1 << 28
+
+HEAD = '''"""Somebody switches a light on and off, and counts."""
+
+from isrcheck.language import Domain, Flag, action, always_eventually, any_action, between, eventually
+from isrcheck.language import eventually_always, field, leads_to, require, weak_fairness
+
+
+class Hand(Domain, size=2):
+    pass
+
+
+class State:
+    is_on = field(values=Flag)
+    count = field(values=between(0, 5))
+    door = field(Hand, values=Flag)
+
+
+'''
+BLINKS = "@action\ndef blinks(s):\n    s.is_on = not s.is_on\n\n\n"
+COUNTS = "@action\ndef counts(s):\n    require(s.count < 2)\n    s.count += 1\n\n\n"
+WHEN_ON = COUNTS.replace("require(s.count < 2)", "require(s.is_on)\n    require(s.count < 2)")
+IDLES = "@action\ndef idles(s):\n    s.count = s.count\n\n\n"
+
+
+@pytest.fixture
+def searched(tmp_path, monkeypatch) -> Callable[..., Exploration]:
+    monkeypatch.chdir(tmp_path)
+
+    def search(text: str, *, depth: int | None = None, threads: int = 1) -> Exploration:
+        Path("light.py").write_text(HEAD + text)
+        instance = registry.load_file(Path("light.py")).instance()
+        exploration = explore(instance, Limits(depth, MEMORY, None, threads))
+        for verdict in verdicts(exploration):
+            for name, path, word in verdict.failing_paths:
+                from_steps(instance, path.initial, path.steps, name, "", word, path.loop)  # certified
+        return exploration
+
+    return search
+
+
+def found(exploration: Exploration) -> list[Finding]:
+    return [one.found for one in exploration.findings.values()]
+
+
+def live(kind: str, words: str, name: str = "p", body: str = "s.count == 2") -> str:
+    return f"@{kind}({words})\ndef {name}(s):\n    return {body}\n\n\n"
+
+
+# ------------------------------------------------------------------------------------------------------ exact histories
+
+
+def test_without_fairness_nothing_has_to_happen(searched):
+    assert found(searched(COUNTS + live("eventually", ""))) == [Finding(2, StepPath(0, (), 0))]
+
+
+def test_a_fair_action_happens(searched):
+    assert found(searched(COUNTS.replace("@action", "@action(fair=True)") + live("eventually", ""))) == [Finding()]
+
+
+def test_a_fair_action_that_is_possible_in_every_other_state_only_need_not_happen(searched):
+    text = BLINKS + WHEN_ON
+    # Steps: 0 blinks, 1 counts. The behaviour stays where the light is off.
+    assert found(searched(text + live("eventually", "fair=[counts]"))) == [Finding(4, StepPath(0, (), 0))]
+    # Blinking goes on, and so the loop goes through a state in which counting is not possible.
+    blinking = live("eventually", "fair=[counts, blinks]")
+    assert found(searched(text + blinking)) == [Finding(4, StepPath(0, (0, 0), 0))]
+
+
+def test_a_step_that_changes_nothing_is_no_step(searched):
+    # The fair action is always enabled, but never leads to another state.
+    assert found(searched(IDLES + live("eventually", "fair=any_action"))) == [Finding(1, StepPath(0, (), 0))]
+    assert found(searched(IDLES + COUNTS + live("eventually", "fair=any_action"))) == [Finding()]
+
+
+def test_a_deadlock_stays_for_ever(searched):
+    stops = COUNTS.replace("@action", "@action(fair=True)").replace("< 2", "< 1")
+    assert found(searched(stops + live("eventually", ""))) == [Finding(1, StepPath(0, (0,), 1))]
+
+
+def test_two_fair_actions_need_a_loop_through_both(searched):
+    either = "s.count = 1 - s.count"
+    text = BLINKS + f"@action\ndef turns(s):\n    {either}\n\n\n"
+    assert found(searched(text + live("eventually", "fair=[blinks, turns]"))) == [
+        Finding(4, StepPath(0, (0, 1, 0, 1), 0))
+    ]
+    # One step of either is enough for their disjunction.
+    assert found(searched(text + live("eventually", "fair=weak_fairness(blinks, turns)"))) == [
+        Finding(4, StepPath(0, (0, 0), 0))
+    ]
+
+
+def test_fairness_for_each_value_of_a_parameter(searched):
+    text = "@action\ndef turns(s, hand: Hand):\n    s.count = 2 if hand == 1 else 1 - min(s.count, 1)\n\n\n"
+    # For the action as a whole, one hand may do everything.
+    assert found(searched(text + live("eventually", "fair=[turns]"))) == [Finding(2, StepPath(0, (0, 0), 0))]
+    assert found(searched(text + live("eventually", "fair=weak_fairness(turns, each='hand')"))) == [Finding()]
+    by_action = text.replace("@action", "@action(fair='hand')")
+    assert found(searched(by_action + live("eventually", ""))) == [Finding()]
+    assert found(searched(by_action + live("eventually", "fair=[]"))) == [Finding(2, StepPath(0, (), 0))]
+
+
+def test_a_premise_that_is_true_only_later(searched):
+    text = BLINKS + COUNTS + "def is_one(s):\n    return s.count == 1\n\n\n"
+    exploration = searched(text + live("leads_to", "when=is_one"))
+    assert found(exploration) == [Finding(2, StepPath(0, (1,), 1))]
+    assert [one.text for one in verdicts(exploration)] == ["VIOLATED at step 1 (stays there)"]
+    assert found(searched(text + live("leads_to", "when=is_one, fair=[counts]"))) == [Finding()]
+    exploration = searched(text + live("leads_to", "when=is_one, fair=[blinks]"))
+    assert found(exploration) == [Finding(2, StepPath(0, (1, 0, 0), 1))]
+    assert [one.text for one in verdicts(exploration)] == ["VIOLATED at step 3 (back to step 1)"]
+
+
+def test_again_and_again_and_for_good(searched):
+    fair = BLINKS.replace("@action", "@action(fair=True)")
+    on = {"body": "s.is_on"}
+    assert found(searched(fair + live("always_eventually", "", **on))) == [Finding()]
+    assert found(searched(fair + live("eventually_always", "", **on))) == [Finding(2, StepPath(0, (0, 0), 0))]
+    once = fair.replace("s.is_on = not s.is_on", "require(not s.is_on)\n    s.is_on = True")
+    assert found(searched(once + live("eventually_always", "", **on))) == [Finding()]
+    assert found(searched(once + live("always_eventually", "", body="not s.is_on"))) == [
+        Finding(1, StepPath(0, (0,), 1))
+    ]
+
+
+def test_a_permitted_failure(searched):
+    text = BLINKS + "def is_on(s):\n    return s.is_on\n\n\n"
+    exploration = searched(text + live("eventually", "fair=any_action, permitted=is_on"))
+    # Every fair loop goes through the state in which the failure is permitted.
+    assert exploration.findings["p"].found == Finding()
+    assert exploration.findings["p"].permitted == Finding(2, StepPath(0, (0, 0), 0))
+
+
+def test_any_number_of_threads_finds_the_same_lasso(searched):
+    text = BLINKS + WHEN_ON + live("eventually", "fair=[counts, blinks]") + live("leads_to", "when=p", "q", "s.is_on")
+    assert searched(text, threads=1).findings == searched(text, threads=3).findings
+
+
+# -------------------------------------------------------------------------------------------- searches that cannot tell
+
+
+def test_a_search_that_ends_early_is_undecided(searched, monkeypatch):
+    text = COUNTS + live("eventually", "")
+    says = "UNDECIDED (it needs every reachable state, and 1 state was not expanded)"
+    assert [one.text for one in verdicts(searched(text, depth=1))] == [says]
+    monkeypatch.setattr(graph, "BYTES_OF_NODE", MEMORY)
+    says = "UNDECIDED (the memory limit is reached while loops are looked for)"
+    assert [one.text for one in verdicts(searched(text))] == [says]
+
+
+def test_a_property_that_cannot_be_evaluated_is_not_said_to_hold(searched):
+    counts = COUNTS.replace("@action", "@action(fair=True)").replace("< 2", "< 5")
+    exploration = searched(counts + live("eventually", "", body="s.door[s.count]"))
+    assert [one.text for one in verdicts(exploration)] == [
+        "UNDECIDED (it cannot be evaluated at step 2)",
+        "VIOLATED at step 2",
+    ]
+    # Nor is a premise, where the property is false.
+    premise = "def asks(s):\n    return s.door[s.count]\n\n\n"
+    exploration = searched(counts + premise + live("leads_to", "when=asks", body="s.count == 9"))
+    assert next(one.text for one in verdicts(exploration)) == "UNDECIDED (it cannot be evaluated at step 2)"
+
+
+# ------------------------------------------------------------------------------------------------ commands and viewers
+
+
+LASSO = BLINKS + WHEN_ON + live("eventually", "fair=[counts, blinks]", "counted")
+
+
+@pytest.fixture
+def lasso(searched, capsys) -> Path:
+    searched(LASSO)
+    assert cli.main(["light.py"]) == 13
+    last = capsys.readouterr().out.splitlines()[-1]
+    assert last == "VIOLATED: counted at step 2: a fair behaviour goes on for ever without it"
+    (path,) = Path("counterexamples").glob("light_counted_*.itf.json")
+    return path
+
+
+def test_the_file_has_the_index_of_the_loop(lasso):
+    assert json.loads(lasso.read_text())["loop"] == 0
+
+
+def test_the_viewers_show_where_it_goes_on(lasso, capsys):
+    def shown(*words: str) -> str:
+        assert trace([*words, "--model", "light.py"]) in (0, None)
+        return capsys.readouterr().out
+
+    show = shown("show", str(lasso))
+    assert "back to step 0" in show
+    assert "  Steps 1 to 2 are repeated for ever, and counted never becomes true.\n" in show
+    assert "  Fair to counts: not possible in the initial state.\n" in show
+    assert "  Fair to blinks: taken in step 1.\n" in show
+    assert show.splitlines()[-1] == "reproduce: check light.py"
+    assert "back to step 0" in shown("show", str(lasso), "--full")
+    assert "back to step 0" in shown("show", str(lasso), "--step", "-1")
+    shown("page", str(lasso), "--svg", "lasso.svg")
+    assert 'class="arrow loop"' in Path("lasso.svg").read_text()
+    shown("page", str(lasso), "--mermaid", "lasso.mmd")
+    assert Path("lasso.mmd").read_text().splitlines()[-1] == "  end"
+
+
+def test_json_has_the_loop(searched, capsys):
+    searched(LASSO)
+    assert cli.main(["light.py", "--json"]) == 13
+    (found,) = json.loads(capsys.readouterr().out)["runs"][0]["properties"]
+    assert (found["kind"], found["verdict"], found["depth"], found["loop"]) == ("eventually", "VIOLATED", 2, 0)
+
+
+def test_z3_leaves_it_open(searched, capsys):
+    searched(LASSO)
+    assert cli.main(["light.py", "--engine", "z3", "--bound", "3"]) == 3
+    assert "Z3 does not judge eventually; use --engine local" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"loop": None}, "it has no loop"),
+        ({"loop": 1}, "its last state is not state 1, to which its loop returns"),
+        ({"verdict": "PERMITTED"}, "counted is VIOLATED by its loop, but the trace says PERMITTED"),
+        ({"verdict": "HOLDS ON THIS PATH"}, "a lasso shows that a property is VIOLATED or PERMITTED"),
+    ],
+)
+def test_a_false_lasso_is_not_certified(lasso, change, says):
+    true = folder.read(lasso, registry.load_file(Path("light.py")))
+    certify(true)
+    with pytest.raises(UsageError) as refused:
+        certify(replace(true, **change))
+    assert says in str(refused.value)
+
+
+def test_an_unfair_loop_is_not_certified(lasso):
+    true = folder.read(lasso, registry.load_file(Path("light.py")))
+    with pytest.raises(UsageError) as refused:
+        certify(replace(true, states=true.states[:1], steps=(), loop=0))
+    assert "it is not fair to blinks: a step of it is possible in every state of the loop, and never taken" in str(
+        refused.value
+    )
+
+
+# --------------------------------------------------------------------------------------------------------- bad input
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (live("eventually", "fair='blink'"), "p: fair= names blink, which is no action; did you mean blinks?"),
+        (live("eventually", "fair=[5]"), "p: fair= names 5, which is no action; there are: blinks"),
+        (
+            live("eventually", "fair=weak_fairness(blinks, each='hand')"),
+            "p: fair= names hand, which is no parameter of blinks; it has none",
+        ),
+        (live("leads_to", ""), "leads_to has no premise; write @leads_to(when=f) with a function f of the state"),
+        (live("eventually", "fair=weak_fairness()"), "weak_fairness() names no action; name one, or write any_action"),
+        (
+            "@action(fair='hand')\ndef idles(s):\n    s.count = 0\n\n\n",
+            "idles: fair= names hand, which is no parameter of idles; it has none",
+        ),
+    ],
+)
+def test_what_is_refused(searched, text, says):
+    with pytest.raises(UsageError) as refused:
+        searched(BLINKS + text)
+    assert says in str(refused.value)
