@@ -1,5 +1,7 @@
 """The public TLA+ examples have exactly the figures that TLC reports, or those whose reason is recorded."""
 
+from dataclasses import replace
+
 import pytest
 
 from isrcheck.checker.analyses import tla_examples
@@ -8,7 +10,10 @@ from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.models import registry
 from isrcheck.models.examples.tla.ewd840 import Color
+from isrcheck.models.language.declare import LIVENESS
+from isrcheck.models.language.fairness import Fairness
 from isrcheck.models.run import State, successors
+from isrcheck.traces.format.certify import from_steps
 
 ROWS = list(tla_examples.rows())
 
@@ -51,3 +56,58 @@ def test_tlc_generates_a_successor_of_ewd840_for_each_true_part_of_a_guard():
                 frontier.append(after)
     assert (len(reached), ours, as_tlc) == (302, 1817, 2001)
     assert (row.expected["generated"], row.tlc["generated"]) == ("1817", "2001")
+
+
+ANY_ACTION = (Fairness(()),)
+PASS_TOKEN = (Fairness(("pass_token",)),)
+FAIR = {
+    "ewd840": ("termination_is_detected", [PASS_TOKEN, ()]),
+    "chang_roberts": ("somebody_wins", [()]),
+    "dining_philosophers": ("philosopher_0_does_not_starve", [()]),
+    "spanning_tree": ("termination", [()]),
+    "token_ring": ("stabilization", [()]),
+}
+"""A liveness property of each specification with fairness, and fairness that is not enough for it."""
+
+
+def lasso(name, prop, fair, function=None, **sizes):
+    """The lengths of the path and the loop of the counterexample, under some fairness; None if the property holds."""
+    model, _ = registry.load(f"examples/tla/{name}")
+    found = next(one for one in model.properties if one.name == prop)
+    changed = replace(found, fair=fair, function=function or found.function)
+    instance = replace(model, properties=(changed,)).instance("", sizes)
+    path = explore(instance, Limits(memory=1 << 30)).findings[prop].found.path
+    if path is None:
+        return None
+    assert path.loop is not None
+    assert from_steps(instance, path.initial, path.steps, prop, "", "VIOLATED", path.loop).loop == path.loop
+    return path.loop, path.depth - path.loop
+
+
+def test_the_specifications_with_fairness_have_liveness_properties():
+    live = {row.target for row in ROWS if any(p.kind in LIVENESS for p in row.instance().model.properties)}
+    assert live == {f"examples/tla/{name}" for name in FAIR}
+
+
+@pytest.mark.parametrize("name", FAIR)
+def test_liveness_needs_the_fairness_of_the_specification(name):
+    """TLC 2.15 answers the same: without WF the behaviour stutters in its first state."""
+    prop, weaker = FAIR[name]
+    assert [lasso(name, prop, fair) for fair in weaker] == [(0, 0)] * len(weaker)
+
+
+def test_fairness_of_all_steps_together_is_enough_for_the_philosophers():
+    """TLC 2.15 answers the same when WF_vars(Philosopher(self)) is replaced by WF_vars(Next)."""
+    assert lasso("dining_philosophers", "philosopher_0_does_not_starve", ANY_ACTION) is None
+
+
+def test_a_token_that_never_stays_is_a_loop_of_nine_steps():
+    """<>[](c[0] = c[N-1]) is false in a ring of three nodes: TLC 2.15 shows nine states and goes back to the first."""
+    model, _ = registry.load("examples/tla/token_ring")
+    assert lasso("token_ring", "stabilization", ANY_ACTION, nodes=3, values=3) is None
+    kept = model.reader.read(node_0_has_the_token)
+    assert lasso("token_ring", "stabilization", ANY_ACTION, kept, nodes=3, values=3) == (0, 9)
+
+
+def node_0_has_the_token(s):
+    return s.counter[0] == s.counter[s.nodes - 1]

@@ -13,7 +13,18 @@ from enum import IntEnum
 from itertools import product
 from typing import Any
 
-from isrcheck.models.language import Domain, Flag, action, always, bound, field, initial, require
+from isrcheck.models.language import (
+    Domain,
+    Flag,
+    action,
+    always,
+    bound,
+    field,
+    initial,
+    leads_to,
+    require,
+    weak_fairness,
+)
 
 
 class Configuration:
@@ -91,5 +102,7 @@ def some_candidate(s):
     return any(s.status[node] == Status.CANDIDATE for node in range(s.nodes))
 
 
-def some_winner(s):
+@leads_to(when=some_candidate, fair=weak_fairness(start, receive, each="node"))
+def somebody_wins(s):
+    """Liveness: if there is a candidate, there is a winner at last. Nobody becomes a candidate later."""
     return any(s.status[node] == Status.WON for node in range(s.nodes))

@@ -11,7 +11,18 @@ from collections.abc import Iterator
 from enum import IntEnum
 from typing import Any
 
-from isrcheck.models.language import Domain, Flag, action, always, bound, field, initial, require
+from isrcheck.models.language import (
+    Domain,
+    Flag,
+    action,
+    always,
+    always_eventually,
+    bound,
+    field,
+    initial,
+    require,
+    weak_fairness,
+)
 
 
 class Configuration:
@@ -118,3 +129,37 @@ def exclusive_access(s):
         for one in range(s.philosophers)
         for other in range(s.philosophers)
     )
+
+
+EVERY_PHILOSOPHER = weak_fairness(loop, eat, think, each="philosopher")
+"""Each philosopher goes on at last."""
+
+
+def does_not_starve(s, philosopher):
+    """NobodyStarves, a property for each of the first five philosophers."""
+    return philosopher >= s.philosophers or not s.is_hungry[philosopher]
+
+
+@always_eventually(fair=EVERY_PHILOSOPHER)
+def philosopher_0_does_not_starve(s):
+    return does_not_starve(s, 0)
+
+
+@always_eventually(fair=EVERY_PHILOSOPHER)
+def philosopher_1_does_not_starve(s):
+    return does_not_starve(s, 1)
+
+
+@always_eventually(fair=EVERY_PHILOSOPHER)
+def philosopher_2_does_not_starve(s):
+    return does_not_starve(s, 2)
+
+
+@always_eventually(fair=EVERY_PHILOSOPHER)
+def philosopher_3_does_not_starve(s):
+    return does_not_starve(s, 3)
+
+
+@always_eventually(fair=EVERY_PHILOSOPHER)
+def philosopher_4_does_not_starve(s):
+    return does_not_starve(s, 4)

@@ -14,7 +14,18 @@ from enum import IntEnum
 from itertools import product
 from typing import Any
 
-from isrcheck.models.language import Domain, Flag, action, always, bound, field, initial, require
+from isrcheck.models.language import (
+    Domain,
+    Flag,
+    action,
+    always,
+    bound,
+    field,
+    initial,
+    leads_to,
+    require,
+    weak_fairness,
+)
 
 
 class Configuration:
@@ -106,3 +117,9 @@ def dijkstras_invariant(s):
         or any(s.color[node] == Color.BLACK for node in range(s.nodes) if node <= s.token_position)
         or s.token_color == Color.BLACK
     )
+
+
+@leads_to(when=terminated, fair=weak_fairness(initiate_probe, pass_token))
+def termination_is_detected(s):
+    """Liveness: once all nodes are inactive, this is detected at last, if the token goes on."""
+    return is_detected(s)

@@ -11,7 +11,19 @@ model file is part of the model.
 from collections.abc import Iterator
 from typing import Any
 
-from isrcheck.models.language import Domain, action, always, between, bound, contradiction, field, initial, require
+from isrcheck.models.language import (
+    Domain,
+    action,
+    always,
+    any_action,
+    between,
+    bound,
+    contradiction,
+    eventually,
+    field,
+    initial,
+    require,
+)
 
 
 class Configuration:
@@ -89,3 +101,9 @@ def is_in_place(s, node):
 def a_spanning_tree_at_the_end(s):
     """Safety: once nothing can be relaxed, the mothers form a spanning tree."""
     return can_be_relaxed(s) or all(is_in_place(s, node) for node in range(s.nodes))
+
+
+@eventually(fair=any_action)
+def termination(s):
+    """Liveness: at last nothing can be relaxed."""
+    return not can_be_relaxed(s)

@@ -10,7 +10,18 @@ from collections.abc import Iterator
 from itertools import product
 from typing import Any
 
-from isrcheck.models.language import Domain, action, always_step, bound, contradiction, field, initial, require
+from isrcheck.models.language import (
+    Domain,
+    action,
+    always_step,
+    any_action,
+    bound,
+    contradiction,
+    eventually_always,
+    field,
+    initial,
+    require,
+)
 
 
 class Configuration:
@@ -76,3 +87,9 @@ def unique_token(s):
 def stays_unique(before, after):
     """Once there is exactly one token, there is never another."""
     return not unique_token(before) or unique_token(after)
+
+
+@eventually_always(fair=any_action)
+def stabilization(s):
+    """Stab: at last there is exactly one token for ever."""
+    return unique_token(s)
