@@ -3,9 +3,10 @@
 In:  a `Symmetry` (checker/reductions/symmetry.py), and where each cell is in a working buffer.
 Out: the functions `keep` and those that it calls.
 
-Each element gets a signature: a number that depends on its own cells, and that another element would have in the state
-with both exchanged. The elements of a block are sorted by signature, which exchanges neighbours. Only among elements
-with equal signatures, which are rare, all orders are tried. So every state of an orbit leads to the same set of tried
+Each element gets a signature: numbers that depend on its own cells, and that another element would have in the state
+with both exchanged. The elements of a block are sorted by signature, which exchanges neighbours; a later number is
+computed only where the earlier ones are equal. Only among elements with equal signatures, which are rare, all orders
+are tried. So every state of an orbit leads to the same set of tried
 states, and thus to the same least one: words are compared from the first on, as signed numbers.
 """
 
@@ -41,9 +42,6 @@ PIECES = ((8, "word"), (4, "half"), (2, "quarter"), (1, "byte"))
 VALUES = {1: ("read", "store_byte"), 2: ("read16", "store_quarter"), 4: ("read32", "store_half")}
 """The operations that read and store a cell, by its number of bytes."""
 
-MULTIPLIER = 0x2545F4914F6CDD1D
-"""An odd number that mixes the bits of a signature (the multiplier of xorshift64*)."""
-
 
 def keep_text(symmetry: Symmetry, places: Sequence[CellPlace]) -> str:
     """The text of `keep(state, words)`, which packs the least permutation of the state; it may permute the state."""
@@ -64,16 +62,22 @@ class _Text:
     def functions(self) -> Iterator[str]:
         """The texts of the functions, callees before callers."""
         yield "def others_none(state, words, ties):\n    return"
-        others = "others_none"
-        for block, first in zip(self.symmetry.blocks, self.first_of_block, strict=True):
-            for number, element in enumerate(block.elements, first):
-                yield from self._signatures(block, element, number)
-                if number > first:
-                    yield self._exchange(block, number - first - 1, f"exchange_{number - 1}")
-                    yield self._others(first, number, others)
+        others, parts = "others_none", 1
+        for block, numbers in zip(self.symmetry.blocks, self._numbers(), strict=True):
+            for number, element in zip(numbers, block.elements, strict=True):
+                signature = self._signature(block, element)
+                parts = max(parts, len(signature))
+                for part, total in enumerate(signature):
+                    yield f"def part_{part}_{number}(state):\n    return {total}"
+                if number > numbers.start:
+                    yield self._exchange(block, number - numbers.start - 1, f"exchange_{number - 1}")
+                    yield self._others(numbers.start, number, others)
                     others = f"others_{number}"
-        yield self._settle(others)
-        yield self._keep()
+        following = f"if ties != 0:\n        {others}(state, words, ties)"
+        for part in reversed(range(1, parts)):
+            yield self._settle(part, following)
+            following = f"if ties != 0:\n        return settle_{part}(state, words, ties)"
+        yield self._keep(following)
 
     # ------------------------------------------------------------------------------------------------------- exchanges
 
@@ -121,8 +125,8 @@ class _Text:
 
     # ------------------------------------------------------------------------------------------------------ signatures
 
-    def _signatures(self, block: Block, element: int, number: int) -> Iterator[str]:
-        """The functions that return the two parts of an element's signature."""
+    def _signature(self, block: Block, element: int) -> list[str]:
+        """The numbers that make up the signature of an element, as expressions; the first ones tell most."""
         own, tests = [], []
         for cell in self.symmetry.cells:
             of_sort = [
@@ -133,20 +137,19 @@ class _Text:
                     tests.append(cell)
                 elif cell.value is None and of_sort:
                     own.append(cell)
-        sums: list[str] = []
-        terms: list[str] = []
-        bits = 0
-        for term, width in self._terms(own, tests, element):
-            if bits + width > WORD_BITS - 1:
-                sums.append(" | ".join(terms))
-                terms, bits = [], 0
-            terms.append(f"({term}) * {1 << bits}" if bits else f"({term})")
-            bits += width
-        sums.append(" | ".join(terms) or "0")
-        yield f"def first_{number}(state):\n    return {sums[0]}"
-        lines = [f"def second_{number}(state):", "    total = 0"]
-        lines += (f"    total = (total ^ ({one})) * {MULTIPLIER}" for one in sums[1:])
-        yield "\n".join([*lines, "    return total"])
+        words: list[list[str]] = []
+        left = list(self._terms(own, tests, element))
+        while left:
+            words.append([])
+            bits, rest = 0, []
+            for term, width in left:
+                if bits + width < WORD_BITS:
+                    words[-1].append(f"({term}) * {1 << bits}" if bits else f"({term})")
+                    bits += width
+                else:
+                    rest.append((term, width))
+            left = rest
+        return [" | ".join(word) for word in words] or ["0"]
 
     def _terms(self, own: Sequence[Cell], tests: Sequence[Cell], element: int) -> Iterator[tuple[str, int]]:
         """Numbers that make up a signature, each with its width in bits; those come first that tell most."""
@@ -191,24 +194,28 @@ class _Text:
         for block, first in zip(self.symmetry.blocks, self.first_of_block, strict=True):
             yield range(first, first + len(block.elements))
 
-    def _settle(self, others: str) -> str:
-        """The function for a state in which the first parts of some signatures are equal: the second parts decide."""
-        lines = ["def settle(state, words, ties):"]
+    def _settle(self, part: int, following: str) -> str:
+        """The function for a state in which the earlier parts of some signatures are equal: this part decides."""
+        lines = [f"def settle_{part}(state, words, ties):"]
         equal = []
-        for numbers in self._numbers():
-            lines += (f"    g{number} = second_{number}(state)" for number in numbers)
-            lines += self._sorted(numbers, " and (ties >> {0}) & 1 != 0")
-            equal += [f"(g{number} == g{number + 1}) * {1 << number}" for number in numbers[:-1]]
-        return "\n".join(
-            [
-                *lines,
-                "    pack(state, words)",
-                f"    ties = ties & ({' | '.join(equal)})",
-                "    if ties != 0:",
-                f"        {others}(state, words, ties)",
-                "    return",
-            ]
-        )
+        for block, numbers in zip(self.symmetry.blocks, self._numbers(), strict=True):
+            if part < len(self._signature(block, block.elements[0])):
+                lines += (f"    g{number} = part_{part}_{number}(state)" for number in numbers)
+                lines += self._sorted(numbers, " and (ties >> {0}) & 1 != 0")
+                equal += [f"(g{number} == g{number + 1}) * {1 << number}" for number in numbers[:-1]]
+            else:
+                equal += [f"{1 << number}" for number in numbers[:-1]]
+        return "\n".join([*lines, f"    ties = ties & ({' | '.join(equal)})", *self._end(following)])
+
+    def _end(self, following: str) -> Iterator[str]:
+        """The lines that pack the state, and go on with what follows if elements are tied."""
+        if following.startswith("if ties != 0:\n        return"):
+            yield f"    {following}"
+            yield "    pack(state, words)"
+        else:
+            yield "    pack(state, words)"
+            yield f"    {following}"
+        yield "    return"
 
     def _sorted(self, numbers: range, more: str = "") -> Iterator[str]:
         """The lines that sort elements by g0, g1, ... where the condition `more` on two neighbours is true as well."""
@@ -220,21 +227,14 @@ class _Text:
                 yield f"        g{number} = g{number + 1}"
                 yield f"        g{number + 1} = kept"
 
-    def _keep(self) -> str:
+    def _keep(self, following: str) -> str:
         lines = ["def keep(state, words):"]
         ties = []
         for numbers in self._numbers():
-            lines += (f"    g{number} = first_{number}(state)" for number in numbers)
+            lines += (f"    g{number} = part_0_{number}(state)" for number in numbers)
             lines += self._sorted(numbers)
             ties += [f"(g{number} == g{number + 1}) * {1 << number}" for number in numbers[:-1]]
-        lines += [
-            f"    ties = {' | '.join(ties)}",
-            "    if ties != 0:",
-            "        return settle(state, words, ties)",
-            "    pack(state, words)",
-            "    return 0",
-        ]
-        return "\n".join(lines)
+        return "\n".join([*lines, f"    ties = {' | '.join(ties)}", *self._end(following)])
 
 
 def _pieces(size: int, most: int = 8) -> Iterator[tuple[int, str]]:

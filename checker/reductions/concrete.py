@@ -11,6 +11,7 @@ permutation that maps the one to the other; its inverse maps the next step of th
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from isrcheck.checker.outcome.exploration import Exploration, Finding, StepPath
 from isrcheck.checker.reductions.reduction import Reduction
@@ -23,6 +24,17 @@ Kept = Callable[[Cells], Cells]
 """Returns the state that a search keeps in place of another one."""
 
 
+@dataclass(frozen=True)
+class _Reached:
+    """A real state, the state that the search kept, the permutation that maps the first to the second, and the real
+    steps."""
+
+    real: Cells
+    kept: Cells
+    images: Permutation
+    steps: tuple[int, ...]
+
+
 class RealPaths:
     """Translates the paths of one search."""
 
@@ -30,6 +42,7 @@ class RealPaths:
         self.instance = instance
         self.symmetry = reduction.symmetry
         self.kept = kept
+        self.known: dict[StepPath, _Reached] = {}
 
     def translate(self, result: Exploration) -> None:
         """Put real paths in place of the paths of a result."""
@@ -43,19 +56,36 @@ class RealPaths:
 
     def path(self, path: StepPath) -> StepPath:
         """The real path from the same initial state."""
+        return StepPath(path.initial, self._reached(path).steps)
+
+    def _reached(self, path: StepPath) -> _Reached:
+        """The end of a path. Findings share the beginnings of their paths, so the end of each is kept."""
+        reached = self._begun(path.initial)
+        for length, number in enumerate(path.steps, 1):
+            beginning = StepPath(path.initial, path.steps[:length])
+            if beginning not in self.known:
+                self.known[beginning] = self._after(reached, number)
+            reached = self.known[beginning]
+        return reached
+
+    def _begun(self, initial: int) -> _Reached:
+        beginning = StepPath(initial, ())
+        if beginning not in self.known:
+            real = self.instance.initial_states[initial]
+            images, kept = self._match(self.symmetry.identity, real)
+            self.known[beginning] = _Reached(real, kept, images, ())
+        return self.known[beginning]
+
+    def _after(self, before: _Reached, number: int) -> _Reached:
+        """What is reached by the step that the search took in the state that it had kept."""
         instance = self.instance
-        real = instance.initial_states[path.initial]
-        images, kept = self._match(self.symmetry.identity, real)
-        steps = []
-        for number in path.steps:
-            step = instance.step(self.symmetry.step(instance, number, inverse(images)))
-            after, reached = run.take(instance, real, step), run.take(instance, kept, instance.step(number))
-            assert after is not None and reached is not None, "a reduced search takes only steps that the model has"
-            assert self.symmetry.permuted(after, images) == reached, "a permutation maps steps to steps"
-            images, kept = self._match(images, reached)
-            real = after
-            steps.append(step.number)
-        return StepPath(path.initial, tuple(steps))
+        step = instance.step(self.symmetry.step(instance, number, inverse(before.images)))
+        after = run.take(instance, before.real, step)
+        reached = run.take(instance, before.kept, instance.step(number))
+        assert after is not None and reached is not None, "a reduced search takes only steps that the model has"
+        assert self.symmetry.permuted(after, before.images) == reached, "a permutation maps steps to steps"
+        images, kept = self._match(before.images, reached)
+        return _Reached(after, kept, images, (*before.steps, step.number))
 
     def _match(self, images: Permutation, reached: Cells) -> tuple[Permutation, Cells]:
         """The state that the search keeps in place of `reached`, and `images` followed by what leads to it."""

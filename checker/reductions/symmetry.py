@@ -87,7 +87,13 @@ class Symmetry:
 
     def permuted(self, cells: Cells, images: Permutation) -> Cells:
         """The state in which each element is replaced by its image."""
-        return tuple(self.rows_permuted(np.array([cells]), images)[0].tolist())
+        places, tables = self.tables
+        number = self.numbers[images]
+        after = [0] * len(cells)
+        for cell, value in zip(self.cells, cells, strict=True):
+            image = value if cell.value is None else int(tables[cell.value][number, value])
+            after[places[number, cell.position]] = image
+        return tuple(after)
 
     def rows_permuted(self, rows: NDArray[np.int64], images: Permutation) -> NDArray[np.int64]:
         """The same for several states, one per row."""
@@ -112,6 +118,11 @@ class Symmetry:
     def all_permutations(self) -> list[Permutation]:
         """The permutations of the group, in a list."""
         return list(self.permutations())
+
+    @cached_property
+    def numbers(self) -> dict[Permutation, int]:
+        """The position of each permutation in the list."""
+        return {images: number for number, images in enumerate(self.all_permutations)}
 
     @cached_property
     def tables(self) -> tuple[NDArray[np.int64], list[NDArray[np.int64]]]:
