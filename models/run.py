@@ -113,7 +113,7 @@ def take(instance: Instance, cells: Cells, step: Step) -> Cells | None:
     ranges = instance.argument_ranges[step.action_index]
     arguments = [one.argument(ordinal) for one, ordinal in zip(ranges, step.ordinals, strict=True)]
     try:
-        function.python(state, *arguments)
+        instance.python(function)(state, *arguments)
     except Disabled:
         return None
     except ModelError as error:
@@ -131,7 +131,7 @@ def successors(instance: Instance, cells: Cells) -> Iterator[tuple[Step, Cells]]
 
 def holds(instance: Instance, prop: Property, cells: Cells) -> bool:
     """Whether a property of states is true in this state. Raises ModelError if it cannot be evaluated there."""
-    return _ask(prop, State(instance, cells))
+    return _ask(instance, prop, State(instance, cells))
 
 
 def holds_step(instance: Instance, prop: Property, before: Cells, step: Step, after: Cells) -> bool:
@@ -139,7 +139,7 @@ def holds_step(instance: Instance, prop: Property, before: Cells, step: Step, af
     arguments: list[Any] = [State(instance, before), State(instance, after)]
     if len(prop.function.parameters) == 3:
         arguments.append(Taken(instance, step))
-    return _ask(prop, *arguments)
+    return _ask(instance, prop, *arguments)
 
 
 class Taken:
@@ -156,17 +156,17 @@ class Taken:
 
 def is_permitted(instance: Instance, prop: Property, cells: Cells) -> bool:
     """Whether the configuration permits the property to fail in this state."""
-    return prop.permitted is not None and _ask(prop, State(instance, cells), function=prop.permitted)
+    return prop.permitted is not None and _ask(instance, prop, State(instance, cells), function=prop.permitted)
 
 
 def asks(instance: Instance, prop: Property, premise: Function, cells: Cells) -> bool:
     """Whether the premise of a `leads_to` property is true in this state. Raises ModelError."""
-    return _ask(prop, State(instance, cells), function=premise)
+    return _ask(instance, prop, State(instance, cells), function=premise)
 
 
-def _ask(prop: Property, *arguments: Any, function: Function | None = None) -> bool:
+def _ask(instance: Instance, prop: Property, *arguments: Any, function: Function | None = None) -> bool:
     asked = function or prop.function
     try:
-        return bool(asked.python(*arguments))
+        return bool(instance.python(asked)(*arguments))
     except ModelError as error:
         raise ModelError(f"{asked.path}:{asked.line}: {prop.name}: {error}") from None

@@ -13,7 +13,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from isrcheck.checker.compile.layout import Layout
-from isrcheck.checker.compile.lower import INDENT, KernelText
+from isrcheck.checker.compile.lower import KernelText
+from isrcheck.checker.compile.lowering.loops import INDENT
 from isrcheck.checker.outcome.kernel_results import EntryKind, offset_of_steps
 from isrcheck.checker.reductions.reduction import Reduction
 from isrcheck.models.language.declare import Kind

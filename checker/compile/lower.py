@@ -19,6 +19,7 @@ from collections.abc import Iterable, Sequence
 
 from isrcheck.checker.compile.frame import CHECK, EMIT, EXPAND_HEAD, EXPAND_TAIL, KEEP, MARK, PRELUDE, REDUCE
 from isrcheck.checker.compile.layout import Layout
+from isrcheck.checker.compile.lowering.loops import INDENT, LoopLowering
 from isrcheck.checker.outcome.kernel_results import (
     FAILED_OFFSET,
     PREMISE,
@@ -35,11 +36,9 @@ from isrcheck.checker.reductions.elements import Elements
 from isrcheck.checker.reductions.reduction import Reduction
 from isrcheck.models.language.declare import WHOLE, Kind
 from isrcheck.models.language.model import FieldLayout, Instance, Property
-from isrcheck.models.language.syntax import EXTREMA, FOLDS, STATE_NAMES, TAKEN, Function
-from isrcheck.models.language.text.chains import alternatives, branches, summands, summed
-from isrcheck.models.language.text.names import free_names, names_in
-
-INDENT = "    "
+from isrcheck.models.language.syntax import EXTREMA, SIZE, STATE_NAMES, TAKEN, Function
+from isrcheck.models.language.text.chains import alternatives, branches, summands
+from isrcheck.models.language.text.names import names_in
 
 
 def lower(instance: Instance, layout: Layout, reduction: Reduction | None = None) -> str:
@@ -197,7 +196,7 @@ def _leading_guards(function: Function) -> list[ast.expr]:
     return guards
 
 
-class _Lowering:
+class _Lowering(LoopLowering):
     """Lowers one function. Local names are kept; variables of inlined loops get a unique number."""
 
     def __init__(self, kernel: KernelText, function: Function, is_action: bool) -> None:
@@ -283,11 +282,12 @@ class _Lowering:
 
     def statement_For(self, statement: ast.For, indent: str) -> list[str]:
         assert isinstance(statement.target, ast.Name) and isinstance(statement.iter, ast.Call)
-        low, high = self.range(statement.iter)
+        low, high, limit = self.range(statement.iter)
         name = self.name(statement.target.id)
         known = dict(self.limits)
-        if low >= 0 and statement.target.id in self.assigned_once:
-            self.limits[name] = high
+        self.limits.pop(name, None)
+        if limit is not None and statement.target.id in self.assigned_once:
+            self.limits[name] = limit
         lines = [f"{indent}for {name} in range({low}, {high}):", *self.block(statement.body, indent + INDENT)]
         self.limits = known
         return lines
@@ -350,6 +350,9 @@ class _Lowering:
         return self.read(expression)
 
     def value_BinOp(self, expression: ast.BinOp) -> str:
+        if not isinstance(expression.op, ast.Add | ast.Sub):
+            sign = PRODUCT[type(expression.op)]
+            return f"({self.value(expression.left)} {sign} {self.value(expression.right)})"
         first, rest = summands(expression)
         terms = [f" {'+' if isinstance(operator, ast.Add) else '-'} {self.value(term)}" for operator, term in rest]
         return f"({self.value(first)}{''.join(terms)})"
@@ -373,6 +376,9 @@ class _Lowering:
             text += f" {sign} {self.value(side)}"
         return f"({text})"
 
+    def value_Tuple(self, values: ast.Tuple) -> str:
+        return f"({''.join(f'{self.value(one)}, ' for one in values.elts)})"
+
     def value_IfExp(self, expression: ast.IfExp) -> str:
         pairs, last = alternatives(expression)
         text = "".join(f"{self.value(value)} if {self.value(test)} else " for test, value in pairs)
@@ -384,12 +390,14 @@ class _Lowering:
             return self.fold_call(call)
         name = call.func.id
         if name not in self.function.functions:
+            if name == SIZE:
+                return str(self.number(call))
             assert name in EXTREMA
             return f"{name}({', '.join(self.value(argument) for argument in call.args)})"
         callee = self.function.functions[name]
         return f"{self.kernel.function(callee)}({', '.join(self.value(argument) for argument in call.args)})"
 
-    # ------------------------------------------------------------------------------------------ cells, ranges, folds
+    # -------------------------------------------------------------------------------------------------------- cells
 
     def cell(self, expression: ast.expr) -> tuple[str, FieldLayout, str]:
         """The name of the state, the field, and the text of the byte offset of `s.field[i][j]`."""
@@ -419,74 +427,6 @@ class _Lowering:
         text = f"{READ[place.bytes]}({state}, {offset})"
         return f"({text} != 0)" if place.field.values.is_flag else text
 
-    def range(self, call: ast.Call) -> tuple[int, int]:
-        numbers = [self.number(argument) for argument in call.args]
-        return (0, numbers[0]) if len(numbers) == 1 else (numbers[0], numbers[1])
-
-    def number(self, expression: ast.expr) -> int:
-        """The value of an argument of `range`: numbers, bounds, + and - (models/language/syntax.py checks this)."""
-        if isinstance(expression, ast.BinOp):
-            return summed(expression, self.number)
-        text = ast.unparse(expression)
-        if text in self.function.constants:
-            return int(self.function.constants[text])
-        if isinstance(expression, ast.Attribute):
-            return int(getattr(self.kernel.instance.configuration, expression.attr))
-        assert isinstance(expression, ast.Constant) and isinstance(expression.value, int)
-        return expression.value
-
-    def is_fold(self, call: ast.Call) -> str:
-        is_one = (
-            isinstance(call.func, ast.Name) and call.func.id in FOLDS and call.func.id not in self.function.functions
-        )
-        return call.func.id if is_one and isinstance(call.func, ast.Name) else ""
-
-    def fold_lines(self, call: ast.Call, indent: str) -> list[str]:
-        """The body of a function that computes a call of all, any or sum: loops, and a `return`."""
-        fold = self.is_fold(call)
-        generator = call.args[0]
-        assert isinstance(generator, ast.GeneratorExp)
-        known_names, known_limits = dict(self.renamed), dict(self.limits)
-        lines, inner = [f"{indent}total = 0"] if fold == "sum" else [], indent
-        ranges = [self.range(part.iter) for part in generator.generators if isinstance(part.iter, ast.Call)]
-        for part in generator.generators:
-            assert isinstance(part.target, ast.Name) and isinstance(part.iter, ast.Call)
-            low, high = self.range(part.iter)
-            name = f"{part.target.id}_{next(self.kernel.numbers)}"
-            self.renamed[part.target.id] = name
-            if low >= 0:
-                self.limits[name] = high
-            lines.append(f"{inner}for {name} in range({low}, {high}):")
-            inner += INDENT
-            if part.ifs:
-                lines.append(f"{inner}if {' and '.join(map(self.value, part.ifs))}:")
-                inner += INDENT
-        if fold == "sum":
-            lines.append(f"{inner}total += {self.value(generator.elt)}")
-            lines.append(f"{indent}return total")
-        else:
-            test = f"not ({self.value(generator.elt)})" if fold == "all" else f"({self.value(generator.elt)})"
-            lines.append(f"{inner}if {test}:")
-            if self.kernel.elements.must_go_on(ranges, "".join(lines)):
-                lines.insert(0, f"{indent}decided = {int(fold == 'all')}")
-                lines += [f"{inner}    decided = {int(fold == 'any')}", f"{indent}return decided != 0"]
-            else:
-                lines += [f"{inner}    return {fold == 'any'}", f"{indent}return {fold == 'all'}"]
-        self.renamed, self.limits = known_names, known_limits
-        return lines
-
-    def fold_call(self, call: ast.Call) -> str:
-        """A call of all, any or sum inside an expression, as a call of a new function that gets the used names."""
-        free = free_names(call)
-        if any(parameter.is_subset and parameter.name in free for parameter in self.function.parameters):
-            free.add(self.function.states[0])  # which notes an index outside a subset
-        used = sorted({self.name(one) for one in free if one in self.own or one in self.renamed})
-        name = f"{self.function.name}_fold_{next(self.kernel.numbers)}"
-        body = self.fold_lines(call, INDENT)
-        text = "\n".join([f"def {name}({', '.join(used)}):", *body])
-        self.kernel.parts.append(self.kernel.elements.noted(name, text))
-        return f"{name}({', '.join(used)})"
-
 
 READ = {1: "read", 2: "read16", 4: "read32"}
 """The operations that read a number from a working buffer, by its number of bytes."""
@@ -495,3 +435,5 @@ WRITE = {1: "write", 2: "write16", 4: "write32"}
 """The operations that write a number to a working buffer, by its number of bytes."""
 
 COMPARISON = {ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
+COMPARISON |= {ast.In: "in", ast.NotIn: "not in"}
+PRODUCT = {ast.Mult: "*", ast.FloorDiv: "//", ast.Mod: "%"}

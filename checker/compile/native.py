@@ -296,6 +296,8 @@ class _Function:
             ast.Add: self.builder.add,
             ast.Sub: self.builder.sub,
             ast.Mult: self.builder.mul,
+            ast.FloorDiv: self.quotient,
+            ast.Mod: self.remainder,
             ast.RShift: self.builder.ashr,
             ast.BitAnd: self.builder.and_,
             ast.BitOr: self.builder.or_,
@@ -303,8 +305,31 @@ class _Function:
         }
         return operations[type(operator)](self.number(left), self.number(right))
 
+    def quotient(self, left: Value, right: Value) -> Value:
+        """The greatest number whose product with `right`, which is above 0, is at most `left`."""
+        return self.builder.sub(self.builder.sdiv(left, right), self.number(self.is_rounded_up(left, right)))
+
+    def remainder(self, left: Value, right: Value) -> Value:
+        """The remainder of that quotient, which is in 0..right-1."""
+        found = self.builder.srem(left, right)
+        return self.builder.select(self.is_rounded_up(left, right), self.builder.add(found, right), found)
+
+    def is_rounded_up(self, left: Value, right: Value) -> Value:
+        """Whether the processor's quotient, which is rounded towards 0, is above the exact one."""
+        return self.builder.icmp_signed("<", self.builder.srem(left, right), ir.Constant(I64, 0))
+
+    def membership(self, expression: ast.Compare, values: ast.Tuple) -> Value:
+        """Build `x in (a, b)`, which evaluates x and every value."""
+        one = self.number(self.value(expression.left))
+        found: Value = ir.Constant(I1, 0)
+        for value in values.elts:
+            found = self.builder.or_(found, self.builder.icmp_signed("==", one, self.number(self.value(value))))
+        return found if isinstance(expression.ops[0], ast.In) else self.builder.not_(found)
+
     def value_Compare(self, expression: ast.Compare) -> Value:
         """Build a chain of comparisons: evaluated from left to right, up to the first one that is false."""
+        if isinstance(expression.comparators[0], ast.Tuple):
+            return self.membership(expression, expression.comparators[0])
 
         def comparisons() -> Iterator[Value]:
             left = self.number(self.value(expression.left))

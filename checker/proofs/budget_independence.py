@@ -86,7 +86,7 @@ def _compare_starts(instance: Instance, name: str) -> frozenset[str] | None:
             return None
         if sizes != {one: place.sizes for one, place in other.layouts.items()}:
             return None
-        if instance.first_steps != other.first_steps:
+        if (instance.first_steps, instance.sizes) != (other.first_steps, other.sizes):
             return None
         for place in instance.layouts.values():
             cells = slice(place.offset, place.offset + place.count)

@@ -29,7 +29,7 @@ from isrcheck.checker.reductions.loops import Access, Binding
 from isrcheck.checker.reductions.values import Constant, Node, Value
 from isrcheck.models.language.declare import NONE, Domain, LastOf, Subset
 from isrcheck.models.language.model import Instance
-from isrcheck.models.language.syntax import EXTREMA, FOLDS, TAKEN, Function, Parameter
+from isrcheck.models.language.syntax import EXTREMA, FOLDS, SIZE, TAKEN, Function, Parameter
 from isrcheck.models.language.text.chains import alternatives, branches, summands
 from isrcheck.models.language.text.spelling import shown
 from isrcheck.models.run import State
@@ -343,6 +343,11 @@ class _Reading:
     def value_Compare(self, expression: ast.Compare) -> Value:
         if isinstance(expression.left, ast.Name) and expression.left.id == TAKEN:
             return None
+        if isinstance(expression.comparators[0], ast.Tuple):  # x in (a, b)
+            left = self.value(expression.left)
+            for element in expression.comparators[0].elts:
+                self.unify(left, self.value(element), expression)
+            return None
         values = [self.value(one) for one in (expression.left, *expression.comparators)]
         results = []
         for sign, left, right in zip(expression.ops, values[:-1], values[1:], strict=True):
@@ -386,6 +391,8 @@ class _Reading:
             return self.call(call)
         if name in FOLDS and len(call.args) == 1 and isinstance(call.args[0], ast.GeneratorExp):
             return self.fold(name, call.args[0])
+        if name == SIZE:
+            return Constant(self.sorts.instance.size_of(self.function.domains[ast.unparse(call.args[0])]))
         if name not in EXTREMA or any(isinstance(one, ast.GeneratorExp) for one in call.args):
             self.refuse(call)
         values = [self.value(one) for one in call.args]
@@ -443,7 +450,7 @@ class _Reading:
         if is_constant and function.returns_value:
             instance = self.sorts.instance
             state = State(instance, [0] * instance.cells)
-            return Constant(int(function.python(*[state] * len(function.parameters))))
+            return Constant(int(instance.python(function)(*[state] * len(function.parameters))))
         return callee.result if function.returns_value else None
 
     def cell(self, expression: ast.expr, mode: str, said: Any) -> Value:

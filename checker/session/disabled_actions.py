@@ -43,7 +43,7 @@ def _false_from_the_start(instance: Instance, function: Function) -> Iterator[as
         (guard,) = call.args
         if not own & {node.id for node in ast.walk(guard) if isinstance(node, ast.Name)}:
             code = compile(ast.Expression(guard), function.path, "eval")
-            names = function.python.__globals__
+            names = instance.python(function).__globals__
             try:
                 states = _starts(instance, _reads(function, guard))
                 if not any(eval(code, {**names, "s": state}) for state in states):  # noqa: S307 - the model's own text

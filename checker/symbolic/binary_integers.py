@@ -108,15 +108,66 @@ class FiniteArithmetic:
             return self.one_hot.negate(a)
         return self._sum(BinaryInteger(tuple(-bit for bit in a.bits)), 0, TRUE)
 
+    def multiply(self, a: Number, b: Number) -> Number:
+        """a * b."""
+        if not (isinstance(a, BinaryInteger) or isinstance(b, BinaryInteger) or _are_many(a, b)):
+            return self.one_hot.multiply(a, b)
+        width = self._width(a) + self._width(b)
+        total: Sequence[int] = [FALSE] * width
+        bits = self._bits(a, width)
+        for at, bit in enumerate(self._bits(b, width)):
+            if bit != FALSE:
+                shifted = [FALSE] * at + [self.circuit.both(bit, one) for one in bits[: width - at]]
+                total = self._added(total, shifted, FALSE)
+        return self.binary(total)
+
+    def quotient(self, a: Number, b: Number) -> Number:
+        """a // b, rounded down; b is above 0."""
+        if not (isinstance(a, BinaryInteger) or isinstance(b, BinaryInteger) or _are_many(a, b)):
+            return self.one_hot.quotient(a, b)
+        return self._divided(a, b)[0]
+
+    def remainder(self, a: Number, b: Number) -> Number:
+        """a % b, which is in 0..b-1; b is above 0."""
+        if not (isinstance(a, BinaryInteger) or isinstance(b, BinaryInteger) or _are_many(a, b)):
+            return self.one_hot.remainder(a, b)
+        return self._divided(a, b)[1]
+
+    def _divided(self, a: Number, b: Number) -> tuple[Number, Number]:
+        """The quotient and the remainder, bit by bit. For a negative a: a // b is ~(~a // b), a % b is b-1 - ~a % b."""
+        *bits, sign = self._bits(a, self._width(a))
+        rest: Number = 0
+        whole = [sign]
+        for bit in reversed(bits):
+            digit = -self.circuit.same(bit, sign)
+            rest = self.binary([digit, *self._bits(rest, self._width(rest))])
+            is_enough = self.compare("<=", b, rest)
+            rest = self.choose(is_enough, self.add(rest, self.negate(b)), rest)
+            rest = self.binary(self._bits(rest, self._width(b)))  # it is less than b
+            whole.insert(0, -self.circuit.same(is_enough, sign))
+        opposite = self.add(self.add(b, -1), self.negate(rest))
+        return self.binary(whole), self.choose(sign, opposite, rest)
+
+    def ends(self, a: Number) -> tuple[int, int]:
+        """A least and a greatest value between which a number lies."""
+        if not isinstance(a, BinaryInteger):
+            return self.one_hot.ends(a)
+        half = 1 << (len(a.bits) - 1)
+        return self._ranges.get(a, (-half, half - 1))
+
     def _sum(self, a: Number, b: Number, carry: int) -> Number:
         """a + b + 1 if `carry` is true, otherwise a + b."""
+        return self.binary(self._added(*self._aligned(a, b, more=1), carry))
+
+    def _added(self, a: Sequence[int], b: Sequence[int], carry: int) -> Sequence[int]:
+        """The bits of the sum of two equally wide numbers, without those beyond this width."""
         circuit, bits = self.circuit, []
-        for one, other in zip(*self._aligned(a, b, more=1), strict=True):
+        for one, other in zip(a, b, strict=True):
             circuit.budget.step()
             differ = -circuit.same(one, other)
             bits.append(-circuit.same(differ, carry))
             carry = circuit.choose(differ, carry, one)
-        return self.binary(bits)
+        return bits
 
     def compare(self, sign: str, a: Number, b: Number) -> int:
         """The literal of a comparison such as a < b; `sign` is the operator."""

@@ -19,9 +19,10 @@ from typing import Any
 
 from isrcheck.checker.symbolic.and_inverter_graph import FALSE, TRUE
 from isrcheck.checker.symbolic.symbolic_state import Frame, SymbolicExecution, SymbolicState, Value, as_truth
+from isrcheck.models.language.declare import Domain
 from isrcheck.models.language.model import FieldLayout, Property, Step
-from isrcheck.models.language.syntax import EXTREMA, FOLDS, TAKEN, Function
-from isrcheck.models.language.text.chains import alternatives, branches, summands, summed
+from isrcheck.models.language.syntax import EXTREMA, SIZE, TAKEN, Function
+from isrcheck.models.language.text.chains import alternatives, branches, summands
 from isrcheck.models.messages.errors import UsageError
 
 SIGN = {ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
@@ -204,10 +205,25 @@ class Evaluator(SymbolicExecution):
         frame.locals = merged
 
     def _statement_For(self, statement: ast.For) -> None:
+        """Execute a loop; an iteration that is not certain is executed like a branch."""
         assert isinstance(statement.target, ast.Name) and isinstance(statement.iter, ast.Call)
-        for element in self.range(statement.iter):
-            self.frame.locals[statement.target.id] = element
+        frame, states = self.frame, list(self.frame.states.values())
+        for element, inside in self.range(statement.iter):
+            if inside == TRUE:
+                frame.locals[statement.target.id] = element
+                self.block(statement.body)
+                continue
+            branch, known, cells = frame.branch, frame.locals, [state.cells for state in states]
+            frame.branch = self.circuit.both(branch, inside)
+            frame.locals = {**known, statement.target.id: element}
+            for state, own in zip(states, cells, strict=True):
+                state.cells = list(own)
             self.block(statement.body)
+            after, frame.locals, frame.branch = frame.locals, known, branch
+            changed = [state.cells for state in states]
+            for state, own in zip(states, cells, strict=True):
+                state.cells = own
+            self._merge(states, inside, changed, after)
 
     def _statement_Return(self, statement: ast.Return) -> None:
         assert statement.value is not None
@@ -262,6 +278,12 @@ class Evaluator(SymbolicExecution):
         return self.load(*self._cell(expression))
 
     def _value_BinOp(self, expression: ast.BinOp) -> Value:
+        if not isinstance(expression.op, ast.Add | ast.Sub):
+            left, right = self.number(self.value(expression.left)), self.number(self.value(expression.right))
+            if isinstance(expression.op, ast.Mult):
+                return self.arithmetic.multiply(left, right)
+            divide = self.arithmetic.quotient if isinstance(expression.op, ast.FloorDiv) else self.arithmetic.remainder
+            return divide(left, right)
         first, rest = summands(expression)
         total = self.value(first)
         for operator, term in rest:
@@ -302,6 +324,8 @@ class Evaluator(SymbolicExecution):
     def _value_Compare(self, expression: ast.Compare) -> Value:
         if isinstance(expression.left, ast.Name) and expression.left.id == TAKEN:
             return self._taken(expression)
+        if isinstance(expression.comparators[0], ast.Tuple):
+            return self._membership(expression, expression.comparators[0])
         frame = self.frame
         branch, left = frame.branch, self.value(expression.left)
         asked = []
@@ -317,6 +341,11 @@ class Evaluator(SymbolicExecution):
         for found in reversed(asked):
             holds = self.circuit.both(found, holds)
         return as_truth(holds)
+
+    def _membership(self, expression: ast.Compare, values: ast.Tuple) -> Value:
+        one = self.value(expression.left)
+        found = self.circuit.any([self.compare("==", one, self.value(value)) for value in values.elts])
+        return as_truth(found if isinstance(expression.ops[0], ast.In) else -found)
 
     def _taken(self, expression: ast.Compare) -> Value:
         assert isinstance(expression.comparators[0], ast.Name)
@@ -350,7 +379,10 @@ class Evaluator(SymbolicExecution):
         name, frame = call.func.id, self.frame
         callee = frame.function.functions.get(name)
         if callee is None:
-            return self.fold(call) if name in FOLDS else self._least_or_most(call)
+            if name == SIZE:
+                return self.size_of(frame.function.domains[ast.unparse(call.args[0])])
+            return self.fold(call) if isinstance(call.args[0], ast.GeneratorExp) else self._least_or_most(call)
+
         arguments: list[Any] = []
         for parameter, argument in zip(callee.parameters, call.args, strict=True):
             if parameter.is_state:
@@ -377,26 +409,29 @@ class Evaluator(SymbolicExecution):
     # ---------------------------------------------------------------------------------------- folds, ranges and cells
 
     def fold(self, call: ast.Call) -> Value:
-        """Evaluate all, any or sum over a generator; elements after the deciding one are not evaluated."""
+        """Evaluate a call with a generator; all and any evaluate no elements after the deciding one."""
         assert isinstance(call.func, ast.Name)
         generator = call.args[0]
         assert isinstance(generator, ast.GeneratorExp)
         name, frame = call.func.id, self.frame
         known, branch = frame.locals, frame.branch
+        total: Value = self.value(call.keywords[0].value) if call.keywords else 0
+        sign = {"min": "<", "max": ">"}.get(name)
         frame.locals = dict(known)
-        total: Value = 0
-        undecided = TRUE
+        undecided, is_empty = TRUE, TRUE
 
         def elements(part: int, condition: int) -> None:
             """Go through the parts of the generator, under the condition that its filters hold so far."""
-            nonlocal total, undecided
+            nonlocal total, undecided, is_empty
             self.circuit.budget.step()
             if part < len(generator.generators):
                 one = generator.generators[part]
                 assert isinstance(one.target, ast.Name) and isinstance(one.iter, ast.Call)
-                for element in self.range(one.iter):
+                frame.branch = self.circuit.all([branch, undecided, condition])
+                for element, inside in self.range(one.iter):
                     frame.locals[one.target.id] = element
-                    self._filter(one.ifs, condition, branch, undecided, lambda holds: elements(part + 1, holds))
+                    there = self.circuit.both(condition, inside)
+                    self._filter(one.ifs, there, branch, undecided, lambda holds: elements(part + 1, holds))
                 return
             frame.branch = self.circuit.all([branch, undecided, condition])
             if frame.branch == FALSE:
@@ -404,6 +439,10 @@ class Evaluator(SymbolicExecution):
             value = self.value(generator.elt)
             if name == "sum":
                 total = self.arithmetic.add(total, self.choose(condition, self.number(value), 0))
+            elif sign is not None:
+                is_better = self.circuit.either(is_empty, self.compare(sign, value, total))
+                total = self.choose(self.circuit.both(condition, is_better), self.number(value), total)
+                is_empty = self.circuit.both(is_empty, -condition)
             elif name == "all":
                 undecided = self.circuit.both(undecided, self.circuit.either(-condition, self.truth(value)))
             else:
@@ -411,7 +450,7 @@ class Evaluator(SymbolicExecution):
 
         elements(0, TRUE)
         frame.locals, frame.branch = known, branch
-        if name == "sum":
+        if name not in ("all", "any"):
             return total
         return as_truth(undecided if name == "all" else -undecided)
 
@@ -432,21 +471,22 @@ class Evaluator(SymbolicExecution):
         if condition != FALSE:
             go_on(condition)
 
-    def range(self, call: ast.Call) -> Iterable[Value]:
-        """The values that a call of `range` yields."""
-        return range(*(self.size(argument) for argument in call.args))
+    def range(self, call: ast.Call) -> Iterable[tuple[Value, int]]:
+        """The values that a call of `range` yields, each with its condition."""
+        ends = [self.number(self.value(argument)) for argument in call.args]
+        low, high = ends if len(ends) == 2 else (0, ends[0])
+        if isinstance(low, int) and isinstance(high, int):
+            return [(element, TRUE) for element in range(low, high)]
+        compare, both = self.arithmetic.compare, self.circuit.both
+        found = [
+            (element, both(compare("<=", low, element), compare("<", element, high)))
+            for element in range(self.arithmetic.ends(low)[0], self.arithmetic.ends(high)[1])
+        ]
+        return [(element, inside) for element, inside in found if inside != FALSE]
 
-    def size(self, expression: ast.expr) -> int:
-        """The value of an argument of `range(...)`: numbers, bounds, + and - only (models/language/syntax.py)."""
-        if isinstance(expression, ast.BinOp):
-            return summed(expression, self.size)
-        text = ast.unparse(expression)
-        if text in self.frame.function.constants:
-            return int(self.frame.function.constants[text])
-        if isinstance(expression, ast.Attribute):
-            return int(getattr(self.instance.configuration, expression.attr))
-        assert isinstance(expression, ast.Constant) and isinstance(expression.value, int)
-        return expression.value
+    def size_of(self, domain: type[Domain]) -> Value:
+        """The number of elements of a domain."""
+        return self.instance.size_of(domain)
 
     def _cell(self, expression: ast.expr) -> tuple[SymbolicState, FieldLayout, list[Value]]:
         """The state, the field and the indices of `s.field[i][j]`."""

@@ -102,6 +102,36 @@ class LinearArithmetic:
             return -a
         return LinearInteger(tuple((variable, -factor) for variable, factor in a.terms), -a.constant)
 
+    def multiply(self, a: Number, b: Number) -> Number:
+        """a * b; if both depend on variables, any number."""
+        if isinstance(a, int):
+            a, b = b, a
+        if isinstance(a, int) and isinstance(b, int):
+            return a * b
+        if isinstance(b, int):
+            assert isinstance(a, LinearInteger)
+            terms = tuple((variable, factor * b) for variable, factor in a.terms)
+            return LinearInteger(terms, a.constant * b) if b else 0
+        return self.number(None, None)
+
+    def quotient(self, a: Number, b: Number) -> Number:
+        """a // b, rounded down; if b depends on variables, any number."""
+        if isinstance(a, int) and isinstance(b, int):
+            return a // b
+        found = self.number(None, None)
+        if isinstance(b, int):
+            rest = self.add(a, self.negate(self.multiply(found, b)))
+            self.define(found, self.circuit.both(self.compare("<=", 0, rest), self.compare("<", rest, b)))
+        return found
+
+    def remainder(self, a: Number, b: Number) -> Number:
+        """a % b, which is in 0..b-1; if b depends on variables, any of these numbers."""
+        if isinstance(b, int):
+            return self.add(a, self.negate(self.multiply(self.quotient(a, b), b)))
+        found = self.number(0, None)
+        self.define(found, self.circuit.either(self.compare("<=", b, 0), self.compare("<", found, b)))
+        return found
+
     def compare(self, sign: str, a: Number, b: Number) -> int:
         """The literal of a comparison such as a < b; `sign` is the operator."""
         if sign in ("!=", ">"):

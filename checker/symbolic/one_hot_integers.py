@@ -109,14 +109,38 @@ class OneHotArithmetic:
             return OneHotInteger({2 * value: literal for value, literal in _items(a).items()})
         if isinstance(b, int):
             return OneHotInteger({value + b: literal for value, literal in _items(a).items()})
+        return self._pairs(operator.add, a, b)
+
+    def multiply(self, a: Number, b: Number) -> Number:
+        """a * b."""
+        return self._pairs(operator.mul, a, b)
+
+    def quotient(self, a: Number, b: Number) -> Number:
+        """a // b, rounded down; b is above 0."""
+        return self._pairs(operator.floordiv, a, _above_0(b))
+
+    def remainder(self, a: Number, b: Number) -> Number:
+        """a % b, which is in 0..b-1; b is above 0."""
+        return self._pairs(operator.mod, a, _above_0(b))
+
+    def _pairs(self, operation: Callable[[int, int], int], a: Number, b: Number) -> Number:
+        """The number that results from each pair of values of a and b."""
+        if isinstance(a, int) and isinstance(b, int):
+            return operation(a, b)
         cases: dict[int, int] = {}
         for one, literal in _items(a).items():
             self.circuit.budget.step()
-            for other, second in b.of.items():
-                found = self.circuit.both(literal, second)
+            for other, second in _items(b).items():
+                # A number has only one value at a time.
+                found = (literal if one == other else FALSE) if a is b else self.circuit.both(literal, second)
                 if found != FALSE:
-                    cases[one + other] = self.circuit.either(cases.get(one + other, FALSE), found)
+                    value = operation(one, other)
+                    cases[value] = self.circuit.either(cases.get(value, FALSE), found)
         return self.known(cases)
+
+    def ends(self, a: Number) -> tuple[int, int]:
+        """The least and the greatest value of a number."""
+        return min(_items(a), default=0), max(_items(a), default=0)
 
     def negate(self, a: Number) -> Number:
         """-a."""
@@ -171,6 +195,13 @@ class OneHotArithmetic:
     def value(self, a: Number, holds: Holds) -> int:
         """The value of a number in an assignment, in which `holds` gives the value of a literal."""
         return a if isinstance(a, int) else next(value for value, literal in a.of.items() if holds(literal))
+
+
+def _above_0(a: Number) -> Number:
+    """A number without the values up to 0, which it never has, although their literals are not simplified to FALSE."""
+    if isinstance(a, int) or min(a.of) > 0:
+        return a
+    return OneHotInteger({value: literal for value, literal in a.of.items() if value > 0})
 
 
 def _items(a: Number) -> Mapping[int, int]:

@@ -99,6 +99,8 @@ class Writer:
             (1.5, lambda: self._called(depth)),
             (0.5, lambda: self._truth_as_number(depth)),
             (0.8, lambda: self._and_or(depth)),
+            (1.5, lambda: self._product(depth)),
+            (1, lambda: self._extreme(depth)),
         ]
         found = self.pick(ends if depth <= 0 else ends + parts)
         assert isinstance(found, Number)
@@ -123,6 +125,7 @@ class Writer:
             state = self.chance.choice(self.scope.states)
             found += [Number(f"{state}.{one.name}", one.least, one.most) for one in self.world.entries]
         found.append(Number("NONE", -1, -1))
+        found += [Number(f"len({space.name})", space.size, space.size) for space in self.world.spaces]
         return self.chance.choice(found)
 
     def _cell(self, depth: int) -> Number:
@@ -160,6 +163,41 @@ class Writer:
         if self.chance.random() < 0.5:
             return Number(f"({left.text} + {right.text})", left.low + right.low, left.high + right.high)
         return Number(f"({left.text} - {right.text})", left.low - right.high, left.high - right.low)
+
+    def _product(self, depth: int) -> Number:
+        """A product, a quotient or a remainder; what divides is above 0 for every configuration."""
+        left, right = self.number(depth - 1), self.number(depth - 1)
+        if max(map(abs, (left.low, left.high, right.low, right.high))) > 10_000:
+            return left
+        sign = self.chance.choice(("*", "//", "%"))
+        if sign == "*":
+            ends = [one * other for one in (left.low, left.high) for other in (right.low, right.high)]
+            return Number(f"({left.text} * {right.text})", min(ends), max(ends))
+        if self.chance.random() < 0.5 or "max" in self.scope.numbers:
+            value = self.chance.randint(1, 4)
+            right = Number(str(value), value, value)
+        else:
+            right = Number(f"max(1, {right.text})", 1, max(1, right.high))
+        if sign == "%":
+            return Number(f"({left.text} % {right.text})", 0, right.high - 1)
+        return Number(f"({left.text} // {right.text})", min(left.low, 0), max(left.high, 0))
+
+    def _extreme(self, depth: int) -> Number:
+        """The least or the greatest element of a generator; without a default, it has an element."""
+        name = self.chance.choice(("min", "max"))
+        if name in self.scope.numbers:
+            return self._constant()
+        if self.chance.random() < 0.3:
+            variable, last = self.chance.choice(NAMES), self.chance.randint(1, 2)
+            if variable in self.scope.subsets:
+                return self._constant()
+            inside = self.at(self.scope.inner(**{variable: (0, last)}))
+            one = inside.number(depth - 1)
+            return Number(f"{name}({one.text} for {variable} in range({last + 1}))", one.low, one.high)
+        head, inside, _ = self.generator(depth - 1)
+        one, other = inside.number(min(depth - 1, 1)), self.number(depth - 1)
+        text = f"{name}(({one.text} {head}), default={other.text})"
+        return Number(text, min(one.low, other.low), max(one.high, other.high))
 
     def _negated(self, depth: int) -> Number:
         one = self.number(depth - 1)
@@ -222,6 +260,20 @@ class Writer:
         """The text of a random range, with its first and last number; if the last is below the first, it is empty."""
         form = self.chance.random()
         spaces = [space for space in self.world.spaces if space.size]
+        if form < 0.3 and spaces:
+            space = self.chance.choice(spaces)
+            return space.name, 0, space.size - 1
+        few = [name for name, (low, high) in self.scope.numbers.items() if low >= -2 and high <= 4]
+        if form < 0.5 and few:
+            name = self.chance.choice(sorted(few))
+            low, high = self.scope.numbers[name]
+            if self.chance.random() < 0.5:
+                return f"range({name})", 0, high - 1
+            return f"range({name}, {high})", low, high - 1
+        if form < 0.6:
+            one = self.number(1)
+            if one.low >= -2 and one.high <= 4:
+                return f"range({one.text})", 0, one.high - 1
         if form < 0.7 and spaces:
             space = self.chance.choice(spaces)
             return f"range({self.size(space)})", 0, space.size - 1
@@ -275,6 +327,7 @@ class Writer:
             (2, self._flag),
             (0.15, lambda: self.chance.choice(("True", "False"))),
             (2 if self.scope.subsets else 0, self._membership),
+            (0.6, self._in_values),
             (3 if self.scope.actions else 0, self._taken),
         ]
         parts: list[tuple[float, Callable[[], str]]] = [
@@ -314,6 +367,14 @@ class Writer:
     def _membership(self) -> str:
         name = self.chance.choice(sorted(self.scope.subsets))
         return f"{name}[{self.index(self.world.subsets[self.scope.subsets[name]].size, 0)}]"
+
+    def _in_values(self) -> str:
+        """Whether a number is one of several, or an element of a domain."""
+        word = self.chance.choice(("in", "not in"))
+        if self.world.spaces and self.chance.random() < 0.4:
+            return f"({self.number(0).text} {word} {self.chance.choice(self.world.spaces).name})"
+        values = [self.number(0).text for _ in range(self.chance.choice((0, 1, 2, 2, 3)))]
+        return f"({self.number(0).text} {word} ({''.join(f'{value}, ' for value in values)}))"
 
     def _taken(self) -> str:
         return f"taken {self.chance.choice(('==', '!='))} {self.chance.choice(self.scope.actions)}"

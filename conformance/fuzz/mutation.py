@@ -60,7 +60,13 @@ BUGS = (
         "{there}) {sign} ({value})",
         "{there}) + ({value})",
     ),
-    Bug("any_of_nothing", "checker/compile/lower", "an empty `any` is true", "return {fold == 'all'}", "return True"),
+    Bug(
+        "any_of_nothing",
+        "checker/compile/lowering/loops",
+        "an empty `any` is true",
+        "return {fold == 'all'}",
+        "return True",
+    ),
     Bug(
         "index_unchecked",
         "checker/compile/lower",
@@ -72,8 +78,8 @@ BUGS = (
         "loop_variable_assigned",
         "checker/compile/lower",
         "an assigned loop variable is taken to be within its range",
-        "if low >= 0 and statement.target.id in self.assigned_once:",
-        "if low >= 0:",
+        "if limit is not None and statement.target.id in self.assigned_once:",
+        "if limit is not None:",
         tests=("checker/explicit/test_in_range",),
     ),
     Bug(
@@ -197,8 +203,8 @@ BUGS = (
         "asked_after_decided",
         "checker/symbolic/evaluator",
         "all and any evaluate elements after the deciding one",
-        "            frame.branch = self.circuit.all([branch, undecided, condition])",
-        "            frame.branch = self.circuit.all([branch, condition])",
+        "frame.branch = self.circuit.all([branch, undecided, condition])\n            if frame",
+        "frame.branch = self.circuit.all([branch, condition])\n            if frame",
         tests=("checker/symbolic/test_bounded_model_checking",),
     ),
     Bug(
@@ -228,7 +234,7 @@ BUGS = (
         "sum_of_cases",
         "checker/symbolic/one_hot_integers",
         "of two ways to the same sum, one is lost",
-        "self.circuit.either(cases.get(one + other, FALSE), found)",
+        "self.circuit.either(cases.get(value, FALSE), found)",
         "found",
     ),
     Bug(
@@ -264,7 +270,7 @@ BUGS = (
     ),
     Bug(
         "stale_read",
-        "checker/proofs/unbounded_abstraction",
+        "checker/proofs/abstract_evaluator",
         "a value read from an array without cells survives a write",
         "            self.read.pop(place.name, None)\n            return",
         "            return",
@@ -272,15 +278,15 @@ BUGS = (
     ),
     Bug(
         "any_over_open",
-        "checker/proofs/unbounded_abstraction",
+        "checker/proofs/abstract_evaluator",
         "`any` and `all` over open domains are true",
-        "        return Truth(self.circuit.variable())\n\n    def _look_into",
-        "        return True\n\n    def _look_into",
+        "return Truth(self.circuit.variable()) if call.func.id in FOLDS",
+        "return True if call.func.id in FOLDS",
         tests=PROOFS,
     ),
     Bug(
         "loop_changes_nothing",
-        "checker/proofs/unbounded_abstraction",
+        "checker/proofs/abstract_evaluator",
         "a loop over an open domain is taken to change no number",
         "signs if solver.check(-self.arithmetic.compare(sign, after, begun)) is Answer.NO",
         "signs if solver is not None",
@@ -288,7 +294,7 @@ BUGS = (
     ),
     Bug(
         "settings_fixed",
-        "checker/proofs/unbounded_abstraction",
+        "checker/proofs/abstract_evaluator",
         "a proof for every length uses the given settings",
         "if name not in self.abstraction.open:",
         "if name not in self.abstraction.open or not self.instance.model.entries[name].is_bound:",

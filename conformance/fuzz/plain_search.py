@@ -36,10 +36,27 @@ class OutOfRange(Exception):
 # ---------------------------------------------------------------------------------------------- names of the language
 
 
-class Domain:
+class Elements(type):
+    """The type of domains: each has its elements, once a system has set their number."""
+
+    def __iter__(cls) -> Iterator[int]:
+        return iter(range(vars(cls)["number"]))
+
+    def __len__(cls) -> int:
+        return int(vars(cls)["number"])
+
+    def __contains__(cls, number: int) -> bool:
+        return number in range(vars(cls)["number"])
+
+    def __bool__(cls) -> bool:
+        return True
+
+
+class Domain(metaclass=Elements):
     """The base class of domains; a size is a number, the name of an entry, or a function of the configuration."""
 
     size: Any
+    number: int
 
     def __init_subclass__(cls, size: Any = 0, letters: bool = False) -> None:
         cls.size = size
@@ -262,6 +279,8 @@ class PlainSystem:
         truths = {name: bool(value) if entries[name].is_truth else int(value) for name, value in known.items()}
         self.configuration = SimpleNamespace(**truths)
         plain = self.plain = SimpleNamespace(**{name: int(value) for name, value in known.items()})
+        for domain in [one for one in second.values() if isinstance(one, Elements) and one is not Domain]:
+            domain.number = max(0, sized(domain.size, plain))  # type: ignore[attr-defined]
         self.contradictions = list(_noted(base, "contradiction").values())
         self.places: dict[str, PlainField] = {}
         self.starts: dict[str, int] = {}

@@ -42,7 +42,7 @@ FLOORS = {
             ("session",),
         ),
         *(("spark",), ("spark/runtime",), ("causes", "proofs"), ("explicit", "symbolic")),
-        *(("liveness",), ("compile",), ("reductions",), ("outcome",), ("resources",)),
+        *(("liveness",), ("compile",), ("compile/lowering",), ("reductions",), ("outcome",), ("resources",)),
     ),
     "traces": (
         ("command",),
@@ -71,7 +71,7 @@ COMMANDS = ("checker.cli", "traces.cli", "conformance.cli")
 
 MOST_LINES = 500
 MOST_LINES_OF_THE_CLUSTER = 300
-LONGER = {"models/language/model.py", "models/language/syntax.py"}
+LONGER = {"models/language/model.py", "models/language/reader.py"}
 """Files over the limit that are known of: this set may shrink, not grow."""
 
 MODELLING_LANGUAGE = (

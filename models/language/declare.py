@@ -9,7 +9,7 @@ functions.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum, IntEnum
 from types import FunctionType
@@ -148,10 +148,24 @@ def _ends(values: type[IntEnum]) -> tuple[int, int]:
 # -------------------------------------------------------------------------------------------------------------- domains
 
 
-class Domain:
+class _Elements(type):
+    """The type of domains, whose elements depend on the configuration: only the functions of a model know them."""
+
+    def __iter__(cls) -> Iterator[int]:
+        raise TypeError(f"{cls.__name__} has elements only in actions and properties; use range(...) here")
+
+    def __len__(cls) -> int:
+        raise TypeError(f"{cls.__name__} has a size only in actions and properties; use the configuration here")
+
+    def __bool__(cls) -> bool:
+        return True
+
+
+class Domain(metaclass=_Elements):
     """A finite set 0..size-1, named by a class, over which a parameter or an array index ranges.
 
-    `class Replica(Domain, size="replicas")` declares one; `letters=True` prints its elements as a, b, c, ... With
+    `class Replica(Domain, size="replicas")` declares one; `letters=True` prints its elements as a, b, c, ... In actions
+    and properties, `for r in Replica` goes through its elements, and `len(Replica)` is their number. With
     `symmetric=True`, `check MODEL` visits only one of the states that differ in nothing but the names of elements; a
     model that tells the elements apart is then refused.
     """

@@ -136,7 +136,7 @@ def _has_plain_python(model: Model) -> bool:
         model.start is not None
         or model.contradictions
         or any(prop.applies is not None for prop in (*model.properties, *model.lemmas))
-        or any(_is_function(size) for size in _sizes(model.fields.values(), model.actions))
+        or any(_is_function(size) for size in _sizes(model))
     )
 
 
@@ -144,12 +144,13 @@ def _is_function(size: object) -> bool:
     return callable(size) and not isinstance(size, LastOf)
 
 
-def _sizes(fields: Iterable[Field], actions: Iterable[Action]) -> Iterator[object]:
-    for declared in fields:
+def _sizes(model: Model) -> Iterator[object]:
+    for declared in model.fields.values():
         for size in (declared.values.low, declared.values.high):
             yield size.domain.size if isinstance(size, LastOf) else size
         yield from (domain.size for domain in declared.over)
-    for action in actions:
+    yield from (domain.size for domain in model.domains)
+    for action in model.actions:
         for domain in (parameter.domain for parameter in action.parameters):
             if domain is not None:
                 yield (domain.of if issubclass(domain, Subset) else domain).size
@@ -172,6 +173,7 @@ class _Functions:
                 [(parameter.name, _domain(parameter.domain)) for parameter in function.parameters],
                 sorted((name, repr(value)) for name, value in function.constants.items()),
                 sorted(function.actions.items()),
+                sorted((name, _domain(domain)) for name, domain in function.domains.items()),
                 callees,
             ]
             self._known[id(function)] = _hashed([*map(spelled, function.body), repr(meaning)])

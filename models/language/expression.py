@@ -15,7 +15,8 @@ from typing import Any, NoReturn
 
 from isrcheck.models.language.declare import Kind, mark_of
 from isrcheck.models.language.model import Instance, nearest
-from isrcheck.models.language.syntax import Function, FunctionReader, Reader, with_callees
+from isrcheck.models.language.reader import FunctionReader, Reader
+from isrcheck.models.language.syntax import Function, with_callees
 from isrcheck.models.messages.errors import LanguageError
 
 MOST_TEXT = 1000

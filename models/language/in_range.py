@@ -13,7 +13,8 @@ from typing import Any
 
 from isrcheck.models.language.declare import always, mark_of
 from isrcheck.models.language.model import IMPLICIT_PROPERTY, Property
-from isrcheck.models.language.syntax import Reader, Vocabulary
+from isrcheck.models.language.reader import Reader
+from isrcheck.models.language.syntax import Vocabulary
 
 
 @always

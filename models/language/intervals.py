@@ -13,10 +13,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Mapping, Sequence
+from operator import floordiv, mul
 from typing import Any, NoReturn
 
-from isrcheck.models.language.syntax import FOLDS, Function
-from isrcheck.models.language.text.chains import alternatives, branches, summands
+from isrcheck.models.language.declare import Domain
+from isrcheck.models.language.syntax import EXTREMA, SIZE, Function
+from isrcheck.models.language.text.chains import alternatives, branches, sides, summands
 from isrcheck.models.language.text.spelling import shown
 from isrcheck.models.messages.errors import LanguageError
 
@@ -38,11 +40,13 @@ class Intervals:
     """The intervals of the numbers that functions compute; each function is evaluated once per combination of
     arguments.
 
-    `named` holds the interval of every field and every configuration entry by its name.
+    `named` holds the interval of every field and every configuration entry by its name; `size_of` gives the number of
+    elements of a domain.
     """
 
-    def __init__(self, named: Mapping[str, Interval]) -> None:
+    def __init__(self, named: Mapping[str, Interval], size_of: Callable[[type[Domain]], int]) -> None:
         self.named = named
+        self.size_of = size_of
         self.work = 0
         self.function: Function
         self.returned: Interval | None = None
@@ -52,7 +56,7 @@ class Intervals:
             ast.Name: self._name,
             ast.Attribute: self._attribute,
             ast.Subscript: self._subscript,
-            ast.BinOp: self._sum,
+            ast.BinOp: self._arithmetic,
             ast.UnaryOp: self._unary,
             ast.BoolOp: self._operands,
             ast.Compare: self._comparison,
@@ -141,7 +145,7 @@ class Intervals:
     def _loop(self, statement: ast.For, known: Locals) -> Locals | None:
         """The intervals of the locals after a loop, whose iterations are followed until one changes no interval."""
         assert isinstance(statement.target, ast.Name)
-        rounds, variable = self._range(statement.iter, known)
+        _, rounds, variable = self._range(statement.iter, known)
         for _ in range(rounds):
             begun = known | {statement.target.id: variable}
             after = self._block(statement.body, begun)
@@ -152,13 +156,13 @@ class Intervals:
             known = met
         return known
 
-    def _range(self, iterated: ast.expr, known: Locals) -> tuple[int, Interval]:
-        """The number of iterations of a loop over `iterated`, and the interval of the loop's variable."""
+    def _range(self, iterated: ast.expr, known: Locals) -> tuple[int, int, Interval]:
+        """The least and the greatest number of iterations of a loop, and the interval of the loop's variable."""
         assert isinstance(iterated, ast.Call)
-        # The ends of a range consist of numbers and bounds, so each end is one number.
-        ends = [self._value(argument, known)[0] for argument in iterated.args]
-        first, last = ends if len(ends) == 2 else (0, ends[0])
-        return max(0, last - first), (first, max(first, last - 1))
+        ends = [self._value(argument, known) for argument in iterated.args]
+        first, last = ends if len(ends) == 2 else ((0, 0), ends[0])
+        least, most = max(0, last[0] - first[1]), max(0, last[1] - first[0])
+        return least, most, (first[0], max(first[0], last[1] - 1))
 
     # ------------------------------------------------------------------------------------------------------ expressions
 
@@ -197,6 +201,22 @@ class Intervals:
         # What is indexed is a field or a subset.
         return self.named[node.attr] if isinstance(node, ast.Attribute) else TRUTH
 
+    def _arithmetic(self, expression: ast.BinOp, known: Locals) -> Interval:
+        if isinstance(expression.op, ast.Add | ast.Sub):
+            return self._sum(expression, known)
+        left, right = self._value(expression.left, known), self._value(expression.right, known)
+        if isinstance(expression.op, ast.Mult):
+            return self._within(expression, _of_ends(left, right, mul))
+        if right[0] < 1:
+            self._refuse(
+                expression,
+                f"`{shown(expression)}` divides by a number that can be {min(right[1], 0)}",
+                "divide by a number that its declaration keeps at 1 or above: bound(..., least=1), or max(1, ...)",
+            )
+        if isinstance(expression.op, ast.Mod):
+            return left if left[0] >= 0 and left[1] < right[0] else (0, right[1] - 1)
+        return _of_ends(left, right, floordiv)
+
     def _sum(self, expression: ast.BinOp, known: Locals) -> Interval:
         first, rest = summands(expression)
         total = self._value(first, known)
@@ -215,7 +235,7 @@ class Intervals:
         return hull([self._value(value, known) for value in expression.values])
 
     def _comparison(self, expression: ast.Compare, known: Locals) -> Interval:
-        for side in (expression.left, *expression.comparators):
+        for side in sides(expression):
             # `taken` and the actions that it is compared with are not numbers.
             if not (isinstance(side, ast.Name) and self._is_no_number(side.id, known)):
                 self._value(side, known)
@@ -239,7 +259,10 @@ class Intervals:
             found = self._helper(call, known)
             # Only a helper that is never called, in a loop without iterations, has no value.
             return (0, 0) if found is None else found
-        if name in FOLDS:
+        if name == SIZE:
+            size = self.size_of(self.function.domains[ast.unparse(call.args[0])])
+            return size, size
+        if isinstance(call.args[0], ast.GeneratorExp):
             return self._fold(call, known)
         values = [self._value(argument, known) for argument in call.args]
         pick = min if name == "min" else max
@@ -260,17 +283,24 @@ class Intervals:
         assert isinstance(generator, ast.GeneratorExp)
         inner = dict(known)
         rounds, is_filtered = 1, False
+        defaults = [self._value(keyword.value, known) for keyword in call.keywords]
+        name = call.func.id
         for part in generator.generators:
             assert isinstance(part.target, ast.Name)
-            more, inner[part.target.id] = self._range(part.iter, inner)
-            rounds *= more
+            least, most, inner[part.target.id] = self._range(part.iter, inner)
+            is_filtered |= bool(part.ifs) or least < most
+            if name in EXTREMA and not least and not defaults:
+                what = f"`{shown(call)}` has no element if its range is empty, and then no value"
+                self._refuse(call, what, f"say what it is then: {name}((... for ...), default=0)")
+            rounds *= most
             if not rounds:  # the element is never evaluated
-                return (0, 0) if call.func.id == "sum" else TRUTH
-            is_filtered |= bool(part.ifs)
+                return defaults[0] if defaults else (0, 0) if name == "sum" else TRUTH
             for condition in part.ifs:
                 self._value(condition, inner)
         low, high = self._value(generator.elt, inner)
-        if call.func.id != "sum":
+        if name in EXTREMA:
+            return hull([(low, high), *defaults])
+        if name != "sum":
             return TRUTH
         total = self._within(call, (rounds * low, rounds * high))
         return hull([total, (0, 0)]) if is_filtered else total
@@ -281,6 +311,12 @@ def added(operator: ast.operator, one: Interval, other: Interval) -> Interval:
     if isinstance(operator, ast.Sub):
         return one[0] - other[1], one[1] - other[0]
     return one[0] + other[0], one[1] + other[1]
+
+
+def _of_ends(one: Interval, other: Interval, operation: Callable[[int, int], int]) -> Interval:
+    """The interval of an operation that is monotonic in each number, if the other one does not change its sign."""
+    found = [operation(a, b) for a in one for b in other]
+    return min(found), max(found)
 
 
 def hull(found: Sequence[Interval]) -> Interval:

@@ -44,10 +44,12 @@ from isrcheck.models.language.declare import (
 )
 from isrcheck.models.language.fairness import Fairness, checked, checked_of_action
 from isrcheck.models.language.intervals import Interval, Intervals
+from isrcheck.models.language.reader import Reader, is_of_the_language
 from isrcheck.models.language.sources import sources_of
 from isrcheck.models.language.starts import Enumeration, InitialStates, Watch
-from isrcheck.models.language.syntax import Function, Parameter, Reader, Vocabulary, is_of_the_language
+from isrcheck.models.language.syntax import Function, Parameter, Vocabulary
 from isrcheck.models.language.text.plain import number
+from isrcheck.models.language.text.sealed import with_names
 from isrcheck.models.language.text.source_text import place_of, text_of
 from isrcheck.models.messages.errors import LanguageError, ModelError, UsageError
 from isrcheck.models.messages.printable import escaped, escaped_lines
@@ -264,6 +266,12 @@ class Model:
     def digest(self) -> str:
         """SHA-256 over everything that the model's meaning depends on, as 64 hexadecimal digits."""
         return digest.of_model(self)
+
+    @cached_property
+    def domains(self) -> tuple[type[Domain], ...]:
+        """The domains that the model's functions name, each once."""
+        named = (one for function in self.reader.everything() for one in function.domains.values())
+        return tuple(dict.fromkeys(named))
 
     @cached_property
     def small(self) -> list[tuple[Sequence[int], Sequence[Interval]]]:
@@ -750,11 +758,11 @@ class Instance:
         for name, entry in model.entries.items():
             value = getattr(self.configuration, name)
             named[name] = (value, value) if entry.is_bound or entry.most is None else (entry.least, entry.most)
-        sizes = tuple(one.elements for arguments in self.argument_ranges for one in arguments)
+        sizes = *(one.elements for arguments in self.argument_ranges for one in arguments), *self.sizes
         # Numbers that stay in range for wider intervals do so for these.
         if any(sizes == known and _lie_within(named.values(), wider) for known, wider in model.small):
             return
-        intervals = Intervals(named)
+        intervals = Intervals(named, self.size_of)
         for action, arguments in zip(model.actions, self.argument_ranges, strict=True):
             ranges = [None if one.is_subset else (0, one.elements - 1) for one in arguments]
             if all(one.count for one in arguments):  # without an element there is no step
@@ -784,8 +792,30 @@ class Instance:
         """Return the number of elements in the domain of a parameter."""
         domain = parameter.domain
         assert domain is not None
-        size = (domain.of if issubclass(domain, Subset) else domain).size
-        return max(0, self._size(size, f"domain {domain.__name__}"))
+        return self.size_of(domain.of if issubclass(domain, Subset) else domain)
+
+    def size_of(self, domain: type[Domain]) -> int:
+        """Return the number of elements of a domain."""
+        return max(0, self._size(domain.size, f"domain {domain.__name__}"))
+
+    @cached_property
+    def sizes(self) -> tuple[int, ...]:
+        """The sizes of the domains that the model's functions name, in the order of the functions."""
+        return tuple(self.size_of(one) for one in self.model.domains)
+
+    def python(self, function: Function) -> Callable[..., Any]:
+        """Return the function that plain CPython calls, in which a domain is the range of its elements."""
+        if not function.needs_sizes:
+            return function.python
+        if function not in self._python:
+            names: dict[str, Any] = {name: range(self.size_of(one)) for name, one in function.domains.items()}
+            names |= {name: self.python(callee) for name, callee in function.functions.items()}
+            self._python[function] = with_names(function.python, names)
+        return self._python[function]
+
+    @cached_property
+    def _python(self) -> dict[Function, Callable[..., Any]]:
+        return {}
 
     def _size(self, size: Any, what: str) -> int:
         number: int = run_plain_python(self.model.path, what, size_of, size, self.configuration)

@@ -36,8 +36,8 @@ class StateExpression:
         """Return the value in a state, as text. Raises UsageError, which calls the state `where`, if there is none:
         an index may be out of range."""
         try:
-            value: Any = self.function.python(State(self.instance, cells))
-        except ModelError as error:
+            value: Any = self.instance.python(self.function)(State(self.instance, cells))
+        except (ModelError, ArithmeticError, ValueError) as error:  # also a division by 0, and the least of no numbers
             column = _column(self, error.__traceback__)
             raise UsageError(f"--eval `{self.text}`, column {column}: at {where}: {error}") from None
         if isinstance(value, bool):

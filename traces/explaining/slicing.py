@@ -151,14 +151,14 @@ def _cells_of_outcome(trace: Trace) -> set[int]:
     if prop.of_steps:
         before = _RecordedState(instance, trace.states[-2])
         names = (before, after, run.Taken(instance, trace.steps[-1]))
-        prop.function.python(*names[: len(prop.function.parameters)])
+        instance.python(prop.function)(*names[: len(prop.function.parameters)])
         read = before.noted.read | after.noted.read
     else:
-        prop.function.python(after)
+        instance.python(prop.function)(after)
         read = after.noted.read
     if prop.permitted is not None and trace.verdict != REACHED:
         permitting = _RecordedState(instance, trace.states[-1])
-        prop.permitted.python(permitting)
+        instance.python(prop.permitted)(permitting)
         read |= permitting.noted.read
     return read
 
@@ -170,7 +170,9 @@ def _effects(trace: Trace, position: int) -> tuple[set[int], set[int]]:
     assert function is not None
     state = _RecordedState(instance, trace.states[position])
     ranges = instance.argument_ranges[step.action_index]
-    function.python(state, *(one.argument(ordinal) for one, ordinal in zip(ranges, step.ordinals, strict=True)))
+    instance.python(function)(
+        state, *(one.argument(ordinal) for one, ordinal in zip(ranges, step.ordinals, strict=True))
+    )
     return state.noted.read, state.noted.written
 
 

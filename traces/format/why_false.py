@@ -135,7 +135,7 @@ def first_false_guard(instance: Instance, cells: Cells, step: Step) -> FalseGuar
         return None
     arguments = [c.argument(o) for c, o in zip(instance.argument_ranges[step.action_index], step.ordinals, strict=True)]
     try:
-        function.python(run.State(instance, cells), *arguments)
+        instance.python(function)(run.State(instance, cells), *arguments)
     except Disabled as disabled:
         trace = disabled.__traceback__
         while trace is not None and trace.tb_frame.f_code is not function.python.__code__:
@@ -155,14 +155,14 @@ def _guard_at(instance: Instance, function: Function, cells: Cells, line: int, n
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)
         if node.lineno <= line <= (node.end_lineno or node.lineno)
     )
-    readings = explainer.readings(guard, _Scope(function, names))[:MOST_READINGS]
+    readings = explainer.readings(guard, _Scope(instance, function, names))[:MOST_READINGS]
     return FalseGuard(spell_expression(guard), function.path, guard.lineno, readings)
 
 
 def spell_expression(expression: ast.expr) -> str:
     """Return the text of an expression. `ast.unparse` adds brackets around a generator, which models do not write."""
     text = spelled(expression)
-    for start in reversed([match.start() + 3 for match in re.finditer(r"\b(?:all|any|sum)\(\(", text)]):
+    for start in reversed([match.start() + 3 for match in re.finditer(r"\b(?:all|any|sum|min|max)\(\(", text)]):
         depth, end = 1, start + 2
         while depth:
             depth += {"(": 1, ")": -1}.get(text[end], 0)
@@ -179,6 +179,7 @@ class _Scope:
     `loops` are the variables of the enclosing loops, `tests` the enclosing conditions, innermost last.
     """
 
+    instance: Instance
     function: Function
     names: dict[str, Any]
     lettered: set[str] = field(default_factory=set)
@@ -189,7 +190,8 @@ class _Scope:
     def evaluate(self, expression: ast.expr) -> Any:
         """Return the value of an expression. The names are passed as globals, so that generators can see them."""
         code = compile(ast.Expression(expression), self.function.path, "eval")
-        return eval(code, {**self.function.python.__globals__, **self.names})  # noqa: S307 - checked model text
+        python = self.instance.python(self.function)
+        return eval(code, {**python.__globals__, **self.names})  # noqa: S307 - checked model text
 
     def bound(self, name: str) -> Binding:
         return Binding(name, int(self.names[name]), self.spell(name))
@@ -230,14 +232,14 @@ class _Explainer:
         """Return why a function, called with the values in `names`, returns its value: the returned expression, or the
         `if` around a returned constant. Parameters in `lettered` print as letters."""
         arguments = [names[parameter.name] for parameter in function.parameters]
-        found = self.returned(function.body, _Scope(function, dict(names), set(lettered)))
+        found = self.returned(function.body, _Scope(self.instance, function, dict(names), set(lettered)))
         assert found is not None, "every path of a property ends with a return"
         expression, scope = found
         if isinstance(expression, ast.Constant) and scope.tests:
             expression = scope.tests[-1]
         if isinstance(expression, ast.Constant):
             self.log.clear()
-            truth = bool(function.python(*arguments))
+            truth = bool(self.instance.python(function)(*arguments))
             return Reason(str(truth), truth, readings=tuple(dict.fromkeys(self.log)))
         reason = self.why(expression, scope)
         return replace(reason, bindings=tuple(map(scope.bound, scope.loops)) + reason.bindings)
@@ -319,7 +321,7 @@ class _Explainer:
                 renamed.append(parameter.name)
         readings = tuple(dict.fromkeys(self.log))
         inner = self.why_returned(callee, names, lettered)
-        bound = tuple(map(_Scope(callee, names, set(lettered)).bound, renamed))
+        bound = tuple(map(_Scope(self.instance, callee, names, set(lettered)).bound, renamed))
         inner = replace(inner, bindings=bound + inner.bindings)
         return Reason.over(spell_expression(call), truth, readings, inner)
 
@@ -349,7 +351,7 @@ class _Explainer:
             case ast.Call(func=ast.Name(id=name), args=arguments) if name in scope.function.functions:
                 callee = scope.function.functions[name]
                 names = {p.name: scope.evaluate(one) for p, one in zip(callee.parameters, arguments, strict=True)}
-                found = self.returned(callee.body, _Scope(callee, names))
+                found = self.returned(callee.body, _Scope(self.instance, callee, names))
                 return found is not None and self.is_settled(*found)
         used = (scope.names.get(node.id) for node in ast.walk(expression) if isinstance(node, ast.Name))
         return all(value is None or isinstance(value, _Watched) for value in used) and not self.readings(
@@ -382,7 +384,11 @@ class _Explainer:
         """Return the values of a loop variable in the range `iterated`; those of a lettered domain print as letters."""
         scope.lettered.discard(name)
         end = iterated.args[-1] if isinstance(iterated, ast.Call) else iterated
-        if isinstance(end, ast.Attribute) and end.attr in self.lettered_sizes:
+        is_lettered = isinstance(end, ast.Attribute) and end.attr in self.lettered_sizes
+        if isinstance(end, ast.Call) and isinstance(end.args[0], ast.Name):  # of a domain: range(len(Replica))
+            domain = scope.function.domains.get(end.args[0].id)
+            is_lettered = domain is not None and domain.letters
+        if is_lettered:
             scope.lettered.add(name)
         values = scope.evaluate(iterated)
         assert isinstance(values, range)

@@ -166,7 +166,7 @@ class _Exclusion:
             arguments = [one.argument(ordinal) for one, ordinal in zip(ranges, step.ordinals, strict=True)]
             is_cut = False
             try:
-                _unguarded(function.python, guards)(state, *arguments)
+                _unguarded(self.instance.python(function), guards)(state, *arguments)
             except ModelError:  # what a guard would have prevented; what was written before counts
                 is_cut = True
             yield step, Tried(state.cells, guards.count(False), is_cut)

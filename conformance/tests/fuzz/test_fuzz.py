@@ -70,12 +70,13 @@ def nodes(programs: list[Program]) -> Iterator[ast.AST]:
 def test_programs_use_every_construct_of_the_language(programs: list[Program]) -> None:
     found = Counter(type(node) for node in nodes(programs))
     known = (*syntax.STATEMENTS, *syntax.EXPRESSIONS, *syntax.OPERATORS, *syntax.COMPARISONS)
+    known += (*syntax.PRODUCTS, *syntax.MEMBERSHIP)
     assert [one for one in (*known, ast.USub, ast.Not, ast.And, ast.Or) if not found[one]] == []
 
 
 def test_programs_use_every_name_of_the_language(programs: list[Program]) -> None:
     found = {node.id for node in nodes(programs) if isinstance(node, ast.Name)}
-    assert {*language.__all__, *syntax.FOLDS, *syntax.EXTREMA, "range", syntax.TAKEN} <= found
+    assert {*language.__all__, *syntax.FOLDS, *syntax.EXTREMA, syntax.SIZE, "range", syntax.TAKEN} <= found
 
 
 def test_programs_use_every_option_of_a_declaration(programs: list[Program]) -> None:
@@ -175,7 +176,7 @@ def test_a_bug_is_detected_shrunk_and_reproduced(
 
 
 def test_a_program_that_is_refused_is_a_failure() -> None:
-    (difference,) = compare(Program("counter", COUNTER.replace("s.count < 3", "s.count * 2 < 3"))).differences
+    (difference,) = compare(Program("counter", COUNTER.replace("s.count < 3", "s.count ** 2 < 3"))).differences
     assert difference.kind.startswith("refused")
 
 

@@ -44,3 +44,9 @@ def branches(statement: ast.If) -> tuple[list[ast.If], Sequence[ast.stmt]]:
     while len(found[-1].orelse) == 1 and isinstance(found[-1].orelse[0], ast.If):
         found.append(found[-1].orelse[0])
     return found, found[-1].orelse
+
+
+def sides(comparison: ast.Compare) -> list[ast.expr]:
+    """The values that are compared; those of `x in (a, b)` are x, a and b."""
+    found = [comparison.left, *comparison.comparators]
+    return [one for side in found for one in (side.elts if isinstance(side, ast.Tuple) else [side])]

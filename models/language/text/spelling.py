@@ -32,6 +32,7 @@ def shown(node: ast.AST) -> str:
 def _shallow(node: ast.AST) -> ast.AST:
     """Return a copy that is not deeply nested, but has the same text: in each long sum or chain of `else`, all parts
     but one are replaced by a single name that is spelled like their text."""
+    node = getattr(node, "origin", node)  # as it is written, before models/language/core/rewriting.py
     match node:
         case ast.BinOp(op=ast.Add() | ast.Sub(), left=ast.BinOp(op=ast.Add() | ast.Sub())):
             first, rest = summands(node)

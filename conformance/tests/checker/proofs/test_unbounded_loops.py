@@ -13,7 +13,8 @@ import pytest
 from conformance.tests.checker.compile.test_kernel import random_state
 from conformance.tests.sampling import sampled
 from conformance.tests.support.unbounded_abstraction import Projection
-from isrcheck.checker.proofs.unbounded_abstraction import OPEN, UnboundedAbstraction
+from isrcheck.checker.proofs.abstract_evaluator import OPEN
+from isrcheck.checker.proofs.unbounded_abstraction import UnboundedAbstraction
 from isrcheck.checker.resources.formula_budget import Answer
 from isrcheck.checker.symbolic.evaluator import UnsupportedError
 from isrcheck.checker.symbolic.symbolic_state import Value

@@ -245,7 +245,7 @@ def test_reading_the_models_of_the_project_takes_no_time() -> None:
     for name, entry in model.entries.items():
         value = getattr(instance.configuration, name)
         named[name] = (value, value) if entry.is_bound or entry.most is None else (entry.least, entry.most)
-    intervals = Intervals(named)
+    intervals = Intervals(named, lambda domain: 0)
     for prop in (*model.properties, *model.lemmas):
         intervals.of_call(prop.function, [None] * len(prop.function.parameters))
     assert 1000 < intervals.work < 10_000
@@ -270,7 +270,7 @@ class Recorded(Intervals):
     """Intervals that record the interval of each expression, by its position in the text."""
 
     def __init__(self, named: dict[str, Interval]) -> None:
-        super().__init__(named)
+        super().__init__(named, lambda domain: 0)
         self.said: dict[tuple[int, ...], Interval] = {}
 
     def _value(self, expression: ast.expr, known: Locals) -> Interval:
@@ -411,3 +411,33 @@ def watched(instance: Instance) -> int:
 def test_the_limit_leaves_every_engine_headroom() -> None:
     assert (LEAST, MOST) == (-(2**62), 2**62 - 1)
     assert CELL_LOW >= LEAST and CELL_HIGH <= MOST
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        (
+            "s.a = 6 // s.a",
+            "`6 // s.a` divides by a number that can be 0; divide by a number that its",
+        ),
+        ("s.a = 6 % (s.a - 3)", "`6 % (s.a - 3)` divides by a number that can be 0"),
+        ("s.a = 6 // (0 - 2)", "`6 // (0 - 2)` divides by a number that can be -2"),
+        ("s.a = max(i for i in range(s.a))", "`max((i for i in range(s.a)))` has no element if its range is empty"),
+        (
+            "s.a = 0 * max(i for i in Few)",
+            "has no element if its range is empty, and then no value; say",
+        ),
+    ],
+)
+def test_what_has_no_value_in_some_configuration_is_one_line(tmp_path: Path, line: str, says: str) -> None:
+    text = (
+        '"""A model."""\n\nfrom isrcheck.language import Domain, action, between, bound, field\n\n\n'
+        "class Configuration:\n"
+        '    few = bound(1, "few")\n\n\nclass Few(Domain, size="few"):\n    pass\n\n\nclass State:\n'
+        f"    a = field(values=between(0, 6), initially=1)\n\n\n@action\ndef act(s):\n    {line}\n"
+    )
+    path = tmp_path / "valueless.py"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(LanguageError) as refusal:
+        assert registry.load_file(path).instance(None, {"few": 0}).layouts
+    assert str(refusal.value).startswith(f"{path}:20: in act: ") and says in str(refusal.value)

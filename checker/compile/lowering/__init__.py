@@ -1,0 +1,1 @@
+"""Parts of the lowering of functions to the text of a kernel (checker/compile/lower.py)."""

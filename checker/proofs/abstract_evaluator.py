@@ -1,0 +1,392 @@
+"""Evaluates functions in which some domains are unbounded (open), for checker/proofs/unbounded_abstraction.py.
+
+In:  an abstraction: the fields that have cells, and the open entries of the configuration.
+Out: the truth of properties and the effects of steps, over unbounded integers.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from isrcheck.checker.resources.formula_budget import Answer
+from isrcheck.checker.symbolic.and_inverter_graph import FALSE, TRUE, Truth
+from isrcheck.checker.symbolic.evaluator import Evaluator, UnsupportedError
+from isrcheck.checker.symbolic.linear_integers import LinearInteger
+from isrcheck.checker.symbolic.symbolic_state import Frame, SymbolicState, Value, as_truth
+from isrcheck.models.language.declare import Domain, Entry
+from isrcheck.models.language.model import FieldLayout
+from isrcheck.models.language.syntax import FOLDS, Function
+
+Target = tuple[str, int | str]
+"""Something that a loop writes: ("cell", number) or ("local", name)."""
+
+OPEN = 1 << 40
+"""The size of an unbounded domain, or the end of an unbounded range; larger than any fixed size."""
+
+
+def ends(place: FieldLayout) -> tuple[int | None, int | None]:
+    """The bounds of a field's range; None if there is no bound."""
+    low, high = (None if end == OPEN else end for end in (place.low, place.high))
+    return low, high
+
+
+@dataclass(frozen=True)
+class Round:
+    """One iteration of a loop: for each cell or local, when it is written, and its value before and after."""
+
+    written: Mapping[Target, int]
+    begun: Mapping[Target, Value]
+    after: Mapping[Target, Value]
+
+
+class OpenRangeError(Exception):
+    """A generator goes through an unbounded range."""
+
+
+Before = tuple[list[list[Value]], dict[str, Value], int, int]
+"""The state before a loop: the cells, the locals, the guards so far, and where a declared range was left."""
+
+
+class AbstractEvaluator(Evaluator):
+    """Evaluates functions in which some domains are unbounded (open)."""
+
+    def __init__(self, abstraction: Any) -> None:
+        super().__init__(abstraction.instance, abstraction.circuit, abstraction.arithmetic)
+        self.abstraction = abstraction
+        self.layouts = abstraction.layouts
+        self.entries: dict[str, Value] = {}
+        self.sizes: dict[type[Domain], Value] = {}
+        self.written: dict[Target, int] | None = None
+        self.looping: Frame | None = None
+        self.read: dict[str, dict[tuple[Value, ...], Value]] = {}
+
+    def act(
+        self, before: Sequence[Value], function: Function | None, arguments: Sequence[Value]
+    ) -> tuple[int, int, list[Value]]:
+        """Evaluate a step. In an array without cells, repeated reads of one element return the same value."""
+        self.read = {}
+        return super().act(before, function, arguments)
+
+    def ask(
+        self, function: Function, states: Sequence[Sequence[Value]], taken: Mapping[int, int] | None = None
+    ) -> tuple[int, int]:
+        """Evaluate a property, as in Evaluator."""
+        self.read = {}
+        return super().ask(function, states, taken)
+
+    def entry(self, name: str) -> Value:
+        """The value of a configuration entry; an unbounded entry has an arbitrary value, the same at every reading."""
+        if name not in self.abstraction.open:
+            return super().entry(name)
+        if name not in self.entries:
+            declared: Entry = self.instance.model.entries[name]
+            self.entries[name] = self.arithmetic.number(declared.least, None if declared.is_bound else declared.most)
+        return self.entries[name]
+
+    def _demand(self, literal: int) -> None:
+        """Note that the required `literal` can be false here, and exclude the step in that case."""
+        super()._demand(literal)
+        if literal != TRUE:
+            entry = self.circuit.both(self.frame.entry, self.frame.branch)
+            self.alive = self.circuit.both(self.alive, self.circuit.either(-entry, literal))
+
+    # --------------------------------------------------------------------------------------------------------- cells
+
+    def load(self, state: SymbolicState, place: FieldLayout, indices: Sequence[Value]) -> Value:
+        """The value of a cell; in an array without cells any value, which stays the same until the array is written."""
+        if OPEN not in place.sizes:
+            return super().load(state, place, indices)
+        self._note_indices(place, indices)
+        known = self.read.setdefault(place.name, {})
+        key = (id(state), *indices)
+        if key not in known:
+            known[key] = self.abstraction.any_value(place)
+        return known[key]
+
+    def _note_indices(self, place: FieldLayout, indices: Sequence[Value]) -> None:
+        """In an array over an unbounded domain, note where an index of fixed size leaves its range."""
+        for index, size in zip(indices, place.sizes, strict=True):
+            if size != OPEN:
+                self._note_error(self.arithmetic.within(self.number(index), 0, size - 1)[0])
+
+    def _note_error(self, literal: int) -> None:
+        """Note that the required `literal` can be false here, without excluding the step."""
+        super()._demand(literal)
+
+    def store(self, state: SymbolicState, place: FieldLayout, indices: Sequence[Value], value: Value) -> None:
+        """Write to a cell, if the array has cells."""
+        if OPEN in place.sizes:
+            self._note_indices(place, indices)
+            if not place.field.values.is_flag:
+                self._note_error(self.arithmetic.within(self.number(value), *ends(place))[0])
+            self.read.pop(place.name, None)
+            return
+        for cell, condition in self.targets(place, indices):
+            self._note(("cell", cell), condition)
+            old = state.cells[cell]
+            if place.field.values.is_flag:
+                state.cells[cell] = self.choose(condition, as_truth(self.truth(value)), old)
+            else:
+                inside, written = self.arithmetic.within(self.number(value), *ends(place))
+                self._demand(self.circuit.either(-condition, inside))
+                state.cells[cell] = self.choose(condition, written, old)
+
+    def _assign(self, target: ast.expr, value: Value) -> None:
+        if isinstance(target, ast.Name):
+            self._note(("local", target.id), TRUE)
+        super()._assign(target, value)
+
+    def _note(self, target: Target, condition: int) -> None:
+        """Within a loop, note that `target` is written under `condition`. Locals of called functions do not count."""
+        if self.written is not None and (target[0] == "cell" or self.frame is self.looping):
+            here = self.circuit.all([self.frame.entry, self.frame.branch, condition])
+            self.written[target] = self.circuit.either(self.written.get(target, FALSE), here)
+
+    # --------------------------------------------------------------------------------------------------------- loops
+
+    def size_of(self, domain: type[Domain]) -> Value:
+        """The number of elements of a domain; an unbounded domain has any number, the same at every reading."""
+        size = self.abstraction.size(domain.size, f"domain {domain.__name__}")
+        if size != OPEN:
+            return max(0, size)
+        if domain not in self.sizes:
+            self.sizes[domain] = self.arithmetic.number(0, None)
+        return self.sizes[domain]
+
+    def _is_open(self, call: ast.expr) -> bool:
+        """Whether the ends of a range are not plain numbers here."""
+        assert isinstance(call, ast.Call)
+        return not all(isinstance(self.number(self.value(argument)), int) for argument in call.args)
+
+    def fold(self, call: ast.Call) -> Value:
+        """Evaluate a call with a generator; over an unbounded domain, the result is arbitrary, and that of sum is
+        unsupported."""
+        assert isinstance(call.func, ast.Name)
+        generator = call.args[0]
+        assert isinstance(generator, ast.GeneratorExp)
+        frame = self.frame
+        known, branch, alive, read, error = frame.locals, frame.branch, self.alive, dict(self.read), self.error
+        try:
+            return super().fold(call)
+        except OpenRangeError:
+            frame.locals, frame.branch, self.alive, self.read, self.error = known, branch, alive, read, error
+        if call.func.id == "sum":
+            raise UnsupportedError(
+                f"{self.frame.function.path}:{call.lineno}: in {self.frame.function.name}:"
+                " a sum over an open (unbounded) domain"
+            )
+        for keyword in call.keywords:
+            self.value(keyword.value)
+        self._look_into(generator)
+        return Truth(self.circuit.variable()) if call.func.id in FOLDS else self.arithmetic.number(None, None)
+
+    def range(self, call: ast.Call) -> Iterable[tuple[Value, int]]:
+        """The values of a range whose ends are plain numbers. Raises OpenRangeError for any other range."""
+        if self._is_open(call):
+            raise OpenRangeError
+        return super().range(call)
+
+    def _look_into(self, generator: ast.GeneratorExp) -> None:
+        """Note where a generator leaves a declared range; a variable over an unbounded domain may have any value."""
+        frame = self.frame
+        known, branch, alive, read = frame.locals, frame.branch, self.alive, self.read
+        frame.locals, self.read = dict(known), {}
+
+        def elements(part: int) -> None:
+            if part == len(generator.generators):
+                self.value(generator.elt)
+                return
+            one = generator.generators[part]
+            assert isinstance(one.target, ast.Name) and isinstance(one.iter, ast.Call)
+            for element, inside in self._any_of(one.iter):
+                outer = frame.branch
+                frame.locals[one.target.id] = element
+                frame.branch = self.circuit.both(outer, inside)
+                for condition in one.ifs:
+                    frame.branch = self.circuit.both(frame.branch, self.truth(self.value(condition)))
+                if frame.branch != FALSE:
+                    elements(part + 1)
+                frame.branch = outer
+
+        elements(0)
+        frame.locals, frame.branch, self.alive, self.read = known, branch, alive, read
+
+    def _any_of(self, call: ast.Call) -> Sequence[tuple[Value, int]]:
+        """The elements of a range, each with its condition; for an unbounded range one arbitrary element."""
+        if not self._is_open(call):
+            return list(self.range(call))
+        element, inside = self._any_element(call)
+        return [(element, inside)]
+
+    def _any_element(self, call: ast.Call) -> tuple[Value, int]:
+        limits = [self.number(self.value(argument)) for argument in call.args]
+        low, high = (0, limits[0]) if len(limits) == 1 else limits
+        element = self.arithmetic.number(None, None)
+        compare = self.arithmetic.compare
+        return element, self.circuit.both(compare("<=", low, element), compare("<", element, high))
+
+    def _statement_For(self, statement: ast.For) -> None:
+        """Execute a loop: unroll it, or havoc it if its domain is unbounded."""
+        if not self._is_open(statement.iter):
+            self._loop_of_fixed_length(statement)
+            return
+        frame, states = self.frame, list(self.frame.states.values())
+        before = [list(state.cells) for state in states], dict(frame.locals), self.alive, self.error
+        if self._leaves_everything(statement):
+            read = self.read
+            self._round(statement, before, {}, {})  # to note its range errors
+            self.read = read
+            return
+        targets: dict[Target, bool] = {}
+        while True:  # what an iteration writes may depend on what earlier iterations wrote
+            found = self._round(statement, before, targets, {})
+            truths = {
+                target: targets.get(target, True)
+                and _is_truth(self._value_of(target))
+                and _is_truth(found.after[target])
+                for target in [*targets, *(one for one in found.written if one not in targets)]
+            }
+            if truths == targets:
+                break
+            targets = truths
+        bounds = {target: self._bounds(found, target) for target in targets}
+        found_ends: list[tuple[Target, Value]] = []
+        for target in targets:
+            one = self._round(statement, before, targets, bounds)
+            was_written = self.circuit.both(self.circuit.variable(), one.written.get(target, FALSE))
+            found_ends.append((target, self.choose(was_written, one.after[target], self._value_of(target))))
+        # One more iteration, for a return from within the loop.
+        if any(isinstance(node, ast.Return) for node in ast.walk(statement)):
+            self._round(statement, before, targets, bounds, keep=True)
+        self.read = {}
+        for target, value in found_ends:
+            self._set_value(target, value)
+            self._note(target, TRUE)
+
+    def _loop_of_fixed_length(self, statement: ast.For) -> None:
+        """Unroll the loop; a loop variable with an earlier value is written like any other local."""
+        assert isinstance(statement.target, ast.Name)
+        name = statement.target.id
+        is_new = name not in self.frame.locals
+        if not is_new:
+            self._note(("local", name), TRUE)
+        super()._statement_For(statement)
+        if is_new:
+            self.frame.locals.pop(name, None)
+
+    def _leaves_everything(self, statement: ast.For) -> bool:
+        """Whether a loop neither returns nor writes any local or field that the abstraction has."""
+        functions = self.frame.function.functions
+        forgotten: set[str] = set()
+        for node in ast.walk(statement):
+            if isinstance(node, ast.Return):
+                return False
+            if isinstance(node, ast.For) and isinstance(node.target, ast.Name) and node.target.id in self.frame.locals:
+                return False
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in functions:
+                written = functions[node.func.id].writes
+            elif isinstance(node, ast.Assign | ast.AugAssign):
+                target = node.targets[0] if isinstance(node, ast.Assign) else node.target
+                while isinstance(target, ast.Subscript):
+                    target = target.value
+                if not isinstance(target, ast.Attribute):
+                    return False
+                written = frozenset({target.attr})
+            else:
+                continue
+            if any(OPEN not in self.layouts[name].sizes for name in written):
+                return False
+            forgotten |= written
+        for name in forgotten:
+            self.read.pop(name, None)
+        return True
+
+    def _put_back(self, before: Before) -> None:
+        cells, known, self.alive, _ = before
+        for state, own in zip(self.frame.states.values(), cells, strict=True):
+            state.cells = list(own)
+        self.frame.locals = dict(known)
+
+    def _round(
+        self,
+        statement: ast.For,
+        before: Before,
+        targets: Mapping[Target, bool],
+        bounds: Mapping[Target, Sequence[str]],
+        *,
+        keep: bool = False,
+    ) -> Round:
+        """Execute one iteration, starting from arbitrary values of what the loop writes (`targets`), then restore the
+        state before the loop, except its range errors and, with `keep`, a return from it."""
+        frame = self.frame
+        self.read = {}
+        self.error = before[-1]
+        # The ends of the range are evaluated before the loop, which may write what they depend on.
+        assert isinstance(statement.target, ast.Name) and isinstance(statement.iter, ast.Call)
+        element, inside = self._any_element(statement.iter)
+        returned, result = frame.returned, frame.result
+        begun: dict[Target, Value] = {}
+        for target, is_truth in targets.items():
+            begun[target] = Truth(self.circuit.variable()) if is_truth else self._any_number(target)
+            for sign in bounds.get(target, ()):
+                # Only if the loop is reached: otherwise the earlier value may be out of its range.
+                stands = self.arithmetic.compare(sign, begun[target], self._value_of(target))
+                self.arithmetic.define(begun[target], self.circuit.either(-self._here(), stands))
+            self._set_value(target, begun[target])
+        variable: Target = ("local", statement.target.id)
+        is_new = statement.target.id not in before[1]
+        self._set_value(variable, element)
+        branch, outer, around = frame.branch, self.written, self.looping
+        frame.branch = self.circuit.both(branch, inside)
+        self.written, self.looping = {}, frame
+        if not is_new:  # the variable is still visible after the loop
+            self._note(variable, TRUE)
+        self.block(statement.body)
+        written, self.written, self.looping = self.written, outer, around
+        if is_new:
+            written.pop(variable, None)
+        frame.branch = branch
+        if not keep:
+            frame.returned, frame.result = returned, result
+        after = {target: self._value_of(target) for target in [*targets, *written]}
+        self._put_back(before)
+        return Round(written, begun, after)
+
+    def _value_of(self, target: Target) -> Value:
+        kind, name = target
+        if kind == "local":
+            return self.frame.locals.get(str(name))
+        return self.frame.states["s"].cells[int(name)]
+
+    def _set_value(self, target: Target, value: Value) -> None:
+        kind, name = target
+        if kind == "local":
+            self.frame.locals[str(name)] = value
+        else:
+            self.frame.states["s"].cells[int(name)] = value
+
+    def _any_number(self, target: Target) -> Value:
+        kind, name = target
+        if kind == "local":
+            return self.arithmetic.number(None, None)
+        return self.abstraction.any_value(next(p for p in self._cells() if p.offset <= int(name) < p.offset + p.count))
+
+    def _cells(self) -> Sequence[FieldLayout]:
+        return [self.layouts[name] for name in self.abstraction.kept]
+
+    def _bounds(self, found: Round, target: Target) -> Sequence[str]:
+        """How a cell compares with its value before the loop: `>=` if it never decreases, `<=` if never increases."""
+        begun, after = found.begun[target], found.after[target]
+        if target[0] == "local" or not isinstance(begun, LinearInteger):
+            return ()
+        solver = self.abstraction.solver(self.circuit.budget.deadline)
+        signs = (">=", "<=")
+        return [sign for sign in signs if solver.check(-self.arithmetic.compare(sign, after, begun)) is Answer.NO]
+
+
+def _is_truth(value: Value) -> bool:
+    """Whether a value is a truth value, or not set yet."""
+    return value is None or isinstance(value, bool | Truth)

@@ -1,0 +1,113 @@
+"""Rewrites a function into the core of the modelling language, which is all that the engines have to know.
+
+In:  the body of a function, and the names in it that mean a domain.
+Out: the body in the core: a loop over a domain is a loop over `range(len(Domain))`. A body that is in the core already
+     is returned as it is; nothing of the given tree is changed.
+
+CPython runs the text as it is written (models/run.py); the tests of the fuzzer compare both. A node that was rewritten
+has the attribute `origin`: the node as it is written, for messages and explanations.
+"""
+
+from __future__ import annotations
+
+import ast
+import types
+from typing import Any, TypeVar
+
+from isrcheck.models.language.text.chains import summands
+
+Node = TypeVar("Node", bound=ast.AST)
+
+
+def rewritten(body: list[ast.stmt], domains: set[str]) -> list[ast.stmt]:
+    """Return a function's body in the core; `domains` are the names in it that mean a domain."""
+    if not domains:
+        return body
+    writer = _Rewriting(domains)
+    return [writer.node(statement) for statement in body]
+
+
+def global_names(code: types.CodeType) -> set[str]:
+    """The names that a function and its generators read from their module, and the names of attributes."""
+    names = set(code.co_names)
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            names |= global_names(constant)
+    return names
+
+
+class _Rewriting:
+    """Rewrites nodes in which `domains` are the names that mean a domain."""
+
+    def __init__(self, domains: set[str]) -> None:
+        self.domains = domains
+
+    def node(self, node: Node) -> Node:
+        """Return this node in the core; the node itself if nothing in it changes."""
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub):
+            return self.sum(node)  # type: ignore[return-value] # a sum is a sum
+        match node:
+            case ast.Compare(ops=[ast.In() | ast.NotIn()], comparators=[ast.Name(id=name)]) if name in self.domains:
+                return self.element(node)  # type: ignore[return-value] # an expression is an expression
+        domains = self.domains
+        if isinstance(node, ast.GeneratorExp):
+            targets = {part.target.id for part in node.generators if isinstance(part.target, ast.Name)}
+            self.domains = domains - targets
+        changes: dict[str, Any] = {}
+        for name, value in ast.iter_fields(node):
+            found: Any = value
+            if name == "iter" and isinstance(node, ast.For | ast.comprehension):
+                found = self.iterated(value)
+            elif isinstance(value, list):
+                found = [self.node(one) if isinstance(one, ast.AST) else one for one in value]
+                found = value if all(one is other for one, other in zip(found, value, strict=True)) else found
+            elif isinstance(value, ast.AST):
+                found = self.node(value)
+            if found is not value:
+                changes[name] = found
+        self.domains = domains
+        return _changed(node, **changes) if changes else node
+
+    def sum(self, node: ast.BinOp) -> ast.BinOp:
+        """Return a sum in the core, without recursion from term to term."""
+        first, rest = summands(node)
+        total, is_changed = self.node(first), False
+        is_changed = total is not first
+        links: list[ast.BinOp] = [node]
+        while isinstance(links[-1].left, ast.BinOp) and isinstance(links[-1].left.op, ast.Add | ast.Sub):
+            links.append(links[-1].left)
+        for link, (_, term) in zip(reversed(links), rest, strict=True):
+            found = self.node(term)
+            is_changed |= found is not term
+            total = _changed(link, left=total, right=found) if is_changed else link
+        assert isinstance(total, ast.BinOp)
+        return total
+
+    def element(self, node: ast.Compare) -> ast.expr:
+        """Return whether a number is an element of a domain: `0 <= number < len(Domain)`."""
+        size = ast.Call(ast.Name("len", ast.Load()), [node.comparators[0]], [])
+        within = ast.Compare(ast.Constant(0), [ast.LtE(), ast.Lt()], [self.node(node.left), size])
+        is_in = isinstance(node.ops[0], ast.In)
+        return _original(within if is_in else ast.UnaryOp(ast.Not(), within), node)
+
+    def iterated(self, expression: ast.expr) -> ast.expr:
+        """Return what a loop goes through: the numbers of a domain, or a range."""
+        if not isinstance(expression, ast.Name) or expression.id not in self.domains:
+            return self.node(expression)
+        size = ast.Call(ast.Name("len", ast.Load()), [expression], [])
+        return _original(ast.Call(ast.Name("range", ast.Load()), [size], []), expression)
+
+
+def _changed(node: Node, **changes: Any) -> Node:
+    """Return a copy of a node with other parts."""
+    copy = type(node)(**{**dict(ast.iter_fields(node)), **changes})
+    return ast.copy_location(copy, node)
+
+
+def _original(node: Node, origin: ast.expr) -> Node:
+    """Return a node that stands for `origin`, at its place in the text."""
+    for part in ast.walk(node):
+        if not hasattr(part, "lineno"):
+            ast.copy_location(part, origin)
+    node.origin = origin  # type: ignore[attr-defined] # read by models/language/text/spelling.py
+    return node
