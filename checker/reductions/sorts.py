@@ -103,6 +103,10 @@ class Sorts:
                         reading.locals[parameter.name].value.join(self.domain(domain))
                     elif domain is not None and parameter.domain is not None:
                         self.domain(parameter.domain.of).join(self.domain(domain.of))  # type: ignore[union-attr]
+        # What ends or bounds a search has to respect the permutations, too.
+        for name in ("terminals", "constraints"):
+            for function in getattr(instance.model, name, ()):
+                self.function(function)
         for prop in instance.properties:
             self.function(prop.function)
             if prop.permitted is not None:
@@ -230,7 +234,8 @@ class _Reading:
         return self.block(otherwise) and ended
 
     def statement_For(self, statement: ast.For) -> bool:
-        assert isinstance(statement.target, ast.Name)
+        if not isinstance(statement.target, ast.Name):
+            self.refuse(statement.target)
         node = self.loop_variable(statement.target, statement.iter)
         name, known = statement.target.id, dict(self.locals)
         if name in known:
@@ -253,7 +258,8 @@ class _Reading:
 
     def statement_Expr(self, statement: ast.Expr) -> bool:
         call = statement.value
-        assert isinstance(call, ast.Call) and isinstance(call.func, ast.Name)
+        if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
+            self.refuse(statement.value)
         if call.func.id not in self.function.functions:  # require(...)
             return self.truth(call.args[0]) is False
         self.call(call)
@@ -278,7 +284,8 @@ class _Reading:
         return found
 
     def value_Constant(self, expression: ast.Constant) -> Value:
-        assert isinstance(expression.value, int)
+        if not isinstance(expression.value, int):
+            self.refuse(expression)
         return Constant(int(expression.value))
 
     def value_Name(self, expression: ast.Name) -> Value:
@@ -299,8 +306,9 @@ class _Reading:
 
     def value_Subscript(self, expression: ast.Subscript) -> Value:
         if isinstance(expression.value, ast.Name):  # of a subset
-            parameter = next(p for p in self.function.parameters if p.name == expression.value.id)
-            assert parameter.domain is not None and issubclass(parameter.domain, Subset)
+            parameter = next((p for p in self.function.parameters if p.name == expression.value.id), None)
+            if parameter is None or parameter.domain is None or not issubclass(parameter.domain, Subset):
+                self.refuse(expression)
             self.unify(self.sorts.domain(parameter.domain.of), self.value(expression.slice), expression.slice)
             return None
         return self.cell(expression, "read", None)
@@ -385,7 +393,8 @@ class _Reading:
         return into
 
     def value_Call(self, call: ast.Call) -> Value:
-        assert isinstance(call.func, ast.Name)
+        if not isinstance(call.func, ast.Name):
+            self.refuse(call)
         name = call.func.id
         if name in self.function.functions:
             return self.call(call)
@@ -407,7 +416,8 @@ class _Reading:
         if name != "sum":
             self.sorts.unordered |= dict.fromkeys(pairs.symmetric_orders(generator, self.function), self.function.path)
         for part in generator.generators:
-            assert isinstance(part.target, ast.Name)
+            if not isinstance(part.target, ast.Name):
+                self.refuse(part.target)
             node = self.loop_variable(part.target, part.iter)
             self.locals[part.target.id] = Binding(node, part.target.id, True)
             for test in part.ifs:
@@ -460,7 +470,8 @@ class _Reading:
         while isinstance(node, ast.Subscript):
             indices.insert(0, node.slice)
             node = node.value
-        assert isinstance(node, ast.Attribute)
+        if not isinstance(node, ast.Attribute):
+            self.refuse(expression)
         if node.attr not in self.sorts.instance.model.fields:
             self.refuse(expression)
         declared = self.sorts.instance.model.fields[node.attr]

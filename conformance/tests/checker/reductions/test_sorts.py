@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import random
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 from conformance.tests.checker.reductions.random_models import HEAD, model_text
 from conformance.tests.sampling import exhaustive
 from isrcheck.checker.reductions.find import symmetry_of
-from isrcheck.checker.reductions.sorts import Sort, Sorts
+from isrcheck.checker.reductions.sorts import Sort, Sorts, UnknownConstructError
 from isrcheck.checker.reductions.symmetry import Block, Symmetry
 from isrcheck.models import registry, run
 from isrcheck.models.language.model import Instance
@@ -137,6 +138,18 @@ def test_a_declared_domain_that_is_ordered_is_refused(tmp_path: Path) -> None:
     path.write_text(text.format(nodes=3, keys=2), encoding="utf-8")
     with pytest.raises(LanguageError, match=rf"{LINE}: in act: `n < m` orders elements; so .* Node are not"):
         symmetry_of(load_file(path).instance(), declared=True)
+
+
+@pytest.mark.parametrize(
+    ("expression", "named"),
+    [("n in (1, 2)", "Tuple"), ("n.bit_length()", "Call"), ("[n]", "List"), ("'n'", "Constant")],
+)
+def test_what_the_analysis_does_not_know_is_refused(expression: str, named: str, tmp_path: Path) -> None:
+    """The language may grow: what is not analysed must not count as harmless."""
+    sorts = sorts_of(tmp_path, ACT.format("s.up[n] = True"))
+    reading = next(one for function, one in sorts.functions.items() if function.name == "act")
+    with pytest.raises(UnknownConstructError, match=f"`{named}` is not analysed"):
+        reading.value(ast.parse(expression, mode="eval").body)
 
 
 # ------------------------------------------------------------------------------------------------------- random models

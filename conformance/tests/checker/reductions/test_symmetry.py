@@ -239,28 +239,32 @@ def test_elements_that_differ_in_the_initial_states_are_not_exchanged(tmp_path: 
 LEAVES = """
 
 @action
-def asks(s, n: Node):
-    require(all(not s.up[x] or s.has[x][s.level[x]] for x in range(s.nodes)))
-    s.up[n] = True
+def one_rises(s, n: Node):
+    require(not any(s.up[x] for x in range(s.nodes)))
+    s.level[n] = 1
+    for x in range(s.nodes):
+        s.up[x] = True
 
 
-@action
-def climbs(s, n: Node):
-    require(s.level[n] < 1)
-    require(s.up[n])
-    s.level[n] += 1
+def is_nobody_up(s):
+    return not any(s.up[x] for x in range(s.nodes))
+
+
+@always
+def fine(s):
+    return is_nobody_up(s) or not all(s.has[x][LEVEL] for x in range(s.nodes))
 """
 
 
-def test_a_search_in_which_a_range_is_left_is_repeated_without_symmetry(tmp_path: Path) -> None:
-    """`has` has one key. Node 0 is down, so the fold stops at it; a permutation of that state leaves the range."""
-    text = LEAVES.replace("not s.up[x] or", "s.up[x] and")
-    text = text.replace("    s.up[n] = True", "    s.up[n] = True\n    s.has[n][0] = True")
-    text += "\n\n@action\ndef rises(s, n: Node):\n    s.up[n] = True\n"
-    instance = load_file(written(tmp_path, text)).instance()
+@pytest.mark.parametrize("level", ["s.level[x]", "1 - s.level[x]"])
+def test_whether_a_range_is_left_does_not_depend_on_the_order_of_elements(level: str, tmp_path: Path) -> None:
+    """There is one key, and no node has it: the fold is decided by the first node that is looked at, if its level is a
+    key. If it is not, the range is left. So one permutation of a state leaves it, and another one does not."""
+    instance = load_file(written(tmp_path, LEAVES.replace("LEVEL", level))).instance()
     reduction, _ = reduction_of(instance, symmetry=True)
     assert reduction is not None
     whole, reduced = searched(instance, None), searched(instance, reduction)
+    assert whole.levels == [1, 3]
     assert whole.findings["in_range"].found.path is not None
     assert (reduced.findings, reduced.levels, reduced.reduction) == (whole.findings, whole.levels, "")
 
