@@ -157,11 +157,13 @@ def _fairness(trace: Trace, prop: Property, loop: int) -> Iterator[str]:
     groups = groups_of(trace.instance, prop)
     if not groups:
         yield "No step has to be taken: the property and the actions declare no fairness."
+    disabled: dict[int | None, list[str]] = {}
     for group in groups:
         taken = _taken_at(trace, loop, group)
         if taken is not None:
             yield f"Fair to {group.name}: taken in step {taken}."
-            continue
-        disabled = _disabled_at(trace, loop, group)
-        at = f"at step {disabled}" if disabled else "in the initial state"
-        yield f"Fair to {group.name}: not possible {at}."
+        else:
+            disabled.setdefault(_disabled_at(trace, loop, group), []).append(group.name)
+    for position, names in disabled.items():
+        at = f"at step {position}" if position else "in the initial state"
+        yield f"Fair to {'; to '.join(names)}: not possible {at}."

@@ -1,0 +1,61 @@
+"""Liveness of transactions: the hanging transaction, and the marker that is refused for ever, as lassos."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+
+from isrcheck.checker.explicit.explore import explore
+from isrcheck.checker.outcome.verdict import verdicts
+from isrcheck.checker.resources.limits import Limits
+from isrcheck.models.transactions import MODEL as SAFE
+from isrcheck.models.transactions.liveness import MODEL
+from isrcheck.traces.format.certify import from_steps
+
+LONGER = pytest.mark.exhaustive
+HANGS = "VIOLATED at step 15 (stays there) (PERMITTED at step 19)"
+ONLY_LOST = "PERMITTED at step 10 (back to step 8)"
+ONLY_LOST_LATER = "PERMITTED at step 11 (back to step 9)"
+
+
+@pytest.mark.parametrize(
+    ("protocol", "switches", "states", "lso", "prepared"),
+    [
+        pytest.param("0.11", {}, 100_257, HANGS, ONLY_LOST, marks=LONGER),
+        pytest.param("2.5", {}, 211_270, HANGS, ONLY_LOST, marks=LONGER),
+        ("3.6", {}, 163_309, HANGS, ONLY_LOST),
+        ("3.7", {}, 119_735, "HOLDS", ONLY_LOST),
+        pytest.param("4.0", {}, 40_558, "HOLDS", ONLY_LOST_LATER, marks=LONGER),
+        pytest.param("4.1", {}, 34_494, "HOLDS", ONLY_LOST_LATER, marks=LONGER),
+        ("4.2", {}, 34_494, "HOLDS", ONLY_LOST_LATER),
+        (
+            "4.2",
+            {"EQUAL_MARKER_EPOCH_IS_RETRY": 0},
+            46_502,
+            "VIOLATED at step 17 (stays there)",
+            "VIOLATED at step 11 (stays there)",
+        ),
+    ],
+)
+def test_transactions_end_at_last(
+    protocol: str, switches: Mapping[str, int], states: int, lso: str, prepared: str
+) -> None:
+    instance = MODEL.instance(protocol, {"producers": 1, "failovers": 0, **switches})
+    found = explore(instance, Limits(None, 1 << 30, None, 1))
+    assert (found.distinct, found.exhausted) == (states, True)
+    judged = verdicts(found)
+    assert {one.prop.name: one.text for one in judged} == {
+        "lso_advances": lso,
+        "prepared_transactions_complete": prepared,
+    }
+    for one in judged:
+        for _, path, word in one.failing_paths:
+            from_steps(instance, path.initial, path.steps, one.prop.name, "", word, path.loop)  # certified
+
+
+def test_it_is_the_same_model() -> None:
+    assert [one.name for one in MODEL.actions] == [one.name for one in SAFE.actions]
+    assert {name: one.switches for name, one in MODEL.protocols.items()} == {
+        name: one.switches for name, one in SAFE.protocols.items()
+    }

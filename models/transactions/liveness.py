@@ -1,0 +1,74 @@
+"""What must happen at last to a transaction: liveness. `MODEL` has the state, actions and generations of the model.
+
+A search for loops takes longer than one for the promises, so these properties are no part of the model that
+`check transactions` searches.
+
+What is fair: a coordinator and a leader that run do their work at last, and an application that began a transaction
+ends it or stops. Faults are free. There is one end that weak fairness does not exclude: the answer to a marker is lost
+again and again, for ever. This network delivers nothing, so a behaviour that repeats it is permitted.
+"""
+
+import sys
+
+from isrcheck.models.language import leads_to, weak_fairness
+from isrcheck.models.language.model import assemble
+from isrcheck.models.transactions import ACTIONS, STAND_INS, fields, start
+from isrcheck.models.transactions import MODEL as SAFE
+from isrcheck.models.transactions.coordinator import (
+    coordinator_completes_transaction,
+    coordinator_handles_end_txn,
+    coordinator_times_out_transaction,
+    transaction_log_is_replicated,
+)
+from isrcheck.models.transactions.markers import (
+    coordinator_learns_of_marker,
+    coordinator_sends_marker,
+    leader_appends_marker,
+    leader_refuses_marker,
+)
+from isrcheck.models.transactions.partition import followers_fetch
+from isrcheck.models.transactions.producer import application_stops, producer_aborts, producer_commits
+from isrcheck.models.transactions.readers import nothing_is_held_back
+from isrcheck.models.transactions.transaction_log import is_prepared
+from isrcheck.models.transactions.values import Marker
+
+WORK = [
+    transaction_log_is_replicated,
+    coordinator_handles_end_txn,
+    coordinator_times_out_transaction,
+    coordinator_completes_transaction,
+    weak_fairness(coordinator_sends_marker, each="partition"),
+    weak_fairness(leader_appends_marker, leader_refuses_marker, each="partition"),
+    weak_fairness(coordinator_learns_of_marker, each="partition"),
+    weak_fairness(followers_fetch, each="partition"),
+    weak_fairness(producer_commits, producer_aborts, application_stops),
+]
+"""What is done at last if it stays possible."""
+
+
+def something_is_held_back(s):
+    return not all(nothing_is_held_back(s, p) for p in range(s.partitions))
+
+
+def an_answer_is_under_way(s):
+    return any(s.marker[p] == Marker.APPENDED for p in range(s.partitions))
+
+
+@leads_to(when=something_is_held_back, fair=WORK, permitted=an_answer_is_under_way)
+def lso_advances(s):
+    """What holds the last stable offset of a partition back is decided at last: no transaction hangs."""
+    return not something_is_held_back(s)
+
+
+@leads_to(when=is_prepared, fair=WORK, permitted=an_answer_is_under_way)
+def prepared_transactions_complete(s):
+    """A transaction whose end the coordinator has prepared is completed at last."""
+    return not is_prepared(s)
+
+
+MODEL = assemble(
+    "transactions",
+    [fields, start, sys.modules[__name__]],
+    {name: (ACTIONS, dict(one.switches)) for name, one in SAFE.protocols.items()},
+    STAND_INS,
+)
