@@ -1,0 +1,38 @@
+"""ISR changes that are pending for ever (KAFKA-12751), and followers that rejoin the ISR."""
+
+from __future__ import annotations
+
+import pytest
+
+from isrcheck.checker.explicit.explore import explore
+from isrcheck.checker.outcome.verdict import verdicts
+from isrcheck.checker.resources.limits import Limits
+from isrcheck.models import registry
+from isrcheck.traces.format.certify import from_steps
+
+
+@pytest.mark.parametrize(
+    ("ignored", "states", "texts"),
+    [
+        (0, 492, ["HOLDS", "HOLDS", "REACHED at step 3"]),
+        (1, 570, ["VIOLATED at step 5 (stays there)", "VIOLATED at step 7 (stays there)", "REACHED at step 3"]),
+    ],
+)
+def test_a_change_of_the_isr_is_not_pending_for_ever(ignored: int, states: int, texts: list[str]) -> None:
+    model, _ = registry.load("examples/isr_changes")
+    instance = model.instance(None, {"EQUAL_EPOCH_IS_IGNORED": ignored})
+    found = explore(instance, Limits(None, 1 << 28, None, 1))
+    assert (found.distinct, found.exhausted) == (states, True)
+    assert [one.text for one in verdicts(found)] == texts
+    for one in verdicts(found):
+        for name, path, word in one.failing_paths:
+            from_steps(instance, path.initial, path.steps, name, "", word, path.loop)  # certified
+
+
+def test_what_is_fair() -> None:
+    model, _ = registry.load("examples/isr_changes")
+    fair = [action.name for action in model.actions if action.alternatives[0].mark.fair]  # type: ignore[union-attr]
+    assert fair == [
+        *("follower_catches_up", "leader_asks_to_shrink", "leader_asks_to_expand"),
+        *("controller_answers", "leader_takes_answer"),
+    ]
