@@ -29,7 +29,6 @@ FAMILIES = {
 """The models whose package assembles a base and its variants into `MODEL`."""
 
 EXAMPLES = (
-    "isr_changes",
     "two_phase_commit",
     "tla/barriers",
     "tla/bcast_byz",

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import pytest
 
+from conformance.tests.support.places import PROJECT
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.outcome.verdict import verdicts
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.models import registry
 from isrcheck.traces.format.certify import from_steps
+
+EXAMPLE = PROJECT / "models/examples/isr_changes.py"
 
 
 @pytest.mark.parametrize(
@@ -19,7 +22,7 @@ from isrcheck.traces.format.certify import from_steps
     ],
 )
 def test_a_change_of_the_isr_is_not_pending_for_ever(ignored: int, states: int, texts: list[str]) -> None:
-    model, _ = registry.load("examples/isr_changes")
+    model = registry.load_file(EXAMPLE)
     instance = model.instance(None, {"EQUAL_EPOCH_IS_IGNORED": ignored})
     found = explore(instance, Limits(None, 1 << 28, None, 1))
     assert (found.distinct, found.exhausted) == (states, True)
@@ -30,7 +33,7 @@ def test_a_change_of_the_isr_is_not_pending_for_ever(ignored: int, states: int, 
 
 
 def test_what_is_fair() -> None:
-    model, _ = registry.load("examples/isr_changes")
+    model = registry.load_file(EXAMPLE)
     fair = [action.name for action in model.actions if action.alternatives[0].mark.fair]  # type: ignore[union-attr]
     assert fair == [
         *("follower_catches_up", "leader_asks_to_shrink", "leader_asks_to_expand"),
