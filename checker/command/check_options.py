@@ -6,6 +6,7 @@ Out: `OPTIONS`, a table of `Option`.
 
 from __future__ import annotations
 
+from isrcheck.checker.command.disk_options import DISK_OPTIONS
 from isrcheck.checker.command.option import Option
 from isrcheck.checker.command.option_values import count, folder, memory, name, path, seconds, steps, threads
 from isrcheck.checker.command.spark_options import SEARCH_OPTIONS
@@ -73,6 +74,7 @@ OPTIONS = (
         help="local: explicit-state search (default); z3: bounded model checking with Z3, needs --bound; all: both,"
         " which must agree; spark: explicit-state search on Spark",
     ),
+    *DISK_OPTIONS,
     *SEARCH_OPTIONS,
     Option(name="--prove", help="search for proofs for any depth, and report their premises"),
     Option(

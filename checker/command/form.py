@@ -16,6 +16,7 @@ from types import MappingProxyType
 from typing import Any
 
 from isrcheck.checker.command.option import Option
+from isrcheck.checker.disk.request import DiskRequest
 from isrcheck.checker.kafka_settings.keys import Role
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.resources.machine_memory import machine_memory
@@ -83,6 +84,7 @@ class Options:
     own: Mapping[str, Any]
     reserved: tuple[str, ...]
     spark: SparkRequest
+    on_disk: DiskRequest | None
     bound: int | None
     protocol: str | None
     settings: tuple[str, ...]

@@ -51,6 +51,17 @@ def seconds(option: str, text: str) -> float:
     return found
 
 
+def minutes(option: str, text: str) -> float:
+    """Read a time above 0, in minutes. Raises UsageError."""
+    try:
+        found = float(text)
+    except ValueError:
+        found = -1.0
+    if not 0 < found < float("inf"):
+        raise UsageError(f"{option} {text}: not a time; give a number of minutes above 0")
+    return found
+
+
 def threads(option: str, text: str) -> int:
     """Read a number of threads. Raises UsageError."""
     if not _is_number(text[:MOST_DIGITS]) or not 1 <= int(text[:MOST_DIGITS]) <= MOST_THREADS:
@@ -63,11 +74,11 @@ def path(_option: str, text: str) -> Path:
     return Path(text)
 
 
-def folder(_option: str, text: str) -> Path:
+def folder(option: str, text: str) -> Path:
     """Return the path of a folder, which need not exist. Raises UsageError if the path is not a folder."""
     found = Path(text)
     if found.exists() and not found.is_dir():
-        raise UsageError(f"{text}: not a folder; name a folder with --out DIR")
+        raise UsageError(f"{text}: not a folder; name a folder with {option} DIR")
     return found
 
 

@@ -15,6 +15,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from isrcheck.checker.command import check_options as declared
+from isrcheck.checker.command.disk_options import read_disk_options
 from isrcheck.checker.command.form import Form, Options
 from isrcheck.checker.command.option import Option
 from isrcheck.checker.command.spark_options import read_spark_options
@@ -95,7 +96,7 @@ def read_options(words: Sequence[str], forms: Sequence[Form], more: Sequence[Opt
         if one.word and one.word in (known.target, *rest):
             raise UsageError(f"{one.word} must be the first argument, as in: {one.as_in}")
     _refuse_other_options(form, options, known, rest)
-    spark = read_spark_options(known)
+    spark, on_disk = read_spark_options(known), read_disk_options(known)
     values = {option.field: option.value(known) for option in options}
     common = {field.name: values.pop(field.name) for field in fields(Options) if field.name in values}
     found = Options(
@@ -106,6 +107,7 @@ def read_options(words: Sequence[str], forms: Sequence[Form], more: Sequence[Opt
         own=values,
         reserved=tuple(word for word in parser.options() if word.startswith("--")),
         spark=spark,
+        on_disk=on_disk,
         **common,
     )
     form.refuse(found)

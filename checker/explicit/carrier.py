@@ -21,6 +21,7 @@ from isrcheck.checker.compile.kernel import Kernel
 from isrcheck.checker.explicit.starts import Starts
 from isrcheck.checker.explicit.visited_set import Batch, VisitedSet
 from isrcheck.checker.outcome.exploration import Exploration, Findings, Progress
+from isrcheck.checker.outcome.forecast import forecast
 from isrcheck.checker.outcome.kernel_results import EntryKind, KernelResults
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.models.language.declare import WHOLE
@@ -113,10 +114,12 @@ def kept_in_place_of(starts: Starts, kernel: Kernel, instance: Instance) -> Star
 class Carrier(ABC):
     """The backend of a search. As a context manager it holds threads or other resources while the search runs.
 
-    `visited` is the visited set.
+    `visited` is the visited set. `without_stores` says that a carrier without `stores` does not judge a kind of
+    properties ({}) that need every reachable state, and what to do.
     """
 
     visited: Any
+    without_stores = "Spark does not judge {}; use --engine local"
 
     def __init__(self, context: SearchContext) -> None:
         self.context = context
@@ -164,7 +167,7 @@ class Carrier(ABC):
             context.report(
                 Progress(
                     *(now - context.started, result.depth, states, result.generated),
-                    *(states - context.expanded, self.visited.bytes_used),
+                    *(states - context.expanded, self.visited.bytes_used, forecast(result.levels)),
                 )
             )
         if now > context.deadline:

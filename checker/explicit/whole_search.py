@@ -31,11 +31,6 @@ PathTo = Callable[[int], StepPath]
 """Gives the path to the state with this number."""
 
 
-def why_not_on_spark(prop: Property) -> str:
-    """Why Spark does not judge a property."""
-    return f"Spark does not judge {prop.kind.value}; use --engine local"
-
-
 def judge_whole(carrier: Carrier, path: PathTo) -> None:
     """Judge the properties that need every reachable state, if the search has reached every one."""
     context = carrier.context
@@ -68,7 +63,7 @@ def why_unjudged(carrier: Carrier, prop: Property) -> str:
     if prop.kind not in WHOLE:
         return ""
     if carrier.stores is None:
-        return why_not_on_spark(prop)
+        return carrier.without_stores.format(prop.kind.value)
     context = carrier.context
     left = context.result.frontier
     if left:

@@ -86,10 +86,11 @@ class Exploration:
     """The result of a breadth-first search.
 
     `stopped` says why the search ended early: memory, seconds, interrupt, decided (every property is decided), lost
-    (Spark), or None. `judged` is the depth to which every state was reached and judged; `frontier` counts the states
-    that were not expanded. `findings` has an entry for the implicit property `in_range` only if it is violated; the
-    entry counts steps, and evaluations of properties, that leave a declared range. `reduction` says which states stand
-    for others in this search, so that all counts are counts of those; empty: none, every state was visited.
+    (Spark), disk (full), or None. `judged` is the depth to which every state was reached and judged; `frontier` counts
+    the states that were not expanded. `findings` has an entry for the implicit property `in_range` only if it is
+    violated; the entry counts steps, and evaluations of properties, that leave a declared range. `reduction` says which
+    states stand for others in this search, so that all counts are counts of those; empty: none, every state was
+    visited.
     """
 
     instance: Instance
@@ -140,7 +141,11 @@ class Exploration:
 
 @dataclass(frozen=True)
 class Progress:
-    """A progress report of a running search."""
+    """A progress report of a running search.
+
+    `forecast` is the expected number of states in the next level, if it can be said. A search on disk has
+    `bytes_on_disk`, and `candidates`: states of the next level, some of which may turn out to be duplicates.
+    """
 
     seconds: float
     depth: int
@@ -148,3 +153,6 @@ class Progress:
     generated: int
     frontier: int
     bytes_used: int
+    forecast: int | None = None
+    bytes_on_disk: int | None = None
+    candidates: int = 0

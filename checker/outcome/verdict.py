@@ -42,6 +42,7 @@ WHY_STOPPED = {
     "unknown": "Z3 found no answer",
     "unsupported": "Z3 does not support this model",
     "lost": "Spark lost part of its data",
+    "disk": "the disk is full or has failed",
 }
 
 

@@ -77,6 +77,14 @@ def _read(path: Path) -> str:
         return ""
 
 
+def whole_resident() -> int:
+    """How many bytes of memory this process uses, pages of files included; 0 if the system does not report it."""
+    try:
+        return int(STATM.read_bytes().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except OSError:
+        return 0
+
+
 def resident() -> int:
     """How many bytes of memory this process uses; 0 if the system does not report it.
 

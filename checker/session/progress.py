@@ -32,10 +32,15 @@ class ProgressLine:
     def report(self, progress: Progress) -> None:
         """Report the progress of a search."""
         rate = progress.generated / max(progress.seconds, 1e-9)
+        more = ""
+        if progress.forecast is not None:
+            more += f", next level about {progress.forecast:,}"
+        if progress.bytes_on_disk is not None:
+            more += f", {progress.candidates:,} candidates, {human_bytes(progress.bytes_on_disk)} on disk"
         self.tell(
             f"depth {progress.depth}, {progress.distinct:,} distinct,"
             f" {progress.generated:,} generated ({rate:,.0f}/s), {progress.frontier:,} to expand,"
-            f" {human_bytes(progress.bytes_used)}",
+            f" {human_bytes(progress.bytes_used)}{more}",
             progress.seconds,
         )
 

@@ -15,6 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 from isrcheck.checker.causes.distinct_causes import distinct_causes
 from isrcheck.checker.compile.kernels import Kernels
+from isrcheck.checker.disk.engine import explore_on_disk
+from isrcheck.checker.disk.request import DiskRequest
+from isrcheck.checker.disk.summary import DiskSummary
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.outcome.agreement import differences
 from isrcheck.checker.outcome.bmc_result import BmcResult
@@ -179,6 +182,33 @@ class SearchSession:
                 if one.stopped == "interrupt":
                     return replace(run, command=command, different=found)
         return replace(run, command=command, different=found)
+
+    def run_on_disk(self, asked: DiskRequest, instance: Instance, target: str, traces: TraceWriter) -> Run:
+        """Search an instance with its states on disk, judge the result, and write its traces. Raises UsageError.
+
+        Every state is visited, without a reduction.
+        """
+        progress = self.progress_line(title(instance))
+        disk: DiskSummary | None = None
+        try:
+            beginning = self.begin(instance, progress)
+        except Spent as spent:
+            exploration = Exploration.without_beginning(instance, self.limits, spent.why)
+        else:
+            exploration, disk = explore_on_disk(
+                asked,
+                instance,
+                self.budget.limits(self.limits),
+                beginning.kernel,
+                count_all=self.count_all,
+                report=progress.report,
+            )
+            exploration.seconds += beginning.seconds
+            exploration.limits = self.limits
+        progress.clear()
+        found = verdicts(exploration)
+        command = f"{command_of(target, instance, self.limits.depth)} --no-reduction"
+        return Run(exploration, found, command, self.count_all, traces.write(target, instance, found), disk=disk)
 
     def run_on_spark(
         self,

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from isrcheck.checker.disk.summary import DiskSummary, disk_lines, disk_object
 from isrcheck.checker.outcome.bmc_result import BmcResult
 from isrcheck.checker.outcome.causes import DistinctCauses
 from isrcheck.checker.outcome.exploration import Exploration
@@ -32,7 +33,8 @@ class Run:
     """One search with its results; `traces` maps properties to trace files, `command` repeats the search.
 
     `counted_all` is True if all violating states were counted. If requested, `proving` are the proofs, `second` is the
-    result of Z3, `spread` the summary of Spark, and `different` the counterexamples with different causes.
+    result of Z3, `spread` the summary of Spark, `disk` that of a search on disk, and `different` the counterexamples
+    with different causes.
     """
 
     exploration: Exploration | BmcResult
@@ -43,6 +45,7 @@ class Run:
     proving: Proving | None = None
     second: BmcResult | None = None
     spread: SparkSummary | None = None
+    disk: DiskSummary | None = None
     different: Sequence[DistinctCauses] = ()
 
     @property
@@ -205,6 +208,8 @@ def text(run: Run) -> str:
         lines += _explored(run)
     if run.spread is not None:
         lines += spread_lines(run.spread, run.explored.distinct)
+    if run.disk is not None:
+        lines += disk_lines(run.disk, run.explored)
     if run.second is not None:
         far = min(run.second.judged, exploration.judged)
         agreement = f"the engines agree on every property to depth {far}" if far >= 0 else "there is nothing to compare"
@@ -337,6 +342,7 @@ def as_object(run: Run) -> dict[str, Any]:
         "proofs": proof_text.as_object(run.proving) if run.proving is not None else None,
         "z3": _second_object(run.second),
         "spark": spread_object(run.spread) if run.spread is not None else None,
+        "disk": disk_object(run.disk, run.explored) if run.disk is not None else None,
         "faults": faults_of(instance),
         "counterexamples": [different_object(one, run.show) for one in run.different],
         "command": run.command,

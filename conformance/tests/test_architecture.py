@@ -41,7 +41,7 @@ FLOORS = {
             ("tables",),
             ("session",),
         ),
-        *(("spark",), ("spark/runtime",), ("causes", "proofs"), ("explicit", "symbolic")),
+        *(("spark",), ("spark/runtime",), ("causes", "disk", "proofs"), ("explicit", "symbolic")),
         *(("liveness",), ("compile",), ("compile/lowering",), ("reductions",), ("outcome",), ("resources",)),
     ),
     "traces": (

@@ -1,0 +1,6 @@
+"""Explicit-state search that is larger than memory: states are kept on disk, and the search can be resumed.
+
+In:  a `DiskRequest` (a folder), an instance of a model, its kernel, and limits.
+Out: an `Exploration`, the same as that of a search in memory, and a `DiskSummary`.
+May import: explicit, compile, outcome, resources.
+"""

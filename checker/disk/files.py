@@ -1,0 +1,300 @@
+"""The files of a search on disk: append-only columns of numbers in one folder, each with a running checksum.
+
+In:  the name of a folder.
+Out: a `Folder` with `Column`s; DiskError, with a message of one line, when the disk is full or fails.
+
+A file is written at its end only. A checkpoint records the size and the checksum of each file; what a later crash
+leaves behind the recorded size is cut off when the search is resumed. A file that a checkpoint names is deleted only
+after a later checkpoint, which does not name it, is on disk.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import zlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isrcheck.checker.disk.request import DiskRequest
+from isrcheck.models.messages.errors import UsageError
+
+LOCK = "lock"
+CHECKPOINT = "checkpoint.json"
+PARTIAL = ".partial"
+PIECE_BYTES = 1 << 22
+"""The bytes that are read at once."""
+
+
+class DiskError(Exception):
+    """A file could not be written or read; the message says which, why, and what to do."""
+
+
+class DamagedError(Exception):
+    """A file of a checkpoint is missing, or is not as the checkpoint describes it; the message is its name."""
+
+
+class Folder:
+    """The folder of one search, locked while it is open. `used` are the bytes of its columns, `most` their maximum.
+
+    Raises UsageError if the folder cannot be written, or another process uses it.
+    """
+
+    def __init__(self, path: Path, option: str) -> None:
+        self.path = path
+        self.used = 0
+        self.most = 0
+        self.next_number = 0
+        self.columns: dict[str, Column] = {}
+        self.obsolete: list[Column] = []
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+            self._lock = os.open(path / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
+        except OSError as error:
+            raise UsageError(f"{option} {path}: {error.strerror}; name a folder that you can write to") from None
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(self._lock)
+            raise UsageError(f"{option} {path}: another search uses this folder; name another one") from None
+
+    @classmethod
+    def of(cls, asked: DiskRequest) -> Folder:
+        """The folder of a request: empty, or with a checkpoint. Raises UsageError if it is neither."""
+        where = f"{asked.option} {asked.folder}"
+        if asked.is_resumed and not asked.folder.is_dir():
+            raise UsageError(f"{where}: there is no such folder; begin the search with --disk {asked.folder}")
+        folder = cls(asked.folder, asked.option)
+        try:
+            if not asked.is_resumed:
+                folder.require_empty(where)
+        except BaseException:
+            folder.close()
+            raise
+        return folder
+
+    def require_empty(self, where: str) -> None:
+        """Raise UsageError if the folder holds anything."""
+        if (self.path / CHECKPOINT).exists():
+            raise UsageError(f"{where}: it holds a search; go on with --resume {self.path}, or name a new folder")
+        others = sorted({file.name for file in self.path.iterdir()} - {LOCK})
+        if others:
+            raise UsageError(f"{where}: it holds other files ({others[0]}); name a new folder")
+
+    def failed(self, name: str, error: OSError) -> DiskError:
+        """The error for a file that could not be written or read."""
+        return DiskError(
+            f"{self.path / name}: {error.strerror}; make room or repair it, then go on with --resume {self.path}"
+        )
+
+    def grow(self, size: int) -> None:
+        """Count bytes that were written (negative: deleted)."""
+        self.used += size
+        self.most = max(self.most, self.used)
+
+    def column(self, what: str, kind: Any) -> Column:
+        """A new, empty column, named by what it holds and a number."""
+        self.next_number += 1
+        return Column(self, f"{what}-{self.next_number:06}", np.dtype(kind))
+
+    def reopened(self, there: Mapping[str, Any], kind: Any) -> Column:
+        """A column that `Column.described` has described. Raises DamagedError if it is not as it was."""
+        name = there["name"]
+        if not _is_column(name):
+            raise DamagedError(CHECKPOINT)
+        try:
+            column = Column(self, name, np.dtype(kind), there["size"], there["crc"])
+            is_whole = column.is_whole()
+        except (DiskError, OSError):
+            is_whole = False
+        if not is_whole:
+            raise DamagedError(name)
+        self.next_number = max(self.next_number, int(name.partition("-")[2]))
+        return column
+
+    def drop(self, column: Column) -> None:
+        """Delete a column: at once, or after the next checkpoint if the last one names it."""
+        if column.is_in_checkpoint:
+            self.obsolete.append(column)
+            del self.columns[column.name]
+        else:
+            column.delete()
+
+    def drop_obsolete(self) -> None:
+        """Delete the columns that only earlier checkpoints name."""
+        for column in self.obsolete:
+            column.delete()
+        self.obsolete.clear()
+
+    def write_checkpoint(self, text: str) -> None:
+        """Make everything durable, replace the checkpoint, and delete what only earlier checkpoints name."""
+        name = CHECKPOINT + PARTIAL
+        try:
+            for column in self.columns.values():
+                column.sync()
+            number = os.open(self.path / name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+            try:
+                _write_all(number, memoryview(text.encode()))
+                os.fsync(number)
+            finally:
+                os.close(number)
+            (self.path / name).replace(self.path / CHECKPOINT)
+            there = os.open(self.path, os.O_RDONLY)
+            try:
+                os.fsync(there)
+            finally:
+                os.close(there)
+        except OSError as error:
+            raise self.failed(CHECKPOINT, error) from None
+        for column in self.columns.values():
+            column.is_in_checkpoint = True
+        self.drop_obsolete()
+
+    def read_checkpoint(self) -> str | None:
+        """The text of the checkpoint; None if there is none."""
+        try:
+            return (self.path / CHECKPOINT).read_text(encoding="utf-8", errors="replace")
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise self.failed(CHECKPOINT, error) from None
+
+    def delete_others(self) -> None:
+        """Delete the files of a search that are not in use: what an interrupted run left behind its checkpoint."""
+        for file in self.path.iterdir():
+            if (_is_column(file.name) and file.name not in self.columns) or file.name.endswith(PARTIAL):
+                file.unlink(missing_ok=True)
+
+    def clear(self) -> None:
+        """Delete the checkpoint and every file of the search, and the folder if it is empty then."""
+        with contextlib.suppress(OSError):
+            (self.path / CHECKPOINT).unlink(missing_ok=True)
+            for column in [*self.columns.values(), *self.obsolete]:
+                column.delete()
+            self.delete_others()
+            (self.path / LOCK).unlink(missing_ok=True)
+            self.path.rmdir()
+
+    def close(self) -> None:
+        """Close all files, and release the folder."""
+        for column in [*self.columns.values(), *self.obsolete]:
+            column.close()
+        os.close(self._lock)
+
+
+class Column:
+    """Numbers of one kind in a file, in the order in which they were appended; `count` of them."""
+
+    def __init__(self, folder: Folder, name: str, kind: np.dtype[Any], size: int | None = None, crc: int = 0) -> None:
+        self.folder = folder
+        self.name = name
+        self.kind = kind
+        self.crc = crc
+        self.size = size or 0
+        self.is_in_checkpoint = size is not None
+        self._is_synced = size is not None
+        how = os.O_RDWR | os.O_NOFOLLOW | (os.O_CREAT | os.O_EXCL if size is None else 0)
+        try:
+            self._number = os.open(folder.path / name, how, 0o600)
+        except OSError as error:
+            raise folder.failed(name, error) from None
+        folder.columns[name] = self
+        folder.grow(self.size)
+
+    @property
+    def count(self) -> int:
+        """The number of numbers in the column."""
+        return self.size // self.kind.itemsize
+
+    def described(self) -> dict[str, Any]:
+        """The name, size and checksum of the column, for a checkpoint."""
+        return {"name": self.name, "size": self.size, "crc": self.crc}
+
+    def append(self, numbers: NDArray[Any]) -> None:
+        """Append numbers. Raises DiskError; the column is then as it was."""
+        if not len(numbers):
+            return
+        there = np.ascontiguousarray(numbers, self.kind).data.cast("B")
+        try:
+            _write_all(self._number, there, self.size)
+        except OSError as error:
+            with contextlib.suppress(OSError):
+                os.ftruncate(self._number, self.size)
+            raise self.folder.failed(self.name, error) from None
+        self.crc = zlib.crc32(there, self.crc)
+        self.size += len(there)
+        self._is_synced = False
+        self.folder.grow(len(there))
+
+    def read(self, first: int, numbers: NDArray[Any]) -> None:
+        """Fill an array with the numbers from position `first` on. Raises DiskError."""
+        there = numbers.data.cast("B")
+        at = first * self.kind.itemsize
+        try:
+            while len(there):
+                size = os.preadv(self._number, [there], at)
+                if size == 0:
+                    raise OSError(0, "it is shorter than it was")
+                there, at = there[size:], at + size
+        except OSError as error:
+            raise self.folder.failed(self.name, error) from None
+
+    def one(self, position: int) -> int:
+        """The number at a position."""
+        found = np.empty(1, self.kind)
+        self.read(position, found)
+        return int(found[0])
+
+    def is_whole(self) -> bool:
+        """Whether the file has the size and checksum that are recorded; what lies behind that size is cut off."""
+        crc, at, piece = 0, 0, np.empty(PIECE_BYTES, np.uint8)
+        if os.fstat(self._number).st_size < self.size:
+            return False
+        while at < self.size:
+            part = piece[: min(PIECE_BYTES, self.size - at)]
+            if os.preadv(self._number, [part.data], at) != len(part):
+                return False
+            crc = zlib.crc32(part.data, crc)
+            at += len(part)
+        os.ftruncate(self._number, self.size)
+        return crc == self.crc
+
+    def sync(self) -> None:
+        """Make the file durable. Raises OSError."""
+        if not self._is_synced:
+            os.fdatasync(self._number)
+            self._is_synced = True
+
+    def delete(self) -> None:
+        """Delete the file."""
+        self.close()
+        self.folder.columns.pop(self.name, None)
+        self.folder.grow(-self.size)
+        with contextlib.suppress(OSError):
+            (self.folder.path / self.name).unlink(missing_ok=True)
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._number >= 0:
+            os.close(self._number)
+            self._number = -1
+
+
+def _write_all(number: int, there: memoryview, at: int | None = None) -> None:
+    done = 0
+    while done < len(there):
+        done += os.write(number, there[done:]) if at is None else os.pwrite(number, there[done:], at + done)
+
+
+KINDS = ("states", "parents", "steps", "run", "group", "places")
+"""What the columns hold; each file is named by this and a number."""
+
+
+def _is_column(name: str) -> bool:
+    what, _, number = name.partition("-")
+    return what in KINDS and number.isdecimal()

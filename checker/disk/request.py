@@ -1,0 +1,37 @@
+"""The user's request for a search on disk.
+
+In:  nothing.
+Out: a `DiskRequest`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+MINUTES = 5.0
+
+
+@dataclass(frozen=True)
+class DiskRequest:
+    """The options of a search on disk: the folder, whether to resume the search in it, minutes between checkpoints.
+
+    `room` is the number of states in memory (None: what the memory limit allows); `seconds` replaces the minutes. Both
+    are for tests.
+    """
+
+    folder: Path
+    is_resumed: bool = False
+    minutes: float = MINUTES
+    room: int | None = None
+    seconds: float | None = None
+
+    @property
+    def option(self) -> str:
+        """The option that names the folder."""
+        return "--resume" if self.is_resumed else "--disk"
+
+    @property
+    def seconds_between_checkpoints(self) -> float:
+        """The time after which a checkpoint is written within a level."""
+        return 60 * self.minutes if self.seconds is None else self.seconds
