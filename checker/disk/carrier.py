@@ -13,6 +13,7 @@ import operator
 import time
 from collections.abc import Mapping
 from contextlib import ExitStack
+from enum import Enum
 from functools import partial
 from typing import Any, Self
 
@@ -50,6 +51,14 @@ SHARE_FOR_CHECKPOINTS = 0.1
 UNJUDGED = "a search on disk does not judge always_possible, which needs all states in memory; leave out --disk"
 
 
+class Phase(Enum):
+    """What has been done with the newest level: nothing, some of its states are judged, or all are and some expanded."""
+
+    NEW = "new"
+    JUDGING = "judging"
+    EXPANDING = "expanding"
+
+
 class DiskCarrier(Carrier):
     """Does all work of a search on the calling thread, with its states in a folder. Raises UsageError.
 
@@ -78,10 +87,12 @@ class DiskCarrier(Carrier):
         self.question = question_of(context)
         self.interrupts = Interrupts()
         self._stack = ExitStack()
+        self._phase = Phase.NEW
+        self._position = 0
         self._results = KernelResults(len(context.properties))
         """The results of the level that is being expanded, which the context gets when the level is complete."""
-        self._position = 0
-        self._is_judged = False
+        self._before = self._results
+        """The results before the newest level was judged."""
         self._kept_at = time.monotonic()
         self._seconds_of_checkpoint = 0.0
 
@@ -118,26 +129,25 @@ class DiskCarrier(Carrier):
         """If the disk is full or has failed, end the search without an error; its result holds what was found so
         far."""
         try:
-            self._stop_expanding(is_kept=error is None or isinstance(error, KeyboardInterrupt))
+            if self._can_go_on(error):
+                self._write_checkpoint()
         except DiskError as failed:
             error = failed
         finally:
             self._stack.close()
+        if self._phase is Phase.EXPANDING:
+            self._add_results()
         if isinstance(error, DiskError):
             self.context.result.stopped, self.lost = "disk", str(error)
             return True
         return False
 
-    def _stop_expanding(self, is_kept: bool) -> None:
-        """If the search ends within a level, write a checkpoint (`is_kept`), and report what the level has shown."""
-        if not self._is_judged:
-            return
-        try:
-            if is_kept:
-                self._write_checkpoint()
-        finally:
-            self._is_judged = False
-            self._add_results(self._results)
+    def _can_go_on(self, error: BaseException | None) -> bool:
+        """Whether something is left to search, and everything is consistent."""
+        if error is None:
+            return self.context.result.stopped is not None or self.context.expanded < self.visited.count
+        is_consistent = bool(self.visited.levels) and not self.interrupts.is_at_once
+        return isinstance(error, KeyboardInterrupt) and is_consistent
 
     # ------------------------------------------------------------------------------------------------------ levels
 
@@ -159,9 +169,10 @@ class DiskCarrier(Carrier):
     def check(self, first: int, last: int) -> None:
         """Judge the properties in the states of the newest level, piece by piece."""
         assert last == self.visited.count
-        if self._is_judged:  # the search was resumed within this level
+        if self._phase is Phase.EXPANDING:  # the search was resumed within this level
             return
         context = self.context
+        self._phase, self._before = Phase.JUDGING, context.results.duplicate()
         results = KernelResults(len(context.properties))
         for at, states in self.visited.levels[-1].pieces():
             results.clear()
@@ -169,21 +180,24 @@ class DiskCarrier(Carrier):
             context.results.add(results, partial(operator.add, first + at))
             if self.is_out_of_time():
                 return
+        self._begin_expanding()
+
+    def _begin_expanding(self) -> None:
+        self._phase, self._position = Phase.EXPANDING, 0
+        self._results.clear()
 
     def expand(self, first: int, last: int) -> None:
         """Expand the states of the newest level, piece by piece, and remove duplicates. Raises Full, DiskError."""
         assert last == self.visited.count
-        if not self._is_judged:
-            self._results.clear()
-            self._position = 0
-            self._is_judged = True
+        if self._phase is not Phase.EXPANDING:  # nothing was to be judged
+            self._begin_expanding()
         for at, states in self.visited.levels[-1].pieces(self._position):
             if not self._expand_piece(first, at, states):
                 return
         if not self.visited.close_level(self._is_stopped):
             return
-        self._is_judged = False
-        self._add_results(self._results)
+        self._add_results()
+        self._phase = Phase.NEW
 
     def _expand_piece(self, first: int, at: int, states: NDArray[np.uint64]) -> bool:
         """Expand the states of a piece, which begins at a position of the level; False if the search is stopped."""
@@ -207,8 +221,8 @@ class DiskCarrier(Carrier):
             self._write_checkpoint()
         return True
 
-    def _add_results(self, results: KernelResults) -> None:
-        self.context.results.add(results, lambda number: number)
+    def _add_results(self) -> None:
+        self.context.results.add(self._results, lambda number: number)
 
     def close_level(self) -> None:
         """Write a checkpoint, unless the last one took more than its share of the time since."""
@@ -246,14 +260,15 @@ class DiskCarrier(Carrier):
         began = time.monotonic()
         self.visited.flush()
         context, result = self.context, self.context.result
+        results = self._before if self._phase is Phase.JUDGING else context.results
         levels = result.levels[: len(self.visited.levels) - 1]
         state = {
             "stored": self.visited.described(),
             "result": [levels, result.generated, result.judged, began - context.started],
-            "arrays": [context.results.words, context.fired.tolist(), context.active.tolist()],
+            "arrays": [results.words, context.fired.tolist(), context.active.tolist()],
             "errors": context.errors,
             "expanded": context.expanded,
-            "level": [list(self._results.words), self._position] if self._is_judged else None,
+            "level": [self._results.words, self._position] if self._phase is Phase.EXPANDING else None,
         }
         self.folder.write_checkpoint(text_of(self.question, state))
         self.checkpoints += 1
@@ -278,7 +293,6 @@ class DiskCarrier(Carrier):
                 f"{where}: {damaged} is missing or damaged; begin again in a new folder with --disk"
             ) from None
         self._restore(state)
-        self.folder.delete_others()
         self.resumed_at = depth
 
     def _restore(self, state: Mapping[str, Any]) -> None:
@@ -293,4 +307,4 @@ class DiskCarrier(Carrier):
         if state["level"] is not None:
             words, self._position = state["level"]
             self._results = KernelResults.of(len(context.properties), words)
-            self._is_judged = True
+            self._phase = Phase.EXPANDING

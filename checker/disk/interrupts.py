@@ -13,10 +13,11 @@ from types import FrameType
 
 
 class Interrupts:
-    """Whether Ctrl-C was pressed. A second Ctrl-C takes effect at once."""
+    """Whether Ctrl-C was pressed. A second Ctrl-C takes effect at once (`is_at_once`), in the middle of anything."""
 
     def __init__(self) -> None:
         self.is_pending = False
+        self.is_at_once = False
         self._handler: object = None
 
     def look(self) -> None:
@@ -35,6 +36,7 @@ class Interrupts:
 
         def note(number: int, frame: FrameType | None) -> None:
             if self.is_pending:
+                self.is_at_once = True
                 self._pass_on(number, frame)
             self.is_pending = True
 

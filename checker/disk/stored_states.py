@@ -200,11 +200,14 @@ class StoredStates(Levels):
         gone: NDArray[np.uint8] = np.full(-(-draft.count // 8), 0xFF, np.uint8)
         places = reserve(self.known.room, np.uint32)
         run = SortedRun(self.words, self.folder.column("run", np.uint64))
-        for low, high in pairwise(bounds):
-            if not self._compare_range(low, high, gone, places, run, is_stopped):
-                return None
-        self.known.forget_all()
-        self._written = 0
+        try:
+            for low, high in pairwise(bounds):
+                if not self._compare_range(low, high, gone, places, run, is_stopped):
+                    return None
+        finally:
+            # The groups have all candidates, also if the search is stopped or interrupted here.
+            self.known.forget_all()
+            self._written = 0
         if run.count:
             self.runs.append(run)
 
@@ -289,6 +292,7 @@ class StoredStates(Levels):
             SortedRun(words, folder.reopened(states, np.uint64), folder.reopened(places, np.uint32))
             for states, places in there["groups"]
         ]
+        folder.delete_others()
         self.sealed, self.group_start = there["sealed"], there["group_start"]
         for level in levels[self.sealed :]:
             for _, states in level.pieces():

@@ -33,16 +33,16 @@ class DiskSummary:
 
 def disk_lines(disk: DiskSummary, exploration: Exploration) -> list[str]:
     """The lines about the disk in the report of a search ."""
-    gib = 1 << 30
+    mib = 1 << 20
     lines = [
-        f"on disk: at most {disk.most / gib:,.2f} GiB in {disk.folder}, {disk.runs} sorted"
+        f"on disk: at most {disk.most / mib:,.1f} MiB in {disk.folder}, {disk.runs} sorted"
         f" run{'s' * (disk.runs != 1)}, {disk.checkpoints} checkpoint{'s' * (disk.checkpoints != 1)};"
         f" at most {disk.room:,} states in memory"
     ]
     if disk.resumed_at is not None:
         lines.append(f"resumed at depth {disk.resumed_at}; counts and times cover the whole search")
     if disk.used:
-        lines.append(f"the folder keeps {disk.used / gib:,.2f} GiB: go on with --resume {disk.folder}, or delete it")
+        lines.append(f"the folder keeps {disk.used / mib:,.1f} MiB: go on with --resume {disk.folder}, or delete it")
     error = mean_error(exploration.levels)
     if error is not None:
         lines.append(f"forecasts of the next level: {error[0]:.1%} off on average, in {error[1]} levels")

@@ -119,6 +119,10 @@ class KernelResults:
         """A copy of all counts, for `restore`."""
         return self._table.copy()
 
+    def duplicate(self) -> KernelResults:
+        """A copy of all counts, as results of their own."""
+        return self.of((len(self._table) - 2) // KINDS, self.words)
+
     def restore(self, copy: NDArray[np.int64]) -> None:
         """Set all counts to those of a copy."""
         self._table[:] = copy

@@ -1,0 +1,460 @@
+"""A search on disk finds what a search in memory finds, however little fits in memory; and it can be resumed."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import random
+import resource
+import signal
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from isrcheck.checker.compile.kernel import Kernel, kernel_of
+from isrcheck.checker.disk import carrier as carrier_module
+from isrcheck.checker.disk import files, levels, sorted_runs, sorted_table, stored_states
+from isrcheck.checker.disk.engine import explore_on_disk
+from isrcheck.checker.disk.request import DiskRequest
+from isrcheck.checker.disk.summary import DiskSummary
+from isrcheck.checker.explicit.explore import explore
+from isrcheck.checker.outcome.exploration import Exploration, Findings
+from isrcheck.checker.outcome.forecast import forecast, mean_error
+from isrcheck.checker.resources.limits import Limits
+from isrcheck.conformance.fuzz.compare import cases
+from isrcheck.conformance.fuzz.program import loaded
+from isrcheck.conformance.fuzz.programs import random_program
+from isrcheck.models import published, registry
+from isrcheck.models.language.declare import Kind
+from isrcheck.models.language.model import Instance
+from isrcheck.models.messages.errors import UsageError
+
+SMALL = {"replicas": 3, "log_size": 2, "records": 2, "max_epoch": 1}
+STATES = 39_619
+LIMITS = Limits(memory=1 << 30)
+
+
+@pytest.fixture(scope="module")
+def small() -> tuple[Instance, Kernel, Exploration]:
+    """Published KIP-320 with one record: the instance, its kernel, and the search in memory."""
+    instance = published.MODEL.instance("kip_320", SMALL)
+    kernel = kernel_of(instance)
+    return instance, kernel, explore(instance, LIMITS, kernel=kernel, count_all=True)
+
+
+def found(exploration: Exploration) -> dict[str, Any]:
+    """Everything that a search has found."""
+    for name, findings in exploration.findings.items():
+        prop = next((prop for prop in exploration.instance.model.properties if prop.name == name), None)
+        if prop is not None and prop.kind is Kind.ALWAYS_POSSIBLE:
+            exploration.findings[name] = Findings()  # judged in memory only
+    names = ("levels", "generated", "frontier", "depth", "judged", "stopped", "fired", "new", "findings")
+    return {name: getattr(exploration, name) for name in names}
+
+
+def on_disk(
+    folder: Path, instance: Instance, kernel: Kernel, limits: Limits = LIMITS, **asked: Any
+) -> tuple[Exploration, DiskSummary]:
+    return explore_on_disk(DiskRequest(folder, **asked), instance, limits, kernel, count_all=True)
+
+
+@pytest.fixture
+def tiny_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Small pieces of everything, so that few thousand states need many of them."""
+    monkeypatch.setattr(levels, "PIECE", 256)
+    monkeypatch.setattr(stored_states, "PIECE", 256)
+    monkeypatch.setattr(stored_states, "FLUSHED", 300)
+    monkeypatch.setattr(sorted_runs, "BLOCK", 16)
+    monkeypatch.setattr(sorted_runs, "PIECE_BYTES", 1000)
+
+
+# ------------------------------------------------------------------------------------------------------------- equality
+
+
+@pytest.mark.parametrize(("room", "runs"), [(50_000, 0), (20_000, 2), (1_000, 14)])
+def test_it_finds_what_a_search_in_memory_finds(
+    room: int, runs: int, tmp_path: Path, small: tuple[Instance, Kernel, Exploration]
+) -> None:
+    instance, kernel, expected = small
+    exploration, disk = on_disk(tmp_path / "a", instance, kernel, room=room)
+    assert (exploration.distinct, found(exploration)) == (STATES, found(expected))
+    assert disk.runs == runs
+    assert not (tmp_path / "a").exists(), "nothing is left to resume"
+
+
+@pytest.mark.usefixtures("tiny_pieces")
+def test_it_finds_the_same_when_everything_is_read_in_many_pieces(
+    tmp_path: Path, small: tuple[Instance, Kernel, Exploration]
+) -> None:
+    instance, kernel, expected = small
+    exploration, _ = on_disk(tmp_path / "a", instance, kernel, room=1500)
+    assert found(exploration) == found(expected)
+
+
+@pytest.mark.parametrize("bound", [0, 1, 7])
+def test_it_ends_at_a_bound(bound: int, tmp_path: Path, small: tuple[Instance, Kernel, Exploration]) -> None:
+    instance, kernel, _ = small
+    expected = explore(instance, replace(LIMITS, depth=bound), kernel=kernel, count_all=True)
+    exploration, _ = on_disk(tmp_path / "a", instance, kernel, replace(LIMITS, depth=bound), room=200)
+    assert found(exploration) == found(expected)
+
+
+def test_it_ends_when_every_property_is_decided(tmp_path: Path) -> None:
+    """Without `count_all`, both searches end at the same level, with the same counterexamples."""
+    instance = registry.load("kafka")[0].instance("0.10", {})
+    kernel = kernel_of(instance)
+    bounded = replace(LIMITS, depth=7)
+    expected = explore(instance, bounded, kernel=kernel)
+    exploration, _ = explore_on_disk(DiskRequest(tmp_path / "a", room=900), instance, bounded, kernel)
+    assert found(exploration) == found(expected)
+    assert exploration.findings["acked_not_lost"].found.path is not None
+
+
+@pytest.mark.usefixtures("tiny_pieces")
+@pytest.mark.parametrize("number", range(12))
+def test_it_finds_the_same_in_random_programs(number: int, tmp_path: Path) -> None:
+    """Programs of the whole language, some of which leave a declared range, with room for 40 states in memory."""
+    program = random_program(3, number)
+    with loaded(program, tmp_path) as model:
+        case = next(cases(program, model))
+        try:
+            instance = model.instance(case.protocol, dict(case.values), dict(case.swaps))
+        except UsageError:
+            return
+        kernel = kernel_of(instance)
+        bounded = replace(LIMITS, depth=6)
+        expected = explore(instance, bounded, kernel=kernel, count_all=True)
+        if not 1 < expected.distinct < 20_000:
+            return
+        exploration, _ = on_disk(tmp_path / "a", instance, kernel, bounded, room=40)
+        assert found(exploration) == found(expected)
+
+
+# ----------------------------------------------------------------------------------------------------- stop and resume
+
+
+def forked(work: Callable[[], object]) -> int:
+    """The signal, or else the exit code, with which a copy of this process ends that does some work."""
+    child = os.fork()
+    if not child:
+        try:
+            work()
+        finally:
+            os._exit(0)
+    status = os.waitpid(child, 0)[1]
+    return -os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
+
+
+def kill_before_operation(number: int) -> None:
+    """Let this process be killed before its operation of this number on files, some in the middle of a write."""
+    left = number
+
+    def killing(operation: Callable[..., Any]) -> Callable[..., Any]:
+        def wrapped(*arguments: Any) -> Any:
+            nonlocal left
+            left -= 1
+            if left == 0:
+                if operation is write:
+                    write(arguments[0], arguments[1][: len(arguments[1]) // 2], *arguments[2:])
+                os.kill(os.getpid(), signal.SIGKILL)
+            return operation(*arguments)
+
+        return wrapped
+
+    write = files._write_all
+    files._write_all = killing(write)
+    files.Column.sync = killing(files.Column.sync)  # type: ignore[method-assign]
+    files.Column.delete = killing(files.Column.delete)  # type: ignore[method-assign]
+
+
+def resumed_to_the_end(folder: Path, instance: Instance, kernel: Kernel, kills: Iterator[int], **asked: Any) -> int:
+    """Search in copies of this process that are killed, until none is; returns how many were killed."""
+    killed = 0
+    for number in kills:
+
+        def work(number: int = number) -> None:
+            kill_before_operation(number)
+            is_resumed = (folder / files.CHECKPOINT).exists()
+            if not is_resumed:
+                for file in folder.glob("*-*"):
+                    file.unlink()
+            on_disk(folder, instance, kernel, is_resumed=is_resumed, **asked)
+
+        if forked(work) != -signal.SIGKILL:
+            break
+        killed += 1
+    return killed
+
+
+@pytest.mark.usefixtures("tiny_pieces")
+def test_a_search_that_is_killed_can_be_resumed(
+    tmp_path: Path, small: tuple[Instance, Kernel, Exploration], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Killed eight times, before or in the middle of operations on files: the counts and paths are the same."""
+    instance, kernel, expected = small
+    monkeypatch.setattr(carrier_module, "SHARE_FOR_CHECKPOINTS", 1e9)
+    chance, asked = random.Random(7), {"room": 1500, "seconds": 0.01}
+    kills = (chance.randint(50, 400) for _ in range(8))
+    assert resumed_to_the_end(tmp_path / "a", instance, kernel, kills, **asked) == 8
+    depth = len(json.loads((tmp_path / "a" / files.CHECKPOINT).read_text())["state"]["stored"]["levels"]) - 1
+    assert depth > 3
+    exploration, disk = on_disk(tmp_path / "a", instance, kernel, is_resumed=True, **asked)
+    assert (disk.resumed_at, found(exploration)) == (depth, found(expected))
+
+
+def test_a_search_can_be_resumed_again_and_again(
+    tmp_path: Path, small: tuple[Instance, Kernel, Exploration], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The clock stops it in the middle of levels, of checks, and of the removal of duplicates."""
+    instance, kernel, expected = small
+    stops, looks = random.Random(3), 0
+
+    def is_out_of_time(self: carrier_module.DiskCarrier) -> bool:
+        nonlocal looks
+        looks -= 1
+        if looks == 0:
+            self.context.result.stopped = "seconds"
+        return looks == 0
+
+    monkeypatch.setattr(carrier_module.DiskCarrier, "is_out_of_time", is_out_of_time)
+    rounds = 0
+    while True:
+        looks = stops.randint(2, 30) + 2 * rounds  # the removal of duplicates begins anew each time
+        exploration, disk = on_disk(tmp_path / "a", instance, kernel, is_resumed=rounds > 0, room=1000)
+        rounds += 1
+        if exploration.stopped is None:
+            break
+        assert exploration.stopped == "seconds", disk.lost
+        assert exploration.levels == expected.levels[: len(exploration.levels)]
+    assert rounds > 10
+    assert found(exploration) == found(expected)
+
+
+def test_a_search_to_a_bound_can_be_resumed_with_a_greater_one(
+    tmp_path: Path, small: tuple[Instance, Kernel, Exploration]
+) -> None:
+    instance, kernel, expected = small
+    for bound in (3, 5, 9):
+        exploration, _ = on_disk(tmp_path / "a", instance, kernel, replace(LIMITS, depth=bound), is_resumed=bound > 3)
+        assert exploration.levels == expected.levels[: bound + 1]
+    with pytest.raises(
+        UsageError, match=r"^--resume .*/a: the checkpoint is at depth 9; give a greater --bound than 8$"
+    ):
+        on_disk(tmp_path / "a", instance, kernel, replace(LIMITS, depth=8), is_resumed=True)
+    exploration, disk = on_disk(tmp_path / "a", instance, kernel, is_resumed=True)
+    assert (disk.resumed_at, found(exploration)) == (9, found(expected))
+
+
+def test_an_interrupted_search_can_be_resumed(tmp_path: Path, small: tuple[Instance, Kernel, Exploration]) -> None:
+    """Ctrl-C in the middle of a level takes effect where everything is consistent."""
+    instance, kernel, expected = small
+
+    def interrupt(_progress: object) -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+
+    carrier_module.SECONDS_BETWEEN_REPORTS, before = 0.05, carrier_module.SECONDS_BETWEEN_REPORTS
+    try:
+        exploration, disk = explore_on_disk(
+            DiskRequest(tmp_path / "a", room=1000), instance, LIMITS, kernel, count_all=True, report=interrupt
+        )
+    finally:
+        carrier_module.SECONDS_BETWEEN_REPORTS = before
+    assert (exploration.stopped, disk.lost) == ("interrupt", "")
+    assert exploration.levels == expected.levels[: len(exploration.levels)]
+    exploration, _ = on_disk(tmp_path / "a", instance, kernel, is_resumed=True, room=700)
+    assert found(exploration) == found(expected)
+
+
+# ----------------------------------------------------------------------------------------------------------- full disks
+
+
+def test_a_full_disk_ends_the_search_and_loses_nothing(
+    tmp_path: Path, small: tuple[Instance, Kernel, Exploration]
+) -> None:
+    """The system refuses files above 40 kB; when it does no longer, the search goes on."""
+    instance, kernel, expected = small
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (40_000, hard))
+    try:
+        exploration, disk = on_disk(tmp_path / "a", instance, kernel, room=1000)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert exploration.stopped == "disk"
+    assert exploration.findings["leader_in_isr"].found.path is not None
+    assert exploration.levels == expected.levels[: len(exploration.levels)]
+    assert len(exploration.levels) > 5
+    name = disk.lost.partition(":")[0]
+    cure = f"make room or repair it, then go on with --resume {tmp_path / 'a'}"
+    assert disk.lost == f"{name}: {os.strerror(errno.EFBIG)}; {cure}"
+    exploration, _ = on_disk(tmp_path / "a", instance, kernel, is_resumed=True, room=1000)
+    assert found(exploration) == found(expected)
+
+
+@pytest.mark.usefixtures("tiny_pieces")
+def test_a_disk_may_be_full_at_any_write(
+    tmp_path: Path, small: tuple[Instance, Kernel, Exploration], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    instance, kernel, expected = small
+    chance, left, write = random.Random(5), 0, files._write_all
+
+    def refusing(number: int, there: memoryview, *at: int) -> None:
+        nonlocal left
+        left -= 1
+        if left == 0:
+            write(number, there[: len(there) // 3], *at)
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        write(number, there, *at)
+
+    monkeypatch.setattr(files, "_write_all", refusing)
+    rounds = 0
+    while True:
+        left = chance.randint(60, 400)
+        exploration, disk = on_disk(tmp_path / "a", instance, kernel, is_resumed=rounds > 0, room=1500)
+        if exploration.stopped is None:
+            break
+        rounds += 1
+        assert exploration.stopped == "disk"
+        assert "No space left on device" in disk.lost
+    assert rounds > 5
+    assert found(exploration) == found(expected)
+
+
+# ---------------------------------------------------------------------------------------------- refused and damaged
+
+
+@pytest.fixture
+def stopped(tmp_path: Path, small: tuple[Instance, Kernel, Exploration]) -> Path:
+    """The folder of a search that has a bound."""
+    instance, kernel, _ = small
+    on_disk(tmp_path / "a", instance, kernel, replace(LIMITS, depth=9), room=400)
+    return tmp_path / "a"
+
+
+def test_a_damaged_file_is_refused(stopped: Path, small: tuple[Instance, Kernel, Exploration]) -> None:
+    """Every file, with one changed bit, cut short, and missing."""
+    instance, kernel, _ = small
+    for file in sorted(stopped.iterdir()):
+        content = file.read_bytes()
+        if not content:
+            continue
+        flipped = bytearray(content)
+        flipped[len(content) // 2] ^= 4
+        for damaged in (bytes(flipped), content[:-1], None):
+            file.unlink()
+            if damaged is not None:
+                file.write_bytes(damaged)
+            elif file.name == files.CHECKPOINT:
+                file.write_bytes(b"[" * 100_000)
+            with pytest.raises(UsageError) as refused:
+                on_disk(stopped, instance, kernel, is_resumed=True)
+            where = f"--resume {stopped}: {file.name} is missing or damaged"
+            assert str(refused.value) == f"{where}; begin again in a new folder with --disk"
+            file.write_bytes(content)
+    exploration, _ = on_disk(stopped, instance, kernel, is_resumed=True)
+    assert exploration.distinct == STATES
+
+
+def test_a_changed_count_is_refused(stopped: Path, small: tuple[Instance, Kernel, Exploration]) -> None:
+    instance, kernel, _ = small
+    checkpoint = stopped / files.CHECKPOINT
+    there = json.loads(checkpoint.read_text())
+    there["state"]["result"][1] += 1
+    checkpoint.write_text(json.dumps(there))
+    with pytest.raises(UsageError, match="checkpoint.json is missing or damaged"):
+        on_disk(stopped, instance, kernel, is_resumed=True)
+
+
+def test_a_checkpoint_of_another_search_is_refused(
+    stopped: Path, small: tuple[Instance, Kernel, Exploration], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    instance, kernel, _ = small
+    start = f"--resume {stopped}: the checkpoint belongs to another search: "
+    cure = "; repeat the command that began it, or name a new folder with --disk"
+
+    def refusal(other: Instance, **more: Any) -> str:
+        with pytest.raises(UsageError) as refused:
+            explore_on_disk(DiskRequest(stopped, is_resumed=True), other, LIMITS, kernel_of(other), **more)
+        return str(refused.value)
+
+    wider = published.MODEL.instance("kip_320", {**SMALL, "records": 3})
+    assert refusal(wider, count_all=True) == f"{start}configuration records=2 there, 3 here{cure}"
+    other = published.MODEL.instance("kip_279", SMALL)
+    assert refusal(other, count_all=True) == f"{start}model differs{cure}"
+    commit = registry.load("examples/two_phase_commit")[0].instance(None, {})
+    assert refusal(commit, count_all=True) == f"{start}model published there, examples/two_phase_commit here{cure}"
+    assert refusal(instance) == f"{start}properties differs{cure}"
+    monkeypatch.setattr("isrcheck.checker.disk.checkpoint.engine_digest", lambda: "0")
+    assert refusal(instance, count_all=True) == f"{start}version of isrcheck differs{cure}"
+
+
+def test_a_folder_is_used_by_one_search(stopped: Path, small: tuple[Instance, Kernel, Exploration]) -> None:
+    instance, kernel, _ = small
+    folder = files.Folder.of(DiskRequest(stopped, is_resumed=True))
+    with pytest.raises(UsageError, match="another search uses this folder"):
+        on_disk(stopped, instance, kernel, is_resumed=True)
+    folder.close()
+
+
+def test_a_file_name_outside_the_folder_is_refused(
+    stopped: Path, small: tuple[Instance, Kernel, Exploration], tmp_path: Path
+) -> None:
+    """A checkpoint that somebody made must not let a search open other files."""
+    from isrcheck.checker.disk.checkpoint import text_of
+
+    instance, kernel, _ = small
+    (tmp_path / "states-1").write_bytes(b"x" * 64)
+    checkpoint = stopped / files.CHECKPOINT
+    there = json.loads(checkpoint.read_text())
+    there["state"]["stored"]["levels"][-1]["states"] = {"name": "../states-1", "size": 16, "crc": 0}
+    checkpoint.write_text(text_of(there["question"], there["state"]))
+    with pytest.raises(UsageError, match="checkpoint.json is missing or damaged"):
+        on_disk(stopped, instance, kernel, is_resumed=True)
+    assert (tmp_path / "states-1").read_bytes() == b"x" * 64
+
+
+def test_too_little_memory_is_refused(tmp_path: Path, small: tuple[Instance, Kernel, Exploration]) -> None:
+    instance, kernel, _ = small
+    with pytest.raises(
+        UsageError, match=r"^--memory: with --disk the limit is for the whole process, which needs \d+M"
+    ):
+        on_disk(tmp_path / "a", instance, kernel, Limits(memory=16 << 20))
+
+
+# ------------------------------------------------------------------------------------------------------------ forecasts
+
+
+def test_forecasts_follow_the_growth_of_levels() -> None:
+    assert forecast([1000, 2000]) is None
+    assert forecast([1000, 2000, 4000]) == 8000
+    assert forecast([1000, 2000, 3000]) == 3375
+    assert forecast([1, 2, 999]) is None
+    assert forecast([1, 0, 2000]) is None
+    assert forecast([1, 1, 2000]) == 6_000_000
+    assert mean_error([1, 2, 3, 4]) is None
+    assert mean_error([1000, 2000, 4000, 8000, 12_000]) == (pytest.approx((0 + 4000 / 12_000) / 2), 2)
+
+
+def test_forecasts_of_a_real_search_are_good(small: tuple[Instance, Kernel, Exploration]) -> None:
+    error = mean_error(small[2].levels)
+    assert error is not None
+    assert error[1] == 11
+    assert error[0] < 0.15
+
+
+# ------------------------------------------------------------------------------------------------- the table on its own
+
+
+def test_the_table_means_the_same_to_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The inner loops in plain Python find the same as compiled."""
+    instance = published.MODEL.instance("kip_320", {**SMALL, "replicas": 2, "records": 1})
+    kernel = kernel_of(instance)
+    expected = explore(instance, LIMITS, kernel=kernel, count_all=True)
+    for module in ("known_states",):
+        monkeypatch.setattr(f"isrcheck.checker.disk.{module}.as_machine_code", lambda function: function)
+    exploration, _ = on_disk(tmp_path / "a", instance, kernel, room=100)
+    assert found(exploration) == found(expected)
+    assert sorted_table.absorb.__module__ == "isrcheck.checker.disk.sorted_table"
