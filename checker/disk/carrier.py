@@ -29,7 +29,7 @@ from isrcheck.checker.disk.stored_states import StoredStates
 from isrcheck.checker.disk.summary import DiskSummary
 from isrcheck.checker.explicit.carrier import SECONDS_BETWEEN_REPORTS, Carrier, SearchContext
 from isrcheck.checker.explicit.kernel_runner import KernelRunner
-from isrcheck.checker.explicit.visited_set import Batch, RecentStates
+from isrcheck.checker.explicit.visited_set import MOST_STATES, Batch, RecentStates
 from isrcheck.checker.outcome.exploration import Progress
 from isrcheck.checker.outcome.forecast import forecast
 from isrcheck.checker.outcome.kernel_results import KernelResults
@@ -39,7 +39,7 @@ from isrcheck.models.messages.errors import UsageError
 BATCH_BYTES = 1 << 18
 """The size in bytes of the buffer for successors: small enough for the second-level cache."""
 
-RESERVED = 40 << 20
+RESERVED = 56 << 20
 """The memory for buffers, and for what the process allocates while it searches."""
 
 LEAST_ROOM = 1 << 10
@@ -48,11 +48,11 @@ LEAST_ROOM = 1 << 10
 SHARE_FOR_CHECKPOINTS = 0.1
 """At the ends of levels, checkpoints take at most this part of the time."""
 
-UNJUDGED = "a search on disk does not judge always_possible, which needs all states in memory; leave out --disk"
+UNJUDGED = "a search on disk does not judge {}, which needs all states in memory; leave out --disk"
 
 
 class Phase(Enum):
-    """What has been done with the newest level: nothing, some of its states are judged, or all are and some expanded."""
+    """What has been done with the newest level: nothing; some states are judged; or all are, and some expanded."""
 
     NEW = "new"
     JUDGING = "judging"
@@ -66,7 +66,7 @@ class DiskCarrier(Carrier):
     """
 
     visited: StoredStates
-    why_without_stores = UNJUDGED
+    without_stores = UNJUDGED
 
     def __init__(self, context: SearchContext, asked: DiskRequest, folder: Folder) -> None:
         super().__init__(context)
@@ -100,13 +100,13 @@ class DiskCarrier(Carrier):
         if self.asked.room is not None:
             return self.asked.room
         used = whole_resident() + RESERVED
-        room = (self.context.limits.memory - used) // bytes_of_state(self._words)
+        room = int((self.context.limits.memory - used) / bytes_of_state(self._words))
         if room < LEAST_ROOM:
             raise UsageError(
                 f"--memory: with {self.asked.option} the limit is for the whole process, which needs"
                 f" {(used >> 20) + 2}M before the search begins; give --memory {-(-2 * used >> 20)}M or more"
             )
-        return int(min(room, (1 << 32) - 2))
+        return min(room, MOST_STATES)
 
     def summary(self) -> DiskSummary:
         """How the search used the disk."""

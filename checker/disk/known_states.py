@@ -38,9 +38,9 @@ REGION_BITS = 20
 """Hashes are divided into 2^REGION_BITS regions, to see which parts of a file can hold a candidate."""
 
 
-def bytes_of_state(words: int) -> int:
+def bytes_of_state(words: int) -> float:
     """The memory for one state: its words, its mark, and its share of the table."""
-    return 8 * words + 1 + round(8 / FULLNESS)
+    return 8 * words + 1 + 8 / FULLNESS
 
 
 class KnownStates:

@@ -20,11 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isrcheck.checker.compile.instance_specification import InstanceSpecification
-from isrcheck.checker.explicit.carrier import SearchContext, SearchRequest
+from isrcheck.checker.explicit.carrier import Carrier, SearchContext, SearchRequest
 from isrcheck.checker.explicit.search import Search
 from isrcheck.checker.explicit.starts import Start, Starts
 from isrcheck.checker.explicit.visited_set import Full, VisitedSet
-from isrcheck.checker.explicit.whole_search import why_not_on_spark
 from isrcheck.checker.outcome.exploration import Exploration, Finding, Findings, Progress, StepPath
 from isrcheck.checker.outcome.records import Record, exploration_of, unjudged_record_of
 from isrcheck.checker.resources.limits import Limits
@@ -329,7 +328,7 @@ class Merge:
             return Findings(found, permitted, erred)
         # No part has the states before the parts, which may be stuck as well, or the steps between the parts.
         prop = next(prop for prop in self.beginning.search.context.instance.properties if prop.name == name)
-        return Findings(found, permitted, erred, why_not_on_spark(prop))
+        return Findings(found, permitted, erred, Carrier.without_stores.format(prop.kind.value))
 
     def _errors(self, declared: Mapping[str, Findings], found: Findings) -> Findings | None:
         """The findings of `in_range`, as a single search would report them; None if there are none."""

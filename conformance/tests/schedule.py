@@ -38,6 +38,7 @@ SECONDS: Mapping[str, int] = {
     "models/test_published": 28,
     "checker/resources/test_budget": 28,
     "traces/drawing/test_page_browser": 25,
+    "checker/disk/test_disk": 15,
     "replay/test_histories": 25,
     "checker/explicit/test_search": 25,
     "follow/test_runs": 25,

@@ -102,6 +102,7 @@ RUN_KEYS = {
     "actions": dict,
     "faults": dict,
     "spark": (dict, type(None)),
+    "disk": (dict, type(None)),
     "counterexamples": list,
     "command": str,
     "verdict": str,

@@ -28,6 +28,7 @@ FORMS = [
     ("model", "counter.py --bound 2 --engine z3"),
     ("model", "counter.py --bound 2 --engine all"),
     ("model", "counter.py --seconds 1e-9"),
+    ("model", "counter.py --disk states --bound 1"),
     ("model", "leaves.py"),
     ("model", "kafka --protocol 0.10 --bound 6"),
     ("matrix", "--bound 2"),

@@ -7,7 +7,11 @@ import json
 import os
 import random
 import resource
+import shutil
 import signal
+import subprocess
+import sys
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -29,7 +33,7 @@ from isrcheck.conformance.fuzz.compare import cases
 from isrcheck.conformance.fuzz.program import loaded
 from isrcheck.conformance.fuzz.programs import random_program
 from isrcheck.models import published, registry
-from isrcheck.models.language.declare import Kind
+from isrcheck.models.language.declare import WHOLE
 from isrcheck.models.language.model import Instance
 from isrcheck.models.messages.errors import UsageError
 
@@ -48,10 +52,9 @@ def small() -> tuple[Instance, Kernel, Exploration]:
 
 def found(exploration: Exploration) -> dict[str, Any]:
     """Everything that a search has found."""
-    for name, findings in exploration.findings.items():
-        prop = next((prop for prop in exploration.instance.model.properties if prop.name == name), None)
-        if prop is not None and prop.kind is Kind.ALWAYS_POSSIBLE:
-            exploration.findings[name] = Findings()  # judged in memory only
+    for prop in exploration.instance.model.properties:
+        if prop.kind in WHOLE and prop.name in exploration.findings:
+            exploration.findings[prop.name] = Findings()  # judged in memory only
     names = ("levels", "generated", "frontier", "depth", "judged", "stopped", "fired", "new", "findings")
     return {name: getattr(exploration, name) for name in names}
 
@@ -269,6 +272,68 @@ def test_an_interrupted_search_can_be_resumed(tmp_path: Path, small: tuple[Insta
     assert found(exploration) == found(expected)
 
 
+@pytest.mark.exhaustive
+def test_a_command_that_is_killed_twenty_times_counts_the_same(tmp_path: Path) -> None:
+    """`check` is killed with signal 9 at random moments, and resumed: the object of --json is the same in the end."""
+    words = [
+        "published/kip_320",
+        "--replicas",
+        "3",
+        "--set",
+        "records=2",
+        "--set",
+        "max_epoch=2",
+        "--continue",
+        "--json",
+    ]
+    command = [sys.executable, "-m", "isrcheck.checker", *words, "--out", str(tmp_path / "traces")]
+    whole = json.loads(subprocess.run(command, capture_output=True, check=False).stdout)["runs"][0]
+    assert whole["distinct"] == 737_794
+    chance, folder = random.Random(11), tmp_path / "a"
+    on = ["--memory", "400M", "--checkpoint-minutes", "0.002"]
+    for _ in range(20):
+        where = ["--resume" if (folder / files.CHECKPOINT).exists() else "--disk", str(folder)]
+        if where[0] == "--disk":
+            shutil.rmtree(folder, ignore_errors=True)
+        with subprocess.Popen([*command, *on, *where], stdout=subprocess.DEVNULL) as child:
+            deadline = time.monotonic() + chance.uniform(0.3, 2.5)
+            while child.poll() is None and time.monotonic() < deadline:
+                time.sleep(0.005)
+            child.kill()
+    where = ["--resume" if (folder / files.CHECKPOINT).exists() else "--disk", str(folder)]
+    ended = subprocess.run([*command, *on, *where], capture_output=True, check=False)
+    resumed = json.loads(ended.stdout)["runs"][0]
+    keys = ("distinct", "generated", "states_per_level", "actions", "exhausted", "verdict")
+    assert {key: resumed[key] for key in keys} == {key: whole[key] for key in keys}
+    assert [(one["name"], one["verdict"], one["violating"]) for one in resumed["properties"]] == [
+        (one["name"], one["verdict"], one["violating"]) for one in whole["properties"]
+    ]
+
+
+@pytest.mark.exhaustive
+def test_the_whole_process_obeys_the_memory_limit(tmp_path: Path) -> None:
+    """10 million states in 300 MB: the peak of the resident memory, with the interpreter and all buffers."""
+    words = [
+        "published/kip_320",
+        "--replicas",
+        "3",
+        "--set",
+        "records=2",
+        "--set",
+        "max_epoch=3",
+        "--continue",
+        "--json",
+    ]
+    on = ["--memory", "300M", "--disk", str(tmp_path / "a"), "--out", str(tmp_path / "traces")]
+    command = [sys.executable, "-m", "isrcheck.checker", *words, *on]
+    with (tmp_path / "out").open("w") as out, subprocess.Popen(command, stdout=out) as child:
+        usage = os.wait4(child.pid, 0)[2]
+    run = json.loads((tmp_path / "out").read_text())["runs"][0]
+    assert run["distinct"] == 9_985_570
+    assert run["disk"]["runs"] > 0
+    assert usage.ru_maxrss <= 300 << 10
+
+
 # ----------------------------------------------------------------------------------------------------------- full disks
 
 
@@ -364,14 +429,14 @@ def test_a_changed_count_is_refused(stopped: Path, small: tuple[Instance, Kernel
     there = json.loads(checkpoint.read_text())
     there["state"]["result"][1] += 1
     checkpoint.write_text(json.dumps(there))
-    with pytest.raises(UsageError, match="checkpoint.json is missing or damaged"):
+    with pytest.raises(UsageError, match=r"checkpoint\.json is missing or damaged"):
         on_disk(stopped, instance, kernel, is_resumed=True)
 
 
 def test_a_checkpoint_of_another_search_is_refused(
     stopped: Path, small: tuple[Instance, Kernel, Exploration], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    instance, kernel, _ = small
+    instance = small[0]
     start = f"--resume {stopped}: the checkpoint belongs to another search: "
     cure = "; repeat the command that began it, or name a new folder with --disk"
 
@@ -411,7 +476,7 @@ def test_a_file_name_outside_the_folder_is_refused(
     there = json.loads(checkpoint.read_text())
     there["state"]["stored"]["levels"][-1]["states"] = {"name": "../states-1", "size": 16, "crc": 0}
     checkpoint.write_text(text_of(there["question"], there["state"]))
-    with pytest.raises(UsageError, match="checkpoint.json is missing or damaged"):
+    with pytest.raises(UsageError, match=r"checkpoint\.json is missing or damaged"):
         on_disk(stopped, instance, kernel, is_resumed=True)
     assert (tmp_path / "states-1").read_bytes() == b"x" * 64
 
