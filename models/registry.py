@@ -33,6 +33,7 @@ EXAMPLES = (
     "tla/barriers",
     "tla/bcast_byz",
     "tla/chang_roberts",
+    "tla/coffee_can",
     "tla/dining_philosophers",
     "tla/ewd840",
     "tla/paxos",

@@ -19,7 +19,7 @@ ROWS = list(tla_examples.rows())
 
 
 def test_every_example_has_a_row():
-    assert len(ROWS) == 11
+    assert len(ROWS) == 12
     assert [row.target for row in ROWS if row.tlc["result"] != SUCCESS] == []
     assert {row.target for row in ROWS} == {name for name in registry.names() if name.startswith("examples/")}
 
@@ -65,6 +65,7 @@ FAIR = {
     "chang_roberts": ("somebody_wins", [()]),
     "dining_philosophers": ("philosopher_0_does_not_starve", [()]),
     "spanning_tree": ("termination", [()]),
+    "coffee_can": ("even_ends_in_black", [()]),
     "token_ring": ("stabilization", [()]),
 }
 """A liveness property of each specification with fairness, and fairness that is not enough for it."""
