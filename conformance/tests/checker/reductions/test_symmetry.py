@@ -19,6 +19,10 @@ from isrcheck.checker.outcome.exploration import Exploration
 from isrcheck.checker.reductions.find import reduction_of
 from isrcheck.checker.reductions.reduction import Reduction
 from isrcheck.checker.resources.limits import Limits
+from isrcheck.checker.spark.engine import explore_on_spark
+from isrcheck.checker.spark.request import SparkRequest
+from isrcheck.checker.spark.runtime.session import SparkOptions
+from isrcheck.checker.spark.summary import Mode
 from isrcheck.models import registry, run
 from isrcheck.models.language.declare import LastOf
 from isrcheck.models.language.model import Instance
@@ -326,3 +330,21 @@ def test_what_needs_every_state_does_not_go_with_symmetry(
 ) -> None:
     found = check(capsys, tmp_path, "examples/two_phase_commit", "--symmetry", *words)
     assert found == (2, f"check: {message}; leave one of them out\n")
+
+
+# ------------------------------------------------------------------------------------------------------------- on Spark
+
+
+@pytest.mark.parametrize("mode", list(Mode))
+def test_spark_visits_the_same_orbits(local_spark, mode: Mode) -> None:
+    instance = registry.load("kafka")[0].instance("0.10", {"replicas": 3})
+    reduction, _ = reduction_of(instance, symmetry=True)
+    here = explore(instance, Limits(5, MEMORY), kernel=kernel_of(instance, reduction=reduction))
+    there, _ = explore_on_spark(
+        *(local_spark, SparkRequest(mode, None, SparkOptions(), None), instance, Limits(5, MEMORY)),
+        kernel_of(instance, reduction=reduction),
+        count_all=False,
+        report=lambda progress: None,
+    )
+    assert (there.distinct, depths(there), there.reduction) == (here.distinct, depths(here), here.reduction)
+    certify(there)
