@@ -9,96 +9,15 @@ written value, so that nothing wraps around and no value leaves its declared ran
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 from isrcheck.models.language.declare import Disabled
-from isrcheck.models.language.model import FieldLayout, Instance, Property, Step
+from isrcheck.models.language.model import Instance, Property, Step
+from isrcheck.models.language.starts import Cells as Cells
+from isrcheck.models.language.starts import State as State
 from isrcheck.models.language.syntax import Function
 from isrcheck.models.messages.errors import ModelError
-
-Cells = tuple[int, ...]
-"""One state: the cells of all fields, in order of declaration."""
-
-
-class State:
-    """The state that a model's functions see: fields and configuration entries as attributes, arrays by index.
-
-    Raises ModelError for an index outside a field, and for a written value outside the field's range.
-    """
-
-    __slots__ = ("_cells", "_instance")
-    _cells: list[int]
-    _instance: Instance
-
-    def __init__(self, instance: Instance, cells: Sequence[int]) -> None:
-        object.__setattr__(self, "_instance", instance)
-        object.__setattr__(self, "_cells", list(cells))
-
-    def __getattr__(self, name: str) -> Any:
-        layout = self._instance.layouts.get(name)
-        if layout is None:
-            value = getattr(self._instance.configuration, name)
-            return bool(value) if self._instance.model.entries[name].values is bool else value
-        if layout.sizes:
-            return _ArrayView(self._cells, layout, layout.offset, 0)
-        return _load(self._cells, layout, layout.offset)
-
-    def __setattr__(self, name: str, value: int) -> None:
-        layout = self._instance.layouts[name]
-        _store(self._cells, layout, layout.offset, value)
-
-    @property
-    def cells(self) -> Cells:
-        """The cells of the state, as numbers."""
-        return tuple(self._cells)
-
-
-class _ArrayView:
-    """An array field, or one of its rows, that still needs an index."""
-
-    __slots__ = ("_cells", "_depth", "_layout", "_offset")
-
-    def __init__(self, cells: list[int], layout: FieldLayout, offset: int, depth: int) -> None:
-        self._cells = cells
-        self._layout = layout
-        self._offset = offset
-        self._depth = depth
-
-    def _at(self, index: int) -> int:
-        sizes = self._layout.sizes
-        if not 0 <= index < sizes[self._depth]:
-            raise ModelError(
-                f"index {int(index)} of {self._layout.name} is outside 0..{sizes[self._depth] - 1};"
-                " test the index before it is used"
-            )
-        offset = int(index)
-        for size in sizes[self._depth + 1 :]:
-            offset *= size
-        return self._offset + offset
-
-    def __getitem__(self, index: int) -> Any:
-        offset = self._at(index)
-        if self._depth + 1 < len(self._layout.sizes):
-            return _ArrayView(self._cells, self._layout, offset, self._depth + 1)
-        return _load(self._cells, self._layout, offset)
-
-    def __setitem__(self, index: int, value: int) -> None:
-        _store(self._cells, self._layout, self._at(index), value)
-
-
-def _load(cells: list[int], layout: FieldLayout, offset: int) -> int | bool:
-    value = cells[offset]
-    return bool(value) if layout.field.values.is_flag else value
-
-
-def _store(cells: list[int], layout: FieldLayout, offset: int, value: int) -> None:
-    if not layout.low <= value <= layout.high:
-        raise ModelError(
-            f"{int(value)} is written to {layout.name}, whose values are {layout.low}..{layout.high};"
-            " guard the step, or widen the field"
-        )
-    cells[offset] = int(value)
 
 
 def take(instance: Instance, cells: Cells, step: Step) -> Cells | None:

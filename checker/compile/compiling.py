@@ -12,10 +12,10 @@ import inspect
 import pickle
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from types import FunctionType, ModuleType
+from types import FunctionType, MappingProxyType, ModuleType
 
 from isrcheck.checker.compile import instructions, native, primitives
 from isrcheck.checker.compile.layout import Layout
@@ -36,9 +36,9 @@ SURELY = 10_000
 
 CHILD = """
 import pickle, sys
-sys.path[:], text, layout, is_quick = pickle.load(sys.stdin.buffer)
+sys.path[:], text, layout, is_quick, exported = pickle.load(sys.stdin.buffer)
 from isrcheck.checker.compile.compiling import code_of
-sys.stdout.buffer.write(code_of(text, layout, is_quick))
+sys.stdout.buffer.write(code_of(text, layout, is_quick, exported))
 """
 
 
@@ -56,15 +56,17 @@ def compiling_within(seconds: float | None) -> Iterator[None]:
         _SECONDS.reset(before)
 
 
-def compiled(text: str, layout: Layout, *, is_quick: bool) -> bytes:
-    """The object code of a kernel. Raises OutOfTimeError."""
+def compiled(
+    text: str, layout: Layout, *, is_quick: bool, exported: Mapping[str, int] = MappingProxyType(PARAMETERS)
+) -> bytes:
+    """The object code of a kernel, or of a text with other exported functions. Raises OutOfTimeError."""
     seconds = _SECONDS.get()
     if seconds is None or (is_quick and len(text) < SURELY * seconds):
-        return code_of(text, layout, is_quick)
+        return code_of(text, layout, is_quick, exported)
     try:
         child = subprocess.run(  # noqa: S603 - what it runs stands above
             [sys.executable, "-c", CHILD],
-            input=pickle.dumps((sys.path, text, layout, is_quick)),
+            input=pickle.dumps((sys.path, text, layout, is_quick, dict(exported))),
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             timeout=seconds,
@@ -73,10 +75,10 @@ def compiled(text: str, layout: Layout, *, is_quick: bool) -> bytes:
     except subprocess.TimeoutExpired:
         raise OutOfTimeError from None
     # If the process cannot be started or fails, compiling here shows the error.
-    return child.stdout if child.returncode == 0 else code_of(text, layout, is_quick)
+    return child.stdout if child.returncode == 0 else code_of(text, layout, is_quick, exported)
 
 
-def code_of(text: str, layout: Layout, is_quick: bool) -> bytes:
+def code_of(text: str, layout: Layout, is_quick: bool, exported: Iterable[str]) -> bytes:
     """The object code of a kernel, compiled in this process."""
     operations = {name: getattr(instructions, name) for name in OPERATIONS}
     operations |= {
@@ -85,7 +87,7 @@ def code_of(text: str, layout: Layout, is_quick: bool) -> bytes:
         "unpack": instructions.unpacker(layout),
         "copy": instructions.copier(layout),
     }
-    return native.object_code(text, operations, PARAMETERS, is_quick=is_quick)
+    return native.object_code(text, operations, exported, is_quick=is_quick)
 
 
 def code_of_module(module: ModuleType, exported: Iterable[str]) -> bytes:

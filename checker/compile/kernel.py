@@ -47,7 +47,7 @@ QUICK, OPTIMIZED = "quick", "optimized"
 
 @dataclass
 class Kernel:
-    """The compiled functions of a model, for one state layout; checker/compile/frame.py defines their parameters.
+    """The compiled functions of a model, for one state layout (parameters: checker/compile/lowering/frame.py).
 
     `careful` returns the kernel that continues where this one stops because the model leaves a declared range.
     `optimize` replaces the functions by faster ones; None if there are none. With a `reduction`, successors are

@@ -102,6 +102,13 @@ class Layout:
             buffer[self.first_choice + position] = ABSENT if choice is None else choice
         return buffer
 
+    def buffer_of(self, instance: Instance, cells: Sequence[int]) -> NDArray[np.int8]:
+        """A working buffer with the run-time settings of an instance, and these cells."""
+        buffer = self.buffer(instance)
+        for bits, value in zip(self.bits, cells, strict=True):
+            buffer[bits.byte : bits.byte + bits.bytes].view(KINDS[bits.bytes])[:] = value
+        return buffer
+
     def pack(self, cells: Sequence[int]) -> NDArray[np.uint64]:
         """The packed words of one state."""
         words = [0] * self.words

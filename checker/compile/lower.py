@@ -3,7 +3,7 @@
 In:  an `Instance` and its `Layout`. Only the bounds of the configuration are compiled in: switches, client settings
      and the alternatives of actions are values in the working buffer, so that one kernel serves all protocols with the
      same layout and actions.
-Out: Python text that defines `expand` and `check` (checker/compile/frame.py).
+Out: Python text that defines `expand` and `check` (checker/compile/lowering/frame.py).
 
 Every model function becomes one kernel function; `s.field[i]` becomes the number at an address; `require(e)` becomes
 `if not e: return False`; `all`, `any` and `sum` become loops. The text uses a small subset of Python.
@@ -17,8 +17,8 @@ import ast
 import itertools
 from collections.abc import Iterable, Sequence
 
-from isrcheck.checker.compile.frame import CHECK, EMIT, EXPAND_HEAD, EXPAND_TAIL, KEEP, MARK, PRELUDE, REDUCE
 from isrcheck.checker.compile.layout import Layout
+from isrcheck.checker.compile.lowering.frame import CHECK, EMIT, EXPAND_HEAD, EXPAND_TAIL, KEEP, MARK, PRELUDE, REDUCE
 from isrcheck.checker.compile.lowering.loops import INDENT, LoopLowering
 from isrcheck.checker.outcome.kernel_results import (
     FAILED_OFFSET,
@@ -35,7 +35,7 @@ from isrcheck.checker.reductions.canonical import keep_text
 from isrcheck.checker.reductions.elements import Elements
 from isrcheck.checker.reductions.reduction import Reduction
 from isrcheck.models.language.declare import WHOLE, Kind
-from isrcheck.models.language.model import FieldLayout, Instance, Property
+from isrcheck.models.language.model import ArgumentRange, FieldLayout, Instance, Property
 from isrcheck.models.language.syntax import EXTREMA, SIZE, STATE_NAMES, TAKEN, Function
 from isrcheck.models.language.text.chains import alternatives, branches, summands
 from isrcheck.models.language.text.names import names_in
@@ -140,28 +140,13 @@ class KernelText:
     def _attempts(self, slot: int, function: Function) -> list[str]:
         """The loops over an action's arguments. A guard is evaluated in the outermost loop that binds everything it
         reads, but never before a guard that precedes it in the action."""
-        choices = self.instance.argument_ranges[slot]
-        lowering = _Lowering(self, function, is_action=True)
-        lowering.rename_parameters()
-        guards = _leading_guards(function)
-        lines: list[str] = []
-        indent = 3 * INDENT
+        choices, indent = self.instance.argument_ranges[slot], 3 * INDENT
         if any(choice.count == 0 for choice in choices):
             return [f"{indent}pass"]  # there are no steps, so no guard is evaluated
-        for depth in range(len(choices) + 1):
-            # An alternative of an action may give its parameters other names.
-            missing = {parameter.name for parameter in function.arguments[depth:]}
-            known = []
-            while guards and depth < len(choices) and not missing & names_in(guards[0]):
-                known.append(lowering.value(guards.pop(0)))
-            if known:  # in one line, because Python limits the depth of indentation
-                lines.append(f"{indent}if {' and '.join(known)}:")
-                indent += INDENT
-            if depth < len(choices):
-                lines.append(f"{indent}for p{depth} in range({choices[depth].count}):")
-                indent += INDENT
+        loops, hoisted = guarded_loops(self, function, choices, indent)
+        lines = [line for _, line in loops]
+        indent += len(lines) * INDENT
         # The remaining guards and the writes are a function of their own.
-        hoisted = len(_leading_guards(function)) - len(guards)
         name = self.function(function, is_action=True, skip=hoisted)
         arguments = "".join(f", p{depth}" for depth in range(len(choices)))
         lines += [
@@ -171,6 +156,11 @@ class KernelText:
             f"{indent}    count = {self._emit(self._step_number(slot), slot)}",
         ]
         return lines
+
+    def choices(self, function: Function) -> Sequence[ArgumentRange]:
+        """The ranges of the arguments of an action's alternative."""
+        slot = next(n for n, one in enumerate(self.instance.model.actions) if function in one.alternatives)
+        return self.instance.argument_ranges[slot]
 
     def _step_number(self, slot: int) -> str:
         """The number of an action's step, from its arguments p0, p1, ..."""
@@ -185,15 +175,29 @@ class KernelText:
         return f"emit(before, s, words, parents, steps, fired, active, results, count, i, {step}, {slot})"
 
 
-def _leading_guards(function: Function) -> list[ast.expr]:
-    """The conditions of the guards at the beginning of an action."""
-    guards = []
-    for statement in function.body:
-        call = statement.value if isinstance(statement, ast.Expr) else None
-        if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name) or call.func.id in function.functions:
-            break
-        guards.append(call.args[0])
-    return guards
+def guarded_loops(
+    kernel: KernelText, function: Function, choices: Sequence[ArgumentRange], indent: str, *, hoists: bool = True
+) -> tuple[list[tuple[int, str]], int]:
+    """The loops over the arguments of a function, with its leading guards if it `hoists` them. Returns lines, each in
+    the block of the one before, with the number of the argument (-1: guards); and the number of these guards."""
+    lowering = _Lowering(kernel, function, is_action=True)
+    lowering.rename_parameters()
+    guards = function.leading_guards if hoists else []
+    count = len(guards)
+    lines: list[tuple[int, str]] = []
+    for depth in range(len(choices) + 1):
+        # An alternative of an action may give its parameters other names.
+        missing = {parameter.name for parameter in function.arguments[depth:]}
+        known = []
+        while guards and depth < len(choices) and not missing & names_in(guards[0]):
+            known.append(lowering.value(guards.pop(0)))
+        if known:  # in one line, because Python limits the depth of indentation
+            lines.append((-1, f"{indent}if {' and '.join(known)}:"))
+            indent += INDENT
+        if depth < len(choices):
+            lines.append((depth, f"{indent}for p{depth} in range({choices[depth].count}):"))
+            indent += INDENT
+    return lines, count - len(guards)
 
 
 class _Lowering(LoopLowering):
@@ -209,8 +213,7 @@ class _Lowering(LoopLowering):
         # For local names the known limit: the value is in 0..limit-1.
         self.limits: dict[str, int] = {}
         if is_action:
-            slot = next(n for n, one in enumerate(kernel.instance.model.actions) if function in one.alternatives)
-            for parameter, choice in zip(function.arguments, kernel.instance.argument_ranges[slot], strict=True):
+            for parameter, choice in zip(function.arguments, kernel.choices(function), strict=True):
                 if not choice.is_subset:
                     self.limits[self.name(parameter.name)] = choice.elements
         stores = function.stores

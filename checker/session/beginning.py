@@ -12,6 +12,8 @@ from dataclasses import dataclass
 
 from isrcheck.checker.compile.compiling import OutOfTimeError, compiling_within
 from isrcheck.checker.compile.kernel import Kernel
+from isrcheck.checker.explicit.initial_states import generate_initial_states
+from isrcheck.checker.explicit.visited_set import Full
 from isrcheck.checker.resources.budget import Budget, Spent
 from isrcheck.checker.session.formatting import human_bytes
 from isrcheck.checker.session.progress import ProgressLine
@@ -61,6 +63,14 @@ def enumerate_initial_states(instance: Instance, budget: Budget, progress: Progr
             announced = True
         progress.tell(f"{count:,} initial states, {human_bytes(size)}", seconds)
 
-    with budget.kept():
-        instance.enumerated(watch)
+    try:
+        with budget.kept(), compiling_within(budget.left):
+            if instance.model.generators:
+                generate_initial_states(instance, budget.memory, watch)
+            else:
+                instance.enumerated(watch)
+    except OutOfTimeError:
+        raise Spent("seconds") from None
+    except Full:
+        raise Spent("memory") from None
     return time.monotonic() - began

@@ -459,10 +459,17 @@ lemma = _property(Kind.LEMMA)
 
 
 def initial(function: Any) -> Any:
-    """Mark the function that takes the configuration and yields the initial states as dictionaries {field: value}.
+    """Mark a function that makes initial states, in one of two forms.
 
-    The function is plain Python outside the modelling language: it is evaluated once, and every engine receives its
-    states as data. Arrays are nested lists; a missing field keeps its declared initial value.
+    A function of `s` is in the modelling language and follows the rules of an action: each combination of values of its
+    parameters with which it is enabled makes one initial state of the default state, in which every field has its
+    declared initial value. Their order is that of the arguments; a state that was made before does not count again. A
+    model may have several such functions, one after the other.
+
+    A function of the configuration is plain Python outside the language, and yields dictionaries {field: value}: it is
+    evaluated once. Arrays are nested lists; a missing field keeps its declared initial value.
+
+    Every engine receives the initial states as data.
     """
     return _marking(Mark(Kind.INITIAL))(function)
 

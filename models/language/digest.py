@@ -50,7 +50,7 @@ def of_model(model: Model) -> str:
         ["properties", [_property(functions, prop) for prop in model.properties]],
         ["lemmas", [_property(functions, prop) for prop in model.lemmas]],
         ["protocols", [[one.name, dict(one.switches), one.alternatives] for one in model.protocols.values()]],
-        ["start", model.start is not None, len(model.contradictions)],
+        ["start", model.start is not None, len(model.contradictions), *map(functions.digest, model.generators)],
     ]
     if _has_plain_python(model):
         content.append(["files", sorted([path, _file(file)] for file, path in model.sources.items())])
@@ -68,7 +68,8 @@ def of_instance(instance: Instance) -> str:
         ["properties", [prop.name for prop in instance.properties]],
         ["lemmas", [prop.name for prop in instance.lemmas]],
     ]
-    return _hashed(map(repr, [*content, *instance.initial_states]))
+    # What generators make is determined by their text, and may be many millions of states.
+    return _hashed(map(repr, [*content, *(() if instance.model.generators else instance.initial_states)]))
 
 
 def _hashed(parts: Iterable[str]) -> str:
@@ -150,8 +151,8 @@ def _sizes(model: Model) -> Iterator[object]:
             yield size.domain.size if isinstance(size, LastOf) else size
         yield from (domain.size for domain in declared.over)
     yield from (domain.size for domain in model.domains)
-    for action in model.actions:
-        for domain in (parameter.domain for parameter in action.parameters):
+    for arguments in (*(one.parameters for one in model.actions), *(one.arguments for one in model.generators)):
+        for domain in (parameter.domain for parameter in arguments):
             if domain is not None:
                 yield (domain.of if issubclass(domain, Subset) else domain).size
 

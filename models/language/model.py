@@ -46,7 +46,7 @@ from isrcheck.models.language.fairness import Fairness, checked, checked_of_acti
 from isrcheck.models.language.intervals import Interval, Intervals
 from isrcheck.models.language.reader import Reader, is_of_the_language
 from isrcheck.models.language.sources import sources_of
-from isrcheck.models.language.starts import Enumeration, InitialStates, Watch
+from isrcheck.models.language.starts import Enumeration, InitialStates, Watch, generated
 from isrcheck.models.language.syntax import Function, Parameter, Vocabulary
 from isrcheck.models.language.text.plain import number
 from isrcheck.models.language.text.sealed import with_names
@@ -56,6 +56,9 @@ from isrcheck.models.messages.printable import escaped, escaped_lines
 
 MOST_STEPS = 1 << 20
 """The largest number of different steps of a model under one configuration."""
+
+MOST_BITS_OF_ARGUMENTS = 60
+"""The combinations of arguments of a generator of initial states are numbered with at most so many bits."""
 
 RESERVED = ("cells", "items")
 """Names that states and configurations themselves use, besides names that start with an underscore."""
@@ -261,6 +264,8 @@ class Model:
     """The reader of the model's functions, which knows the meanings of the names in their modules."""
     stand_ins: Mapping[str, str]
     """What to say of well-known names that are no protocols: which protocol stands for each."""
+    generators: tuple[Function, ...] = ()
+    """The functions that make initial states of the default state; without any, `start` yields them."""
 
     @cached_property
     def digest(self) -> str:
@@ -479,9 +484,12 @@ def assemble(
         for property_name, python in _functions(bases, *PROPERTIES).items()
     )
     lemmas = tuple(_property(reader, lemma, python, actions) for lemma, python in _functions(bases, Kind.LEMMA).items())
-    starts = list(_marked(bases, Kind.INITIAL).values())
-    if len(starts) > 1:
-        raise LanguageError(f"{path}:1: several @initial functions; keep one")
+    marked = list(_marked(bases, Kind.INITIAL).values())
+    generators = tuple(reader.read(python) for python in marked if _is_generator(python))
+    starts = [start for start in marked if not _is_generator(start)]
+    if len(starts) + bool(generators) > 1:
+        what = ", of the configuration and of a state; keep one form" if generators else "; keep one"
+        raise LanguageError(f"{path}:1: several @initial functions{what}")
     _nothing_lost([*bases, *modules])
     protocols = {}
     for protocol, (own_modules, switches) in versions.items():
@@ -510,7 +518,13 @@ def assemble(
         sources_of(source for source in sources if Path(source).is_file()),
         reader,
         stand_ins,
+        generators,
     )
+
+
+def _is_generator(start: Any) -> bool:
+    """Whether an `@initial` function is in the language: it changes the default state `s`, as an action does."""
+    return type(start) is FunctionType and start.__code__.co_varnames[: start.__code__.co_argcount][:1] == ("s",)
 
 
 def _modules_of(given: ModuleType | Sequence[ModuleType] | None) -> tuple[ModuleType, ...]:
@@ -758,7 +772,8 @@ class Instance:
         for name, entry in model.entries.items():
             value = getattr(self.configuration, name)
             named[name] = (value, value) if entry.is_bound or entry.most is None else (entry.least, entry.most)
-        sizes = *(one.elements for arguments in self.argument_ranges for one in arguments), *self.sizes
+        ranges_of_all = (*self.argument_ranges, *self.generator_ranges)
+        sizes = *(one.elements for arguments in ranges_of_all for one in arguments), *self.sizes
         # Numbers that stay in range for wider intervals do so for these.
         if any(sizes == known and _lie_within(named.values(), wider) for known, wider in model.small):
             return
@@ -768,6 +783,11 @@ class Instance:
             if all(one.count for one in arguments):  # without an element there is no step
                 for function in action.alternatives:
                     intervals.of_call(function, [None, *ranges])
+        for function, arguments in zip(model.generators, self.generator_ranges, strict=True):
+            if all(one.count for one in arguments):
+                intervals.of_call(
+                    function, [None, *(None if one.is_subset else (0, one.elements - 1) for one in arguments)]
+                )
         for prop in (*model.properties, *model.lemmas):
             intervals.of_call(prop.function, [None] * len(prop.function.parameters))
             for asked in (prop.permitted, prop.premise):
@@ -787,6 +807,20 @@ class Instance:
             tuple(ArgumentRange(parameter, self.elements(parameter)) for parameter in action.parameters)
             for action in self.model.actions
         )
+
+    @cached_property
+    def generator_ranges(self) -> tuple[tuple[ArgumentRange, ...], ...]:
+        """For each generator of initial states its parameters, with their numbers of values. Raises UsageError."""
+        found = []
+        for function in self.model.generators:
+            found.append(tuple(ArgumentRange(one, self.elements(one)) for one in function.arguments))
+            bits = sum(one.elements if one.is_subset else (one.elements or 1).bit_length() for one in found[-1])
+            if bits > MOST_BITS_OF_ARGUMENTS:
+                raise UsageError(
+                    f"{function.path}:{function.line}: {function.name} has more than 2**{MOST_BITS_OF_ARGUMENTS}"
+                    " combinations of arguments; use smaller bounds"
+                )
+        return tuple(found)
 
     def elements(self, parameter: Parameter) -> int:
         """Return the number of elements in the domain of a parameter."""
@@ -915,9 +949,18 @@ class Instance:
         """Return the initial states, calling `watch` with the progress while they are computed. Raises ModelError."""
         if self.is_enumerated:
             return self.initial_states
-        found = Enumeration(self.model.path, self.layouts).states(self._given(), watch)
+        enumeration = Enumeration(self.model.path, self.layouts)
+        if self.model.generators:
+            return self.start_from(enumeration.cells_of(generated(self, enumeration.default()), watch))
+        return self.start_from(enumeration.states(self._given(), watch))
+
+    def start_from(self, found: InitialStates) -> InitialStates:
+        """Keep and return these initial states. Raises ModelError if there are none."""
         if not found:
-            raise ModelError(f"{self.model.name}: this configuration has no initial state; make @initial yield one")
+            raise ModelError(
+                f"{self.model.name}: this configuration has no initial state; make @initial"
+                f" {'enabled for some arguments' if self.model.generators else 'yield one'}"
+            )
         vars(self)["initial_states"] = found
         return found
 

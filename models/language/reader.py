@@ -92,6 +92,8 @@ class FunctionReader:
         definition, code = (definition, python.__code__) if definition is not None else written(python)
         mark = mark_of(python)
         self.kind = mark.kind if mark else None
+        if self.kind is Kind.INITIAL:
+            self.kind = Kind.ACTION  # what makes initial states of the default state follows the rules of an action
         body = definition.body
         documentation = escaped_lines(ast.get_docstring(definition) or "")
         if ast.get_docstring(definition) is not None:

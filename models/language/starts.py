@@ -1,7 +1,9 @@
 """The initial states of an instance: read one by one as the model yields them, and stored as bytes.
 
-In:  the fields of a model, and the dictionaries that its `@initial` function yields.
-Out: `InitialStates`, a sequence of cells: each state once, in the order in which the model yields them.
+In:  the fields of a model, and the dictionaries that its `@initial` function yields, or the functions that make initial
+     states of the default state (generators).
+Out: `InitialStates`, a sequence of cells: each state once, in the order in which the model yields them; and `State`,
+     the object that a model's functions see.
 
 A dictionary of the usual form (numbers, and nested lists of numbers) is read by functions that are built once for the
 fields. Any other dictionary is read cell by cell, which also reports its faults. Each dictionary is read before the
@@ -10,6 +12,7 @@ next one is requested, so a model may change a dictionary and yield it again.
 
 from __future__ import annotations
 
+import itertools
 import struct
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -17,15 +20,16 @@ from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, overload
 
-from isrcheck.models.language.declare import NONE
+from isrcheck.models.language.declare import NONE, Disabled
 from isrcheck.models.language.text.plain import plain
 from isrcheck.models.messages.errors import ModelError
 from isrcheck.models.messages.printable import escaped
 
 if TYPE_CHECKING:
-    from isrcheck.models.language.model import FieldLayout
+    from isrcheck.models.language.model import FieldLayout, Instance
 
 Cells = tuple[int, ...]
+"""One state: the cells of all fields, in order of declaration."""
 
 Watch = Callable[[int, int], None]
 """Called from time to time with the number of initial states so far and their size in bytes."""
@@ -196,6 +200,20 @@ class Enumeration:
         packed += self._in_range(new)
         return InitialStates(bytes(packed), len(known), self.cells, self.size)
 
+    def default(self) -> Cells:
+        """Return the state in which every field has its declared initial value. Raises ModelError if one is outside its
+        range."""
+        return InitialStates(self._read({}), 1, self.cells, self.size)[0]
+
+    def cells_of(self, given: Iterable[Cells], watch: Watch) -> InitialStates:
+        """Return these states, each once; `watch` gets the progress."""
+        code, known = CODES[self.size], dict[bytes, None]()
+        for number, cells in enumerate(given, 1):
+            known[array(code, cells).tobytes()] = None
+            if not number % STATES_AT_ONCE:
+                watch(len(known), (self.cells * self.size + BYTES_OF_KNOWN) * len(known))
+        return InitialStates(b"".join(known), len(known), self.cells, self.size)
+
     def _quick(self, given: Any) -> bytes:
         """Return the cells of a state in a dictionary of the usual form; the ranges are checked later."""
         whole = self.usual | given if type(given) is dict else ()
@@ -269,3 +287,112 @@ class Enumeration:
 def _bytes_outside(low: int, high: int) -> bytes:
     """Return all bytes that are no signed number in low..high."""
     return bytes(set(range(256)) - {value & 255 for value in range(low, high + 1)})
+
+
+class State:
+    """The state that a model's functions see: fields and configuration entries as attributes, arrays by index.
+
+    Raises ModelError for an index outside a field, and for a written value outside the field's range.
+    """
+
+    __slots__ = ("_cells", "_instance")
+    _cells: list[int]
+    _instance: Instance
+
+    def __init__(self, instance: Instance, cells: Sequence[int]) -> None:
+        object.__setattr__(self, "_instance", instance)
+        object.__setattr__(self, "_cells", list(cells))
+
+    def __getattr__(self, name: str) -> Any:
+        layout = self._instance.layouts.get(name)
+        if layout is None:
+            value = getattr(self._instance.configuration, name)
+            return bool(value) if self._instance.model.entries[name].values is bool else value
+        if layout.sizes:
+            return _ArrayView(self._cells, layout, layout.offset, 0)
+        return _load(self._cells, layout, layout.offset)
+
+    def __setattr__(self, name: str, value: int) -> None:
+        layout = self._instance.layouts[name]
+        _store(self._cells, layout, layout.offset, value)
+
+    @property
+    def cells(self) -> Cells:
+        """The cells of the state, as numbers."""
+        return tuple(self._cells)
+
+
+class _ArrayView:
+    """An array field, or one of its rows, that still needs an index."""
+
+    __slots__ = ("_cells", "_depth", "_layout", "_offset")
+
+    def __init__(self, cells: list[int], layout: FieldLayout, offset: int, depth: int) -> None:
+        self._cells = cells
+        self._layout = layout
+        self._offset = offset
+        self._depth = depth
+
+    def _at(self, index: int) -> int:
+        sizes = self._layout.sizes
+        if not 0 <= index < sizes[self._depth]:
+            raise ModelError(
+                f"index {int(index)} of {self._layout.name} is outside 0..{sizes[self._depth] - 1};"
+                " test the index before it is used"
+            )
+        offset = int(index)
+        for size in sizes[self._depth + 1 :]:
+            offset *= size
+        return self._offset + offset
+
+    def __getitem__(self, index: int) -> Any:
+        offset = self._at(index)
+        if self._depth + 1 < len(self._layout.sizes):
+            return _ArrayView(self._cells, self._layout, offset, self._depth + 1)
+        return _load(self._cells, self._layout, offset)
+
+    def __setitem__(self, index: int, value: int) -> None:
+        _store(self._cells, self._layout, self._at(index), value)
+
+
+def _load(cells: list[int], layout: FieldLayout, offset: int) -> int | bool:
+    value = cells[offset]
+    return bool(value) if layout.field.values.is_flag else value
+
+
+def _store(cells: list[int], layout: FieldLayout, offset: int, value: int) -> None:
+    if not layout.low <= value <= layout.high:
+        raise ModelError(
+            f"{int(value)} is written to {layout.name}, whose values are {layout.low}..{layout.high};"
+            " guard the step, or widen the field"
+        )
+    cells[offset] = int(value)
+
+
+def generated(instance: Instance, default: Cells) -> Iterator[Cells]:
+    """Yield the state of every enabled combination of arguments of every generator, in the order of declaration and of
+    the arguments; a state that several of them make is yielded several times. Raises ModelError."""
+    for number, ranges in enumerate(instance.generator_ranges):
+        for ordinals in itertools.product(*(range(one.count) for one in ranges)):
+            cells = generated_by(instance, default, number, ordinals)
+            if cells is not None:
+                yield cells
+
+
+def generated_by(instance: Instance, default: Cells, number: int, ordinals: Sequence[int]) -> Cells | None:
+    """Return what generator `number` makes of the default state with these arguments; None if a guard is false.
+
+    Raises ModelError, with the generator and its arguments, if a value or an index leaves its declared range.
+    """
+    function, ranges = instance.model.generators[number], instance.generator_ranges[number]
+    state = State(instance, default)
+    try:
+        instance.python(function)(
+            state, *(one.argument(ordinal) for one, ordinal in zip(ranges, ordinals, strict=True))
+        )
+    except Disabled:
+        return None
+    except ModelError as error:
+        says = " ".join([function.name, *(one.spell(ordinal) for one, ordinal in zip(ranges, ordinals, strict=True))])
+        raise ModelError(f"{function.path}:{function.line}: {says}: {error}") from None
+    return state.cells

@@ -1,0 +1,73 @@
+"""Enumerates the initial states that a model's generators make, by compiled code.
+
+In:  an `Instance` with generators, a memory limit in bytes, and a function that watches.
+Out: the instance knows its initial states, the same and in the same order as by models/language/starts.py. Raises Full.
+
+The states are collected in a visited set, which keeps each once, in order of discovery.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isrcheck.checker.compile.generators import FAILED, PAUSED, compiled_generators
+from isrcheck.checker.compile.layout import Layout, layout_of
+from isrcheck.checker.explicit.visited_set import Batch, VisitedSet
+from isrcheck.checker.resources.machine_memory import machine_memory
+from isrcheck.models.language.model import Instance
+from isrcheck.models.language.starts import Cells, Enumeration, InitialStates, Watch, generated_by
+
+ROOM = 1 << 14
+"""The states that a call makes at most."""
+
+WORK = 1 << 22
+"""The combinations of arguments that a call tries at most: about a hundredth of a second."""
+
+
+def generate_initial_states(instance: Instance, memory: int, watch: Watch) -> InitialStates:
+    """Enumerate the initial states; `watch` gets the progress. Raises Full, OutOfTimeError, ModelError, UsageError."""
+    if instance.is_enumerated:
+        return instance.initial_states
+    default = Enumeration(instance.model.path, instance.layouts).default()
+    layout = layout_of(instance)
+    visited = VisitedSet(layout.words, 1, min(memory, machine_memory()))
+    batch = Batch.of(ROOM, layout.words)
+    batch.parents[:] = batch.steps[:] = 0
+    for number in range(len(instance.model.generators)):
+        for count in _calls(instance, layout, number, default, batch):
+            visited.add(batch, count)
+            watch(visited.count, visited.bytes_used)
+    cells = _unpacked(layout, visited.states[: visited.count * layout.words].reshape(-1, layout.words))
+    return instance.start_from(InitialStates(cells.tobytes(), visited.count, instance.cells, cells.itemsize))
+
+
+def _calls(
+    instance: Instance, layout: Layout, number: int, default: Cells, batch: Batch, *, is_careful: bool = False
+) -> Iterator[int]:
+    """Run one generator; yield after each call how many states there are in the batch. Raises ModelError."""
+    begin = compiled_generators(instance, layout, is_careful=is_careful).functions[number]
+    place: NDArray[np.int64] = np.zeros(len(instance.generator_ranges[number]) + 1, np.int64)
+    status: NDArray[np.int64] = np.zeros(1, np.int64)
+    before, state = (layout.buffer_of(instance, default) for _ in range(2))
+    arrays = (before.ctypes.data, state.ctypes.data, batch.at.states)
+    status[0] = PAUSED
+    while status[0] == PAUSED:
+        yield begin(*arrays, ROOM, WORK, place.ctypes.data, status.ctypes.data)
+    if status[0] == FAILED:
+        if not is_careful:
+            for _ in _calls(instance, layout, number, default, batch, is_careful=True):
+                pass
+        generated_by(instance, default, number, place[:-1].tolist())
+        raise AssertionError("a compiled generator leaves a declared range, and the reference does not")
+
+
+def _unpacked(layout: Layout, states: NDArray[np.uint64]) -> NDArray[np.signedinteger[Any]]:
+    """The cells of packed states, one state per row."""
+    cells = np.empty((len(states), len(layout.bits)), layout.kind)
+    for position in range(len(layout.bits)):
+        cells[:, position] = layout.column(states, position)
+    return cells
