@@ -13,7 +13,7 @@ from enum import IntEnum
 from types import CodeType, FunctionType
 from typing import Any, NoReturn
 
-from isrcheck.models.language.declare import Kind, mark_of
+from isrcheck.models.language.declare import Domain, Kind, mark_of
 from isrcheck.models.language.model import Instance, nearest
 from isrcheck.models.language.reader import FunctionReader, Reader
 from isrcheck.models.language.syntax import Function, with_callees
@@ -81,8 +81,8 @@ def _compiled(definition: ast.FunctionDef, text: str, names: dict[str, Any]) -> 
 
 
 def _names(instance: Instance) -> tuple[dict[str, Any], set[str]]:
-    """The names that an expression can use, with their values: helpers, whole numbers and enumerations of the model's
-    files. Also the names that it cannot use, because the functions of the instance's protocol disagree on the value.
+    """The names that an expression can use, with their values: helpers, whole numbers, enumerations and domains of the
+    model's files. Also the names that it cannot use: the functions of the instance's protocol disagree on their values.
     """
     model = instance.model
     used = [function for index in range(len(model.actions)) if (function := instance.function(index)) is not None]
@@ -113,6 +113,8 @@ def _is_offered(instance: Instance, value: object) -> bool:
         mark = mark_of(value)
         is_declared = mark is not None and mark.kind in (Kind.ACTION, Kind.INITIAL, Kind.CONTRADICTION)
         return value.__code__.co_filename in instance.model.sources and not is_declared
+    if isinstance(value, type) and issubclass(value, Domain):
+        return value is not Domain
     return isinstance(value, int) or (isinstance(value, type) and issubclass(value, IntEnum) and len(value) > 0)
 
 

@@ -18,9 +18,10 @@ import pytest
 from conformance.tests.checker.compile.test_kernel import Compiled, Reference, compare
 from isrcheck.checker.compile.kernel import Kernel, kernel_of
 from isrcheck.models import registry
+from isrcheck.models.language.expression import read_expression
 from isrcheck.models.language.model import Instance, assemble
 from isrcheck.models.messages.errors import LanguageError, ModelError, UsageError
-from isrcheck.models.run import Cells
+from isrcheck.models.run import Cells, State
 
 PRELUDE = '''"""A model of nothing in particular."""
 
@@ -1296,3 +1297,9 @@ def test_an_action_cannot_call_a_contradiction(tmp_path: Path) -> None:
     path = write(tmp_path, CONTRADICTION.format(name="n") + action("require(too_many(s))"))
     with pytest.raises(LanguageError, match="too_many is an action or another declaration"):
         registry.load_file(path)
+
+
+def test_a_typed_expression_goes_through_domains(tmp_path: Path) -> None:
+    instance = whole(write(tmp_path, ""))
+    function = read_expression(instance, "max(s.x[i] + len(Place) for i in Node) * 2 + (7 in Node)")
+    assert instance.python(function)(State(instance, instance.initial_states[0])) == 6
