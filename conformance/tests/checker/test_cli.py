@@ -95,6 +95,7 @@ RUN_KEYS = {
     "stopped": (str, type(None)),
     "judged_to_depth": int,
     "seconds": float,
+    "reduction": (str, type(None)),
     "bytes": int,
     "properties": list,
     "proofs": (dict, type(None)),
