@@ -24,6 +24,7 @@ from isrcheck.checker.sweep.axes import Combination, Sweep, refused_throughout
 from isrcheck.checker.sweep.case import Case
 from isrcheck.checker.sweep.cases import RunCases, is_current
 from isrcheck.checker.sweep.results_file import CURE, ResultsFile
+from isrcheck.models.language.deadlock import DEADLOCK
 from isrcheck.models.language.declare import Kind
 from isrcheck.models.language.in_range import IN_RANGE
 from isrcheck.models.language.model import Instance, Property
@@ -89,9 +90,9 @@ class SweepTable:
 
     @property
     def properties(self) -> list[Property]:
-        """The properties of the model, and `in_range` if a run violates it."""
-        broken = [IN_RANGE] * any(verdict.prop is IN_RANGE for verdict in self.verdicts)
-        return [*self.sweep.model.properties, *broken]
+        """The properties of the model, and those of the implicit ones that a run violates."""
+        found = {verdict.prop.name for verdict in self.verdicts}
+        return [*self.sweep.model.properties, *(one for one in (DEADLOCK, IN_RANGE) if one.name in found)]
 
     @property
     def verdicts(self) -> list[Verdict]:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 from isrcheck.models.language.declare import always, mark_of
-from isrcheck.models.language.model import IMPLICIT_PROPERTY, Property
+from isrcheck.models.language.model import Property
 from isrcheck.models.language.reader import Reader
 from isrcheck.models.language.syntax import Vocabulary
 
@@ -31,7 +31,7 @@ def _property() -> Property:
     mark = mark_of(in_range)
     assert mark is not None
     return Property(
-        IMPLICIT_PROPERTY, mark.kind, Reader(Vocabulary({}, {}, {})).read(in_range), None, None, mark.every_length
+        in_range.__name__, mark.kind, Reader(Vocabulary({}, {}, {})).read(in_range), None, None, mark.every_length
     )
 
 
