@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from isrcheck.models.language.deadlock import DEADLOCK
 from isrcheck.models.language.declare import Disabled
+from isrcheck.models.language.in_range import DEADLOCK
 from isrcheck.models.language.model import Instance, Property, Step
 from isrcheck.models.language.starts import Cells, State, is_within
 from isrcheck.models.language.syntax import Function

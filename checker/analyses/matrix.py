@@ -25,9 +25,8 @@ from isrcheck.checker.session.naming import configuration_of, faults_line
 from isrcheck.checker.session.proof_text import scope
 from isrcheck.checker.session.text import Run, as_object
 from isrcheck.models import registry
-from isrcheck.models.language.deadlock import DEADLOCK
 from isrcheck.models.language.declare import WHOLE, Kind
-from isrcheck.models.language.in_range import IN_RANGE
+from isrcheck.models.language.in_range import DEADLOCK, IN_RANGE
 from isrcheck.models.language.model import Instance, Model, Property, parse
 from isrcheck.models.messages.errors import UsageError
 

@@ -21,8 +21,7 @@ from isrcheck.checker.outcome.exploration import Exploration, Progress
 from isrcheck.checker.outcome.kernel_results import EntryKind
 from isrcheck.checker.reductions.concrete import RealPaths
 from isrcheck.checker.resources.limits import Limits
-from isrcheck.models.language.deadlock import DEADLOCK
-from isrcheck.models.language.in_range import IN_RANGE
+from isrcheck.models.language.in_range import DEADLOCK, IN_RANGE
 from isrcheck.models.language.model import Instance
 from isrcheck.models.messages.errors import UsageError
 from isrcheck.models.run import Cells

@@ -17,8 +17,7 @@ from isrcheck.checker.session.formatting import counted, table
 from isrcheck.checker.session.reproduce import command_of
 from isrcheck.checker.session.session import SearchSession
 from isrcheck.checker.session.text import Run
-from isrcheck.models.language.deadlock import DEADLOCK
-from isrcheck.models.language.in_range import IN_RANGE
+from isrcheck.models.language.in_range import DEADLOCK, IN_RANGE
 
 COMPARISONS = {PUBLISHED: published.COMPARISON, EXAMPLES: tla_examples.COMPARISON}
 

@@ -24,8 +24,7 @@ from isrcheck.checker.simulation import report
 from isrcheck.checker.simulation.result import Simulation, verdicts
 from isrcheck.checker.simulation.shorten import shortened
 from isrcheck.checker.simulation.walks import SimulationRequest, simulate
-from isrcheck.models.language.deadlock import DEADLOCK
-from isrcheck.models.language.in_range import IN_RANGE
+from isrcheck.models.language.in_range import DEADLOCK, IN_RANGE
 from isrcheck.models.language.model import Instance
 
 SHORTEN = 10.0

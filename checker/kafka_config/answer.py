@@ -30,9 +30,8 @@ from isrcheck.checker.outcome.verdict import Verdict, Word, exit_code, overall
 from isrcheck.checker.session.formatting import counted, table
 from isrcheck.checker.session.naming import faults_line
 from isrcheck.checker.session.text import Run, as_object, range_lines, search_summary, totals
-from isrcheck.models.language.deadlock import DEADLOCK
 from isrcheck.models.language.declare import Kind
-from isrcheck.models.language.in_range import IN_RANGE
+from isrcheck.models.language.in_range import DEADLOCK, IN_RANGE
 from isrcheck.models.language.model import Instance
 
 FAULT_ACTIONS = {"broker_loses_power", "broker_loses_disk"}

@@ -39,9 +39,8 @@ from isrcheck.checker.session.trace_writer import SAMPLE, TraceWriter
 from isrcheck.checker.spark.request import SparkRequest
 from isrcheck.checker.spark.summary import SparkSummary
 from isrcheck.checker.symbolic.evaluator import UnsupportedError
-from isrcheck.models.language.deadlock import DEADLOCK
 from isrcheck.models.language.declare import INDUCTIVE, WHOLE
-from isrcheck.models.language.in_range import IN_RANGE
+from isrcheck.models.language.in_range import DEADLOCK, IN_RANGE
 from isrcheck.models.language.model import Instance
 
 if TYPE_CHECKING:

@@ -11,9 +11,8 @@ from dataclasses import dataclass, field
 
 from isrcheck.checker.outcome.exploration import Findings
 from isrcheck.checker.outcome.verdict import Verdict, Word
-from isrcheck.models.language.deadlock import DEADLOCK
 from isrcheck.models.language.declare import Kind
-from isrcheck.models.language.in_range import IN_RANGE
+from isrcheck.models.language.in_range import DEADLOCK, IN_RANGE
 from isrcheck.models.language.model import Instance, Property
 from isrcheck.traces.format.erring import error_of
 

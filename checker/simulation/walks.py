@@ -26,8 +26,7 @@ from isrcheck.checker.outcome.exploration import Finding, Findings, StepPath
 from isrcheck.checker.outcome.kernel_results import Entry, EntryKind, KernelResults
 from isrcheck.checker.simulation.chance import Numbers, below
 from isrcheck.checker.simulation.result import JUDGED, Simulation
-from isrcheck.models.language.deadlock import DEADLOCK
-from isrcheck.models.language.in_range import IN_RANGE
+from isrcheck.models.language.in_range import DEADLOCK, IN_RANGE
 from isrcheck.models.language.model import Instance
 
 GROUP = 4096

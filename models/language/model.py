@@ -64,7 +64,7 @@ RESERVED = ("cells", "items")
 """Names that states and configurations themselves use, besides names that start with an underscore."""
 
 IMPLICIT_PROPERTIES = ("in_range", "deadlock")
-"""The names of the properties that every model has without declaring them (in_range.py, deadlock.py)."""
+"""The names of the properties that every model has without declaring them (models/language/in_range.py)."""
 
 
 def nearest(name: str, names: Iterable[str]) -> str:

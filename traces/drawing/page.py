@@ -10,9 +10,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from isrcheck.models.language.deadlock import DEADLOCK
 from isrcheck.models.language.declare import Kind
-from isrcheck.models.language.in_range import IN_RANGE
+from isrcheck.models.language.in_range import DEADLOCK, IN_RANGE
 from isrcheck.models.language.model import spell_element
 from isrcheck.models.version import product
 from isrcheck.traces.drawing.compose import scene_of

@@ -20,9 +20,8 @@ from pathlib import Path
 from typing import Any
 
 from isrcheck.models import run
-from isrcheck.models.language.deadlock import DEADLOCK
 from isrcheck.models.language.declare import WHOLE
-from isrcheck.models.language.in_range import IN_RANGE
+from isrcheck.models.language.in_range import DEADLOCK, IN_RANGE
 from isrcheck.models.language.model import Instance, Property, Step
 from isrcheck.models.messages.errors import ModelError, UsageError
 from isrcheck.models.run import State

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from isrcheck.models.language.deadlock import DEADLOCK
-from isrcheck.models.language.in_range import IN_RANGE
+from isrcheck.models.language.in_range import DEADLOCK, IN_RANGE
 from isrcheck.models.language.model import Instance, Property, Step, nearest
 from isrcheck.models.messages.errors import UsageError
 from isrcheck.models.run import Cells

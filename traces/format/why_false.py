@@ -16,8 +16,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from isrcheck.models import run
-from isrcheck.models.language.deadlock import DEADLOCK
 from isrcheck.models.language.declare import Disabled
+from isrcheck.models.language.in_range import DEADLOCK
 from isrcheck.models.language.model import FieldLayout, Instance, Property, Step, spell_element
 from isrcheck.models.language.syntax import Function
 from isrcheck.models.language.text.spelling import spelled

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from isrcheck.models.language.deadlock import DEADLOCK
 from isrcheck.models.language.declare import LIVENESS, Kind
-from isrcheck.models.language.in_range import IN_RANGE
+from isrcheck.models.language.in_range import DEADLOCK, IN_RANGE
 from isrcheck.models.messages.errors import ModelError, UsageError
 from isrcheck.traces.explaining.evaluate import StateExpression
 from isrcheck.traces.format.certify import judge

@@ -10,8 +10,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
 from isrcheck.checker.outcome.kernel_results import PREMISE, EntryKind, judgement, offset, offset_of_outside
-from isrcheck.models.language.deadlock import DEADLOCK
 from isrcheck.models.language.declare import WHOLE, Kind
+from isrcheck.models.language.in_range import DEADLOCK
 from isrcheck.models.language.model import Instance, Property
 from isrcheck.models.language.syntax import Function
 
