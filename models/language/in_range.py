@@ -4,8 +4,8 @@ In:  nothing.
 Out: `IN_RANGE` and `DEADLOCK`, properties like the declared ones, for reports, traces and proofs.
 
 Their functions are never called. An error of a step or a property in a reachable state violates `in_range`. A state
-without a step violates `deadlock`, unless the model says that it may end there; a step that leaves a declared range, and
-a step to the same state, count as steps. models/run.py defines both.
+without a step violates `deadlock`, unless the model says that it may end there; a step that leaves a declared range,
+and a step to the same state, count as steps. models/run.py defines both.
 """
 
 from __future__ import annotations
