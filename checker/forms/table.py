@@ -31,7 +31,19 @@ ABOUT_ONE_MODEL = "{typed} works only with one model; name the model, as in: che
 NO_REPORT = "--report goes with the matrix, one model, a sweep or a cluster, as in: check kafka --report DIR"
 
 
-NOT_SIMULATED = ("--bound", "--continue", "--prove", "--tables", "--counterexamples", "--threads", "--report")
+NOT_SIMULATED = (
+    "--symmetry",
+    "--disk",
+    "--resume",
+    "--checkpoint",
+    "--bound",
+    "--continue",
+    "--prove",
+    "--tables",
+    "--counterexamples",
+    "--threads",
+    "--report",
+)
 """Options of a search that a simulation does not have."""
 
 
