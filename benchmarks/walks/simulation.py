@@ -1,6 +1,6 @@
 """Measures how many steps a second a simulation walks, compared with walks of the plain interpreter.
 
-Run: python -m benchmarks.simulation [ROUNDS]
+Run: python -m benchmarks.walks.simulation [ROUNDS]
 
 Kafka 0.10 in the default bounds, walks of at most 60 steps. Both kinds of walks alternate, so that changes in the
 machine's speed hardly affect the ratio. A simulation judges every property in every state and on every successor; the
