@@ -57,6 +57,7 @@ def check(
     engine: str = "local",
     prove: bool = False,
     count_all: bool = False,
+    deadlock: bool = True,
     seconds: float | None = None,
     memory: str | None = None,
     threads: int = 1,
@@ -75,9 +76,9 @@ def check(
     keywords, such as {"min.insync.replicas": 2}. `swaps` maps actions to the protocols whose versions replace them.
 
     `engine` is "local" (the explorer), "z3" (bounded model checking) or "all" (both, which have to agree); the last two
-    need a bound. `prove` looks for proofs for any depth. `count_all` counts all violating states. `seconds`, `memory`
-    (such as "8G") and `threads` limit the search. `out` is a folder for trace files; without it none are written.
-    `progress` prints the progress on stderr.
+    need a bound. `prove` looks for proofs for any depth. `count_all` counts all violating states. Without `deadlock`,
+    states without a step are not reported. `seconds`, `memory` (such as "8G") and `threads` limit the search. `out` is
+    a folder for trace files; without it none are written. `progress` prints the progress on stderr.
 
     Raises UsageError for bad input, and KeyboardInterrupt when the search is interrupted.
     """
@@ -88,6 +89,7 @@ def check(
         machine_memory() // 2 if memory is None else memory_of("memory", memory),
         None if seconds is None else seconds_of("seconds", str(seconds)),
         threads_of("threads", str(threads)),
+        deadlock,
     )
     traces = TraceWriter(None if out is None else Path(out))
     with interrupts() as seen:

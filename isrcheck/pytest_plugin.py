@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from isrcheck.result import PropertyResult, Result
 
 MARKER = "isrcheck"
-IN_RANGE = "in_range"
+IMPLICIT = ("in_range", "deadlock")
 """The built-in property of every model: no value or index leaves its declared range."""
 
 PASSED = ("PROVED", "HOLDS", "NO VIOLATION TO DEPTH", "REACHED", "PERMITTED")
@@ -75,7 +75,7 @@ class Checked(pytest.Collector):
             properties = isrcheck.load(self.model).properties
         except isrcheck.UsageError as error:
             raise self.CollectError(str(error)) from None
-        for name in (*(prop.name for prop in properties), IN_RANGE):
+        for name in (*(prop.name for prop in properties), *IMPLICIT):
             item: CheckedProperty = CheckedProperty.from_parent(self, name=name)
             item.add_marker(MARKER)
             if self.config.pluginmanager.hasplugin("xdist"):
@@ -120,7 +120,7 @@ class CheckedProperty(pytest.Item):
             raise BrokenPropertyError(str(error)) from None
         found = result.properties.get(self.name)
         if found is None:
-            return  # nothing left the declaration
+            return  # nothing violates an implicit property
         if found.verdict in SKIPPED:
             pytest.skip(f"{self.name}: {found.text}")
         if found.verdict not in PASSED:

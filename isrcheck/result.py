@@ -56,7 +56,7 @@ class Result:
     @property
     def exit_code(self) -> int:
         """The exit code of `check` for this result: 0 if it is safe, 12 if a promise is violated,
-        13 if only what must stay possible, or happen at last, is."""
+        11 if there is only a deadlock, 13 if only what must stay possible, or happen at last, is."""
         return exit_code(self.run.word, strict=False, found=self.run.verdicts)
 
     @property

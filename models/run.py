@@ -13,26 +13,44 @@ from collections.abc import Iterator
 from typing import Any
 
 from isrcheck.models.language.declare import Disabled
+from isrcheck.models.language.in_range import DEADLOCK
 from isrcheck.models.language.model import Instance, Property, Step
-from isrcheck.models.language.starts import Cells as Cells
-from isrcheck.models.language.starts import State as State
+from isrcheck.models.language.starts import Cells, State, is_within
 from isrcheck.models.language.syntax import Function
 from isrcheck.models.messages.errors import ModelError
 
+__all__ = [
+    "Cells",
+    "State",
+    "Taken",
+    "asks",
+    "has_step",
+    "holds",
+    "holds_step",
+    "is_permitted",
+    "is_terminal",
+    "is_within",
+    "successors",
+    "take",
+]
+
 
 def take(instance: Instance, cells: Cells, step: Step) -> Cells | None:
-    """Return the state after `step`, or None if a guard is false or the protocol lacks the action.
+    """Return the state after `step`, or None if a guard is false, the protocol lacks the action, or the state is
+    outside the model's constraint.
 
-    Raises ModelError, with the step and the state, if a value or an index leaves its declared range.
+    Raises ModelError, with the step and the state, if a value or an index leaves its declared range; also if that makes
+    it unknown whether the state after it is within the constraint.
     """
     function = instance.function(step.action_index)
-    if function is None:
+    if function is None or not is_within(instance, cells):
         return None
     state = State(instance, cells)
     ranges = instance.argument_ranges[step.action_index]
     arguments = [one.argument(ordinal) for one, ordinal in zip(ranges, step.ordinals, strict=True)]
     try:
         instance.python(function)(state, *arguments)
+        is_within(instance, state.cells)
     except Disabled:
         return None
     except ModelError as error:
@@ -48,8 +66,32 @@ def successors(instance: Instance, cells: Cells) -> Iterator[tuple[Step, Cells]]
             yield step, after
 
 
+def has_step(instance: Instance, cells: Cells) -> bool:
+    """Whether a step leads from this state, be it to the same state or out of a declared range."""
+    for step in instance.steps:
+        try:
+            if take(instance, cells, step) is not None:
+                return True
+        except ModelError:
+            return True
+    return False
+
+
+def is_terminal(instance: Instance, cells: Cells) -> bool:
+    """Whether the model declares that a behaviour may end here. Raises ModelError if that cannot be evaluated."""
+    for terminal in instance.model.terminals:
+        try:
+            if instance.python(terminal)(State(instance, cells)):
+                return True
+        except ModelError as error:
+            raise ModelError(f"{terminal.path}:{terminal.line}: {terminal.name}: {error}") from None
+    return False
+
+
 def holds(instance: Instance, prop: Property, cells: Cells) -> bool:
     """Whether a property of states is true in this state. Raises ModelError if it cannot be evaluated there."""
+    if prop is DEADLOCK:
+        return not is_within(instance, cells) or has_step(instance, cells) or is_terminal(instance, cells)
     return _ask(instance, prop, State(instance, cells))
 
 

@@ -26,7 +26,7 @@ from isrcheck.checker.session.proof_text import scope
 from isrcheck.checker.session.text import Run, as_object
 from isrcheck.models import registry
 from isrcheck.models.language.declare import WHOLE, Kind
-from isrcheck.models.language.in_range import IN_RANGE
+from isrcheck.models.language.in_range import DEADLOCK, IN_RANGE
 from isrcheck.models.language.model import Instance, Model, Property, parse
 from isrcheck.models.messages.errors import UsageError
 
@@ -100,8 +100,8 @@ class RecordedRun:
         return replace(left, depth=depth, seconds=seconds)
 
     def only_judged(self, run: Run) -> Run:
-        """Return `run` with only the verdicts on `in_range` and on the properties that this recorded run judges."""
-        judged = (*self.judges, IN_RANGE.name)
+        """Return `run` with only the verdicts on implicit properties and on those that this recorded run judges."""
+        judged = (*self.judges, DEADLOCK.name, IN_RANGE.name)
         return replace(run, verdicts=[verdict for verdict in run.verdicts if verdict.prop.name in judged])
 
 
@@ -329,7 +329,7 @@ def arrange(
     """Return the columns, and for each property its row of `cells` (by property and column; else `empty`)."""
     columns = list(dict.fromkeys(record.column for record in records))
     order = dict.fromkeys(prop.name for record in records for prop in record.instance.model.properties)
-    names = [name for name in (*order, IN_RANGE.name) if any(name == known for known, _ in cells)]
+    names = [name for name in (*order, DEADLOCK.name, IN_RANGE.name) if any(name == known for known, _ in cells)]
     return columns, [(name, [cells.get((name, column), empty) for column in columns]) for name in names]
 
 

@@ -24,6 +24,7 @@ from isrcheck.checker.explicit.carrier import EVERY_STATE, SearchContext, Search
 from isrcheck.checker.explicit.search import Search
 from isrcheck.checker.explicit.single_thread import CHUNK, SingleThread
 from isrcheck.checker.outcome.exploration import Exploration, Findings, Progress, StepPath
+from isrcheck.checker.outcome.kernel_results import EntryKind
 from isrcheck.checker.outcome.verdict import WHY_STOPPED, Word
 from isrcheck.checker.resources.budget import UNLIMITED, Budget, Spent
 from isrcheck.checker.resources.limits import Limits
@@ -32,7 +33,7 @@ from isrcheck.checker.session.formatting import counted, table
 from isrcheck.checker.session.naming import configuration_of, faults_line, title
 from isrcheck.checker.session.text import Run, as_object, verdict_line
 from isrcheck.models.language.declare import Kind
-from isrcheck.models.language.in_range import IN_RANGE
+from isrcheck.models.language.in_range import DEADLOCK, IN_RANGE
 from isrcheck.models.language.model import Action, Instance
 from isrcheck.models.language.mutants import Mutant, mutants
 from isrcheck.traces.format.certify import from_steps
@@ -265,6 +266,9 @@ class _Hunt(Search):
                 for word, one in ((Word.VIOLATED, found.found), (Word.PERMITTED, found.permitted)):
                     if one.path is not None:
                         yield Failure(prop.name, word, one.path)
+        end = self.counted(len(self.context.properties), EntryKind.FOUND).path
+        if end is not None:
+            yield Failure(DEADLOCK.name, Word.VIOLATED, end)
 
     def worse_failure(self) -> Failure | None:
         """Return, of the failures graver than `known`, the first with the shortest path; None if there is none."""

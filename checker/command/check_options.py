@@ -90,6 +90,10 @@ OPTIONS = (
         refusal=SYMMETRY_WITH.replace("--symmetry", "--no-reduction"),
     ),
     Option(name="--json", field="as_json", help="print one JSON object instead of text"),
+    Option(
+        name="--no-deadlock",
+        help="do not report states without a step (as TLC's -deadlock); a model says where it may end with @terminal",
+    ),
     Option(name="--strict", help="count PERMITTED as violated"),
     Option(
         name="--tables",
@@ -148,3 +152,29 @@ OPTIONS = (
         refusal="--metadata-version goes with --config FILE; for a model use --protocol",
     ),
 )
+
+SIMULATE_WITH = (
+    "{option} goes with one model: name the model, as in: check kafka --protocol 0.10 --simulate 1000 --depth 60"
+)
+
+SIMULATION = (
+    Option(
+        name="--simulate",
+        metavar="N",
+        help="N random walks instead of a search, for bounds that are too large; needs --depth",
+        read=count,
+    ),
+    Option(
+        name="--depth",
+        metavar="D",
+        help="the most steps of a walk of --simulate",
+        read=count,
+    ),
+    Option(
+        name="--seed",
+        metavar="S",
+        help="the seed of --simulate (default: 0)",
+        read=steps,
+    ),
+)
+"""The options of a simulation, which the form for one model accepts."""

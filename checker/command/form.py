@@ -99,6 +99,7 @@ class Options:
     symmetry: bool
     no_reduction: bool
     as_json: bool
+    no_deadlock: bool
     strict: bool
     tables: Path | None
     counterexamples: int | None
@@ -116,7 +117,8 @@ class Options:
     @property
     def limits(self) -> Limits:
         """The limits of a search. Defaults: half of the machine's memory, one thread, no time limit, any depth."""
-        return Limits(self.bound, self.memory or machine_memory() // 2, self.seconds, self.threads or 1)
+        memory = self.memory or machine_memory() // 2
+        return Limits(self.bound, memory, self.seconds, self.threads or 1, deadlock=not self.no_deadlock)
 
     @property
     def files(self) -> tuple[tuple[Role | None, Path], ...]:

@@ -35,7 +35,8 @@ ENTRIES = (
 )
 
 EXIT_CODES = """\
-exit codes: 0 nothing promised is broken; 12 violated; 13 a state is stuck, or what must happen never does;
+exit codes: 0 nothing promised is broken; 12 violated; 11 deadlock;
+13 a state is stuck, or what must happen never does;
 10 an expected figure or counterexample was not found; 3 undecided; 2 bad input; 130 interrupted"""
 
 

@@ -63,6 +63,14 @@ class CarefulText(KernelText):
             f"    {self._note(number, EntryKind.FOUND)}",
         ]
 
+    def _taken(self) -> str:
+        """Steps that leave a declared range count as well."""
+        return f"{super()._taken()} + load_word(results + {offset_of_steps(len(self.instance.model.properties))})"
+
+    def _unknown(self) -> str:
+        """A step after which it is unknown whether the state is within the constraint leaves a declared range."""
+        return UNKNOWN.format(row=offset_of_steps(len(self.instance.model.properties)))
+
     def _attempts(self, slot: int, function: Function) -> list[str]:
         """The loops over an action's arguments; as in the reference semantics, every step evaluates every guard."""
         choices, indent = self.instance.argument_ranges[slot], 3 * INDENT
@@ -84,6 +92,13 @@ class CarefulText(KernelText):
             f"{indent}    count = {self._emit(step, slot)}",
         ]
 
+
+UNKNOWN = """
+    if failed(after):
+        clear(after)
+        note(results + {row}, state, step)
+        copy(before, after)
+        return count"""
 
 CLEAR = '''def clear(state):
     """Forget that an index or a value has left its range."""

@@ -18,24 +18,29 @@ import itertools
 from collections.abc import Iterable, Sequence
 
 from isrcheck.checker.compile.layout import Layout
-from isrcheck.checker.compile.lowering.frame import CHECK, EMIT, EXPAND_HEAD, EXPAND_TAIL, KEEP, MARK, PRELUDE, REDUCE
+from isrcheck.checker.compile.lowering.frame import (
+    CHECK,
+    EXPAND_HEAD,
+    EXPAND_TAIL,
+    KEEP,
+    MARK,
+    PRELUDE,
+    REDUCE,
+    Judging,
+    is_marked,
+)
 from isrcheck.checker.compile.lowering.loops import INDENT, LoopLowering
 from isrcheck.checker.outcome.kernel_results import (
     FAILED_OFFSET,
-    PREMISE,
     STATE_OFFSET,
     STEP_OFFSET,
     SUCCESSORS_OFFSET,
-    EntryKind,
-    judgement,
-    offset,
     offset_of_status,
 )
 from isrcheck.checker.reductions.canonical import keep_text
 from isrcheck.checker.reductions.elements import Elements
 from isrcheck.checker.reductions.reduction import Reduction
-from isrcheck.models.language.declare import WHOLE, Kind
-from isrcheck.models.language.model import ArgumentRange, FieldLayout, Instance, Property
+from isrcheck.models.language.model import ArgumentRange, FieldLayout, Instance
 from isrcheck.models.language.syntax import EXTREMA, SIZE, STATE_NAMES, TAKEN, Function
 from isrcheck.models.language.text.chains import alternatives, branches, summands
 from isrcheck.models.language.text.names import names_in
@@ -46,7 +51,7 @@ def lower(instance: Instance, layout: Layout, reduction: Reduction | None = None
     return KernelText(instance, layout, reduction).text()
 
 
-class KernelText:
+class KernelText(Judging):
     """Collects the functions of a kernel, callees before callers."""
 
     def __init__(self, instance: Instance, layout: Layout, reduction: Reduction | None = None) -> None:
@@ -56,7 +61,7 @@ class KernelText:
         offsets = {"successors_offset": SUCCESSORS_OFFSET, "failed_offset": FAILED_OFFSET}
         prelude = PRELUDE.format(state_offset=STATE_OFFSET, step_offset=STEP_OFFSET, **offsets)
         self.parts: list[str] = [prelude]
-        if any(prop.kind in WHOLE for prop in instance.model.properties):
+        if any(is_marked(prop) for prop in instance.model.properties):
             self.parts.append(MARK.format(state_offset=STATE_OFFSET))
         self.status = offset_of_status(len(instance.model.properties))
         self.names: dict[Function, str] = {}
@@ -72,7 +77,10 @@ class KernelText:
         self.parts.append(self._observe("observe_state", "s", "s", of_states))
         symmetry = self.elements.symmetry
         self.parts.append(KEEP if symmetry is None else keep_text(symmetry, self.layout.bits))
-        self.parts.append(EMIT.format(words_size=8 * self.layout.words))
+        if self.instance.model.constraints:
+            self.parts.append(self._observe_outside(of_states))
+        self.parts.append(self._judge_end())
+        self.parts.append(self._emit_text(8 * self.layout.words))
         self.parts.append(self._expand())
         self.parts.append(CHECK.format(words_size=8 * self.layout.words))
         self.parts.append(REDUCE.format(words_size=8 * self.layout.words))
@@ -88,43 +96,13 @@ class KernelText:
             self.parts.append(self.elements.noted(name, _Lowering(self, function, is_action).text(name, skip)))
         return self.names[function]
 
-    def _observe(self, name: str, parameters: str, state: str, properties: Sequence[tuple[int, Property]]) -> str:
-        states = parameters.removesuffix(", taken").split(", ")
-        lines = [f"def {name}({parameters}, active, results, state, step):"]
-        for number, prop in properties:
-            arguments = ", ".join(parameter.name for parameter in prop.function.parameters)
-            lines.append(f"    if read(active, {number}) != 0:")
-            found = f"{self.function(prop.function)}({arguments})"
-            lines += (f"        {line}" for line in self._judge(number, prop, found, states, state))
-        lines.append("    return")
-        return "\n".join(lines)
-
-    def _judge(self, number: int, prop: Property, found: str, states: Sequence[str], state: str) -> list[str]:
-        """The lines that evaluate the property with this number in `states`, and count the result."""
-        if prop.kind is Kind.SOMETIMES:
-            return [f"if {found}:", f"    {self._note(number, EntryKind.FOUND)}"]
-        return [f"if not {found}:", *(f"    {line}" for line in self._judge_failure(number, prop, state))]
-
-    def _judge_failure(self, number: int, prop: Property, state: str) -> list[str]:
-        found, permitted = (self._note(number, kind) for kind in (EntryKind.FOUND, EntryKind.PERMITTED))
-        if prop.permitted is None:
-            return [found]
-        return [f"if {self.function(prop.permitted)}({state}):", f"    {permitted}", "else:", f"    {found}"]
-
-    def _note(self, number: int, kind: EntryKind) -> str:
-        note = f"note(results + {offset(number, kind)}, state, step)"
-        prop, judged = self.instance.model.properties[number], str(judgement(kind))
-        if prop.kind not in WHOLE:  # of the others, only a complete search knows which states to count
-            return note
-        if prop.premise is not None and kind is not EntryKind.ERRED:
-            judged += f" + {PREMISE} * int({self.function(prop.premise)}(s))"
-        mark = f"mark(results + {offset(number, EntryKind.FOUND)}, state, {judged})"
-        return f"{note}; {mark}" if kind is EntryKind.ERRED else mark
-
     def _expand(self) -> str:
         lines = [
             EXPAND_HEAD.format(
-                steps=self.instance.first_steps[-1], status=self.status, words_size=8 * self.layout.words
+                steps=self.instance.first_steps[-1],
+                status=self.status,
+                words_size=8 * self.layout.words,
+                taken=self._taken(),
             )
         ]
         for slot, model_slot in enumerate(self.instance.model.actions):
@@ -134,7 +112,7 @@ class KernelText:
             for alternative, function in enumerate(model_slot.alternatives):
                 lines.append(f"        if chosen == {alternative}:")
                 lines += self._attempts(slot, function)
-        lines.append(EXPAND_TAIL.format(status=self.status))
+        lines.append(EXPAND_TAIL.format(status=self.status, taken=self._taken(), deadlock=self._deadlock))
         return "\n".join(lines)
 
     def _attempts(self, slot: int, function: Function) -> list[str]:

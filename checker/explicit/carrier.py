@@ -38,7 +38,7 @@ class SearchRequest:
     `count_all` counts every violation; otherwise a property is judged up to the level with its first result of the kind
     `decisive`. `starts` replaces the initial states; `starts_are_judged` says that the properties were judged in them
     before. Once a property in `patience` is violated, the search goes on for at most that many seconds. The search ends
-    at the first level with at least `enough` states.
+    at the first level with at least `enough` states. `deadlock` judges the implicit property of this name as well.
     """
 
     watched: tuple[Property, ...] | None = None
@@ -48,18 +48,20 @@ class SearchRequest:
     starts_are_judged: bool = False
     patience: Mapping[str, float] = field(default_factory=dict)
     enough: int | None = None
+    deadlock: bool = True
 
 
-EVERY_STATE = SearchRequest(watched=())
+EVERY_STATE = SearchRequest(watched=(), deadlock=False)
 """A request to visit every state and to judge no property."""
 
 
 class SearchContext:
     """The input of a search, and its counts so far.
 
-    `active` has a 1 for each property that is still judged. `whole` are the properties that are judged after a complete
-    search, and `judged` what was found for them. `expanded` counts the states whose successors are known. `errors`
-    counts how often the model left a declared range, up to the end of the first level where it did.
+    `active` has a 1 for each property that is still judged; the last one is the implicit property `deadlock`. `whole`
+    are the properties that are judged after a complete search, and `judged` what was found for them. `expanded` counts
+    the states whose successors are known. `errors` counts how often the model left a declared range, up to the end of
+    the first level where it did.
     """
 
     def __init__(
@@ -89,6 +91,7 @@ class SearchContext:
         self.active: NDArray[np.int8] = np.zeros(len(self.properties) + 1, np.int8)
         for number, prop in self.properties:
             self.active[number] = prop in self.watched
+        self.active[-1] = limits.deadlock and request.deadlock
         self.results = KernelResults(len(self.properties))
         self.errors: int | None = None
         self.fired: NDArray[np.int64] = np.zeros(len(instance.model.actions), np.int64)

@@ -21,7 +21,7 @@ from isrcheck.checker.outcome.exploration import Exploration, Progress
 from isrcheck.checker.outcome.kernel_results import EntryKind
 from isrcheck.checker.reductions.concrete import RealPaths
 from isrcheck.checker.resources.limits import Limits
-from isrcheck.models.language.in_range import IN_RANGE
+from isrcheck.models.language.in_range import DEADLOCK, IN_RANGE
 from isrcheck.models.language.model import Instance
 from isrcheck.models.messages.errors import UsageError
 from isrcheck.models.run import Cells
@@ -71,6 +71,7 @@ def explore(
         raise UsageError(f"no initial state {initial}; the initial states are 0..{len(instance.initial_states) - 1}")
     request = SearchRequest(
         watched=tuple(prop for prop in instance.properties if not only or prop.name in only),
+        deadlock=not only or DEADLOCK.name in only,
         count_all=count_all,
         decisive=EntryKind.PERMITTED if want_permitted else EntryKind.FOUND,
         starts=None if initial is None else Starts.initial(instance)[initial : initial + 1],

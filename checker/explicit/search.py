@@ -5,7 +5,9 @@ Out: an `Exploration`: the number of states in each level, how often each action
      to the first state (or transition) that violates or reaches it.
 
 A step that leaves a declared range has no successor, and a property whose evaluation leaves a declared range is not
-judged in that state. Both violate the implicit property `in_range`, and the search goes on.
+judged in that state. Both violate the implicit property `in_range`, and the search goes on. A state without a step
+violates the implicit property `deadlock` when it is expanded, unless the model declares that it may end there; a search
+that ends because every declared property is decided does not expand the states that are left.
 
 States are expanded in the order of their discovery, and the steps of a state in the order of the model. Therefore the
 path found for a state is, of its shortest paths, the first in the order of initial states and steps.
@@ -23,7 +25,7 @@ from isrcheck.checker.explicit.visited_set import Full
 from isrcheck.checker.explicit.whole_search import judge_whole, why_unjudged
 from isrcheck.checker.outcome.exploration import Exploration, Finding, Findings, StepPath
 from isrcheck.checker.outcome.kernel_results import Entry, EntryKind
-from isrcheck.models.language.in_range import IN_RANGE
+from isrcheck.models.language.in_range import DEADLOCK, IN_RANGE
 from isrcheck.models.language.model import Property
 
 
@@ -58,6 +60,8 @@ class Search:
         result.seconds = time.monotonic() - context.started
         result.bytes_used = self.visited.bytes_used
         result.fired = [int(count) for count in context.fired]
+        result.outside = context.results.outside
+        result.generated += result.outside  # the carrier counts those that it keeps
         bounds = context.instance.first_steps
         new = self.visited.found_by(len(context.starts), bounds[-1])
         result.new = [int(new[low:high].sum()) for low, high in pairwise(bounds)]
@@ -99,16 +103,22 @@ class Search:
     def is_open(self) -> bool:
         """Whether further search can change a verdict or a count."""
         context = self.context
-        return context.request.count_all or bool(context.active.any()) or not context.watched
+        return context.request.count_all or bool(context.active[:-1].any()) or not context.watched
 
     def _settle(self, of_steps: bool) -> None:
         """Stop judging properties of states (or of steps) that are decided, unless all violations are counted."""
         context, request = self.context, self.context.request
         if request.count_all:
             return
+        deadlock = len(context.properties)
+        if of_steps and context.errors is None:
+            # Only the end of a shorter path was judged while steps were taken.
+            context.errors = context.results.count(deadlock, EntryKind.ERRED) or None
         if not of_steps and context.errors is None:
             # On a path of this length, properties of states are the last that can leave a declared range.
             context.errors = context.results.error_count or None
+        if context.results.count(deadlock):
+            context.active[-1] = 0
         for number, prop in context.properties:
             is_judged = context.active[number] and prop.of_steps == of_steps
             if is_judged and context.results.count(number, request.decisive):
@@ -121,6 +131,9 @@ class Search:
         for number, prop in self.context.properties:
             if prop in self.context.watched:
                 result.findings[prop.name] = self.found(number, prop)
+        found, _, erred = (self.counted(len(self.context.properties), kind) for kind in EntryKind)
+        if found.count or erred.count:
+            result.findings[DEADLOCK.name] = Findings(found, erred=erred)
         if result.stopped is None and not self.is_open() and result.frontier:
             result.stopped = "decided"
         errors = self.found_errors()
@@ -130,9 +143,15 @@ class Search:
 
     def found(self, number: int, prop: Property) -> Findings:
         """What is known so far about the property with this number."""
-        found, permitted, erred = (self.finding(self.context.results.entry(number, kind)) for kind in EntryKind)
+        found, permitted, erred = (self.counted(number, kind) for kind in EntryKind)
         whole = self.context.judged.get(prop.name, Findings(found, permitted))
         return Findings(whole.found, whole.permitted, erred, why_unjudged(self.carrier, prop))
+
+    def counted(self, number: int, kind: EntryKind) -> Finding:
+        """How often property `number` has such a result, within the constraint and outside, and the first path."""
+        both = [self.finding(entry) for entry in self.context.results.entries(number, kind)]
+        paths = [one.path for one in both if one.path is not None]
+        return Finding(sum(one.count for one in both), min(paths, key=lambda path: path.order, default=None))
 
     def found_errors(self) -> Finding | None:
         """How often the model has left a declared range, with the first of the shortest paths to it; None if never."""

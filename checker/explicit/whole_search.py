@@ -27,6 +27,9 @@ from isrcheck.models.language.model import Property
 CHUNK = 1 << 14
 """The most states that are processed before the clock is looked at."""
 
+CUT = "a @constraint cuts behaviours off, so that it is unknown how they go on"
+"""Why what happens at last is not judged in a model with a constraint."""
+
 PathTo = Callable[[int], StepPath]
 """Gives the path to the state with this number."""
 
@@ -53,6 +56,8 @@ def _findings(states: WholeSearch, number: int, prop: Property, path: PathTo) ->
             kind: Finding(len(stuck), path(int(stuck[0])) if len(stuck) else None)
             for kind, stuck in stuck_states(states, number).items()
         }
+    elif states.context.instance.model.constraints:
+        return Findings(unjudged=CUT)
     else:
         found = fair_loops(states, number, prop, states.context.instance, path)
     return Findings(found[EntryKind.FOUND], found[EntryKind.PERMITTED])

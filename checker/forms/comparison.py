@@ -17,7 +17,7 @@ from isrcheck.checker.session.formatting import counted, table
 from isrcheck.checker.session.reproduce import command_of
 from isrcheck.checker.session.session import SearchSession
 from isrcheck.checker.session.text import Run
-from isrcheck.models.language.in_range import IN_RANGE
+from isrcheck.models.language.in_range import DEADLOCK, IN_RANGE
 
 COMPARISONS = {PUBLISHED: published.COMPARISON, EXAMPLES: tla_examples.COMPARISON}
 
@@ -26,7 +26,8 @@ def run(options: Options, session: SearchSession) -> CommandResult:
     """Search the model of every row of the recorded figures, and compare."""
     comparison = COMPARISONS[options.form.name]
     lines = [[*comparison.header, *comparison.figures]]
-    runs, stopped, differing, broken, cut = [], False, 0, 0, False
+    runs, stopped, differing, cut = [], False, 0, False
+    broken: list[str] = []
     equal, reasons = 0, []
     rows = list(comparison.rows())
     for row in rows:
@@ -46,7 +47,7 @@ def run(options: Options, session: SearchSession) -> CommandResult:
                 break
             continue
         differing += ours != row.expected
-        broken += IN_RANGE.name in exploration.findings
+        broken += [one.name for one in (DEADLOCK, IN_RANGE) if one.name in exploration.findings][:1]
         equal += ours == row.tlc
         if row.why:
             reasons.append(f"{row.title}: {row.why}")
@@ -58,7 +59,8 @@ def run(options: Options, session: SearchSession) -> CommandResult:
     if cut:
         closing = f"UNDECIDED: {closing}; at least one row was cut short"
     if broken:
-        closing = f"VIOLATED: {IN_RANGE.name}, which TLC does not check, in {counted(broken, 'row')}; {closing}"
+        names = ", ".join(dict.fromkeys(broken))
+        closing = f"VIOLATED: {names}, which TLC does not check, in {counted(len(broken), 'row')}; {closing}"
     code = VIOLATED if broken else UNEXPECTED if differing else UNDECIDED if cut else SAFE
     words = {SAFE: "as published", UNDECIDED: Word.UNDECIDED.value, VIOLATED: Word.VIOLATED.value}
     text = "\n".join([*table(lines), "", *reasons, *([""] if reasons else []), closing])

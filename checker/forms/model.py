@@ -25,6 +25,10 @@ from isrcheck.models.messages.printable import escaped
 def run(options: Options, session: SearchSession) -> CommandResult:
     """Search the model; compare engines, prove, write tables as the options say. Raises UsageError, SparkLostError."""
     assert options.target is not None
+    if options.own["simulate"] is not None:
+        from isrcheck.checker.forms import simulation
+
+        return simulation.run(options, instance_of(options), session)
     traces, tables = TraceWriter(options.out), Tables(options.tables)
     found = _searched(session, options, options.target, traces)
     if options.engine == "all":
@@ -53,6 +57,11 @@ def run(options: Options, session: SearchSession) -> CommandResult:
 
 def _searched(session: SearchSession, options: Options, target: str, traces: TraceWriter) -> Run:
     instance = instance_of(options)
+    if options.counterexamples is not None and instance.model.constraints:
+        raise UsageError(
+            f"{instance.model.name} has a @constraint, and causes outside it are not compared;"
+            " leave --counterexamples out"
+        )
     reduction = _reduction(options)
     if options.engine == "z3":
         return session.run_z3(instance, target, traces)

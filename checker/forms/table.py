@@ -18,6 +18,8 @@ from isrcheck.checker.command.check_options import (
     MUTATE,
     OF_A_MODEL,
     PUBLISHED,
+    SIMULATE_WITH,
+    SIMULATION,
     TOPIC_NAME_ALONE,
 )
 from isrcheck.checker.command.form import Form, Options
@@ -29,8 +31,43 @@ ABOUT_ONE_MODEL = "{typed} works only with one model; name the model, as in: che
 NO_REPORT = "--report goes with the matrix, one model, a sweep or a cluster, as in: check kafka --report DIR"
 
 
+NOT_SIMULATED = (
+    "--symmetry",
+    "--disk",
+    "--resume",
+    "--checkpoint",
+    "--bound",
+    "--continue",
+    "--prove",
+    "--tables",
+    "--counterexamples",
+    "--threads",
+    "--report",
+)
+"""Options of a search that a simulation does not have."""
+
+
+def _refuse_for_simulation(options: Options) -> None:
+    """Raise UsageError for options that do not go with a simulation, or for parts of its options."""
+    own = options.own
+    if own["simulate"] is None:
+        for name in ("depth", "seed"):
+            if own[name] is not None:
+                raise UsageError(f"--{name} goes with --simulate; add --simulate 1000, or leave --{name} out")
+        return
+    if own["depth"] is None:
+        raise UsageError("--simulate needs --depth, the most steps of a walk, as in: --simulate 1000 --depth 100")
+    if options.engine != "local":
+        raise UsageError(f"--simulate walks with compiled code; leave --simulate or --engine {options.engine} out")
+    typed = {word.partition("=")[0] for word in options.words}
+    for name in NOT_SIMULATED:
+        if name in typed:
+            raise UsageError(f"--simulate does not search; leave --simulate or {name} out")
+
+
 def _refuse_for_model(options: Options) -> None:
     """Raise UsageError for options that the selected engine does not support."""
+    _refuse_for_simulation(options)
     engine = options.engine
     if engine in ("z3", "all") and options.bound is None:
         raise UsageError(f"--engine {engine} searches depth by depth: give a bound, as in --bound 6")
@@ -99,7 +136,10 @@ _MODEL = Form(
             "check MODEL --counterexamples K [--bound N]",
             "several counterexamples with different causes",
         ),
+        ("check MODEL --simulate N --depth D", "random walks, for bounds that are too large to search"),
     ),
+    own=SIMULATION,
+    goes_with=SIMULATE_WITH,
     examples=("check kafka --protocol 0.10 --bound 6",),
     refuse=_refuse_for_model,
 )

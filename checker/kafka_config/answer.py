@@ -31,7 +31,7 @@ from isrcheck.checker.session.formatting import counted, table
 from isrcheck.checker.session.naming import faults_line
 from isrcheck.checker.session.text import Run, as_object, range_lines, search_summary, totals
 from isrcheck.models.language.declare import Kind
-from isrcheck.models.language.in_range import IN_RANGE
+from isrcheck.models.language.in_range import DEADLOCK, IN_RANGE
 from isrcheck.models.language.model import Instance
 
 FAULT_ACTIONS = {"broker_loses_power", "broker_loses_disk"}
@@ -115,13 +115,15 @@ def _gravest_of_each(runs: Sequence[Run]) -> list[Verdict]:
     """Return the gravest verdict on each property that counts; the runs are of one model, with all its properties."""
     found = []
     for position, verdict in enumerate(runs[0].verdicts if runs else ()):
-        if verdict.prop.kind is Kind.SOMETIMES or verdict.prop is IN_RANGE:
+        if verdict.prop.kind is Kind.SOMETIMES or verdict.prop in (DEADLOCK, IN_RANGE):
             continue
         gravest = _gravest([(run, run.verdicts[position]) for run in runs])
         if gravest.word is not Word.NOT_APPLICABLE:
             found.append(gravest)
-    left = [(run, one) for run in runs for one in run.verdicts if one.prop is IN_RANGE]
-    return [*found, _gravest(left)] if left else found
+    for implicit in (DEADLOCK, IN_RANGE):
+        left = [(run, one) for run in runs for one in run.verdicts if one.prop is implicit]
+        found += [_gravest(left)] if left else []
+    return found
 
 
 def _gravest(found: Sequence[tuple[Run, Verdict]]) -> Verdict:

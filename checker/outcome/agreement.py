@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from isrcheck.checker.outcome.bmc_result import BmcResult
 from isrcheck.checker.outcome.exploration import Exploration, Finding, Findings
+from isrcheck.models.language.in_range import DEADLOCK
 
 
 def differences(exploration: Exploration, bmc_result: BmcResult) -> list[str]:
@@ -18,12 +19,14 @@ def differences(exploration: Exploration, bmc_result: BmcResult) -> list[str]:
     depth = min(judged, default=max(exploration.judged, bmc_result.judged) + 1)
     found = []
     for name in dict.fromkeys([*exploration.findings, *bmc_result.findings]):
-        # The implicit property `in_range` has findings only where it is violated.
+        # The implicit properties have findings only where they are violated.
         ours, theirs = (one.findings.get(name, Findings()) for one in (exploration, bmc_result))
         if ours.unjudged or theirs.unjudged:
             continue
-        decided = _depth(ours.found, depth)
-        if decided != _depth(theirs.found, depth):
+        # Whether a state has a step is known only once it is expanded.
+        most = depth - 1 if name == DEADLOCK.name else depth
+        decided = _depth(ours.found, most)
+        if decided != _depth(theirs.found, most):
             found.append(_line(name, "found", ours.found, theirs.found))
         # Each engine stops looking for permitted failures once the property is violated.
         until = depth if decided is None else decided

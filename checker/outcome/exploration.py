@@ -87,10 +87,10 @@ class Exploration:
 
     `stopped` says why the search ended early: memory, seconds, interrupt, decided (every property is decided), lost
     (Spark), disk (full), or None. `judged` is the depth to which every state was reached and judged; `frontier` counts
-    the states that were not expanded. `findings` has an entry for the implicit property `in_range` only if it is
-    violated; the entry counts steps, and evaluations of properties, that leave a declared range. `reduction` says which
-    states stand for others in this search, so that all counts are counts of those; empty: none, every state was
-    visited.
+    the states that were not expanded. `generated` counts all successors, and `outside` those of them that the model's
+    constraint excludes. `findings` has an entry for an implicit property only if something was found; the one for
+    `in_range` counts steps, and evaluations of properties, that leave a declared range. `reduction` says which states
+    stand for others in this search, so that all counts are counts of those; empty: none, every state was visited.
     """
 
     instance: Instance
@@ -105,6 +105,7 @@ class Exploration:
     bytes_used: int = 0
     fired: list[int] = field(default_factory=list)
     new: list[int] = field(default_factory=list)
+    outside: int = 0
     findings: dict[str, Findings] = field(default_factory=dict)
     reached: ReachedStates | None = None
     reduction: str = ""
@@ -113,6 +114,11 @@ class Exploration:
     def distinct(self) -> int:
         """The number of distinct states that were reached."""
         return sum(self.levels)
+
+    @property
+    def generated_with_initial(self) -> int:
+        """The number of successors and of initial states, as TLC counts."""
+        return self.generated + (self.levels[0] if self.levels else 0)
 
     @classmethod
     def without_beginning(

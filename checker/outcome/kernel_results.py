@@ -1,11 +1,13 @@
 """The array of 64-bit words in which a kernel counts: the one place that knows its layout.
 
-In:  the number of properties of the model.
+In:  the number of properties that the model declares.
 Out: `KernelResults`, for running a kernel; byte offsets, for generating its text.
 
-The array is a table with three columns. Each property has one row for each kind of result (`EntryKind`). Below are one
-row for steps that leave a declared range, and one row for the status: the state at which the kernel stopped, the number
-of successors that it made, and whether the model left a declared range there.
+The array is a table with three columns. Each property has one row for each kind of result (`EntryKind`), and one more
+for each kind if the state is a successor outside the model's constraint, which is judged on the step that leads there
+and not kept. The implicit property `deadlock` follows the declared ones: its number is their number. Below are one row
+for steps that leave a declared range, one for steps that lead outside the constraint, and one for the status: the state
+at which the kernel stopped, the number of successors that it made, and whether the model left a declared range there.
 """
 
 from __future__ import annotations
@@ -56,17 +58,17 @@ class Entry:
     step: int
 
 
-def _row(number: int, kind: EntryKind) -> int:
-    return KINDS * number + kind
+def _row(number: int, kind: EntryKind, *, is_outside: bool = False) -> int:
+    return KINDS * (2 * number + is_outside) + kind
 
 
 def _row_of_steps(properties: int) -> int:
-    return KINDS * properties
+    return 2 * KINDS * (properties + 1)
 
 
-def offset(number: int, kind: EntryKind) -> int:
+def offset(number: int, kind: EntryKind, *, is_outside: bool = False) -> int:
     """The byte at which the row of property `number` for this kind of result begins."""
-    return COLUMNS * WORD_BYTES * _row(number, kind)
+    return COLUMNS * WORD_BYTES * _row(number, kind, is_outside=is_outside)
 
 
 def offset_of_steps(properties: int) -> int:
@@ -74,16 +76,21 @@ def offset_of_steps(properties: int) -> int:
     return COLUMNS * WORD_BYTES * _row_of_steps(properties)
 
 
-def offset_of_status(properties: int) -> int:
-    """The byte at which the status row begins."""
+def offset_of_outside(properties: int) -> int:
+    """The byte at which the row of steps that lead outside the constraint begins."""
     return COLUMNS * WORD_BYTES * (_row_of_steps(properties) + 1)
 
 
+def offset_of_status(properties: int) -> int:
+    """The byte at which the status row begins."""
+    return COLUMNS * WORD_BYTES * (_row_of_steps(properties) + 2)
+
+
 class KernelResults:
-    """The counts of a kernel, for a model with this many properties; all 0 at first."""
+    """The counts of a kernel, for a model that declares this many properties; all 0 at first."""
 
     def __init__(self, properties: int) -> None:
-        self._table: NDArray[np.int64] = np.zeros((_row_of_steps(properties) + 2, COLUMNS), np.int64)
+        self._table: NDArray[np.int64] = np.zeros((_row_of_steps(properties) + 3, COLUMNS), np.int64)
         self._of_steps = _row_of_steps(properties)
         self._status = self._table[-1]
         self.address: int = self._table.ctypes.data
@@ -133,17 +140,26 @@ class KernelResults:
 
     def count(self, number: int, kind: EntryKind = EntryKind.FOUND) -> int:
         """The number of states or transitions counted for property `number` in this kind of result."""
-        return int(self._table[_row(number, kind), 0])
+        return sum(entry.count for entry in self.entries(number, kind))
 
     def first_found(self, numbers: NDArray[np.int64]) -> int | None:
         """The first state that was counted for one of these properties."""
-        rows = self._table[KINDS * numbers + EntryKind.FOUND]
+        rows = self._table[2 * KINDS * numbers + EntryKind.FOUND]
         found = rows[rows[:, 0] > 0, 1]
         return int(found.min()) if len(found) else None
 
     def entry(self, number: int, kind: EntryKind) -> Entry:
         """The row of property `number` for this kind of result."""
         return self._entry(_row(number, kind))
+
+    def entries(self, number: int, kind: EntryKind) -> tuple[Entry, Entry]:
+        """The rows of property `number` for this kind of result: of kept states, and of successors outside."""
+        return self.entry(number, kind), self._entry(_row(number, kind, is_outside=True))
+
+    @property
+    def outside(self) -> int:
+        """The number of steps that lead outside the constraint."""
+        return int(self._table[self._of_steps + 1, 0])
 
     def put(self, number: int, kind: EntryKind, entry: Entry) -> None:
         """Set the row of property `number` for this kind of result."""
@@ -160,7 +176,7 @@ class KernelResults:
 
     @property
     def errors(self) -> list[Entry]:
-        """The rows of range errors: one for each property, and one for steps."""
+        """The rows of range errors: one for each property, also the implicit one, and one for steps."""
         return [*map(self._entry, range(EntryKind.ERRED, self._of_steps, KINDS)), self.erring_steps]
 
     @property
@@ -171,14 +187,16 @@ class KernelResults:
 
     def first_states(self, without_found: Iterable[int] = ()) -> Iterator[int]:
         """The first state of each row with a count, except the FOUND rows of the properties `without_found`."""
-        left_out = {_row(number, EntryKind.FOUND) for number in without_found}
-        for row in np.flatnonzero(self._table[:-1, 0]):
+        left_out = {
+            _row(number, EntryKind.FOUND, is_outside=outside) for number in without_found for outside in (False, True)
+        }
+        for row in np.flatnonzero(self._table[: self._of_steps + 1, 0]):
             if int(row) not in left_out:
                 yield int(self._table[row, 1])
 
     def forget(self, is_unknown: Callable[[int], bool]) -> None:
         """Set the count to 0 in each row whose first state is unknown."""
-        for row in np.flatnonzero(self._table[:-1, 0]):
+        for row in np.flatnonzero(self._table[: self._of_steps + 1, 0]):
             if is_unknown(int(self._table[row, 1])):
                 self._table[row, 0] = 0
 

@@ -37,6 +37,7 @@ def unjudged_record_of(exploration: Exploration) -> Record:
         "bytes_used": int(exploration.bytes_used),
         "fired": [int(count) for count in exploration.fired],
         "new": [int(count) for count in exploration.new],
+        "outside": exploration.outside,
         "findings": {
             name: {
                 "found": _written(one.found),

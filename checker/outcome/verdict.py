@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from isrcheck.checker.outcome.bmc_result import BmcResult
-from isrcheck.checker.outcome.exit_codes import SAFE, STUCK, UNDECIDED, UNEXPECTED, VIOLATED
+from isrcheck.checker.outcome.exit_codes import DEADLOCKED, SAFE, STUCK, UNDECIDED, UNEXPECTED, VIOLATED
 from isrcheck.checker.outcome.exploration import Exploration, Finding, Findings, StepPath
 from isrcheck.checker.outcome.proof_results import Proof, Proofs
 from isrcheck.models.language.declare import INDUCTIVE, WHOLE, Kind
-from isrcheck.models.language.in_range import IN_RANGE
+from isrcheck.models.language.in_range import DEADLOCK, IN_RANGE
 from isrcheck.models.language.model import Property
 from isrcheck.traces.format.erring import error_of
 
@@ -110,10 +110,13 @@ class Verdict:
 def verdicts(exploration: Exploration | BmcResult) -> list[Verdict]:
     """A verdict for every property that the model declares, in the order of the declaration.
 
-    If the implicit property `in_range` is violated, its verdict comes last, with a note about the error. Raises
-    AssertionError if the reference semantics does not confirm the error.
+    The verdicts for the implicit properties `deadlock` and `in_range` come last, only if they are violated; the latter
+    has a note about the error. Raises AssertionError if the reference semantics does not confirm the error.
     """
     found = [_judge(exploration, prop) for prop in exploration.instance.model.properties]
+    ends = exploration.findings.get(DEADLOCK.name, Findings())
+    if ends.found.path is not None:
+        found.append(_verdict(exploration, DEADLOCK, ends))
     return [*found, range_verdict(exploration)] if IN_RANGE.name in exploration.findings else found
 
 
@@ -210,9 +213,12 @@ def exit_code(word: Word, *, strict: bool, found: Iterable[Verdict] = ()) -> int
     """The exit code for an overall verdict; with `strict`, permitted failures count as violations."""
     found = list(found)
     failing = {Word.VIOLATED, Word.PERMITTED} if strict else {Word.VIOLATED}
-    kinds = {verdict.prop.kind for verdict in found if verdict.word in failing}
-    if kinds - set(WHOLE) or (word in failing and not kinds):
+    props = [verdict.prop for verdict in found if verdict.word in failing]
+    kinds = {prop.kind for prop in props if prop is not DEADLOCK}
+    if kinds - set(WHOLE) or (word in failing and not props):
         return VIOLATED
+    if DEADLOCK in props:
+        return DEADLOCKED
     if kinds:
         return STUCK
     if word is Word.UNREACHABLE:

@@ -27,7 +27,10 @@ from isrcheck.models.messages.errors import UsageError
 
 
 def independent_budgets(instance: Instance, claims: Sequence[Property]) -> list[str]:
-    """The names of the budgets above 0 on which a proof of these claims does not depend."""
+    """The names of the budgets above 0 on which a proof of these claims does not depend; none if a constraint decides
+    from which states steps are taken."""
+    if instance.model.constraints:
+        return []
     actions = [instance.function(slot) for slot in range(len(instance.model.actions))]
     functions = list(with_callees([function for function in actions if function is not None]))
     asked = frozenset(name for claim in claims for name in claim.function.reads)

@@ -40,6 +40,8 @@ def reduction_of(instance: Instance, *, symmetry: bool = False, whole: str = "")
     possible = [prop.name for prop in instance.properties if prop.kind in WHOLE]
     if possible and not whole:
         whole = f"{', '.join(possible)} is judged on the graph of all states"
+    if instance.model.constraints and not whole:
+        whole = "a @constraint decides which states are kept"
     return (None, f"no symmetry: {whole}") if whole else (Reduction(found), "")
 
 

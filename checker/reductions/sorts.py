@@ -111,6 +111,8 @@ class Sorts:
             self.function(prop.function)
             if prop.permitted is not None:
                 self.function(prop.permitted)
+        for terminal in instance.model.terminals:
+            self.function(terminal)
 
     def size(self, domain: type[Domain]) -> int:
         """The number of elements of a domain."""

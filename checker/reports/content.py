@@ -13,7 +13,16 @@ from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
 
-from isrcheck.checker.outcome.exit_codes import INTERRUPTED, SAFE, STUCK, UNDECIDED, UNEXPECTED, USAGE, VIOLATED
+from isrcheck.checker.outcome.exit_codes import (
+    DEADLOCKED,
+    INTERRUPTED,
+    SAFE,
+    STUCK,
+    UNDECIDED,
+    UNEXPECTED,
+    USAGE,
+    VIOLATED,
+)
 from isrcheck.checker.outcome.verdict import Verdict, Word
 from isrcheck.checker.session.text import Run
 from isrcheck.models.language.model import Instance, Model
@@ -134,6 +143,7 @@ MEANS = {
     UNEXPECTED: "an expected figure or counterexample was not found",
     UNDECIDED: "undecided",
     USAGE: "bad input, or something could not be written",
+    DEADLOCKED: "a state has no step, and the model does not say that it may end there",
     VIOLATED: "violated",
     STUCK: "no path leads from some state to a state that must stay reachable",
     INTERRUPTED: "interrupted",

@@ -32,15 +32,15 @@ def of_sweep(printed: PrintedAnswer, found: object, *, strict: bool) -> ReportCo
                 )
             )
     shown = [
-        (position, prop)
-        for position, prop in enumerate(found.properties)
+        prop
+        for prop in found.properties
         if {table.verdict_on(run, prop).word for run in found.runs} - _unremarkable(prop)
     ]
-    columns = tuple(name_of(prop) for _, prop in shown)
+    columns = tuple(name_of(prop) for prop in shown)
     rows = tuple(
         GridRow(
             tuple(row.combination.varied.values()),
-            tuple(_judged_at(search, position) for position, _ in shown) or (search.says,),
+            tuple(_judged_on(search, prop) for prop in shown) or (search.says,),
         )
         if search.run is not None
         else GridRow(tuple(row.combination.varied.values()), (search.says,))
@@ -51,9 +51,9 @@ def of_sweep(printed: PrintedAnswer, found: object, *, strict: bool) -> ReportCo
     return ReportContent(name, printed.command, printed.text, Grid(corner, columns, rows), tuple(searches))
 
 
-def _judged_at(search: SearchReport, position: int) -> PropertyResult | str:
-    """Return the result at a position; empty for `in_range`, the last column, if the search did not violate it."""
-    return search.judged[position] if position < len(search.judged) else ""
+def _judged_on(search: SearchReport, prop: Property) -> PropertyResult | str:
+    """Return the result for a property; empty for an implicit property that the search did not violate."""
+    return next((one for one in search.judged if one.verdict.prop is prop), "")
 
 
 def _unremarkable(prop: Property) -> set[Word]:

@@ -19,9 +19,10 @@ from urllib.parse import quote
 
 from isrcheck import models
 from isrcheck.checker.kafka_config.answer import first_sentence
-from isrcheck.checker.outcome.exit_codes import SAFE, STUCK, UNEXPECTED, VIOLATED
+from isrcheck.checker.outcome.exit_codes import DEADLOCKED, SAFE, STUCK, UNEXPECTED, VIOLATED
 from isrcheck.checker.outcome.verdict import Word
 from isrcheck.checker.reports.content import UNFINISHED, Outcome, PropertyResult, ReportContent, SearchReport, TraceFile
+from isrcheck.models.language.in_range import DEADLOCK
 from isrcheck.models.language.model import Instance, Model, Property
 from isrcheck.models.language.syntax import Function
 from isrcheck.models.version import version
@@ -34,7 +35,7 @@ SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sar
 OURS, HERE = "ISRCHECK", "SRCROOT"
 """The names of the base folders of paths: isrcheck's installation, and the current folder of the command."""
 
-ANSWERED = (SAFE, UNEXPECTED, VIOLATED, STUCK)
+ANSWERED = (SAFE, UNEXPECTED, DEADLOCKED, VIOLATED, STUCK)
 """The exit codes of a command that finished, with or without failures."""
 
 FOUND = (Word.VIOLATED, Word.UNREACHABLE, Word.PERMITTED, Word.UNDECIDED)
@@ -160,7 +161,8 @@ def _function_of(prop: Property, instance: Instance, traces: Sequence[TraceFile]
         return prop.function
     if error.step is not None:
         return instance.function(error.step.action_index)
-    return next(one.function for one in instance.properties if one.name == error.property_name)
+    asked = (*instance.properties, DEADLOCK)
+    return next(one.function for one in asked if one.name == error.property_name)
 
 
 def _grade(judged: PropertyResult) -> tuple[str, str]:

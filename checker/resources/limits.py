@@ -16,13 +16,15 @@ MOST_THREADS = 64
 class Limits:
     """Limits of a search: `depth` in transitions, `memory` in bytes, `seconds` (None: no limit), and `threads`.
 
-    Results do not depend on `threads` unless a limit stops the search.
+    Results do not depend on `threads` unless a limit stops the search. Without `deadlock`, states without a step are
+    not reported.
     """
 
     depth: int | None = None
     memory: int = 4 << 30
     seconds: float | None = None
     threads: int = 1
+    deadlock: bool = True
 
     def after(self, seconds: float) -> Limits:
         """What is left of these limits after so many seconds."""

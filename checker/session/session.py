@@ -40,7 +40,7 @@ from isrcheck.checker.spark.request import SparkRequest
 from isrcheck.checker.spark.summary import SparkSummary
 from isrcheck.checker.symbolic.evaluator import UnsupportedError
 from isrcheck.models.language.declare import INDUCTIVE, WHOLE
-from isrcheck.models.language.in_range import IN_RANGE
+from isrcheck.models.language.in_range import DEADLOCK, IN_RANGE
 from isrcheck.models.language.model import Instance
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ class SearchSession:
             reduction=reduction,
         )
         found = verdicts(exploration)
-        command = command_of(target, instance, limits.depth) + reduction.words
+        command = command_of(target, instance, limits.depth, deadlock=limits.deadlock) + reduction.words
         return Run(exploration, found, command, count_all, traces.write(target, instance, found))
 
     def explore(
@@ -162,13 +162,13 @@ class SearchSession:
         instance, limits = run.exploration.instance, self.limits
         if run.exploration.stopped == "interrupt" or not run.explored.has_begun:
             return run
-        command = f"{command_of(target, instance, limits.depth)} --counterexamples {asked}"
+        command = f"{command_of(target, instance, limits.depth, deadlock=limits.deadlock)} --counterexamples {asked}"
         found = []
         for verdict in run.verdicts:
             # A value outside its declared range has no false expression, and so no cause that could be compared; and
             # whether a path with fewer steps ends in a stuck state, plain Python can only tell in small models. Neither
-            # has a loop a cause.
-            has_cause = verdict.prop is not IN_RANGE and verdict.prop.kind not in WHOLE
+            # has a loop a cause, or a state without a step.
+            has_cause = verdict.prop not in (IN_RANGE, DEADLOCK) and verdict.prop.kind not in WHOLE
             for _, _, word in verdict.failing_paths if has_cause else ():
                 progress = self.progress_line(f"{title(instance)}, causes of {verdict.prop.name}")
                 kernel = self.begin(instance, progress).kernel
@@ -242,7 +242,8 @@ class SearchSession:
             exploration.reduction = exploration.reduction or beginning.says
         progress.clear()
         found = verdicts(exploration)
-        command = command_of(target, instance, self.limits.depth) + reduction.words + self.spark.words
+        command = command_of(target, instance, self.limits.depth, deadlock=self.limits.deadlock)
+        command += reduction.words + self.spark.words
         files = traces.write(target, instance, found)
         return Run(exploration, found, command, self.count_all, files, spread=spread)
 
@@ -270,7 +271,7 @@ class SearchSession:
         """Check an instance by bounded model checking, judge the result, and write its traces."""
         bmc_result = self._ask_z3(instance)
         found = verdicts(bmc_result)
-        command = f"{command_of(target, instance, self.limits.depth)} --engine z3"
+        command = f"{command_of(target, instance, self.limits.depth, deadlock=self.limits.deadlock)} --engine z3"
         return Run(bmc_result, found, command, traces=traces.write(target, instance, found))
 
     def compare_with_z3(self, run: Run) -> Run:

@@ -25,7 +25,7 @@ from isrcheck.checker.session.naming import configuration_of, faults_line, fault
 from isrcheck.checker.session.proof_text import Proving
 from isrcheck.checker.spark.summary import SparkSummary, spread_lines, spread_object
 from isrcheck.models.language.declare import LIVENESS, WHOLE, Kind
-from isrcheck.models.language.in_range import IN_RANGE
+from isrcheck.models.language.in_range import DEADLOCK, IN_RANGE
 
 
 @dataclass(frozen=True)
@@ -96,6 +96,8 @@ def totals(exploration: Exploration, *, counts_once: bool = True) -> list[str]:
         reach = f"{WHY_STOPPED[exploration.stopped]}; {reach}"
     elif exploration.stopped == "decided":
         reach = f"every property is decided; {reach}"
+    if exploration.outside:
+        reach += f"; {counted(exploration.outside, 'step')} to states outside the constraint"
     degree = f"; {exploration.generated / max(1, exploration.distinct - exploration.frontier):.1f} successors a state"
     size = human_bytes(exploration.bytes_used)
     if exploration.distinct > 1 << 16:
@@ -104,7 +106,8 @@ def totals(exploration: Exploration, *, counts_once: bool = True) -> list[str]:
     rates = f"{exploration.generated / seconds:,.0f} generated/s, {exploration.distinct / seconds:,.0f} distinct/s"
     return [
         f"{counts}, {counted(len(exploration.levels), 'level')} (judged to depth {exploration.judged}; {reach})",
-        f"{exploration.seconds:.2f} s: {rates}; {size}{degree if counts_once else ''}",
+        f"{exploration.seconds:.2f} s: {rates}; {size}{degree if counts_once else ''}"
+        f"; {exploration.generated_with_initial:,} generated with the initial states",
     ]
 
 
@@ -175,6 +178,7 @@ def search_summary(run: Run) -> tuple[str, str, str]:
     configuration = ", ".join(f"{name}={value}" for name, value in configuration_of(instance).items())
     starts = counted(len(instance.initial_states), "initial state") if instance.is_enumerated else "initial states"
     search = f"{how}, {bound}, from {starts}{'' if instance.is_enumerated else ' (not all were enumerated)'}"
+    search += "" if limits.deadlock else "; deadlocks are not reported"
     return configuration or "nothing to configure", faults_line(instance), search
 
 
@@ -255,6 +259,8 @@ def verdict_line(run: Run) -> str:
     names = ", ".join(f"{v.prop.name} at step {v.depth}" for v in failing if v.depth is not None)
     match run.word:
         case Word.VIOLATED:
+            if all(v.prop is DEADLOCK for v in failing):
+                return f"VIOLATED: {names}: no step is enabled there, and no @terminal is true"
             stuck = all(v.prop.kind is Kind.ALWAYS_POSSIBLE for v in failing)
             why = "from there, no path leads to a state in which it is true" if stuck else ""
             if all(v.prop.kind in LIVENESS for v in failing):
@@ -355,6 +361,8 @@ def _explored_object(exploration: Exploration) -> dict[str, Any]:
     return {
         "distinct": exploration.distinct,
         "generated": exploration.generated,
+        "generated_with_initial": exploration.generated_with_initial,
+        "outside": exploration.outside,
         "levels": len(exploration.levels),
         "states_per_level": list(exploration.levels),
         "frontier": exploration.frontier,

@@ -41,14 +41,17 @@ class TraceWriter:
         self.failure = ""
         self.shortest: dict[str, Trace] = {}
 
-    def write(self, target: str, instance: Instance, found: Sequence[Verdict]) -> Mapping[str, Path]:
-        """Write a trace for every violation and permitted failure; returns the files by property."""
+    def write(
+        self, target: str, instance: Instance, found: Sequence[Verdict], *, command: str = ""
+    ) -> Mapping[str, Path]:
+        """Write a trace for every violation and permitted failure; returns the files by property. Without a `command`
+        that found them, the traces name a search."""
         files: dict[str, Path] = {}
         for verdict in found:
             name = verdict.prop.name
             for key, witness, word in verdict.failing_paths:
-                command = command_to_show(target, instance, verdict.prop, witness.depth)
-                trace = from_steps(instance, witness.initial, witness.steps, name, command, word, witness.loop)
+                told = command or command_to_show(target, instance, verdict.prop, witness.depth)
+                trace = from_steps(instance, witness.initial, witness.steps, name, told, word, witness.loop)
                 self.shortest[key] = trace
                 path = self._put(trace)
                 if path is not None:

@@ -114,7 +114,7 @@ class SparkCarrier(Carrier):
         self.visited.find_paths(self.context.results.first_states(without_found=reached))
 
     def _level(self, depth: int, offsets: Sequence[int]) -> LevelTask:
-        active = tuple(int(one) for one in self.context.active[:-1])
+        active = tuple(int(one) for one in self.context.active)
         return LevelTask(self.subject, self.shards, self.task_memory, depth, tuple(offsets), active)
 
     def start(self) -> int:

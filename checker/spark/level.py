@@ -47,7 +47,8 @@ class LevelTask:
     """The input of the tasks of a level: the instance, its division into shards and chunks, the undecided properties.
 
     `memory` limits each task, in bytes. `depth` is the depth of the states to expand. `offsets` are the numbers of the
-    first state of each chunk, then the size of the level. `active` has a 1 for each property that is not decided yet.
+    first state of each chunk, then the size of the level. `active` has a 1 for each property that is not
+    decided yet, with the implicit `deadlock` as the last.
     """
 
     subject: InstanceSpecification
@@ -90,8 +91,8 @@ class _Buffers:
     def __init__(self, instance: Instance, kernel: Kernel, active: Sequence[int]) -> None:
         self.before = kernel.layout.buffer(instance)
         self.after = kernel.layout.buffer(instance)
-        self.active = np.array([*active, 0], np.int8)
-        self.results = KernelResults(len(active))
+        self.active = np.array(active, np.int8)
+        self.results = KernelResults(len(active) - 1)
         self.runner = KernelRunner(kernel)
         self.fired: NDArray[np.int64] = np.zeros(len(instance.model.actions), np.int64)
 

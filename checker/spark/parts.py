@@ -36,7 +36,7 @@ from isrcheck.checker.spark.runtime.task_statistics import TaskStatistics, run_j
 from isrcheck.checker.spark.shard_intake import ShardIntake
 from isrcheck.checker.spark.shuffle import ShuffleWriter
 from isrcheck.checker.spark.summary import Mode, Overlap, SparkSummary
-from isrcheck.models.language.in_range import IN_RANGE
+from isrcheck.models.language.in_range import DEADLOCK, IN_RANGE
 
 Prepared = Callable[[Limits, int | None], SearchContext]
 """Makes a search context from limits, and from a number of states: a level of that size ends the search."""
@@ -67,6 +67,7 @@ class PartTask:
     memory: int
     deadline: float | None
     watched: tuple[str, ...]
+    deadlock: bool
     count_all: bool
     shards: int
 
@@ -101,6 +102,7 @@ def search_part(
     instance = question.subject.instance()
     request = SearchRequest(
         watched=tuple(prop for prop in instance.properties if prop.name in question.watched),
+        deadlock=question.deadlock,
         count_all=question.count_all,
         starts=Starts.of(starts, instance.cells),
         starts_are_judged=True,
@@ -209,6 +211,7 @@ def explore_parts(
         task_memory(session, limits.memory),
         None if limits.seconds is None else clock + limits.seconds,
         tuple(prop.name for number, prop in began_with.properties if began_with.active[number]),
+        bool(began_with.active[-1]),
         began_with.request.count_all,
         cores,
     )
@@ -306,14 +309,18 @@ class Merge:
             bytes_used=result.bytes_used + sum(part.bytes_used for part in parts),
             fired=_sum([result.fired, *(part.fired for part in parts)]),
             new=_sum([result.new, *(part.new for part in parts)]),
+            outside=result.outside + sum(part.outside for part in parts),
             findings=self._all_findings(parts),
         )
 
     def _all_findings(self, parts: Sequence[Exploration]) -> dict[str, Findings]:
         before = self.beginning.search.result.findings
-        declared = {name: self._findings(name, parts) for name in before if name != IN_RANGE.name}
-        broken = self._errors(declared, self._findings(IN_RANGE.name, parts))
-        return declared | ({} if broken is None else {IN_RANGE.name: broken})
+        implicit = (IN_RANGE.name, DEADLOCK.name)
+        declared = {name: self._findings(name, parts) for name in before if name not in implicit}
+        ends = self._ends(declared, self._findings(DEADLOCK.name, parts))
+        broken = self._errors(declared, ends, self._findings(IN_RANGE.name, parts))
+        found = {DEADLOCK.name: ends, IN_RANGE.name: broken}
+        return declared | {name: one for name, one in found.items() if one is not None}
 
     def _findings(self, name: str, parts: Sequence[Exploration]) -> Findings:
         before = self.beginning.search.result.findings.get(name, Findings())
@@ -330,13 +337,25 @@ class Merge:
         prop = next(prop for prop in self.beginning.search.context.instance.properties if prop.name == name)
         return Findings(found, permitted, erred, Carrier.without_stores.format(prop.kind.value))
 
-    def _errors(self, declared: Mapping[str, Findings], found: Findings) -> Findings | None:
-        """The findings of `in_range`, as a single search would report them; None if there are none."""
-        steps = found.erred
+    def _end(self, declared: Mapping[str, Findings]) -> int | None:
+        """The depth at which every property is decided, so that a single search would end; None if there is none."""
         decided = [one.found.path.depth for one in declared.values() if one.found.path]
-        if not self.count_all and declared and len(decided) == len(declared):
-            steps = _until(steps, max(decided))
-        errors = [one for one in (steps, *(one.erred for one in declared.values())) if one.path is not None]
+        return max(decided) if not self.count_all and declared and len(decided) == len(declared) else None
+
+    def _ends(self, declared: Mapping[str, Findings], found: Findings) -> Findings | None:
+        """The findings of `deadlock`, as a single search would report them; None if there are none."""
+        end = self._end(declared)
+        if end is not None:  # the states at that depth would not be expanded
+            found = Findings(_until(found.found, end - 1), erred=_until(found.erred, end - 1))
+        return found if found.found.path is not None or found.erred.path is not None else None
+
+    def _errors(self, declared: Mapping[str, Findings], ends: Findings | None, found: Findings) -> Findings | None:
+        """The findings of `in_range`, as a single search would report them; None if there are none."""
+        steps, end = found.erred, self._end(declared)
+        if end is not None:
+            steps = _until(steps, end)
+        others = [*declared.values(), *([] if ends is None else [ends])]
+        errors = [one for one in (steps, *(one.erred for one in others)) if one.path is not None]
         if not errors:
             return None
         least = min((one.path for one in errors if one.path is not None), key=lambda path: path.order)

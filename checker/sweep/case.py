@@ -26,8 +26,9 @@ class Case:
     memory: int
     seconds: float | None
     threads: int
+    deadlock: bool
 
     @property
     def limits(self) -> Limits:
         """The limits of the search."""
-        return Limits(self.depth, self.memory, self.seconds, self.threads)
+        return Limits(self.depth, self.memory, self.seconds, self.threads, self.deadlock)

@@ -64,6 +64,7 @@ def _case(position: int, name: str, sweep: Sweep, instance: Instance, options: O
         limits.memory,
         limits.seconds,
         limits.threads,
+        limits.deadlock,
     )
 
 

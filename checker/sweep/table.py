@@ -25,7 +25,7 @@ from isrcheck.checker.sweep.case import Case
 from isrcheck.checker.sweep.cases import RunCases, is_current
 from isrcheck.checker.sweep.results_file import CURE, ResultsFile
 from isrcheck.models.language.declare import Kind
-from isrcheck.models.language.in_range import IN_RANGE
+from isrcheck.models.language.in_range import DEADLOCK, IN_RANGE
 from isrcheck.models.language.model import Instance, Property
 from isrcheck.models.messages.errors import UsageError
 
@@ -89,9 +89,9 @@ class SweepTable:
 
     @property
     def properties(self) -> list[Property]:
-        """The properties of the model, and `in_range` if a run violates it."""
-        broken = [IN_RANGE] * any(verdict.prop is IN_RANGE for verdict in self.verdicts)
-        return [*self.sweep.model.properties, *broken]
+        """The properties of the model, and those of the implicit ones that a run violates."""
+        found = {verdict.prop.name for verdict in self.verdicts}
+        return [*self.sweep.model.properties, *(one for one in (DEADLOCK, IN_RANGE) if one.name in found)]
 
     @property
     def verdicts(self) -> list[Verdict]:

@@ -9,7 +9,8 @@ in every state, a property of transitions on the last step. Adjacent steps are i
 other reads or writes; of their two orders only the order of the model is considered, as on the least path.
 
 A step that leaves a declared range violates `in_range`, and no path continues after it. This constraint is added only
-from the depth of the first such step on, so that it costs nothing for other models.
+from the depth of the first such step on, so that it costs nothing for other models. As in the explorer, a state without
+a step violates `deadlock` only at a depth from which steps are taken.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from isrcheck.checker.symbolic.symbolic_state import Value
 from isrcheck.checker.symbolic.transition_relation import TransitionRelation
 from isrcheck.checker.symbolic.unrolling import Unrolling
 from isrcheck.models.language.declare import WHOLE, Kind
-from isrcheck.models.language.in_range import IN_RANGE
+from isrcheck.models.language.in_range import DEADLOCK, IN_RANGE
 from isrcheck.models.language.model import Instance, Property
 from isrcheck.traces.format.erring import error_in_step, path_of, possible_steps
 
@@ -112,11 +113,13 @@ class _BoundedModelChecker:
         self.added = 0
         self.open = [Goal(prop, False) for prop in self.watched]
         self.open += [Goal(prop, True) for prop in self.watched if prop.permitted is not None]
+        self.end = [Goal(DEADLOCK, False)] if limits.deadlock and (not only or DEADLOCK.name in only) else []
         self.nodes = 0
 
     def build(self) -> None:
         """Build the formulas of one step, and of the initial states."""
-        self.relation = TransitionRelation(self.instance, self.watched, self.budget)
+        asked = [*self.watched, *(goal.prop for goal in self.end)]
+        self.relation = TransitionRelation(self.instance, asked, self.budget)
         self.circuit = self.relation.circuit
         self.unrolling = Unrolling(self.relation)
         self.order = Order(self.relation, with_errors=False)
@@ -194,8 +197,22 @@ class _BoundedModelChecker:
         self.open = [goal for goal in self.open if goal.prop not in decided]
         leaving = found[0][1]
         # As in the explorer, no step is taken once everything is decided.
-        if leaving is not None and self._is_open():
-            self._find_least_step(depth, error, leaving)
+        if expands and self._is_open():
+            self._find_deadlock(depth)
+            if leaving is not None:
+                self._find_least_step(depth, error, leaving)
+
+    def _find_deadlock(self, depth: int) -> None:
+        """Find the least path to a state without a step, unless a shorter one is known."""
+        if not self.end:
+            return
+        findings = self.result.findings.setdefault(DEADLOCK.name, Findings())
+        errors, _ = self._find(depth, self.end, self._hard)
+        self._find_least_error(depth, [errors])
+        if findings.found.path is not None:
+            self.end = []
+        elif findings.erred.path is None:
+            del self.result.findings[DEADLOCK.name]
 
     def _find(
         self, depth: int, goals: list[Goal], solve: Callable[[int], Values | None], leaving: int = FALSE
@@ -294,7 +311,8 @@ class _BoundedModelChecker:
     def _note(self, goal: Goal, path: StepPath) -> None:
         finding = self._finding(goal.prop, goal.is_permitted)
         finding.count, finding.path = 1, path
-        self.open.remove(goal)
+        if goal in self.open:
+            self.open.remove(goal)
 
     def _hard(self, demanded: int) -> Values | None:
         """An assignment in which the literal is true, or None; for hard queries. Raises UndecidedError."""

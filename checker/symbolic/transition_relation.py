@@ -17,7 +17,7 @@ from isrcheck.checker.symbolic.and_inverter_graph import FALSE, TRUE, AndInverte
 from isrcheck.checker.symbolic.binary_integers import FiniteArithmetic
 from isrcheck.checker.symbolic.evaluator import Evaluator
 from isrcheck.checker.symbolic.symbolic_state import Value, as_truth
-from isrcheck.models.language.in_range import IN_RANGE
+from isrcheck.models.language.in_range import DEADLOCK, IN_RANGE
 from isrcheck.models.language.model import Instance, Property, Step
 from isrcheck.models.run import Cells
 
@@ -47,6 +47,9 @@ class PropertyLiterals:
 class TransitionRelation:
     """The transition relation. `before` are the cells of a state, `after` those after the step that is taken.
 
+    No step is enabled in a state outside the model's constraint, in which `within` is false. If it is `unknown` whether
+    a state is within the constraint, evaluating that leaves a declared range, and so do all its steps.
+
     `one_value` says that every cell of `before` has a value, `one_step` that exactly one step is taken and that it is
     enabled, `error` that some step leaves a declared range, `stays` that the taken step does not. A property of
     states refers to `before`, a property of transitions to both.
@@ -61,6 +64,7 @@ class TransitionRelation:
         self.evaluator = Evaluator(instance, circuit, self.arithmetic)
         self.before = new_state(instance, self.arithmetic)
         self.one_value = circuit.all(self.arithmetic.has_one_value(cell) for cell in self.before if _is_number(cell))
+        self.within, self.unknown = self._within(self.before)
         self.transitions = [found for step in instance.steps if (found := self._transition(step)) is not None]
         self.one_step = circuit.both(
             circuit.exactly_one(one.taken for one in self.transitions),
@@ -72,15 +76,31 @@ class TransitionRelation:
         self.after = [self._after(cell) for cell in range(instance.cells)]
         self.asking: list[PropertyLiterals] = []
         asked = instance.properties if properties is None else properties
-        self.properties = {prop.name: self._ask(prop) for prop in asked if prop is not IN_RANGE}
+        self.properties = {prop.name: self._ask(prop) for prop in asked if prop not in (IN_RANGE, DEADLOCK)}
+        if DEADLOCK in asked:
+            self.properties[DEADLOCK.name] = self._deadlock()
         if IN_RANGE in asked:
             self.properties[IN_RANGE.name] = self._in_range()
 
     def _transition(self, step: Step) -> Transition | None:
         enabled, error, after = self.evaluator.take(self.before, step)
+        if self.instance.model.constraints:
+            both, (_, unknown) = self.circuit.both, self._within(after)
+            error = both(self.within, self.circuit.either(error, both(enabled, unknown)))
+            error = self.circuit.either(self.unknown, error)
+            enabled = both(self.within, enabled)
         if enabled == error == FALSE:
             return None
         return Transition(step, self.circuit.variable(), enabled, error, after)
+
+    def _within(self, state: Sequence[Value]) -> tuple[int, int]:
+        """Whether the constraints of the model are true in a state, and whether evaluating them leaves a range."""
+        within, error = TRUE, FALSE
+        for constraint in self.instance.model.constraints:
+            is_true, fails = self.evaluator.ask(constraint, [state])
+            error = self.circuit.either(error, self.circuit.both(within, fails))
+            within = self.circuit.all([within, is_true, -error])
+        return within, error
 
     def _taken(self) -> Mapping[int, int]:
         taken: dict[int, int] = {}
@@ -140,6 +160,18 @@ class TransitionRelation:
         states = [self.before, self.after] if prop.of_steps else [self.before]
         return PropertyLiterals(prop, *self.evaluator.property(prop, states, self.taken))
 
+    def _deadlock(self) -> PropertyLiterals:
+        """The literals of `deadlock`: a step is enabled, or leaves a declared range, or a `@terminal` is true, or the
+        state is outside the constraint."""
+        circuit = self.circuit
+        has_step = circuit.any([-self.within, *(circuit.either(one.enabled, one.error) for one in self.transitions)])
+        ends, error = FALSE, FALSE
+        for terminal in self.instance.model.terminals:
+            is_true, fails = self.evaluator.ask(terminal, [self.before])
+            error = circuit.either(error, circuit.both(-ends, fails))
+            ends = circuit.either(ends, circuit.both(is_true, -error))
+        return PropertyLiterals(DEADLOCK, circuit.either(has_step, ends), FALSE, circuit.both(-has_step, error))
+
     def _in_range(self) -> PropertyLiterals:
         """The literals of `in_range`: no step from this state leaves a declared range, nor does the evaluation of a
         property of the state or of the taken step.
@@ -148,7 +180,7 @@ class TransitionRelation:
         """
         circuit, known = self.circuit, self.properties
         every = [known[prop.name] if prop.name in known else self._ask(prop) for prop in self.instance.properties]
-        self.asking = [asked for asked in every if asked.error != FALSE]
+        self.asking = [asked for asked in (*every, self._deadlock()) if asked.error != FALSE]
         of_states = circuit.any(asked.error for asked in self.asking if not asked.prop.of_steps)
         of_steps = circuit.any(asked.error for asked in self.asking if asked.prop.of_steps)
         taken = circuit.all([of_steps, self.one_step, self.stays])

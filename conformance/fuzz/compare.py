@@ -18,12 +18,13 @@ from conformance.tests.support.symbolic import compare_all
 from isrcheck.checker.compile.kernels import Kernels
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.outcome.bmc_result import BmcResult
-from isrcheck.checker.outcome.exploration import Exploration, StepPath
+from isrcheck.checker.outcome.exploration import Exploration, Findings, StepPath
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.symbolic.binary_integers import MOST_VALUES as ONE_HOT
 from isrcheck.checker.symbolic.bounded_model_checking import ask_to_depth
 from isrcheck.conformance.fuzz.compare_proofs import proofs_differ
 from isrcheck.conformance.fuzz.plain_search import (
+    DEADLOCK,
     ERROR,
     OutOfRange,
     Path,
@@ -159,6 +160,9 @@ def _compare_case(
             raise Disagreement("the configuration is refused", error) from None
         return
     _expect("contradiction", system.is_contradicted(), False)
+    if not system.initial:
+        _no_start(instance)
+        return
     _expect("initial states", instance.initial_states, tuple(system.initial))
     _expect("steps", len(instance.steps), sum(step.python is not None for step in system.steps))
     plain = plain_search(system)
@@ -175,6 +179,15 @@ def _compare_case(
         result.proofs += count
         if difference is not None:
             raise Disagreement(*difference)
+
+
+def _no_start(instance: Instance) -> None:
+    """Expect that an instance is refused if its constraints exclude every initial state, or cannot be evaluated."""
+    try:
+        found = instance.initial_states
+    except ModelError:
+        return
+    raise Disagreement("initial states", f"{tuple(found)!r} instead of none")
 
 
 def _is_narrow(instance: Instance) -> bool:
@@ -206,12 +219,14 @@ def _explorers(instance: Instance, plain: PlainSearch, kernels: Kernels) -> None
         found = explore(instance, limits, count_all=True, kernel=kernel)
         _counts(who, instance, plain, found)
         _errors(who, found, plain, counts=True)
+        _deadlock(who, found, plain, counts=True)
         for name in plain.found:
             _findings(f"{who}, {{}}", name, found, plain, counts=True)
     who = "explorer, ending when decided"
     found = explore(instance, Limits(depth, MEMORY), kernel=kernel)
     _expect(f"{who}: levels", found.levels, plain.levels[: len(found.levels)])
     _errors(who, found, plain, counts=False)
+    _deadlock(who, found, plain, counts=False)
     for name in plain.found:
         _findings(f"{who}: {{}}", name, found, plain, counts=False)
 
@@ -226,6 +241,7 @@ def _counts(who: str, instance: Instance, plain: PlainSearch, found: Exploration
     fired = {action.name: count for action, count in zip(instance.model.actions, found.fired, strict=True)}
     _expect(f"{who}: fired", fired, plain.fired)
     _expect(f"{who}: generated", found.generated, sum(plain.fired.values()))
+    _expect(f"{who}: outside", found.outside, plain.outside)
     _expect(f"{who}: exhausted", found.exhausted, plain.is_all)
     new = dict.fromkeys(plain.fired, 0)
     last = len(plain.levels) - 1
@@ -258,9 +274,25 @@ def _errors(who: str, found: Exploration | BmcResult, plain: PlainSearch, *, cou
             raise Disagreement(f"{who}: not evaluated", told)
 
 
+def _deadlock(who: str, found: Exploration | BmcResult, plain: PlainSearch, *, counts: bool) -> None:
+    """Compare the states without a step. `counts` as in `_errors`."""
+    findings = found.findings.get(DEADLOCK, Findings())
+    sides = [("deadlock", findings.found, plain.deadlock)]
+    sides += [("end not judged", findings.erred, plain.unended)] if counts else []
+    for what, ours, expected in sides:
+        path = None if ours.path is None else _path(ours.path)
+        if path is None and found.stopped == "decided":
+            continue
+        if path != expected.path or (counts and ours.count != expected.count):
+            told = f"{path}, {ours.count} times, instead of {expected.path}, {expected.count} times"
+            raise Disagreement(f"{who}: {what}", told)
+
+
 def _first_error_asked(plain: PlainSearch) -> Path | None:
     """The first error that a search meets if it evaluates no property beyond the level that decides the property."""
     met = [plain.erring.path]
+    if plain.unended.path is not None and not _is_before(plain.deadlock.path, plain.unended.path):
+        met.append(plain.unended.path)
     for name, unjudged in plain.unjudged.items():
         decided, error = plain.found[name].path, unjudged.path
         if name in plain.possible:
@@ -268,6 +300,11 @@ def _first_error_asked(plain: PlainSearch) -> Path | None:
         if error is not None and (decided is None or len(error[1]) <= len(decided[1])):
             met.append(error)
     return min((path for path in met if path is not None), key=order, default=None)
+
+
+def _is_before(path: Path | None, other: Path) -> bool:
+    """Whether a path is shorter than another."""
+    return path is not None and len(path[1]) < len(other[1])
 
 
 def _findings(who: str, name: str, found: Exploration, plain: PlainSearch, *, counts: bool) -> None:
@@ -352,8 +389,11 @@ def _bounded(instance: Instance, plain: PlainSearch) -> None:
     if does_err and ERROR in found.findings:
         _errors("Z3", found, plain, counts=False)
     _expect("Z3: stopped", found.stopped in (None, "decided"), True)
+    if found.stopped is None:
+        end = found.findings.get(DEADLOCK, Findings()).found.path
+        _depths("Z3: deadlock", DEADLOCK, end, _until(plain.deadlock, depth - 1), is_exact=True)
     for name, findings in found.findings.items():
-        if name == ERROR or findings.unjudged:
+        if name in (ERROR, DEADLOCK) or findings.unjudged:
             continue
         is_goal = name in {prop.name for prop in instance.properties if prop.kind is Kind.SOMETIMES}
         expected = _until(plain.found[name], depth)

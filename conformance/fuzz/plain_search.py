@@ -23,6 +23,7 @@ Path = tuple[int, tuple[int, ...]]
 
 NOTHING_HOLDS = -1
 ERROR = "in_range"
+DEADLOCK = "deadlock"
 
 
 class NotEnabled(Exception):
@@ -122,7 +123,7 @@ KINDS = ("always", "always_step", "sometimes", "always_possible")
 WORDS: Mapping[str, Any] = {
     **dict.fromkeys(("bound", "budget", "setting", "switch"), entry),
     **{kind: noted(kind) for kind in ("action", *KINDS, "lemma")},
-    **{kind: noted(kind) for kind in ("initial", "contradiction")},
+    **{kind: noted(kind) for kind in ("initial", "contradiction", "terminal", "constraint")},
     "Domain": Domain,
     "Subset": Subset,
     "Flag": (0, 1, True),
@@ -295,10 +296,17 @@ class PlainSystem:
         self.actions = list(dict.fromkeys([*versions[0], *versions[1]]))
         self.steps = list(self._steps(versions, plain, {SECOND: 1}.get(protocol or "", 0), swaps))
         self.properties = [self._asked(one, plain) for kind in KINDS for one in _noted(base, kind).values()]
+        self.constraints = list(_noted(base, "constraint").values())
+        self.terminals = list(_noted(base, "terminal").values())
         self.lemmas = [self._asked(one, plain) for one in _noted(base, "lemma").values()]
         start = list(_noted(base, "initial").values())
         given = list(start[0](plain)) if start else [{}]
         self.initial = list(dict.fromkeys(map(self._start, given)))
+        self.initial_errs = False
+        try:
+            self.initial = [cells for cells in self.initial if self.is_within(cells)]
+        except OutOfRange:
+            self.initial, self.initial_errs = [], True
 
     def _steps(self, versions: list[dict[str, Any]], plain: Any, own: int, swaps: Mapping[str, str]) -> Iterator[Step]:
         number = 0
@@ -349,15 +357,21 @@ class PlainSystem:
         return asked.truth([State(self, cells) for cells in states], None if action is None else Taken(action))
 
     def take(self, cells: Cells, step: Step) -> Cells | None:
-        """The state after a step; None if the step is not enabled. Raises OutOfRange."""
+        """The state after a step; None if the step is not enabled. Raises OutOfRange, also if a constraint does so."""
         state = State(self, cells)
         try:
-            if step.python is None:
+            if step.python is None or not self.is_within(cells):
                 return None
             step.python(state, *step.arguments)
         except NotEnabled:
             return None
-        return tuple(state._cells)
+        after = tuple(state._cells)
+        self.is_within(after)
+        return after
+
+    def is_within(self, cells: Cells) -> bool:
+        """Whether every constraint is true in a state. Raises OutOfRange."""
+        return all(constraint(State(self, cells)) for constraint in self.constraints)
 
 
 def _declared(holder: Any, mark: str) -> dict[str, Any]:
@@ -394,7 +408,9 @@ class PlainSearch:
     """The results of a search: the sizes of its levels, and for each property the findings (violations, or reached
     goals) and the permitted failures.
 
-    `errors` are all range errors: those of steps (`erring`), and those in the evaluation of a property (`unjudged`).
+    `errors` are all range errors: those of steps (`erring`), and those in the evaluation of a property (`unjudged`), or
+    of a terminal (`unended`). `outside` counts the steps to states outside the constraints, which are judged, and not
+    kept. `deadlock` are the states without a step in which no terminal is true.
     `is_all` says that every reachable state was expanded. `possible` are the `always_possible` properties, whose
     findings are stuck states; `following` has the successors of each state.
     """
@@ -406,6 +422,9 @@ class PlainSearch:
     errors: PlainFinding = field(default_factory=PlainFinding)
     erring: PlainFinding = field(default_factory=PlainFinding)
     unjudged: dict[str, PlainFinding] = field(default_factory=dict)
+    deadlock: PlainFinding = field(default_factory=PlainFinding)
+    unended: PlainFinding = field(default_factory=PlainFinding)
+    outside: int = 0
     paths: dict[Cells, Path] = field(default_factory=dict)
     is_all: bool = False
     possible: list[str] = field(default_factory=list)
@@ -436,6 +455,7 @@ def search(
         for cells in level:
             initial, steps = result.paths[cells]
             result.following[cells] = set()
+            has_step = False
             for step in system.steps:
                 path = (initial, (*steps, step.number))
                 try:
@@ -443,18 +463,29 @@ def search(
                 except OutOfRange:
                     result.errors.note(path)
                     result.erring.note(path)
+                    has_step = True
                     continue
                 if after is None:
                     continue
+                has_step = True
                 result.fired[step.action] += 1
-                result.following[cells].add(after)
+                if system.is_within(after):
+                    result.following[cells].add(after)
                 for one in asked:
                     if one.of_steps:
                         states = [State(system, cells), State(system, after)]
                         _judge(result, one, states, Taken(step.action), path)
+                if not system.is_within(after):
+                    result.outside += 1
+                    for one in asked:
+                        if not one.of_steps and one.name not in result.possible:
+                            _judge(result, one, [State(system, after)], None, path)
+                    continue
                 if after not in result.paths:
                     result.paths[after] = path
                     following.append(after)
+            if not has_step:
+                _judge_end(result, system, cells)
         level = following
     result.is_all = True
     for one in asked:
@@ -476,6 +507,19 @@ def _judge(result: PlainSearch, asked: PlainProperty, states: list[State], taken
         return
     if is_found and asked.name not in result.possible:
         (result.permitted if is_permitted else result.found)[asked.name].note(path)
+
+
+def _judge_end(result: PlainSearch, system: PlainSystem, cells: Cells) -> None:
+    """Count a state without a step as a deadlock, unless the program may end there."""
+    state, path = State(system, cells), result.paths[cells]
+    try:
+        is_deadlock = not any(terminal(state) for terminal in system.terminals)
+    except OutOfRange:
+        result.errors.note(path)
+        result.unended.note(path)
+        return
+    if is_deadlock:
+        result.deadlock.note(path)
 
 
 def _judge_possible(result: PlainSearch, asked: PlainProperty, system: PlainSystem) -> None:

@@ -78,6 +78,7 @@ class _Making:
         if chance.random() < 0.15:
             self._contradiction()
         second = self._second(texts) if chance.random() < 0.25 else None
+        self._ends()
         words = ", ".join(language.__all__)
         head = [
             f'"""{self.name}: a random program."""',
@@ -193,6 +194,20 @@ class _Making:
                     ]
                 )
             )
+
+    def _ends(self) -> None:
+        """Sometimes declare where the program may end, and within which states it is searched.
+
+        Its own chance leaves the rest of the program as it is."""
+        chance = self.chance = random.Random(f"{self.name}: ends")
+        for number in range(chance.choice((0, 0, 1, 2))):
+            self._predicate("terminal", f"may_end_{number}")
+        for number in range(chance.choice((0, 0, 0, 1, 2))):
+            self._predicate("constraint", f"goes_on_{number}")
+
+    def _predicate(self, kind: str, name: str) -> None:
+        """Add a predicate of a state that is often true."""
+        self.parts.append("\n".join([f"@{kind}", f"def {name}(s):", f"    return {self._likely(self._scope(('s',)))}"]))
 
     def _second(self, texts: dict[str, str]) -> str:
         """The module of a second protocol: other versions of some actions, sometimes a new one, other switches."""

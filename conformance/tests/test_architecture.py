@@ -39,6 +39,7 @@ FLOORS = {
             ("kafka_settings",),
             ("analyses",),
             ("tables",),
+            ("simulation",),
             ("session",),
         ),
         *(("spark",), ("spark/runtime",), ("causes", "disk", "proofs"), ("explicit", "symbolic")),

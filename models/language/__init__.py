@@ -13,6 +13,7 @@ from isrcheck.models.language.declare import (
     between,
     bound,
     budget,
+    constraint,
     contradiction,
     eventually,
     eventually_always,
@@ -25,6 +26,7 @@ from isrcheck.models.language.declare import (
     setting,
     sometimes,
     switch,
+    terminal,
 )
 from isrcheck.models.language.fairness import any_action, weak_fairness
 
@@ -42,6 +44,7 @@ __all__ = [
     "between",
     "bound",
     "budget",
+    "constraint",
     "contradiction",
     "eventually",
     "eventually_always",
@@ -54,5 +57,6 @@ __all__ = [
     "setting",
     "sometimes",
     "switch",
+    "terminal",
     "weak_fairness",
 ]

@@ -301,6 +301,8 @@ class Kind(Enum):
     LEADS_TO = "leads_to"
     ALWAYS_EVENTUALLY = "always_eventually"
     EVENTUALLY_ALWAYS = "eventually_always"
+    TERMINAL = "terminal"
+    CONSTRAINT = "constraint"
 
 
 LIVENESS = (Kind.EVENTUALLY, Kind.LEADS_TO, Kind.ALWAYS_EVENTUALLY, Kind.EVENTUALLY_ALWAYS)
@@ -472,6 +474,22 @@ def initial(function: Any) -> Any:
     Every engine receives the initial states as data.
     """
     return _marking(Mark(Kind.INITIAL))(function)
+
+
+def terminal(function: Any) -> Any:
+    """Mark a predicate of a state: where it is true, a state without a step is an intended end, not a deadlock.
+
+    A model may declare several; one that is true is enough. It is evaluated only in states without a step.
+    """
+    return _marking(Mark(Kind.TERMINAL))(function)
+
+
+def constraint(function: Any) -> Any:
+    """Mark a predicate of a state: a search goes on only from states in which it is true (TLC's CONSTRAINT).
+
+    A model may declare several; all of them must be true. Initial states outside are dropped.
+    """
+    return _marking(Mark(Kind.CONSTRAINT))(function)
 
 
 def contradiction(function: Any) -> Any:

@@ -52,6 +52,10 @@ def of_model(model: Model) -> str:
         ["protocols", [[one.name, dict(one.switches), one.alternatives] for one in model.protocols.values()]],
         ["start", model.start is not None, len(model.contradictions), *map(functions.digest, model.generators)],
     ]
+    if model.terminals:
+        content.append(["terminals", list(map(functions.digest, model.terminals))])
+    if model.constraints:
+        content.append(["constraints", list(map(functions.digest, model.constraints))])
     if _has_plain_python(model):
         content.append(["files", sorted([path, _file(file)] for file, path in model.sources.items())])
     return _hashed(map(repr, content))

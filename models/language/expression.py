@@ -87,6 +87,7 @@ def _names(instance: Instance) -> tuple[dict[str, Any], set[str]]:
     model = instance.model
     used = [function for index in range(len(model.actions)) if (function := instance.function(index)) is not None]
     used += [prop.function for prop in (*model.properties, *model.lemmas)]
+    used += [*model.terminals, *model.constraints]
     others = [function for action in model.actions for function in action.alternatives]
     found: dict[str, Any] = {}
     ambiguous: set[str] = set()

@@ -1,10 +1,11 @@
-"""The implicit property of every model: no value leaves its declared range.
+"""The implicit properties of every model: no value leaves its declared range, and no state is a deadlock.
 
 In:  nothing.
-Out: `IN_RANGE`, a property like the declared ones, for reports, traces and proofs.
+Out: `IN_RANGE` and `DEADLOCK`, properties like the declared ones, for reports, traces and proofs.
 
-Its function is never called. An error of a step or a property in a reachable state violates the property; models/run.py
-defines what an error is.
+Their functions are never called. An error of a step or a property in a reachable state violates `in_range`. A state
+without a step violates `deadlock`, unless the model says that it may end there; a step that leaves a declared range,
+and a step to the same state, count as steps. models/run.py defines both.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from __future__ import annotations
 from typing import Any
 
 from isrcheck.models.language.declare import always, mark_of
-from isrcheck.models.language.model import IMPLICIT_PROPERTY, Property
+from isrcheck.models.language.model import Property
 from isrcheck.models.language.reader import Reader
 from isrcheck.models.language.syntax import Vocabulary
 
@@ -27,13 +28,21 @@ def in_range(s: Any) -> bool:  # noqa: ARG001 - never called
     return True
 
 
-def _property() -> Property:
-    mark = mark_of(in_range)
+@always
+def deadlock(s: Any) -> bool:  # noqa: ARG001 - never called
+    """A state has a step, or the model declares that it may end there (`@terminal`)."""
+    return True
+
+
+def _property(function: Any) -> Property:
+    mark = mark_of(function)
     assert mark is not None
-    return Property(
-        IMPLICIT_PROPERTY, mark.kind, Reader(Vocabulary({}, {}, {})).read(in_range), None, None, mark.every_length
-    )
+    reader = Reader(Vocabulary({}, {}, {}))
+    return Property(function.__name__, mark.kind, reader.read(function), None, None, mark.every_length)
 
 
-IN_RANGE = _property()
-"""The implicit property of every model."""
+IN_RANGE = _property(in_range)
+"""No value leaves its declared range."""
+
+DEADLOCK = _property(deadlock)
+"""Only a state in which the model may end is without a step."""

@@ -46,7 +46,7 @@ from isrcheck.models.language.fairness import Fairness, checked, checked_of_acti
 from isrcheck.models.language.intervals import Interval, Intervals
 from isrcheck.models.language.reader import Reader, is_of_the_language
 from isrcheck.models.language.sources import sources_of
-from isrcheck.models.language.starts import Enumeration, InitialStates, Watch, generated
+from isrcheck.models.language.starts import Enumeration, InitialStates, Watch, generated, is_within
 from isrcheck.models.language.syntax import Function, Parameter, Vocabulary
 from isrcheck.models.language.text.plain import number
 from isrcheck.models.language.text.sealed import with_names
@@ -63,8 +63,8 @@ MOST_BITS_OF_ARGUMENTS = 60
 RESERVED = ("cells", "items")
 """Names that states and configurations themselves use, besides names that start with an underscore."""
 
-IMPLICIT_PROPERTY = "in_range"
-"""The name of the property that every model has without declaring it (models/language/in_range.py)."""
+IMPLICIT_PROPERTIES = ("in_range", "deadlock")
+"""The names of the properties that every model has without declaring them (models/language/in_range.py)."""
 
 
 def nearest(name: str, names: Iterable[str]) -> str:
@@ -266,6 +266,10 @@ class Model:
     """What to say of well-known names that are no protocols: which protocol stands for each."""
     generators: tuple[Function, ...] = ()
     """The functions that make initial states of the default state; without any, `start` yields them."""
+    terminals: tuple[Function, ...] = ()
+    """Predicates of a state: where one is true, a state without a step is no deadlock."""
+    constraints: tuple[Function, ...] = ()
+    """Predicates of a state: steps are taken only from states in which all of them are true."""
 
     @cached_property
     def digest(self) -> str:
@@ -384,7 +388,7 @@ def _functions(modules: Sequence[ModuleType], *kinds: Kind) -> dict[str, Functio
                 f"{where}: {escaped(name)} is a {escaped(type(value).__name__)}, not a function;"
                 " write it as a plain `def`, and leave the decorator out"
             )
-        if name == IMPLICIT_PROPERTY:
+        if name in IMPLICIT_PROPERTIES:
             where = place_of(value, inspect.getsourcefile(modules[0]) or modules[0].__name__, name)
             raise LanguageError(f"{where}: the property `{name}` is built into every model; choose another name")
     return found
@@ -444,7 +448,7 @@ def assemble(
         if field_name in entries:
             raise LanguageError(f"{path}:1: `{field_name}` is both a field and a configuration entry; rename one")
     for declared_name in (*fields, *entries):
-        if declared_name in (*RESERVED, IMPLICIT_PROPERTY) or declared_name.startswith("_"):
+        if declared_name in (*RESERVED, *IMPLICIT_PROPERTIES) or declared_name.startswith("_"):
             raise LanguageError(f"{path}:1: `{declared_name}` is reserved by the language; choose another name")
     versions = {
         protocol: (_modules_of(given), values) for protocol, (given, values) in (variants or {"": (None, {})}).items()
@@ -490,6 +494,8 @@ def assemble(
     if len(starts) + bool(generators) > 1:
         what = ", of the configuration and of a state; keep one form" if generators else "; keep one"
         raise LanguageError(f"{path}:1: several @initial functions{what}")
+    terminals = tuple(map(reader.read, _functions(bases, Kind.TERMINAL).values()))
+    constraints = tuple(map(reader.read, _functions(bases, Kind.CONSTRAINT).values()))
     _nothing_lost([*bases, *modules])
     protocols = {}
     for protocol, (own_modules, switches) in versions.items():
@@ -519,6 +525,8 @@ def assemble(
         reader,
         stand_ins,
         generators,
+        terminals,
+        constraints,
     )
 
 
@@ -793,6 +801,8 @@ class Instance:
             for asked in (prop.permitted, prop.premise):
                 if asked is not None:
                     intervals.of_call(asked, [None])
+        for predicate in (*model.terminals, *model.constraints):
+            intervals.of_call(predicate, [None])
         model.small.append((sizes, tuple(named.values())))
 
     @cached_property
@@ -961,8 +971,24 @@ class Instance:
                 f"{self.model.name}: this configuration has no initial state; make @initial"
                 f" {'enabled for some arguments' if self.model.generators else 'yield one'}"
             )
+        if self.model.constraints:
+            found = self._within(found)
         vars(self)["initial_states"] = found
         return found
+
+    def _within(self, states: InitialStates) -> InitialStates:
+        """The initial states that satisfy the constraints. Raises ModelError if there is none."""
+        size = len(states.packed) // len(states)
+        kept = [number for number, cells in enumerate(states) if is_within(self, cells)]
+        if not kept:
+            first = self.model.constraints[0]
+            names = ", ".join(one.name for one in self.model.constraints)
+            raise ModelError(
+                f"{first.path}:{first.line}: @constraint {names} excludes every initial state;"
+                " weaken it, or make @initial yield a state within it"
+            )
+        packed = b"".join(states.packed[number * size : (number + 1) * size] for number in kept)
+        return InitialStates(packed, len(kept), self.cells, states.size)
 
     def _given(self) -> Iterator[Any]:
         """The dictionaries that the model yields as its initial states."""

@@ -182,6 +182,8 @@ class FunctionReader:
             Kind.ALWAYS: (("s",),),
             **dict.fromkeys(WHOLE, (("s",),)),
             Kind.LEMMA: (("s",),),
+            Kind.TERMINAL: (("s",),),
+            Kind.CONSTRAINT: (("s",),),
             Kind.ALWAYS_STEP: (("before", "after"), ("before", "after", TAKEN)),
             Kind.SOMETIMES: (("s",), ("before", "after"), ("before", "after", TAKEN)),
         }

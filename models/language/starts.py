@@ -369,6 +369,17 @@ def _store(cells: list[int], layout: FieldLayout, offset: int, value: int) -> No
     cells[offset] = int(value)
 
 
+def is_within(instance: Instance, cells: Cells) -> bool:
+    """Whether every constraint of the model is true in this state. Raises ModelError if one cannot be evaluated."""
+    for constraint in instance.model.constraints:
+        try:
+            if not instance.python(constraint)(State(instance, cells)):
+                return False
+        except ModelError as error:
+            raise ModelError(f"{constraint.path}:{constraint.line}: {constraint.name}: {error}") from None
+    return True
+
+
 def generated(instance: Instance, default: Cells) -> Iterator[Cells]:
     """Yield the state of every enabled combination of arguments of every generator, in the order of declaration and of
     the arguments; a state that several of them make is yielded several times. Raises ModelError."""

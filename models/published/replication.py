@@ -6,7 +6,19 @@ reach each replica at any time, and can be skipped. As in the original, not mode
 copies one entry in one step), crashes, clients, acknowledgements. The other modules here are one generation each.
 """
 
-from isrcheck.models.language import NONE, Domain, Flag, action, always, between, bound, field, optional, require
+from isrcheck.models.language import (
+    NONE,
+    Domain,
+    Flag,
+    action,
+    always,
+    between,
+    bound,
+    field,
+    optional,
+    require,
+    terminal,
+)
 from isrcheck.models.log import append_entry, cut_log, has_entry, logs_match, same_entry
 
 
@@ -206,6 +218,12 @@ def follower_replicates(s, leader: Replica, follower: Replica):
     require(follows(s, follower, leader))
     require(has_entry(s, leader, s.log_end_offset[follower]))
     replicate_entry(s, leader, follower)
+
+
+@terminal
+def epochs_are_used_up(s):
+    """The quorum can start no further epoch: only then can it be that no step is left (TLC ran with -deadlock)."""
+    return s.next_epoch > s.max_epoch
 
 
 # ----------------------------------------------------------------------------------------------------------- properties

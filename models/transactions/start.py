@@ -1,6 +1,6 @@
 """The initial state: an empty log everywhere, and the first instance of the producer initialised with epoch 0."""
 
-from isrcheck.models.language import NONE, contradiction, initial
+from isrcheck.models.language import NONE, contradiction, initial, terminal
 from isrcheck.models.transactions.values import Phase, Verification
 
 
@@ -16,6 +16,13 @@ def a_producer_is_ready(configuration):
         "late_requests_left": configuration.late_requests,
         "expirations_left": configuration.expirations,
     }
+
+
+@terminal
+def work_is_done(s):
+    """Inputs, instances of the producer and faults are numbered, so that every behaviour ends. What must not remain
+    open at its end, such as a marker that is refused for ever, is a property of its own."""
+    return True
 
 
 @contradiction

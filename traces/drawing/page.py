@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from isrcheck.models.language.declare import Kind
-from isrcheck.models.language.in_range import IN_RANGE
+from isrcheck.models.language.in_range import DEADLOCK, IN_RANGE
 from isrcheck.models.language.model import spell_element
 from isrcheck.models.version import product
 from isrcheck.traces.drawing.compose import scene_of
@@ -228,7 +228,7 @@ def _linked(line: str) -> list[Content]:
 def _broken(trace: Trace) -> list[list[str]]:
     """For each state, the properties that are false in the state or on the step to it."""
     found: list[list[str]] = [[] for _ in trace.states]
-    for prop in trace.instance.properties:
+    for prop in (*trace.instance.properties, DEADLOCK):
         if prop.kind is Kind.SOMETIMES:
             continue
         for names, judgement in zip(found, judgements(trace.instance, prop, trace.states, trace.steps), strict=True):

@@ -21,7 +21,7 @@ from typing import Any
 
 from isrcheck.models import run
 from isrcheck.models.language.declare import WHOLE
-from isrcheck.models.language.in_range import IN_RANGE
+from isrcheck.models.language.in_range import DEADLOCK, IN_RANGE
 from isrcheck.models.language.model import Instance, Property, Step
 from isrcheck.models.messages.errors import ModelError, UsageError
 from isrcheck.models.run import State
@@ -55,7 +55,7 @@ class Slice:
 def slice_of(trace: Trace, command: str) -> Slice:
     """Return the slice of a trace; `command` reproduces the slice. Raises UsageError if the trace cannot be sliced."""
     prop = trace.prop
-    if prop is None or prop is IN_RANGE or prop.kind in WHOLE or trace.verdict not in SLICED:
+    if prop is None or prop in (IN_RANGE, DEADLOCK) or prop.kind in WHOLE or trace.verdict not in SLICED:
         raise UsageError(_not_sliced(trace))
     search = _StepRemoval(trace, prop)
     everything = tuple(range(trace.length))
@@ -80,8 +80,8 @@ def command_of(trace: Trace, path: Path, model: Path | None) -> str:
 
 
 def _not_sliced(trace: Trace) -> str:
-    if trace.property_name == IN_RANGE.name:
-        return f"{IN_RANGE.name} has no expression, so its cause is unknown; give a trace of a declared property"
+    if trace.property_name in (IN_RANGE.name, DEADLOCK.name):
+        return f"{trace.property_name} has no expression, so its cause is unknown; give a trace of a declared property"
     if trace.prop is None or trace.verdict is None:
         return "a behaviour without a failing property; give a trace that is VIOLATED, PERMITTED or REACHED"
     if trace.prop.kind in WHOLE:

@@ -13,6 +13,7 @@ from pathlib import PurePath
 
 from isrcheck.models import run
 from isrcheck.models.language.declare import Kind
+from isrcheck.models.language.in_range import DEADLOCK
 from isrcheck.models.language.model import Instance, Property, Step
 from isrcheck.models.messages.errors import ModelError
 from isrcheck.models.messages.printable import escaped
@@ -112,7 +113,7 @@ def errors_in_properties(instance: Instance, states: Sequence[Cells], steps: Seq
     Properties of transitions come first, as in a search.
     """
     last = len(states) - 1
-    for prop in sorted(instance.properties, key=lambda prop: not prop.of_steps):
+    for prop in sorted((*instance.properties, DEADLOCK), key=lambda prop: not prop.of_steps):
         message = error_in(instance, prop, states, steps, last)
         if message is not None and not any(error_in(instance, prop, states, steps, i) for i in range(last)):
             yield Error(None, prop.name, escaped(message))

@@ -41,7 +41,7 @@ def continuations(
         here = waiting.popleft()
         if here in known:
             continue
-        if _is_true(instance, prop, here):
+        if run.is_within(instance, here) and _is_true(instance, prop, here):
             return Continuations(True, frozenset(seen))
         for _, after in possible_steps(instance, here):
             if after not in seen:

@@ -13,6 +13,7 @@ import shlex
 from collections.abc import Collection, Sequence
 
 from isrcheck.models.language.declare import WHOLE
+from isrcheck.models.language.in_range import DEADLOCK
 from isrcheck.models.language.model import Instance
 from isrcheck.models.settings import words_of_name, words_of_values
 from isrcheck.traces.format.trace import NOT_INDUCTIVE
@@ -21,7 +22,7 @@ AND = "&&"
 PROGRAMS = ("check", "trace", "conform")
 OPTIONS = frozenset(
     {"--bound", "--protocol", "--set", "--switch", "--swap", "--engine", "--prove", "--counterexamples", "--model"}
-    | {"--walks", "--seed", "--steps", "--bug"}
+    | {"--walks", "--seed", "--steps", "--bug", "--simulate", "--depth", "--no-deadlock"}
 )
 """The options that affect which trace is found; none of them writes or executes a file."""
 
@@ -30,8 +31,8 @@ def reproduction(
     command: str, instance: Instance, file: str | None, property_name: str | None, verdict: str | None, length: int
 ) -> str:
     """Return `command` if it is one of isrcheck's; otherwise a search or proof of the instance, or nothing without a
-    property. The search has the bound `length`, unless the property needs every reachable state. `file` is the user's
-    own model, if there is one."""
+    property. The search has the bound `length` (one more for a deadlock), unless the property needs every reachable
+    state. `file` is the user's own model, if there is one."""
     options = OPTIONS | {entry.option for entry in instance.model.entries.values() if entry.option is not None}
     if not command or is_ours(command, options, file):
         return command
@@ -39,7 +40,8 @@ def reproduction(
         return ""
     name = file or _name_of(instance)
     whole = [prop.name for prop in instance.model.properties if prop.kind in WHOLE]
-    how = ["--prove"] if verdict == NOT_INDUCTIVE else [] if property_name in whole else ["--bound", str(length)]
+    bound = ["--bound", str(length + (property_name == DEADLOCK.name))]
+    how = ["--prove"] if verdict == NOT_INDUCTIVE else [] if property_name in whole else bound
     return shlex.join(["check", *words_of_name(name, instance), *how, *words_of_values(instance)])
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from isrcheck.models.language.in_range import IN_RANGE
+from isrcheck.models.language.in_range import DEADLOCK, IN_RANGE
 from isrcheck.models.language.model import Instance, Property, Step, nearest
 from isrcheck.models.messages.errors import UsageError
 from isrcheck.models.run import Cells
@@ -92,12 +92,13 @@ class Trace:
 
 
 def property_of(instance: Instance, name: str) -> Property:
-    """Return the property or lemma of this name, which has to apply under this configuration; or `in_range`.
+    """Return the property or lemma of this name, which has to apply under this configuration; or an implicit one.
 
     Raises UsageError.
     """
-    if name == IN_RANGE.name:
-        return IN_RANGE
+    for implicit in (IN_RANGE, DEADLOCK):
+        if name == implicit.name:
+            return implicit
     for prop in (*instance.model.properties, *instance.model.lemmas):
         if prop.name == name:
             if prop not in (*instance.properties, *instance.lemmas):

@@ -17,6 +17,7 @@ from typing import Any
 
 from isrcheck.models import run
 from isrcheck.models.language.declare import Disabled
+from isrcheck.models.language.in_range import DEADLOCK
 from isrcheck.models.language.model import FieldLayout, Instance, Property, Step, spell_element
 from isrcheck.models.language.syntax import Function
 from isrcheck.models.language.text.spelling import spelled
@@ -90,6 +91,8 @@ def why_false(instance: Instance, prop: Property, before: Cells | None, step: St
     """Return why a property is false in the state `after`, or, for a property of transitions, on the step to it."""
     explainer = _Explainer(instance)
     names: dict[str, Any]
+    if prop is DEADLOCK:
+        return _why_deadlocked(instance, explainer, after)
     if prop.of_steps:
         assert before is not None
         assert step is not None
@@ -98,6 +101,16 @@ def why_false(instance: Instance, prop: Property, before: Cells | None, step: St
     else:
         names = {"s": explainer.watch("s", after)}
     return Reason.over(prop.name, False, (), explainer.why_returned(prop.function, names))
+
+
+def _why_deadlocked(instance: Instance, explainer: _Explainer, cells: Cells) -> Reason:
+    """Return why a state without a step is a deadlock: each `@terminal` of the model, and why it is false."""
+    names = {"s": explainer.watch("s", cells)}
+    reasons = tuple(
+        Reason.over(terminal.name, False, (), explainer.why_returned(terminal, names))
+        for terminal in instance.model.terminals
+    )
+    return Reason("some step is enabled", False, deeper=reasons)
 
 
 def why_broken(trace: Trace) -> Reason:
@@ -124,6 +137,9 @@ class FalseGuard:
 
 def false_guard(instance: Instance, cells: Cells, step: Step) -> str:
     """Return why a step is not enabled: its first false guard, with the cells that it reads."""
+    if not run.is_within(instance, cells):
+        names = ", ".join(constraint.name for constraint in instance.model.constraints)
+        return f"the state before it is outside the constraint {names}"
     guard = first_false_guard(instance, cells, step)
     return f"protocol {instance.protocol.name} has no action {step.action}" if guard is None else str(guard)
 

@@ -76,6 +76,14 @@ def goes_up(before, after):
 @sometimes
 def gets_there(s):
     return s.count == s.goal
+
+
+from isrcheck.language import terminal
+
+
+@terminal
+def may_end(s):
+    return True
 '''
 
 RUN_KEYS = {
@@ -88,6 +96,8 @@ RUN_KEYS = {
     "configuration": dict,
     "distinct": int,
     "generated": int,
+    "generated_with_initial": int,
+    "outside": int,
     "levels": int,
     "states_per_level": list,
     "frontier": int,

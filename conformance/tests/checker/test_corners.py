@@ -57,6 +57,14 @@ def counter_steps(s):
 @always
 def stays_small(s):
     return s.count <= s.limit
+
+
+from isrcheck.language import terminal
+
+
+@terminal
+def may_end(s):
+    return True
 '''
 
 DURABLE = "replication.factor=3\nmin.insync.replicas=2\nunclean.leader.election.enable=false\nacks=all\n"

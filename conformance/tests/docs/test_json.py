@@ -38,6 +38,7 @@ FORMS = [
     ("mutate", "mutate counter.py"),
     ("mutate", "mutate examples/two_phase_commit"),
     ("graph", "graph counter.py --bound 3 -o counter.html"),
+    ("simulation", "counter.py --simulate 3 --depth 4"),
     ("cut", "graph counter.py --bound 3 --seconds 1e-9 -o counter.html"),
     ("sweep", "sweep kafka --vary protocol=0.10,2.1 --vary replicas=2,3 --bound 2"),
     ("sweep", "sweep kafka --vary min.insync.replicas=2,9 --bound 1"),

@@ -65,6 +65,7 @@ def test_each_property_is_a_test_and_a_failure_shows_its_trace(run):
         "is_switched_off": "SKIPPED",
         "is_full": "PASSED",
         "in_range": "PASSED",
+        "deadlock": "PASSED",
     }
     for line in (
         "stays_small: VIOLATED at step 2",
@@ -74,7 +75,7 @@ def test_each_property_is_a_test_and_a_failure_shows_its_trace(run):
     ):
         assert line in lines
     assert not [line for line in lines if "Traceback" in line]
-    assert "collected 4 items" in "\n".join(lines)
+    assert "collected 5 items" in "\n".join(lines)
 
 
 @pytest.mark.exhaustive
@@ -86,6 +87,7 @@ def test_words_after_the_model_are_arguments_of_check(run):
         "is_switched_off": "SKIPPED",
         "is_full": "SKIPPED",
         "in_range": "PASSED",
+        "deadlock": "PASSED",
     }
     assert [line for line in lines if "is_full: NOT REACHED TO DEPTH 2" in line]
 

@@ -24,6 +24,14 @@ def counter_steps(s):
 @always
 def stays_small(s):
     return s.count < 2
+
+
+from isrcheck.language import terminal
+
+
+@terminal
+def may_end(s):
+    return True
 '''
 
 LAMPS = '''\
@@ -123,6 +131,14 @@ def one_at_a_time(before, after):
 @sometimes
 def never_to_be_seen(s):
     return s.switched == 0 and all(s.is_on[lamp] for lamp in range(s.lamps)) and s.lamps > 1
+
+
+from isrcheck.language import terminal
+
+
+@terminal
+def may_end(s):
+    return True
 '''
 
 JUGS = '''\

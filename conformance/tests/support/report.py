@@ -67,6 +67,14 @@ def gets_up(s):
 @sometimes
 def falls(s):
     return s.height > s.most
+
+
+from isrcheck.language import terminal
+
+
+@terminal
+def may_end(s):
+    return True
 '''
 """`stays_safe` is VIOLATED at step 3, `avoids_two` PERMITTED at step 2, `stays_whole` HOLDS, `gets_up` is REACHED, and
 `falls` UNREACHABLE."""

@@ -23,6 +23,7 @@ from isrcheck.models.language import (
     initial,
     leads_to,
     require,
+    terminal,
     weak_fairness,
 )
 
@@ -81,6 +82,11 @@ def receive(s, node: Node, identity: Node):
         s.messages[successor(s, node)][identity] = True
     elif identity == node:
         s.status[node] = Status.WON
+
+
+@terminal
+def no_message_is_left(s):
+    return not any(s.messages[node][identity] for node in range(s.nodes) for identity in range(s.nodes))
 
 
 @always

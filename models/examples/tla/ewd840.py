@@ -24,6 +24,7 @@ from isrcheck.models.language import (
     initial,
     leads_to,
     require,
+    terminal,
     weak_fairness,
 )
 
@@ -101,6 +102,11 @@ def terminated(s):
 
 def is_detected(s):
     return s.token_position == 0 and s.token_color == Color.WHITE and s.color[0] == Color.WHITE and not s.active[0]
+
+
+@terminal
+def node_0_knows_of_the_termination(s):
+    return is_detected(s)
 
 
 @always

@@ -23,6 +23,7 @@ from isrcheck.models.language import (
     field,
     initial,
     require,
+    terminal,
 )
 
 
@@ -95,6 +96,11 @@ def is_in_place(s, node):
             and s.distance[node] == s.distance[s.mother[node]] + 1
         )
     )
+
+
+@terminal
+def the_tree_is_grown(s):
+    return not can_be_relaxed(s)
 
 
 @always

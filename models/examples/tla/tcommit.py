@@ -8,7 +8,7 @@ The same: every state and step. Different: the two branches of Decide are two ac
 
 from enum import IntEnum
 
-from isrcheck.models.language import Domain, action, always, bound, field, require
+from isrcheck.models.language import Domain, action, always, bound, field, require, terminal
 
 
 class Configuration:
@@ -56,6 +56,11 @@ def decide_to_abort(s, rm: ResourceManager):
     require(s.phase[rm] == Phase.WORKING or s.phase[rm] == Phase.PREPARED)
     require(nobody_committed(s))
     s.phase[rm] = Phase.ABORTED
+
+
+@terminal
+def everyone_has_decided(s):
+    return all(s.phase[rm] >= Phase.COMMITTED for rm in range(s.resource_managers))
 
 
 @always

@@ -84,6 +84,14 @@ def goes_up(before, after):
 @sometimes
 def is_full(s):
     return {sometimes}
+
+
+from isrcheck.language import terminal
+
+
+@terminal
+def may_end(s):
+    return True
 '''
 
 SOUND = {
@@ -353,6 +361,14 @@ def lights(s, who: Nobody):
 @always
 def dark(s):
     return not s.lit
+
+
+from isrcheck.language import terminal
+
+
+@terminal
+def may_end(s):
+    return True
 '''
 
 

@@ -587,6 +587,14 @@ def adds(s):
 @always
 def stays_below_six(s):
     return s.count < 6
+
+
+from isrcheck.language import terminal
+
+
+@terminal
+def may_end(s):
+    return True
 """
 HELPER = "def more(s):\n    return s.count + 1\n"
 WORSE = HELPER.replace("+ 1", "+ 2")

@@ -76,6 +76,14 @@ def is_red(s):
 @always_step
 def does_not_burn_out_when_green(before, after):
     return before.light != Light.GREEN or after.light != Light.OUT
+
+
+from isrcheck.language import terminal
+
+
+@terminal
+def may_end(s):
+    return True
 '''
 
 

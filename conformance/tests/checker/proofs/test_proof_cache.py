@@ -78,6 +78,14 @@ def no_water_is_lost(s):
 @always
 def sea_stays_low(s):
     return s.sea <= s.water
+
+
+from isrcheck.language import terminal
+
+
+@terminal
+def may_end(s):
+    return True
 '''
 
 

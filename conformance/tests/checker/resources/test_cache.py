@@ -31,6 +31,14 @@ def counter_steps(s):
 @always
 def is_not_three(s):
     return s.count != 3
+
+
+from isrcheck.language import terminal
+
+
+@terminal
+def may_end(s):
+    return True
 """
 
 

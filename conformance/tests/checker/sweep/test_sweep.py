@@ -92,6 +92,14 @@ def never_negative(s):
 @sometimes
 def gets_there(s):
     return s.count == s.goal
+
+
+from isrcheck.language import terminal
+
+
+@terminal
+def may_end(s):
+    return True
 '''
 
 

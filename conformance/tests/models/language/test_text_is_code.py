@@ -52,6 +52,14 @@ def rise(s):
 @always
 def stays_low(s):
     return s.count <= LIMIT and s.is_broken == 0
+
+
+from isrcheck.language import terminal
+
+
+@terminal
+def may_end(s):
+    return True
 '''
 
 BREAKING = """

@@ -1,0 +1,1 @@
+"""Measurements of random walks: how fast a simulation is."""

@@ -1,0 +1,90 @@
+"""Shortens a path to a violation, by searches in its neighbourhood.
+
+In:  a path that a walk has found, and what it shows.
+Out: a path that shows the same in as many steps or fewer.
+
+From each state of the path, the last ones first, a breadth-first search looks for the same violation in fewer steps
+than the rest of the path has. A search ends at a level with many states, so that it stays in the neighbourhood. A
+shorter path is searched again, until no search shortens it or the time is over. In a small model the search from the
+initial states is complete, and the result is a shortest path; otherwise it need not be.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+
+from isrcheck.checker.compile.kernel import Kernel
+from isrcheck.checker.explicit.carrier import SearchContext, SearchRequest
+from isrcheck.checker.explicit.search import Search
+from isrcheck.checker.explicit.starts import Start, Starts
+from isrcheck.checker.outcome.exploration import Findings, StepPath
+from isrcheck.checker.outcome.kernel_results import EntryKind
+from isrcheck.checker.resources.limits import Limits
+from isrcheck.models.language.in_range import DEADLOCK, IN_RANGE
+from isrcheck.models.language.model import Instance, Property
+from isrcheck.traces.format.erring import path_of
+
+ENOUGH = 20_000
+"""A search ends at a level with as many states."""
+
+Report = Callable[[str, float], None]
+
+
+def shortened(
+    instance: Instance,
+    kernel: Kernel,
+    prop: Property,
+    kind: EntryKind,
+    path: StepPath,
+    limits: Limits,
+    report: Report = lambda what, seconds: None,
+) -> StepPath:
+    """The shortest path found within `limits.seconds` that shows that `prop` fails (or is reached) as this one does.
+    Raises KeyboardInterrupt."""
+    started = time.monotonic()
+    deadline = float("inf") if limits.seconds is None else started + limits.seconds
+    best, at = path, path.depth - 1
+    while at >= 0:
+        left = deadline - time.monotonic()
+        if left <= 0:
+            break
+        report(f"shortening {prop.name}: {best.depth} steps, searching from step {at}", time.monotonic() - started)
+        within = replace(limits, seconds=None if limits.seconds is None else left, threads=1)
+        shorter = _shorter(instance, kernel, prop, kind, best, at, within)
+        if shorter is None:
+            at -= 1
+        else:
+            best, at = shorter, shorter.depth - 1
+    return best
+
+
+def _shorter(
+    instance: Instance, kernel: Kernel, prop: Property, kind: EntryKind, path: StepPath, at: int, limits: Limits
+) -> StepPath | None:
+    """A shorter path that shares its first `at` steps with this one; None if none was found."""
+    rest = path.depth - at
+    is_deadlock, is_error = prop is DEADLOCK, prop is IN_RANGE
+    # The ends of paths of this length are judged when they are expanded.
+    depth = rest if is_deadlock else rest - 1
+    cells = path_of(instance, path.initial, path.steps[:at]).states[-1]
+    # Another initial state may have a shorter path.
+    starts = Starts.initial(instance)
+    if at > 0 or len(starts) > ENOUGH:
+        starts = Starts.of([Start(path.initial, cells)], instance.cells)
+    request = SearchRequest(
+        watched=instance.properties if is_error else () if is_deadlock else (prop,),
+        decisive=kind,
+        starts=starts,
+        enough=ENOUGH,
+        deadlock=is_deadlock or is_error,
+    )
+    result = Search(SearchContext(instance, replace(limits, depth=depth), kernel, request)).run()
+    if result.stopped == "interrupt":
+        raise KeyboardInterrupt
+    findings = result.findings.get(prop.name, Findings())
+    found = (findings.permitted if kind is EntryKind.PERMITTED else findings.found).path
+    if found is None or found.depth >= rest:
+        return None
+    return StepPath(found.initial, path.steps[:at] + found.steps)

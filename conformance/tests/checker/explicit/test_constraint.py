@@ -1,0 +1,183 @@
+"""`@constraint`: every engine prunes as TLC does, and judges the successors outside."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from conformance.tests.support.engine import checking
+from isrcheck.checker import cli
+from isrcheck.checker.explicit.explore import explore
+from isrcheck.checker.outcome.exploration import Finding, StepPath
+from isrcheck.checker.resources.limits import Limits
+from isrcheck.checker.symbolic.bounded_model_checking import ask_to_depth
+from isrcheck.models import registry, run
+from isrcheck.models.language.model import Instance
+from isrcheck.models.messages.errors import ModelError, UsageError
+from isrcheck.traces.format.certify import behaviour, from_steps
+
+COUNTERS = '''"""Two counters, searched while both are at most {small}."""
+
+from isrcheck.language import Domain, action, always, always_step, between, constraint, field, initial, require
+
+
+class Counter(Domain, size=2):
+    pass
+
+
+class State:
+    count = field(Counter, values=between(0, 5))
+
+
+@initial
+def starts(configuration):
+    yield {{"count": [4, 0]}}
+    yield {{}}
+    yield {{"count": [1, 0]}}
+
+
+@action
+def counts(s, counter: Counter):
+    require(s.count[counter] < 5)
+    s.count[counter] += 1
+
+
+@action
+def rests(s):
+    require(s.count[0] == s.count[1])
+
+
+@always
+def stays_low(s):
+    return s.count[0] + s.count[1] <= {most}
+
+
+@always_step
+def goes_slowly(before, after):
+    return after.count[1] - before.count[1] < {step}
+
+
+@constraint
+def first_is_small(s):
+    return s.count[0] <= {small}
+
+
+@constraint
+def second_is_small(s):
+    return s.count[1] <= {small}
+'''
+
+
+@pytest.fixture
+def counters(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Writes the model to a new working folder."""
+    monkeypatch.chdir(tmp_path)
+
+    def write(text: str = COUNTERS, *, most: int = 4, small: int = 2, step: int = 2) -> Instance:
+        path = tmp_path / "counters.py"
+        path.write_text(text.format(most=most, small=small, step=step), encoding="utf-8")
+        return registry.load_file(path).instance()
+
+    return write
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_successors_outside_are_generated_and_judged_but_not_kept(counters, threads: int) -> None:
+    """Nine states are within. (2, 0), (2, 1), (0, 2) and (1, 2) have one successor outside, and (2, 2) has two."""
+    instance = counters()
+    assert tuple(instance.initial_states) == ((0, 0), (1, 0))
+    found = explore(instance, Limits(threads=threads), count_all=True)
+    assert (found.distinct, found.generated, found.outside, found.exhausted) == (9, 21, 6, True)
+    assert found.levels == [2, 3, 3, 1]
+    # Both steps from (2, 2) lead to a sum of 5, on the path of the second initial state.
+    assert found.findings["stays_low"].found == Finding(2, StepPath(1, (0, 1, 1, 0)))
+
+
+@pytest.mark.parametrize(("most", "path"), [(2, (1, (0, 0))), (3, (1, (0, 1, 0))), (4, (1, (0, 1, 1, 0)))])
+def test_the_counterexample_is_the_least_of_those_within_and_outside(counters, most: int, path) -> None:
+    """With a sum of 2, the step to (3, 0), which is outside, comes before the one to (2, 1), which is within."""
+    expected = StepPath(*path)
+    instance = counters(most=most)
+    for found in (explore(instance, Limits()), explore(instance, Limits(threads=2)), ask_to_depth(instance, Limits(6))):
+        assert found.findings["stays_low"].found.path == expected
+    trace = from_steps(instance, expected.initial, expected.steps, "stays_low", "check", "VIOLATED")
+    assert all(run.is_within(instance, cells) for cells in trace.states[:-1])
+
+
+def test_a_step_to_a_state_outside_is_judged(counters) -> None:
+    instance = counters(most=9, step=1)
+    for found in (explore(instance, Limits(), count_all=True), ask_to_depth(instance, Limits(6))):
+        assert found.findings["goes_slowly"].found.path == StepPath(0, (1,))
+    # It can be raised in each of the nine states within, in three of them to a state outside.
+    assert explore(instance, Limits(), count_all=True).findings["goes_slowly"].found.count == 9
+
+
+def test_no_step_is_taken_from_a_state_outside(counters) -> None:
+    instance = counters()
+    assert list(run.successors(instance, (3, 0))) == []
+    with pytest.raises(
+        UsageError, match=r"step 3 \(counts 1\) is not enabled: the state before it is outside the constr"
+    ):
+        behaviour(instance, 1, [instance.step(0), instance.step(0), instance.step(1)], None, "")
+
+
+def test_a_state_with_successors_outside_only_is_no_deadlock(counters) -> None:
+    instance = counters(COUNTERS.replace("return s.count[0] <= {small}", "return s.count[0] + s.count[1] <= 1"))
+    found = explore(instance, Limits(), count_all=True)
+    assert (found.distinct, found.outside, "deadlock" in found.findings) == (3, 4, False)
+    assert "deadlock" not in ask_to_depth(instance, Limits(5)).findings
+
+
+def test_a_constraint_that_leaves_a_declared_range_is_an_error_of_the_step(counters) -> None:
+    instance = counters(COUNTERS.replace("return s.count[1] <= {small}", "return s.count[s.count[1]] <= {small}"))
+    found = explore(instance, Limits(), count_all=True)
+    assert found.findings["in_range"].found.path == StepPath(0, (1, 1))
+    assert found.findings["in_range"].erred == found.findings["in_range"].found
+    assert ask_to_depth(instance, Limits(5)).findings["in_range"].found.path == StepPath(0, (1, 1))
+    assert explore(instance, Limits(threads=2), count_all=True).findings == found.findings
+
+
+def test_engines_agree_and_reports_say_what_was_left_out(counters, capsys) -> None:
+    counters()
+    code, out, _ = checking(cli.main, capsys)("counters.py", "--engine", "all", "--bound", "6")
+    assert (code, out.splitlines()[-1]) == (12, "VIOLATED: stays_low at step 4")
+    assert "no state is left to expand; 6 steps to states outside the constraint)" in out
+    assert "; 23 generated with the initial states\n" in out
+    code, out, _ = checking(cli.main, capsys)("counters.py", "--json")
+    (found,) = json.loads(out)["runs"]
+    assert [found[key] for key in ("distinct", "generated", "generated_with_initial", "outside")] == [9, 21, 23, 6]
+
+
+def test_proofs_assume_the_constraint_before_a_step(counters, capsys) -> None:
+    """A sum of 5 is exceeded only from states outside, so that induction needs the constraint."""
+    counters(most=5)
+    code, out, _ = checking(cli.main, capsys)("counters.py", "--prove")
+    assert code == 0
+    assert "stays_low    PROVED" in out
+    counters(COUNTERS.partition("@constraint")[0], most=5)
+    code, out, _ = checking(cli.main, capsys)("counters.py", "--prove", "--no-deadlock")
+    assert code == 12
+
+
+def test_a_constraint_that_excludes_every_initial_state_is_refused(counters, capsys) -> None:
+    instance = counters(small=-1)
+    with pytest.raises(ModelError):
+        len(instance.initial_states)
+    code, out, err = checking(cli.main, capsys)("counters.py")
+    assert (code, out) == (2, "")
+    assert err.endswith(
+        "counters.py:43: @constraint first_is_small, second_is_small excludes every initial state;"
+        " weaken it, or make @initial yield a state within it\n"
+    )
+    assert err.count("\n") == 1
+
+
+def test_several_counterexamples_are_refused(counters, capsys) -> None:
+    counters()
+    code, _, err = checking(cli.main, capsys)("counters.py", "--counterexamples", "3")
+    assert (code, err) == (
+        2,
+        "check: counters has a @constraint, and causes outside it are not compared; leave --counterexamples out\n",
+    )

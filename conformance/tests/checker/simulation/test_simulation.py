@@ -1,0 +1,258 @@
+"""`--simulate`: walks that depend on the seed alone, what they cover, and violations that are shortened."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from conformance.tests.support.engine import checking
+from isrcheck.checker import cli
+from isrcheck.checker.compile.kernel import kernel_of
+from isrcheck.checker.outcome.exploration import StepPath
+from isrcheck.checker.outcome.kernel_results import EntryKind
+from isrcheck.checker.resources.limits import Limits
+from isrcheck.checker.simulation import walks
+from isrcheck.checker.simulation.chance import below
+from isrcheck.checker.simulation.result import verdicts
+from isrcheck.checker.simulation.shorten import shortened
+from isrcheck.checker.simulation.walks import SimulationRequest, simulate
+from isrcheck.models import registry, run
+from isrcheck.traces.format import recheck
+
+WALK = '''"""A walker on a line, who sometimes jumps."""
+
+from isrcheck.language import Domain, action, always, always_step, between, field, require, sometimes, terminal
+
+
+class Length(Domain, size=4):
+    pass
+
+
+class State:
+    place = field(values=between(0, 30))
+    jumps = field(values=between(0, 9))
+
+
+@action
+def goes(s):
+    require(s.place < 30)
+    s.place += 1
+
+
+@action
+def jumps(s, length: Length):
+    require(s.place + length <= 30 and s.jumps < 5)
+    s.place += length
+    s.jumps += 1
+
+
+@action
+def flies(s):
+    require(s.place > 30)
+
+
+@always
+def stays_near(s):
+    return s.place < 12
+
+
+@always_step
+def is_slow(before, after):
+    return after.place - before.place < {step}
+
+
+@sometimes
+def arrives(s):
+    return s.place == 30
+'''
+
+FIGURES = (200, 4000, 4200, 20, 0, [4000, 1973, 0], [3001, 999, 0], 11892)
+"""Of 200 walks of 20 steps with seed 7: walks, steps, states, longest, ended, enabled, taken, generated."""
+
+
+@pytest.fixture
+def walk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Writes the model to a new working folder."""
+    monkeypatch.chdir(tmp_path)
+
+    def write(text: str = WALK, step: int = 9):
+        path = tmp_path / "walk.py"
+        path.write_text(text.format(step=step), encoding="utf-8")
+        return registry.load_file(path).instance()
+
+    return write
+
+
+def test_a_seed_determines_every_figure(walk) -> None:
+    instance = walk()
+    kernel = kernel_of(instance)
+    found = simulate(instance, kernel, SimulationRequest(200, 20, 7))
+    again = simulate(instance, kernel, SimulationRequest(200, 20, 7))
+    for one in (found, again):
+        one.seconds = 0.0
+    assert found == again
+    counts = (found.walks, found.steps, found.visited, found.longest, found.ended)
+    assert (*counts, found.enabled, found.taken, found.generated) == FIGURES
+    assert simulate(instance, kernel, SimulationRequest(200, 20, 8)).taken != found.taken
+
+
+def test_walks_do_not_depend_on_how_they_are_divided(walk, monkeypatch: pytest.MonkeyPatch) -> None:
+    instance = walk(WALK.replace("return s.place < 12", "return s.place < 99"), step=99)
+    kernel = kernel_of(instance)
+    whole = simulate(instance, kernel, SimulationRequest(100, 12, 3))
+    monkeypatch.setattr(walks, "GROUP", 7)
+    monkeypatch.setattr(walks, "ROOM", 1)
+    parts = simulate(instance, kernel, SimulationRequest(100, 12, 3))
+    assert (parts.taken, parts.enabled, parts.generated, parts.seen) == (
+        whole.taken,
+        whole.enabled,
+        whole.generated,
+        whole.seen,
+    )
+
+
+def test_actions_are_chosen_with_equal_chance(walk) -> None:
+    """`jumps` has four steps and `goes` one: while both are enabled, each action is taken about as often."""
+    found = simulate(walk(), kernel_of(walk()), SimulationRequest(20_000, 2, 1))
+    goes, jumps, flies = found.taken
+    assert (goes + jumps, flies) == (40_000, 0)
+    assert abs(goes - jumps) < 800
+
+
+def test_numbers_below_a_limit_are_spread_evenly() -> None:
+    numbers = below(np.full(70_000, 7), 5, np.arange(70_000), 3, 1)
+    next_ones = below(np.full(70_000, 7), 5, np.arange(70_000), 4, 1)
+    assert np.bincount(7 * numbers + next_ones, minlength=49).min() > 1_250
+    assert np.bincount(numbers, minlength=7).min() > 9_600
+    assert np.bincount(numbers, minlength=7).max() < 10_400
+
+
+def test_what_was_covered_is_reported(walk) -> None:
+    found = simulate(walk(), kernel_of(walk()), SimulationRequest(20, 3, 0))
+    assert (found.never_enabled, found.never_taken) == (["flies"], [])
+    assert found.never_seen["jumps"] == [3, 4, 5, 6, 7, 8, 9]
+    assert max(found.seen["place"]) < 12
+
+
+def test_properties_are_judged_as_the_reference_does(walk) -> None:
+    instance = walk(step=3)
+    found = simulate(instance, kernel_of(instance), SimulationRequest(200, 40, 7)).findings
+    for name, is_step in (("stays_near", False), ("is_slow", True), ("deadlock", False)):
+        path = found[name].found.path
+        assert path is not None
+        states = [instance.initial_states[path.initial]]
+        for number in path.steps:
+            after = run.take(instance, states[-1], instance.step(number))
+            assert after is not None
+            states.append(after)
+        if name == "stays_near":
+            assert [cells[0] < 12 for cells in states] == [True] * path.depth + [False]
+        if is_step:
+            assert states[-1][0] - states[-2][0] == 3
+        if name == "deadlock":
+            assert not run.has_step(instance, states[-1])
+
+
+def test_a_violation_is_shortened_to_the_known_length(walk) -> None:
+    """Four jumps of 3 lead to 12; of the shortest paths it is the first."""
+    instance = walk()
+    kernel = kernel_of(instance)
+    found = simulate(instance, kernel, SimulationRequest(50, 20, 7)).findings["stays_near"].found.path
+    assert found is not None and found.depth > 4
+    prop = next(one for one in instance.properties if one.name == "stays_near")
+    assert shortened(instance, kernel, prop, EntryKind.FOUND, found, Limits()) == StepPath(0, (4, 4, 4, 4))
+
+
+def test_without_a_violation_it_is_undecided(walk, capsys) -> None:
+    walk()
+    code, out, _ = checking(cli.main, capsys)("walk.py", "--simulate", "30", "--depth", "3", "--seed", "5")
+    assert code == 3
+    assert out.splitlines()[-1] == "UNDECIDED: simulation: 30 walks of at most 3 steps found no violation"
+    assert "stays_near         UNDECIDED (no walk violated it)\n" in out
+    assert "sometimes arrives  UNDECIDED (no walk reached it)\n" in out
+    assert "warning: never enabled in this simulation: flies\n" in out
+    assert "HOLDS" not in out
+    assert "simulation     30 walks of at most 3 steps, seed 5, from 1 initial state\n" in out
+
+
+def test_a_violation_is_certified_and_written(walk, capsys) -> None:
+    walk()
+    code, out, _ = checking(cli.main, capsys)("walk.py", "--simulate", "50", "--depth", "20", "--seed", "7")
+    assert code == 12
+    assert out.splitlines()[-1].startswith("VIOLATED: stays_near at step 4")
+    assert out.splitlines()[-1].endswith(": found by simulation; not known to be shortest")
+    (file,) = Path("counterexamples").glob("walk_stays_near_*.itf.json")
+    assert recheck.recheck(file, Path("walk.py")).is_possible
+    assert "check walk.py --simulate 50 --depth 20 --seed 7" in file.read_text()
+
+
+def test_the_object_has_the_same_figures(walk, capsys) -> None:
+    walk()
+    _, out, _ = checking(cli.main, capsys)("walk.py", "--simulate", "30", "--depth", "3", "--json")
+    found = json.loads(out)
+    assert [found[key] for key in ("asked", "walks", "depth", "seed", "steps", "verdict")] == [
+        30,
+        30,
+        3,
+        0,
+        90,
+        "UNDECIDED",
+    ]
+    assert found["command"] == "check walk.py --simulate 30 --depth 3 --seed 0"
+
+
+def test_a_time_limit_ends_the_walks(walk, capsys) -> None:
+    walk()
+    kernel_of(walk())
+    code, out, _ = checking(cli.main, capsys)("walk.py", "--simulate", "9", "--depth", "3", "--seconds", "1e-9")
+    assert code == 3
+    assert "UNDECIDED" in out.splitlines()[-1]
+
+
+def test_a_range_error_and_a_constraint_are_known(walk) -> None:
+    text = WALK.replace("require(s.place < 30)", "require(s.place < 31)").replace("return s.place < 12", "return True")
+    far = "\n\nfrom isrcheck.language import constraint\n\n\n@constraint\ndef is_near(s):\n    return s.place < 8\n"
+    instance = walk(text)
+    found = simulate(instance, kernel_of(instance), SimulationRequest(50, 40, 1))
+    assert verdicts(found, instance.properties)[-1].prop.name == "in_range"
+    instance = walk(text + far)
+    found = simulate(instance, kernel_of(instance), SimulationRequest(50, 40, 1))
+    assert (found.findings.keys(), max(found.seen["place"])) == (set(), 7)
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ("--simulate 5", "--simulate needs --depth, the most steps of a walk, as in: --simulate 1000 --depth 100"),
+        ("--simulate -1 --depth 3", "--simulate -1: not a whole number of at least 1"),
+        ("--simulate 5 --depth -3", "--depth -3: not a whole number of at least 1"),
+        ("--simulate 5 --depth 0", "--depth 0: not a whole number of at least 1"),
+        ("--depth 4", "--depth goes with --simulate; add --simulate 1000, or leave --depth out"),
+        (
+            "--simulate 5 --depth 3 --engine z3",
+            "--simulate walks with compiled code; leave --simulate or --engine z3 out",
+        ),
+        (
+            "--simulate 5 --depth 3 --engine spark",
+            "--simulate walks with compiled code; leave --simulate or --engine spark out",
+        ),
+        ("--simulate 5 --depth 3 --prove", "--simulate does not search; leave --simulate or --prove out"),
+    ],
+)
+def test_what_does_not_go_together_is_refused(walk, capsys, words: str, says: str) -> None:
+    walk()
+    code, out, err = checking(cli.main, capsys)("walk.py", *words.split())
+    assert (code, out, err) == (2, "", f"check: {says}\n")
+
+
+def test_a_record_is_lost_beyond_the_reach_of_a_search(tmp_path, monkeypatch, capsys) -> None:
+    """Six records, six elections and six faults: no exhaustive search reaches the end of such bounds."""
+    monkeypatch.chdir(tmp_path)
+    large = "--records 6 --log-size 6 --elections 6 --crashes 3 --bounces 3"
+    words = ["kafka", "--protocol", "0.10", *large.split(), "--simulate", "1000", "--depth", "60", "--seed", "1"]
+    code, out, _ = checking(cli.main, capsys)(*words, "--seconds", "12")
+    assert code == 12
+    assert "acked_not_lost" in out.splitlines()[-1]
