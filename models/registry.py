@@ -36,9 +36,11 @@ EXAMPLES = (
     "tla/coffee_can",
     "tla/dining_philosophers",
     "tla/ewd840",
+    "tla/lamport_mutex",
     "tla/paxos",
     "tla/spanning_tree",
     "tla/tcommit",
+    "tla/termination",
     "tla/token_ring",
 )
 """Models that consist of one module below models/examples/."""

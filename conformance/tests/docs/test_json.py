@@ -34,7 +34,7 @@ FORMS = [
     ("matrix", "--bound 2"),
     ("published", "published"),
     ("published", "published --seconds 1e-9"),
-    ("published", "examples/tla"),
+    ("published", "examples/tla --seconds 1e-9"),
     ("mutate", "mutate counter.py"),
     ("mutate", "mutate examples/two_phase_commit"),
     ("graph", "graph counter.py --bound 3 -o counter.html"),
