@@ -78,6 +78,8 @@ def _parts(node: ast.AST) -> Iterator[ast.AST]:
         case ast.If():
             tests, otherwise = branches(node)
             parts = [*(one for test in tests for one in (test.test, *test.body)), *otherwise]
+        case ast.Call():
+            parts = [node.func, *node.args, *(keyword.value for keyword in node.keywords)]
         case _:
             parts = list(ast.iter_child_nodes(node))
     return (part for part in parts if isinstance(part, ast.stmt | ast.expr | ast.comprehension))

@@ -969,6 +969,7 @@ MEANINGS = {
     "max with a default": "s.x[node] = max((i for i in Place if s.y[i] == 1), default=NONE)",
     "min with a default": "s.y[0] = min((s.y[i] for i in range(s.y[0], 3)), default=s.y[1])",
     "default beyond": "s.y[0] = min((s.y[i] for i in Place if s.f), default=s.y[s.x[0]])",
+    "default that is a call": "s.y[0] = min((s.y[i] for i in Place if s.f), default=plus_one(s, s.y[1]))",
     "product": "s.y[0] = s.y[0] * s.y[1]\n    s.x[node] = -s.y[0] * 2 + 3",
     "quotient and remainder": "s.x[node] = (s.x[0] - s.y[0] * 3) // 3 + 2\n    s.y[0] = (s.x[1] - 5) % 3",
     "quotient by a loop variable": "s.y[0] = sum(s.y[1] // i + -s.y[2] % i for i in range(1, 3)) % len(Place)",
