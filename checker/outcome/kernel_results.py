@@ -91,6 +91,7 @@ class KernelResults:
 
     def __init__(self, properties: int) -> None:
         self._table: NDArray[np.int64] = np.zeros((_row_of_steps(properties) + 3, COLUMNS), np.int64)
+        self._properties = properties
         self._of_steps = _row_of_steps(properties)
         self._status = self._table[-1]
         self.address: int = self._table.ctypes.data
@@ -128,7 +129,7 @@ class KernelResults:
 
     def duplicate(self) -> KernelResults:
         """A copy of all counts, as results of their own."""
-        return self.of((len(self._table) - 2) // KINDS, self.words)
+        return self.of(self._properties, self.words)
 
     def restore(self, copy: NDArray[np.int64]) -> None:
         """Set all counts to those of a copy."""

@@ -39,7 +39,7 @@ def random_program(seed: int, number: int) -> Program:
         chance = random.Random(f"{seed}/{number}/{attempt}")
         program = _Making(chance, f"fuzz_{seed}_{number}").program()
         system = PlainSystem(program, {}, program.protocols[0], {})
-        if len(search(system, 6, FEW_STATES, []).paths) > FEW_STATES or chance.random() < 0.03:
+        if system.initial and (len(search(system, 6, FEW_STATES, []).paths) > FEW_STATES or chance.random() < 0.03):
             break
     return Program(program.name, _pretty(program.text), None if program.second is None else _pretty(program.second))
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from isrcheck.models.language.declare import LIVENESS, Kind
-from isrcheck.models.language.in_range import DEADLOCK, IN_RANGE
+from isrcheck.models.language.in_range import IN_RANGE
 from isrcheck.models.messages.errors import ModelError, UsageError
 from isrcheck.traces.explaining.evaluate import StateExpression
 from isrcheck.traces.format.certify import judge
@@ -60,9 +60,9 @@ def _changed(trace: Trace, position: int, look: Look) -> list[str]:
 def _judged(trace: Trace, position: int, look: Look) -> list[str]:
     """Lines about the properties that are false here, each with the reason, and those that are reached."""
     instance = trace.instance
-    properties = [*instance.properties, DEADLOCK]
+    properties = list(instance.properties)
     if trace.prop is not None and trace.prop not in (IN_RANGE, *properties):
-        properties.append(trace.prop)  # a lemma
+        properties.append(trace.prop)  # a lemma, or the implicit property `deadlock`
     first = max(0, position - 1)
     states, steps = trace.states[first : position + 1], trace.steps[first:position]
     before = states[0] if position else None

@@ -194,6 +194,17 @@ def no_water_is_lost(s):
 
 '''
 
+ENDS = """
+
+from isrcheck.language import terminal
+
+
+@terminal
+def may_end(s):
+    return True
+"""
+"""To be appended to the text of a model: it may end anywhere, so that no state is a deadlock."""
+
 
 def checking(main, capsys):
     """Run `main` with some words; return the exit code, stdout, and stderr without notes on compilation."""
@@ -207,13 +218,14 @@ def checking(main, capsys):
 
 
 def proving(main, tmp_path, monkeypatch, capsys):
-    """Run `check model.py --prove` on the text of a model. The proof cache is new; compiled kernels are shared."""
+    """Run `check model.py --prove` on the text of a model, which may end anywhere. The proof cache is new; compiled
+    kernels are shared."""
     monkeypatch.setattr(proof_cache, "cache_folder", lambda: tmp_path / "cache")
     monkeypatch.chdir(tmp_path)
     check = checking(main, capsys)
 
     def run(text, *words):
-        (tmp_path / "model.py").write_text(text)
+        (tmp_path / "model.py").write_text(text + ENDS if "@terminal" not in text else text)
         return check("model.py", "--prove", *words)
 
     return run

@@ -59,6 +59,14 @@ def rise(s):
 @always
 def stays_low(s):
     return s.count <= LIMIT
+
+
+from isrcheck.language import terminal
+
+
+@terminal
+def may_end(s):
+    return True
 '''
 
 STARTING = (
