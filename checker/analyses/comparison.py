@@ -52,7 +52,8 @@ class Row(Protocol):
 class Comparison:
     """A table of recorded figures. `header` names the leading cells, `figures` the figures; `means` explains them.
 
-    `rows` reads the rows, and `figures_of` takes the figures from the result of a search.
+    `rows` reads the rows, and `figures_of` takes the figures from the result of a search. `deadlock` says whether TLC
+    looked for states without a step.
     """
 
     header: tuple[str, ...]
@@ -60,6 +61,7 @@ class Comparison:
     means: str
     rows: Callable[[], Iterable[Row]]
     figures_of: Callable[[Exploration], dict[str, str]]
+    deadlock: bool = True
 
     def line(self, row: Row, ours: Mapping[str, str]) -> list[str]:
         """Return the cells of one printed row. Each figure is `OURS = TLC'S` or `OURS != TLC'S`."""

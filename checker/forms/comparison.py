@@ -6,6 +6,8 @@ Out: a `CommandResult`.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from isrcheck.checker.analyses import published, tla_examples
 from isrcheck.checker.command.check_options import EXAMPLES, PUBLISHED
 from isrcheck.checker.command.form import Options
@@ -30,10 +32,11 @@ def run(options: Options, session: SearchSession) -> CommandResult:
     broken: list[str] = []
     equal, reasons = 0, []
     rows = list(comparison.rows())
+    limits = options.limits if comparison.deadlock else replace(options.limits, deadlock=False)
     for row in rows:
         instance = row.instance()
         try:
-            exploration = session.explore(instance, options.limits, count_all=True, subject=row.title)
+            exploration = session.explore(instance, limits, count_all=True, subject=row.title)
         except KeyboardInterrupt:
             cut = stopped = True
             break

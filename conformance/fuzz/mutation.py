@@ -365,7 +365,7 @@ BUGS = (
     ),
     Bug(
         "stuck_too_soon",
-        "checker/explicit/possible_states",
+        "checker/liveness/possible_states",
         "transitions are followed backward for one step only",
         "        reached = np.unique(before[~possible[before]])",
         "        reached = before[:0]",
@@ -373,16 +373,16 @@ BUGS = (
     ),
     Bug(
         "never_stuck_at_a_dead_end",
-        "checker/explicit/possible_states",
+        "checker/liveness/possible_states",
         "a state whose successors are unknown counts as possible, a dead end included",
-        "                kept += len(sources[-1])",
-        "                kept += len(sources[-1])\n"
-        "            possible[np.setdiff1d(first + waiting, np.concatenate([*sources, []]).astype(int))] = True",
+        "            kept += len(sources[-1])",
+        "            kept += len(sources[-1])\n"
+        "        possible[np.setdiff1d(waiting, np.concatenate([*sources, []]).astype(int))] = True",
         tests=("checker/explicit/test_possible_states",),
     ),
     Bug(
         "error_is_stuck",
-        "checker/explicit/possible_states",
+        "checker/liveness/possible_states",
         "a state in which the property cannot be evaluated can be stuck",
         "possible = (judged == 0) | (judged == judgement(EntryKind.ERRED))",
         "possible = judged == 0",

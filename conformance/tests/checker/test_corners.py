@@ -202,15 +202,15 @@ def test_an_interrupt_during_a_side_question_ends_the_command(check, monkeypatch
 
 
 def test_an_interrupt_keeps_finished_published_rows(check, monkeypatch):
-    compare, rows = published.compare, list(published.rows())[:3]
+    explore, rows = session.SearchSession.explore, list(published.rows())[:3]
 
-    def interrupted(row, *rest):
-        if row is rows[2]:
+    def interrupted(self, *arguments, subject, **more):
+        if subject == rows[2].title:
             raise KeyboardInterrupt
-        return compare(row, *rest)
+        return explore(self, *arguments, subject=subject, **more)
 
     monkeypatch.setattr(published, "rows", lambda: iter(rows))
-    monkeypatch.setattr(published, "compare", interrupted)
+    monkeypatch.setattr(session.SearchSession, "explore", interrupted)
     code, text, err = check("published")
     assert code == 130
     assert text.splitlines()[-1].startswith("UNDECIDED: 2 of 3 rows equal TLC's figures")
