@@ -4,12 +4,12 @@ Run: python -m benchmarks.peers [ROUNDS [large]]; it needs Debian's packages `sp
 
 The Promela files beside this one write the models of CASES anew, state for state: a case fails unless both tools find
 as many distinct states and as many successors. SPIN counts the initial state among its transitions, so it counts one
-transition more. There are no further states of SPIN, because each program is one loop of d_steps in one process.
+transition more. SPIN has no further states, because each program is one loop of d_steps in one process.
 
 Times are processor times of user and system. SPIN's are those of the process of its compiled verifier, with its start;
 ours are those of one search. Both compile beforehand. Neither looks for deadlocks. The explorer judges the properties
 that are named with each case; SPIN does the same or, where the table says so, judges none. SPIN runs in breadth, like
-the explorer, which finds shortest counterexamples, and in depth, where counterexamples are long.
+the explorer, so that counterexamples are shortest, and in depth, which is faster and where they need not be.
 
 SPIN's flags are the fastest of those tried that leave the search exact: -O3 for the own processor and the state vector
 of 64 bytes are a little faster than -O2 and the default; -DCOLLAPSE is slower by half, and so is -DHASH64 a little.
