@@ -122,7 +122,7 @@ def verifier(case: Case, search: Search, folder: Path) -> Path:
     folder.mkdir(parents=True)
     defined = [f"-D{name}={value}" for name, value in case.defined.items()]
     asked = ["-DPROPERTIES"] if search.judges else []
-    subprocess.run(["spin", "-a", *defined, *asked, HERE / case.file], cwd=folder, check=True)
+    subprocess.run(["spin", "-a", *defined, *asked, str(HERE / case.file)], cwd=folder, check=True)
     subprocess.run(["gcc", "-w", *FLAGS, *search.flags, "-o", "pan", "pan.c"], cwd=folder, check=True)
     return folder / "pan"
 
@@ -204,4 +204,4 @@ def main(rounds: int = 3, large: bool = False) -> None:
 
 
 if __name__ == "__main__":
-    main(*map(int, sys.argv[1:2]), large="large" in sys.argv[2:])
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 3, "large" in sys.argv[2:])
