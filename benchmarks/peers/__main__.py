@@ -136,7 +136,7 @@ def processor_seconds_of_children() -> float:
 def spin(program: Path, case: Case) -> tuple[float, int, int]:
     """Run a verifier: its seconds, the distinct states, and the transitions. Raise ValueError unless it is complete."""
     before = processor_seconds_of_children()
-    command = [program, *OPTIONS, f"-w{case.slots}"]
+    command = [str(program), *OPTIONS, f"-w{case.slots}"]
     text = subprocess.run(command, cwd=program.parent, check=True, capture_output=True, text=True).stdout
     seconds = processor_seconds_of_children() - before
     found = FOUND.search(text)
