@@ -52,6 +52,7 @@ benchmark: .venv/ready-for-benchmarks
 	$(BIN)/python -m benchmarks.encodings
 	$(BIN)/python -m benchmarks.threads
 	$(BIN)/python -m benchmarks.viewer
+	$(BIN)/python -m benchmarks.peers 1
 
 .venv/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit("isrcheck needs Python 3.11 or newer, this is " + sys.version) if sys.version_info < (3, 11) else None'
