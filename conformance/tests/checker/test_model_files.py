@@ -216,21 +216,21 @@ LANGUAGE = {
         "    s.place[p] = Place.WAITING\n",
         "    while s.stolen:\n        s.place[p] = Place.WAITING\n",
         "while s.stolen",
-        "in process_asks: `While` is not in the language; statements are assignments, if, for over a range,"
+        "in process_asks: `While` is not in the language; statements are assignments, if, for,"
         " require(...), return, and calls of helpers",
     ),
     "division": (
         "    s.place[p] = Place.WAITING\n",
-        "    s.place[p] = 2 // 2\n",
-        "2 // 2",
-        "in process_asks: operator FloorDiv; arithmetic is + and -",
+        "    s.place[p] = 2 / 2\n",
+        "2 / 2",
+        "in process_asks: operator Div; arithmetic is + - * // %",
     ),
     "print": (
         "    s.place[p] = Place.WAITING\n",
         "    print(s.place[p])\n    s.place[p] = Place.WAITING\n",
         "print(",
         "in process_asks: Python's own `print` is not in the language; Python's functions in the language are min, max,"
-        " all, any, sum",
+        " all, any, sum, len",
     ),
     "unknown field": (
         "require(s.owner == NONE)",
@@ -248,7 +248,7 @@ LANGUAGE = {
         "    return all(s.place[p] == Place.WAITING for p in range(s.processes))\n",
         '    raise ValueError("x")\n',
         "raise ValueError",
-        "in both_wait: `Raise` is not in the language; statements are assignments, if, for over a range,"
+        "in both_wait: `Raise` is not in the language; statements are assignments, if, for,"
         " require(...), return, and calls of helpers",
     ),
     "require in a property": (

@@ -15,6 +15,7 @@ from isrcheck.examples import README, copy_to
 FILES = [
     "README.md",
     "durable_topic.properties",
+    "isr_changes.py",
     "kafka_defaults.properties",
     "low_latency_topic.properties",
     "two_phase_commit.py",

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from conformance.tests.support.engine import ENDS
 from isrcheck.checker import cli
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.liveness import graph
@@ -51,7 +52,7 @@ def searched(tmp_path, monkeypatch) -> Callable[..., Exploration]:
     monkeypatch.chdir(tmp_path)
 
     def search(text: str, *, depth: int | None = None, threads: int = 1) -> Exploration:
-        Path("light.py").write_text(HEAD + text)
+        Path("light.py").write_text(HEAD + text + ENDS)
         instance = registry.load_file(Path("light.py")).instance()
         exploration = explore(instance, Limits(depth, MEMORY, None, threads))
         for verdict in verdicts(exploration):

@@ -50,7 +50,7 @@ from isrcheck.testing.strategies import legal_values
 
 # ----------------------------------------------------------------------------------------------- every model, any wish
 
-EXAMPLES = {"kafka": 4, "exactly_once": 6, "transactions": 4, "published": 20, "examples": 20, "tla": 20}
+EXAMPLES = {"kafka": 4, "exactly_once": 6, "transactions": 4, "published": 20, "examples": 20, "examples/tla": 20}
 """How many configurations are drawn for each protocol of a model of a family, if others have the same shapes."""
 
 OF_EACH_SHAPE = 16
@@ -68,7 +68,7 @@ LEAST_ANSWERS = {
     "transactions": 30_000,
     "published": 30_000,
     "examples": 12_000,
-    "tla": 4_000,
+    "examples/tla": 4_000,
 }
 LEAST_SUCCESSORS = {
     "kafka": 9_000,
@@ -76,7 +76,7 @@ LEAST_SUCCESSORS = {
     "transactions": 2_000,
     "published": 2_000,
     "examples": 2_000,
-    "tla": 900,
+    "examples/tla": 900,
 }
 """How many answers, and how many states after steps, are compared at least for each model of a family.
 
@@ -95,11 +95,6 @@ large; the other models guard every index, and everything that they count.
 
 Wish = tuple[str, dict[str, int], dict[str, str]]
 """A protocol, values of entries, and swapped actions."""
-
-
-def group_of(name: str) -> str:
-    """The key of a model in EXAMPLES, LEAST_ANSWERS and LEAST_SUCCESSORS."""
-    return "tla" if name.startswith("examples/tla/") else family_of(name)
 
 
 @st.composite
@@ -153,19 +148,19 @@ def test_formulas_and_reference_agree(name: str, share: int) -> None:
 
     for protocol in protocols_of(name):
         alike = sum(shapes_of(name, one) == shapes_of(name, protocol) for one in protocols_of(name))
-        draws = drawn(max(EXAMPLES[group_of(name)], OF_EACH_SHAPE // alike) // share)
+        draws = drawn(max(EXAMPLES[family_of(name)], OF_EACH_SHAPE // alike) // share)
         # Each protocol has a seed of its own: its draws are others than those of the protocols before it.
         draws(seed(protocol)(given(wishes(name, protocol), st.integers(0, 1 << 32))(agree)))()
-    assert compared.answers >= LEAST_ANSWERS[group_of(name)] // share**2  # what is drawn first is small
-    assert compared.successors >= LEAST_SUCCESSORS[group_of(name)] // share**2
+    assert compared.answers >= LEAST_ANSWERS[family_of(name)] // share**2  # what is drawn first is small
+    assert compared.successors >= LEAST_SUCCESSORS[family_of(name)] // share**2
     assert (compared.failures > 0) == (name in LEAVING_A_RANGE)
     # Not for all shapes: that would take many more draws, as for kernels.
     assert share > 1 or {one[1:] for one in chosen} >= {one[1:] for one in possible_choices(name)}
 
 
 def test_more_than_twenty_thousand_comparisons_are_made() -> None:
-    assert sum(LEAST_SUCCESSORS[group_of(name)] for name in registry.names()) >= 20_000
-    assert {group_of(name) for name in registry.names()} == set(EXAMPLES) == set(LEAST_ANSWERS)
+    assert sum(LEAST_SUCCESSORS[family_of(name)] for name in registry.names()) >= 20_000
+    assert {family_of(name) for name in registry.names()} == set(EXAMPLES) == set(LEAST_ANSWERS)
 
 
 # -------------------------------------------------------------------------------------------------- the closed language
