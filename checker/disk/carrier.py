@@ -13,6 +13,7 @@ import operator
 import time
 from collections.abc import Mapping
 from contextlib import ExitStack
+from dataclasses import replace
 from enum import Enum
 from functools import partial
 from typing import Any, Self
@@ -27,11 +28,10 @@ from isrcheck.checker.disk.known_states import bytes_of_state
 from isrcheck.checker.disk.request import DiskRequest
 from isrcheck.checker.disk.stored_states import StoredStates
 from isrcheck.checker.disk.summary import DiskSummary
-from isrcheck.checker.explicit.carrier import SECONDS_BETWEEN_REPORTS, Carrier, SearchContext
+from isrcheck.checker.explicit.carrier import Carrier, SearchContext
 from isrcheck.checker.explicit.kernel_runner import KernelRunner
 from isrcheck.checker.explicit.visited_set import MOST_STATES, Batch, RecentStates
 from isrcheck.checker.outcome.exploration import Progress
-from isrcheck.checker.outcome.forecast import forecast
 from isrcheck.checker.outcome.kernel_results import KernelResults
 from isrcheck.checker.resources.machine_memory import whole_resident
 from isrcheck.models.messages.errors import UsageError
@@ -237,21 +237,12 @@ class DiskCarrier(Carrier):
     def is_out_of_time(self) -> bool:
         """Report progress every 0.5 s; return whether the time limit is reached. Raises KeyboardInterrupt."""
         self.interrupts.look()
-        context, result = self.context, self.context.result
-        now = time.monotonic()
-        if now - context.reported >= SECONDS_BETWEEN_REPORTS:
-            context.reported = now
-            states = self.visited.count
-            context.report(
-                Progress(
-                    *(now - context.started, result.depth, states, result.generated, states - context.expanded),
-                    *(self.visited.bytes_used, forecast(result.levels), self.folder.used, self.visited.candidates),
-                )
-            )
-        if now > context.deadline:
-            result.stopped = "seconds"
-            return True
-        return False
+        return super().is_out_of_time()
+
+    def progress(self, seconds: float) -> Progress:
+        """The report of the search after this time, with what lies on disk."""
+        known = super().progress(seconds)
+        return replace(known, bytes_on_disk=self.folder.used, candidates=self.visited.candidates)
 
     # ------------------------------------------------------------------------------------------------- checkpoints
 

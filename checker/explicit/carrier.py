@@ -166,17 +166,19 @@ class Carrier(ABC):
         now = time.monotonic()
         if now - context.reported >= SECONDS_BETWEEN_REPORTS:
             context.reported = now
-            states = self.visited.count
-            context.report(
-                Progress(
-                    *(now - context.started, result.depth, states, result.generated),
-                    *(states - context.expanded, self.visited.bytes_used, forecast(result.levels)),
-                )
-            )
+            context.report(self.progress(now - context.started))
         if now > context.deadline:
             result.stopped = "seconds"
             return True
         return False
+
+    def progress(self, seconds: float) -> Progress:
+        """The report of the search after this time."""
+        context, result, states = self.context, self.context.result, self.visited.count
+        return Progress(
+            *(seconds, result.depth, states, result.generated),
+            *(states - context.expanded, self.visited.bytes_used, forecast(result.levels)),
+        )
 
     def put_starts(self, batch: Batch, first: int, most: int) -> int:
         """Put at most `most` of the states that the search starts from into a batch; return their number."""

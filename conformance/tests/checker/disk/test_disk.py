@@ -25,6 +25,7 @@ from isrcheck.checker.disk import files, levels, sorted_runs, sorted_table, stor
 from isrcheck.checker.disk.engine import explore_on_disk
 from isrcheck.checker.disk.request import DiskRequest
 from isrcheck.checker.disk.summary import DiskSummary
+from isrcheck.checker.explicit import carrier as carriers
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.outcome.exploration import Exploration, Findings
 from isrcheck.checker.outcome.forecast import forecast, mean_error
@@ -259,13 +260,13 @@ def test_an_interrupted_search_can_be_resumed(tmp_path: Path, small: tuple[Insta
     def interrupt(_progress: object) -> None:
         os.kill(os.getpid(), signal.SIGINT)
 
-    carrier_module.SECONDS_BETWEEN_REPORTS, before = 0.05, carrier_module.SECONDS_BETWEEN_REPORTS
+    carriers.SECONDS_BETWEEN_REPORTS, before = 0.05, carriers.SECONDS_BETWEEN_REPORTS
     try:
         exploration, disk = explore_on_disk(
             DiskRequest(tmp_path / "a", room=1000), instance, LIMITS, kernel, count_all=True, report=interrupt
         )
     finally:
-        carrier_module.SECONDS_BETWEEN_REPORTS = before
+        carriers.SECONDS_BETWEEN_REPORTS = before
     assert (exploration.stopped, disk.lost) == ("interrupt", "")
     assert exploration.levels == expected.levels[: len(exploration.levels)]
     exploration, _ = on_disk(tmp_path / "a", instance, kernel, is_resumed=True, room=700)
