@@ -40,6 +40,7 @@ from isrcheck.models.messages.errors import UsageError
 
 SMALL = {"replicas": 3, "log_size": 2, "records": 2, "max_epoch": 1}
 STATES = 39_619
+ROOM = 100_000
 LIMITS = Limits(memory=1 << 30)
 
 
@@ -63,7 +64,9 @@ def found(exploration: Exploration) -> dict[str, Any]:
 def on_disk(
     folder: Path, instance: Instance, kernel: Kernel, limits: Limits = LIMITS, **asked: Any
 ) -> tuple[Exploration, DiskSummary]:
-    return explore_on_disk(DiskRequest(folder, **asked), instance, limits, kernel, count_all=True)
+    """A search with as much memory for states as `room`: the process that runs all tests may have outgrown a limit."""
+    request = DiskRequest(folder, **{"room": ROOM, **asked})
+    return explore_on_disk(request, instance, limits, kernel, count_all=True)
 
 
 @pytest.fixture
@@ -441,9 +444,11 @@ def test_a_checkpoint_of_another_search_is_refused(
     start = f"--resume {stopped}: the checkpoint belongs to another search: "
     cure = "; repeat the command that began it, or name a new folder with --disk"
 
+    request = DiskRequest(stopped, is_resumed=True, room=ROOM)
+
     def refusal(other: Instance, **more: Any) -> str:
         with pytest.raises(UsageError) as refused:
-            explore_on_disk(DiskRequest(stopped, is_resumed=True), other, LIMITS, kernel_of(other), **more)
+            explore_on_disk(request, other, LIMITS, kernel_of(other), **more)
         return str(refused.value)
 
     wider = published.MODEL.instance("kip_320", {**SMALL, "records": 3})
@@ -487,7 +492,7 @@ def test_too_little_memory_is_refused(tmp_path: Path, small: tuple[Instance, Ker
     with pytest.raises(
         UsageError, match=r"^--memory: with --disk the limit is for the whole process, which needs \d+M"
     ):
-        on_disk(tmp_path / "a", instance, kernel, Limits(memory=16 << 20))
+        on_disk(tmp_path / "a", instance, kernel, Limits(memory=16 << 20), room=None)
 
 
 # ------------------------------------------------------------------------------------------------------------ forecasts
