@@ -72,8 +72,9 @@ class Budget:
             raise Spent("seconds")
         before = resident()
 
-        def look(_number: int, _frame: FrameType | None) -> None:
-            self.look(resident() - before)
+        def look(_number: int, frame: FrameType | None) -> None:
+            if not _is_finalizing(frame):
+                self.look(resident() - before)
 
         with _timer(look):
             yield
@@ -81,6 +82,13 @@ class Budget:
 
 UNLIMITED = Budget(None, sys.maxsize)
 """A budget without a limit."""
+
+
+def _is_finalizing(frame: FrameType | None) -> bool:
+    """Whether a finalizer runs: Python ignores what is raised in it, and says so on stderr. The timer fires again."""
+    while frame is not None and frame.f_code.co_name != "__del__":
+        frame = frame.f_back
+    return frame is not None
 
 
 @contextmanager

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from conformance.tests.schedule import schedule, uses_shared_session
 from conformance.tests.support.browser import chromium
@@ -22,6 +23,11 @@ from isrcheck.checker.session import session as searches
 if TYPE_CHECKING:
     from conformance.tests.support.spark import Cluster
     from isrcheck.checker.spark.runtime.session import Session
+
+
+# How fast examples are generated says something about the machine, not about the program.
+settings.register_profile("any machine", suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("any machine")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

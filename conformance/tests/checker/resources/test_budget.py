@@ -191,6 +191,29 @@ def test_the_remaining_budget_decreases_to_zero() -> None:
         budget.look(1 << 31)
 
 
+def test_a_limit_ends_no_finalizer() -> None:
+    """Python ignores an exception in a finalizer: the limit ends the code after it, and nothing is printed."""
+    ended: list[str] = []
+
+    class Slow:
+        def __del__(self) -> None:
+            began = time.monotonic()
+            while time.monotonic() < began + 0.4:
+                pass
+            ended.append("finalizer")
+
+    def collect_and_go_on() -> None:
+        with Budget(0.2, sys.maxsize).kept():
+            held = [Slow()]
+            held.clear()
+            while True:
+                pass
+
+    with pytest.raises(Spent, match="seconds"):
+        collect_and_go_on()
+    assert ended == ["finalizer"]
+
+
 @pytest.mark.exhaustive
 def test_proofs_get_the_memory_that_the_search_leaves(folder: Path) -> None:
     """The states stay in memory during the proofs, which may use only the rest of the limit."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from conformance.tests.support.trace import COMMAND, TRANSACTION, kafka, own_model, trace, weak_isr
@@ -67,7 +67,7 @@ def same(one: Trace, other: Trace) -> None:
 
 
 @pytest.mark.exhaustive
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=150, deadline=None)
 @given(behaviours())
 def test_every_behaviour_of_every_model_is_read_back(written: Trace) -> None:
     text = itf.to_text(written)
