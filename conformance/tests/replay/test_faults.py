@@ -72,7 +72,7 @@ CLIENTS = {
 KRAFT_IN_CI = [("3.3", EVERY_KRAFT_FAULT), ("4.1", EVERY_KRAFT_FAULT), ("4.1", SESSIONS), ("3.5", LATE_FETCHES)]
 """The configurations with KRaft that `make test-exhaustive` runs; `make verify` runs the others."""
 
-SEEDS = [range(50), recorded(range(50, 150))]
+SEEDS = [range(35), recorded(range(35, 150))]
 """150 walks of every configuration, in two parts; each part takes every expected action."""
 
 

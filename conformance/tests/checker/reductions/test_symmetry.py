@@ -339,9 +339,9 @@ def test_what_needs_every_state_does_not_go_with_symmetry(
 def test_spark_visits_the_same_orbits(local_spark, mode: Mode) -> None:
     instance = registry.load("kafka")[0].instance("0.10", {"replicas": 3})
     reduction, _ = reduction_of(instance, symmetry=True)
-    here = explore(instance, Limits(5, MEMORY), kernel=kernel_of(instance, reduction=reduction))
+    here = explore(instance, Limits(4, MEMORY), kernel=kernel_of(instance, reduction=reduction))
     there, _ = explore_on_spark(
-        *(local_spark, SparkRequest(mode, None, SparkOptions(), None), instance, Limits(5, MEMORY)),
+        *(local_spark, SparkRequest(mode, None, SparkOptions(), None), instance, Limits(4, MEMORY)),
         kernel_of(instance, reduction=reduction),
         count_all=False,
         report=lambda progress: None,

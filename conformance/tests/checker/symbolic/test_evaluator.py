@@ -56,7 +56,13 @@ EXAMPLES = {"kafka": 4, "exactly_once": 6, "transactions": 4, "published": 20, "
 OF_EACH_SHAPE = 16
 """How many configurations are drawn at least for all protocols of kafka with the same shapes."""
 
-SHARES = {"kafka": 4, "exactly_once": 2, "transactions": 2}
+SHARES = {
+    "kafka": 4,
+    "exactly_once": 2,
+    "transactions": 2,
+    "examples/tla/bcast_byz": 4,
+    "examples/tla/paxos": 4,
+}
 """`make test` compares this part of the configurations of the models that take longest."""
 
 LATER = {"published/kip_279", "published/kip_320", "published/kip_320_first_try", "exactly_once", "transactions"}
