@@ -51,6 +51,7 @@ RECORDED = (
     "conformance/tests/checker/test_start.py",
     "conformance/tests/docs/test_commands.py",
     "conformance/tests/follow/online/test_online.py",
+    "conformance/tests/follow/test_bugs.py",
     "conformance/tests/follow/test_in_time.py",
     "conformance/tests/follow/test_many.py",
     "conformance/tests/follow/test_observations.py",
