@@ -71,12 +71,12 @@ class _GeneratorText(KernelText):
         if all(one.count for one in choices):  # without an element there is no initial state, and no guard is evaluated
             lines += self._loops(function, choices)
         return [
-            *(*lines, "    if failed(s):", f"        store_word(status, {FAILED})"),
+            *(*lines, "    if failed(s) or failed(before):", f"        store_word(status, {FAILED})"),
             *("    else:", f"        store_word(status, {DONE})", "    return count"),
         ]
 
     def _loops(self, function: Function, choices: Sequence[ArgumentRange]) -> list[str]:
-        loops, hoisted = guarded_loops(self, function, choices, INDENT, hoists=not self.is_careful)
+        loops = guarded_loops(self, function, choices, INDENT, hoists=not self.is_careful)
         lines: list[str] = []
         indent = INDENT
         for depth, line in loops:
@@ -90,6 +90,7 @@ class _GeneratorText(KernelText):
             lines.append(line.replace("range(", f"range({first}, "))
             lines += [f"{indent}work = work + 1", f"{indent}if work > most or count == room:"]
             lines += self._stop(depth + 1, len(choices), PAUSED, indent + INDENT)
+        hoisted = 0 if self.is_careful else len(function.leading_guards)
         name = self.function(function, is_action=True, skip=hoisted)
         arguments = "".join(f", p{depth}" for depth in range(len(choices)))
         failed = [

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import ast
 import itertools
+import re
 from collections.abc import Iterable, Sequence
 
 from isrcheck.checker.compile.layout import Layout
@@ -43,7 +44,6 @@ from isrcheck.checker.reductions.reduction import Reduction
 from isrcheck.models.language.model import ArgumentRange, FieldLayout, Instance
 from isrcheck.models.language.syntax import EXTREMA, SIZE, STATE_NAMES, TAKEN, Function
 from isrcheck.models.language.text.chains import alternatives, branches, summands
-from isrcheck.models.language.text.names import names_in
 
 
 def lower(instance: Instance, layout: Layout, reduction: Reduction | None = None) -> str:
@@ -117,15 +117,15 @@ class KernelText(Judging):
 
     def _attempts(self, slot: int, function: Function) -> list[str]:
         """The loops over an action's arguments. A guard is evaluated in the outermost loop that binds everything it
-        reads, but never before a guard that precedes it in the action."""
+        reads, but never before a guard that precedes it in the action. It reads the state in `before`, which no action
+        changes, so that the compiler need not read a cell again after a step."""
         choices, indent = self.instance.argument_ranges[slot], 3 * INDENT
         if any(choice.count == 0 for choice in choices):
             return [f"{indent}pass"]  # there are no steps, so no guard is evaluated
-        loops, hoisted = guarded_loops(self, function, choices, indent)
-        lines = [line for _, line in loops]
+        lines = [line for _, line in guarded_loops(self, function, choices, indent)]
         indent += len(lines) * INDENT
-        # The remaining guards and the writes are a function of their own.
-        name = self.function(function, is_action=True, skip=hoisted)
+        # What follows the guards is a function of its own.
+        name = self.function(function, is_action=True, skip=len(function.leading_guards))
         arguments = "".join(f", p{depth}" for depth in range(len(choices)))
         lines += [
             f"{indent}if {name}(s{arguments}):",
@@ -139,6 +139,21 @@ class KernelText(Judging):
         """The ranges of the arguments of an action's alternative."""
         slot = next(n for n, one in enumerate(self.instance.model.actions) if function in one.alternatives)
         return self.instance.argument_ranges[slot]
+
+    def placed(self, conditions: Sequence[str], depth: int) -> tuple[list[str], list[str]]:
+        """Of the conditions that must be true, those to be evaluated inside `depth` loops, and those that wait.
+
+        A condition in which an index may leave its range is evaluated exactly if all those before it are true, as in
+        the reference semantics. Others are evaluated as soon as the loops bind what they read.
+        """
+        known: list[str] = []
+        waiting: list[str] = []
+        for text in conditions:
+            may_fail = self.elements.may_fail(text)
+            is_bound = all(int(number) < depth for number in ARGUMENT.findall(text))
+            waits = not is_bound or (may_fail and waiting) or any(map(self.elements.may_fail, waiting))
+            (waiting if waits else known).append(text)
+        return known, waiting
 
     def _step_number(self, slot: int) -> str:
         """The number of an action's step, from its arguments p0, p1, ..."""
@@ -155,27 +170,23 @@ class KernelText(Judging):
 
 def guarded_loops(
     kernel: KernelText, function: Function, choices: Sequence[ArgumentRange], indent: str, *, hoists: bool = True
-) -> tuple[list[tuple[int, str]], int]:
+) -> list[tuple[int, str]]:
     """The loops over the arguments of a function, with its leading guards if it `hoists` them. Returns lines, each in
-    the block of the one before, with the number of the argument (-1: guards); and the number of these guards."""
+    the block of the one before, with the number of the argument (-1: guards)."""
     lowering = _Lowering(kernel, function, is_action=True)
     lowering.rename_parameters()
-    guards = function.leading_guards if hoists else []
-    count = len(guards)
+    texts = (text for guard in function.leading_guards for text in lowering.conjuncts(guard)) if hoists else ()
+    waiting = list(dict.fromkeys(texts))  # a condition that was true stays true until the step is taken
     lines: list[tuple[int, str]] = []
     for depth in range(len(choices) + 1):
-        # An alternative of an action may give its parameters other names.
-        missing = {parameter.name for parameter in function.arguments[depth:]}
-        known = []
-        while guards and depth < len(choices) and not missing & names_in(guards[0]):
-            known.append(lowering.value(guards.pop(0)))
+        known, waiting = kernel.placed(waiting, depth)
         if known:  # in one line, because Python limits the depth of indentation
             lines.append((-1, f"{indent}if {' and '.join(known)}:"))
             indent += INDENT
         if depth < len(choices):
             lines.append((depth, f"{indent}for p{depth} in range({choices[depth].count}):"))
             indent += INDENT
-    return lines, count - len(guards)
+    return lines
 
 
 class _Lowering(LoopLowering):
@@ -205,7 +216,8 @@ class _Lowering(LoopLowering):
         return self.renamed.get(name, name if name in STATE_NAMES or name == TAKEN else f"{name}_")
 
     def rename_parameters(self) -> None:
-        """Rename the parameters to p0, p1, ..., as in the loops over them."""
+        """Rename the parameters to p0, p1, ..., as in the loops over them, and the state to `before`."""
+        self.renamed[self.function.states[0]] = "before"
         for position, parameter in enumerate(self.function.arguments):
             limit = self.limits.get(self.name(parameter.name))
             self.renamed[parameter.name] = f"p{position}"
@@ -318,7 +330,7 @@ class _Lowering(LoopLowering):
             return f"({getattr(self.kernel.instance.configuration, expression.attr)})"
         assert isinstance(expression.value, ast.Name)
         place = self.kernel.layout.setting(expression.attr)
-        text = f"{READ[place.bytes]}({expression.value.id}, {place.byte})"
+        text = f"{READ[place.bytes]}({self.name(expression.value.id)}, {place.byte})"
         return text if entry.values is not bool else f"({text} != 0)"
 
     def value_Subscript(self, expression: ast.Subscript) -> str:
@@ -326,7 +338,7 @@ class _Lowering(LoopLowering):
             parameter = next(p for p in self.function.parameters if p.name == expression.value.id)
             elements = self.kernel.instance.elements(parameter)
             assert elements < 64, "a subset fits into one word: MOST_STEPS limits its size"
-            index = self.index(self.function.states[0], expression.slice, elements)
+            index = self.index(self.name(self.function.states[0]), expression.slice, elements)
             return f"(({self.value(expression.value)} >> {index}) & 1 != 0)"
         return self.read(expression)
 
@@ -378,6 +390,30 @@ class _Lowering(LoopLowering):
         callee = self.function.functions[name]
         return f"{self.kernel.function(callee)}({', '.join(self.value(argument) for argument in call.args)})"
 
+    def conjuncts(self, condition: ast.expr) -> list[str]:
+        """The texts of the conditions that are joined by `and` in this one, and in the functions that it calls."""
+        match condition:
+            case ast.BoolOp(op=ast.And()):
+                return [text for value in condition.values for text in self.conjuncts(value)]
+            case ast.Call(func=ast.Name(id=name)) if name in self.function.functions:
+                callee = self.function.functions[name]
+                match callee.body:
+                    case [ast.Return(value=ast.BoolOp() | ast.Compare() as value)] if self.is_plain(condition.args):
+                        return self.inside(callee, condition.args).conjuncts(value)
+        return [self.value(condition)]
+
+    def is_plain(self, arguments: Iterable[ast.expr]) -> bool:
+        """Whether these are names of states and of elements, so that a call may evaluate them more than once."""
+        return all(isinstance(one, ast.Name) and one.id not in self.subsets for one in arguments)
+
+    def inside(self, callee: Function, arguments: Iterable[ast.expr]) -> _Lowering:
+        """The lowering of a function for a call with these names."""
+        lowering = _Lowering(self.kernel, callee, is_action=False)
+        for parameter, argument in zip(callee.parameters, arguments, strict=True):
+            lowering.renamed[parameter.name] = self.value(argument)
+        lowering.limits = dict(self.limits)
+        return lowering
+
     # -------------------------------------------------------------------------------------------------------- cells
 
     def cell(self, expression: ast.expr) -> tuple[str, FieldLayout, str]:
@@ -390,11 +426,11 @@ class _Lowering(LoopLowering):
         assert isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
         place = self.layouts[node.attr]
         text = str(self.kernel.layout.bits[place.offset].byte if place.count else self.kernel.layout.first_cell)
-        stride = place.count * place.bytes
+        stride, state = place.count * place.bytes, self.name(node.value.id)
         for index, size in zip(indices, place.sizes, strict=True):
             stride //= size or 1
-            text += f" + {self.index(node.value.id, index, size)} * {stride}"
-        return node.value.id, place, text
+            text += f" + {self.index(state, index, size)} * {stride}"
+        return state, place, text
 
     def index(self, state: str, index: ast.expr, size: int) -> str:
         is_safe = isinstance(index, ast.Name) and self.limits.get(self.name(index.id), size + 1) <= size
@@ -408,6 +444,9 @@ class _Lowering(LoopLowering):
         text = f"{READ[place.bytes]}({state}, {offset})"
         return f"({text} != 0)" if place.field.values.is_flag else text
 
+
+ARGUMENT = re.compile(r"\bp(\d+)\b")
+"""The argument of an action in a guard: names of the model end with an underscore."""
 
 READ = {1: "read", 2: "read16", 4: "read32"}
 """The operations that read a number from a working buffer, by its number of bytes."""

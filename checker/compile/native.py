@@ -21,6 +21,10 @@ from llvmlite import ir
 from isrcheck.models.language.text.chains import alternatives, branches, summands
 
 I1, I64 = ir.IntType(1), ir.IntType(64)
+POINTER = ir.IntType(8).as_pointer()
+
+APART = frozenset(("s", "before", "after"))
+"""The parameters that are addresses of working buffers: what is written through one is never read through another."""
 
 Builder = Any
 Value = Any
@@ -137,7 +141,7 @@ class _Function:
         constants: Mapping[str, int],
     ) -> None:
         names = [argument.arg for argument in definition.args.args]
-        kind = ir.FunctionType(I64, [I64] * len(names))
+        kind = ir.FunctionType(I64, [POINTER if name in APART else I64 for name in names])
         self.function = ir.Function(module, kind, definition.name)
         self.function.attributes.add("nounwind")
         self.definition = definition
@@ -150,6 +154,9 @@ class _Function:
         self.builder: Builder = ir.IRBuilder(self.function.append_basic_block("body"))
         self.cells: dict[str, Value] = {}
         for name, argument in zip(names, self.function.args, strict=True):
+            if name in APART:
+                argument.add_attribute("noalias")
+                argument = self.builder.ptrtoint(argument, I64)
             self.assign(name, argument)
 
     def build(self, is_exported: bool) -> None:
@@ -403,7 +410,13 @@ class _Function:
         name = call.func.id
         values = [self.number(self.value(argument)) for argument in call.args]
         if name in self.functions:
-            return self.builder.call(self.functions[name], values)
+            function = self.functions[name]
+            kinds = [argument.type for argument in function.args]
+            given = [
+                self.builder.inttoptr(value, kind) if kind == POINTER else value
+                for value, kind in zip(values, kinds, strict=True)
+            ]
+            return self.builder.call(function, given)
         if name in self.operations:
             found = self.operations[name](self.builder, *values)
             return ir.Constant(I64, 0) if found is None else found

@@ -29,6 +29,9 @@ from isrcheck.checker.compile.machine_code import as_machine_code
 RECENT_BITS = 12
 """The last 2^RECENT_BITS states are remembered: few enough for the second-level cache."""
 
+PART = 1 << 16
+"""So many steps are counted at once, because a copy of them as words fits in the cache."""
+
 MOST_STATES = (1 << 32) - 2
 FIRST_TABLE_BITS = 16
 FULLNESS = 0.7
@@ -206,7 +209,10 @@ class VisitedSet:
 
     def found_by(self, first: int, steps: int) -> NDArray[np.int64]:
         """For each step, how many of the states from index `first` on it discovered."""
-        return np.bincount(self.steps[first : self.count], minlength=steps)
+        found = np.zeros(steps, np.int64)
+        for low in range(first, self.count, PART):
+            found += np.bincount(self.steps[low : min(low + PART, self.count)], minlength=steps)
+        return found
 
     def path(self, index: int) -> tuple[int, list[int]]:
         """The path to a state: the index of its initial state, and the numbers of its steps."""

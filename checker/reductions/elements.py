@@ -25,7 +25,7 @@ class Elements:
 
     def noted(self, name: str, text: str) -> str:
         """Return the text of a function with this name, and remember whether an index may leave its range in it."""
-        if self._may_fail(text):
+        if self.may_fail(text):
             self.failing.add(name)
         return text
 
@@ -33,12 +33,13 @@ class Elements:
         """Whether a fold over these ranges, with this text, is evaluated to its end."""
         symmetry = self.symmetry
         is_over_elements = symmetry is not None and any(low == 0 and high in symmetry.sizes for low, high in ranges)
-        return is_over_elements and self._may_fail(text)
+        return is_over_elements and self.may_fail(text)
 
     def sign(self, comparison: ast.Compare, path: str, usual: str) -> str:
         """The sign of a comparison; != for a comparison that only spares the second look at each pair of elements."""
         place = self.sources.get(path, path), comparison.lineno, comparison.col_offset
         return "!=" if self.symmetry is not None and place in self.symmetry.unordered else usual
 
-    def _may_fail(self, text: str) -> bool:
+    def may_fail(self, text: str) -> bool:
+        """Whether an index may leave its range in this text."""
         return "element(" in text or any(f"{name}(" in text for name in self.failing)

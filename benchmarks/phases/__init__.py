@@ -1,0 +1,1 @@
+"""Measurements of where the time of a search goes."""
