@@ -120,7 +120,7 @@ FORM = Form(
     as_in=EXAMPLE_OF_KAFKA,
     own=_OPTIONS,
     goes_with=f"{{option}} goes with {GRAPH}, as in: {EXAMPLE}",
-    takes=frozenset({"--bound", *OF_A_MODEL, "--memory", "--seconds", "--json"}),
+    takes=frozenset({"--bound", *OF_A_MODEL, "--memory", "--seconds", "--no-deadlock", "--json"}),
     refusals={
         EVERYTHING_ELSE: (
             f"{{typed}} does not go with {GRAPH}, which draws the states of one model: leave the option out"

@@ -52,6 +52,7 @@ SIGNS = {
     "initial": "initial",
     "dead": "dead end",
     "open": "at the bound, not expanded",
+    "outside": "outside the constraint, not expanded",
     "component": "strongly connected components c1, c2, ...",
 }
 """The legend: the meaning of each CSS class of a node."""
@@ -129,6 +130,7 @@ def _kinds(node: Node) -> list[str]:
         "initial": node.initial,
         "dead": node.dead_ends,
         "open": node.unexpanded,
+        "outside": node.outside,
         "component": node.component is not None,
     }
     return [name for name, is_so in kinds.items() if is_so]

@@ -51,6 +51,8 @@ def _dot_node(drawn: StateGraph, node: Node) -> dict[str, str]:
         found["peripheries"] = "2"
     if node.unexpanded:
         found["style"] = "filled,dashed"
+    if node.outside:
+        found["style"] = "filled,dotted"
     if words:
         kind = "bad" if BROKEN in words else "warn"
         found |= {"fillcolor": _colour(f"{kind}paper"), "fontcolor": _colour(kind), "color": _colour(kind)}
@@ -88,6 +90,7 @@ def graphml(drawn: StateGraph) -> str:
             initial=node.initial,
             dead_ends=node.dead_ends,
             not_expanded=node.unexpanded,
+            outside=node.outside,
             component=node.component or 0,
             violated=", ".join(name for name, word in node.failing if word == BROKEN),
             permitted=", ".join(name for name, word in node.failing if word == PERMITTED),
@@ -127,6 +130,8 @@ def text(drawn: StateGraph, path: Path) -> str:
         f" {counted(figures['not_expanded'], 'state')} at the bound not expanded,"
         f" {counted(drawn.components, 'strongly connected component')} of several nodes",
     ]
+    if figures["outside"]:
+        lines.append(f"{counted(figures['outside'], 'state')} outside the constraint, not expanded")
     of_steps = {prop.name for prop in drawn.instance.properties if prop.of_steps}
     for (name, word), count in drawn.failing.items():
         lines.append(

@@ -48,6 +48,8 @@ def _figures(drawn: StateGraph) -> str:
     parts += [counted(figures["edges"], "edge"), counted(figures["dead_ends"], "dead end")]
     if figures["not_expanded"]:
         parts.append(f"to depth {drawn.bound}: {counted(figures['not_expanded'], 'state')} at the bound not expanded")
+    if figures["outside"]:
+        parts.append(f"{counted(figures['outside'], 'state')} outside the constraint, not expanded")
     parts.append(f"{counted(drawn.components, 'strongly connected component')} of several nodes")
     parts += [f"{one['property']} {one['verdict']}: {one['count']:,}" for one in figures["failing"]]
     return escaped("; ".join(parts))

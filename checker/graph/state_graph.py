@@ -4,13 +4,14 @@ In:  an instance, a bound, and the fields by which states are folded into one no
 Out: a `StateGraph`, which contains a graph of networkx.
 
 The explorer finds the states, and then expands each state again to find its transitions. A dead end is an expanded
-state without transitions; a state at the bound was not expanded.
+state without transitions; it violates `deadlock` unless the model may end there. A state at the bound was not expanded,
+and neither is a state outside the model's constraint, which is drawn as the end of the steps that lead to it.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -20,21 +21,23 @@ from numpy.typing import NDArray
 
 from isrcheck.checker.compile.kernel import Kernel
 from isrcheck.checker.explicit.carrier import EVERY_STATE, SearchContext
+from isrcheck.checker.explicit.kernel_runner import KernelRunner
 from isrcheck.checker.explicit.search import Search
-from isrcheck.checker.explicit.single_thread import CHUNK, SingleThread
 from isrcheck.checker.explicit.violating_states import ViolatingStates
+from isrcheck.checker.explicit.visited_set import Batch, Full
 from isrcheck.checker.explicit.whole_search import WholeSearch
 from isrcheck.checker.graph.command import GraphRequest
+from isrcheck.checker.graph.transitions import Transitions
 from isrcheck.checker.liveness.possible_states import stuck_states
 from isrcheck.checker.liveness.reachable import LimitError
 from isrcheck.checker.outcome.exploration import Progress
-from isrcheck.checker.outcome.kernel_results import EntryKind
+from isrcheck.checker.outcome.kernel_results import EntryKind, KernelResults
 from isrcheck.checker.outcome.verdict import WHY_STOPPED
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.session.formatting import counted
 from isrcheck.models import run
 from isrcheck.models.language.declare import LIVENESS, WHOLE, Kind
-from isrcheck.models.language.in_range import IN_RANGE
+from isrcheck.models.language.in_range import DEADLOCK, IN_RANGE
 from isrcheck.models.language.model import Instance, Property, Step, nearest
 from isrcheck.models.messages.errors import UsageError
 from isrcheck.models.run import Cells
@@ -58,9 +61,10 @@ class CutShortError(Exception):
 class Node:
     """A state, or in a folded graph all states with the same values of the chosen fields.
 
-    `states` counts the states; `initial`, `dead_ends` and `unexpanded` count the states of that kind. `failing` maps a
-    property and its verdict to a number of states. `depth` is the smallest depth of the states. `component` is the
-    number of the node's strongly connected component if it has several nodes, else None.
+    `states` counts the states; `initial`, `dead_ends`, `unexpanded` (at the bound) and `outside` (of the constraint)
+    count the states of that kind. `failing` maps a property and its verdict to a number of states. `depth` is the
+    smallest depth of the states. `component` is the number of the node's strongly connected component if it has several
+    nodes, else None.
     """
 
     number: int
@@ -70,6 +74,7 @@ class Node:
     initial: int = 0
     dead_ends: int = 0
     unexpanded: int = 0
+    outside: int = 0
     failing: dict[tuple[str, str], int] = field(default_factory=dict)
     component: int | None = None
 
@@ -91,7 +96,8 @@ class Edge:
 class StateGraph:
     """A state graph; the nodes of `graph` are numbers with a Node as attribute, its edges have an Edge as attribute.
 
-    `unjudged` are the properties that are not judged, because some states are not expanded.
+    `states` counts the states within the constraint. `unjudged` are the properties that are not judged, because some
+    states are not expanded.
     """
 
     instance: Instance
@@ -144,14 +150,20 @@ def state_graph(
             )
     searched = replace(EVERY_STATE, enough=(MOST_STATES if fold else max(most, MOST_COUNTED)) + 1)
     search = Search(SearchContext(instance, limits, kernel, searched, report))
-    found = search.run()
+    search.run()
     _refuse_part(search, fold, most)
-    made = _GraphBuilder(search, fold)
+    try:
+        made = _GraphBuilder(search, fold)
+    except Full:
+        raise CutShortError(
+            f"{WHY_STOPPED['memory']} by states outside the constraint; give a smaller --bound, or a higher limit"
+        ) from None
     if len(made.nodes) > most:
+        outside = ", with those outside the constraint," if made.count > made.kept else ""
         raise UsageError(
-            f"{found.distinct:,} states fold into {len(made.nodes):,} nodes, more than {most:,};"
-            f" fold by fewer fields, {_smaller_bound(search, most)},"
-            f" or raise the limit with --at-most {len(made.nodes)}"
+            f"{made.count:,} states{outside} {'fold into' if fold else 'make'} {len(made.nodes):,} nodes, more than"
+            f" {most:,}; {'fold by fewer fields' if fold else 'fold states by some fields'},"
+            f" {_smaller_bound(search, most)}, or raise the limit with --at-most {len(made.nodes)}"
         )
     made.connect()
     made.judge()
@@ -206,7 +218,9 @@ class _GraphBuilder:
         self.visited = search.visited
         self.expanded = search.context.expanded
         self.fold = fold
-        self.count = self.visited.count
+        self.stuck = {prop.name: self._stuck_states(prop) for prop in self._possible()}  # before states are appended
+        self.connections = Transitions(search.context, search.visited)
+        self.kept, self.count = self.connections.kept, self.visited.count
         self.nodes: list[Node] = []
         self.edges: dict[tuple[int, int], Edge] = {}
         self.transitions = 0
@@ -215,7 +229,9 @@ class _GraphBuilder:
 
     def _fold_states(self) -> NDArray[np.int64]:
         """Create the nodes, numbered in the order of their first states; returns the node number of each state."""
-        depths = np.repeat(np.arange(len(self.search.result.levels)), self.search.result.levels)
+        levels = self.search.result.levels
+        depths = np.repeat(np.arange(len(levels)), levels)
+        depths = np.append(depths, depths[self.visited.parents[self.kept : self.count]] + 1)
         node_of = np.arange(self.count)
         first_states = node_of
         if self.fold:
@@ -232,8 +248,10 @@ class _GraphBuilder:
         starts = len(self.search.context.starts)
         for node, states in zip(self.nodes, np.bincount(node_of, minlength=len(self.nodes)), strict=True):
             node.states = int(states)
-        for node in node_of[self.expanded :]:
+        for node in node_of[self.expanded : self.kept]:
             self.nodes[node].unexpanded += 1
+        for node in node_of[self.kept :]:
+            self.nodes[node].outside += 1
         for node in node_of[:starts]:
             self.nodes[node].initial += 1
         return node_of
@@ -248,7 +266,7 @@ class _GraphBuilder:
     def connect(self) -> None:
         """Add the edges, and count the dead ends."""
         has_step = np.zeros(self.count, bool)
-        for states, steps, targets in self._transitions():
+        for states, steps, targets in self.connections:
             self.transitions += len(states)
             has_step[states] = True
             if self.fold:
@@ -258,8 +276,11 @@ class _GraphBuilder:
                 kinds = np.stack([states, targets, steps])
             for (source, target, kind), count in zip(*np.unique(kinds.T, axis=0, return_counts=True), strict=True):
                 self._edge(int(source), int(target)).actions[self._label(int(kind))] += int(count)
-        for state in np.flatnonzero(~has_step[: self.expanded]):
+        ends = np.flatnonzero(~has_step[: self.expanded])
+        for state in ends:
             self.nodes[self.node_of[state]].dead_ends += 1
+        if self.search.context.limits.deadlock:
+            self._judge_deadlock(ends)
 
     def _label(self, kind: int) -> str:
         return self.instance.model.actions[kind].name if self.fold else self._spelled(kind)
@@ -270,24 +291,34 @@ class _GraphBuilder:
     def _edge(self, source: int, target: int) -> Edge:
         return self.edges.setdefault((source, target), Edge())
 
-    def _transitions(self) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]]:
-        """Yield all transitions in batches (source states, steps, target states), in the order of the source states."""
-        context = SearchContext(self.instance, self.search.context.limits, self.kernel, EVERY_STATE)
-        again = SingleThread(context, self.visited)
-        batch, at = again.batch, 0
-        while at < self.expanded:
-            at, size = again.attempt(at, min(at + CHUNK, self.expanded))
-            targets = self.visited.places_of(batch.states[: size * self.visited.words])
-            assert size == 0 or targets.min() >= 0, "every successor of an expanded state was seen"
-            yield batch.parents[:size].astype(np.int64), batch.steps[:size].astype(np.int64), targets
+    def _judge_deadlock(self, ends: NDArray[np.int64]) -> None:
+        """Record which of these states without a transition are deadlocks: the model may end in the others, or a step
+        from there leaves a declared range."""
+        number = len(self.instance.model.properties)
+        runner, results = KernelRunner(self.kernel), KernelResults(number)
+        active: NDArray[np.int8] = np.zeros(number + 1, np.int8)
+        active[number] = 1
+        buffers = self.kernel.layout.buffer(self.instance), self.kernel.layout.buffer(self.instance)
+        room, fired = 2 * self.instance.first_steps[-1] + 1, np.zeros(len(self.instance.model.actions), np.int64)
+        batch = Batch.of(room, self.visited.words)
+        for state in map(int, ends):
+            results.clear()
+            runner.expand(
+                *(self.visited.states.ctypes.data, state, state + 1, *buffers),
+                *(batch, room, fired, active, results),
+            )
+            if results.count(number):
+                _count(self.nodes[self.node_of[state]].failing, (DEADLOCK.name, BROKEN))
+        self.errs = self.errs or runner.careful is not None
 
     def judge(self) -> None:
         """Record the states and steps in which each property fails."""
         for prop in self.instance.properties:
             if prop.kind is Kind.SOMETIMES:
                 continue
-            if prop.kind is Kind.ALWAYS_POSSIBLE:
-                self._judge_possible(prop)
+            for word, states in self.stuck.get(prop.name, {}).items():
+                for node in self.node_of[states]:
+                    _count(self.nodes[node].failing, (prop.name, word))
             if prop.kind in WHOLE:
                 continue
             failing = ViolatingStates(self.instance, self.kernel, self.visited, prop)
@@ -306,10 +337,13 @@ class _GraphBuilder:
                 for step in steps:
                     _count(self._edge(*self._ends(state, step)).failing, (name, word))
 
-    def _judge_possible(self, prop: Property) -> None:
-        """Record the stuck states; if some states are not expanded, it is unknown which states are stuck."""
-        if self.unjudged:
-            return
+    def _possible(self) -> list[Property]:
+        return [prop for prop in self.instance.properties if prop.kind is Kind.ALWAYS_POSSIBLE]
+
+    def _stuck_states(self, prop: Property) -> dict[str, NDArray[np.int64]]:
+        """Return the stuck states by verdict; if some states are not expanded, it is unknown which states are stuck."""
+        if self.expanded < self.visited.count:
+            return {}
         carrier = self.search.carrier
         states = WholeSearch(carrier.context, (self.visited,), carrier.numbers_of, carrier.is_out_of_time)
         try:
@@ -317,16 +351,12 @@ class _GraphBuilder:
         except LimitError as error:
             limit = WHY_STOPPED["memory" if str(error) == "memory" else "seconds"]
             raise CutShortError(f"{limit} while paths were followed backward; raise the limit") from None
-        for kind, word in ((EntryKind.FOUND, BROKEN), (EntryKind.PERMITTED, PERMITTED)):
-            for node in self.node_of[stuck[kind]]:
-                _count(self.nodes[node].failing, (prop.name, word))
+        return {BROKEN: stuck[EntryKind.FOUND], PERMITTED: stuck[EntryKind.PERMITTED]}
 
     @property
     def unjudged(self) -> tuple[str, ...]:
         """The properties that are judged only if every state is expanded, and therefore not here."""
-        if self.expanded == self.count:
-            return ()
-        return tuple(prop.name for prop in self.instance.properties if prop.kind is Kind.ALWAYS_POSSIBLE)
+        return tuple(prop.name for prop in self._possible()) if self.expanded < self.kept else ()
 
     @property
     def of_behaviours(self) -> tuple[str, ...]:
@@ -340,16 +370,17 @@ class _GraphBuilder:
             cells = self._cells(state)
             tried = self.instance.steps if state < self.expanded else ()
             does_step = [error_in_step(self.instance, cells, step) is not None for step in tried]
-            if any(does_step) or self._errs([cells], []):
+            ends = (DEADLOCK,) if state < self.expanded else ()
+            if any(does_step) or self._errs([cells], [], ends):
                 _count(self.nodes[self.node_of[state]].failing, (IN_RANGE.name, BROKEN))
             for step, errs in zip(tried, does_step, strict=True):
                 after = None if errs else run.take(self.instance, cells, step)
                 if after is not None and self._errs([cells, after], [step]):
                     _count(self._edge(*self._ends(state, step.number)).failing, (IN_RANGE.name, BROKEN))
 
-    def _errs(self, states: Sequence[Cells], steps: Sequence[Step]) -> bool:
+    def _errs(self, states: Sequence[Cells], steps: Sequence[Step], more: Sequence[Property] = ()) -> bool:
         """Whether evaluating a property leaves a declared range, in these states (no `steps`) or on these steps."""
-        asked = (prop for prop in self.instance.properties if prop.of_steps == bool(steps))
+        asked = (prop for prop in (*self.instance.properties, *more) if prop.of_steps == bool(steps))
         return any(error_in(self.instance, prop, states, steps, len(steps)) is not None for prop in asked)
 
     def _ends(self, state: int, number: int) -> tuple[int, int]:
@@ -373,7 +404,7 @@ class _GraphBuilder:
                 self.nodes[member].component = number
         limits = self.search.context.limits
         return StateGraph(
-            *(self.instance, self.fold, limits.depth, self.count, self.transitions, graph, len(components)),
+            *(self.instance, self.fold, limits.depth, self.kept, self.transitions, graph, len(components)),
             self.unjudged,
         )
 
@@ -397,6 +428,7 @@ def summary(drawn: StateGraph) -> dict[str, Any]:
         "initial": sum(node.initial for node in nodes),
         "dead_ends": sum(node.dead_ends for node in nodes),
         "not_expanded": sum(node.unexpanded for node in nodes),
+        "outside": sum(node.outside for node in nodes),
         "components": drawn.components,
         "failing": [
             {"property": name, "verdict": word, "count": count} for (name, word), count in drawn.failing.items()

@@ -28,6 +28,7 @@ def node_notes(drawn: StateGraph, node: Node) -> list[str]:
         (node.initial, "initial"),
         (node.dead_ends, "dead end"),
         (node.unexpanded, "at the bound, not expanded"),
+        (node.outside, "outside the constraint, not expanded"),
     ]
     found = [noted(count, what) for count, what in notes if count]
     found += [noted(count, f"{name} is {word}") for (name, word), count in node.failing.items()]

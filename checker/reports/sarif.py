@@ -155,8 +155,11 @@ def _result(
 
 
 def _function_of(prop: Property, instance: Instance, traces: Sequence[TraceFile]) -> Function | None:
-    """Return the function that is the location of a result; for `in_range`, the function that leaves a range."""
+    """Return the function that is the location of a result: for `in_range`, the one that leaves a range; for
+    `deadlock`, the one that says where the model may end, if it has one."""
     error = traces[0].trace.error if traces else None
+    if prop is DEADLOCK:
+        return next(iter(instance.model.terminals), None)
     if error is None:
         return prop.function
     if error.step is not None:

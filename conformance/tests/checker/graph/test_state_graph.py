@@ -12,6 +12,8 @@ from pathlib import Path
 import networkx as nx
 import pytest
 
+from conformance.tests.checker.explicit.test_constraint import COUNTERS
+from conformance.tests.checker.explicit.test_deadlock import TANKS
 from conformance.tests.support.engine import checking
 from isrcheck.checker import cli
 from isrcheck.checker.command.option import Option
@@ -96,11 +98,11 @@ def check(tmp_path, monkeypatch, capsys):
     return lambda line: run_it(*shlex.split(line))
 
 
-def drawn(name, bound=None, fold=(), loops=False, protocol=None):
+def drawn(name, bound=None, fold=(), loops=False, protocol=None, deadlock=True):
     model, named = (registry.load_file(name), None) if isinstance(name, Path) else registry.load(name)
     instance = model.instance(protocol or named)
     asked = GraphRequest(Path("x.dot"), tuple(fold), 100_000, loops, False)
-    return state_graph(instance, Limits(depth=bound), kernel_of(instance), asked)
+    return state_graph(instance, Limits(depth=bound, deadlock=deadlock), kernel_of(instance), asked)
 
 
 def by_plain_python(instance, bound):
@@ -189,6 +191,7 @@ def test_violations_dead_ends_and_cycles_are_marked(check):
         "initial": 1,
         "dead_ends": 1,
         "not_expanded": 0,
+        "outside": 0,
         "components": 1,
         "failing": [
             {"property": "does_not_burn_out_when_green", "verdict": "VIOLATED", "count": 1},
@@ -229,6 +232,107 @@ def test_a_state_at_the_bound_is_not_a_dead_end(check):
         "VIOLATED: is_red in 1 state",
         "written to light.dot",
     ]
+
+
+# --------------------------------------------------------------------------------- deadlocks, and what is outside
+
+
+def written(tmp_path, text, **values):
+    """The path of a new file with this model."""
+    path = tmp_path / "written.py"
+    path.write_text(text.format(**values), encoding="utf-8")
+    return path
+
+
+def test_a_dead_end_is_a_deadlock_unless_the_model_may_end_there(tmp_path):
+    path = written(tmp_path, TANKS, most=3, full="3")
+    found = drawn(path)
+    ends = {node.fields["level"]: [name for name, _ in node.failing] for node in found.nodes() if node.dead_ends}
+    assert ends == {"[3 0]": ["deadlock"], "[3 1]": ["deadlock"], "[3 2]": ["deadlock"], "[3 3]": []}
+    assert found.failing == {("deadlock", "VIOLATED"): 3}
+    assert drawn(path, bound=3).failing == {}  # the states at the bound may have steps
+    assert drawn(path, bound=4).failing == {("deadlock", "VIOLATED"): 1}
+    assert drawn(path, deadlock=False).failing == {}
+
+
+def test_a_state_from_which_a_step_leaves_a_range_is_no_deadlock(tmp_path):
+    bursts = "\n\n@action\ndef bursts(s):\n    require(s.level[0] == 3)\n    s.level[0] += 1\n"
+    found = drawn(written(tmp_path, TANKS + bursts, most=3, full="3"))
+    assert found.failing == {("in_range", "VIOLATED"): 4}
+
+
+def test_a_terminal_that_leaves_a_range_is_marked_where_it_is_evaluated(tmp_path):
+    found = drawn(written(tmp_path, TANKS, most=3, full="3 or s.level[s.level[0]] == 0"))
+    assert found.failing == {("in_range", "VIOLATED"): 3}
+    assert drawn(tmp_path / "written.py", bound=3).failing == {}
+
+
+@pytest.mark.parametrize("bound", [None, 1])
+def test_states_outside_the_constraint_are_drawn_with_the_steps_to_them(tmp_path, bound):
+    """Nine states are within, and six outside; in two of those, and on the steps to them, properties fail."""
+    found = drawn(written(tmp_path, COUNTERS, most=4, small=2, step=1), bound)
+    instance = found.instance
+    depths, edges = by_plain_python(instance, bound)
+    fields = {cells: f"[{cells[0]} {cells[1]}]" for cells in depths}
+    outside = {fields[cells] for cells in depths if not run.is_within(instance, cells)}
+    assert {node.fields["count"] for node in found.nodes() if node.outside} == outside
+    assert {node.fields["count"]: node.depth for node in found.nodes()} == {
+        fields[cells]: depth for cells, depth in depths.items()
+    }
+    names = {node.number: node.fields["count"] for node in found.nodes()}
+    assert {(names[a], names[b]): list(edge.actions) for a, b, edge in found.edges()} == {
+        (fields[a], fields[b]): steps for (a, b), steps in edges.items()
+    }
+    exploration = explore(instance, Limits(depth=bound), count_all=True)
+    assert (found.states, found.transitions) == (exploration.distinct, exploration.generated)
+    low = [one for one in depths if sum(one) > 4]
+    assert [node.fields["count"] for node in found.nodes() if node.failing] == [fields[one] for one in low]
+    slow = {(fields[a], fields[b]) for a, b in edges if b[1] > a[1]}
+    assert {(names[a], names[b]) for a, b, edge in found.edges() if edge.failing} == slow
+    assert (len(outside), len(low)) == ((6, 2) if bound is None else (0, 0))
+
+
+def test_a_state_with_steps_to_the_outside_only_is_no_dead_end(tmp_path):
+    text = COUNTERS.replace("return s.count[0] <= {small}", "return s.count[0] + s.count[1] <= 1")
+    found = drawn(written(tmp_path, text, most=9, small=2, step=2))
+    assert (found.states, found.transitions, found.failing) == (3, 7, {})
+    assert [node.dead_ends for node in found.nodes()] == [0] * len(found.nodes())
+
+
+def test_a_step_of_which_a_constraint_cannot_tell_is_not_drawn(tmp_path):
+    text = COUNTERS.replace("return s.count[1] <= {small}", "return s.count[s.count[1]] <= {small}")
+    found = drawn(written(tmp_path, text, most=9, small=2, step=2))
+    assert {name for name, _ in found.failing} == {"in_range"}
+    assert all("2" not in node.fields["count"].split()[1] for node in found.nodes())
+
+
+def test_what_must_stay_possible_is_judged_within_the_constraint(tmp_path):
+    possible = "\n\nfrom isrcheck.language import always_possible\n\n\n@always_possible\ndef first_is_three(s):\n"
+    found = drawn(written(tmp_path, COUNTERS + possible + "    return s.count[0] == 2\n", most=9, small=2, step=2))
+    assert found.failing == {}
+    found = drawn(written(tmp_path, COUNTERS + possible + "    return s.count[0] == 3\n", most=9, small=2, step=2))
+    assert found.failing == {("first_is_three", "VIOLATED"): 9}
+
+
+def test_states_outside_fold_and_are_written_in_every_format(check, tmp_path):
+    written(tmp_path, COUNTERS, most=4, small=2, step=2)
+    code, out, err = check("graph written.py -o x.dot")
+    assert (code, err) == (0, "")
+    assert "9 states, 21 transitions, the whole state space" in out
+    assert "6 states outside the constraint, not expanded\nVIOLATED: stays_low in 2 states\n" in out
+    assert (tmp_path / "x.dot").read_text().count('style="filled,dotted"') == 6
+    assert check("graph written.py -o x.html")[0] == 0
+    assert '"outside the constraint, not expanded"' in (tmp_path / "x.html").read_text()
+    code, out, _ = check("graph written.py -o x.graphml --fold count --json")
+    assert (code, json.loads(out)["outside"], json.loads(out)["nodes"]) == (0, 6, 15)
+    read = nx.read_graphml("x.graphml", node_type=int)
+    assert [data["outside"] for _, data in sorted(read.nodes(data=True))] == [0] * 9 + [1] * 6
+    code, _, err = check("graph written.py -o y.dot --at-most 10")
+    assert (code, err) == (
+        2,
+        "check: 15 states, with those outside the constraint, make 15 nodes, more than 10; fold states by some fields,"
+        " give a smaller --bound (3: 9 states), or raise the limit with --at-most 15\n",
+    )
 
 
 # --------------------------------------------------------------------------------------------------------------- files
@@ -361,7 +465,10 @@ def test_an_interrupt_leaves_no_partial_file(check, tmp_path, monkeypatch):
     def interrupted(*given):
         raise KeyboardInterrupt
 
-    for place in ("isrcheck.traces.format.output.os.fsync", "isrcheck.checker.graph.state_graph.SingleThread.expand"):
+    for place in (
+        "isrcheck.traces.format.output.os.fsync",
+        "isrcheck.checker.explicit.single_thread.SingleThread.expand",
+    ):
         monkeypatch.setattr(place, interrupted)
         code, out, err = check("graph light.py -o x.dot")
         assert (code, out, err) == (130, "", "check: interrupted before anything was found\n")

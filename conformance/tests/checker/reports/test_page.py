@@ -210,6 +210,28 @@ def test_model_text_is_escaped(check, tmp_path):
     assert page.rows[1][3] == r"]]></failure><script>alert(2)</script> \x1b]0;owned\x07 \u202e"
 
 
+@pytest.mark.parametrize("ends", [True, False])
+def test_a_deadlock_is_a_failure_and_a_finding(check, tmp_path, ends):
+    """It is found where the model says that it may end elsewhere, or in the model as a whole."""
+    text = HOSTILE.replace("    return True", "    return s.height == 2") if ends else HOSTILE.partition("@terminal")[0]
+    (tmp_path / NAME).write_text(text, encoding="utf-8")
+    code, out, _ = check("MODEL --limit 3 --report DIR")
+    says = "VIOLATED: deadlock at step 3: no step is enabled there, and no @terminal is true"
+    assert (code, out.splitlines()[-1]) == (11, says)
+    assert cases_of(tmp_path / "DIR")[SUITE, "deadlock"] == ("failure", "VIOLATED at step 3")
+    junit = (tmp_path / "DIR" / "junit.xml").read_text()
+    assert "some step is enabled is false" in junit
+    run = run_of(tmp_path / "DIR")
+    (found,) = [one for one in run["results"] if one["ruleId"] == f"{SUITE}/deadlock"]
+    assert (found["kind"], found["level"], found["properties"]["depth"]) == ("fail", "error", 3)
+    place = found["locations"][0]["physicalLocation"]
+    assert place["artifactLocation"] == {"uri": "%3Cb%3E%26%27.py", "uriBaseId": "SRCROOT"}
+    line = text.splitlines()[place["region"]["startLine"] - 1]
+    assert line == ("def may_end(s):" if ends else '"""A <script>alert(1)</script> & a climber."""')
+    assert len(found["codeFlows"][0]["threadFlows"][0]["locations"]) == 4
+    assert "deadlock" in (tmp_path / "DIR" / "test_regressions.py").read_text()
+
+
 def test_strict_counts_permitted_failures(check, tmp_path):
     code, _, _ = check("MODEL --limit 3 --strict --report DIR")
     assert code == 12
