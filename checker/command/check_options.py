@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from isrcheck.checker.command.disk_options import DISK_OPTIONS
 from isrcheck.checker.command.option import Option
-from isrcheck.checker.command.option_values import count, folder, memory, name, path, seconds, steps, threads
+from isrcheck.checker.command.option_values import count, folder, memory, name, path, seconds, steps, threads, weight
 from isrcheck.checker.command.spark_options import SEARCH_OPTIONS
 from isrcheck.checker.kafka_settings.keys import Role
 
@@ -58,7 +58,7 @@ OPTIONS = (
     Option(
         name="--threads",
         metavar="N",
-        help="threads of the explorer (default: 1); the results are the same for any number",
+        help="threads of the explorer or of --simulate (default: 1); the results are the same for any number",
         read=threads,
     ),
     Option(
@@ -175,6 +175,13 @@ SIMULATION = (
         metavar="S",
         help="the seed of --simulate (default: 0)",
         read=steps,
+    ),
+    Option(
+        name="--weight",
+        metavar="ACTION=N",
+        help="walks of --simulate choose ACTION N times as often as an action with weight 1, the default",
+        read=weight,
+        is_repeated=True,
     ),
 )
 """The options of a simulation, which the form for one model accepts."""

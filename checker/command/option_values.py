@@ -12,6 +12,7 @@ from isrcheck.checker.resources.limits import MOST_THREADS
 from isrcheck.models.messages.errors import UsageError
 
 MOST_DIGITS = 9
+MOST_WEIGHT = 10_000
 
 
 def count(option: str, text: str) -> int:
@@ -67,6 +68,14 @@ def threads(option: str, text: str) -> int:
     if not _is_number(text[:MOST_DIGITS]) or not 1 <= int(text[:MOST_DIGITS]) <= MOST_THREADS:
         raise UsageError(f"{option} {text}: not a number of threads; give 1 to {MOST_THREADS}")
     return int(text)
+
+
+def weight(option: str, text: str) -> tuple[str, int]:
+    """Read the name of an action and its weight. Raises UsageError."""
+    action, _, number = text.partition("=")
+    if not action or not _is_number(number) or not 1 <= int(number) <= MOST_WEIGHT:
+        raise UsageError(f"{option} {text}: write it as ACTION=N, with N from 1 to {MOST_WEIGHT:,}")
+    return action, int(number)
 
 
 def path(_option: str, text: str) -> Path:

@@ -1,13 +1,13 @@
 """`check MODEL --simulate N --depth D`: random walks, for bounds that are too large to search.
 
 In:  `Options`, and a session.
-Out: a `CommandResult` whose text is the report on the simulation.
+Out: a `CommandResult` whose `found` is a `SimulationRun`.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from isrcheck.checker.command.form import Options
@@ -21,11 +21,13 @@ from isrcheck.checker.session.reproduce import command_of
 from isrcheck.checker.session.session import SearchSession
 from isrcheck.checker.session.trace_writer import TraceWriter
 from isrcheck.checker.simulation import report
+from isrcheck.checker.simulation.group import SimulationRequest
 from isrcheck.checker.simulation.result import Simulation, verdicts
 from isrcheck.checker.simulation.shorten import shortened
-from isrcheck.checker.simulation.walks import SimulationRequest, simulate
+from isrcheck.checker.simulation.walks import simulate
 from isrcheck.models.language.in_range import DEADLOCK, IN_RANGE
-from isrcheck.models.language.model import Instance
+from isrcheck.models.language.model import Instance, nearest
+from isrcheck.models.messages.errors import UsageError
 
 SHORTEN = 10.0
 """The most seconds that a violation is shortened, also without `--seconds`."""
@@ -35,12 +37,14 @@ def run(options: Options, instance: Instance, session: SearchSession) -> Command
     """Walk, shorten what was found, and write traces."""
     assert options.target is not None
     limits = options.limits
+    weights = _weights(options.own["weight"], instance)
     request = SimulationRequest(
-        options.own["simulate"], options.own["depth"], options.own["seed"] or 0, deadlock=limits.deadlock
+        options.own["simulate"], options.own["depth"], options.own["seed"] or 0, limits.deadlock, weights
     )
     command = (
         f"{command_of(options.target, instance, None, deadlock=limits.deadlock)}"
         f" --simulate {request.walks} --depth {request.depth} --seed {request.seed}"
+        f"{''.join(f' --weight {name}={weight}' for name, weight in weights.items())}"
     )
     progress = session.progress_line(title(instance))
     try:
@@ -49,7 +53,7 @@ def run(options: Options, instance: Instance, session: SearchSession) -> Command
         return CommandResult.without_answer(f"the simulation did not begin: {spent.why}")
     left = session.budget.left
     deadline = float("inf") if left is None else time.monotonic() + left
-    simulation = simulate(instance, kernel, request, deadline, progress.tell)
+    simulation = simulate(instance, kernel, request, deadline, progress.tell, threads=limits.threads)
     found: dict[str, int] = {}
     if simulation.stopped != "interrupt":
         try:
@@ -70,7 +74,18 @@ def run(options: Options, instance: Instance, session: SearchSession) -> Command
         exit_code(word, strict=options.strict, found=failing),
         traces.failure,
         simulation.stopped == "interrupt",
+        result,
     )
+
+
+def _weights(typed: Sequence[tuple[str, int]], instance: Instance) -> dict[str, int]:
+    """Return the weights of actions that the command gives. Raises UsageError for an action that there is not."""
+    chosen = zip(instance.model.actions, instance.alternatives, strict=True)
+    names = [action.name for action, alternative in chosen if alternative is not None]
+    for name, weight in typed:
+        if name not in names:
+            raise UsageError(f"--weight {name}={weight}: {title(instance)} has no such action; {nearest(name, names)}")
+    return {name: weight for name, weight in dict(typed).items() if weight != 1}
 
 
 def _shorten(

@@ -31,37 +31,30 @@ ABOUT_ONE_MODEL = "{typed} works only with one model; name the model, as in: che
 NO_REPORT = "--report goes with the matrix, one model, a sweep or a cluster, as in: check kafka --report DIR"
 
 
-NOT_SIMULATED = (
-    "--symmetry",
-    "--disk",
-    "--resume",
-    "--checkpoint",
-    "--bound",
-    "--continue",
-    "--prove",
-    "--tables",
-    "--counterexamples",
-    "--threads",
-    "--report",
+SIMULATED = frozenset(
+    {
+        *OF_A_MODEL,
+        *(option.name for option in SIMULATION),
+        *("--engine", "--memory", "--threads", "--seconds", "--no-deadlock", "--strict", "--json", "--out", "--report"),
+    }
 )
-"""Options of a search that a simulation does not have."""
+"""The options that have an effect on a simulation."""
 
 
 def _refuse_for_simulation(options: Options) -> None:
     """Raise UsageError for options that do not go with a simulation, or for parts of its options."""
     own = options.own
     if own["simulate"] is None:
-        for name in ("depth", "seed"):
-            if own[name] is not None:
+        for name in ("depth", "seed", "weight"):
+            if own[name] not in (None, ()):
                 raise UsageError(f"--{name} goes with --simulate; add --simulate 1000, or leave --{name} out")
         return
     if own["depth"] is None:
         raise UsageError("--simulate needs --depth, the most steps of a walk, as in: --simulate 1000 --depth 100")
     if options.engine != "local":
         raise UsageError(f"--simulate walks with compiled code; leave --simulate or --engine {options.engine} out")
-    typed = {word.partition("=")[0] for word in options.words}
-    for name in NOT_SIMULATED:
-        if name in typed:
+    for name in (word.partition("=")[0] for word in options.words):
+        if name in options.reserved and name not in SIMULATED:
             raise UsageError(f"--simulate does not search; leave --simulate or {name} out")
 
 

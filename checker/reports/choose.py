@@ -12,12 +12,15 @@ from isrcheck.checker.kafka_config.cluster_plan import ClusterPlan
 from isrcheck.checker.reports import gather
 from isrcheck.checker.reports.content import ReportContent
 from isrcheck.checker.session.text import Run
+from isrcheck.checker.simulation.report import SimulationRun
 
 
 def content_of(found: object, printed: gather.PrintedAnswer, *, strict: bool) -> ReportContent:
     """Return the content of the report on a result. Raises UsageError if a trace file cannot be read any more."""
     if isinstance(found, Run):
         return gather.of_run(printed, found, strict=strict)
+    if isinstance(found, SimulationRun):
+        return gather.of_simulation(printed, found, strict=strict)
     if isinstance(found, MatrixFound):
         return gather.of_matrix(printed, found.records, found.pairs, strict=strict)
     if isinstance(found, Answer):

@@ -29,6 +29,7 @@ from isrcheck.checker.reports.content import (
 from isrcheck.checker.session.naming import title
 from isrcheck.checker.session.proof_text import lines as proof_lines
 from isrcheck.checker.session.text import Run
+from isrcheck.checker.simulation.report import SimulationRun, verdict_line
 from isrcheck.models.language.declare import Kind
 from isrcheck.models.language.model import Property
 from isrcheck.traces.format.folder import read
@@ -105,6 +106,21 @@ def of_run(printed: PrintedAnswer, run: Run, *, strict: bool) -> ReportContent:
     grid = Grid(("property",), ("verdict", "states or steps", "says"), tuple(rows))
     name = title(run.exploration.instance)
     return ReportContent(name, printed.command, printed.text, grid, (search_of(name, run, judged),))
+
+
+def of_simulation(printed: PrintedAnswer, run: SimulationRun, *, strict: bool) -> ReportContent:
+    """Return the content of the report on random walks: an error if they found nothing, because they prove nothing."""
+    instance = run.simulation.instance
+    known = [TraceFile(path, read(path, instance.model)) for path in dict.fromkeys(run.traces.values())]
+    judged = [
+        PropertyResult(one, one.text, outcome_of(one, strict=strict), by_property(known, one.prop.name))
+        for one in run.verdicts
+    ]
+    rows = [GridRow((name_of(one.verdict.prop),), (one, first_sentence(one.verdict))) for one in judged]
+    grid = Grid(("property",), ("verdict", "says"), tuple(rows))
+    outcome = Outcome.PASSED if run.word is Word.VIOLATED else Outcome.ERROR
+    search = SearchReport(f"{title(instance)}, simulated", instance, None, tuple(judged), outcome, verdict_line(run))
+    return ReportContent(title(instance), printed.command, printed.text, grid, (search,))
 
 
 # -------------------------------------------------------------------------------------------------------- the matrix

@@ -19,8 +19,8 @@ from isrcheck.checker.simulation.result import Simulation
 from isrcheck.models.language.declare import Kind
 from isrcheck.models.language.in_range import IN_RANGE
 
-MOST_VALUES = 8
-"""The most values of a field that are listed as never seen."""
+MOST_VALUES, MOST_LISTED = 8, 100
+"""The most values of a field that are listed as never seen, in text and in an object."""
 
 
 @dataclass(frozen=True)
@@ -56,22 +56,29 @@ def text(run: SimulationRun) -> str:
             f"configuration  {configuration or 'nothing to configure'}",
             f"faults         {faults_line(instance)}",
             f"simulation     {_asked(simulation)}, seed {simulation.seed}, from {starts}",
+            *([f"weights        {_weights(simulation)}; 1 for the other actions"] if simulation.weights else []),
             "",
             *_property_lines(run),
             "",
             *_action_lines(simulation),
             "",
+            *_value_lines(simulation),
+            "",
             *_totals(simulation),
             *_coverage(simulation),
             *(["", *_trace_lines(run)] if run.traces else []),
             "",
-            _verdict_line(run),
+            verdict_line(run),
         ]
     )
 
 
 def _asked(simulation: Simulation) -> str:
     return f"{counted(simulation.asked, 'walk')} of at most {counted(simulation.depth, 'step')}"
+
+
+def _weights(simulation: Simulation) -> str:
+    return ", ".join(f"{name}={weight}" for name, weight in simulation.weights.items())
 
 
 def _property_lines(run: SimulationRun) -> list[str]:
@@ -96,7 +103,19 @@ def _action_lines(simulation: Simulation) -> list[str]:
 def _actions(simulation: Simulation) -> list[tuple[str, int | None, int, int]]:
     instance = simulation.instance
     names = [action.name for action in instance.model.actions]
-    return list(zip(names, instance.alternatives, simulation.enabled, simulation.taken, strict=True))
+    counts = simulation.enabled.tolist(), simulation.taken.tolist()
+    return list(zip(names, instance.alternatives, *counts, strict=True))
+
+
+def _value_lines(simulation: Simulation) -> list[str]:
+    """Return the values that each field had; fields that had all their values are only counted."""
+    rows = [["field", "values", "seen", "never seen"]]
+    every = [name for name, values in simulation.values.items() if not values.missing]
+    for name, values in simulation.values.items():
+        if values.missing:
+            rows.append([name, f"{values.declared:,}", f"{values.seen:,}", _spelled(simulation, name, values.missing)])
+    lines = table(rows, right=frozenset({1, 2})) if len(rows) > 1 else []
+    return [*lines, *([f"every declared value was seen: {', '.join(every)}"] if every else [])]
 
 
 def _totals(simulation: Simulation) -> list[str]:
@@ -117,12 +136,10 @@ def _coverage(simulation: Simulation) -> list[str]:
     lines += [f"warning: never enabled in this simulation: {', '.join(never)}"] if never else []
     if simulation.never_taken:
         lines.append(f"warning: never taken in this simulation: {', '.join(simulation.never_taken)}")
-    missing = [f"{name} {_values(simulation, name, values)}" for name, values in simulation.never_seen.items()]
-    lines += [f"values never seen: {'; '.join(missing)}"] if missing else []
     return lines
 
 
-def _values(simulation: Simulation, name: str, values: Sequence[int]) -> str:
+def _spelled(simulation: Simulation, name: str, values: Sequence[int]) -> str:
     place = simulation.instance.layouts[name]
     more = len(values) - MOST_VALUES
     return " ".join([*map(place.spell, values[:MOST_VALUES]), *([f"and {more} more"] if more > 0 else [])])
@@ -132,7 +149,8 @@ def _trace_lines(run: SimulationRun) -> list[str]:
     return table([[name, " ".join(["trace show", str(path), *run.own_model])] for name, path in run.traces.items()])
 
 
-def _verdict_line(run: SimulationRun) -> str:
+def verdict_line(run: SimulationRun) -> str:
+    """Return the line that says what the walks found."""
     simulation = run.simulation
     failing = [verdict for verdict in run.verdicts if verdict.word is Word.VIOLATED]
     if failing:
@@ -155,6 +173,7 @@ def as_object(run: SimulationRun) -> dict[str, Any]:
         "asked": simulation.asked,
         "depth": simulation.depth,
         "seed": simulation.seed,
+        "weights": simulation.weights,
         "walks": simulation.walks,
         "visited": simulation.visited,
         "steps": simulation.steps,
@@ -166,9 +185,13 @@ def as_object(run: SimulationRun) -> dict[str, Any]:
             for action, chosen, enabled, taken in _actions(simulation)
             if chosen is not None
         },
-        "never_seen": {
-            name: [instance.layouts[name].spell(value) for value in values]
-            for name, values in simulation.never_seen.items()
+        "fields": {
+            name: {
+                "declared": values.declared,
+                "seen": values.seen,
+                "never_seen": [instance.layouts[name].spell(value) for value in values.missing[:MOST_LISTED]],
+            }
+            for name, values in simulation.values.items()
         },
         "stopped": simulation.stopped,
         "seconds": round(simulation.seconds, 3),

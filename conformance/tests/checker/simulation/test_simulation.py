@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from conformance.tests.support.engine import checking
+from conformance.tests.support.report import cases_of, run_of
 from isrcheck.checker import cli
 from isrcheck.checker.compile.kernel import kernel_of
 from isrcheck.checker.outcome.exploration import StepPath
 from isrcheck.checker.outcome.kernel_results import EntryKind
 from isrcheck.checker.resources.limits import Limits
-from isrcheck.checker.simulation import walks
+from isrcheck.checker.simulation import group, walks
 from isrcheck.checker.simulation.chance import below
-from isrcheck.checker.simulation.result import verdicts
+from isrcheck.checker.simulation.group import SimulationRequest
+from isrcheck.checker.simulation.result import Simulation, ValuesSeen, verdicts
 from isrcheck.checker.simulation.shorten import shortened
-from isrcheck.checker.simulation.walks import SimulationRequest, simulate
+from isrcheck.checker.simulation.walks import simulate
 from isrcheck.models import registry, run
 from isrcheck.traces.format import recheck
 
@@ -89,14 +92,18 @@ def walk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
 def test_a_seed_determines_every_figure(walk) -> None:
     instance = walk()
     kernel = kernel_of(instance)
-    found = simulate(instance, kernel, SimulationRequest(200, 20, 7))
-    again = simulate(instance, kernel, SimulationRequest(200, 20, 7))
-    for one in (found, again):
-        one.seconds = 0.0
+    found = figures(simulate(instance, kernel, SimulationRequest(200, 20, 7)))
+    again = figures(simulate(instance, kernel, SimulationRequest(200, 20, 7)))
     assert found == again
+    assert found[: len(FIGURES)] == FIGURES
+    assert figures(simulate(instance, kernel, SimulationRequest(200, 20, 8)))[6] != found[6]
+
+
+def figures(found: Simulation) -> tuple[object, ...]:
+    """Everything that a simulation says, except how long it took."""
     counts = (found.walks, found.steps, found.visited, found.longest, found.ended)
-    assert (*counts, found.enabled, found.taken, found.generated) == FIGURES
-    assert simulate(instance, kernel, SimulationRequest(200, 20, 8)).taken != found.taken
+    counts += (found.enabled.tolist(), found.taken.tolist(), found.generated)
+    return *counts, found.values, found.findings, found.stopped
 
 
 def test_walks_do_not_depend_on_how_they_are_divided(walk, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -104,22 +111,68 @@ def test_walks_do_not_depend_on_how_they_are_divided(walk, monkeypatch: pytest.M
     kernel = kernel_of(instance)
     whole = simulate(instance, kernel, SimulationRequest(100, 12, 3))
     monkeypatch.setattr(walks, "GROUP", 7)
-    monkeypatch.setattr(walks, "ROOM", 1)
+    monkeypatch.setattr(group, "ROOM", 1)
     parts = simulate(instance, kernel, SimulationRequest(100, 12, 3))
-    assert (parts.taken, parts.enabled, parts.generated, parts.seen) == (
-        whole.taken,
-        whole.enabled,
-        whole.generated,
-        whole.seen,
-    )
+    assert figures(parts)[:9] == figures(whole)[:9]
+
+
+@pytest.mark.parametrize("step", [9, 3])
+@pytest.mark.parametrize("threads", [2, 5])
+def test_results_do_not_depend_on_the_number_of_threads(walk, monkeypatch, threads: int, step: int) -> None:
+    """Also where every property is decided before the last walk, so that the walks end early."""
+    monkeypatch.setattr(walks, "GROUP", 16)
+    instance = walk(WALK.replace("s.place == 30", "s.place == 20"), step=step)
+    kernel, request = kernel_of(instance), SimulationRequest(400, 20, 3, weights={"jumps": 2})
+    alone, together = simulate(instance, kernel, request), simulate(instance, kernel, request, threads=threads)
+    assert figures(together) == figures(alone)
+    assert (alone.stopped, alone.walks < 400) == (("decided", True) if step == 3 else (None, False))
+
+
+def test_ctrl_c_keeps_what_the_walks_did(walk) -> None:
+    """Walks that were not ended count with the steps that they took."""
+    instance, looks = walk(), []
+
+    def press(what: str, seconds: float) -> None:
+        looks.append(what)
+        raise KeyboardInterrupt
+
+    found = simulate(instance, kernel_of(instance), SimulationRequest(10**7, 5000, 1), report=press, threads=2)
+    assert (found.stopped, len(looks)) == ("interrupt", 1)
+    assert 0 < found.steps == found.taken.sum() and found.walks < 10**7
+    assert found.findings["stays_near"].found.path is not None
 
 
 def test_actions_are_chosen_with_equal_chance(walk) -> None:
     """`jumps` has four steps and `goes` one: while both are enabled, each action is taken about as often."""
     found = simulate(walk(), kernel_of(walk()), SimulationRequest(20_000, 2, 1))
-    goes, jumps, flies = found.taken
+    goes, jumps, flies = found.taken.tolist()
     assert (goes + jumps, flies) == (40_000, 0)
     assert abs(goes - jumps) < 800
+
+
+def test_a_weight_makes_an_action_as_many_times_as_likely(walk) -> None:
+    request = SimulationRequest(20_000, 2, 1, weights={"jumps": 3, "flies": 100})
+    goes, jumps, flies = simulate(walk(), kernel_of(walk()), request).taken.tolist()
+    assert (goes + jumps, flies) == (40_000, 0)
+    assert abs(3 * goes - jumps) < 1_200
+    # Among the steps of an action, the choice is the same as ever.
+    equal = simulate(walk(), kernel_of(walk()), SimulationRequest(500, 3, 1, weights={"jumps": 7, "goes": 7}))
+    assert abs(equal.taken[0] - equal.taken[1]) < 150
+
+
+def test_weights_are_reported_and_repeat_the_walks(walk, capsys) -> None:
+    walk()
+    line = "walk.py --simulate 30 --depth 3 --weight jumps=4 --weight goes=1 --weight jumps=5"
+    words = line.split()
+    code, out, _ = checking(cli.main, capsys)(*words)
+    assert code == 3
+    assert "\nweights        jumps=5; 1 for the other actions\n" in out
+    _, out, _ = checking(cli.main, capsys)(*words, "--json")
+    found = json.loads(out)
+    assert found["weights"] == {"jumps": 5}
+    assert found["command"] == "check walk.py --simulate 30 --depth 3 --seed 0 --weight jumps=5"
+    _, again, _ = checking(cli.main, capsys)(*found["command"].split()[1:], "--threads", "2", "--json")
+    assert {**json.loads(again), "seconds": 0} == {**found, "seconds": 0}
 
 
 def test_numbers_below_a_limit_are_spread_evenly() -> None:
@@ -133,8 +186,39 @@ def test_numbers_below_a_limit_are_spread_evenly() -> None:
 def test_what_was_covered_is_reported(walk) -> None:
     found = simulate(walk(), kernel_of(walk()), SimulationRequest(20, 3, 0))
     assert (found.never_enabled, found.never_taken) == (["flies"], [])
-    assert found.never_seen["jumps"] == [3, 4, 5, 6, 7, 8, 9]
-    assert max(found.seen["place"]) < 12
+    assert found.values["jumps"] == ValuesSeen(10, 3, [3, 4, 5, 6, 7, 8, 9])
+    place = found.values["place"]
+    assert (place.declared, place.seen, place.missing[-1]) == (31, 31 - len(place.missing), 30)
+
+
+def test_covered_values_are_printed_and_in_the_object(walk, capsys) -> None:
+    walk(WALK.replace("values=between(0, 9)", "values=between(0, 300)"))
+    words = ["walk.py", "--simulate", "200", "--depth", "40"]
+    _, out, _ = checking(cli.main, capsys)(*words)
+    assert re.search(
+        r"^field  values  seen  never seen\njumps     301     6  6 7 8 9 10 11 12 13 and 287 more$", out, re.MULTILINE
+    )
+    assert "\nevery declared value was seen: place\n" in out
+    _, out, _ = checking(cli.main, capsys)(*words, "--json")
+    fields = json.loads(out)["fields"]
+    assert fields["place"] == {"declared": 31, "seen": 31, "never_seen": []}
+    assert (fields["jumps"]["seen"], fields["jumps"]["never_seen"]) == (6, [str(one) for one in range(6, 106)])
+
+
+def test_a_report_has_what_the_walks_found(walk, capsys) -> None:
+    walk()
+    words = ["walk.py", "--simulate", "50", "--depth", "20", "--seed", "7", "--report", "DIR"]
+    assert checking(cli.main, capsys)(*words)[0] == 12
+    suite = "walk, simulated"
+    assert cases_of(Path("DIR"))[suite, "stays_near"] == ("failure", "VIOLATED at step 4")
+    assert cases_of(Path("DIR"))[suite, "the search itself"] == ("passed", "")
+    assert "found by simulation; not known to be shortest" in (Path("DIR") / "index.html").read_text()
+    assert [one["ruleId"] for one in run_of(Path("DIR"))["results"] if one["kind"] == "fail"] == ["walk/stays_near"]
+    assert list(Path("DIR").glob("traces/walk_stays_near_*.html"))
+    words[4] = "3"
+    assert checking(cli.main, capsys)(*words)[0] == 3
+    outcome, says = cases_of(Path("DIR"))[suite, "the search itself"]
+    assert (outcome, says) == ("error", "UNDECIDED: simulation: 50 walks of at most 3 steps found no violation")
 
 
 def test_properties_are_judged_as_the_reference_does(walk) -> None:
@@ -220,7 +304,7 @@ def test_a_range_error_and_a_constraint_are_known(walk) -> None:
     assert verdicts(found, instance.properties)[-1].prop.name == "in_range"
     instance = walk(text + far)
     found = simulate(instance, kernel_of(instance), SimulationRequest(50, 40, 1))
-    assert (found.findings.keys(), max(found.seen["place"])) == (set(), 7)
+    assert (found.findings.keys(), found.values["place"].missing[0]) == (set(), 8)
 
 
 @pytest.mark.parametrize(
@@ -239,7 +323,34 @@ def test_a_range_error_and_a_constraint_are_known(walk) -> None:
             "--simulate 5 --depth 3 --engine spark",
             "--simulate walks with compiled code; leave --simulate or --engine spark out",
         ),
-        ("--simulate 5 --depth 3 --prove", "--simulate does not search; leave --simulate or --prove out"),
+        *(
+            (f"--simulate 5 --depth 3 {words}", f"--simulate does not search; leave --simulate or {option} out")
+            for words in (
+                "--prove",
+                "--no-reduction",
+                "--symmetry",
+                "--bound 4",
+                "--continue",
+                "--disk D",
+                "--resume D",
+            )
+            for option in (words.split()[0],)
+        ),
+        (
+            "--simulate 5 --depth 3 --disk=D --checkpoint-minutes 2",
+            "--simulate does not search; leave --simulate or --disk out",
+        ),
+        (
+            "--simulate 5 --depth 3 --checkpoint-minutes 2",
+            "--checkpoint-minutes goes with --disk DIR; add that, or leave --checkpoint-minutes out",
+        ),
+        ("--weight goes=2", "--weight goes with --simulate; add --simulate 1000, or leave --weight out"),
+        ("--simulate 5 --depth 3 --weight goes", "--weight goes: write it as ACTION=N, with N from 1 to 10,000"),
+        ("--simulate 5 --depth 3 --weight goes=0", "--weight goes=0: write it as ACTION=N, with N from 1 to 10,000"),
+        (
+            "--simulate 5 --depth 3 --weight jump=2",
+            "--weight jump=2: walk has no such action; did you mean jumps?",
+        ),
     ],
 )
 def test_what_does_not_go_together_is_refused(walk, capsys, words: str, says: str) -> None:
