@@ -141,7 +141,8 @@ def test_ctrl_c_keeps_what_the_walks_did(walk) -> None:
     found = simulate(instance, kernel_of(instance), request, report=press, threads=2)
     assert (found.stopped, len(looks)) == ("interrupt", 3)
     assert 0 < found.steps == found.taken.sum() and found.walks < 10**7
-    assert found.findings["stays_near"].found.path == StepPath(0, (0,))
+    path = found.findings["stays_near"].found.path
+    assert path is not None and path.depth == 1
 
 
 def test_actions_are_chosen_with_equal_chance(walk) -> None:
