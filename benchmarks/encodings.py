@@ -37,8 +37,8 @@ from isrcheck.checker.symbolic.evaluator import Evaluator
 from isrcheck.checker.symbolic.linear_integers import LinearArithmetic, LinearInteger
 from isrcheck.checker.symbolic.one_hot_integers import OneHotInteger
 from isrcheck.checker.symbolic.solver import STRATEGY, Solver, once
-from isrcheck.checker.symbolic.symbolic_state import Value
-from isrcheck.checker.symbolic.transition_relation import TransitionRelation, new_state, plain_state
+from isrcheck.checker.symbolic.symbolic_state import Value, plain_state
+from isrcheck.checker.symbolic.transition_relation import TransitionRelation, new_state
 from isrcheck.checker.symbolic.unrolling import Unrolling
 from isrcheck.models import registry
 from isrcheck.models.language.declare import Kind

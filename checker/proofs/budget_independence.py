@@ -25,6 +25,9 @@ from isrcheck.models.language.model import Instance, Property
 from isrcheck.models.language.syntax import Function, with_callees
 from isrcheck.models.messages.errors import UsageError
 
+MOST_STARTS = 10_000
+"""With more initial states, it is not found out which of them a budget changes: no proof is independent of it."""
+
 
 def independent_budgets(instance: Instance, claims: Sequence[Property]) -> list[str]:
     """The names of the budgets above 0 on which a proof of these claims does not depend; none if a constraint decides
@@ -80,6 +83,8 @@ def _compare_starts(instance: Instance, name: str) -> frozenset[str] | None:
     found: set[str] = set()
     entry = instance.model.entries[name]
     assert entry.most is not None, "a budget that is no bound has a greatest value"
+    if len(instance.initial_states) > MOST_STARTS:
+        return None
     # The widest ranges first, so that the analysis of narrower ones is reused (models/language/intervals.py).
     for budget in reversed(range(entry.least, entry.most + 1)):
         try:

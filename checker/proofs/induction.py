@@ -20,7 +20,6 @@ from isrcheck.checker.symbolic.and_inverter_graph import FALSE, TRUE, AndInverte
 from isrcheck.checker.symbolic.solver import Solver, Values, once
 from isrcheck.checker.symbolic.symbolic_state import Value
 from isrcheck.checker.symbolic.transition_relation import TransitionRelation
-from isrcheck.models import run
 from isrcheck.models.language.in_range import IN_RANGE
 from isrcheck.models.language.model import Instance, Property
 
@@ -65,15 +64,6 @@ class InductionSystem(Protocol):
 
     def decide(self, question: InductionQuery, hypotheses: Sequence[int], deadline: float) -> Decision:
         """Answer a query, given the literals `hypotheses`, before the deadline (in the time of time.monotonic)."""
-
-
-def holds_initially(instance: Instance, prop: Property, budget: FormulaBudget) -> bool:
-    """Whether a property of states is true in every initial state: the base case of an induction."""
-    for cells in instance.initial_states:
-        budget.look()
-        if not run.holds(instance, prop, cells):
-            return False
-    return True
 
 
 class BoundedSystem:

@@ -93,7 +93,12 @@ def premises(instance: Instance, proofs: Proofs, exploration: Exploration | BmcR
     rows = [Premise(IN_RANGE.name, how_in_range(proofs, exploration), _says_in_range(proofs, exploration))]
     count = len(instance.initial_states)
     states = "the initial state" if count == 1 else f"each of the {count:,} initial states"
-    rows.append(Premise("initial states", Established.CHECKED, f"every claim about states was evaluated in {states}"))
+    if instance.model.generators:
+        says = f"every claim about states was proved of {states}, as @initial makes them"
+        rows.append(Premise("initial states", Established.PROVED, says))
+    else:
+        says = f"every claim about states was evaluated in {states}"
+        rows.append(Premise("initial states", Established.CHECKED, says))
     lemmas = [lemma.name for lemma in instance.lemmas if any(lemma.name in one.lemmas for one in found)]
     if lemmas:
         says = "each was proved for this configuration, together with the claims that rest on it"

@@ -16,16 +16,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from isrcheck.checker.outcome.proof_results import Attempt, CounterexampleToInduction, Phase, Proof, Proofs
+from isrcheck.checker.proofs.base_case import BaseCase
 from isrcheck.checker.proofs.candidates import Candidate, candidates
-from isrcheck.checker.proofs.induction import (
-    MOST_NODES,
-    AbstractSystem,
-    BoundedSystem,
-    InductionSystem,
-    holds_initially,
-)
+from isrcheck.checker.proofs.induction import MOST_NODES, AbstractSystem, BoundedSystem, InductionSystem
 from isrcheck.checker.resources.formula_budget import Answer, FormulaBudget, UndecidedError
 from isrcheck.checker.symbolic.evaluator import UnsupportedError
+from isrcheck.checker.symbolic.initial_choice import initial_choice
 from isrcheck.checker.symbolic.solver import Solver, telling_interrupts
 from isrcheck.checker.symbolic.transition_relation import TransitionRelation
 from isrcheck.checker.symbolic.unrolling import Unrolling
@@ -34,6 +30,9 @@ from isrcheck.models.language.in_range import IN_RANGE
 from isrcheck.models.language.model import Instance, Property
 from isrcheck.models.messages.errors import ModelError, UsageError
 from isrcheck.models.run import Cells
+
+SOME = 1000
+"""The initial states that are sampled when lemmas are proposed; more of them are left to Z3."""
 
 MOST_STEPS = 3
 """The largest k of k-induction."""
@@ -114,6 +113,27 @@ def _kept(
             return decision.answer
         used |= {hypotheses[literal] for literal in decision.used if literal in hypotheses}
     return frozenset(used - {claim})
+
+
+def _initially_true(system: BoundedSystem, proposed: Sequence[Candidate], deadline: float) -> list[Candidate]:
+    """Those of the proposed lemmas that are true in every initial state, of which the sample has SOME."""
+    if not proposed or len(system.instance.initial_states) <= SOME:
+        return list(proposed)
+    relation, circuit, left = system.relation, system.circuit, list(proposed)
+    choice = initial_choice(system.instance, relation.evaluator)
+    images = circuit.replaced(circuit.cone([one.literal for one in left]), relation.ports(choice.cells))
+    first = {id(one): images[abs(one.literal)] * (1 if one.literal > 0 else -1) for one in left}
+    solver = Solver(circuit, deadline)
+    solver.add(choice.condition)
+    while left:
+        answer = solver.check(circuit.any(-first[id(one)] for one in left))
+        if answer is Answer.NO:
+            break
+        if answer is not Answer.YES:
+            raise UndecidedError(answer)
+        values = solver.values()
+        left = [one for one in left if values.holds(first[id(one)])]
+    return left
 
 
 def _inductive(
@@ -212,6 +232,7 @@ class _Proving:
         self.properties = [prop for prop in properties if prop.kind in INDUCTIVE and prop is not IN_RANGE]
         self.deadline = deadline
         self.budget = FormulaBudget(deadline)
+        self.base = BaseCase(instance, self.budget, deadline)
         self.report = report
         self.found = Proofs()
         self.initially: dict[str, str | None] = {}
@@ -243,7 +264,7 @@ class _Proving:
         if claim.of_steps:
             return None  # it does not apply to an initial state
         try:
-            return None if holds_initially(self.instance, claim, self.budget) else "it is false in an initial state"
+            return None if self.base.holds(claim) else "it is false in an initial state"
         except ModelError as error:
             return str(error)
 
@@ -376,8 +397,9 @@ class _Proving:
         kept = [claim.name for claim in self.invariants]
         if len(system.circuit.left) > MOST_NODES:
             return  # such a large model needs declared lemmas
-        states = [*self.instance.initial_states, *sample]
-        left = _inductive(system, candidates(system, states), kept, self.deadline)
+        states = [*self.instance.initial_states[:SOME], *sample]
+        proposed = _initially_true(system, candidates(system, states), self.deadline)
+        left = _inductive(system, proposed, kept, self.deadline)
         system.extra = {one.name: one.literal for one in left}
         goals = [prop.name for prop in asked if prop.of_steps or prop is IN_RANGE]
         claims = [prop.name for prop in promises if not prop.of_steps]

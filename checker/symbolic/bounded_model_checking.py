@@ -341,7 +341,8 @@ class _BoundedModelChecker:
 
     def _least_path(self, demanded: list[int], depth: int, found: Values) -> StepPath:
         """The lexicographically least path on which all these literals are true; `found` is the assignment for one."""
-        places = [self.unrolling.initial, *(level.taken for level in self.unrolling.levels[:depth])]
+        assert self.unrolling.initial is not None
+        places = [*self.unrolling.initial.places, *(level.taken for level in self.unrolling.levels[:depth])]
         # Usually this path is the least one already; one query confirms it.
         less = FALSE
         for options in reversed(places):

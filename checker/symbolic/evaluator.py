@@ -270,11 +270,9 @@ class Evaluator(SymbolicExecution):
 
     def _value_Subscript(self, expression: ast.Subscript) -> Value:
         if isinstance(expression.value, ast.Name):
-            members = self.frame.locals[expression.value.id]
-            index = self.value(expression.slice)
-            return as_truth(
-                self.circuit.any(literal for element, literal in self.elements(index, len(members)) if members[element])
-            )
+            members, both = self.frame.locals[expression.value.id], self.circuit.both
+            elements = self.elements(self.value(expression.slice), len(members))
+            return as_truth(self.circuit.any(both(literal, self.truth(members[one])) for one, literal in elements))
         return self.load(*self._cell(expression))
 
     def _value_BinOp(self, expression: ast.BinOp) -> Value:

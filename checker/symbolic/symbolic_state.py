@@ -7,13 +7,14 @@ Out: the operations on values and cells that checker/symbolic/evaluator.py uses.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from isrcheck.checker.symbolic.and_inverter_graph import FALSE, TRUE, AndInverterGraph, Truth
 from isrcheck.models.language.model import FieldLayout, Instance
 from isrcheck.models.language.syntax import Function
+from isrcheck.models.run import Cells
 
 Value = Any
 """A plain number or truth value, a `Truth`, or a number of the arithmetic in use."""
@@ -100,6 +101,24 @@ class SymbolicExecution:
             return no if yes is None else yes
         return self.arithmetic.choose(condition, self.number(yes), self.number(no))
 
+    def one_of(self, sides: Sequence[tuple[int, Value]]) -> Value:
+        """The value whose literal is true, for pairs of which exactly one literal is true."""
+        if len(sides) == 1:
+            return sides[0][1]
+        if all(isinstance(value, bool | Truth) for _, value in sides):
+            both = self.circuit.both
+            return as_truth(self.circuit.any(both(chosen, self.truth(value)) for chosen, value in sides))
+        return self.arithmetic.one_of([(chosen, self.number(value)) for chosen, value in sides])
+
+    def conjunction(self, asked: Iterable[tuple[int, int]]) -> tuple[int, int]:
+        """Whether all of these are true, and whether evaluating them up to the first false one leaves a range; each is
+        such a pair itself."""
+        holds, error = TRUE, FALSE
+        for is_true, fails in asked:
+            error = self.circuit.either(error, self.circuit.both(holds, fails))
+            holds = self.circuit.all([holds, is_true, -error])
+        return holds, error
+
     def compare(self, sign: str, left: Value, right: Value) -> int:
         """The literal of a comparison such as left < right; `sign` is the operator."""
         if sign in ("==", "!=") and isinstance(left, bool | Truth) and isinstance(right, bool | Truth):
@@ -163,3 +182,12 @@ class SymbolicExecution:
 def as_truth(literal: int) -> Value:
     """The truth value of a literal: True or False if it is constant."""
     return literal == TRUE if literal in (TRUE, FALSE) else Truth(literal)
+
+
+def plain_state(instance: Instance, cells: Cells) -> list[Value]:
+    """The cells of a concrete state as values for the evaluator: flags become truth values."""
+    values: list[Value] = []
+    for place in instance.layouts.values():
+        own = cells[place.offset : place.offset + place.count]
+        values += map(bool, own) if place.field.values.is_flag else own
+    return values

@@ -19,7 +19,6 @@ from isrcheck.checker.symbolic.evaluator import Evaluator
 from isrcheck.checker.symbolic.symbolic_state import Value, as_truth
 from isrcheck.models.language.in_range import DEADLOCK, IN_RANGE
 from isrcheck.models.language.model import Instance, Property, Step
-from isrcheck.models.run import Cells
 
 
 @dataclass(frozen=True)
@@ -95,12 +94,8 @@ class TransitionRelation:
 
     def _within(self, state: Sequence[Value]) -> tuple[int, int]:
         """Whether the constraints of the model are true in a state, and whether evaluating them leaves a range."""
-        within, error = TRUE, FALSE
-        for constraint in self.instance.model.constraints:
-            is_true, fails = self.evaluator.ask(constraint, [state])
-            error = self.circuit.either(error, self.circuit.both(within, fails))
-            within = self.circuit.all([within, is_true, -error])
-        return within, error
+        constraints = self.instance.model.constraints
+        return self.evaluator.conjunction(self.evaluator.ask(one, [state]) for one in constraints)
 
     def _taken(self) -> Mapping[int, int]:
         taken: dict[int, int] = {}
@@ -119,16 +114,7 @@ class TransitionRelation:
                 writers[value] = self.circuit.either(writers.get(value, FALSE), one.taken)
                 unwritten = self.circuit.both(unwritten, -one.taken)
         sides = [(unwritten, self.before[cell]), *((taken, value) for value, taken in writers.items())]
-        return self.one_of(sides)
-
-    def one_of(self, sides: Sequence[tuple[int, Value]]) -> Value:
-        """The value whose literal is true, for pairs of which exactly one literal is true."""
-        if len(sides) == 1:
-            return sides[0][1]
-        if all(isinstance(value, bool | Truth) for _, value in sides):
-            both = self.circuit.both
-            return as_truth(self.circuit.any(both(taken, self.evaluator.truth(value)) for taken, value in sides))
-        return self.arithmetic.one_of([(taken, self.evaluator.number(value)) for taken, value in sides])
+        return self.evaluator.one_of(sides)
 
     def ports(self, values: Sequence[Value]) -> dict[int, int]:
         """The substitution of variables that turns the cells of `before` into `values`."""
@@ -201,12 +187,3 @@ def new_state(instance: Instance, arithmetic: Any) -> list[Value]:
             else:
                 cells.append(arithmetic.number(place.low, place.high))
     return cells
-
-
-def plain_state(instance: Instance, cells: Cells) -> list[Value]:
-    """The cells of a concrete state as values for the evaluator: flags become truth values."""
-    values: list[Value] = []
-    for place in instance.layouts.values():
-        own = cells[place.offset : place.offset + place.count]
-        values += map(bool, own) if place.field.values.is_flag else own
-    return values

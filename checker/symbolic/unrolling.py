@@ -13,9 +13,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from isrcheck.checker.outcome.exploration import StepPath
-from isrcheck.checker.symbolic.and_inverter_graph import FALSE, TRUE
+from isrcheck.checker.symbolic.and_inverter_graph import FALSE
+from isrcheck.checker.symbolic.initial_choice import InitialChoice, initial_choice
 from isrcheck.checker.symbolic.symbolic_state import Value
-from isrcheck.checker.symbolic.transition_relation import TransitionRelation, plain_state
+from isrcheck.checker.symbolic.transition_relation import TransitionRelation
 from isrcheck.models.language.model import Property
 
 
@@ -37,13 +38,15 @@ class Unrolling:
     def __init__(self, relation: TransitionRelation, *, free: bool = False) -> None:
         self.relation = relation
         self.circuit = relation.circuit
-        self.initial: list[int] = []
+        self.initial: InitialChoice | None = None
         self.levels: list[UnrolledLevel] = []
         self.roots = self._roots()
         self.cone = self.circuit.cone(self.roots)
         enabled = [one.enabled for one in relation.transitions]
         self.guards = self.circuit.cone(enabled)
-        self._extend(self._any_state() if free else self._initial_states())
+        if not free:
+            self.initial = initial_choice(relation.instance, relation.evaluator)
+        self._extend(relation.before if self.initial is None else self.initial.cells)
 
     def _roots(self) -> list[int]:
         relation = self.relation
@@ -54,32 +57,9 @@ class Unrolling:
             roots += relation.literals(value)
         return roots
 
-    def _any_state(self) -> Sequence[Value]:
-        return self.relation.before
-
-    def _initial_states(self) -> Sequence[Value]:
-        """The initial states, with one variable each that selects it."""
-        relation = self.relation
-        states = [plain_state(relation.instance, cells) for cells in relation.instance.initial_states]
-        if len(states) == 1:
-            self.initial = [TRUE]
-            return states[0]
-        self.initial = [self.circuit.variable() for _ in states]
-        cells = []
-        for column in zip(*states, strict=True):
-            sides: dict[tuple[type, Value], int] = {}
-            for literal, value in zip(self.initial, column, strict=True):
-                self.circuit.budget.step()
-                key = type(value), value
-                sides[key] = self.circuit.either(sides.get(key, FALSE), literal)
-            cells.append(relation.one_of([(literal, value) for (_, value), literal in sides.items()]))
-        return cells
-
     def begin(self) -> list[int]:
         """Constraints on every path: it starts in exactly one state."""
-        if self.initial:
-            return [self.circuit.exactly_one(self.initial)]
-        return [self.relation.one_value]
+        return [self.relation.one_value if self.initial is None else self.initial.condition]
 
     @property
     def depth(self) -> int:
@@ -128,7 +108,7 @@ class Unrolling:
 
     def path(self, depth: int, holds: Callable[[int], bool]) -> StepPath:
         """The path of a satisfying assignment, in which `holds` gives the value of a literal."""
-        initial = next((i for i, literal in enumerate(self.initial) if holds(literal)), 0)
+        initial = 0 if self.initial is None else self.initial.number(holds)
         steps = []
         for level in self.levels[:depth]:
             step = next(

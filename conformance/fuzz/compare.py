@@ -17,6 +17,7 @@ import isrcheck
 from conformance.tests.support.symbolic import compare_all
 from isrcheck.checker.compile.kernels import Kernels
 from isrcheck.checker.explicit.explore import explore
+from isrcheck.checker.explicit.initial_states import generate_initial_states
 from isrcheck.checker.outcome.bmc_result import BmcResult
 from isrcheck.checker.outcome.exploration import Exploration, Findings, StepPath
 from isrcheck.checker.resources.limits import Limits
@@ -160,10 +161,16 @@ def _compare_case(
             raise Disagreement("the configuration is refused", error) from None
         return
     _expect("contradiction", system.is_contradicted(), False)
+    compiled = model.instance(case.protocol, values, swaps)
     if not system.initial:
         _no_start(instance)
+        if model.generators:
+            _no_start(compiled, is_compiled=True)
         return
     _expect("initial states", instance.initial_states, tuple(system.initial))
+    if model.generators:
+        generate_initial_states(compiled, MEMORY, _unwatched)
+        _expect("compiled initial states", compiled.initial_states, tuple(system.initial))
     _expect("steps", len(instance.steps), sum(step.python is not None for step in system.steps))
     plain = plain_search(system)
     result.states += len(plain.paths)
@@ -181,13 +188,18 @@ def _compare_case(
             raise Disagreement(*difference)
 
 
-def _no_start(instance: Instance) -> None:
-    """Expect that an instance is refused if its constraints exclude every initial state, or cannot be evaluated."""
+def _no_start(instance: Instance, *, is_compiled: bool = False) -> None:
+    """Expect that an instance is refused if its constraints exclude every initial state, or if making one, or a
+    constraint, leaves a declared range."""
     try:
-        found = instance.initial_states
+        found = generate_initial_states(instance, MEMORY, _unwatched) if is_compiled else instance.initial_states
     except ModelError:
         return
     raise Disagreement("initial states", f"{tuple(found)!r} instead of none")
+
+
+def _unwatched(count: int, size: int) -> None:
+    """Watch nothing: the initial states of a program are few."""
 
 
 def _is_narrow(instance: Instance) -> bool:

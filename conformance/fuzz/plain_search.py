@@ -9,6 +9,7 @@ This module uses nothing of models/, so that errors of the reference semantics a
 from __future__ import annotations
 
 import ast
+import contextlib
 import itertools
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -299,12 +300,10 @@ class PlainSystem:
         self.constraints = list(_noted(base, "constraint").values())
         self.terminals = list(_noted(base, "terminal").values())
         self.lemmas = [self._asked(one, plain) for one in _noted(base, "lemma").values()]
-        start = list(_noted(base, "initial").values())
-        given = list(start[0](plain)) if start else [{}]
-        self.initial = list(dict.fromkeys(map(self._start, given)))
         self.initial_errs = False
         try:
-            self.initial = [cells for cells in self.initial if self.is_within(cells)]
+            given = self._starts(list(_noted(base, "initial").values()), plain)
+            self.initial = [cells for cells in dict.fromkeys(given) if self.is_within(cells)]
         except OutOfRange:
             self.initial, self.initial_errs = [], True
 
@@ -313,18 +312,24 @@ class PlainSystem:
         for action in self.actions:
             python = versions[{SECOND: 1}.get(swaps[action], 0) if action in swaps else own].get(action)
             any_version: Any = versions[0].get(action) or versions[1][action]
-            names = any_version.__code__.co_varnames[1 : any_version.__code__.co_argcount]
-            choices: list[list[Any]] = []
-            for name in names:
-                domain = any_version.__annotations__[name]
-                if issubclass(domain, Subset):
-                    size = sized(domain.of.size, plain)
-                    choices.append([Chosen(one, size) for one in range(2**size)])
-                else:
-                    choices.append(list(range(sized(domain.size, plain))))
-            for arguments in itertools.product(*choices):
+            for arguments in _arguments(any_version, plain):
                 yield Step(number, action, python, arguments)
                 number += 1
+
+    def _starts(self, given: list[Any], plain: Any) -> Iterator[Cells]:
+        """Yield the initial states, some of them several times: those in dictionaries, or those that functions of the
+        default state make. Raises OutOfRange."""
+        if not given:
+            yield self._start({})
+        elif given[0].__code__.co_varnames[0] == "configuration":
+            yield from map(self._start, given[0](plain))
+        else:
+            for make in given:
+                for arguments in _arguments(make, plain):
+                    state = State(self, self._start({}))
+                    with contextlib.suppress(NotEnabled):
+                        make(state, *arguments)
+                        yield tuple(state._cells)
 
     def _asked(self, python: Any, plain: Any) -> PlainProperty:
         note = python.noted
@@ -372,6 +377,19 @@ class PlainSystem:
     def is_within(self, cells: Cells) -> bool:
         """Whether every constraint is true in a state. Raises OutOfRange."""
         return all(constraint(State(self, cells)) for constraint in self.constraints)
+
+
+def _arguments(python: Any, plain: Any) -> Iterator[tuple[Any, ...]]:
+    """Yield all combinations of arguments for the parameters after the state."""
+    choices: list[list[Any]] = []
+    for name in python.__code__.co_varnames[1 : python.__code__.co_argcount]:
+        domain = python.__annotations__[name]
+        if issubclass(domain, Subset):
+            size = sized(domain.of.size, plain)
+            choices.append([Chosen(one, size) for one in range(2**size)])
+        else:
+            choices.append(list(range(sized(domain.size, plain))))
+    yield from itertools.product(*choices)
 
 
 def _declared(holder: Any, mark: str) -> dict[str, Any]:

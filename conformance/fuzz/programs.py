@@ -158,7 +158,14 @@ class _Making:
     # ---------------------------------------------------------------------------------------------- the other functions
 
     def _initial(self, left: dict[str, str]) -> None:
-        """Add one or several initial states; every remaining budget starts with its full amount."""
+        """Add one or several initial states; every remaining budget starts with its full amount.
+
+        Whether functions with parameters make them has a chance of its own, and leaves the rest of the program as it
+        is."""
+        of_state = random.Random("".join(self.parts))
+        if of_state.random() < 0.35:
+            self._generators(of_state, left)
+            return
         chance = self.chance
         starts = [f'"{one}": min(configuration.{entry}, 3)' for one, entry in left.items()]
         if not starts and chance.random() < 0.5:
@@ -170,6 +177,15 @@ class _Making:
         if chance.random() < 0.1:
             lines.append(lines[-1])  # a duplicate state counts once
         self.parts.append("\n".join(["@initial", "def starts(configuration):", *indented(lines)]))
+
+    def _generators(self, chance: random.Random, left: dict[str, str]) -> None:
+        """Add one or two functions that make initial states, like actions that start in the default state."""
+        budgets = [f"s.{one} = min(s.{entry}, 3)" for one, entry in left.items()]
+        for number in range(chance.choice((1, 1, 2))):
+            text = action(chance, self.world, self.helpers, f"start_{number}", is_initial=True)
+            self.parts.append("\n".join([text, *indented(budgets)]))
+        if chance.random() < 0.8:  # guards are often false
+            self.parts.append("\n".join(["@initial", "def start_anyhow(s):", *indented(budgets or ["pass"])]))
 
     def _start(self, one: Cells) -> str:
         text = "False" if one.is_truth else str(self.chance.randint(one.low, min(one.high, one.low + 3)))

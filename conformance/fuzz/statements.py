@@ -241,16 +241,25 @@ def parameters_of(chance: random.Random, world: World, scope: Scope) -> list[tup
     return found
 
 
-def action(chance: random.Random, world: World, helpers: list[Helper], name: str, like: str | None = None) -> str:
-    """The text of a random action. `like` is the text of another version of it, whose parameters it gets."""
+def action(
+    chance: random.Random,
+    world: World,
+    helpers: list[Helper],
+    name: str,
+    like: str | None = None,
+    *,
+    is_initial: bool = False,
+) -> str:
+    """The text of a random action. `like` is the text of another version of it, whose parameters it gets; with
+    `is_initial`, it makes initial states."""
     scope = Scope(("s",), chance.random() < world.careless, helpers=helpers, constants=dict(world.constants))
     parameters = parameters_of(chance, world, scope) if like is None else _parameters_like(like, world, scope)
     body = Body(chance, world, scope)
     writes = body.guards()
     writes += body.writes(2, 3)
     declared = "".join(f", {one}: {domain}" for one, domain in parameters)
-    decorator = "@action"
-    if parameters and chance.random() < 0.3 and like is None:
+    decorator = "@initial" if is_initial else "@action"
+    if parameters and chance.random() < 0.3 and like is None and not is_initial:
         decorator = f'@action(shows="{" to ".join(f"{{{one}}}" for one, _ in parameters)}")'
     documentation = [f'"""{name}, a random action."""'] if chance.random() < 0.2 else []
     return "\n".join([decorator, f"def {name}(s{declared}):", *indented([*documentation, *writes])])

@@ -16,12 +16,11 @@ from conformance.tests.checker.compile.test_kernel import random_state, spelled
 from isrcheck.checker.symbolic.and_inverter_graph import AndInverterGraph, Truth
 from isrcheck.checker.symbolic.binary_integers import BinaryInteger, signed
 from isrcheck.checker.symbolic.one_hot_integers import OneHotInteger
-from isrcheck.checker.symbolic.symbolic_state import Value
+from isrcheck.checker.symbolic.symbolic_state import Value, plain_state
 from isrcheck.checker.symbolic.transition_relation import (
     PropertyLiterals,
     Transition,
     TransitionRelation,
-    plain_state,
 )
 from isrcheck.models import run
 from isrcheck.models.language.model import Instance, Step

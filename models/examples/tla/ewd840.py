@@ -9,14 +9,12 @@ Different: Environment is not one action but two, `send_message` and `deactivate
 algorithm refines the module SyncTerminationDetection is not stated; `termination_detection` is its safety part.
 """
 
-from collections.abc import Iterator
 from enum import IntEnum
-from itertools import product
-from typing import Any
 
 from isrcheck.models.language import (
     Domain,
     Flag,
+    Subset,
     action,
     always,
     bound,
@@ -37,6 +35,10 @@ class Node(Domain, size="nodes"):
     pass
 
 
+class Nodes(Subset, of=Node):
+    pass
+
+
 class Color(IntEnum):
     WHITE = 0
     BLACK = 1
@@ -50,12 +52,12 @@ class State:
 
 
 @initial
-def the_token_is_black(configuration: Any) -> Iterator[dict[str, Any]]:
+def the_token_is_black(s, active: Nodes, black: Nodes, position: Node):
     """Everything but the color of the token is arbitrary."""
-    nodes = range(configuration.nodes)
-    flags, colors = product((False, True), repeat=len(nodes)), list(product(Color, repeat=len(nodes)))
-    for active, color, position in product(flags, colors, nodes):
-        yield {"active": list(active), "color": list(color), "token_position": position}
+    for node in Node:
+        s.active[node] = active[node]
+        s.color[node] = Color.BLACK if black[node] else Color.WHITE
+    s.token_position = position
 
 
 @action
