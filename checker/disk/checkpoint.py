@@ -21,6 +21,8 @@ from isrcheck.models.messages.errors import UsageError
 
 KIND = "isrcheck search on disk"
 
+NO_REDUCTION = "every state"
+
 
 def question_of(context: SearchContext) -> dict[str, Any]:
     """What identifies a search: it can be resumed only if all of this is equal."""
@@ -33,6 +35,8 @@ def question_of(context: SearchContext) -> dict[str, Any]:
         "instance": instance.digest,
         "layout": [layout.words, [[bits.word, bits.shift, bits.width, bits.low] for bits in layout.bits]],
         "properties": [[prop.name for prop in context.watched], request.count_all, int(request.decisive)],
+        "deadlock": ["judged" if context.limits.deadlock and request.deadlock else "left out"],
+        "reduction": [NO_REDUCTION if context.kernel.reduction is None else context.kernel.reduction.says],
         "number of initial states": len(context.starts),
     }
 
@@ -41,6 +45,14 @@ def text_of(question: Mapping[str, Any], state: Mapping[str, Any]) -> str:
     """The text of a checkpoint."""
     content = {"question": question, "state": state}
     return json.dumps({**content, "digest": _digest(content)})
+
+
+def reduction_in(text: str | None) -> str | None:
+    """What a checkpoint says of its reduction; None if that cannot be read."""
+    try:
+        return str(json.loads(text or "")["question"]["reduction"][0])
+    except (ValueError, RecursionError, LookupError, TypeError):
+        return None
 
 
 def state_in(text: str, question: Mapping[str, Any], option: str) -> dict[str, Any]:

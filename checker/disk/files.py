@@ -25,6 +25,9 @@ from isrcheck.checker.disk.request import DiskRequest
 from isrcheck.models.messages.errors import UsageError
 
 LOCK = "lock"
+OURS = b"isrcheck search on disk\n"
+"""The content of the lock of a folder that held nothing else when a search began in it."""
+
 CHECKPOINT = "checkpoint.json"
 PARTIAL = ".partial"
 PIECE_BYTES = 1 << 22
@@ -54,6 +57,7 @@ class Folder:
         self.obsolete: list[Column] = []
         try:
             path.mkdir(parents=True, exist_ok=True)
+            self._has_made_lock = not (path / LOCK).exists()
             self._lock = os.open(path / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
         except OSError as error:
             raise UsageError(f"{option} {path}: {error.strerror}; name a folder that you can write to") from None
@@ -73,18 +77,29 @@ class Folder:
         try:
             if not asked.is_resumed:
                 folder.require_empty(where)
+                folder.begin()
         except BaseException:
-            folder.close()
+            folder.leave()
             raise
         return folder
 
     def require_empty(self, where: str) -> None:
-        """Raise UsageError if the folder holds anything."""
+        """Raise UsageError if the folder holds anything but the beginning of a search that has no checkpoint yet."""
         if (self.path / CHECKPOINT).exists():
             raise UsageError(f"{where}: it holds a search; go on with --resume {self.path}, or name a new folder")
-        others = sorted({file.name for file in self.path.iterdir()} - {LOCK})
+        is_ours = os.pread(self._lock, len(OURS) + 1, 0) == OURS
+        there = sorted(self.path.iterdir())
+        others = [file.name for file in there if file.name != LOCK and not (is_ours and _is_of_search(file))]
         if others:
             raise UsageError(f"{where}: it holds other files ({others[0]}); name a new folder")
+
+    def begin(self) -> None:
+        """Say that a search begins in this folder, and delete what an earlier one left before its first checkpoint."""
+        try:
+            self.delete_others()
+            _write_all(self._lock, memoryview(OURS), 0)
+        except OSError as error:
+            raise UsageError(f"{self.path}: {error.strerror}; name a folder that you can write to") from None
 
     def failed(self, name: str, error: OSError) -> DiskError:
         """The error for a file that could not be written or read."""
@@ -167,18 +182,30 @@ class Folder:
     def delete_others(self) -> None:
         """Delete the files of a search that are not in use: what an interrupted run left behind its checkpoint."""
         for file in self.path.iterdir():
-            if (_is_column(file.name) and file.name not in self.columns) or file.name.endswith(PARTIAL):
+            if _is_of_search(file) and file.name not in self.columns:
                 file.unlink(missing_ok=True)
 
+    def empty(self) -> None:
+        """Delete the checkpoint and every file of the search. Raises OSError."""
+        (self.path / CHECKPOINT).unlink(missing_ok=True)
+        for column in [*self.columns.values(), *self.obsolete]:
+            column.delete()
+        self.obsolete.clear()
+        self.delete_others()
+
     def clear(self) -> None:
-        """Delete the checkpoint and every file of the search, and the folder if it is empty then."""
+        """Delete everything, and the folder if it is empty then."""
         with contextlib.suppress(OSError):
-            (self.path / CHECKPOINT).unlink(missing_ok=True)
-            for column in [*self.columns.values(), *self.obsolete]:
-                column.delete()
-            self.delete_others()
+            self.empty()
             (self.path / LOCK).unlink(missing_ok=True)
             self.path.rmdir()
+
+    def leave(self) -> None:
+        """Release a folder that is not ours, and leave it as it was."""
+        if self._has_made_lock:
+            with contextlib.suppress(OSError):
+                (self.path / LOCK).unlink(missing_ok=True)
+        self.close()
 
     def close(self) -> None:
         """Close all files, and release the folder."""
@@ -298,3 +325,9 @@ KINDS = ("states", "parents", "steps", "run", "group", "places")
 def _is_column(name: str) -> bool:
     what, _, number = name.partition("-")
     return what in KINDS and number.isdecimal()
+
+
+def _is_of_search(file: Path) -> bool:
+    """Whether a file has the name of a column, or of a checkpoint that is not complete."""
+    is_named = _is_column(file.name) or file.name == CHECKPOINT + PARTIAL
+    return is_named and file.is_file() and not file.is_symlink()

@@ -71,7 +71,7 @@ def _searched(session: SearchSession, options: Options, target: str, traces: Tra
         with spark_session(options.spark.session, ProgressLine("").announce) as spark:
             return session.run_on_spark(spark, instance, target, traces, reduction)
     if options.on_disk is not None:
-        return session.run_on_disk(options.on_disk, instance, target, traces)
+        return session.run_on_disk(options.on_disk, instance, target, traces, reduction)
     return session.run(instance, target, traces, limits=options.limits, keep_states=options.prove, reduction=reduction)
 
 
@@ -84,7 +84,6 @@ def _reduction(options: Options) -> AskedReduction:
             ("--prove", options.prove, "which compares lemmas with every state"),
             ("--tables", options.tables is not None, "which lists counts of all states"),
             ("--engine z3", options.engine == "z3", "which visits no states"),
-            ("--disk or --resume", options.on_disk is not None, "which keeps every state"),
         ):
             if is_given:
                 raise UsageError(f"--symmetry does not go with {option}, {why}; leave one of them out")

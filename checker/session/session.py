@@ -183,15 +183,19 @@ class SearchSession:
                     return replace(run, command=command, different=found)
         return replace(run, command=command, different=found)
 
-    def run_on_disk(self, asked: DiskRequest, instance: Instance, target: str, traces: TraceWriter) -> Run:
-        """Search an instance with its states on disk, judge the result, and write its traces. Raises UsageError.
-
-        Every state is visited, without a reduction.
-        """
+    def run_on_disk(
+        self,
+        asked: DiskRequest,
+        instance: Instance,
+        target: str,
+        traces: TraceWriter,
+        reduction: AskedReduction = EVERY_STATE,
+    ) -> Run:
+        """Search an instance with its states on disk, judge the result, and write its traces. Raises UsageError."""
         progress = self.progress_line(title(instance))
         disk: DiskSummary | None = None
         try:
-            beginning = self.begin(instance, progress)
+            beginning = self.begin(instance, progress, reduction)
         except Spent as spent:
             exploration = Exploration.without_beginning(instance, self.limits, spent.why)
         else:
@@ -205,9 +209,10 @@ class SearchSession:
             )
             exploration.seconds += beginning.seconds
             exploration.limits = self.limits
+            exploration.reduction = exploration.reduction or beginning.says
         progress.clear()
         found = verdicts(exploration)
-        command = f"{command_of(target, instance, self.limits.depth)} --no-reduction"
+        command = command_of(target, instance, self.limits.depth, deadlock=self.limits.deadlock) + reduction.words
         return Run(exploration, found, command, self.count_all, traces.write(target, instance, found), disk=disk)
 
     def run_on_spark(

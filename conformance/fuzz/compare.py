@@ -15,7 +15,10 @@ from typing import Any
 
 import isrcheck
 from conformance.tests.support.symbolic import compare_all
+from isrcheck.checker.compile.kernel import Kernel
 from isrcheck.checker.compile.kernels import Kernels
+from isrcheck.checker.disk.engine import explore_on_disk
+from isrcheck.checker.disk.request import DiskRequest
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.explicit.initial_states import generate_initial_states
 from isrcheck.checker.outcome.bmc_result import BmcResult
@@ -60,6 +63,9 @@ MOST_VALUES = 100
 """The limit on the variables of all cells of a state together, above which Z3 is not run."""
 
 MEMORY = 64 << 20
+
+FEW_IN_MEMORY = 24
+"""The states that a search on disk has in memory."""
 
 
 @dataclass(frozen=True)
@@ -234,6 +240,7 @@ def _explorers(instance: Instance, plain: PlainSearch, kernels: Kernels) -> None
         _deadlock(who, found, plain, counts=True)
         for name in plain.found:
             _findings(f"{who}, {{}}", name, found, plain, counts=True)
+    _on_disk(instance, plain, kernel)
     who = "explorer, ending when decided"
     found = explore(instance, Limits(depth, MEMORY), kernel=kernel)
     _expect(f"{who}: levels", found.levels, plain.levels[: len(found.levels)])
@@ -241,6 +248,21 @@ def _explorers(instance: Instance, plain: PlainSearch, kernels: Kernels) -> None
     _deadlock(who, found, plain, counts=False)
     for name in plain.found:
         _findings(f"{who}: {{}}", name, found, plain, counts=False)
+
+
+def _on_disk(instance: Instance, plain: PlainSearch, kernel: Kernel) -> None:
+    """Compare a search on disk, with room for so few states in memory that it sorts and merges files."""
+    depth = None if plain.is_all else len(plain.levels) - 1
+    who = "explorer on disk"
+    with tempfile.TemporaryDirectory() as folder:
+        asked = DiskRequest(File(folder) / "states", room=FEW_IN_MEMORY)
+        found, _ = explore_on_disk(asked, instance, Limits(depth, MEMORY), kernel, count_all=True)
+    _counts(who, instance, plain, found)
+    _errors(who, found, plain, counts=True)
+    _deadlock(who, found, plain, counts=True)
+    for name in plain.found:
+        if name not in plain.possible:  # they are judged in memory only
+            _findings(f"{who}, {{}}", name, found, plain, counts=True)
 
 
 def _path(witness: StepPath) -> Path:

@@ -6,6 +6,7 @@ import errno
 import json
 import os
 import random
+import re
 import resource
 import shutil
 import signal
@@ -19,6 +20,7 @@ from typing import Any
 
 import pytest
 
+from isrcheck.checker.cli import main
 from isrcheck.checker.compile.kernel import Kernel, kernel_of
 from isrcheck.checker.disk import carrier as carrier_module
 from isrcheck.checker.disk import files, levels, sorted_runs, sorted_table, stored_states
@@ -29,6 +31,7 @@ from isrcheck.checker.explicit import carrier as carriers
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.outcome.exploration import Exploration, Findings
 from isrcheck.checker.outcome.forecast import forecast, mean_error
+from isrcheck.checker.reductions.find import reduction_of
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.conformance.fuzz.compare import cases
 from isrcheck.conformance.fuzz.program import loaded
@@ -139,6 +142,99 @@ def test_it_finds_the_same_in_random_programs(number: int, tmp_path: Path) -> No
             return
         exploration, _ = on_disk(tmp_path / "a", instance, kernel, bounded, room=40)
         assert found(exploration) == found(expected)
+
+
+# ----------------------------------------------------------------------------------------------------------- reductions
+
+
+@pytest.fixture(scope="module")
+def alike() -> tuple[Instance, Kernel, Exploration]:
+    """Published KIP-320 with all replicas alike: the instance, a kernel with symmetry, and the search in memory."""
+    instance = published.MODEL.instance("kip_320", {**SMALL, "max_epoch": 2})
+    kernel = kernel_of(instance, reduction=reduction_of(instance, symmetry=True)[0])
+    return instance, kernel, explore(instance, LIMITS, kernel=kernel)
+
+
+@pytest.mark.parametrize("room", [200_000, 1_500])
+def test_it_finds_what_a_search_in_memory_finds_with_symmetry(
+    room: int, tmp_path: Path, alike: tuple[Instance, Kernel, Exploration]
+) -> None:
+    """Also the counterexamples are the same, which plain Python has taken with real replicas."""
+    instance, kernel, expected = alike
+    exploration, disk = explore_on_disk(DiskRequest(tmp_path / "a", room=room), instance, LIMITS, kernel)
+    assert expected.distinct < 0.2 * 737_794
+    assert (found(exploration), exploration.reduction) == (found(expected), expected.reduction)
+    assert (disk.runs > 0) == (room == 1_500)
+
+
+def test_a_search_with_symmetry_can_be_resumed(tmp_path: Path, alike: tuple[Instance, Kernel, Exploration]) -> None:
+    instance, kernel, expected = alike
+    request = DiskRequest(tmp_path / "a", room=1_500)
+    explore_on_disk(request, instance, replace(LIMITS, depth=9), kernel)
+    again = replace(request, is_resumed=True)
+    where = f"--resume {tmp_path / 'a'}: the checkpoint belongs to another search: reduction symmetry: one state"
+    with pytest.raises(UsageError, match=re.escape(where)):
+        explore_on_disk(again, instance, LIMITS, kernel_of(instance))
+    exploration, disk = explore_on_disk(again, instance, LIMITS, kernel)
+    assert (found(exploration), disk.resumed_at) == (found(expected), 9)
+    # A search of every state goes on as such, also if the command does not say so again.
+    request = DiskRequest(tmp_path / "b", room=ROOM)
+    explore_on_disk(request, instance, replace(LIMITS, depth=3), kernel_of(instance))
+    bounded = replace(LIMITS, depth=6)
+    exploration, _ = explore_on_disk(replace(request, is_resumed=True), instance, bounded, kernel)
+    assert found(exploration) == found(explore(instance, bounded, kernel=kernel_of(instance)))
+
+
+BURSTING = '''"""Tanks that are alike, and burst."""
+
+from isrcheck.language import Domain, action, always, between, field
+
+
+class Tank(Domain, size=3, symmetric=True):
+    pass
+
+
+class State:
+    level = field(Tank, values=between(0, {most}))
+
+
+@action
+def fills(s, tank: Tank):
+    s.level[tank] += 1
+
+
+@always
+def is_low(s):
+    return all(s.level[tank] < 9 for tank in Tank)
+'''
+
+
+def test_a_search_in_which_a_value_leaves_its_range_is_repeated_without_symmetry(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "bursting.py").write_text(BURSTING.format(most=4), encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    objects = []
+    for more in ([], ["--disk", "d"]):
+        assert main(["bursting.py", "--no-deadlock", "--json", *more]) == 12
+        (run,) = json.loads(capsys.readouterr().out)["runs"]
+        objects.append({name: run[name] for name in ("distinct", "levels", "generated", "reduction", "command")})
+    assert objects[0] == objects[1]
+    assert (objects[0]["distinct"], objects[0]["reduction"]) == (125, None)
+
+
+def test_the_command_has_symmetry_on_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    words = ["examples/two_phase_commit", "--resource-managers", "5", "--symmetry", "--disk", "d", "--json"]
+    assert main(words) == 0
+    (run,) = json.loads(capsys.readouterr().out)["runs"]
+    assert (run["distinct"], run["command"]) == (
+        314,
+        "check examples/two_phase_commit --resource-managers 5 --symmetry",
+    )
+    assert "120 permutations" in run["reduction"]
 
 
 # ----------------------------------------------------------------------------------------------------- stop and resume
@@ -413,11 +509,11 @@ def stopped(tmp_path: Path, small: tuple[Instance, Kernel, Exploration]) -> Path
 
 
 def test_a_damaged_file_is_refused(stopped: Path, small: tuple[Instance, Kernel, Exploration]) -> None:
-    """Every file, with one changed bit, cut short, and missing."""
+    """Every file of states and the checkpoint, with one changed bit, cut short, and missing."""
     instance, kernel, _ = small
     for file in sorted(stopped.iterdir()):
         content = file.read_bytes()
-        if not content:
+        if not content or file.name == files.LOCK:
             continue
         flipped = bytearray(content)
         flipped[len(content) // 2] ^= 4
@@ -469,6 +565,70 @@ def test_a_checkpoint_of_another_search_is_refused(
     assert refusal(instance) == f"{start}properties differs{cure}"
     monkeypatch.setattr("isrcheck.checker.disk.checkpoint.engine_digest", lambda: "0")
     assert refusal(instance, count_all=True) == f"{start}version of isrcheck differs{cure}"
+
+
+def test_another_answer_about_deadlocks_is_another_search(
+    stopped: Path, small: tuple[Instance, Kernel, Exploration]
+) -> None:
+    instance, kernel, _ = small
+    with pytest.raises(UsageError, match="deadlock judged there, left out here; repeat the command"):
+        on_disk(stopped, instance, kernel, replace(LIMITS, deadlock=False), is_resumed=True)
+
+
+@pytest.mark.usefixtures("tiny_pieces")
+@pytest.mark.parametrize("operation", [1, 2, 3, 5, 8])
+def test_a_search_that_is_killed_before_its_first_checkpoint_begins_again(
+    operation: int, tmp_path: Path, small: tuple[Instance, Kernel, Exploration]
+) -> None:
+    instance, kernel, expected = small
+    folder = tmp_path / "a"
+
+    def work() -> None:
+        kill_before_operation(operation)
+        on_disk(folder, instance, kernel, room=1500)
+
+    assert forked(work) == -signal.SIGKILL
+    assert not (folder / files.CHECKPOINT).exists()
+    exploration, _ = on_disk(folder, instance, kernel, room=1500)
+    assert found(exploration) == found(expected)
+    assert not folder.exists()
+
+
+@pytest.mark.parametrize("lock", [None, b"", b"mine", files.OURS + b"x"])
+def test_files_in_a_folder_that_no_search_has_begun_are_not_deleted(
+    lock: bytes | None, tmp_path: Path, small: tuple[Instance, Kernel, Exploration]
+) -> None:
+    """Also if they have the names of our files."""
+    instance, kernel, _ = small
+    (tmp_path / "run-000001").write_text("mine")
+    if lock is not None:
+        (tmp_path / files.LOCK).write_bytes(lock)
+    there = sorted(tmp_path.iterdir())
+    for _ in range(2):
+        with pytest.raises(UsageError, match=r"it holds other files \(run-000001\); name a new folder"):
+            on_disk(tmp_path, instance, kernel)
+    assert sorted(tmp_path.iterdir()) == there
+    assert (tmp_path / "run-000001").read_text() == "mine"
+
+
+def test_other_files_beside_an_unfinished_beginning_are_not_deleted(
+    tmp_path: Path, small: tuple[Instance, Kernel, Exploration]
+) -> None:
+    instance, kernel, _ = small
+    (tmp_path / files.LOCK).write_bytes(files.OURS)
+    (tmp_path / "states-000001").write_bytes(b"half a")
+    for name in ("letter.txt", "run-of-mine", "checkpoint.json.partial.old"):
+        (tmp_path / name).write_text("mine")
+        with pytest.raises(UsageError, match=rf"it holds other files \({re.escape(name)}\)"):
+            on_disk(tmp_path, instance, kernel)
+        assert (tmp_path / name).read_text() == "mine"
+        (tmp_path / name).unlink()
+    (tmp_path / "run-000003").mkdir()
+    with pytest.raises(UsageError, match="it holds other files"):
+        on_disk(tmp_path, instance, kernel)
+    (tmp_path / "run-000003").rmdir()
+    exploration, _ = on_disk(tmp_path, instance, kernel)
+    assert exploration.distinct == STATES
 
 
 def test_a_folder_is_used_by_one_search(stopped: Path, small: tuple[Instance, Kernel, Exploration]) -> None:
