@@ -70,7 +70,7 @@ class Trace:
 
     @property
     def states(self) -> tuple[Mapping[str, Any], ...]:
-        """The states, the initial one first; each maps a field to a number, a truth value or nested lists of them."""
+        """The states, the initial one first; each maps a field to a number, a truth value, a set or nested lists of them."""
         layouts = self.certified.instance.layouts.values()
         return tuple({layout.name: _value(layout, cells) for layout in layouts} for cells in self.certified.states)
 
@@ -105,8 +105,13 @@ class Trace:
 
 
 def _value(layout: FieldLayout, cells: Sequence[int]) -> Any:
-    """The value of a field in a state: nested lists for the field's indices."""
+    """The value of a field in a state: nested lists for the field's indices; sets of numbers."""
     part = cells[layout.offset : layout.offset + layout.count]
+    contents = layout.field.contents
+    if contents is not None:
+        size = layout.sizes[-1]
+        rows = [part[start : start + size] for start in range(0, len(part), size)]
+        return _nested([contents.value(row) for row in rows], layout.sizes[:-1])
     values: list[Any] = [bool(cell) if layout.field.values.is_flag else cell for cell in part]
     return _nested(values, layout.sizes)
 

@@ -42,7 +42,7 @@ from isrcheck.models.language.model import Instance, Property, Step, nearest
 from isrcheck.models.messages.errors import UsageError
 from isrcheck.models.run import Cells
 from isrcheck.traces.format.erring import error_in, error_in_step
-from isrcheck.traces.lanes.generic_lanes import spell_part
+from isrcheck.traces.format.spelling import spell_part
 
 MOST_STATES = 500_000
 """The most states that a folded graph can represent, because all their transitions are visited."""

@@ -19,6 +19,7 @@ from typing import Any
 
 from isrcheck.checker.symbolic.and_inverter_graph import FALSE, TRUE
 from isrcheck.checker.symbolic.symbolic_state import Frame, SymbolicExecution, SymbolicState, Value, as_truth
+from isrcheck.models.language.core.views import Members
 from isrcheck.models.language.declare import Domain
 from isrcheck.models.language.model import FieldLayout, Property, Step
 from isrcheck.models.language.syntax import EXTREMA, SIZE, TAKEN, Function
@@ -270,7 +271,8 @@ class Evaluator(SymbolicExecution):
 
     def _value_Subscript(self, expression: ast.Subscript) -> Value:
         if isinstance(expression.value, ast.Name):
-            members, both = self.frame.locals[expression.value.id], self.circuit.both
+            found, both = self.frame.locals[expression.value.id], self.circuit.both
+            members = found.row if isinstance(found, Members) else found
             elements = self.elements(self.value(expression.slice), len(members))
             return as_truth(self.circuit.any(both(literal, self.truth(members[one])) for one, literal in elements))
         return self.load(*self._cell(expression))

@@ -16,7 +16,7 @@ from isrcheck.checker.tables.edges import Edge
 from isrcheck.models.language.model import Instance
 from isrcheck.models.run import Cells
 from isrcheck.traces.format.certify import from_steps
-from isrcheck.traces.format.spelling import spell_cell, spell_cell_value
+from isrcheck.traces.format.spelling import spelled_at
 
 TableRow = dict[str, Any]
 
@@ -116,9 +116,4 @@ def digest_of(cells: Cells) -> str:
 
 def changed(instance: Instance, before: Cells, after: Cells) -> dict[str, str]:
     """Return the cells that differ between two states, by name, with their new values."""
-    return spelled(instance, after, [at for at, value in enumerate(after) if value != before[at]])
-
-
-def spelled(instance: Instance, cells: Cells, positions: Sequence[int]) -> dict[str, str]:
-    """Return the values of the cells at these positions of a state, by name."""
-    return {spell_cell(instance, at): spell_cell_value(instance, at, cells[at]) for at in positions}
+    return spelled_at(instance, after, [at for at, value in enumerate(after) if value != before[at]])

@@ -17,7 +17,6 @@ from isrcheck.models.language.declare import (
     contradiction,
     eventually,
     eventually_always,
-    field,
     initial,
     leads_to,
     lemma,
@@ -29,11 +28,13 @@ from isrcheck.models.language.declare import (
     terminal,
 )
 from isrcheck.models.language.fairness import any_action, weak_fairness
+from isrcheck.models.language.fields import Set, field
 
 __all__ = [
     "NONE",
     "Domain",
     "Flag",
+    "Set",
     "Subset",
     "action",
     "always",

@@ -261,28 +261,6 @@ def bytes_of(low: int, high: int) -> int:
     return next(size for size in BYTES_OF_CELLS if -(1 << 8 * size - 1) <= low and high < 1 << 8 * size - 1)
 
 
-# ---------------------------------------------------------------------------------------------------------------- state
-
-
-@dataclass(frozen=True)
-class Field:
-    """A declared field of the state: an array indexed by the domains `over` (without domains: a single cell), whose
-    cells hold `values`."""
-
-    over: tuple[type[Domain], ...]
-    values: Values
-    initially: int
-
-
-def field(*over: type[Domain], values: type[Domain] | type[IntEnum] | Values, initially: int | bool = 0) -> Any:
-    """Declare a field of the state: an array indexed by the domains `over`, whose cells hold one of `values`, and
-    `initially` the given value."""
-    for domain in over:
-        if not (isinstance(domain, type) and issubclass(domain, Domain)):
-            raise TypeError(f"a field is indexed by domains, but {domain!r} is not a domain")
-    return Field(over, as_values(values), int(initially))
-
-
 # ----------------------------------------------------------------------------------------------- actions and properties
 
 

@@ -17,7 +17,8 @@ from collections.abc import Iterable, Iterator
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any
 
-from isrcheck.models.language.declare import Domain, Entry, Field, LastOf, Subset
+from isrcheck.models.language.declare import Domain, Entry, LastOf, Subset
+from isrcheck.models.language.fields import Field
 from isrcheck.models.language.syntax import Function
 from isrcheck.models.language.text.plain import members_of
 from isrcheck.models.language.text.source_text import text_of
@@ -97,7 +98,13 @@ def _field(declared: Field) -> list[Any]:
     ends = [_size(values.low), _size(values.high)]
     kind = _members(values.names) if values.names is not None else None
     over = [_domain(domain) for domain in declared.over]
-    return [over, ends, kind, values.is_flag, values.letters, values.none, declared.initially]
+    content = [over, ends, kind, values.is_flag, values.letters, values.none, declared.initially]
+    if declared.contents is None:
+        return content
+    members = None if declared.members is None else sorted(declared.members)
+    element = declared.contents.element
+    names = None if element.names is None else _members(element.names)
+    return [*content, type(declared.contents).__name__, names, members]
 
 
 def _members(kind: type[IntEnum]) -> list[Any]:

@@ -25,6 +25,7 @@ from types import CodeType, FunctionType, MappingProxyType, ModuleType
 from typing import Any
 
 from isrcheck.models.language import digest
+from isrcheck.models.language.core.views import Members
 from isrcheck.models.language.declare import (
     CELL_HIGH,
     CELL_LOW,
@@ -33,7 +34,6 @@ from isrcheck.models.language.declare import (
     WHOLE,
     Domain,
     Entry,
-    Field,
     Kind,
     Mark,
     Subset,
@@ -43,6 +43,7 @@ from isrcheck.models.language.declare import (
     size_of,
 )
 from isrcheck.models.language.fairness import Fairness, checked, checked_of_action
+from isrcheck.models.language.fields import Field, Set
 from isrcheck.models.language.intervals import Interval, Intervals
 from isrcheck.models.language.reader import Reader, is_of_the_language
 from isrcheck.models.language.sources import sources_of
@@ -361,6 +362,11 @@ def _declared(module: ModuleType, name: str, kind: type) -> dict[str, Any]:
     if not isinstance(holder, type):
         path = inspect.getsourcefile(module) or module.__name__
         raise LanguageError(f"{path}:1: `{name}` is not a class; write it as `class {name}:`")
+    for key, value in vars(holder).items():
+        if isinstance(value, Set):
+            path = inspect.getsourcefile(module) or module.__name__
+            cure = f"write {key} = field(values={type(value).__name__}(of={value.of.__name__}))"
+            raise LanguageError(f"{path}:1: `{escaped(key)}` is what a field holds, not a field; {cure}")
     return {key: value for key, value in vars(holder).items() if isinstance(value, kind)}
 
 
@@ -471,6 +477,11 @@ def assemble(
             {field_name: len(declared.over) for field_name, declared in fields.items()},
             {entry_name: entry.is_bound for entry_name, entry in entries.items()},
             owners,
+            {
+                field_name: (declared.contents, len(declared.own))
+                for field_name, declared in fields.items()
+                if declared.contents is not None
+            },
         )
     )
     actions = tuple(
@@ -648,6 +659,13 @@ class FieldLayout:
         """Every index of the field, in the order of the cells."""
         return itertools.product(*(range(size) for size in self.sizes))
 
+    def position(self, index: Sequence[int]) -> int:
+        """The position in a state of the cell with this index."""
+        offset = 0
+        for size, one in zip(self.sizes, index, strict=True):
+            offset = offset * size + one
+        return self.offset + offset
+
     def spell(self, value: int) -> str:
         """Return a cell's value as text."""
         return spell_value(self.field.values, value)
@@ -673,17 +691,6 @@ def spell_element(number: int) -> str:
     return chr(ord("a") + number) if 0 <= number < 26 else f"r{number}"
 
 
-class Members(tuple[bool, ...]):
-    """A subset as a model's functions see it: indexed with an element, it is True if it contains the element."""
-
-    __slots__ = ()
-
-    def __getitem__(self, element: Any) -> Any:
-        if not 0 <= element < len(self):
-            raise ModelError(f"index {element} of a subset is outside 0..{len(self) - 1}; test it before it is used")
-        return super().__getitem__(element)
-
-
 @dataclass(frozen=True)
 class ArgumentRange:
     """A parameter of an action under a configuration: its number of values, and how each is passed and printed."""
@@ -701,7 +708,7 @@ class ArgumentRange:
         """The number of values of the parameter."""
         return 1 << self.elements if self.is_subset else self.elements
 
-    def argument(self, ordinal: int) -> int | tuple[bool, ...]:
+    def argument(self, ordinal: int) -> int | Members:
         """Return the value with this ordinal as the Python function receives it."""
         if self.is_subset:
             return Members(bool(ordinal >> element & 1) for element in range(self.elements))
@@ -757,6 +764,10 @@ class Instance:
             high = self._size(declared.values.high, f"field {name}")
             if any(size < 0 for size in sizes):
                 what = f"has an index of size {min(sizes)}; give each of its domains a size of at least 0"
+                raise ModelError(f"{self.model.path}: field {name} {what}")
+            if declared.contents is not None and sizes[-1] < 1:
+                kind = declared.contents.of.__name__
+                what = f"holds sets of {kind}, which has no element; give {kind} at least one"
                 raise ModelError(f"{self.model.path}: field {name} {what}")
             if low > high:
                 what = f"has no values ({low}..{high}); give it a range that is not empty"

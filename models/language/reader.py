@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any, NoReturn
 
+from isrcheck.models.language.core.containers import Scope
 from isrcheck.models.language.core.rewriting import global_names, rewritten
 from isrcheck.models.language.declare import WHOLE, Domain, Kind, Subset, is_marking, mark_of, require
 from isrcheck.models.language.syntax import (
@@ -125,9 +126,13 @@ class FunctionReader:
         self.locals = {p.name for p in self.function.parameters} - set(special)
         # As in Python, a name that is assigned anywhere in a function is local everywhere in it.
         self.own = {p.name for p in self.function.parameters} | set(self.function.stores)
-        self.function.body = rewritten(body, {one for one in global_names(code) - self.own if self._is_domain(one)})
+        scope = self._scope(code, body)
+        self.axes = scope.axes
+        self.function.body = rewritten(body, scope)
         if self.function.body is not body:
             body = self.function.body
+            vars(self.function).pop("stores")  # the core may have more locals
+            self.own |= set(self.function.stores)
             self.nesting = self._nesting(body)
         self.function.depth = self.nesting.deepest
         ended = self._block(body, written=False).ended
@@ -146,6 +151,18 @@ class FunctionReader:
         self.function.writes = frozenset(self.writes)
         self.function.reads = frozenset(self.reads)
         self.function.python = self._sealed(code)
+
+    def _scope(self, code: types.CodeType, body: list[ast.stmt]) -> Scope:
+        """Return the meanings of names for rewriting into the core."""
+        return Scope(
+            {one for one in global_names(code) - self.own if self._is_domain(one)},
+            self.vocabulary.contents,
+            {p.name: p.domain.of for p in self.function.parameters if p.domain and issubclass(p.domain, Subset)},
+            self.own | {node.id for part in body for node in ast.walk(part) if isinstance(node, ast.Name)},
+            self.function.stores,
+            self._is_builtin,
+            self._refuse,
+        )
 
     def _nesting(self, body: list[ast.stmt]) -> Nesting:
         """Return the nesting of a body. Refuses one that is nested too deep."""
@@ -500,8 +517,11 @@ class FunctionReader:
 
     def _size(self, call: ast.Call) -> None:
         argument = call.args[0] if len(call.args) == 1 and not call.keywords else None
+        if isinstance(argument, ast.Name) and argument.id in self.axes:
+            self.function.domains[argument.id] = self.axes[argument.id]
+            return
         if not isinstance(argument, ast.Name) or argument.id in self.own or not self._is_domain(argument.id):
-            self._refuse(call, f"`{shown(call)}`", "len(...) takes a domain, as in len(Replica)")
+            self._refuse(call, f"`{shown(call)}`", "len(...) takes a domain or a set, as in len(Replica)")
         self.function.domains[argument.id] = self.names[argument.id]
 
     def _is_domain(self, name: str) -> bool:

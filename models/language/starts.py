@@ -20,12 +20,14 @@ from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, overload
 
+from isrcheck.models.language.core.views import SetView
 from isrcheck.models.language.declare import NONE, Disabled
 from isrcheck.models.language.text.plain import plain
 from isrcheck.models.messages.errors import ModelError
 from isrcheck.models.messages.printable import escaped
 
 if TYPE_CHECKING:
+    from isrcheck.models.language.fields import Contents
     from isrcheck.models.language.model import FieldLayout, Instance
 
 Cells = tuple[int, ...]
@@ -146,19 +148,24 @@ def _list_reader(sizes: Sequence[int], code: str) -> Reader:
     return read_lists
 
 
-def _field_reader(layout: FieldLayout, code: str) -> Reader:
+def _field_reader(layout: FieldLayout, code: str, usual: Any) -> Reader:
     read, name = _list_reader(layout.sizes, code), layout.name
-    return lambda given: read(given[name])
+    if layout.field.contents is None:
+        return lambda given: read(given[name])
+    started = read(usual)
+
+    def read_started(given: Any) -> bytes:
+        if given[name] is not usual:
+            raise UnusualError
+        return started
+
+    return read_started
 
 
 def _numbers_reader(names: Sequence[str], code: str) -> Reader:
     """Return a function that packs adjacent fields with a single cell each into bytes."""
     pack, values_of = struct.Struct(f"{len(names)}{code}").pack, itemgetter(*names)
     return (lambda given: pack(values_of(given))) if len(names) == 1 else (lambda given: pack(*values_of(given)))
-
-
-def _nested(value: int, sizes: Sequence[int]) -> Any:
-    return value if not sizes else [_nested(value, sizes[1:])] * sizes[0]
 
 
 class Enumeration:
@@ -170,14 +177,14 @@ class Enumeration:
         self.cells = sum(layout.count for layout in layouts.values())
         self.size = max((layout.bytes for layout in layouts.values()), default=1)
         code = CODES[self.size]
-        self.usual = {name: _nested(layout.field.initially, layout.sizes) for name, layout in layouts.items()}
+        self.usual = {name: layout.field.start(layout.sizes) for name, layout in layouts.items()}
         self.readers: list[Reader] = []
         for is_number, group in groupby(layouts.values(), key=lambda layout: not layout.sizes):
             some = list(group)
             if is_number:
                 self.readers.append(_numbers_reader([one.name for one in some], code))
             else:
-                self.readers += [_field_reader(one, code) for one in some]
+                self.readers += [_field_reader(one, code, self.usual[one.name]) for one in some]
         self.ranges = [(one.low, one.high) for one in layouts.values() for _ in range(one.count)]
         self.outside = [_bytes_outside(*ends) for ends in self.ranges] if self.size == 1 else []
 
@@ -260,7 +267,8 @@ class Enumeration:
             raise ModelError(f"{self.path}: initial states set {names}; there is no such field")
         cells = [NONE] * self.cells
         for name, layout in self.layouts.items():
-            values = self._flat(name, given.get(name, self.usual[name]), layout.sizes)
+            contents = layout.field.contents if name in given else None
+            values = self._flat(name, given.get(name, self.usual[name]), layout.sizes, contents)
             self._ranged(layout, values)
             cells[layout.offset : layout.offset + layout.count] = [int.__int__(value) for value in values]
         return array(CODES[self.size], cells).tobytes()
@@ -273,15 +281,21 @@ class Enumeration:
                 values = f"{layout.low}..{layout.high}"
                 raise ModelError(f"{self.path}: {where} starts with {escaped(repr(value))}; give a value in {values}")
 
-    def _flat(self, name: str, value: Any, sizes: Sequence[int]) -> list[Any]:
-        """Return the cells in `value`, a nested list with exactly these sizes, for field `name`. Raises ModelError."""
+    def _flat(self, name: str, value: Any, sizes: Sequence[int], contents: Contents | None) -> list[Any]:
+        """Return the cells in `value`, a nested list with exactly these sizes, for field `name`; its elements are sets
+        if there are `contents`. Raises ModelError."""
         if not sizes:
             return [value]
+        if contents is not None and len(sizes) == 1:
+            try:
+                return contents.cells(value, sizes[0])
+            except ValueError as error:
+                raise ModelError(f"{self.path}: {escaped(name)} starts with {escaped(repr(value))}; {error}") from None
         if not isinstance(value, Sequence) or len(value) != sizes[0]:
             raise ModelError(
                 f"{self.path}: {escaped(name)} starts with {escaped(repr(value))}; give a list of length {sizes[0]}"
             )
-        return [cell for one in value for cell in self._flat(name, one, sizes[1:])]
+        return [cell for one in value for cell in self._flat(name, one, sizes[1:], contents)]
 
 
 def _bytes_outside(low: int, high: int) -> bytes:
@@ -308,13 +322,14 @@ class State:
         if layout is None:
             value = getattr(self._instance.configuration, name)
             return bool(value) if self._instance.model.entries[name].values is bool else value
-        if layout.sizes:
-            return _ArrayView(self._cells, layout, layout.offset, 0)
-        return _load(self._cells, layout, layout.offset)
+        return _part(self._cells, layout, layout.offset, 0)
 
-    def __setattr__(self, name: str, value: int) -> None:
+    def __setattr__(self, name: str, value: Any) -> None:
         layout = self._instance.layouts[name]
-        _store(self._cells, layout, layout.offset, value)
+        if layout.sizes:
+            _part(self._cells, layout, layout.offset, 0).become(value)
+        else:
+            _store(self._cells, layout, layout.offset, value)
 
     @property
     def cells(self) -> Cells:
@@ -346,13 +361,23 @@ class _ArrayView:
         return self._offset + offset
 
     def __getitem__(self, index: int) -> Any:
-        offset = self._at(index)
-        if self._depth + 1 < len(self._layout.sizes):
-            return _ArrayView(self._cells, self._layout, offset, self._depth + 1)
-        return _load(self._cells, self._layout, offset)
+        return _part(self._cells, self._layout, self._at(index), self._depth + 1)
 
-    def __setitem__(self, index: int, value: int) -> None:
-        _store(self._cells, self._layout, self._at(index), value)
+    def __setitem__(self, index: int, value: Any) -> None:
+        offset, depth = self._at(index), self._depth + 1
+        if depth < len(self._layout.sizes):
+            _part(self._cells, self._layout, offset, depth).become(value)
+        else:
+            _store(self._cells, self._layout, offset, value)
+
+
+def _part(cells: list[int], layout: FieldLayout, offset: int, depth: int) -> Any:
+    """A field with its first `depth` indices applied: a value, a set, or a row of them."""
+    if depth == len(layout.sizes):
+        return _load(cells, layout, offset)
+    row = _ArrayView(cells, layout, offset, depth)
+    is_whole = layout.field.contents is not None and depth + 1 == len(layout.sizes)
+    return SetView(row, layout.sizes[-1]) if is_whole else row
 
 
 def _load(cells: list[int], layout: FieldLayout, offset: int) -> int | bool:

@@ -17,6 +17,7 @@ from functools import cached_property
 from typing import Any
 
 from isrcheck.models.language.declare import Domain, Mark, Subset
+from isrcheck.models.language.fields import Contents
 
 STATEMENTS = (ast.Assign, ast.AugAssign, ast.If, ast.For, ast.Return, ast.Expr, ast.Pass)
 """The statements: assignment, += and -= to a local or a cell, if/elif/else, for over numbers, return, a call."""
@@ -151,11 +152,12 @@ def with_callees(functions: Iterable[Function]) -> Iterator[Function]:
 @dataclass(frozen=True)
 class Vocabulary:
     """The meanings of names after `s.`: fields with their number of indices, and configuration entries (bounds or
-    not)."""
+    not). `contents` are the fields that hold sets, with the number of indices that a model writes."""
 
     fields: Mapping[str, int]
     configuration: Mapping[str, bool]
     actions: Mapping[types.FunctionType, str]
+    contents: Mapping[str, tuple[Contents, int]] = field(default_factory=dict)
 
 
 def stored(node: ast.AST) -> list[str]:

@@ -10,9 +10,9 @@ from collections.abc import Mapping
 
 from isrcheck.models.language.model import FieldLayout, Instance
 from isrcheck.models.run import Cells
+from isrcheck.traces.format.spelling import spell_part
 from isrcheck.traces.format.trace import Trace
 from isrcheck.traces.lanes import generic_lanes
-from isrcheck.traces.lanes.generic_lanes import spell_part
 from isrcheck.traces.lanes.scene import Lane, Moment, Scene
 from isrcheck.traces.other_tools.reading import ForeignTrace
 
@@ -59,6 +59,6 @@ def _foreign_lane(foreign: ForeignTrace, state: Mapping[str, str]) -> Lane:
 
 def variable_parts(instance: Instance, layout: FieldLayout, cells: Cells) -> tuple[str, ...]:
     """A field as text: one line for the whole field, or one per element of its first index."""
-    if not layout.sizes or (len(layout.sizes) == 1 and layout.field.values.is_flag):
+    if generic_lanes.is_one_value(layout):
         return (spell_part(instance, layout, cells),)
     return tuple(spell_part(instance, layout, cells, (element,)) for element in range(layout.sizes[0]))

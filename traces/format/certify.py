@@ -17,7 +17,7 @@ from isrcheck.models.run import Cells
 from isrcheck.traces.format.erring import path_of
 from isrcheck.traces.format.lasso import certify_lasso, is_live
 from isrcheck.traces.format.possibility import continuations, stuck_positions
-from isrcheck.traces.format.spelling import spell_cell, spell_cell_value
+from isrcheck.traces.format.spelling import spell_cell, spelled_at
 from isrcheck.traces.format.trace import (
     HOLDS,
     NOT_INDUCTIVE,
@@ -101,8 +101,9 @@ def _certify_number(instance: Instance, position: int, step: Step) -> None:
 def _difference(instance: Instance, expected: Cells, found: Cells) -> str:
     """The first cell in which two states differ, with both values."""
     position = next(i for i, (one, other) in enumerate(zip(expected, found, strict=True)) if one != other)
-    name = spell_cell(instance, position)
-    should, does = (spell_cell_value(instance, position, cells[position]) for cells in (expected, found))
+    (name, should), (_, does) = (
+        one for cells in (expected, found) for one in spelled_at(instance, cells, [position]).items()
+    )
     return f"{name} is {should}, but the trace says {does}"
 
 

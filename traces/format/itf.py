@@ -12,13 +12,15 @@ import json
 import re
 import shlex
 import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from isrcheck import models
 from isrcheck.models import registry
+from isrcheck.models.language.declare import Values
+from isrcheck.models.language.fields import Contents
 from isrcheck.models.language.in_range import IN_RANGE
 from isrcheck.models.language.model import (
     ArgumentRange,
@@ -36,7 +38,7 @@ from isrcheck.models.run import Cells
 from isrcheck.models.version import version
 from isrcheck.traces.format.erring import without_folders
 from isrcheck.traces.format.reproduce import reproduction
-from isrcheck.traces.format.spelling import spell_value
+from isrcheck.traces.format.spelling import spell_value, spelled_value
 from isrcheck.traces.format.trace import PERMITTED, VERDICTS, VIOLATED, Trace
 
 FORMAT_DESCRIPTION = "https://apalache-mc.org/docs/adr/015adr-trace.html"
@@ -141,12 +143,27 @@ def _number(value: int) -> dict[str, str]:
 
 def _value(instance: Instance, layout: FieldLayout, cells: Cells, index: tuple[int, ...] = ()) -> Any:
     """The value of a field, or of its element at `index`, as ITF."""
+    contents = layout.field.contents
+    if contents is not None and len(index) == len(layout.field.own):
+        first = layout.position((*index, 0))
+        return _contents(contents, cells[first : first + layout.sizes[-1]])
     if len(index) < len(layout.sizes):
         return [_value(instance, layout, cells, (*index, one)) for one in range(layout.sizes[len(index)])]
-    offset = 0
-    for size, one in zip(layout.sizes, index, strict=True):
-        offset = offset * size + one
-    return _cell(instance, layout, cells[layout.offset + offset])
+    return _cell(instance, layout, cells[layout.position(index)])
+
+
+def _contents(contents: Contents, cells: Sequence[int]) -> Any:
+    """A set as ITF."""
+    elements = [_one(contents.element, one) for one in contents.elements(cells)]
+    return {"#set": elements}
+
+
+def _one(values: Values, value: int) -> Any:
+    """An element of a set as ITF."""
+    if values.is_flag:
+        return bool(value)
+    spelled = spelled_value(values, value)
+    return _number(value) if spelled == str(value) else spelled
 
 
 def _cell(instance: Instance, layout: FieldLayout, value: int) -> Any:
@@ -391,10 +408,29 @@ def _read_value(
     if not sizes:
         cells.append(_read_cell(instance, layout, value))
         return
+    if layout.field.contents is not None and len(sizes) == 1:
+        cells += _read_contents(layout, layout.field.contents, value)
+        return
     if not isinstance(value, list) or len(value) != sizes[0]:
         raise UsageError(f"{layout.name} is {_shown(value)}; give a list of length {sizes[0]}")
     for one in value:
         _read_value(instance, layout, one, sizes[1:], cells)
+
+
+def _read_contents(layout: FieldLayout, contents: Contents, value: object) -> list[int]:
+    """The cells of a set. Raises UsageError."""
+    known = [_one(contents.element, element) for element in range(layout.sizes[-1])]
+    given = value.get("#set") if isinstance(value, dict) and set(value) == {"#set"} else None
+    if not isinstance(given, list):
+        raise UsageError(f"{layout.name} is {_shown(value)}; give a set of its elements")
+    for one in given:
+        if not any(_is_same(one, element) for element in known):
+            names = ", ".join(map(str, known))
+            raise UsageError(f"{layout.name} cannot contain {_shown(one)}; its elements are {names}")
+    cells = [int(any(_is_same(one, element) for one in given)) for element in known]
+    if sum(cells) < len(given):
+        raise UsageError(f"{layout.name} is {_shown(value)}, with an element twice; write the trace again")
+    return cells
 
 
 def _read_cell(instance: Instance, layout: FieldLayout, value: object) -> int:

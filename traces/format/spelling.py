@@ -7,8 +7,11 @@ Out: text. A cell of one of Kafka's logs holds a record or the marker that ends 
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+
 from isrcheck.models.language.declare import NONE
 from isrcheck.models.language.model import FieldLayout, Instance, spell_element
+from isrcheck.models.language.model import spell_value as spelled_value
 from isrcheck.models.run import Cells, State
 
 ENTRIES = ("exposed_record", "log_record", "response_record")
@@ -19,7 +22,12 @@ def spell_cell(instance: Instance, position: int) -> str:
     """Return the name of a cell with its indices, such as log_record[1][0]."""
     layout = _layout_at(instance, position)
     index = list(layout.indices())[position - layout.offset]
-    domains = zip(layout.field.over, index, strict=True)
+    return spell_place(layout, index)
+
+
+def spell_place(layout: FieldLayout, index: Sequence[int]) -> str:
+    """Return the name of a field with its first indices."""
+    domains = zip(layout.field.over, index, strict=False)
     return layout.name + "".join(f"[{spell_element(one) if domain.letters else one}]" for domain, one in domains)
 
 
@@ -29,13 +37,47 @@ def spell_cell_value(instance: Instance, position: int, value: int) -> str:
     return spell_value(instance, layout, value) if layout.low <= value <= layout.high else str(value)
 
 
+def spelled_at(instance: Instance, cells: Cells, positions: Iterable[int]) -> dict[str, str]:
+    """Return the values of the cells at these positions of a state as text, by name; a set is one value."""
+    found = {}
+    for at in positions:
+        layout = _layout_at(instance, at)
+        if layout.field.contents is None:
+            found[spell_cell(instance, at)] = spell_cell_value(instance, at, cells[at])
+        else:
+            index = list(layout.indices())[at - layout.offset][:-1]
+            found[spell_place(layout, index)] = spell_part(instance, layout, cells, index)
+    return found
+
+
 def changed_cells(instance: Instance, before: Cells, after: Cells) -> list[tuple[str, str, str]]:
-    """Return the cells that differ between two states: name, old value, new value."""
-    return [
-        (spell_cell(instance, cell), spell_cell_value(instance, cell, old), spell_cell_value(instance, cell, new))
-        for cell, (old, new) in enumerate(zip(before, after, strict=True))
-        if old != new
-    ]
+    """Return the cells and sets that differ between two states: name, old value, new value."""
+    positions = [cell for cell, (old, new) in enumerate(zip(before, after, strict=True)) if old != new]
+    new_values = spelled_at(instance, after, positions)
+    return [(name, old, new_values[name]) for name, old in spelled_at(instance, before, positions).items()]
+
+
+def spell_part(instance: Instance, layout: FieldLayout, cells: Cells, index: tuple[int, ...] = ()) -> str:
+    """Return a field, or its element at `index`, as nested lists; a list of truth values as a set of elements."""
+    if len(index) == len(layout.sizes):
+        at = layout.position(index)
+        return spell_value(instance, layout, cells[at])
+    if layout.field.contents is not None and len(index) + 1 == len(layout.sizes):
+        at = layout.position((*index, 0))
+        return spell_contents(layout, cells[at : at + layout.sizes[-1]])
+    parts = [spell_part(instance, layout, cells, (*index, one)) for one in range(layout.sizes[len(index)])]
+    if layout.field.values.is_flag and len(index) + 1 == len(layout.sizes):
+        letters = layout.field.over[-1].letters
+        members = [spell_element(i) if letters else str(i) for i, part in enumerate(parts) if part == "true"]
+        return "{" + ",".join(members) + "}"
+    return "[" + " ".join(parts) + "]"
+
+
+def spell_contents(layout: FieldLayout, cells: Sequence[int]) -> str:
+    """Return a set with these cells as text."""
+    contents = layout.field.contents
+    assert contents is not None
+    return contents.text.format(", ".join(spelled_value(contents.element, one) for one in contents.elements(cells)))
 
 
 def _layout_at(instance: Instance, position: int) -> FieldLayout:

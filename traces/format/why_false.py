@@ -20,9 +20,9 @@ from isrcheck.models.language.declare import Disabled
 from isrcheck.models.language.in_range import DEADLOCK
 from isrcheck.models.language.model import FieldLayout, Instance, Property, Step, spell_element
 from isrcheck.models.language.syntax import Function
-from isrcheck.models.language.text.spelling import spelled
+from isrcheck.models.language.text.spelling import as_written, spelled
 from isrcheck.models.run import Cells
-from isrcheck.traces.format.spelling import spell_value
+from isrcheck.traces.format.spelling import spell_contents, spell_part, spell_value
 from isrcheck.traces.format.trace import Trace
 
 MOST_READINGS = 12
@@ -205,7 +205,7 @@ class _Scope:
 
     def evaluate(self, expression: ast.expr) -> Any:
         """Return the value of an expression. The names are passed as globals, so that generators can see them."""
-        code = compile(ast.Expression(expression), self.function.path, "eval")
+        code = compile(ast.Expression(as_written(expression)), self.function.path, "eval")
         python = self.instance.python(self.function)
         return eval(code, {**python.__globals__, **self.names})  # noqa: S307 - checked model text
 
@@ -295,6 +295,9 @@ class _Explainer:
 
     def why(self, expression: ast.expr, scope: _Scope) -> Reason:
         """Return why an expression has its truth value."""
+        if hasattr(expression, "origin"):  # it is written in another form, which is explained by what it reads
+            truth = bool(scope.evaluate(expression))
+            return Reason(spell_expression(expression), truth, readings=self.readings(expression, scope))
         match expression:
             case ast.BoolOp():
                 return self.why_operands(expression, scope)
@@ -426,6 +429,9 @@ class _Watched:
         if layout is None:
             return value
         label = f"{self._name}.{name}"
+        if layout.field.contents is not None and not layout.field.own:
+            self._log.append(f"{label} = {spell_part(self._instance, layout, self._state.cells)}")
+            return value
         if layout.sizes:
             return _WatchedArray(value, self._instance, layout, label, 0, self._log)
         self._log.append(f"{label} = {spell_value(self._instance, layout, value)}")
@@ -449,6 +455,9 @@ class _WatchedArray:
         value = self._row[index]
         letters = self._layout.field.over[self._depth].letters
         label = f"{self._label}[{spell_element(index) if letters else int(index)}]"
+        if self._layout.field.contents is not None and self._depth + 1 == len(self._layout.field.own):
+            self._log.append(f"{label} = {spell_contents(self._layout, [value[i] for i in range(value.size)])}")
+            return value
         if self._depth + 1 < len(self._layout.sizes):
             return _WatchedArray(value, self._instance, self._layout, label, self._depth + 1, self._log)
         self._log.append(f"{label} = {spell_value(self._instance, self._layout, value)}")

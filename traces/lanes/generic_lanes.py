@@ -15,14 +15,14 @@ from collections.abc import Iterable
 from isrcheck.models.language.declare import Domain
 from isrcheck.models.language.model import FieldLayout, Instance, spell_element
 from isrcheck.models.run import Cells
-from isrcheck.traces.format.spelling import spell_value
+from isrcheck.traces.format.spelling import spell_part
 from isrcheck.traces.format.trace import Trace
 from isrcheck.traces.lanes.table import StepRow
 
 
 def lane_domain(instance: Instance) -> type[Domain] | None:
     """Return the domain whose elements get columns: the first index of most fields; on a tie, the first declared."""
-    first = Counter(layout.field.over[0] for layout in instance.layouts.values() if layout.sizes)
+    first = Counter(layout.field.own[0] for layout in instance.layouts.values() if layout.field.own)
     return first.most_common(1)[0][0] if first else None
 
 
@@ -41,13 +41,13 @@ def _words(domain: type[Domain]) -> str:
 
 def _elements(instance: Instance, domain: type[Domain]) -> list[str]:
     size = next(
-        layout.sizes[0] for layout in instance.layouts.values() if layout.sizes and layout.field.over[0] is domain
+        layout.sizes[0] for layout in instance.layouts.values() if layout.field.own and layout.field.own[0] is domain
     )
     return [spell_element(element) if domain.letters else str(element) for element in range(size)]
 
 
 def _in_lanes(instance: Instance, domain: type[Domain] | None) -> list[FieldLayout]:
-    return [layout for layout in instance.layouts.values() if layout.sizes and layout.field.over[0] is domain]
+    return [layout for layout in instance.layouts.values() if layout.field.own and layout.field.own[0] is domain]
 
 
 def _shared(instance: Instance, domain: type[Domain] | None) -> list[FieldLayout]:
@@ -109,7 +109,7 @@ def _news(
 def _shared_news(instance: Instance, layout: FieldLayout, before: Cells | None, cells: Cells) -> list[str]:
     """The changes of a field that belongs to no lane. The first row, a single cell and a set are shown as a whole; of
     other fields, only the changed elements are shown."""
-    if before is None or not layout.sizes or (len(layout.sizes) == 1 and layout.field.values.is_flag):
+    if before is None or is_one_value(layout):
         part = _news(instance, layout, before, cells, ())
         return [] if part is None else [f"{layout.name} {part}"]
     letters = layout.field.over[0].letters
@@ -120,19 +120,9 @@ def _shared_news(instance: Instance, layout: FieldLayout, before: Cells | None, 
     ]
 
 
-def spell_part(instance: Instance, layout: FieldLayout, cells: Cells, index: tuple[int, ...] = ()) -> str:
-    """Return a field, or its element at `index`, as nested lists; a list of truth values as a set of elements."""
-    if len(index) == len(layout.sizes):
-        offset = 0
-        for size, one in zip(layout.sizes, index, strict=True):
-            offset = offset * size + one
-        return spell_value(instance, layout, cells[layout.offset + offset])
-    parts = [spell_part(instance, layout, cells, (*index, one)) for one in range(layout.sizes[len(index)])]
-    if layout.field.values.is_flag and len(index) + 1 == len(layout.sizes):
-        letters = layout.field.over[-1].letters
-        members = [spell_element(i) if letters else str(i) for i, part in enumerate(parts) if part == "true"]
-        return "{" + ",".join(members) + "}"
-    return "[" + " ".join(parts) + "]"
+def is_one_value(layout: FieldLayout) -> bool:
+    """Whether a field is printed as one value: a single cell, a set, or a row of truth values."""
+    return not layout.field.own or (len(layout.sizes) == 1 and layout.field.values.is_flag)
 
 
 def full_state(instance: Instance, cells: Cells, layouts: Iterable[FieldLayout] | None = None) -> list[str]:

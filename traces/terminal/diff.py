@@ -13,7 +13,7 @@ from functools import cached_property
 from isrcheck.models.language.model import spell
 from isrcheck.models.messages.errors import UsageError
 from isrcheck.traces.format.lasso import back
-from isrcheck.traces.format.spelling import spell_cell, spell_cell_value
+from isrcheck.traces.format.spelling import spelled_at
 from isrcheck.traces.format.trace import HOLDS, Trace
 from isrcheck.traces.lanes.table import Cells, Paint, fitted, grid, widest, wrapped
 from isrcheck.traces.terminal.colour import PLAIN, Look
@@ -85,7 +85,7 @@ class Difference:
 def _spelled(trace: Trace, position: int) -> Mapping[str, str]:
     """A state as text, cell by cell, which can be compared with states of other sizes."""
     instance, cells = trace.instance, trace.state_at(position)
-    return {spell_cell(instance, i): spell_cell_value(instance, i, value) for i, value in enumerate(cells)}
+    return spelled_at(instance, cells, range(len(cells)))
 
 
 def refuse_different(one: str, other: str) -> None:

@@ -2,7 +2,7 @@
 
 In:  the code of a function, and the meanings of its global names.
 Out: a plain function with the same code and only these globals: plain numbers, sealed functions, and Python's own
-     `min`, `max`, `all`, `any`, `sum`, `len` and `range`. Or such a function with more names.
+     `min`, `max`, `all`, `any`, `sum`, `len`, `range` and `set`. Or such a function with more names.
 
 The reference semantics runs sealed functions. So a global that is changed later, or a number whose class redefines
 operators, cannot make plain Python differ from the engines, which read the same numbers.
@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 BUILTINS: Mapping[str, Any] = types.MappingProxyType(
-    {"min": min, "max": max, "all": all, "any": any, "sum": sum, "len": len, "range": range}
+    {"min": min, "max": max, "all": all, "any": any, "sum": sum, "len": len, "range": range, "set": set}
 )
 """Python's own functions that the language has, as they were before any model was loaded."""
 

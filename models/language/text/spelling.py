@@ -7,6 +7,7 @@ Out: its text in one line, in full or shortened for a message.
 from __future__ import annotations
 
 import ast
+from typing import Any
 
 from isrcheck.models.language.text.chains import alternatives, summands
 
@@ -27,6 +28,29 @@ def shown(node: ast.AST) -> str:
     text = " ".join(spelled(node).split())
     half = LONGEST // 2 - 3
     return text if len(text) <= LONGEST else f"{text[:half]} ... {text[-half:]}"
+
+
+def as_written(node: ast.expr) -> ast.expr:
+    """Return an expression as it is written, before models/language/core/rewriting.py."""
+    return _Written().visit(node) if any(hasattr(one, "origin") for one in ast.walk(node)) else node
+
+
+class _Written(ast.NodeTransformer):
+    """Puts what is written in place of what stands for it; the given tree stays as it is."""
+
+    def visit(self, node: ast.AST) -> Any:
+        written = getattr(node, "origin", None)
+        if written is not None:
+            return written
+        fields = {
+            name: [self.visit(one) if isinstance(one, ast.AST) else one for one in value]
+            if isinstance(value, list)
+            else self.visit(value)
+            if isinstance(value, ast.AST)
+            else value
+            for name, value in ast.iter_fields(node)
+        }
+        return ast.copy_location(type(node)(**fields), node)
 
 
 def _shallow(node: ast.AST) -> ast.AST:
