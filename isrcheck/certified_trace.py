@@ -70,7 +70,7 @@ class Trace:
 
     @property
     def states(self) -> tuple[Mapping[str, Any], ...]:
-        """The states, the initial one first; each maps a field to a number, a truth value, a set or nested lists of them."""
+        """The states, the initial one first; each maps a field to a number, a truth value, a set, or nested lists."""
         layouts = self.certified.instance.layouts.values()
         return tuple({layout.name: _value(layout, cells) for layout in layouts} for cells in self.certified.states)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from isrcheck.checker.session.text import Run, as_object
@@ -94,7 +94,7 @@ def _trace_rows(run: Run) -> Iterator[TableRow]:
                     "action": trace.every_step[position - 1].action if position else None,
                     "took": trace.spell_row(position),
                     "changed": changed(instance, before, cells),
-                    "state": spelled(instance, cells, range(len(cells))),
+                    "state": spelled_at(instance, cells, range(len(cells))),
                 }
 
 

@@ -53,6 +53,24 @@ class Cells:
     initially: str
 
 
+@dataclass(frozen=True)
+class Sets:
+    """A field whose elements are sets: its domains, the number of elements of the sets' domain, and its declaration."""
+
+    name: str
+    over: tuple[Space, ...]
+    size: int
+    of: str
+    initially: str
+
+    @property
+    def text(self) -> str:
+        """The declaration."""
+        over = "".join(f"{space.name}, " for space in self.over)
+        start = f", initially={self.initially}" if self.initially else ""
+        return f"field({over}values=Set(of={self.of}){start})"
+
+
 @dataclass
 class World:
     """Everything that a program declares besides its functions.
@@ -67,6 +85,7 @@ class World:
     spaces: list[Space] = field(default_factory=list)
     subsets: dict[str, Space] = field(default_factory=dict)
     fields: list[Cells] = field(default_factory=list)
+    sets: list[Sets] = field(default_factory=list)
 
     def text(self) -> str:
         """The declarations in the form of a model file."""
@@ -85,6 +104,7 @@ class World:
             over = "".join(f"{space.name}, " for space in one.over)
             start = f", initially={one.initially}" if one.initially else ""
             lines.append(f"    {one.name} = field({over}values={one.values}{start})")
+        lines += [f"    {one.name} = {one.text}" for one in self.sets]
         return "\n".join(lines)
 
 

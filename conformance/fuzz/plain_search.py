@@ -118,6 +118,15 @@ def sized(size: Any, configuration: Any) -> int:
     return int(size(configuration)) if callable(size) else int(size)
 
 
+def declared_field(*over: Any, values: Any, initially: Any = 0) -> Any:
+    """Declare a field. The cells of a set are an array over its domain, which comes after the field's own domains."""
+    if not isinstance(values, SimpleNamespace):
+        return SimpleNamespace(over=over, ends=ends_of(values), initially=initially, is_set=False)
+    axis = values.of if issubclass(values.of, Domain) else SimpleNamespace(size=len(list(values.of)))
+    start = set(range(99)) if initially is values.of else initially or set()
+    return SimpleNamespace(over=(*over, axis), ends=(0, 1, True), initially=start, is_set=True)
+
+
 KINDS = ("always", "always_step", "sometimes", "always_possible")
 """The decorators of properties."""
 
@@ -132,7 +141,8 @@ WORDS: Mapping[str, Any] = {
     "between": lambda low, high: (low, high, False),
     "optional": optional,
     "require": require,
-    "field": lambda *over, values, initially=0: SimpleNamespace(over=over, ends=ends_of(values), initially=initially),
+    "Set": lambda of: SimpleNamespace(of=of),
+    "field": declared_field,
 }
 
 
@@ -157,6 +167,7 @@ class PlainField:
     high: int
     is_truth: bool
     first: int
+    is_set: bool = False
 
 
 class State:
@@ -195,22 +206,102 @@ class ArrayView:
     def value(self) -> Any:
         """The value of the cell, or this view if indices are missing."""
         if self.depth < len(self.place.sizes):
-            return self
+            return PlainSet(self) if self.place.is_set and self.depth + 1 == len(self.place.sizes) else self
         found = self.state._cells[self.place.first + self.at]
         return found == 1 if self.place.is_truth else found
 
-    def write(self, value: int) -> None:
-        """Write to the cell. Raises OutOfRange."""
+    def write(self, value: Any) -> None:
+        """Write to the cell, or replace the set. Raises OutOfRange."""
+        if self.depth < len(self.place.sizes):
+            PlainSet(self).replace(value)
+            return
         if not self.place.low <= value <= self.place.high:
             raise OutOfRange(f"{int(value)} to {self.name}")
         self.state._cells[self.place.first + self.at] = int(value)
 
 
-class Chosen:
+class SetLike:
+    """A set of numbers below `size` that can be compared; what it contains `now`."""
+
+    size: int
+
+    def now(self) -> set[int]:
+        """The elements."""
+        raise NotImplementedError
+
+    def __contains__(self, element: int) -> bool:
+        if element not in range(self.size):
+            raise OutOfRange(f"{int(element)} as an element of a set")
+        return element in self.now()
+
+    def __iter__(self) -> Iterator[int]:
+        for element in range(self.size):
+            if element in self.now():
+                yield element
+
+    def __len__(self) -> int:
+        return len(self.now())
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, SetLike) and self.now() == other.now()
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __le__(self, other: SetLike) -> bool:
+        return self.now().issubset(other.now())
+
+    def __lt__(self, other: SetLike) -> bool:
+        return self.now() < other.now()
+
+    def __ge__(self, other: SetLike) -> bool:
+        return self.now().issuperset(other.now())
+
+    def __gt__(self, other: SetLike) -> bool:
+        return self.now() > other.now()
+
+
+class PlainSet(SetLike):
+    """A set of a state."""
+
+    def __init__(self, cells: ArrayView) -> None:
+        self.cells = cells
+        self.size = cells.place.sizes[-1]
+
+    def now(self) -> set[int]:
+        """The elements."""
+        return {element for element in range(self.size) if self.cells[element]}
+
+    def add(self, element: int) -> None:
+        """Put an element into the set."""
+        self.cells[element] = 1
+
+    def discard(self, element: int) -> None:
+        """Take an element out of the set."""
+        self.cells[element] = 0
+
+    def clear(self) -> None:
+        """Make the set empty."""
+        self.replace(set())
+
+    def replace(self, elements: Any) -> None:
+        """Make it contain these elements."""
+        wanted = set(elements)
+        for element in range(self.size):
+            self.cells[element] = element in wanted
+        for element in wanted:
+            self.cells[element] = 1
+
+
+class Chosen(SetLike):
     """A subset as a function of a program sees it: indexed with an element, it says whether it contains the element."""
 
     def __init__(self, number: int, size: int) -> None:
         self.members = [number // 2**element % 2 == 1 for element in range(size)]
+        self.size = size
+
+    def now(self) -> set[int]:
+        """The elements."""
+        return {element for element, is_in in enumerate(self.members) if is_in}
 
     def __getitem__(self, element: int) -> bool:
         if element not in range(len(self.members)):
@@ -285,13 +376,15 @@ class PlainSystem:
             domain.number = max(0, sized(domain.size, plain))  # type: ignore[attr-defined]
         self.contradictions = list(_noted(base, "contradiction").values())
         self.places: dict[str, PlainField] = {}
-        self.starts: dict[str, int] = {}
+        self.starts: dict[str, Any] = {}
         self.cells = 0
         for name, one in _declared(base["State"], "ends").items():
             sizes = tuple(sized(domain.size, plain) for domain in one.over)
             low, high, is_truth = one.ends
-            self.places[name] = PlainField(sizes, sized(low, plain), sized(high, plain), is_truth, self.cells)
-            self.starts[name] = int(one.initially)
+            self.places[name] = PlainField(
+                sizes, sized(low, plain), sized(high, plain), is_truth, self.cells, one.is_set
+            )
+            self.starts[name] = one.initially if one.is_set else int(one.initially)
             self.cells += len(list(itertools.product(*map(range, sizes))))
         versions = [_noted(base, "action"), _noted(second, "action")]
         self.actions = list(dict.fromkeys([*versions[0], *versions[1]]))
@@ -348,9 +441,10 @@ class PlainSystem:
         for name, place in self.places.items():
             for index in itertools.product(*map(range, place.sizes)):
                 value: Any = given.get(name, self.starts[name])
-                for one in index if name in given else ():
+                own = index[:-1] if place.is_set else index
+                for one in own if name in given else ():
                     value = value[one]
-                cells.append(int(value))
+                cells.append(int(index[-1] in value if place.is_set else value))
         return tuple(cells)
 
     def is_contradicted(self) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import random
 
+from isrcheck.conformance.fuzz.containers import Containers
 from isrcheck.conformance.fuzz.declarations import Cells, World, random_world
 from isrcheck.conformance.fuzz.expressions import Helper, Scope, Writer
 from isrcheck.conformance.fuzz.plain_search import PlainSystem, search
@@ -79,6 +80,9 @@ class _Making:
             self._contradiction()
         second = self._second(texts) if chance.random() < 0.25 else None
         self._ends()
+        if second is None and random.Random(f"{self.name}: containers").random() < 0.5:
+            containers = Containers(random.Random(f"{self.name}: the containers"), world, self.helpers)
+            self.parts += containers.parts()
         words = ", ".join(language.__all__)
         head = [
             f'"""{self.name}: a random program."""',

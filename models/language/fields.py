@@ -10,6 +10,7 @@ and writes of cells; models/language/core/views.py is what CPython sees.
 
 from __future__ import annotations
 
+import types
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
@@ -53,7 +54,7 @@ class Set:
     def cells(self, given: Any, size: int) -> list[Any]:
         """The cells of one set, given as a set of numbers. Raises ValueError."""
         if not isinstance(given, set | frozenset):
-            raise ValueError("give a set, as in {0, 1}")
+            raise ValueError("give a set, as in {0, 1}")  # noqa: TRY004 - the caller tells the user
         elements = {plain(one) for one in given}
         if not elements <= set(range(size)):
             raise ValueError(f"give elements in 0..{size - 1}")
@@ -74,7 +75,7 @@ _MEMBERS: dict[type[IntEnum], type[Domain]] = {}
 def members_domain(kind: type[IntEnum]) -> type[Domain]:
     """The domain whose elements are the members of an enumeration; always the same one."""
     if kind not in _MEMBERS:
-        _MEMBERS[kind] = type(Domain)(kind.__name__, (Domain,), {}, size=len(members_of(kind)))
+        _MEMBERS[kind] = types.new_class(kind.__name__, (Domain,), {"size": len(members_of(kind))})
     return _MEMBERS[kind]
 
 

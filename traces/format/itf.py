@@ -32,13 +32,14 @@ from isrcheck.models.language.model import (
     spell,
     spell_element,
 )
+from isrcheck.models.language.model import spell_value as spelled_value
 from isrcheck.models.messages.errors import UsageError
 from isrcheck.models.messages.printable import escaped
 from isrcheck.models.run import Cells
 from isrcheck.models.version import version
 from isrcheck.traces.format.erring import without_folders
 from isrcheck.traces.format.reproduce import reproduction
-from isrcheck.traces.format.spelling import spell_value, spelled_value
+from isrcheck.traces.format.spelling import spell_value
 from isrcheck.traces.format.trace import PERMITTED, VERDICTS, VIOLATED, Trace
 
 FORMAT_DESCRIPTION = "https://apalache-mc.org/docs/adr/015adr-trace.html"

@@ -2,8 +2,8 @@
 
 In:  nodes of a syntax tree; models/language/core/rewriting.py goes through the tree.
 Out: nodes of the core that mean the same. `x in s.isr[p]` is the cell `s.isr[p][x]`, which an element outside the
-     domain makes an index out of range; `len(s.isr)` is a sum over the domain; a loop over a set goes through the domain,
-     and asks of each element, when it comes to it, whether the set contains it.
+     domain makes an index out of range; `len(s.isr)` is a sum over the domain; a loop over a set goes through the
+     domain, and asks of each element, when it comes to it, whether the set contains it.
 
 models/language/core/views.py has the same operations for CPython.
 """
@@ -18,7 +18,7 @@ from typing import NoReturn, TypeVar
 
 from isrcheck.models.language.declare import Domain
 from isrcheck.models.language.fields import Contents
-from isrcheck.models.language.text.names import names_in
+from isrcheck.models.language.text.names import names_in, names_stored
 
 Node = TypeVar("Node", bound=ast.AST)
 
@@ -34,9 +34,9 @@ ORDERS = (ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 
 @dataclass
 class Scope:
-    """What the names in a function mean: `domains` are those of domains, `contents` the fields that hold sets, `subsets`
-    the parameters that are subsets. `used` are all names in the function, and `stored` those that it assigns, once per
-    assignment; `is_builtin` says whether a name means Python's own function. `refuse` raises LanguageError.
+    """What the names in a function mean: `domains` are those of domains, `contents` the fields that hold sets, and
+    `subsets` the parameters that are subsets. `used` are all names in the function, and `stored` those that it assigns,
+    once per assignment; `is_builtin` says whether a name means Python's own function. `refuse` raises LanguageError.
 
     `axes` collects the domains that the written nodes name."""
 
@@ -308,20 +308,19 @@ class ContainerRewriting(ABC):
             if other.domain is not row.domain:
                 what = f"a set of {other.domain.__name__} is assigned to a set of {row.domain.__name__}"
                 self.scope.refuse(statement, what, "assign a set of the same domain")
-            row, other = (self.bound(one, found, set()) for one in (row, other))
+            row, other = self.bound(row, found, set()), self.bound(other, found, set())
             target = self.scope.fresh("element")
             return [*found, self._loop(statement, row, target, other.cell(name(target)))]
-        match value:
-            case ast.Call(func=ast.Name(id="set"), args=[], keywords=[]) if self.scope.is_builtin("set"):
-                return self._emptied(statement, row)
-            case ast.Set(elts=elements):
-                kept = [self.kept(self.node(element), found, set()) for element in elements]
-                row = self.bound(row, found, set())
-                found += self._emptied(statement, row)
-                return [*found, *(ast.Assign([row.cell(one, ast.Store())], ast.Constant(True)) for one in kept)]
-        text = ast.unparse(row.written)
-        hint = f"assign another set, set() or {{x, y}}, or write {text}.add(x) in a loop"
-        self.scope.refuse(statement, f"`{ast.unparse(value)}` is assigned to the set `{text}`", hint)
+        elements = value.elts if isinstance(value, ast.Set) else []
+        is_empty = isinstance(value, ast.Call) and ast.unparse(value) == "set()" and self.scope.is_builtin("set")
+        if not elements and not is_empty:
+            text = ast.unparse(row.written)
+            hint = f"assign another set, set() or {{x, y}}, or write {text}.add(x) in a loop"
+            self.scope.refuse(statement, f"`{ast.unparse(value)}` is assigned to the set `{text}`", hint)
+        kept = [self.kept(self.node(element), found, set()) for element in elements]
+        row = self.bound(row, found, set())
+        found += self._emptied(statement, row)
+        return [*found, *(ast.Assign([row.cell(one, ast.Store())], ast.Constant(True)) for one in kept)]
 
     def _looped(self, statement: ast.For, row: Row) -> list[ast.stmt]:
         """A loop over a set. Its variable keeps the last element of the set after it, as in Python."""
@@ -329,21 +328,15 @@ class ContainerRewriting(ABC):
         self.need(statement, "len", "range")
         found: list[ast.stmt] = []
         variable = statement.target.id
-        changing = {
-            one.id for one in ast.walk(statement) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)
-        }
-        row = self.bound(row, found, changing)
+        row = self.bound(row, found, set(names_stored(statement)))
         is_only_here = list(self.scope.stored).count(variable) == 1
         element = variable if is_only_here else self.scope.fresh("element")
         inner = self.body(statement.body)
         if not is_only_here:
             inner = [ast.Assign([ast.Name(variable, ast.Store())], name(element)), *inner]
         test = original(row.cell(name(element)), statement.iter)
-        loop = called("range", row.size)
-        return [
-            *found,
-            ast.For(ast.Name(element, ast.Store()), original(loop, statement.iter), [ast.If(test, inner, [])], []),
-        ]
+        loop = original(called("range", row.size), statement.iter)
+        return [*found, ast.For(ast.Name(element, ast.Store()), loop, [ast.If(test, inner, [])], [])]
 
 
 def name(spelled: str) -> ast.Name:

@@ -1,9 +1,9 @@
 """Rewrites a function into the core of the modelling language, which is all that the engines have to know.
 
 In:  the body of a function, and the meanings of the names in it.
-Out: the body in the core: a loop over a domain is a loop over `range(len(Domain))`, and the operations of sets are reads
-     and writes of cells (models/language/core/containers.py). A body that is in the core already is returned as it is;
-     nothing of the given tree is changed.
+Out: the body in the core: a loop over a domain is a loop over `range(len(Domain))`, and the operations of sets are
+     reads and writes of cells (models/language/core/containers.py). A body that is in the core already is returned as
+     it is; nothing of the given tree is changed.
 
 CPython runs the text as it is written (models/run.py); the tests of the fuzzer compare both. A node that was rewritten
 has the attribute `origin`: the node as it is written, for messages and explanations.
@@ -48,10 +48,7 @@ class _Rewriting(ContainerRewriting):
         for statement in statements:
             several = self.stated(statement)
             found += [self.node(statement)] if several is None else several
-        are_same = len(found) == len(statements) and all(
-            one is other for one, other in zip(found, statements, strict=True)
-        )
-        return statements if are_same else found
+        return statements if list(map(id, found)) == list(map(id, statements)) else found
 
     def node(self, node: Node) -> Node:
         """Return this node in the core; the node itself if nothing in it changes."""

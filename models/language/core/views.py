@@ -39,19 +39,19 @@ class SetView:
         return sum(1 for element in range(self.size) if self[element])
 
     def __le__(self, other: SetView) -> bool:
-        return all(self[element] <= other[element] for element in range(self.size))
+        return _is_part(self, other)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, SetView) and all(self[element] == other[element] for element in range(self.size))
 
     def __lt__(self, other: SetView) -> bool:
-        return self <= other and self != other
+        return _is_part(self, other) and self != other
 
     def __ge__(self, other: SetView) -> bool:
-        return other <= self
+        return _is_part(other, self)
 
     def __gt__(self, other: SetView) -> bool:
-        return other < self
+        return _is_part(other, self) and self != other
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -77,6 +77,11 @@ class SetView:
             self.row[element] = False
         for element in given:
             self.row[element] = True
+
+
+def _is_part(one: SetView, other: SetView) -> bool:
+    """Whether all elements of one set are in the other."""
+    return all(one[element] <= other[element] for element in range(one.size))
 
 
 class Members(SetView):

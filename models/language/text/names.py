@@ -14,6 +14,11 @@ def names_in(expression: ast.expr) -> set[str]:
     return {node.id for node in ast.walk(expression) if isinstance(node, ast.Name)}
 
 
+def names_stored(node: ast.AST) -> list[str]:
+    """All names that are assigned in a node, variables of loops and generators included."""
+    return [one.id for one in ast.walk(node) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)]
+
+
 def free_names(node: ast.AST) -> set[str]:
     """The names that an expression reads, without the variables of its generators."""
     names: set[str] = set()

@@ -172,9 +172,9 @@ IN_AN_ACTION = [
     ("one(s)  # <-", "the value of one(...) is dropped; use it, or call a helper that writes"),
     ("a = clear(s)  # <-", "clear writes to the state; call it as a statement of its own"),
     ("flip(s)  # <-", "flip is an action or another declaration; move what both need into a helper"),
-    ("s.x[0] = len(s.x)  # <-", "`len(s.x)`; len(...) takes a domain, as in len(Replica)"),
-    ("s.x[0] = len(Node, Place)  # <-", "`len(Node, Place)`; len(...) takes a domain, as in len(Replica)"),
-    ("s.x[0] = len(Colour)  # <-", "`len(Colour)`; len(...) takes a domain, as in len(Replica)"),
+    ("s.x[0] = len(s.x)  # <-", "`len(s.x)`; len(...) takes a domain or a set, as in len(Replica)"),
+    ("s.x[0] = len(Node, Place)  # <-", "`len(Node, Place)`; len(...) takes a domain or a set, as in len(Replica)"),
+    ("s.x[0] = len(Colour)  # <-", "`len(Colour)`; len(...) takes a domain or a set, as in len(Replica)"),
     ("a = len  # <-", "`len` is used without a call; call it"),
     (
         "print(s.f)  # <-",

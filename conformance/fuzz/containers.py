@@ -1,0 +1,152 @@
+"""Random fields that hold sets, and the actions and properties that use them.
+
+In:  a source of randomness, a `World`, and the helpers of the program.
+Out: the fields, which are added to the world, and the texts of the functions.
+"""
+
+from __future__ import annotations
+
+import random
+
+from isrcheck.conformance.fuzz.declarations import Sets, Space, World
+from isrcheck.conformance.fuzz.expressions import COMPARISONS, Helper, Scope, Writer
+from isrcheck.conformance.fuzz.statements import Body, indented, parameters_of
+
+VARIABLES = ("e", "member", "each")
+
+
+class Containers:
+    """Adds sets to a program."""
+
+    def __init__(self, chance: random.Random, world: World, helpers: list[Helper]) -> None:
+        self.chance = chance
+        self.world = world
+        self.helpers = [one for one in helpers if one.returns is not None and one.states <= 1]
+        spaces = [(space.name, space.size) for space in world.spaces if 0 < space.size <= 3]
+        kinds = [(kind, len(members)) for kind, members in world.enumerations.items() if min(members.values()) == 0]
+        of, size = chance.choice([*spaces, *spaces, *kinds] or [("", 0)])
+        for number in range(chance.choice((1, 1, 2)) if of else 0):
+            over = tuple(chance.choice(spaces) for _ in range(chance.choice((0, 0, 1 if spaces else 0))))
+            domains = tuple(next(one for one in world.spaces if one.name == name) for name, _ in over)
+            start = chance.choice(("", "", of, f"{{{chance.randrange(size)}}}"))
+            world.sets.append(Sets(f"set{number}", domains, size, of, start))
+
+    def parts(self) -> list[str]:
+        """The functions: actions that change sets, and properties that read them."""
+        if not self.world.sets:
+            return []
+        chance = self.chance
+        found = [self._action(f"change_{number}") for number in range(chance.choice((1, 1, 2)))]
+        for number in range(chance.choice((1, 2, 2))):
+            kind = chance.choice(("always", "always", "sometimes", "always_step", "lemma"))
+            states = ("before", "after") if kind == "always_step" else ("s",)
+            asked = _Asking(chance, self.world, self._scope(states))
+            lines = [f"return {chance.choice(('not ', '', ''))}{asked.truth(1)}"]
+            if chance.random() < 0.3:
+                lines = [*asked.counted(), *lines]
+            header = f"def set_claim_{number}({', '.join(states)}):"
+            found.append("\n".join([f"@{kind}", header, *indented(lines)]))
+        return found
+
+    def _scope(self, states: tuple[str, ...]) -> Scope:
+        careless = self.chance.random() < self.world.careless / 2
+        return Scope(states, careless, helpers=list(self.helpers), constants=dict(self.world.constants))
+
+    def _action(self, name: str) -> str:
+        chance = self.chance
+        scope = self._scope(("s",))
+        parameters = parameters_of(chance, self.world, scope)
+        asked = _Asking(chance, self.world, scope)
+        lines = [f"require({asked.truth(1)})" for _ in range(chance.choice((0, 1, 1)))]
+        for _ in range(chance.choice((1, 2, 2))):
+            lines += asked.change()
+        if chance.random() < 0.4:
+            lines += Body(chance, self.world, scope).write()
+        declared = "".join(f", {one}: {domain}" for one, domain in parameters)
+        return "\n".join(["@action", f"def {name}(s{declared}):", *indented(lines)])
+
+
+class _Asking:
+    """Writes expressions about sets, and statements that change them."""
+
+    def __init__(self, chance: random.Random, world: World, scope: Scope) -> None:
+        self.chance = chance
+        self.world = world
+        self.scope = scope
+        self.writer = Writer(chance, world, scope)
+
+    def set(self, state: str | None = None) -> tuple[str, Sets]:
+        """The text of a set of the state."""
+        one = self.chance.choice(self.world.sets)
+        indices = "".join(f"[{self.writer.index(space.size, 1)}]" for space in one.over)
+        return f"{state or self.chance.choice(self.scope.states)}.{one.name}{indices}", one
+
+    def readable(self) -> tuple[str, int, str]:
+        """A set of the state, or a parameter that is a subset: its text, its size and its domain."""
+        if self.scope.subsets and self.chance.random() < 0.4:
+            name, kind = self.chance.choice(list(self.scope.subsets.items()))
+            space: Space = self.world.subsets[kind]
+            return name, space.size, space.name
+        text, one = self.set()
+        return text, one.size, one.of
+
+    def truth(self, depth: int) -> str:
+        """An expression about sets."""
+        text, size, of = self.readable()
+        form = self.chance.random()
+        if form < 0.3:
+            word = self.chance.choice(("in", "in", "not in"))
+            return f"({self.writer.index(size, depth)} {word} {text})"
+        if form < 0.5:
+            return f"(len({text}) {self.chance.choice(COMPARISONS)} {self.chance.randint(0, size)})"
+        if form < 0.65:
+            others = [other for other in (self.readable() for _ in range(6)) if other[2] == of]
+            if others:
+                return f"({text} {self.chance.choice(COMPARISONS)} {others[0][0]})"
+        if form < 0.75 and depth > 0:
+            return f"({self.truth(depth - 1)} {self.chance.choice(('and', 'or'))} {self.writer.truth(depth)})"
+        variable = self.chance.choice(VARIABLES)
+        inside = self.writer.at(self.scope.inner(**{variable: (0, size - 1)}))
+        test = f" if {inside.truth(0)}" if self.chance.random() < 0.3 else ""
+        if form < 0.92:
+            word = self.chance.choice(("all", "any"))
+            return f"{word}({inside.truth(1)} for {variable} in {text}{test})"
+        word = self.chance.choice(("sum", "max", "min"))
+        if word == "sum":
+            return f"(sum({inside.number(1).text} for {variable} in {text}{test}) > 1)"
+        return f"({word}(({variable} for {variable} in {text}{test}), default=-1) <= {self.writer.number(0).text})"
+
+    def counted(self) -> list[str]:
+        """A loop over a set that counts in a local."""
+        text, size, _ = self.readable()
+        inside = self.writer.at(self.scope.inner(member=(0, size - 1)))
+        lines = ["total = 0", f"for member in {text}:", f"    if {inside.truth(1)}:", "        total += member + 1"]
+        self.scope.numbers["total"] = 0, size * size
+        return lines
+
+    def change(self, depth: int = 1) -> list[str]:
+        """Statements that change a set."""
+        text, one = self.set("s")
+        form = self.chance.random()
+        if form < 0.3:
+            return [f"{text}.add({self.writer.index(one.size, 1)})"]
+        if form < 0.55:
+            return [f"{text}.discard({self.writer.index(one.size, 1)})"]
+        if form < 0.62:
+            return [f"{text}.clear()"] if form < 0.59 else [f"{text} = set()"]
+        if form < 0.72:
+            elements = ", ".join(self.writer.index(one.size, 1) for _ in range(self.chance.choice((1, 2))))
+            return [f"{text} = {{{elements}}}"]
+        if form < 0.82:
+            others = [other for other in (self.readable() for _ in range(6)) if other[2] == one.of]
+            return [f"{text} = {others[0][0]}"] if others else [f"{text}.clear()"]
+        if form < 0.9 or depth <= 0:
+            return [f"if {self.truth(0)}:", *indented(self.change(0) if depth > 0 else [f"{text}.clear()"])]
+        through, size, _ = self.readable()
+        variable = self.chance.choice(VARIABLES)
+        known = dict(self.scope.numbers)
+        self.scope.numbers[variable] = 0, size - 1
+        lines = [f"for {variable} in {through}:", *indented(self.change(0))]
+        self.scope.numbers.clear()
+        self.scope.numbers.update(known)
+        return lines

@@ -1,0 +1,267 @@
+"""Fields that are sets: one meaning in all readings, printed as sets; what else is done with them is refused."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from conformance.tests.checker.reductions.test_symmetry import depths, searched, states_of
+from isrcheck.checker import cli
+from isrcheck.checker.reductions.find import reduction_of
+from isrcheck.models import registry, run
+from isrcheck.models.language.expression import read_expression
+from isrcheck.models.language.model import Instance
+from isrcheck.models.messages.errors import LanguageError, ModelError, UsageError
+from isrcheck.traces import cli as traces
+
+PRELUDE = '''"""Replicas join and leave sets."""
+
+from enum import IntEnum
+
+from isrcheck.language import (
+    Domain, Flag, Set, Subset, action, always, always_step, between, bound, field, initial, require, sometimes,
+)
+
+
+class Configuration:
+    n = bound(3, "replicas")
+
+
+class Replica(Domain, size="n", symmetric=True):
+    pass
+
+
+class Part(Domain, size=2):
+    pass
+
+
+class Replicas(Subset, of=Replica):
+    pass
+
+
+class Colour(IntEnum):
+    RED = 0
+    BLUE = 1
+
+
+class State:
+    isr = field(Part, values=Set(of=Replica), initially=Replica)
+    caught_up = field(values=Set(of=Replica), initially=Replica)
+    seen = field(values=Set(of=Colour), initially={1})
+    leader = field(values=Replica)
+    rounds = field(values=between(0, 2))
+'''
+
+STEPS = """
+@action
+def shrink(s, p: Part, r: Replica):
+    require(r in s.isr[p] and len(s.isr[p]) > 1)
+    s.isr[p].discard(r)
+    s.seen.add(Colour.RED)
+
+
+@action
+def catch_up(s, chosen: Replicas):
+    require(s.leader in chosen and chosen <= s.caught_up)
+    require(s.caught_up != chosen)
+    s.caught_up = chosen
+
+
+@action
+def expand(s, r: Replica):
+    require(s.rounds < 2)
+    s.rounds += 1
+    for p in Part:
+        if r not in s.isr[p]:
+            s.isr[p].add(r)
+    for other in s.caught_up:
+        if other != s.leader and other not in s.isr[0]:
+            s.isr[1].discard(other)
+    s.seen.clear()
+
+
+@action
+def copy(s):
+    require(s.isr[0] < s.isr[1])
+    s.isr[1] = s.isr[0]
+    s.seen = set()
+
+
+@always
+def leader_is_caught_up(s):
+    return s.leader in s.caught_up
+
+
+@always
+def is_in_sync(s):
+    return all(s.isr[p] >= s.caught_up or len(s.isr[p]) > 0 for p in Part)
+
+
+@always
+def leader_is_in_isr(s):
+    return any(s.leader in s.isr[p] and all(r in s.caught_up for r in s.isr[p]) for p in Part)
+
+
+@sometimes
+def one_is_left(s):
+    return all(sum(1 for r in s.isr[p]) == 1 for p in Part) and s.isr[0] == s.isr[1]
+
+
+@always_step
+def nothing_is_forgotten(before, after):
+    return before.seen <= after.seen or len(after.seen) == 0
+"""
+
+
+def write(folder: Path, body: str, prelude: str = PRELUDE) -> Path:
+    path = folder / "sets.py"
+    path.write_text(prelude + body, encoding="utf-8")
+    return path
+
+
+def action(*lines: str, parameters: str = "s, r: Replica, chosen: Replicas") -> str:
+    return "\n".join(["@action", f"def act({parameters}):", *(f"    {line}" for line in lines), ""])
+
+
+def instance_of(folder: Path, body: str, **values: int) -> Instance:
+    return registry.load_file(write(folder, body)).instance(None, values)
+
+
+def test_every_engine_finds_the_same(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = write(tmp_path, STEPS)
+    assert cli.main([str(path), "--engine", "all", "--bound", "4", "--set", "n=2"]) == 12
+    out = capsys.readouterr().out
+    assert "leader_is_in_isr" in out and "VIOLATED at step 1" in out
+    assert "the engines agree on every property to depth 4" in out
+
+
+def test_the_reference_and_the_kernel_reach_the_same_states(tmp_path: Path) -> None:
+    instance = instance_of(tmp_path, STEPS, n=2)
+    found = searched(instance, None)
+    reached, level = set(instance.initial_states), list(instance.initial_states)
+    while level:
+        level = list({after for cells in level for _, after in run.successors(instance, cells)} - reached)
+        reached |= set(level)
+    assert set(states_of(found)) == reached
+    assert found.distinct == len(reached) == 80
+
+
+def test_a_set_takes_one_bit_for_each_element(tmp_path: Path) -> None:
+    layouts = instance_of(tmp_path, STEPS, n=7).layouts
+    assert [(one.sizes, one.low, one.high) for one in layouts.values()][:3] == [
+        ((2, 7), 0, 1),
+        ((7,), 0, 1),
+        ((2,), 0, 1),
+    ]
+
+
+def test_sets_of_symmetric_elements_are_permuted(tmp_path: Path) -> None:
+    """The followers are alike: the orbits of the visited states are all states."""
+    instance = instance_of(tmp_path, STEPS)
+    reduction, _ = reduction_of(instance)
+    assert reduction is not None and reduction.symmetry.order == 2
+    whole, reduced = searched(instance, None), searched(instance, reduction)
+    assert depths(reduced) == depths(whole)
+    permutations = list(reduction.symmetry.permutations())
+    orbits = [{reduction.symmetry.permuted(one, images) for images in permutations} for one in states_of(reduced)]
+    assert sum(map(len, orbits)) == whole.distinct
+    assert reduced.distinct < whole.distinct
+
+
+def test_a_trace_shows_sets(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    path = write(tmp_path, STEPS)
+    cli.main([str(path), "--bound", "2"])
+    file = next(iter((tmp_path / "counterexamples").glob("*leader_is_in_isr*")))
+    capsys.readouterr()
+    assert traces.main(["show", str(file), "--model", str(path), "--full"]) == 0
+    out = capsys.readouterr().out
+    assert "isr        [{0, 1, 2} {0, 1, 2}]" in out
+    assert "seen       {BLUE}" in out
+    assert "s.leader in s.isr[p]" in out or "r in s.caught_up is false for p = 0, r = " in out
+    assert "s.isr[0] = {" in out and "element_" not in out and "elements" not in out
+    assert traces.main(["show", str(file), "--model", str(path), "--eval", "len(s.isr[0])"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("code", "says"),
+    [
+        ("s.isr.add(r)  # <-", "the set `isr` takes 1 index, not 0; a set is read by x in s.isr[...]"),
+        ("s.isr[0][r] = True  # <-", "the set `isr` takes 1 index, not 2; a set is read by"),
+        ("s.leader = s.seen  # <-", "the set `s.seen` is used as a value; a set is read by x in s.seen"),
+        ("s.seen.remove(0)  # <-", "`s.seen.remove(...)`; write s.seen.discard(x)"),
+        ("s.seen.pop()  # <-", "a set has no `pop`; a set is changed by s.seen.add(x)"),
+        ("s.seen.add(0, 1)  # <-", "`add` takes 1 element; write s.seen.add(...)"),
+        ("s.seen |= chosen  # <-", "`s.seen |= chosen`; a set is changed by s.seen.add(x), s.seen.discard(x)"),
+        ("s.seen = 3  # <-", "`3` is assigned to the set `s.seen`; assign another set, set() or {x, y}"),
+        ("s.seen = chosen  # <-", "a set of Replica is assigned to a set of Colour; assign a set of the same domain"),
+        ("chosen.add(r)  # <-", "the parameter `chosen` is written; only fields of the state can be written"),
+        ("require(s.seen <= s.isr[0])  # <-", "`s.seen <= s.isr[0]` compares sets of Colour and of Replica"),
+        ("require(s.seen == 0)  # <-", "`s.seen == 0` compares a set with something else; compare it with another set"),
+        ("require(s.isr[0] < s.isr[1] < chosen)  # <-", "compare two sets at a time, with `and` between"),
+        ("require(s.caught_up.issubset(chosen))  # <-", "`s.caught_up.issubset(...)`; write s.caught_up <= ..."),
+        ("require(s.seen.add(0) == 1)  # <-", "`s.seen.add(...)` is used as a value; write it as a statement"),
+        ("require(all(p in s.isr[p] for p in s.isr[p]))  # <-", "`p` is a variable of the generator, and `s.isr[p]`"),
+        ("s.rounds = len(s.isr)  # <-", "the set `isr` takes 1 index, not 0"),
+        ("s.rounds = len({r})  # <-", "`len({r})`; len(...) takes a domain or a set"),
+        ("sum = len(s.seen)  # <-", "`sum` means something else here, and sets need it; rename it"),
+    ],
+)
+def test_what_is_no_use_of_a_set_is_refused(tmp_path: Path, code: str, says: str) -> None:
+    path = write(tmp_path, action(code))
+    with pytest.raises(LanguageError) as refusal:
+        registry.load_file(path)
+    line = next(n for n, text in enumerate(path.read_text().splitlines(), 1) if text.endswith("# <-"))
+    assert str(refusal.value).startswith(f"{path}:{line}: in act: ")
+    assert says in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    ("declared", "says"),
+    [
+        ("x = Set(of=Replica)", "`x` is what a field holds, not a field; write x = field(values=Set(of=Replica))"),
+        ("x = field(values=Set(of=3))", "Set(of=...) takes a domain or an IntEnum, but 3 is neither"),
+        ("x = field(values=Set(of=Replica), initially=1)", "a set is initially 1; give a set of numbers, or Replica"),
+    ],
+)
+def test_a_wrong_declaration_is_refused(tmp_path: Path, declared: str, says: str) -> None:
+    path = write(tmp_path, f"    {declared}\n" + action("s.rounds = 1"))
+    with pytest.raises((LanguageError, UsageError), match=re.escape(says)):
+        registry.load_file(path)
+
+
+def test_a_set_of_nothing_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(
+        ModelError, match="field isr holds sets of Replica, which has no element; give Replica at least"
+    ):
+        _ = instance_of(tmp_path, STEPS, n=0).layouts
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [("[True, False]", "give a set, as in {0, 1}"), ("{2}", "give elements in 0..1"), ("{0, 1}", "")],
+)
+def test_initial_states_are_given_as_sets(tmp_path: Path, given: str, says: str) -> None:
+    start = f'@initial\ndef starts(configuration):\n    yield {{"seen": {given}, "isr": [{{0}}, set()]}}\n'
+    instance = instance_of(tmp_path, STEPS + start, n=2)
+    if says:
+        with pytest.raises(ModelError, match=says):
+            _ = instance.initial_states
+    else:
+        assert instance.initial_states == ((1, 0, 0, 0, 1, 1, 1, 1, 0, 0),)
+
+
+def test_an_element_outside_the_domain_leaves_the_range(tmp_path: Path) -> None:
+    steps = action("require(s.rounds + 5 in s.isr[0])", "s.rounds = 1", parameters="s")
+    instance = instance_of(tmp_path, steps)
+    with pytest.raises(ModelError, match=r"act: index 5 of isr is outside 0..2; test the index before it is used"):
+        list(run.successors(instance, instance.initial_states[0]))
+    assert searched(instance, None).findings["in_range"].found.count == 1
+
+
+def test_an_expression_may_ask_for_sets(tmp_path: Path) -> None:
+    instance = instance_of(tmp_path, STEPS)
+    function = read_expression(instance, "len(s.isr[0]) + (s.leader in s.isr[1]) + (s.isr[0] == s.isr[1])")
+    assert instance.python(function)(run.State(instance, instance.initial_states[0])) == 5
