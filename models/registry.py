@@ -15,8 +15,8 @@ import sys
 from functools import cache
 from pathlib import Path
 
-from isrcheck.models.language.former_names import former_names
 from isrcheck.models.language.model import Model, assemble, nearest
+from isrcheck.models.language.text.former_names import former_names
 from isrcheck.models.messages.errors import UsageError
 from isrcheck.models.messages.printable import escaped
 

@@ -16,7 +16,8 @@ from isrcheck.checker.symbolic.and_inverter_graph import FALSE, TRUE, Truth
 from isrcheck.checker.symbolic.evaluator import Evaluator, UnsupportedError
 from isrcheck.checker.symbolic.linear_integers import LinearInteger
 from isrcheck.checker.symbolic.symbolic_state import Frame, SymbolicState, Value, as_truth
-from isrcheck.models.language.declare import Domain, Entry
+from isrcheck.models.language.declare import Domain
+from isrcheck.models.language.entries import Entry
 from isrcheck.models.language.model import FieldLayout
 from isrcheck.models.language.syntax import FOLDS, Function
 

@@ -4,6 +4,7 @@ from isrcheck.models.language.declare import (
     NONE,
     Domain,
     Flag,
+    Set,
     Subset,
     action,
     always,
@@ -11,24 +12,21 @@ from isrcheck.models.language.declare import (
     always_possible,
     always_step,
     between,
-    bound,
-    budget,
     constraint,
     contradiction,
     eventually,
     eventually_always,
+    field,
     initial,
     leads_to,
     lemma,
     optional,
     require,
-    setting,
     sometimes,
-    switch,
     terminal,
 )
+from isrcheck.models.language.entries import bound, budget, setting, switch
 from isrcheck.models.language.fairness import any_action, weak_fairness
-from isrcheck.models.language.fields import Set, field
 
 __all__ = [
     "NONE",

@@ -9,25 +9,21 @@ functions.
 
 from __future__ import annotations
 
+import types
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum, IntEnum
+from functools import cached_property
 from types import FunctionType
 from typing import Any, ClassVar
 
-from isrcheck.models.language.text.plain import members_of, number
-
-CELL_LOW, CELL_HIGH = -(1 << 31), (1 << 31) - 1
-"""The widest range of one cell of a state, and of one run-time value, in every engine: 32 bits with a sign."""
+from isrcheck.models.language.text.plain import ends_of, members_of, number, plain
 
 BYTES_OF_CELLS = (1, 2, 4)
 """The possible numbers of bytes of a cell or a run-time value outside the visited set (see `bytes_of`)."""
 
 NONE = -1
 """The value of an empty `optional(...)` field or configuration entry."""
-
-MOST_BY_DEFAULT = 127
-"""The greatest value of a setting or budget that declares none: a narrow range keeps values in one byte."""
 
 Size = int | str | Callable[[Any], int]
 """A number: a constant, the name of a configuration entry, or a function that takes the configuration."""
@@ -41,108 +37,6 @@ def require(condition: object) -> None:
     """Guard an action: if `condition` is false, the step is not enabled. Guards come before the first write."""
     if not condition:
         raise Disabled
-
-
-# -------------------------------------------------------------------------------------------------------- configuration
-
-
-@dataclass(frozen=True)
-class Entry:
-    """One entry of a configuration.
-
-    A `bound` determines the layout of the state (array sizes, value ranges). A `setting` or `switch` is a run-time
-    value, so one compiled kernel serves all protocols and client settings with the same layout.
-    """
-
-    default: int
-    says: str
-    is_bound: bool
-    values: type[IntEnum] | type[bool] | None
-    least: int
-    most: int | None
-    option: str | None
-    is_budget: bool = False
-    is_open: bool = False
-
-    def __post_init__(self) -> None:
-        for name in ("default", "least", "most"):
-            value = getattr(self, name)
-            object.__setattr__(self, name, None if value is None else number(value))
-        if self.least > self.default or (self.most is not None and self.default > self.most):
-            raise ValueError(f"the default {self.default} is outside {self.least}..{self.most}; change one of them")
-        if not self.is_bound and not (self.least >= CELL_LOW and self.most is not None and self.most <= CELL_HIGH):
-            raise ValueError(
-                f"{self.least}..{self.most} is too wide for a setting; give a range within {CELL_LOW}..{CELL_HIGH}"
-            )
-
-
-def bound(
-    default: int,
-    says: str,
-    *,
-    least: int = 0,
-    most: int | None = None,
-    option: str | None = None,
-    is_open: bool = False,
-) -> Any:
-    """Declare a number, from `least` to `most`, that determines array sizes or value ranges. `says` is its help text,
-    and `option` its option on the command line. With `is_open`, proofs for every length leave its value unspecified,
-    as they do for budgets and settings (checker/proofs/unbounded_abstraction.py)."""
-    return Entry(default, says, True, None, least, most, option, is_open=is_open)
-
-
-def budget(default: int, says: str, *, most: int | None = None, shapes: bool = False, option: str | None = None) -> Any:
-    """Declare the largest number of faults (or rare events) of one kind on a path; every verdict lists the budgets.
-
-    A budget is a run-time value like a setting, from 0 to `most` (None: 127); if `shapes` is true, it determines the
-    layout of states like a bound, and None is any size.
-    """
-    most = MOST_BY_DEFAULT if most is None and not shapes else most
-    return Entry(default, says, shapes, None, 0, most, option, is_budget=True, is_open=True)
-
-
-def setting(
-    default: int,
-    says: str,
-    *,
-    values: type[IntEnum] | type[bool] | None = None,
-    least: int = 0,
-    most: int = MOST_BY_DEFAULT,
-    option: str | None = None,
-    shapes: bool = False,
-) -> Any:
-    """Declare a run-time number from `least` to `most`, or a member of `values`, which `bool` makes on or off.
-
-    If `shapes` is true, it determines the layout of states like a bound. `says` and `option`: see `bound`.
-    """
-    if values is bool:
-        least, most = 0, 1
-    elif values is not None:
-        least, most = _ends(values)
-    return Entry(default, says, shapes, values, least, most, option, is_open=not shapes)
-
-
-def switch(default: bool | IntEnum, says: str, *, shapes: bool = False) -> Any:
-    """Declare a protocol switch (`--switch NAME=VALUE`): on or off, or a member of the enumeration of `default`.
-
-    A switch is a run-time value, unless it `shapes` the state like a bound: then each of its values has a kernel of its
-    own, without the actions and fields that only the other values need.
-    """
-    if isinstance(default, bool):
-        return Entry(default, says, shapes, bool, 0, 1, None)
-    kind = type(default)
-    return Entry(default, says, shapes, kind, *_ends(kind), None)
-
-
-def _ends(values: type[IntEnum]) -> tuple[int, int]:
-    """The least and the greatest number of an enumeration. Raises TypeError if a number between them has no member."""
-    numbers = set(members_of(values).values())
-    low, high = min(numbers), max(numbers)
-    if numbers != set(range(low, high + 1)):
-        raise TypeError(
-            f"{values.__name__} has no member for some number in {low}..{high}; number its members without gaps"
-        )
-    return low, high
 
 
 # -------------------------------------------------------------------------------------------------------------- domains
@@ -246,7 +140,7 @@ def as_values(values: type[Domain] | type[IntEnum] | Values) -> Values:
         return values
     if issubclass(values, Domain):
         return Values(0, LastOf(values), letters=values.letters)
-    return Values(*_ends(values), names=values)
+    return Values(*ends_of(values), names=values)
 
 
 def size_of(size: Size, configuration: Any) -> int:
@@ -259,6 +153,119 @@ def size_of(size: Size, configuration: Any) -> int:
 def bytes_of(low: int, high: int) -> int:
     """The least number of bytes, 1, 2 or 4, in which a signed number holds every value of low..high."""
     return next(size for size in BYTES_OF_CELLS if -(1 << 8 * size - 1) <= low and high < 1 << 8 * size - 1)
+
+
+# ---------------------------------------------------------------------------------------------------------------- state
+
+
+@dataclass(frozen=True, eq=False)
+class Set:
+    """What a field holds: any set of elements of a domain, or of members of an IntEnum that are numbered from 0."""
+
+    of: type[Domain] | type[IntEnum]
+    text: ClassVar[str] = "{{{}}}"
+    """The format of a set as text, given its elements."""
+
+    def __init__(self, *, of: type[Domain] | type[IntEnum]) -> None:
+        if not isinstance(of, type) or not issubclass(of, Domain | IntEnum):
+            raise TypeError(f"Set(of=...) takes a domain or an IntEnum, but {of!r} is neither")
+        if issubclass(of, IntEnum) and set(members_of(of).values()) != set(range(len(members_of(of)))):
+            raise TypeError(f"Set(of={of.__name__}): number its members 0, 1, 2, ...")
+        object.__setattr__(self, "of", of)
+
+    @cached_property
+    def axis(self) -> type[Domain]:
+        """The domain of the last index of a field that holds such sets."""
+        return self.of if issubclass(self.of, Domain) else members_domain(self.of)
+
+    @property
+    def values(self) -> Values:
+        """The values of a cell."""
+        return Flag
+
+    @property
+    def element(self) -> Values:
+        """The values that an element can have."""
+        return as_values(self.of)
+
+    def cells(self, given: Any, size: int) -> list[Any]:
+        """The cells of one set, given as a set of numbers. Raises ValueError."""
+        if not isinstance(given, set | frozenset):
+            raise ValueError("give a set, as in {0, 1}")  # noqa: TRY004 - the caller tells the user
+        elements = {plain(one) for one in given}
+        if not elements <= set(range(size)):
+            raise ValueError(f"give elements in 0..{size - 1}")
+        return [element in elements for element in range(size)]
+
+    def value(self, cells: Sequence[int]) -> frozenset[int]:
+        """The set with these cells as a value of Python's."""
+        return frozenset(self.elements(cells))
+
+    def elements(self, cells: Sequence[int]) -> list[int]:
+        """The elements of a set with these cells."""
+        return [element for element, is_in in enumerate(cells) if is_in]
+
+
+_MEMBERS: dict[type[IntEnum], type[Domain]] = {}
+
+
+def members_domain(kind: type[IntEnum]) -> type[Domain]:
+    """The domain whose elements are the members of an enumeration; always the same one."""
+    if kind not in _MEMBERS:
+        _MEMBERS[kind] = types.new_class(kind.__name__, (Domain,), {"size": len(members_of(kind))})
+    return _MEMBERS[kind]
+
+
+Contents = Set
+"""What a field can hold besides single values."""
+
+
+@dataclass(frozen=True)
+class Field:
+    """A declared field of the state: an array indexed by the domains `over` (without domains: a single cell), whose
+    cells hold `values`. If it has `contents`, the last of the domains is the axis of the contents."""
+
+    over: tuple[type[Domain], ...]
+    values: Values
+    initially: int
+    contents: Contents | None = None
+    members: frozenset[int] | None = None
+    """The elements with which each set starts, if they are given one by one."""
+
+    @property
+    def own(self) -> tuple[type[Domain], ...]:
+        """The domains of the indices that a model writes; each such index has one value, set or queue."""
+        return self.over if self.contents is None else self.over[:-1]
+
+    def start(self, sizes: Sequence[int]) -> Any:
+        """The initial value of the field, or of a part of it with these sizes, as nested lists of numbers."""
+        if len(sizes) > 1:
+            return [self.start(sizes[1:])] * sizes[0]
+        if not sizes:
+            return self.initially
+        if self.members is not None and self.contents is not None:
+            return [element in self.members for element in range(sizes[0])]
+        return [self.initially] * sizes[0]
+
+
+def field(*over: type[Domain], values: type[Domain] | type[IntEnum] | Values | Contents, initially: Any = None) -> Any:
+    """Declare a field of the state: an array indexed by the domains `over`, whose elements hold one of `values`, and
+    `initially` the given value (0 if none is given).
+
+    With `values=Set(of=...)`, each element is a set, which is empty `initially`, or the set that is given: numbers, as
+    in `{0, 1}`, or the whole domain, by its name.
+    """
+    for domain in over:
+        if not (isinstance(domain, type) and issubclass(domain, Domain)):
+            raise TypeError(f"a field is indexed by domains, but {domain!r} is not a domain")
+    if not isinstance(values, Set):
+        return Field(over, as_values(values), int(initially or 0))
+    axes = (*over, values.axis)
+    if initially is None or initially is values.of:
+        return Field(axes, values.values, int(initially is not None), values)
+    if not isinstance(initially, set | frozenset) or any(plain(one) is None for one in initially):
+        raise TypeError(f"a set is initially {initially!r}; give a set of numbers, or {values.of.__name__} for all")
+    return Field(axes, values.values, 0, values, frozenset(int.__int__(one) for one in initially))
 
 
 # ----------------------------------------------------------------------------------------------- actions and properties

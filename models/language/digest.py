@@ -17,8 +17,8 @@ from collections.abc import Iterable, Iterator
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any
 
-from isrcheck.models.language.declare import Domain, Entry, LastOf, Subset
-from isrcheck.models.language.fields import Field
+from isrcheck.models.language.declare import Domain, Field, LastOf, Subset
+from isrcheck.models.language.entries import Entry
 from isrcheck.models.language.syntax import Function
 from isrcheck.models.language.text.plain import members_of
 from isrcheck.models.language.text.source_text import text_of

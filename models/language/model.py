@@ -27,29 +27,28 @@ from typing import Any
 from isrcheck.models.language import digest
 from isrcheck.models.language.core.views import Members
 from isrcheck.models.language.declare import (
-    CELL_HIGH,
-    CELL_LOW,
     NONE,
     PROPERTIES,
     WHOLE,
     Domain,
-    Entry,
+    Field,
     Kind,
     Mark,
+    Set,
     Subset,
     Values,
     bytes_of,
     mark_of,
     size_of,
 )
+from isrcheck.models.language.entries import Entry
 from isrcheck.models.language.fairness import Fairness, checked, checked_of_action
-from isrcheck.models.language.fields import Field, Set
 from isrcheck.models.language.intervals import Interval, Intervals
 from isrcheck.models.language.reader import Reader, is_of_the_language
 from isrcheck.models.language.sources import sources_of
 from isrcheck.models.language.starts import Enumeration, InitialStates, Watch, generated, is_within
 from isrcheck.models.language.syntax import Function, Parameter, Vocabulary
-from isrcheck.models.language.text.plain import number
+from isrcheck.models.language.text.plain import CELL_HIGH, CELL_LOW, number
 from isrcheck.models.language.text.sealed import with_names
 from isrcheck.models.language.text.source_text import place_of, text_of
 from isrcheck.models.messages.errors import LanguageError, ModelError, UsageError

@@ -17,7 +17,15 @@ from typing import Any, NoReturn
 
 from isrcheck.models.language.core.containers import Scope
 from isrcheck.models.language.core.rewriting import global_names, rewritten
-from isrcheck.models.language.declare import WHOLE, Domain, Kind, Subset, is_marking, mark_of, require
+from isrcheck.models.language.declare import (
+    WHOLE,
+    Domain,
+    Kind,
+    Subset,
+    is_marking,
+    mark_of,
+    require,
+)
 from isrcheck.models.language.syntax import (
     COMPARISONS,
     EXPRESSIONS,

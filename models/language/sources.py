@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 
-from isrcheck.models.language.former_names import name_today
+from isrcheck.models.language.text.former_names import name_today
 from isrcheck.models.language.text.source_text import text_of
 
 OWN = (

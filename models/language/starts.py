@@ -27,7 +27,7 @@ from isrcheck.models.messages.errors import ModelError
 from isrcheck.models.messages.printable import escaped
 
 if TYPE_CHECKING:
-    from isrcheck.models.language.fields import Contents
+    from isrcheck.models.language.declare import Contents
     from isrcheck.models.language.model import FieldLayout, Instance
 
 Cells = tuple[int, ...]

@@ -16,8 +16,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from isrcheck.models.language.declare import Domain, Mark, Subset
-from isrcheck.models.language.fields import Contents
+from isrcheck.models.language.declare import Contents, Domain, Mark, Subset
 
 STATEMENTS = (ast.Assign, ast.AugAssign, ast.If, ast.For, ast.Return, ast.Expr, ast.Pass)
 """The statements: assignment, += and -= to a local or a cell, if/elif/else, for over numbers, return, a call."""

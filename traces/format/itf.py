@@ -19,8 +19,7 @@ from typing import Any
 
 from isrcheck import models
 from isrcheck.models import registry
-from isrcheck.models.language.declare import Values
-from isrcheck.models.language.fields import Contents
+from isrcheck.models.language.declare import Contents, Values
 from isrcheck.models.language.in_range import IN_RANGE
 from isrcheck.models.language.model import (
     ArgumentRange,

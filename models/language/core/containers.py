@@ -14,10 +14,8 @@ import ast
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import NoReturn, TypeVar
+from typing import Any, NoReturn, TypeVar
 
-from isrcheck.models.language.declare import Domain
-from isrcheck.models.language.fields import Contents
 from isrcheck.models.language.text.names import names_in, names_stored
 
 Node = TypeVar("Node", bound=ast.AST)
@@ -41,13 +39,13 @@ class Scope:
     `axes` collects the domains that the written nodes name."""
 
     domains: set[str]
-    contents: Mapping[str, tuple[Contents, int]]
-    subsets: Mapping[str, type[Domain]]
+    contents: Mapping[str, tuple[Any, int]]
+    subsets: Mapping[str, type]
     used: set[str]
     stored: Sequence[str]
     is_builtin: Callable[[str], bool]
     refuse: Callable[[ast.AST, str, str], NoReturn]
-    axes: dict[str, type[Domain]] = field(default_factory=dict)
+    axes: dict[str, type] = field(default_factory=dict)
 
     def fresh(self, word: str) -> str:
         """A name that the function does not use yet."""
@@ -66,7 +64,7 @@ class Row:
     base: ast.expr
     indices: tuple[ast.expr, ...]
     axis: str
-    domain: type[Domain]
+    domain: type
 
     def cell(self, element: ast.expr, context: ast.expr_context | None = None) -> ast.expr:
         """The cell of an element."""
@@ -120,9 +118,7 @@ class ContainerRewriting(ABC):
                 return self._row(node, inner, tuple(map(self.node, indices)), contents.axis, attribute)
         return None
 
-    def _row(
-        self, node: ast.expr, base: ast.expr, indices: tuple[ast.expr, ...], domain: type[Domain], called: str
-    ) -> Row:
+    def _row(self, node: ast.expr, base: ast.expr, indices: tuple[ast.expr, ...], domain: type, called: str) -> Row:
         axis = f"{called}.elements"  # no name of Python's, so that it hides none
         self.scope.axes[axis] = domain
         return Row(node, base, indices, axis, domain)

@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from enum import IntEnum
 
+CELL_LOW, CELL_HIGH = -(1 << 31), (1 << 31) - 1
+"""The widest range of one cell of a state, and of one run-time value, in every engine: 32 bits with a sign."""
+
 
 def plain(value: object) -> int | bool | None:
     """Return a whole number or a truth value as a plain one; None for any other object."""
@@ -27,3 +30,14 @@ def members_of(kind: type[IntEnum]) -> dict[str, int]:
         raise TypeError(f"{kind.__name__} is not an IntEnum")
     members = type.__getattribute__(kind, "_member_map_")
     return {name: number(member) for name, member in members.items()}
+
+
+def ends_of(values: type[IntEnum]) -> tuple[int, int]:
+    """The least and the greatest number of an enumeration. Raises TypeError if a number between them has no member."""
+    numbers = set(members_of(values).values())
+    low, high = min(numbers), max(numbers)
+    if numbers != set(range(low, high + 1)):
+        raise TypeError(
+            f"{values.__name__} has no member for some number in {low}..{high}; number its members without gaps"
+        )
+    return low, high
