@@ -30,7 +30,9 @@ def question_of(context: SearchContext) -> dict[str, Any]:
     return {
         "kind": KIND,
         "version of isrcheck": engine_digest(),
-        "model": [instance.model.name, instance.model.digest, instance.protocol.name, dict(instance.swaps)],
+        "model": [instance.model.name, instance.model.digest],
+        "protocol": [instance.protocol.name],
+        "swapped actions": dict(instance.swaps),
         "configuration": dict(instance.configuration.items()),
         "instance": instance.digest,
         "layout": [layout.words, [[bits.word, bits.shift, bits.width, bits.low] for bits in layout.bits]],
@@ -79,8 +81,9 @@ def state_in(text: str, question: Mapping[str, Any], option: str) -> dict[str, A
 def _difference(theirs: Any, ours: Any) -> str:
     """How two parts of a question differ, in words."""
     if isinstance(theirs, dict) and isinstance(ours, dict):
-        names = [name for name in ours if theirs.get(name) != ours[name]]
-        return ", ".join(f"{name}={theirs.get(name)} there, {ours[name]} here" for name in names) or "differs"
+        names = [name for name in dict.fromkeys([*ours, *theirs]) if theirs.get(name) != ours.get(name)]
+        found = (f"{name}={theirs.get(name, 'none')} there, {ours.get(name, 'none')} here" for name in names)
+        return ", ".join(found) or "differs"
     if isinstance(theirs, list) and isinstance(ours, list) and theirs[:1] != ours[:1]:
         return f"{theirs[0]} there, {ours[0]} here"
     return "differs"

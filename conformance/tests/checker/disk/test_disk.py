@@ -468,6 +468,35 @@ def test_a_full_disk_ends_the_search_and_loses_nothing(
     assert found(exploration) == found(expected)
 
 
+def test_the_command_says_in_one_line_that_the_disk_is_full(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nothing is violated so far: the exit code says that it is undecided. Then there is room again."""
+    monkeypatch.chdir(tmp_path)
+    left, write = 30, files._write_all
+
+    def refusing(number: int, there: memoryview, *at: int) -> None:
+        nonlocal left
+        left -= 1
+        if left == 0:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        write(number, there, *at)
+
+    monkeypatch.setattr(files, "_write_all", refusing)
+    words = ["examples/two_phase_commit", "--resource-managers", "5"]
+    assert main([*words, "--disk", "d"]) == 3
+    out, err = capsys.readouterr()
+    assert out.splitlines()[-1].startswith("UNDECIDED: the disk is full or has failed; ")
+    line = err.splitlines()[-1]
+    assert re.fullmatch(
+        r"check: d/\w+-\d{6}: No space left on device; make room or repair it, then go on with"
+        r" --resume d",
+        line,
+    )
+    assert main([*words, "--resume", "d"]) == 0
+    assert "8,832 distinct states" in capsys.readouterr().out
+
+
 @pytest.mark.usefixtures("tiny_pieces")
 def test_a_disk_may_be_full_at_any_write(
     tmp_path: Path, small: tuple[Instance, Kernel, Exploration], monkeypatch: pytest.MonkeyPatch
@@ -559,7 +588,11 @@ def test_a_checkpoint_of_another_search_is_refused(
     wider = published.MODEL.instance("kip_320", {**SMALL, "records": 3})
     assert refusal(wider, count_all=True) == f"{start}configuration records=2 there, 3 here{cure}"
     other = published.MODEL.instance("kip_279", SMALL)
-    assert refusal(other, count_all=True) == f"{start}model differs{cure}"
+    assert refusal(other, count_all=True) == f"{start}protocol kip_320 there, kip_279 here{cure}"
+    swapped = published.MODEL.instance("kip_320", SMALL, {"leader_expands_isr": "kip_279"})
+    assert refusal(swapped, count_all=True) == (
+        f"{start}swapped actions leader_expands_isr=none there, kip_279 here{cure}"
+    )
     commit = registry.load("examples/two_phase_commit")[0].instance(None, {})
     assert refusal(commit, count_all=True) == f"{start}model published there, examples/two_phase_commit here{cure}"
     assert refusal(instance) == f"{start}properties differs{cure}"
