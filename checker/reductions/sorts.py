@@ -438,7 +438,9 @@ class _Reading:
             self.refuse(iterated)
         ends = [self.value(one) for one in iterated.args]
         if not all(isinstance(end, Constant) for end in ends):
-            self.refuse(iterated)
+            for one in (node, *ends):
+                self.fault(one, target, f"`{shown(iterated)}` depends on the state")
+            return node
         numbers = [end.number for end in ends if isinstance(end, Constant)]
         low, high = numbers if len(numbers) == 2 else (0, numbers[0])
         node.ranges.append((low, high, self.place(target)))

@@ -1,4 +1,4 @@
-"""Random fields that hold sets, and the actions and properties that use them.
+"""Random fields that hold sets and queues, and the actions and properties that use them.
 
 In:  a source of randomness, a `World`, and the helpers of the program.
 Out: the fields, which are added to the world, and the texts of the functions.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 
-from isrcheck.conformance.fuzz.declarations import Sets, Space, World
+from isrcheck.conformance.fuzz.declarations import Queues, Sets, Space, World
 from isrcheck.conformance.fuzz.expressions import COMPARISONS, Helper, Scope, Writer
 from isrcheck.conformance.fuzz.statements import Body, indented, parameters_of
 
@@ -16,7 +16,7 @@ VARIABLES = ("e", "member", "each")
 
 
 class Containers:
-    """Adds sets to a program."""
+    """Adds sets and queues to a program."""
 
     def __init__(self, chance: random.Random, world: World, helpers: list[Helper]) -> None:
         self.chance = chance
@@ -30,10 +30,18 @@ class Containers:
             domains = tuple(next(one for one in world.spaces if one.name == name) for name, _ in over)
             start = chance.choice(("", "", of, f"{{{chance.randrange(size)}}}"))
             world.sets.append(Sets(f"set{number}", domains, size, of, start))
+        for number in range(chance.choice((0, 1, 1))):
+            over = tuple(space for space in world.spaces if space.size == 2)[: chance.choice((0, 1))]
+            ranges = [(name, 0, size - 1) for name, size in spaces]
+            ranges += [(kind, min(one.values()), max(one.values())) for kind, one in world.enumerations.items()]
+            ranges += [("Flag", 0, 1), ("between(-1, 1)", -1, 1), ("optional(between(0, 1))", -1, 1)]
+            queued, low, high = chance.choice(ranges)
+            most = chance.choice((1, 2, 2, 3))
+            world.queues.append(Queues(f"queue{number}", over, low, high, most, queued))
 
     def parts(self) -> list[str]:
         """The functions: actions that change sets, and properties that read them."""
-        if not self.world.sets:
+        if not self.world.sets and not self.world.queues:
             return []
         chance = self.chance
         found = [self._action(f"change_{number}") for number in range(chance.choice((1, 1, 2)))]
@@ -67,7 +75,7 @@ class Containers:
 
 
 class _Asking:
-    """Writes expressions about sets, and statements that change them."""
+    """Writes expressions about sets and queues, and statements that change them."""
 
     def __init__(self, chance: random.Random, world: World, scope: Scope) -> None:
         self.chance = chance
@@ -91,7 +99,9 @@ class _Asking:
         return text, one.size, one.of
 
     def truth(self, depth: int) -> str:
-        """An expression about sets."""
+        """An expression about sets or queues."""
+        if self.world.queues and (self.chance.random() < 0.5 or not self.world.sets):
+            return self.queued(depth)
         text, size, of = self.readable()
         form = self.chance.random()
         if form < 0.3:
@@ -116,8 +126,51 @@ class _Asking:
             return f"(sum({inside.number(1).text} for {variable} in {text}{test}) > 1)"
         return f"({word}(({variable} for {variable} in {text}{test}), default=-1) <= {self.writer.number(0).text})"
 
+    def queue(self, state: str | None = None) -> tuple[str, Queues]:
+        """The text of a queue of the state."""
+        one = self.chance.choice(self.world.queues)
+        indices = "".join(f"[{self.writer.index(space.size, 1)}]" for space in one.over)
+        return f"{state or self.chance.choice(self.scope.states)}.{one.name}{indices}", one
+
+    def queued(self, depth: int) -> str:
+        """An expression about a queue."""
+        text, one = self.queue()
+        form, sign = self.chance.random(), self.chance.choice(COMPARISONS)
+        value = self.chance.randint(one.low, one.high)
+        if form < 0.3:
+            return f"(len({text}) {sign} {self.chance.randint(0, one.most)})"
+        if form < 0.5:
+            return f"({self.writer.number(depth).text} {self.chance.choice(('in', 'not in'))} {text})"
+        if form < 0.7:
+            return f"(len({text}) > 0 and {text}[0] {sign} {value})"
+        if form < 0.9:
+            word = self.chance.choice(("all", "any"))
+            return f"{word}({text}[place] {sign} {value} for place in range(len({text})))"
+        place = self.writer.index(one.most, 1)
+        return f"({text}[{place}] {sign} {value})" if self.scope.is_careless else f"(len({text}) == {one.most})"
+
+    def queue_changed(self) -> list[str]:
+        """Statements that change a queue."""
+        text, one = self.queue("s")
+        form, careless = self.chance.random(), self.scope.is_careless and self.chance.random() < 0.3
+        if form < 0.5:
+            element = self.writer.fitted(self.writer.number(1), one.low, one.high)
+            lines = [f"{text}.append({element})"]
+            return lines if careless else [f"if len({text}) < {one.most}:", *indented(lines)]
+        lines = [f"{text}.popleft()"]
+        if form < 0.7 and "first" not in self.scope.numbers:
+            numbers = [
+                cell for cell in self.world.fields if not cell.over and cell.low <= one.low and cell.high >= one.high
+            ]
+            lines = [f"first = {text}.popleft()", *(f"s.{cell.name} = first" for cell in numbers[:1])]
+        elif form < 0.76:
+            lines = [f"{text}.clear()"]
+        return lines if careless else [f"if len({text}) > 0:", *indented(lines)]
+
     def counted(self) -> list[str]:
         """A loop over a set that counts in a local."""
+        if not self.world.sets:
+            return []
         text, size, _ = self.readable()
         inside = self.writer.at(self.scope.inner(member=(0, size - 1)))
         lines = ["total = 0", f"for member in {text}:", f"    if {inside.truth(1)}:", "        total += member + 1"]
@@ -125,7 +178,9 @@ class _Asking:
         return lines
 
     def change(self, depth: int = 1) -> list[str]:
-        """Statements that change a set."""
+        """Statements that change a set or a queue."""
+        if self.world.queues and (self.chance.random() < 0.5 or not self.world.sets):
+            return self.queue_changed()
         text, one = self.set("s")
         form = self.chance.random()
         if form < 0.3:

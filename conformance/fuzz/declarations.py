@@ -71,6 +71,24 @@ class Sets:
         return f"field({over}values=Set(of={self.of}){start})"
 
 
+@dataclass(frozen=True)
+class Queues:
+    """A field whose elements are queues: its domains, the range of its elements, and the text of its declaration."""
+
+    name: str
+    over: tuple[Space, ...]
+    low: int
+    high: int
+    most: int
+    of: str
+
+    @property
+    def text(self) -> str:
+        """The declaration."""
+        over = "".join(f"{space.name}, " for space in self.over)
+        return f"field({over}values=Queue(of={self.of}, most={self.most}))"
+
+
 @dataclass
 class World:
     """Everything that a program declares besides its functions.
@@ -86,6 +104,7 @@ class World:
     subsets: dict[str, Space] = field(default_factory=dict)
     fields: list[Cells] = field(default_factory=list)
     sets: list[Sets] = field(default_factory=list)
+    queues: list[Queues] = field(default_factory=list)
 
     def text(self) -> str:
         """The declarations in the form of a model file."""
@@ -104,7 +123,7 @@ class World:
             over = "".join(f"{space.name}, " for space in one.over)
             start = f", initially={one.initially}" if one.initially else ""
             lines.append(f"    {one.name} = field({over}values={one.values}{start})")
-        lines += [f"    {one.name} = {one.text}" for one in self.sets]
+        lines += [f"    {one.name} = {one.text}" for one in (*self.sets, *self.queues)]
         return "\n".join(lines)
 
 

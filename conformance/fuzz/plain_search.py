@@ -121,10 +121,14 @@ def sized(size: Any, configuration: Any) -> int:
 def declared_field(*over: Any, values: Any, initially: Any = 0) -> Any:
     """Declare a field. The cells of a set are an array over its domain, which comes after the field's own domains."""
     if not isinstance(values, SimpleNamespace):
-        return SimpleNamespace(over=over, ends=ends_of(values), initially=initially, is_set=False)
+        return SimpleNamespace(over=over, ends=ends_of(values), initially=initially, holds="value")
+    if values.most is not None:
+        low, high, _ = ends_of(values.of)
+        places = SimpleNamespace(size=values.most)
+        return SimpleNamespace(over=(*over, places), ends=(low - 1, high, False), initially=low - 1, holds="queue")
     axis = values.of if issubclass(values.of, Domain) else SimpleNamespace(size=len(list(values.of)))
     start = set(range(99)) if initially is values.of else initially or set()
-    return SimpleNamespace(over=(*over, axis), ends=(0, 1, True), initially=start, is_set=True)
+    return SimpleNamespace(over=(*over, axis), ends=(0, 1, True), initially=start, holds="set")
 
 
 KINDS = ("always", "always_step", "sometimes", "always_possible")
@@ -141,7 +145,8 @@ WORDS: Mapping[str, Any] = {
     "between": lambda low, high: (low, high, False),
     "optional": optional,
     "require": require,
-    "Set": lambda of: SimpleNamespace(of=of),
+    "Set": lambda of: SimpleNamespace(of=of, most=None),
+    "Queue": lambda of, most: SimpleNamespace(of=of, most=most),
     "field": declared_field,
 }
 
@@ -167,7 +172,7 @@ class PlainField:
     high: int
     is_truth: bool
     first: int
-    is_set: bool = False
+    holds: str = "value"
 
 
 class State:
@@ -206,7 +211,9 @@ class ArrayView:
     def value(self) -> Any:
         """The value of the cell, or this view if indices are missing."""
         if self.depth < len(self.place.sizes):
-            return PlainSet(self) if self.place.is_set and self.depth + 1 == len(self.place.sizes) else self
+            if self.depth + 1 < len(self.place.sizes) or self.place.holds == "value":
+                return self
+            return PlainSet(self) if self.place.holds == "set" else PlainQueue(self)
         found = self.state._cells[self.place.first + self.at]
         return found == 1 if self.place.is_truth else found
 
@@ -290,6 +297,51 @@ class PlainSet(SetLike):
             self.cells[element] = element in wanted
         for element in wanted:
             self.cells[element] = 1
+
+
+class PlainQueue:
+    """A queue of a state; the cells behind its last element hold a number below all elements."""
+
+    def __init__(self, cells: ArrayView) -> None:
+        self.cells = cells
+        self.most = cells.place.sizes[-1]
+        self.elements = [cells[place] for place in range(self.most) if cells[place] > cells.place.low]
+
+    def keep(self) -> None:
+        """Write the elements back to the state. Raises OutOfRange."""
+        if len(self.elements) > self.most or any(one <= self.cells.place.low for one in self.elements):
+            raise OutOfRange(f"{self.elements} in a queue of {self.most}")
+        for place in range(self.most):
+            self.cells[place] = self.elements[place] if place < len(self.elements) else self.cells.place.low
+
+    def __len__(self) -> int:
+        return len(self.elements)
+
+    def __contains__(self, element: int) -> bool:
+        return element in self.elements
+
+    def __getitem__(self, place: int) -> int:
+        if place not in range(len(self.elements)):
+            raise OutOfRange(f"place {int(place)} of a queue")
+        return int(self.elements[int(place)])
+
+    def append(self, element: int) -> None:
+        """Put an element behind the last one."""
+        self.elements.append(element)
+        self.keep()
+
+    def popleft(self) -> int:
+        """Take the first element out."""
+        if not self.elements:
+            raise OutOfRange("popleft of an empty queue")
+        first = int(self.elements.pop(0))
+        self.keep()
+        return first
+
+    def clear(self) -> None:
+        """Take all elements out."""
+        self.elements = []
+        self.keep()
 
 
 class Chosen(SetLike):
@@ -382,9 +434,9 @@ class PlainSystem:
             sizes = tuple(sized(domain.size, plain) for domain in one.over)
             low, high, is_truth = one.ends
             self.places[name] = PlainField(
-                sizes, sized(low, plain), sized(high, plain), is_truth, self.cells, one.is_set
+                sizes, sized(low, plain), sized(high, plain), is_truth, self.cells, one.holds
             )
-            self.starts[name] = one.initially if one.is_set else int(one.initially)
+            self.starts[name] = one.initially if one.holds == "set" else int(one.initially)
             self.cells += len(list(itertools.product(*map(range, sizes))))
         versions = [_noted(base, "action"), _noted(second, "action")]
         self.actions = list(dict.fromkeys([*versions[0], *versions[1]]))
@@ -441,10 +493,10 @@ class PlainSystem:
         for name, place in self.places.items():
             for index in itertools.product(*map(range, place.sizes)):
                 value: Any = given.get(name, self.starts[name])
-                own = index[:-1] if place.is_set else index
+                own = index if place.holds == "value" else index[:-1]
                 for one in own if name in given else ():
                     value = value[one]
-                cells.append(int(index[-1] in value if place.is_set else value))
+                cells.append(int(index[-1] in value if place.holds == "set" else value))
         return tuple(cells)
 
     def is_contradicted(self) -> bool:

@@ -17,6 +17,7 @@ from functools import cached_property
 from types import FunctionType
 from typing import Any, ClassVar
 
+from isrcheck.models.language.core.contents import QueueCells, SetCells
 from isrcheck.models.language.text.plain import ends_of, members_of, number, plain
 
 BYTES_OF_CELLS = (1, 2, 4)
@@ -159,12 +160,10 @@ def bytes_of(low: int, high: int) -> int:
 
 
 @dataclass(frozen=True, eq=False)
-class Set:
+class Set(SetCells):
     """What a field holds: any set of elements of a domain, or of members of an IntEnum that are numbered from 0."""
 
     of: type[Domain] | type[IntEnum]
-    text: ClassVar[str] = "{{{}}}"
-    """The format of a set as text, given its elements."""
 
     def __init__(self, *, of: type[Domain] | type[IntEnum]) -> None:
         if not isinstance(of, type) or not issubclass(of, Domain | IntEnum):
@@ -175,8 +174,10 @@ class Set:
 
     @cached_property
     def axis(self) -> type[Domain]:
-        """The domain of the last index of a field that holds such sets."""
-        return self.of if issubclass(self.of, Domain) else members_domain(self.of)
+        """The domain of the last index of a field that holds such sets; always the same one for an enumeration."""
+        if issubclass(self.of, IntEnum) and self.of not in _MEMBERS:
+            _MEMBERS[self.of] = types.new_class(self.of.__name__, (Domain,), {"size": len(members_of(self.of))})
+        return self.of if issubclass(self.of, Domain) else _MEMBERS[self.of]
 
     @property
     def values(self) -> Values:
@@ -188,35 +189,36 @@ class Set:
         """The values that an element can have."""
         return as_values(self.of)
 
-    def cells(self, given: Any, size: int) -> list[Any]:
-        """The cells of one set, given as a set of numbers. Raises ValueError."""
-        if not isinstance(given, set | frozenset):
-            raise ValueError("give a set, as in {0, 1}")  # noqa: TRY004 - the caller tells the user
-        elements = {plain(one) for one in given}
-        if not elements <= set(range(size)):
-            raise ValueError(f"give elements in 0..{size - 1}")
-        return [element in elements for element in range(size)]
-
-    def value(self, cells: Sequence[int]) -> frozenset[int]:
-        """The set with these cells as a value of Python's."""
-        return frozenset(self.elements(cells))
-
-    def elements(self, cells: Sequence[int]) -> list[int]:
-        """The elements of a set with these cells."""
-        return [element for element, is_in in enumerate(cells) if is_in]
-
 
 _MEMBERS: dict[type[IntEnum], type[Domain]] = {}
 
 
-def members_domain(kind: type[IntEnum]) -> type[Domain]:
-    """The domain whose elements are the members of an enumeration; always the same one."""
-    if kind not in _MEMBERS:
-        _MEMBERS[kind] = types.new_class(kind.__name__, (Domain,), {"size": len(members_of(kind))})
-    return _MEMBERS[kind]
+@dataclass(frozen=True, eq=False)
+class Queue(QueueCells):
+    """What a field holds: a queue of at most `most` elements, each one of the values `of`."""
+
+    element: Values
+    most: Size
+
+    def __init__(self, *, of: type[Domain] | type[IntEnum] | Values, most: Size) -> None:
+        object.__setattr__(self, "element", as_values(of))
+        object.__setattr__(self, "most", most)
+        if not isinstance(self.element.low, int):
+            raise TypeError(f"Queue(of=between({self.element.low!r}, ...)): let its values begin with a number")
+        object.__setattr__(self, "filler", number(self.element.low) - 1)
+
+    @cached_property
+    def axis(self) -> type[Domain]:
+        """The places of the queue."""
+        return types.new_class("Place", (Domain,), {"size": self.most})
+
+    @property
+    def values(self) -> Values:
+        """The values of a cell: an element, or the filler."""
+        return Values(self.filler, self.element.high)
 
 
-Contents = Set
+Contents = Set | Queue
 """What a field can hold besides single values."""
 
 
@@ -253,14 +255,18 @@ def field(*over: type[Domain], values: type[Domain] | type[IntEnum] | Values | C
     `initially` the given value (0 if none is given).
 
     With `values=Set(of=...)`, each element is a set, which is empty `initially`, or the set that is given: numbers, as
-    in `{0, 1}`, or the whole domain, by its name.
+    in `{0, 1}`, or the whole domain, by its name. With `values=Queue(of=..., most=...)`, it is a queue, at first empty.
     """
     for domain in over:
         if not (isinstance(domain, type) and issubclass(domain, Domain)):
             raise TypeError(f"a field is indexed by domains, but {domain!r} is not a domain")
-    if not isinstance(values, Set):
+    if not isinstance(values, Contents):
         return Field(over, as_values(values), int(initially or 0))
     axes = (*over, values.axis)
+    if isinstance(values, Queue):
+        if initially is not None:
+            raise TypeError("a queue is empty initially; leave initially= out, and fill it in @initial")
+        return Field(axes, values.values, values.filler, values)
     if initially is None or initially is values.of:
         return Field(axes, values.values, int(initially is not None), values)
     if not isinstance(initially, set | frozenset) or any(plain(one) is None for one in initially):

@@ -104,7 +104,7 @@ def _field(declared: Field) -> list[Any]:
     members = None if declared.members is None else sorted(declared.members)
     element = declared.contents.element
     names = None if element.names is None else _members(element.names)
-    return [*content, type(declared.contents).__name__, names, members]
+    return [*content, declared.contents.word, names, element.is_flag, members]
 
 
 def _members(kind: type[IntEnum]) -> list[Any]:

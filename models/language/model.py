@@ -30,6 +30,7 @@ from isrcheck.models.language.declare import (
     NONE,
     PROPERTIES,
     WHOLE,
+    Contents,
     Domain,
     Field,
     Kind,
@@ -362,9 +363,9 @@ def _declared(module: ModuleType, name: str, kind: type) -> dict[str, Any]:
         path = inspect.getsourcefile(module) or module.__name__
         raise LanguageError(f"{path}:1: `{name}` is not a class; write it as `class {name}:`")
     for key, value in vars(holder).items():
-        if isinstance(value, Set):
+        if isinstance(value, Contents):
             path = inspect.getsourcefile(module) or module.__name__
-            cure = f"write {key} = field(values={type(value).__name__}(of={value.of.__name__}))"
+            cure = f"write {key} = field(values={type(value).__name__}(...))"
             raise LanguageError(f"{path}:1: `{escaped(key)}` is what a field holds, not a field; {cure}")
     return {key: value for key, value in vars(holder).items() if isinstance(value, kind)}
 
@@ -666,8 +667,11 @@ class FieldLayout:
         return self.offset + offset
 
     def spell(self, value: int) -> str:
-        """Return a cell's value as text."""
-        return spell_value(self.field.values, value)
+        """Return a cell's value as text; of a queue, the element at its place, or - for none."""
+        contents = self.field.contents
+        if contents is None or contents.filler is None:
+            return spell_value(self.field.values, value)
+        return "-" if value == contents.filler else spell_value(contents.element, value)
 
 
 def _lie_within(ranges: Iterable[Interval], wider: Iterable[Interval]) -> bool:
@@ -765,8 +769,10 @@ class Instance:
                 what = f"has an index of size {min(sizes)}; give each of its domains a size of at least 0"
                 raise ModelError(f"{self.model.path}: field {name} {what}")
             if declared.contents is not None and sizes[-1] < 1:
-                kind = declared.contents.of.__name__
-                what = f"holds sets of {kind}, which has no element; give {kind} at least one"
+                what = "holds queues of at most 0 elements; give most= at least 1"
+                if isinstance(declared.contents, Set):
+                    kind = declared.contents.of.__name__
+                    what = f"holds sets of {kind}, which has no element; give {kind} at least one"
                 raise ModelError(f"{self.model.path}: field {name} {what}")
             if low > high:
                 what = f"has no values ({low}..{high}); give it a range that is not empty"

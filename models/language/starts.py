@@ -20,7 +20,7 @@ from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, overload
 
-from isrcheck.models.language.core.views import SetView
+from isrcheck.models.language.core.views import QueueView, SetView
 from isrcheck.models.language.declare import NONE, Disabled
 from isrcheck.models.language.text.plain import plain
 from isrcheck.models.messages.errors import ModelError
@@ -376,8 +376,12 @@ def _part(cells: list[int], layout: FieldLayout, offset: int, depth: int) -> Any
     if depth == len(layout.sizes):
         return _load(cells, layout, offset)
     row = _ArrayView(cells, layout, offset, depth)
-    is_whole = layout.field.contents is not None and depth + 1 == len(layout.sizes)
-    return SetView(row, layout.sizes[-1]) if is_whole else row
+    contents = layout.field.contents
+    if contents is None or depth + 1 < len(layout.sizes):
+        return row
+    if contents.filler is None:
+        return SetView(row, layout.sizes[-1])
+    return QueueView(row, layout.sizes[-1], contents.filler, layout.name)
 
 
 def _load(cells: list[int], layout: FieldLayout, offset: int) -> int | bool:

@@ -153,13 +153,13 @@ def _value(instance: Instance, layout: FieldLayout, cells: Cells, index: tuple[i
 
 
 def _contents(contents: Contents, cells: Sequence[int]) -> Any:
-    """A set as ITF."""
-    elements = [_one(contents.element, one) for one in contents.elements(cells)]
-    return {"#set": elements}
+    """A set or a queue as ITF. What is no element, in a state that no queue has, is null."""
+    elements = [None if one == contents.filler else _one(contents.element, one) for one in contents.elements(cells)]
+    return {"#set": elements} if contents.filler is None else elements
 
 
 def _one(values: Values, value: int) -> Any:
-    """An element of a set as ITF."""
+    """An element of a set or a queue as ITF."""
     if values.is_flag:
         return bool(value)
     spelled = spelled_value(values, value)
@@ -418,19 +418,28 @@ def _read_value(
 
 
 def _read_contents(layout: FieldLayout, contents: Contents, value: object) -> list[int]:
-    """The cells of a set. Raises UsageError."""
-    known = [_one(contents.element, element) for element in range(layout.sizes[-1])]
-    given = value.get("#set") if isinstance(value, dict) and set(value) == {"#set"} else None
-    if not isinstance(given, list):
-        raise UsageError(f"{layout.name} is {_shown(value)}; give a set of its elements")
-    for one in given:
-        if not any(_is_same(one, element) for element in known):
-            names = ", ".join(map(str, known))
-            raise UsageError(f"{layout.name} cannot contain {_shown(one)}; its elements are {names}")
-    cells = [int(any(_is_same(one, element) for one in given)) for element in known]
-    if sum(cells) < len(given):
+    """The cells of a set or a queue. Raises UsageError."""
+    filler, size = contents.filler, layout.sizes[-1]
+    given = value
+    if filler is None:
+        given = value.get("#set") if isinstance(value, dict) and len(value) == 1 else None
+    if not isinstance(given, list) or len(given) > size:
+        raise UsageError(f"{layout.name} is {_shown(value)}; give a {contents.word} of at most {size} elements")
+    elements = [_read_one(layout, contents, one) for one in given]
+    if filler is not None:
+        return [*elements, *[filler] * (size - len(elements))]
+    if len(set(elements)) < len(elements):
         raise UsageError(f"{layout.name} is {_shown(value)}, with an element twice; write the trace again")
-    return cells
+    return [int(element in elements) for element in range(size)]
+
+
+def _read_one(layout: FieldLayout, contents: Contents, value: object) -> int:
+    if value is None and contents.filler is not None:
+        return contents.filler
+    for element in range(layout.sizes[-1]) if contents.filler is None else _candidates(layout, value):
+        if element != contents.filler and _is_same(value, _one(contents.element, element)):
+            return element
+    raise UsageError(f"{layout.name} cannot contain {_shown(value)}; give elements of its declaration")
 
 
 def _read_cell(instance: Instance, layout: FieldLayout, value: object) -> int:

@@ -38,7 +38,7 @@ def spell_cell_value(instance: Instance, position: int, value: int) -> str:
 
 
 def spelled_at(instance: Instance, cells: Cells, positions: Iterable[int]) -> dict[str, str]:
-    """Return the values of the cells at these positions of a state as text, by name; a set is one value."""
+    """Return the values of the cells at these positions of a state as text, by name; a set or a queue is one value."""
     found = {}
     for at in positions:
         layout = _layout_at(instance, at)
@@ -51,7 +51,7 @@ def spelled_at(instance: Instance, cells: Cells, positions: Iterable[int]) -> di
 
 
 def changed_cells(instance: Instance, before: Cells, after: Cells) -> list[tuple[str, str, str]]:
-    """Return the cells and sets that differ between two states: name, old value, new value."""
+    """Return the cells, sets and queues that differ between two states: name, old value, new value."""
     positions = [cell for cell, (old, new) in enumerate(zip(before, after, strict=True)) if old != new]
     new_values = spelled_at(instance, after, positions)
     return [(name, old, new_values[name]) for name, old in spelled_at(instance, before, positions).items()]
@@ -74,10 +74,13 @@ def spell_part(instance: Instance, layout: FieldLayout, cells: Cells, index: tup
 
 
 def spell_contents(layout: FieldLayout, cells: Sequence[int]) -> str:
-    """Return a set with these cells as text."""
+    """Return a set or a queue with these cells as text."""
     contents = layout.field.contents
     assert contents is not None
-    return contents.text.format(", ".join(spelled_value(contents.element, one) for one in contents.elements(cells)))
+    elements = contents.elements(cells)
+    if contents.filler is not None:
+        return contents.text.format(", ".join(map(layout.spell, elements)))
+    return contents.text.format(", ".join(spelled_value(contents.element, one) for one in elements))
 
 
 def _layout_at(instance: Instance, position: int) -> FieldLayout:

@@ -456,7 +456,7 @@ class _WatchedArray:
         letters = self._layout.field.over[self._depth].letters
         label = f"{self._label}[{spell_element(index) if letters else int(index)}]"
         if self._layout.field.contents is not None and self._depth + 1 == len(self._layout.field.own):
-            self._log.append(f"{label} = {spell_contents(self._layout, [value[i] for i in range(value.size)])}")
+            self._log.append(f"{label} = {spell_contents(self._layout, [value.row[i] for i in range(value.size)])}")
             return value
         if self._depth + 1 < len(self._layout.sizes):
             return _WatchedArray(value, self._instance, self._layout, label, self._depth + 1, self._log)

@@ -24,6 +24,7 @@ STATES = ("s", "before", "after")
 
 SET_IS = "x in {0}, x not in {0}, len({0}), for x in {0}, and <= == != with another set"
 SET_CHANGES = "{0}.add(x), {0}.discard(x), {0}.clear(), or {0} = another set"
+QUEUE_IS = "{0}[i], len({0}), x in {0}"
 CHANGES = {"add": 1, "discard": 1, "clear": 0}
 """The statements that change a set, with their numbers of arguments."""
 
@@ -65,6 +66,8 @@ class Row:
     indices: tuple[ast.expr, ...]
     axis: str
     domain: type
+    filler: int | None = None
+    """Of a queue: the number in the places behind its last element."""
 
     def cell(self, element: ast.expr, context: ast.expr_context | None = None) -> ast.expr:
         """The cell of an element."""
@@ -110,12 +113,17 @@ class ContainerRewriting(ABC):
                 if found is None:
                     return None
                 contents, rank = found
+                if contents.filler is not None and len(indices) == rank + 1:
+                    return None  # an element of a queue
                 if len(indices) != rank:
                     takes = f"takes {rank} {'index' if rank == 1 else 'indices'}, not {len(indices)}"
                     text = f"s.{attribute}{''.join('[...]' for _ in range(rank))}"
-                    self.scope.refuse(node, f"the set `{attribute}` {takes}", f"a set is read by {SET_IS.format(text)}")
+                    use = SET_IS if contents.filler is None else QUEUE_IS
+                    hint = f"a {contents.word} is read by {use.format(text)}"
+                    self.scope.refuse(node, f"the {contents.word} `{attribute}` {takes}", hint)
                 assert isinstance(node, ast.expr)
-                return self._row(node, inner, tuple(map(self.node, indices)), contents.axis, attribute)
+                row = self._row(node, inner, tuple(map(self.node, indices)), contents.axis, attribute)
+                return replace(row, filler=contents.filler)
         return None
 
     def _row(self, node: ast.expr, base: ast.expr, indices: tuple[ast.expr, ...], domain: type, called: str) -> Row:
@@ -139,7 +147,8 @@ class ContainerRewriting(ABC):
         """Refuse an operation that is written with functions of Python whose names mean something else here."""
         for word in words:
             if not self.scope.is_builtin(word):
-                self.scope.refuse(node, f"`{word}` means something else here, and sets need it", "rename it")
+                what = f"`{word}` means something else here, and sets and queues need it"
+                self.scope.refuse(node, what, "rename it")
 
     # ------------------------------------------------------------------------------------------------------ expressions
 

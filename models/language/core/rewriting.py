@@ -1,9 +1,9 @@
 """Rewrites a function into the core of the modelling language, which is all that the engines have to know.
 
 In:  the body of a function, and the meanings of the names in it.
-Out: the body in the core: a loop over a domain is a loop over `range(len(Domain))`, and the operations of sets are
-     reads and writes of cells (models/language/core/containers.py). A body that is in the core already is returned as
-     it is; nothing of the given tree is changed.
+Out: the body in the core: a loop over a domain is a loop over `range(len(Domain))`, and the operations of sets and
+     queues are reads and writes of cells (models/language/core/containers.py, queues.py). A body that is in the core
+     already is returned as it is; nothing of the given tree is changed.
 
 CPython runs the text as it is written (models/run.py); the tests of the fuzzer compare both. A node that was rewritten
 has the attribute `origin`: the node as it is written, for messages and explanations.
@@ -15,7 +15,8 @@ import ast
 import types
 from typing import Any
 
-from isrcheck.models.language.core.containers import ContainerRewriting, Node, Scope, original
+from isrcheck.models.language.core.containers import Node, Scope, original
+from isrcheck.models.language.core.queues import QueueRewriting
 from isrcheck.models.language.text.chains import summands
 
 
@@ -35,7 +36,7 @@ def global_names(code: types.CodeType) -> set[str]:
     return names
 
 
-class _Rewriting(ContainerRewriting):
+class _Rewriting(QueueRewriting):
     """Rewrites the nodes of one function."""
 
     def __init__(self, scope: Scope) -> None:

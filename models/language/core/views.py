@@ -1,10 +1,11 @@
-"""Sets as the functions of a model see them in CPython: views of the cells of a state.
+"""Sets and queues as the functions of a model see them in CPython: views of the cells of a state.
 
 In:  a row of cells: `row[i]` reads one, `row[i] = value` writes one, with all checks of ranges.
-Out: `SetView`, which behaves like Python's own set; a `Members` is a subset that is a parameter.
+Out: `SetView`, which behaves like Python's own set, and `QueueView`, which behaves like a deque; a `Members` is a
+     subset that is a parameter.
 
-The operations are those of models/language/core/containers.py, in the same order: an iteration reads each cell when it
-comes to it.
+The operations are those of models/language/core/containers.py and queues.py, in the same order: an iteration reads
+each cell when it comes to it.
 """
 
 from __future__ import annotations
@@ -77,6 +78,59 @@ class SetView:
             self.row[element] = False
         for element in given:
             self.row[element] = True
+
+
+class QueueView:
+    """A queue of at most `size` numbers; the cells behind its last element hold the filler, which is below them all."""
+
+    __slots__ = ("filler", "name", "row", "size")
+
+    def __init__(self, row: Any, size: int, filler: int, name: str) -> None:
+        self.row = row
+        self.size = size
+        self.filler = filler
+        self.name = name
+
+    def __len__(self) -> int:
+        return sum(1 for place in range(self.size) if self.row[place] != self.filler)
+
+    def __getitem__(self, place: int) -> Any:
+        if not 0 <= place < self.size or self.row[place] == self.filler:
+            raise ModelError(
+                f"index {int(place)} of {self.name} is outside the queue, whose length is {len(self)};"
+                f" test it with len(...) before it is used"
+            )
+        return self.row[place]
+
+    def __contains__(self, element: int) -> bool:
+        return element != self.filler and any(self.row[place] == element for place in range(self.size))
+
+    def append(self, element: int) -> None:
+        """Put an element behind the last one."""
+        length = len(self)
+        if length == self.size:
+            raise ModelError(
+                f"append to {self.name}, which is full with {length} elements; guard the step with len(...), or give"
+                " it a larger most="
+            )
+        if element == self.filler:
+            raise ModelError(f"{int(element)} is appended to {self.name}, which has greater elements; guard the step")
+        self.row[length] = element
+
+    def popleft(self) -> Any:
+        """Take the first element out of the queue, and return it."""
+        if self.row[0] == self.filler:
+            raise ModelError(f"popleft of {self.name}, which is empty; guard the step with len(...)")
+        first = self.row[0]
+        for place in range(self.size - 1):
+            self.row[place] = self.row[place + 1]
+        self.row[self.size - 1] = self.filler
+        return first
+
+    def clear(self) -> None:
+        """Take all elements out of the queue."""
+        for place in range(self.size):
+            self.row[place] = self.filler
 
 
 def _is_part(one: SetView, other: SetView) -> bool:

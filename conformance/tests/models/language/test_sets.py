@@ -206,7 +206,7 @@ def test_a_trace_shows_sets(tmp_path: Path, capsys: pytest.CaptureFixture[str], 
         ("require(all(p in s.isr[p] for p in s.isr[p]))  # <-", "`p` is a variable of the generator, and `s.isr[p]`"),
         ("s.rounds = len(s.isr)  # <-", "the set `isr` takes 1 index, not 0"),
         ("s.rounds = len({r})  # <-", "`len({r})`; len(...) takes a domain or a set"),
-        ("sum = len(s.seen)  # <-", "`sum` means something else here, and sets need it; rename it"),
+        ("sum = len(s.seen)  # <-", "`sum` means something else here, and sets and queues need it; rename it"),
     ],
 )
 def test_what_is_no_use_of_a_set_is_refused(tmp_path: Path, code: str, says: str) -> None:
@@ -221,7 +221,7 @@ def test_what_is_no_use_of_a_set_is_refused(tmp_path: Path, code: str, says: str
 @pytest.mark.parametrize(
     ("declared", "says"),
     [
-        ("x = Set(of=Replica)", "`x` is what a field holds, not a field; write x = field(values=Set(of=Replica))"),
+        ("x = Set(of=Replica)", "`x` is what a field holds, not a field; write x = field(values=Set(...))"),
         ("x = field(values=Set(of=3))", "Set(of=...) takes a domain or an IntEnum, but 3 is neither"),
         ("x = field(values=Set(of=Replica), initially=1)", "a set is initially 1; give a set of numbers, or Replica"),
     ],
