@@ -367,7 +367,7 @@ def _reference(instance: Instance, system: PlainSystem, plain: PlainSearch) -> N
     asked = [one for one in (*system.properties, *system.lemmas) if one.applies]
     _expect("reference: properties", sorted(properties), sorted(one.name for one in asked))
     states = chance.sample(sorted(plain.paths), min(SAMPLE, len(plain.paths)))
-    states += [_random_state(instance, chance) for _ in range(SAMPLE // 2)]
+    states += [_in_order(instance, _random_state(instance, chance)) for _ in range(SAMPLE // 2)]
     of_states = [one for one in asked if not one.of_steps]
     of_steps = [one for one in asked if one.of_steps]
     for cells in states:
@@ -401,6 +401,17 @@ def _answer(question: Callable[..., object], *given: object) -> object:
 def _random_state(instance: Instance, chance: random.Random) -> tuple[int, ...]:
     places = instance.layouts.values()
     return tuple(chance.randint(place.low, place.high) for place in places for _ in range(place.count))
+
+
+def _in_order(instance: Instance, cells: tuple[int, ...]) -> tuple[int, ...]:
+    """A state with the elements of each queue in its first cells, as in all states of a program."""
+    found = list(cells)
+    for place in instance.layouts.values():
+        filler = None if place.field.contents is None else place.field.contents.filler
+        size = place.sizes[-1] if place.sizes else 1
+        for first in range(place.offset, place.offset + place.count, size) if filler is not None else ():
+            found[first : first + size] = sorted(found[first : first + size], key=lambda one: one == filler)
+    return tuple(found)
 
 
 def _formulas(instance: Instance, plain: PlainSearch) -> None:

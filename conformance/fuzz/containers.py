@@ -31,13 +31,13 @@ class Containers:
             start = chance.choice(("", "", of, f"{{{chance.randrange(size)}}}"))
             world.sets.append(Sets(f"set{number}", domains, size, of, start))
         for number in range(chance.choice((0, 1, 1))):
-            over = tuple(space for space in world.spaces if space.size == 2)[: chance.choice((0, 1))]
+            domains = tuple(space for space in world.spaces if space.size == 2)[: chance.choice((0, 1))]
             ranges = [(name, 0, size - 1) for name, size in spaces]
             ranges += [(kind, min(one.values()), max(one.values())) for kind, one in world.enumerations.items()]
             ranges += [("Flag", 0, 1), ("between(-1, 1)", -1, 1), ("optional(between(0, 1))", -1, 1)]
             queued, low, high = chance.choice(ranges)
             most = chance.choice((1, 2, 2, 3))
-            world.queues.append(Queues(f"queue{number}", over, low, high, most, queued))
+            world.queues.append(Queues(f"queue{number}", domains, low, high, most, queued))
 
     def parts(self) -> list[str]:
         """The functions: actions that change sets, and properties that read them."""
@@ -159,10 +159,10 @@ class _Asking:
             return lines if careless else [f"if len({text}) < {one.most}:", *indented(lines)]
         lines = [f"{text}.popleft()"]
         if form < 0.7 and "first" not in self.scope.numbers:
-            numbers = [
-                cell for cell in self.world.fields if not cell.over and cell.low <= one.low and cell.high >= one.high
+            into = [
+                cell for cell in self.world.fields if not cell.over and cell.low <= one.low <= one.high <= cell.high
             ]
-            lines = [f"first = {text}.popleft()", *(f"s.{cell.name} = first" for cell in numbers[:1])]
+            lines = [f"first = {text}.popleft()", *(f"s.{cell.name} = first" for cell in into[:1])]
         elif form < 0.76:
             lines = [f"{text}.clear()"]
         return lines if careless else [f"if len({text}) > 0:", *indented(lines)]

@@ -123,7 +123,8 @@ class World:
             over = "".join(f"{space.name}, " for space in one.over)
             start = f", initially={one.initially}" if one.initially else ""
             lines.append(f"    {one.name} = field({over}values={one.values}{start})")
-        lines += [f"    {one.name} = {one.text}" for one in (*self.sets, *self.queues)]
+        held: list[Sets | Queues] = [*self.sets, *self.queues]
+        lines += [f"    {one.name} = {one.text}" for one in held]
         return "\n".join(lines)
 
 

@@ -153,7 +153,7 @@ def _value(instance: Instance, layout: FieldLayout, cells: Cells, index: tuple[i
 
 
 def _contents(contents: Contents, cells: Sequence[int]) -> Any:
-    """A set or a queue as ITF. What is no element, in a state that no queue has, is null."""
+    """A set or a queue as ITF. What is no element, which occurs only in unreachable states, is null."""
     elements = [None if one == contents.filler else _one(contents.element, one) for one in contents.elements(cells)]
     return {"#set": elements} if contents.filler is None else elements
 
@@ -420,9 +420,8 @@ def _read_value(
 def _read_contents(layout: FieldLayout, contents: Contents, value: object) -> list[int]:
     """The cells of a set or a queue. Raises UsageError."""
     filler, size = contents.filler, layout.sizes[-1]
-    given = value
-    if filler is None:
-        given = value.get("#set") if isinstance(value, dict) and len(value) == 1 else None
+    members = value.get("#set") if isinstance(value, dict) and len(value) == 1 else None
+    given = members if filler is None else value
     if not isinstance(given, list) or len(given) > size:
         raise UsageError(f"{layout.name} is {_shown(value)}; give a {contents.word} of at most {size} elements")
     elements = [_read_one(layout, contents, one) for one in given]

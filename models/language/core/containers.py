@@ -98,15 +98,20 @@ class ContainerRewriting(ABC):
 
     # ------------------------------------------------------------------------------------------------------------- rows
 
+    def is_element(self, node: ast.expr) -> bool:
+        """Whether an expression is an element of a queue: it has one index more than the queue."""
+        inner, indices = unwrapped(node)
+        match inner:
+            case ast.Attribute(value=ast.Name(id=state), attr=attribute) if state in STATES:
+                contents, rank = self.scope.contents.get(attribute, (None, 0))
+                return contents is not None and contents.filler is not None and len(indices) == rank + 1
+        return False
+
     def row(self, node: ast.AST) -> Row | None:
-        """The set that an expression is; None if it is none. Refuses a part of a set, and a row of sets."""
+        """The set or queue that an expression is; None if it is none. Refuses a part of a set, and a row of sets."""
         if isinstance(node, ast.Name) and node.id in self.scope.subsets:
             return self._row(node, node, (), self.scope.subsets[node.id], node.id)
-        indices: list[ast.expr] = []
-        inner = node
-        while isinstance(inner, ast.Subscript):
-            indices.insert(0, inner.slice)
-            inner = inner.value
+        inner, indices = unwrapped(node)
         match inner:
             case ast.Attribute(value=ast.Name(id=state), attr=attribute) if state in STATES:
                 found = self.scope.contents.get(attribute)
@@ -342,6 +347,15 @@ class ContainerRewriting(ABC):
         test = original(row.cell(name(element)), statement.iter)
         loop = original(called("range", row.size), statement.iter)
         return [*found, ast.For(ast.Name(element, ast.Store()), loop, [ast.If(test, inner, [])], [])]
+
+
+def unwrapped(node: ast.AST) -> tuple[ast.AST, list[ast.expr]]:
+    """What an expression indexes, and its indices."""
+    indices: list[ast.expr] = []
+    while isinstance(node, ast.Subscript):
+        indices.insert(0, node.slice)
+        node = node.value
+    return node, indices
 
 
 def name(spelled: str) -> ast.Name:

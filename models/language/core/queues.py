@@ -60,13 +60,11 @@ class QueueRewriting(ContainerRewriting):
                 row = self.queue(value)
                 if row is not None:
                     self._refuse_change(node, row, attribute, is_statement=False)
-            case ast.Subscript(value=value, slice=place):
+            case ast.Subscript(value=value, slice=place) if self.is_element(node):
                 row = self.queue(value)
-                if row is not None:
-                    found = self._element(row, self.node(place))
-                else:
-                    self._refuse_queue(node)
-            case ast.Attribute():
+                assert row is not None
+                found = self._element(row, self.node(place))
+            case ast.Attribute() | ast.Subscript():
                 self._refuse_queue(node)
         return super().contained(node) if found is None else original(found, node)
 
@@ -142,9 +140,9 @@ class QueueRewriting(ContainerRewriting):
                         self.scope.refuse(statement, what, f"assign {ast.unparse(call)} to a local first")
                     found = self._queue_changed(statement, row, "popleft", call, target)
             case ast.Assign(targets=[target]) | ast.AugAssign(target=target):
-                part = target.value if isinstance(target, ast.Subscript) else target
-                if self.queue(target) is not None or self.queue(part) is not None:
-                    text = ast.unparse(target if self.queue(target) is not None else part)
+                is_element = isinstance(target, ast.Subscript) and self.is_element(target)
+                if is_element or self.queue(target) is not None:
+                    text = ast.unparse(target.value if isinstance(target, ast.Subscript) and is_element else target)
                     hint = f"a queue is changed by {QUEUE_CHANGES.format(text)}"
                     self.scope.refuse(statement, f"`{ast.unparse(target)}` is assigned to", hint)
             case ast.For(iter=iterated):

@@ -1,0 +1,261 @@
+"""Fields that are queues: one meaning in all readings, printed as lists; what else is done with them is refused."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from pathlib import Path
+
+import pytest
+
+from conformance.tests.checker.reductions.test_symmetry import searched, states_of
+from isrcheck.checker import cli
+from isrcheck.checker.reductions.find import reduction_of
+from isrcheck.models import registry, run
+from isrcheck.models.language.model import Instance
+from isrcheck.models.messages.errors import LanguageError, ModelError, UsageError
+from isrcheck.traces import cli as traces
+
+PRELUDE = '''"""Nodes send messages to each other."""
+
+from enum import IntEnum
+
+from isrcheck.language import (
+    Domain, Flag, Queue, Set, action, always, between, bound, field, initial, optional, require, sometimes,
+)
+
+
+class Configuration:
+    n = bound(3, "nodes")
+    most = bound(2, "messages in an inbox")
+
+
+class Node(Domain, size="n", symmetric=True):
+    pass
+
+
+class Kind(IntEnum):
+    REQUEST = 1
+    GRANT = 2
+
+
+class State:
+    inbox = field(Node, values=Queue(of=Kind, most="most"))
+    turns = field(values=Queue(of=Node, most="n"))
+    owner = field(values=optional(Node), initially=-1)
+    seen = field(values=Set(of=Node))
+'''
+
+STEPS = """
+@action
+def ask(s, node: Node):
+    require(node not in s.turns and len(s.turns) < s.n)
+    s.turns.append(node)
+    if len(s.inbox[node]) < s.most:
+        s.inbox[node].append(Kind.REQUEST)
+
+
+@action
+def grant(s, node: Node):
+    require(s.owner == -1 and len(s.turns) > 0 and s.turns[0] == node and len(s.inbox[node]) < s.most)
+    s.owner = s.turns[0]
+    s.turns.popleft()
+    s.inbox[node].append(Kind.GRANT)
+
+
+@action
+def receive(s, node: Node):
+    require(len(s.inbox[node]) > 0)
+    kind = s.inbox[node].popleft()
+    if kind == Kind.GRANT:
+        s.owner = -1
+        s.seen.add(node)
+        s.inbox[node].clear()
+
+
+@always
+def in_turn(s):
+    return all(s.turns[i] != s.turns[j] for i in range(len(s.turns)) for j in range(i))
+
+
+@always
+def a_grant_is_last(s):
+    return all(s.inbox[n][i] != Kind.GRANT for n in Node for i in range(len(s.inbox[n]) - 1))
+
+
+@always
+def owner_has_a_grant(s):
+    return s.owner == -1 or Kind.GRANT in s.inbox[s.owner]
+
+
+@sometimes
+def everyone_waits(s):
+    return len(s.turns) == s.n and all(Kind.REQUEST in s.inbox[n] for n in Node)
+"""
+
+
+def write(folder: Path, body: str) -> Path:
+    path = folder / "queues.py"
+    path.write_text(PRELUDE + body, encoding="utf-8")
+    return path
+
+
+def action(*lines: str) -> str:
+    return "\n".join(["@action", "def act(s, node: Node):", *(f"    {line}" for line in lines), ""])
+
+
+def instance_of(folder: Path, body: str, **values: int) -> Instance:
+    return registry.load_file(write(folder, body)).instance(None, values)
+
+
+def test_every_engine_finds_the_same(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = write(tmp_path, STEPS)
+    assert cli.main([str(path), "--engine", "all", "--bound", "5", "--set", "n=2"]) == 12
+    out = capsys.readouterr().out
+    assert re.search("a_grant_is_last +VIOLATED at step 4", out), out
+    assert "the engines agree on every property to depth" in out
+
+
+def test_the_reference_and_the_kernel_reach_the_same_states(tmp_path: Path) -> None:
+    instance = instance_of(tmp_path, STEPS, n=2)
+    found = searched(instance, None)
+    reached, level = set(instance.initial_states), list(instance.initial_states)
+    while level:
+        level = list({after for cells in level for _, after in run.successors(instance, cells)} - reached)
+        reached |= set(level)
+    assert set(states_of(found)) == reached
+    assert found.distinct == len(reached) == 220
+
+
+def test_a_queue_takes_the_bits_of_its_elements_and_of_none(tmp_path: Path) -> None:
+    """Kinds 1 and 2, and 0 for none: 2 bits; nodes 0 to 2, and -1 for none: 2 bits."""
+    layouts = list(instance_of(tmp_path, STEPS).layouts.values())
+    assert [(one.sizes, one.low, one.high) for one in layouts[:2]] == [((3, 2), 0, 2), ((3,), -1, 2)]
+
+
+def test_queues_of_symmetric_elements_are_permuted(tmp_path: Path) -> None:
+    instance = instance_of(tmp_path, STEPS)
+    reduction, _ = reduction_of(instance)
+    assert reduction is not None and reduction.symmetry.order == 6
+    whole, reduced = searched(instance, None), searched(instance, reduction)
+    permutations = list(reduction.symmetry.permutations())
+    orbits = [{reduction.symmetry.permuted(one, images) for images in permutations} for one in states_of(reduced)]
+    assert sum(map(len, orbits)) == whole.distinct
+    assert reduced.distinct < whole.distinct
+
+
+def test_a_trace_shows_queues(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    path = write(tmp_path, STEPS)
+    cli.main([str(path), "--bound", "5"])
+    file = next(iter((tmp_path / "counterexamples").glob("*a_grant_is_last*")))
+    capsys.readouterr()
+    assert traces.main(["show", str(file), "--model", str(path), "--full"]) == 0
+    out = capsys.readouterr().out
+    assert "inbox  [[] [] []]" in out and "turns  [0]" in out and "[GRANT, REQUEST]" in out
+    assert "s.inbox[0] = [GRANT, REQUEST]" in out and "place_" not in out and "elements" not in out
+
+
+@pytest.mark.parametrize(
+    ("code", "says"),
+    [
+        ("s.inbox.append(1)  # <-", "the queue `inbox` takes 1 index, not 0; a queue is read by s.inbox[...][i], len"),
+        (
+            "s.owner = s.turns  # <-",
+            "the queue `s.turns` is used as a value; a queue is read by s.turns[i], len(",
+        ),
+        ("s.turns[0] = 1  # <-", "`s.turns[0]` is assigned to; a queue is changed by s.turns.append(x)"),
+        ("s.turns = 1  # <-", "`s.turns` is assigned to; a queue is changed by s.turns.append(x)"),
+        ("s.turns.push(1)  # <-", "a queue has no `push`; a queue is changed by s.turns.append(x), s.turns.popleft()"),
+        ("s.turns.append()  # <-", "`append` takes 1 element; a queue is changed by"),
+        ("s.turns.popleft(0)  # <-", "`popleft` takes 0 elements; a queue is changed by"),
+        ("s.owner = s.turns.popleft()  # <-", "assign s.turns.popleft() to a local first"),
+        ("require(s.turns.popleft() == 1)  # <-", "`s.turns.popleft()` is a part of an expression; write x = "),
+        (
+            "require(s.turns == s.turns)  # <-",
+            "`s.turns == s.turns` compares a queue; compare len(...)",
+        ),
+        (
+            "require(all(x > 0 for x in s.turns))  # <-",
+            "loop over the queue `s.turns`; write: for i in range(len(s.turns))",
+        ),
+        ("for x in s.turns:  # <-\n        s.owner = x", "loop over the queue `s.turns`; write: for i in range("),
+        ("s.owner = s.turns[0][1]  # <-", "the queue `turns` takes 0 indices, not 2"),
+    ],
+)
+def test_what_is_no_use_of_a_queue_is_refused(tmp_path: Path, code: str, says: str) -> None:
+    path = write(tmp_path, action(code))
+    with pytest.raises(LanguageError) as refusal:
+        registry.load_file(path)
+    line = next(n for n, text in enumerate(path.read_text().splitlines(), 1) if text.endswith("# <-"))
+    assert str(refusal.value).startswith(f"{path}:{line}: in act: ")
+    assert says in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    ("declared", "says"),
+    [
+        ("x = Queue(of=Node, most=1)", "`x` is what a field holds, not a field; write x = field(values=Queue(...))"),
+        ("x = field(values=Queue(of=between('n', 9), most=1))", "let its values begin with a number"),
+        ("x = field(values=Queue(of=Node, most=1), initially=0)", "a queue is empty initially; leave initially= out"),
+    ],
+)
+def test_a_wrong_declaration_is_refused(tmp_path: Path, declared: str, says: str) -> None:
+    path = write(tmp_path, f"    {declared}\n" + action("s.owner = 1"))
+    with pytest.raises((LanguageError, UsageError), match=re.escape(says)):
+        registry.load_file(path)
+
+
+def test_a_queue_without_places_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match="field inbox holds queues of at most 0 elements; give most= at least 1"):
+        _ = instance_of(tmp_path, STEPS, most=0).layouts
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ("1", "give a list, the oldest element first"),
+        ("[0, 1, 2, 1]", "give at most 3 elements of the queue"),
+        ("[2, 0]", ""),
+    ],
+)
+def test_initial_states_are_given_as_lists(tmp_path: Path, given: str, says: str) -> None:
+    start = f'@initial\ndef starts(configuration):\n    yield {{"turns": {given}, "inbox": [[1], [], []]}}\n'
+    instance = instance_of(tmp_path, STEPS + start)
+    if says:
+        with pytest.raises(ModelError, match=says):
+            _ = instance.initial_states
+    else:
+        assert instance.initial_states == ((1, 0, 0, 0, 0, 0, 2, 0, -1, -1, 0, 0, 0),)
+
+
+FAULTS = {
+    "s.turns.popleft()": "popleft of turns, which is empty; guard the step with len(...)",
+    "first = s.turns.popleft()\n    s.owner = first": "popleft of turns, which is empty",
+    "s.owner = s.turns[0]": "index 0 of turns is outside the queue, whose length is 0",
+    "s.owner = s.turns[0 - 1]": "index -1 of turns is outside the queue",
+    "for x in range(4):\n        s.turns.append(0)": "append to turns, which is full with 3 elements",
+    "s.turns.append(s.owner)": "-1 is appended to turns, which has greater elements",
+    "s.turns.append(3)": "3 is written to turns",
+}
+
+
+@pytest.mark.parametrize("code", FAULTS)
+def test_what_a_queue_does_not_allow_leaves_the_range(tmp_path: Path, code: str) -> None:
+    """In plain Python with a message; in the kernel and in Z3 as a violation of `in_range`, too."""
+    path = write(tmp_path, action(*code.split("\n    ")))
+    instance = registry.load_file(path).instance()
+    with pytest.raises(ModelError, match=re.escape(FAULTS[code])):
+        list(run.successors(instance, instance.initial_states[0]))
+    assert searched(instance, None).findings["in_range"].found.count == 3
+    assert cli.main([str(path), "--engine", "all", "--bound", "2"]) == 12
+
+
+def test_an_operation_in_a_set_of_places_keeps_the_order(tmp_path: Path) -> None:
+    """What goes in comes out, for every sequence of two elements, in a queue that was used before."""
+    body = action("s.turns.append(node)", "first = s.turns.popleft()", "s.turns.append(first)", "s.owner = s.turns[0]")
+    instance = instance_of(tmp_path, body)
+    for one, other in itertools.product(range(3), repeat=2):
+        cells = (*instance.initial_states[0][:6], one, -1, -1, *instance.initial_states[0][9:])
+        after = run.take(instance, cells, instance.step(other))
+        assert after is not None and after[6:10] == (other, one, -1, other)
