@@ -4,12 +4,11 @@ After specifications/lamport_mutex/LamportMutex.tla by Stephan Merz
 (2024-01-26; github.com/tlaplus/Examples, MIT license). Model file: MCLamportMutex.cfg, with N = 3 and the constraint
 that no clock exceeds maxClock = 6.
 
-The same: every state and step. Different: a channel is an array of three messages, the oldest one first, as no channel
-ever has more (BoundedNetwork; a fourth one would be a range error here). A message is a number: 0 none, 1 ack, 2 rel,
-and 2 + c a request with the clock c.
+The same: every state and step. Different: a channel has at most three messages (BoundedNetwork; a fourth one would be a
+range error here). A message is a number: 0 ack, 1 rel, and 1 + c a request with the clock c.
 """
 
-from isrcheck.models.language import Domain, Flag, action, always, between, bound, constraint, field, require
+from isrcheck.models.language import Domain, Queue, Set, action, always, between, bound, constraint, field, require
 
 
 class Configuration:
@@ -21,26 +20,24 @@ class Process(Domain, size="processes"):
     pass
 
 
-class Slot(Domain, size=3):
-    """A place in a channel."""
-
-
-NO_MESSAGE, ACK, RELEASE = 0, 1, 2
-REQUEST = 2
+ACK, RELEASE = 0, 1
+REQUEST = 1
 """What is added to the clock of a request."""
+
+MESSAGES = between(0, lambda configuration: configuration.max_clock + 2)
 
 
 class State:
     clock = field(Process, values=between(1, lambda configuration: configuration.max_clock + 1), initially=1)
     requested = field(Process, Process, values=between(0, "max_clock"))  # req[p][q]: the clock; 0: no request
-    acknowledged = field(Process, Process, values=Flag)  # ack[p]: who has acknowledged the request of p
-    network = field(Process, Process, Slot, values=between(0, lambda configuration: configuration.max_clock + 2))
-    is_critical = field(Process, values=Flag)
+    acknowledged = field(Process, values=Set(of=Process))  # ack[p]: who has acknowledged the request of p
+    network = field(Process, Process, values=Queue(of=MESSAGES, most=3))
+    critical = field(values=Set(of=Process))
 
 
 @constraint
 def clocks_are_small(s):
-    return all(s.clock[p] <= s.max_clock for p in range(s.processes))
+    return all(s.clock[p] <= s.max_clock for p in Process)
 
 
 def beats(s, process, other):
@@ -52,16 +49,11 @@ def beats(s, process, other):
     )
 
 
-def send(s, sender, receiver, message):
-    """Append a message to a channel. A full one has no slot, which is a range error."""
-    used = sum(1 for slot in range(3) if s.network[sender][receiver][slot] != NO_MESSAGE)
-    s.network[sender][receiver][used] = message
-
-
-def remove_first(s, sender, receiver):
-    s.network[sender][receiver][0] = s.network[sender][receiver][1]
-    s.network[sender][receiver][1] = s.network[sender][receiver][2]
-    s.network[sender][receiver][2] = NO_MESSAGE
+def broadcast(s, sender, message):
+    """Send a message to all others."""
+    for other in Process:
+        if other != sender:
+            s.network[sender][other].append(message)
 
 
 @action
@@ -69,59 +61,51 @@ def request(s, process: Process):
     """A process asks all others for the critical section."""
     require(s.requested[process][process] == 0)
     s.requested[process][process] = s.clock[process]
-    for other in range(s.processes):
-        s.acknowledged[process][other] = other == process
-        if other != process:
-            send(s, process, other, REQUEST + s.clock[process])
+    broadcast(s, process, REQUEST + s.clock[process])
+    s.acknowledged[process] = {process}
 
 
 @action
 def enter(s, process: Process):
-    require(all(s.acknowledged[process][other] for other in range(s.processes)))
-    require(all(beats(s, process, other) for other in range(s.processes) if other != process))
-    s.is_critical[process] = True
+    require(len(s.acknowledged[process]) == len(Process))
+    require(all(beats(s, process, other) for other in Process if other != process))
+    s.critical.add(process)
 
 
 @action
 def leave(s, process: Process):
     """A process leaves the critical section (Exit), and tells all others."""
-    require(s.is_critical[process])
-    s.is_critical[process] = False
+    require(process in s.critical)
+    s.critical.discard(process)
+    broadcast(s, process, RELEASE)
     s.requested[process][process] = 0
-    for other in range(s.processes):
-        s.acknowledged[process][other] = False
-        if other != process:
-            send(s, process, other, RELEASE)
+    s.acknowledged[process].clear()
 
 
 @action(shows="by {process} from {sender}")
 def receive_request(s, process: Process, sender: Process):
-    require(sender != process)
-    require(s.network[sender][process][0] > REQUEST)
-    clock = s.network[sender][process][0] - REQUEST
-    s.requested[process][sender] = clock
-    s.clock[process] = max(clock, s.clock[process]) + 1
-    remove_first(s, sender, process)
-    send(s, process, sender, ACK)
+    require(len(s.network[sender][process]) > 0 and s.network[sender][process][0] > REQUEST)
+    message = s.network[sender][process].popleft()
+    s.requested[process][sender] = message - REQUEST
+    s.clock[process] = max(message - REQUEST, s.clock[process]) + 1
+    s.network[process][sender].append(ACK)
 
 
 @action(shows="by {process} from {sender}")
 def receive_ack(s, process: Process, sender: Process):
-    require(sender != process)
-    require(s.network[sender][process][0] == ACK)
-    s.acknowledged[process][sender] = True
-    remove_first(s, sender, process)
+    require(len(s.network[sender][process]) > 0 and s.network[sender][process][0] == ACK)
+    s.network[sender][process].popleft()
+    s.acknowledged[process].add(sender)
 
 
 @action(shows="by {process} from {sender}")
 def receive_release(s, process: Process, sender: Process):
-    require(sender != process)
-    require(s.network[sender][process][0] == RELEASE)
+    require(len(s.network[sender][process]) > 0 and s.network[sender][process][0] == RELEASE)
+    s.network[sender][process].popleft()
     s.requested[process][sender] = 0
-    remove_first(s, sender, process)
 
 
 @always
 def mutex(s):
     """One process at most is in the critical section."""
-    return sum(1 for p in range(s.processes) if s.is_critical[p]) <= 1
+    return len(s.critical) <= 1
