@@ -36,9 +36,13 @@ MOST_STATES = (1 << 32) - 2
 FIRST_TABLE_BITS = 16
 FULLNESS = 0.7
 
+SPARE = 8
+"""A table is made four times as large if that takes at most this part of the memory, and else twice as large."""
 
-def reserve(count: int, kind: Any) -> NDArray[Any]:
-    """An array of zeros whose memory is allocated as it is touched. Raises MemoryError.
+
+
+def reserve(count: int, kind: Any, *, at_once: bool = False) -> NDArray[Any]:
+    """An array of zeros whose memory is allocated as it is touched, or `at_once` where possible. Raises MemoryError.
 
     It uses pages of ordinary size: with large pages the search took 0.9 times as long if the system had them ready, and
     1.2 times if it had to create them.
@@ -46,8 +50,9 @@ def reserve(count: int, kind: Any) -> NDArray[Any]:
     if not hasattr(mmap, "MAP_PRIVATE"):
         return np.zeros(count, kind)
     size = max(1, count * np.dtype(kind).itemsize)
+    populate = getattr(mmap, "MAP_POPULATE", 0) if at_once else 0
     try:
-        memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | populate)
     except OSError as error:
         raise MemoryError(error.strerror) from None
     return np.frombuffer(memory, kind, count)
@@ -56,11 +61,12 @@ def reserve(count: int, kind: Any) -> NDArray[Any]:
 def empty_table(bits: int) -> NDArray[np.uint64]:
     """A table of 2^bits free slots.
 
-    It is written before it is read: memory that is read first is allocated twice, and the second allocation stops all
-    threads of the process. With two threads, that took longer than everything else.
+    Its memory is allocated before it is read: memory that is read first is allocated twice, and the second allocation
+    stops all threads of the process. With two threads, that took longer than everything else.
     """
-    table = reserve(1 << bits, np.uint64)
-    table.fill(0)
+    table = reserve(1 << bits, np.uint64, at_once=True)
+    if not hasattr(mmap, "MAP_POPULATE"):
+        table.fill(0)
     return table
 
 
@@ -173,15 +179,17 @@ class VisitedSet:
                 self._grow()
 
     def _grow(self) -> None:
+        used = self.count * self.bytes_of_state
+        more = 2 if self.bits <= 30 and 4 * self.table.nbytes <= self.memory // SPARE else 1
         # Both tables exist while entries are moved.
-        needed = self.count * self.bytes_of_state + 3 * self.table.nbytes
+        needed = used + (1 + (1 << more)) * self.table.nbytes
         if self.count >= self.room or self.bits == 32 or needed > self.memory:
             raise Full
-        table = empty_table(self.bits + 1)
+        table = empty_table(self.bits + more)
         address = table.ctypes.data
-        as_machine_code(hash_table.move)(self._table_address, len(self.table), address, self.bits + 1)
+        as_machine_code(hash_table.move)(self._table_address, len(self.table), address, self.bits + more)
         self.table, self._table_address = table, address
-        self.bits += 1
+        self.bits += more
 
     def places_of(self, states: NDArray[np.uint64]) -> NDArray[np.int64]:
         """The index of each of these concatenated states; -1 for a state that is not in the set."""
