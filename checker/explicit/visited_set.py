@@ -40,7 +40,6 @@ SPARE = 8
 """A table is made four times as large if that takes at most this part of the memory, and else twice as large."""
 
 
-
 def reserve(count: int, kind: Any, *, at_once: bool = False) -> NDArray[Any]:
     """An array of zeros whose memory is allocated as it is touched, or `at_once` where possible. Raises MemoryError.
 
