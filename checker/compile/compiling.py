@@ -90,10 +90,21 @@ def code_of(text: str, layout: Layout, is_quick: bool, exported: Iterable[str]) 
     return native.object_code(text, operations, exported, is_quick=is_quick)
 
 
+def text_of_module(module: ModuleType) -> str:
+    """The text of a module, after the functions that it imports from other compiled modules."""
+    return "\n\n".join(map(inspect.getsource, (*_imported(module), module)))
+
+
+def _imported(module: ModuleType) -> list[FunctionType]:
+    functions = [one for one in vars(module).values() if isinstance(one, FunctionType)]
+    return [one for one in functions if one.__module__ not in (module.__name__, primitives.__name__)]
+
+
 def code_of_module(module: ModuleType, exported: Iterable[str]) -> bytes:
-    """The object code of a module's functions, which may call those of primitives.py."""
+    """The object code of a module's functions, which may call those of primitives.py, and those that it imports."""
     operations = {
         name: getattr(instructions, name) for name, one in vars(primitives).items() if isinstance(one, FunctionType)
     }
-    constants = {name: value for name, value in vars(module).items() if isinstance(value, int)}
-    return native.object_code(inspect.getsource(module), operations, exported, constants)
+    known = {name: value for one in _imported(module) for name, value in one.__globals__.items()} | vars(module)
+    constants = {name: value for name, value in known.items() if isinstance(value, int)}
+    return native.object_code(text_of_module(module), operations, exported, constants)

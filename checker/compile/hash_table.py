@@ -39,8 +39,8 @@ STATE_AHEAD = 6
 """How many successors ahead the candidate's state is prefetched."""
 
 
-def _hash_of(state: int, words: int) -> int:
-    """The 64-bit hash of a state."""
+def hash_of(state: int, words: int) -> int:
+    """The 64-bit hash of a state. Files on disk are sorted by it, so it belongs to their format."""
     mixed = MULTIPLIER
     for word in range(words):
         mixed = product(mixed ^ load_word(state + 8 * word), MULTIPLIER)
@@ -49,7 +49,7 @@ def _hash_of(state: int, words: int) -> int:
     return mixed ^ unsigned_shift(mixed, 29)
 
 
-def _is_same(one: int, other: int, words: int) -> bool:
+def is_same(one: int, other: int, words: int) -> bool:
     """Whether two states are equal."""
     for word in range(words):  # noqa: SIM110 - nothing but loops is compiled
         if load_word(one + 8 * word) != load_word(other + 8 * word):
@@ -57,7 +57,7 @@ def _is_same(one: int, other: int, words: int) -> bool:
     return True
 
 
-def _copy(source: int, target: int, words: int) -> None:
+def copy_state(source: int, target: int, words: int) -> None:
     """Copy a state."""
     for word in range(words):
         store_word(target + 8 * word, load_word(source + 8 * word))
@@ -72,7 +72,7 @@ def sift(states: int, words: int, size: int, recent: int, mask: int, kept: int, 
     count = 0
     for i in range(size):
         state = states + 8 * words * i
-        mixed = _hash_of(state, words)
+        mixed = hash_of(state, words)
         entry = recent + 8 * (words + 1) * (mixed & mask)
         # Bit 63 is not part of the place; it is set in every entry that is not empty.
         mark = mixed | TOP
@@ -134,7 +134,7 @@ def merge(
                 if count >= room:
                     store_word(counted, count)
                     return k
-                _copy(state, store + 8 * words * count, words)
+                copy_state(state, store + 8 * words * count, words)
                 store_half(parents + 4 * count, load_half(from_states + 4 * i))
                 if step_bytes == 2:
                     store_quarter(steps + 2 * count, load_half(by_steps + 4 * i))
@@ -143,7 +143,7 @@ def merge(
                 count += 1
                 store_word(table + 8 * slot, mixed & TAG | count)
                 break
-            if (entry ^ mixed) & TAG == 0 and _is_same(store + 8 * words * ((entry & LOW) - 1), state, words):
+            if (entry ^ mixed) & TAG == 0 and is_same(store + 8 * words * ((entry & LOW) - 1), state, words):
                 break
             slot = (slot + 1) & mask
     store_word(counted, count)
@@ -158,7 +158,7 @@ def locate(table: int, bits: int, store: int, words: int, states: int, size: int
     shift = 64 - bits
     mask = unsigned_shift(-1, shift)
     for i in range(min(AHEAD, size)):
-        mixed = _hash_of(states + 8 * words * i, words)
+        mixed = hash_of(states + 8 * words * i, words)
         store_word(hashes + 8 * i, mixed)
         prefetch(table + 8 * unsigned_shift(mixed, shift))
     turn = hashes
@@ -166,7 +166,7 @@ def locate(table: int, bits: int, store: int, words: int, states: int, size: int
         state = states + 8 * words * i
         mixed = load_word(turn)
         if i + AHEAD < size:
-            later = _hash_of(state + 8 * words * AHEAD, words)
+            later = hash_of(state + 8 * words * AHEAD, words)
             store_word(turn, later)
             prefetch(table + 8 * unsigned_shift(later, shift))
         turn += 8
@@ -179,7 +179,7 @@ def locate(table: int, bits: int, store: int, words: int, states: int, size: int
             if entry == 0:
                 break
             place = (entry & LOW) - 1
-            if (entry ^ mixed) & TAG == 0 and _is_same(store + 8 * words * place, state, words):
+            if (entry ^ mixed) & TAG == 0 and is_same(store + 8 * words * place, state, words):
                 found = place
                 break
             slot = (slot + 1) & mask
@@ -229,7 +229,7 @@ def pick(states: int, words: int, local: int, owners: int, first: int, last: int
     """Copy those of states first..last-1 that are in a shard, from its position `local` on, into a chunk."""
     for number in range(first, last):
         if load_byte(owners + number) == shard:
-            _copy(states + 8 * words * local, chunk + 8 * words * (number - first), words)
+            copy_state(states + 8 * words * local, chunk + 8 * words * (number - first), words)
             local += 1
 
 

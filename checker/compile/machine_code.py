@@ -10,7 +10,6 @@ generate it, the versions of llvmlite, LLVM and Python, and the processor. Nothi
 from __future__ import annotations
 
 import hashlib
-import inspect
 import sys
 from collections.abc import Callable
 from functools import cache
@@ -22,7 +21,7 @@ import llvmlite
 from llvmlite import binding
 
 from isrcheck.checker.compile import native
-from isrcheck.checker.compile.compiling import code_of_module
+from isrcheck.checker.compile.compiling import code_of_module, text_of_module
 from isrcheck.checker.resources.cache import cache_folder, can_keep, keep, kept
 from isrcheck.checker.resources.engine_digest import hashed_modules
 
@@ -63,7 +62,7 @@ def as_machine_code(function: Function) -> Function:
 @cache
 def _functions(module: str) -> dict[str, Callable[..., int]]:
     """The public functions of a module, compiled when the cache has no code for them."""
-    path = code_path("functions", f"{module}\0{inspect.getsource(sys.modules[module])}")
+    path = code_path("functions", f"{module}\0{text_of_module(sys.modules[module])}")
     names = vars(sys.modules[module])
     parameters = {
         name: one.__code__.co_argcount

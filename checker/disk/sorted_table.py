@@ -17,6 +17,15 @@ An array of slots ends with slots that stay free: `end` is the first of them, an
 
 from __future__ import annotations
 
+from isrcheck.checker.compile.hash_table import (
+    AHEAD,
+    LOW,
+    STATE_AHEAD,
+    TAG,
+    copy_state,
+    hash_of,
+    is_same,
+)
 from isrcheck.checker.compile.primitives import (
     load_byte,
     load_half,
@@ -30,29 +39,10 @@ from isrcheck.checker.compile.primitives import (
     unsigned_shift,
 )
 
-MULTIPLIER = 0x9E3779B97F4A7C15 - (1 << 64)
-LOW = (1 << 32) - 1
 UPWARD = 1 << 32
-TAG = -1 << 32
-
-AHEAD = 12
-"""How many states ahead a slot is prefetched."""
-
-STATE_AHEAD = 6
-"""How many states ahead the candidate's state is prefetched."""
 
 SLOTS_AHEAD = 32
 """How many slots ahead a state is prefetched in a pass over the table."""
-
-
-def _hash_of(state: int, words: int) -> int:
-    """The 64-bit hash of a state. Files on disk are sorted by it, so it belongs to their format."""
-    mixed = MULTIPLIER
-    for word in range(words):
-        mixed = product(mixed ^ load_word(state + 8 * word), MULTIPLIER)
-        mixed ^= unsigned_shift(mixed, 32)
-    mixed = product(mixed, MULTIPLIER)
-    return mixed ^ unsigned_shift(mixed, 29)
 
 
 def _home(mixed: int, base: int, scale: int) -> int:
@@ -60,24 +50,10 @@ def _home(mixed: int, base: int, scale: int) -> int:
     return unsigned_shift(product(unsigned_shift(mixed, 32) - base, scale), 32)
 
 
-def _is_same(one: int, other: int, words: int) -> bool:
-    """Whether two states are equal."""
-    for word in range(words):  # noqa: SIM110 - nothing but loops is compiled
-        if load_word(one + 8 * word) != load_word(other + 8 * word):
-            return False
-    return True
-
-
-def _copy(source: int, target: int, words: int) -> None:
-    """Copy a state."""
-    for word in range(words):
-        store_word(target + 8 * word, load_word(source + 8 * word))
-
-
 def hash_all(states: int, words: int, kept: int, size: int, hashes: int) -> None:
     """Write the hashes of the states at the positions kept[0..size-1] to `hashes`."""
     for k in range(size):
-        store_word(hashes + 8 * k, _hash_of(states + 8 * words * load_half(kept + 4 * k), words))
+        store_word(hashes + 8 * k, hash_of(states + 8 * words * load_half(kept + 4 * k), words))
 
 
 def absorb(
@@ -126,13 +102,13 @@ def absorb(
                 if count >= room or slot >= end:
                     store_word(counted, count)
                     return k
-                _copy(state, store + 8 * words * count, words)
+                copy_state(state, store + 8 * words * count, words)
                 store_half(parents + 4 * count, load_half(from_states + 4 * i) + offset)
                 store_half(steps + 4 * count, load_half(by_steps + 4 * i))
                 count += 1
                 store_word(table + 8 * slot, tag | count)
                 break
-            if (entry ^ tag) & TAG == 0 and _is_same(store + 8 * words * ((entry & LOW) - 1), state, words):
+            if (entry ^ tag) & TAG == 0 and is_same(store + 8 * words * ((entry & LOW) - 1), state, words):
                 break
             slot += 1
     store_word(counted, count)
@@ -143,8 +119,8 @@ def enter(table: int, base: int, scale: int, end: int, store: int, words: int, s
     """Enter the states 0..size-1 of `store`, all different, in an empty table; returns how many it had room for."""
     for i in range(size):
         if i + AHEAD < size:
-            prefetch(table + 8 * _home(_hash_of(store + 8 * words * (i + AHEAD), words), base, scale))
-        mixed = _hash_of(store + 8 * words * i, words)
+            prefetch(table + 8 * _home(hash_of(store + 8 * words * (i + AHEAD), words), base, scale))
+        mixed = hash_of(store + 8 * words * i, words)
         slot = _home(mixed, base, scale)
         while load_word(table + 8 * slot) != 0:
             slot += 1
@@ -189,14 +165,14 @@ def drain(
             index = (load_word(table + 8 * there) & LOW) - 1
             if index >= low and index < high and load_byte(marks + index) == 0:
                 state = store + 8 * words * index
-                mixed = _hash_of(state, words)
+                mixed = hash_of(state, words)
                 place = count
                 while place > first and unsigned_less(mixed, load_word(hashes + 8 * (place - 1))):
-                    _copy(drained + 8 * words * (place - 1), drained + 8 * words * place, words)
+                    copy_state(drained + 8 * words * (place - 1), drained + 8 * words * place, words)
                     store_word(hashes + 8 * place, load_word(hashes + 8 * (place - 1)))
                     store_half(numbers + 4 * place, load_half(numbers + 4 * (place - 1)))
                     place -= 1
-                _copy(state, drained + 8 * words * place, words)
+                copy_state(state, drained + 8 * words * place, words)
                 store_word(hashes + 8 * place, mixed)
                 store_half(numbers + 4 * place, index - low)
                 store_byte(marks + index, 1)
@@ -222,7 +198,7 @@ def strike(
     struck = 0
     for i in range(size):
         state = states + 8 * words * i
-        mixed = _hash_of(state, words)
+        mixed = hash_of(state, words)
         tag = product(mixed, UPWARD)
         slot = _home(mixed, base, scale)
         while 0 <= slot < end:  # a hash outside the range of the table leads to no slot, or to one of another hash
@@ -230,7 +206,7 @@ def strike(
             if entry == 0:
                 break
             index = (entry & LOW) - 1
-            if (entry ^ tag) & TAG == 0 and index >= low and _is_same(store + 8 * words * index, state, words):
+            if (entry ^ tag) & TAG == 0 and index >= low and is_same(store + 8 * words * index, state, words):
                 struck += 1 - load_byte(marks + index)
                 store_byte(marks + index, 1)
                 break
@@ -241,4 +217,4 @@ def strike(
 def cover(states: int, words: int, size: int, regions: int, shift: int) -> None:
     """Set the byte of every region of hashes in which one of the states lies: region = hash >> shift."""
     for i in range(size):
-        store_byte(regions + unsigned_shift(_hash_of(states + 8 * words * i, words), shift), 1)
+        store_byte(regions + unsigned_shift(hash_of(states + 8 * words * i, words), shift), 1)
