@@ -113,6 +113,12 @@ ERRING = {
     "an index in a body": {"body": "s.level[s.poured] += 1\n    s.poured += 1"},
     "an index in a helper": {"guard": "require(at(s, jug + s.poured) < 3 and s.poured < 3)"},
     "a guard before one that is false": {"guard": "require(s.level[s.poured + 1] < 3)\n    require(s.poured < 1)"},
+    "a guard before one that is false for every jug": {
+        "guard": "require(s.level[jug + s.poured] < 3)\n    require(s.poured < 1)"
+    },
+    "a condition before one that is false for every jug": {
+        "guard": "require(at(s, jug + s.poured) < 3 and s.poured < 1)"
+    },
     "a subset": {"subset": "not s.is_dry and jugs[s.poured]"},
     "a property of states": {"state": "s.level[s.poured] < 3"},
     "a property of an initial state": {"state": "s.level[s.level[0] + 1] < 3"},
