@@ -242,7 +242,12 @@ def copier(layout: Layout) -> Operation:
     """The operation `copy(source, target)`: copy the cells of one working buffer to another."""
 
     def copy(builder: Builder, source: Value, target: Value) -> None:
-        for offset in range(layout.first_cell, layout.size, 8):
-            builder.store(builder.load(_at(builder, source, I64, offset)), _at(builder, target, I64, offset))
+        offset = layout.first_cell
+        while offset < layout.size:
+            size = 32 if layout.size - offset >= 32 else 8
+            kind = ir.VectorType(I64, size // 8) if size > 8 else I64
+            cells = builder.load(_at(builder, source, kind, offset), align=8)
+            builder.store(cells, _at(builder, target, kind, offset), align=8)
+            offset += size
 
     return copy
