@@ -92,7 +92,7 @@ def code_of(text: str, layout: Layout, is_quick: bool, exported: Iterable[str]) 
 
 def text_of_module(module: ModuleType) -> str:
     """The text of a module, after the functions that it imports from other compiled modules."""
-    return "\n\n".join(map(inspect.getsource, (*_imported(module), module)))
+    return "\n\n".join([*map(inspect.getsource, _imported(module)), inspect.getsource(module)])
 
 
 def _imported(module: ModuleType) -> list[FunctionType]:
