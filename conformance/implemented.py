@@ -37,6 +37,11 @@ OF_CONSUMERS = ("POSITION_CHECK", "READ_REPLICA_IN_ISR", "LATEST_OFFSET_AWAITS_E
 """The switches that mean something only for an idempotent producer, or for a consumer with a position."""
 
 
+def system_of(instance: Instance) -> str:
+    """The model of the system that replays this instance. A model of liveness has the actions of another one."""
+    return instance.model.name.removesuffix("_liveness")
+
+
 def require_bug_of(model: str, bug: str | None) -> None:
     """Check that the system of this model has the bug that is to be seeded, if one is. Raises UsageError."""
     if bug is not None and bug.upper() not in BUGS[model].__members__:

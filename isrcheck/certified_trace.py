@@ -22,6 +22,7 @@ from isrcheck.traces.drawing.page import page
 from isrcheck.traces.format import folder, itf
 from isrcheck.traces.format import recheck as rechecking
 from isrcheck.traces.format import trace as certified
+from isrcheck.traces.format.lasso import back
 from isrcheck.traces.format.recheck import Recheck
 from isrcheck.traces.terminal.show import view
 
@@ -31,7 +32,7 @@ HEIGHT = 640
 
 @dataclass(frozen=True, eq=False)
 class Trace:
-    """A path of a model (an initial state and steps), and the verdict on a property at its end.
+    """A path of a model (an initial state and steps), and the verdict on a property at its end, or on its `loop`.
 
     `certified` is the trace in the form that `isrcheck.traces` and `isrcheck.conformance` use.
     """
@@ -74,6 +75,13 @@ class Trace:
         layouts = self.certified.instance.layouts.values()
         return tuple({layout.name: _value(layout, cells) for layout in layouts} for cells in self.certified.states)
 
+    @property
+    def loop(self) -> int | None:
+        """Of a lasso, the position in `states` of the state to which its last step returns, and from which the rest is
+        repeated for ever; the last position if the behaviour stays there. None for a trace that just ends.
+        """
+        return self.certified.loop
+
     def __len__(self) -> int:
         """The number of steps."""
         return self.certified.length
@@ -82,7 +90,8 @@ class Trace:
         return "\n".join(view(self.certified))
 
     def __repr__(self) -> str:
-        return f"<Trace of {self.model}: {self.property_name or 'a behaviour'}, {len(self)} steps>"
+        goes_on = "" if self.loop is None else f", {back(self.certified)}"
+        return f"<Trace of {self.model}: {self.property_name or 'a behaviour'}, {len(self)} steps{goes_on}>"
 
     def show(self, *, full: bool = False) -> None:
         """Print a line for each step, then why the property fails. With `full`, print every field of every state."""

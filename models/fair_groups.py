@@ -19,10 +19,20 @@ MOST_GROUPS = 4096
 
 @dataclass(frozen=True)
 class FairGroup:
-    """Steps, given by their numbers, of which one is taken at last if one of them stays possible; `name` says which."""
+    """Steps, given by their numbers, of which one is taken at last if one of them stays possible.
 
-    name: str
+    They are steps of the actions `what`, for the given `values` of the parameters `each`.
+    """
+
+    what: str
+    each: tuple[str, ...]
+    values: str
     steps: frozenset[int]
+
+    @property
+    def name(self) -> str:
+        """The actions and the values, in words."""
+        return f"{self.what} with {self.values}" if self.values else self.what
 
 
 def groups_of(instance: Instance, prop: Property) -> tuple[FairGroup, ...]:
@@ -74,4 +84,4 @@ def _groups(instance: Instance, fairness: Fairness) -> Iterator[FairGroup]:
         values = ", ".join(
             f"{name}={ranges[name].spell(value)}" for name, value in zip(fairness.each, key, strict=True)
         )
-        yield FairGroup(f"{what} with {values}" if values else what, frozenset(numbers))
+        yield FairGroup(what, fairness.each, values, frozenset(numbers))

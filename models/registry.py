@@ -24,12 +24,18 @@ FAMILIES = {
     "kafka": "isrcheck.models.kafka",
     "exactly_once": "isrcheck.models.exactly_once",
     "transactions": "isrcheck.models.transactions",
+    "kafka_liveness": "isrcheck.models.kafka.liveness",
+    "transactions_liveness": "isrcheck.models.transactions.liveness",
     "published": "isrcheck.models.published",
 }
-"""The models whose package assembles a base and its variants into `MODEL`."""
+"""The models whose package or module assembles a base and its variants into `MODEL`.
+
+kafka_liveness and transactions_liveness have the actions of kafka and transactions, and properties of their own."""
 
 EXAMPLES = (
     "two_phase_commit",
+    "isr_changes",
+    "isr_propagation",
     "tla/barriers",
     "tla/bcast_byz",
     "tla/chang_roberts",
@@ -51,7 +57,7 @@ SINGLE = {f"examples/{name}": f"isrcheck.models.examples.{name.replace('/', '.')
 def names() -> list[str]:
     """All names that `load` accepts."""
     published = [f"published/{protocol}" for protocol in load("published")[0].protocols]
-    return ["kafka", "exactly_once", "transactions", *published, *SINGLE]
+    return [*(name for name in FAMILIES if name != "published"), *published, *SINGLE]
 
 
 def load(name: str) -> tuple[Model, str | None]:

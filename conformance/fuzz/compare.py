@@ -27,6 +27,7 @@ from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.symbolic.binary_integers import MOST_VALUES as ONE_HOT
 from isrcheck.checker.symbolic.bounded_model_checking import ask_to_depth
 from isrcheck.conformance.fuzz.compare_proofs import proofs_differ
+from isrcheck.conformance.fuzz.endless.fair_loops import FairLoops
 from isrcheck.conformance.fuzz.plain_search import (
     DEADLOCK,
     ERROR,
@@ -181,7 +182,7 @@ def _compare_case(
     plain = plain_search(system)
     result.states += len(plain.paths)
     result.has_errors |= plain.errors.count > 0
-    _explorers(instance, plain, kernels)
+    _explorers(instance, system, plain, kernels)
     _reference(instance, system, plain)
     _formulas(instance, plain)
     if not _is_narrow(instance):
@@ -227,8 +228,9 @@ def _expect(kind: str, found: object, expected: object) -> None:
 # ------------------------------------------------------------------------------------------------------- the explorer
 
 
-def _explorers(instance: Instance, plain: PlainSearch, kernels: Kernels) -> None:
+def _explorers(instance: Instance, system: PlainSystem, plain: PlainSearch, kernels: Kernels) -> None:
     """Compare the explorer: complete searches on one and on two threads, and one that ends when all is decided."""
+    loops = [FairLoops(system, plain, one) for one in system.endless if one.applies]
     depth = None if plain.is_all else len(plain.levels) - 1
     kernel = kernels.of(instance)
     for threads in (1, 2):
@@ -240,6 +242,8 @@ def _explorers(instance: Instance, plain: PlainSearch, kernels: Kernels) -> None
         _deadlock(who, found, plain, counts=True)
         for name in plain.found:
             _findings(f"{who}, {{}}", name, found, plain, counts=True)
+        for one in loops:
+            _endless(who, found, one, is_judged=plain.is_all and not system.constraints)
     _on_disk(instance, plain, kernel)
     who = "explorer, ending when decided"
     found = explore(instance, Limits(depth, MEMORY), kernel=kernel)
@@ -357,6 +361,21 @@ def _findings(who: str, name: str, found: Exploration, plain: PlainSearch, *, co
             raise Disagreement(who.format(f"{what} count"), f"{name}: {ours.count} instead of {expected.count}")
 
 
+def _endless(who: str, found: Exploration, loops: FairLoops, *, is_judged: bool) -> None:
+    """Compare the findings on a liveness property with the states that fair behaviours repeat, and check each lasso."""
+    name = loops.asked.name
+    findings = found.findings[name]
+    _expect(f"{who}: judges {loops.asked.kind}", not findings.unjudged, is_judged)
+    expected = loops.loops() if is_judged else None
+    for is_permitted, ours in ((False, findings.found), (True, findings.permitted)):
+        repeated = () if expected is None else expected.permitted if is_permitted else expected.violating
+        _expect(f"{who}: {loops.asked.kind} repeats", (name, ours.count), (name, len(repeated)))
+        _expect(f"{who}: {loops.asked.kind} has a lasso", ours.path is not None, bool(repeated))
+        if ours.path is not None:
+            wrong = loops.wrong(ours.path.initial, ours.path.steps, ours.path.loop, is_permitted=is_permitted)
+            _expect(f"{who}: a lasso of {loops.asked.kind}", f"{name}: {wrong}", f"{name}: ")
+
+
 # --------------------------------------------------------------------------------------- the reference and the formulas
 
 
@@ -364,7 +383,7 @@ def _reference(instance: Instance, system: PlainSystem, plain: PlainSearch) -> N
     """Compare isrcheck.models.run in reached and in random states: every step and every property."""
     chance = random.Random(len(plain.paths))
     properties = {prop.name: prop for prop in (*instance.properties, *instance.lemmas)}
-    asked = [one for one in (*system.properties, *system.lemmas) if one.applies]
+    asked = [one for one in (*system.properties, *system.endless, *system.lemmas) if one.applies]
     _expect("reference: properties", sorted(properties), sorted(one.name for one in asked))
     states = chance.sample(sorted(plain.paths), min(SAMPLE, len(plain.paths)))
     states += [_in_order(instance, _random_state(instance, chance)) for _ in range(SAMPLE // 2)]

@@ -134,13 +134,27 @@ def declared_field(*over: Any, values: Any, initially: Any = 0) -> Any:
 KINDS = ("always", "always_step", "sometimes", "always_possible")
 """The decorators of properties."""
 
+ENDLESS = ("eventually", "leads_to", "always_eventually", "eventually_always")
+"""The decorators of liveness properties, which fair_loops.py judges."""
+
+
+@dataclass(frozen=True)
+class WeakFairness:
+    """Actions (none: all), and the parameters for each of whose values a behaviour is fair by itself."""
+
+    actions: tuple[Any, ...]
+    each: str | tuple[str, ...] = ()
+
+
 WORDS: Mapping[str, Any] = {
     **dict.fromkeys(("bound", "budget", "setting", "switch"), entry),
-    **{kind: noted(kind) for kind in ("action", *KINDS, "lemma")},
+    **{kind: noted(kind) for kind in ("action", *KINDS, *ENDLESS, "lemma")},
     **{kind: noted(kind) for kind in ("initial", "contradiction", "terminal", "constraint")},
     "Domain": Domain,
     "Subset": Subset,
     "Flag": (0, 1, True),
+    "any_action": WeakFairness(()),
+    "weak_fairness": lambda *actions, each=(): WeakFairness(actions, each),
     "NONE": NOTHING_HOLDS,
     "between": lambda low, high: (low, high, False),
     "optional": optional,
@@ -384,6 +398,7 @@ class Step:
     number: int
     action: str
     python: Callable[..., None] | None
+    parameters: tuple[str, ...]
     arguments: tuple[Any, ...]
 
 
@@ -397,6 +412,8 @@ class PlainProperty:
     permitted: Callable[..., Any] | None
     applies: bool
     parameters: int
+    premise: Callable[..., Any] | None = None
+    fair: Any = None
 
     @property
     def of_steps(self) -> bool:
@@ -442,6 +459,7 @@ class PlainSystem:
         self.actions = list(dict.fromkeys([*versions[0], *versions[1]]))
         self.steps = list(self._steps(versions, plain, {SECOND: 1}.get(protocol or "", 0), swaps))
         self.properties = [self._asked(one, plain) for kind in KINDS for one in _noted(base, kind).values()]
+        self.endless = [self._asked(one, plain) for kind in ENDLESS for one in _noted(base, kind).values()]
         self.constraints = list(_noted(base, "constraint").values())
         self.terminals = list(_noted(base, "terminal").values())
         self.lemmas = [self._asked(one, plain) for one in _noted(base, "lemma").values()]
@@ -457,8 +475,9 @@ class PlainSystem:
         for action in self.actions:
             python = versions[{SECOND: 1}.get(swaps[action], 0) if action in swaps else own].get(action)
             any_version: Any = versions[0].get(action) or versions[1][action]
+            names = any_version.__code__.co_varnames[1 : any_version.__code__.co_argcount]
             for arguments in _arguments(any_version, plain):
-                yield Step(number, action, python, arguments)
+                yield Step(number, action, python, names, arguments)
                 number += 1
 
     def _starts(self, given: list[Any], plain: Any) -> Iterator[Cells]:
@@ -486,6 +505,8 @@ class PlainSystem:
             getattr(note, "permitted", None),
             applies is None or bool(applies(plain)),
             python.__code__.co_argcount,
+            getattr(note, "when", None),
+            getattr(note, "fair", None),
         )
 
     def _start(self, given: Mapping[str, Any]) -> Cells:

@@ -11,6 +11,7 @@ import random
 
 from isrcheck.conformance.fuzz.containers import Containers
 from isrcheck.conformance.fuzz.declarations import Cells, World, random_world
+from isrcheck.conformance.fuzz.endless.declarations import Endless
 from isrcheck.conformance.fuzz.expressions import Helper, Scope, Writer
 from isrcheck.conformance.fuzz.plain_search import PlainSystem, search
 from isrcheck.conformance.fuzz.program import SWITCHES, Program
@@ -83,6 +84,7 @@ class _Making:
         if second is None and random.Random(f"{self.name}: containers").random() < 0.5:
             containers = Containers(random.Random(f"{self.name}: the containers"), world, self.helpers)
             self.parts += containers.parts()
+        Endless(random.Random(f"{self.name}: for ever"), world).add_to(self.parts, self._likely)
         words = ", ".join(language.__all__)
         head = [
             f'"""{self.name}: a random program."""',

@@ -24,7 +24,7 @@ from isrcheck.conformance.cluster.network.alter_isr_messages import AlterIsrRequ
 from isrcheck.conformance.cluster.network.messages import Acks, Isolation, LeaderAndIsr
 from isrcheck.conformance.cluster.network.records import Control, Record
 from isrcheck.conformance.cluster.views import BrokerView
-from isrcheck.conformance.implemented import ACKS, ISOLATIONS, RESETS, switches_of
+from isrcheck.conformance.implemented import ACKS, ISOLATIONS, RESETS, switches_of, system_of
 from isrcheck.conformance.replay.kraft.projection import has_kraft
 from isrcheck.conformance.replay.kraft.steps import KraftSteps
 from isrcheck.conformance.replay.projection import (
@@ -66,7 +66,7 @@ class Driver(KraftSteps):
         does not implement, UntimelyError if no timing makes a cluster follow the trace, and UsageError for a trace of
         another model.
         """
-        if trace.instance.model.name != "kafka" or trace.instance.swaps:
+        if system_of(trace.instance) != "kafka" or trace.instance.swaps:
             raise UsageError("this driver replays only traces of kafka without swapped actions; give such a trace")
         switches = switches_of(trace.instance)
         self.trace = trace
@@ -356,6 +356,8 @@ class Driver(KraftSteps):
         if response is None:
             raise ClusterError(f"no answer of broker {leader} to broker {follower} is in flight")
         self.cluster.drop(response.number)
+
+    _response_no_longer_fits = _response_is_lost
 
     def _follower_takes_high_watermark_first(self, follower: int, leader: int) -> None:
         acts.apply(self.cluster, follower, leader)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from isrcheck.conformance.cluster.configuration.settings import ClusterError
-from isrcheck.conformance.implemented import BUGS, UntimelyError, require_bug_of
+from isrcheck.conformance.implemented import BUGS, UntimelyError, require_bug_of, system_of
 from isrcheck.conformance.replay.compare import replay
 from isrcheck.conformance.replay.driver import Driver
 from isrcheck.conformance.replay.system import StepRefusedError, System
@@ -36,7 +36,7 @@ class OnCluster:
         """Create a cluster in the trace's initial state. Raises UsageError for a trace of another model, or for a bug
         or an option of another one, and UntimelyError for one that nobody can bring about; see also the drivers.
         """
-        model = trace.instance.model.name
+        model = system_of(trace.instance)
         if model not in BUGS or trace.instance.swaps:
             raise UsageError(
                 "the cluster replays only traces of kafka and transactions without swapped actions; give such a trace"

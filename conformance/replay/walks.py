@@ -13,7 +13,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Collection
 
-from isrcheck.conformance.implemented import UntimelyError
+from isrcheck.conformance.implemented import UntimelyError, system_of
 from isrcheck.conformance.replay.kraft.projection import has_kraft
 from isrcheck.conformance.replay.kraft.timing import FETCH
 from isrcheck.conformance.replay.timing import SENDS, TIMED, timing_of
@@ -70,7 +70,7 @@ def with_step(trace: Trace, step: Step) -> Trace | None:
 
 def _is_timely(trace: Trace, last: Step) -> bool:
     """Whether somebody can bring about the last step of this trace."""
-    if trace.instance.model.name == "transactions":
+    if system_of(trace.instance) == "transactions":
         return last.action not in LEARNS or why_nobody_answers(trace) is None
     if last.action == FETCH and not has_kraft(trace.instance.configuration):
         return True

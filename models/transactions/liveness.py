@@ -1,7 +1,7 @@
 """What must happen at last to a transaction: liveness. `MODEL` has the state, actions and generations of the model.
 
 A search for loops takes longer than one for the promises, so these properties are no part of the model that
-`check transactions` searches.
+`check transactions` searches; `check transactions_liveness` searches this one.
 
 What is fair: a coordinator and a leader that run do their work at last, and an application that began a transaction
 ends it or stops. Faults are free. There is one end that weak fairness does not exclude: the answer to a marker is lost
@@ -67,7 +67,7 @@ def prepared_transactions_complete(s):
 
 
 MODEL = assemble(
-    "transactions",
+    "transactions_liveness",
     [fields, start, sys.modules[__name__]],
     {name: (ACTIONS, dict(one.switches)) for name, one in SAFE.protocols.items()},
     STAND_INS,

@@ -30,12 +30,12 @@ def _list(arguments: argparse.Namespace) -> int:
     paths = folder.files(arguments.folder)
     for path in paths:
         try:
-            header, steps = folder.read_header(path)
+            header, steps, loop = folder.read_header(path)
         except UsageError as error:
             code = complain(str(error))
             continue
-        told = (header.model, header.protocol or "-", header.property_name or "-", header.verdict or "-", str(steps))
-        rows.append((escaped(path.name), *told, " ".join(folder.changed(header)) or "default"))
+        told = (header.model, header.protocol or "-", header.property_name or "-", header.verdict or "-")
+        rows.append((escaped(path.name), *told, _length(steps, loop), " ".join(folder.changed(header)) or "default"))
     if not paths:
         print_lines([escaped(f"no traces in {arguments.folder}")])
     elif len(rows) > 1:
@@ -43,3 +43,10 @@ def _list(arguments: argparse.Namespace) -> int:
         padded = ([cell.ljust(width) for cell, width in zip(row, widths, strict=True)] for row in rows)
         print_lines([GAP.join(cells).rstrip() for cells in padded])
     return code
+
+
+def _length(steps: int, loop: int | None) -> str:
+    """The number of steps; of a lasso, also the step to which it returns."""
+    if loop is None:
+        return str(steps)
+    return f"{steps}, stays" if loop == steps else f"{steps}, back to {loop}"

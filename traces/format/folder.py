@@ -99,12 +99,13 @@ def read(path: Path, model: Model | None = None) -> Trace:
     return trace
 
 
-def read_header(path: Path) -> tuple[itf.Header, int]:
-    """Read the header of a file, unchecked, and its number of steps. Raises UsageError."""
+def read_header(path: Path) -> tuple[itf.Header, int, int | None]:
+    """Read the header of a file, unchecked, its number of steps, and where its loop returns. Raises UsageError."""
     try:
         document = itf.parse_document(read_text(path))
         header = itf.read_header(document)
-        return header, len(document["states"]) - 1 + header.has_erring_step
+        states = len(document["states"])
+        return header, states - 1 + header.has_erring_step, itf.read_loop(document, states)
     except UsageError as error:
         raise UsageError(f"{path}: {error}") from None
 

@@ -331,14 +331,14 @@ def read_trace(document: Mapping[str, Any], given: Model | None = None) -> Trace
     about, erring = (header.property_name, header.verdict), _read_erring(instance, header)
     length = len(steps) + (erring is not None)
     command = reproduction(header.command, instance, header.file, *about, length)
-    trace = Trace(instance, tuple(states), tuple(steps), *about, command, erring, _read_loop(document, len(states)))
+    trace = Trace(instance, tuple(states), tuple(steps), *about, command, erring, read_loop(document, len(states)))
     if header.error is None and trace.property_name == IN_RANGE.name:
         raise UsageError("it does not name the step or the property that causes its error; write the trace again")
     return trace
 
 
-def _read_loop(document: Mapping[str, Any], states: int) -> int | None:
-    """The state to which a lasso returns; None without a loop."""
+def read_loop(document: Mapping[str, Any], states: int) -> int | None:
+    """The state to which a lasso returns; None without a loop. Raises UsageError."""
     loop = document.get("loop")
     if loop is None:
         return None

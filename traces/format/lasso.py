@@ -9,7 +9,8 @@ no step, and neither does a step that causes an error.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import groupby
 
 from isrcheck.models import run
 from isrcheck.models.fair_groups import FairGroup, groups_of
@@ -157,13 +158,26 @@ def _fairness(trace: Trace, prop: Property, loop: int) -> Iterator[str]:
     groups = groups_of(trace.instance, prop)
     if not groups:
         yield "No step has to be taken: the property and the actions declare no fairness."
-    disabled: dict[int | None, list[str]] = {}
+    disabled: dict[int | None, list[FairGroup]] = {}
+    taken: list[FairGroup] = []
     for group in groups:
-        taken = _taken_at(trace, loop, group)
-        if taken is not None:
-            yield f"Fair to {group.name}: taken in step {taken}."
+        at = _taken_at(trace, loop, group)
+        if at is not None:
+            taken.append(group)
+            yield f"Fair to {group.name}: taken in step {at}."
         else:
-            disabled.setdefault(_disabled_at(trace, loop, group), []).append(group.name)
-    for position, names in disabled.items():
-        at = f"at step {position}" if position else "in the initial state"
-        yield f"Fair to {'; to '.join(names)}: not possible {at}."
+            disabled.setdefault(_disabled_at(trace, loop, group), []).append(group)
+    for position, those in disabled.items():
+        where = f"at step {position}" if position else "in the initial state"
+        yield f"Fair to {'; to '.join(_names(those, taken, groups))}: not possible {where}."
+
+
+def _names(those: Sequence[FairGroup], taken: Sequence[FairGroup], groups: Sequence[FairGroup]) -> Iterator[str]:
+    """The names of some of the groups; one name for all those of the same actions of which no step is taken."""
+    for (what, each), found in groupby(those, lambda group: (group.what, group.each)):
+        alike = list(found)
+        told, every = (sum((one.what, one.each) == (what, each) for one in some) for some in (taken, groups))
+        if len(alike) > 1 and len(alike) + told == every:
+            yield f"{what} for each {'other ' if told else ''}{' and '.join(each)}"
+        else:
+            yield from (group.name for group in alike)

@@ -21,7 +21,9 @@ ROWS = list(tla_examples.rows())
 def test_every_example_has_a_row():
     assert len(ROWS) == 14
     assert [row.target for row in ROWS if row.tlc["result"] != SUCCESS] == []
-    assert {row.target for row in ROWS} == {name for name in registry.names() if name.startswith("examples/")}
+    of_kafka = {"examples/isr_changes", "examples/isr_propagation"}
+    public = {name for name in registry.names() if name.startswith("examples/")} - of_kafka
+    assert {row.target for row in ROWS} == public
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.title.replace(" ", "-"))
@@ -92,7 +94,8 @@ def test_the_specifications_with_fairness_have_liveness_properties():
 
 @pytest.mark.parametrize("name", FAIR)
 def test_liveness_needs_the_fairness_of_the_specification(name):
-    """TLC 2.15 answers the same: without WF the behaviour stutters in its first state."""
+    """Without WF the behaviour stutters in its first state. TLC was not run on all of these; the two tests below name
+    variants on which it was."""
     prop, weaker = FAIR[name]
     assert [lasso(name, prop, fair) for fair in weaker] == [(0, 0)] * len(weaker)
 

@@ -75,7 +75,8 @@ def derive(golden: Golden) -> Trace:
 def steps_of(history: History) -> Trace:
     """The certified trace of a known failure. Raises UsageError if it does not fail as the library says."""
     steps = [read_step(history.instance, text) for text in history.steps]
-    return behaviour(history.instance, history.start, steps, history.property_name, "check failures", history.verdict)
+    about = history.property_name, "check failures", history.verdict, history.loop
+    return behaviour(history.instance, history.start, steps, *about)
 
 
 def repairs(golden: Golden) -> list[str]:

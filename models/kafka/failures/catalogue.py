@@ -50,7 +50,8 @@ class Change:
 class History:
     """The shortest history of a failure: the configuration in which it is found, what is found there, and its steps.
 
-    A search may find another history of the same length. `start` is the number of the initial state.
+    A search may find another history of the same length. `start` is the number of the initial state, `loop` the step to
+    which a behaviour that goes on for ever returns (the last one: it stays there).
     """
 
     model: str
@@ -60,6 +61,7 @@ class History:
     verdict: str
     steps: tuple[str, ...]
     start: int = 0
+    loop: int | None = None
 
     @property
     def depth(self) -> int:

@@ -133,8 +133,8 @@ SHAPES: Mapping[str, Sequence[Mapping[str, int]]] = {
         {"partitions": 2, "transactions": 2, "log_size": 4, "producers": 2, "failovers": 1, "timeouts": 1},
         {"partitions": 1, "transactions": 1, "log_size": 2, "producers": 3, "failovers": 2},
     ),
-    "examples": ({"resource_managers": 3},),
-    "examples/tla": ({},),  # each has bounds of its own: the default ones
+    "examples": ({},),  # each has bounds of its own: the default ones
+    "examples/tla": ({},),
 }
 """Few shapes, since each is compiled; all run-time values of a shape share one kernel."""
 
@@ -160,10 +160,15 @@ LEAST_STEPS = {
 SEARCHED = Limits(memory=1 << 22)
 """The search from which states are taken: some ten thousands of states."""
 
+LIVE = [("kafka_liveness", 30), ("transactions_liveness", 30)]
+"""The models of liveness, whose actions are, but for one, those of others, and the divisor for them."""
+
 UNCONSTRAINED = [
-    name for name in registry.names() if name not in ("examples/tla/lamport_mutex", "examples/tla/termination")
+    name
+    for name in registry.names()
+    if name not in ("examples/tla/lamport_mutex", "examples/tla/termination", *dict(LIVE))
 ]
-"""The models without a constraint; what kernels do with one, random programs test (conformance/fuzz)."""
+"""The other models without a constraint; what kernels do with one, random programs test (conformance/fuzz)."""
 
 SAMPLES = [6, 1]
 """The divisor of the number of configurations; that of the least number of steps is a little larger."""
@@ -181,7 +186,8 @@ def drawn(examples: int) -> settings:
 
 
 def family_of(name: str) -> str:
-    return name.rpartition("/")[0] or name
+    """A model's family; a model of liveness has the state and actions of another one."""
+    return name.rpartition("/")[0] or name.removesuffix("_liveness")
 
 
 def shapes_of(name: str, protocol: str) -> str:
@@ -347,7 +353,7 @@ def possible_choices(name: str) -> set[tuple[str, str, int]]:
 @pytest.mark.parametrize(
     ("name", "divisor"),
     sampled(
-        [("kafka", 30), *((name, divisor) for name in UNCONSTRAINED for divisor in SAMPLES)],
+        [("kafka", 30), *LIVE, *((name, divisor) for name in UNCONSTRAINED for divisor in SAMPLES)],
         lambda one: one[1] > 1 and one[0] in ("published/kip_320", "examples/two_phase_commit"),
         last=lambda one: one[1] == 1 or one in (("kafka", 6), ("transactions", 6)),
     ),

@@ -66,6 +66,7 @@ SHARES = {
 """`make test` compares this part of the configurations of the models that take longest."""
 
 LATER = {"published/kip_279", "published/kip_320", "published/kip_320_first_try", "exactly_once", "transactions"}
+LATER |= {"kafka_liveness", "transactions_liveness"}
 """Relatives of `published/kip_101` and of `kafka`, which `make test` compares."""
 
 LEAST_ANSWERS = {

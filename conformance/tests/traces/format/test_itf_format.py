@@ -161,7 +161,8 @@ def not_inductive(_: Path) -> Trace:
     return from_any_state(found.instance, found.states[-2], found.steps[-1], "weak_isr", found.command)
 
 
-WALKED = {"kafka": "2.1", "exactly_once": "3.0", "transactions": "4.2"}
+WALKED = {"kafka": "2.1", "exactly_once": "3.0", "transactions": "4.2", "kafka_liveness": "3.1"}
+WALKED["transactions_liveness"] = "3.6"
 
 TRACES: dict[str, Callable[[Path], Trace]] = {
     "a published model": lambda _: weak_isr(),

@@ -1,0 +1,172 @@
+"""Which states a fair behaviour can repeat for ever, found by networkx on the graph of the plain search.
+
+In:  a `PlainSystem`, its plain search, and a liveness property.
+Out: `Loops`: the states that violations repeat, and those of permitted failures; and what is wrong with a lasso.
+
+Like the plain search, this module uses nothing of models/: it has its own definition of fairness.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import networkx as nx
+
+from isrcheck.conformance.fuzz.plain_search import (
+    Cells,
+    Chosen,
+    OutOfRange,
+    PlainProperty,
+    PlainSearch,
+    PlainSystem,
+    State,
+    WeakFairness,
+)
+
+Edge = tuple[Cells, int, Cells]
+"""A state, a step that leads to another state, and that state."""
+
+
+@dataclass(frozen=True)
+class Loops:
+    """The states that behaviours which break a property repeat for ever: violations, and permitted failures."""
+
+    violating: frozenset[Cells]
+    permitted: frozenset[Cells]
+
+
+class FairLoops:
+    """The behaviours that break one liveness property of a system of which every state was reached."""
+
+    def __init__(self, system: PlainSystem, plain: PlainSearch, asked: PlainProperty) -> None:
+        self.system = system
+        self.asked = asked
+        self.states = list(plain.paths)
+        self.groups = list(_groups(system, asked))
+        self.fails = {cells for cells in self.states if self._says(asked.python, cells) is False}
+        self.excused = {cells for cells in self.fails if asked.permitted and self._says(asked.permitted, cells)}
+
+    def _says(self, python: Any, cells: Cells) -> bool | None:
+        try:
+            return bool(python(State(self.system, cells)))
+        except OutOfRange:
+            return None
+
+    @cached_property
+    def edges(self) -> dict[Cells, list[Edge]]:
+        """The steps from each state that lead to another one."""
+        return {cells: list(self._edges(cells)) for cells in self.states}
+
+    def _edges(self, cells: Cells) -> Iterator[Edge]:
+        for step in self.system.steps:
+            try:
+                after = self.system.take(cells, step)
+            except OutOfRange:
+                continue
+            if after is not None and after != cells:
+                yield cells, step.number, after
+
+    def loops(self) -> Loops:
+        """All states that can be repeated for ever."""
+        lasting = set(self.states) if self.asked.kind == "eventually_always" else self.fails
+        reached = self._reached(lasting)
+        violating = self._repeated(reached - self.excused)
+        permitted = self._repeated(reached)
+        return Loops(
+            frozenset().union(*(found for found in violating if found & self.fails)),
+            frozenset().union(*(found for found in permitted if found & self.excused)),
+        )
+
+    def _reached(self, lasting: set[Cells]) -> set[Cells]:
+        """The states from which the property is broken already, in so far as its kind asks what was before."""
+        if self.asked.kind == "eventually":
+            begins = self.fails & set(self.system.initial)
+        elif self.asked.kind == "leads_to":
+            begins = {cells for cells in self.fails if self._says(self.asked.premise, cells)}
+        else:
+            return lasting
+        drawn = self._drawn(lasting)
+        return begins.union(*(nx.descendants(drawn, cells) for cells in begins))
+
+    def _drawn(self, states: set[Cells]) -> Any:
+        drawn = nx.DiGraph()
+        drawn.add_nodes_from(states)
+        drawn.add_edges_from(
+            (before, after) for cells in states for before, _, after in self.edges[cells] if after in states
+        )
+        return drawn
+
+    def _repeated(self, states: set[Cells]) -> list[set[Cells]]:
+        """The largest sets of these states that a fair behaviour can repeat for ever."""
+        found = []
+        for component in nx.strongly_connected_components(self._drawn(states)):
+            inside = [step for cells in component for _, step, after in self.edges[cells] if after in component]
+            if self.is_fair(component, inside):
+                found.append(component)
+        return found
+
+    def is_fair(self, states: Iterable[Cells], steps: Iterable[int]) -> bool:
+        """Whether a behaviour that repeats exactly these states and steps is fair."""
+        taken, repeated = set(steps), list(states)
+        return all(
+            taken & group or any(not group & {step for _, step, _ in self.edges[cells]} for cells in repeated)
+            for group in self.groups
+        )
+
+    def wrong(self, initial: int, steps: tuple[int, ...], loop: int | None, *, is_permitted: bool) -> str:
+        """What is wrong with a lasso; "" if it breaks the property as it says."""
+        path = [self.system.initial[initial]]
+        for number in steps:
+            after = self.system.take(path[-1], self.system.steps[number])
+            if after is None:
+                return f"step {number} is not possible"
+            path.append(after)
+        if loop is None or not loop <= len(steps) or path[loop] != path[-1]:
+            return "it does not return"
+        repeated = set(path[loop:])
+        if bool(repeated & self.excused) != is_permitted:
+            return "it repeats a permitted failure" if not is_permitted else "it repeats no permitted failure"
+        if not self.is_fair(repeated, steps[loop:]):
+            return "it is not fair"
+        return "" if self._is_broken(path, repeated) else "it does not break the property"
+
+    def _is_broken(self, path: list[Cells], repeated: set[Cells]) -> bool:
+        match self.asked.kind:
+            case "eventually":
+                return set(path) <= self.fails
+            case "leads_to":
+                begins = [at for at, cells in enumerate(path) if self._says(self.asked.premise, cells)]
+                return any(set(path[at:]) <= self.fails for at in begins) and repeated <= self.fails
+            case "always_eventually":
+                return repeated <= self.fails
+            case _:
+                return bool(repeated & self.fails)
+
+
+def _groups(system: PlainSystem, asked: PlainProperty) -> Iterator[set[int]]:
+    """The groups of steps of each of which one is taken at last if one stays possible."""
+    if asked.fair is None:
+        for action in system.actions:
+            own = [step for step in system.steps if step.action == action and step.python is not None]
+            fair = getattr(own[0].python.noted, "fair", False) if own else False  # type: ignore[union-attr]
+            if fair is not False:
+                yield from _of(system, [action], () if fair is True else fair)
+        return
+    for one in asked.fair if isinstance(asked.fair, list) else [asked.fair]:
+        given = one if isinstance(one, WeakFairness) else WeakFairness((one,))
+        yield from _of(system, [getattr(each, "__name__", each) for each in given.actions], given.each)
+
+
+def _of(system: PlainSystem, actions: list[str], each: str | tuple[str, ...]) -> Iterator[set[int]]:
+    names = (each,) if isinstance(each, str) else each
+    found: dict[tuple[Any, ...], set[int]] = {} if names else {(): set()}
+    for step in system.steps:
+        if step.python is not None and (step.action in actions or not actions):
+            arguments = dict(zip(step.parameters, step.arguments, strict=True))
+            values = (arguments[name] for name in names)
+            key = tuple(tuple(one.members) if isinstance(one, Chosen) else one for one in values)
+            found.setdefault(key, set()).add(step.number)
+    yield from found.values()

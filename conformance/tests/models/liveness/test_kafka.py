@@ -1,0 +1,143 @@
+"""Liveness of Kafka's replication: a reconciliation that never ends, a follower that stays out, a stuck offset."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import pytest
+
+from isrcheck.checker.explicit.explore import explore
+from isrcheck.checker.outcome.exploration import Exploration
+from isrcheck.checker.outcome.verdict import verdicts
+from isrcheck.checker.resources.limits import Limits
+from isrcheck.models.kafka import MODEL as SAFE
+from isrcheck.models.kafka.liveness import LOST, MODEL
+from isrcheck.models.language.fairness import Fairness
+from isrcheck.models.language.model import Instance, Model
+from isrcheck.traces.format.certify import from_steps
+
+LIMITS = Limits(None, 1 << 30, None, 1)
+
+FOLLOWER, FIRST_LEADER = "follower_rejoins_the_isr", "first_leader_rejoins_the_isr"
+RECONCILES, CHANGES, ADVANCES = "reconciliation_ends", "isr_changes_complete", "last_stable_offset_advances"
+
+EMPTY_EPOCH = {"replicas": 2, "records": 2, "common_records": 1, "crashes": 0, "start_isr": 3}
+THREE_LEADERS = EMPTY_EPOCH | {"elections": 3, "preferred_elections": 2, "bounces": 0}
+ON_FETCH = EMPTY_EPOCH | {"preferred_elections": 1, "log_size": 2, "elections": 2}
+"""A leader that appends nothing in its epoch follows a leader of an earlier epoch afterwards (KAFKA-10706)."""
+
+DEAD_FOLLOWER = {"replicas": 2, "elections": 0, "partition_changes": 2, "log_size": 2, "transactions": 1}
+DEAD_FOLLOWER |= {"crashes": 1, "min_insync_replicas": 1}
+"""A follower dies, and nobody fetches or appends any more once it has left the ISR (KAFKA-13091)."""
+
+SMALL = {"replicas": 2, "elections": 1, "records": 1, "log_size": 1, "bounces": 0, "min_insync_replicas": 1}
+KRAFT = {"replicas": 2, "partition_changes": 3, "min_insync_replicas": 1}
+
+
+def searched(instance: Instance) -> Exploration:
+    found = explore(instance, LIMITS)
+    assert found.exhausted
+    for one in verdicts(found):
+        for name, path, word in one.failing_paths:
+            from_steps(instance, path.initial, path.steps, name, "", word, path.loop)  # certified
+    return found
+
+
+def failures(found: Exploration) -> dict[str, str]:
+    return {one.prop.name: one.text for one in verdicts(found) if one.text not in ("HOLDS", "n/a")}
+
+
+@pytest.mark.parametrize(
+    ("protocol", "values", "switches", "states", "failing"),
+    [
+        (
+            *("2.4", THREE_LEADERS, {}, 3_353),
+            {FIRST_LEADER: "VIOLATED at step 8 (stays there)", RECONCILES: "VIOLATED at step 8 (stays there)"},
+        ),
+        ("2.4", THREE_LEADERS, {"EPOCH_ENTRY_AT_END_DROPPED": 1}, 2_918, {}),
+        (
+            *("3.1", ON_FETCH, {"EPOCH_ENTRY_AT_END_DROPPED": 0}, 5_111),
+            {FOLLOWER: "VIOLATED at step 8 (back to step 5)", RECONCILES: "VIOLATED at step 8 (back to step 5)"},
+        ),
+        ("3.1", ON_FETCH, {}, 5_773, {}),
+        ("2.8", DEAD_FOLLOWER, {}, 6_087, {ADVANCES: "VIOLATED at step 5 (stays there)"}),
+        ("3.1", DEAD_FOLLOWER, {}, 5_681, {}),
+    ],
+)
+def test_a_mistake_goes_on_for_ever_and_its_repair_does_not(
+    protocol: str, values: Mapping[str, int], switches: Mapping[str, int], states: int, failing: Mapping[str, str]
+) -> None:
+    found = searched(MODEL.instance(protocol, {**values, **switches}))
+    assert (found.distinct, failures(found)) == (states, failing)
+
+
+@pytest.mark.parametrize(
+    ("protocol", "values", "states"),
+    [
+        ("0.8", SMALL, 439),
+        ("0.10", SMALL, 588),
+        ("0.11", SMALL, 638),
+        ("2.0", SMALL, 638),
+        ("2.1", SMALL, 563),
+        ("2.4", SMALL | {"replicas": 3}, 34_429),
+        ("3.1", SMALL | {"partition_changes": 3}, 4_125),
+        ("3.3", KRAFT, 6_726),
+        ("3.5", KRAFT, 6_614),
+        ("3.7", KRAFT, 13_859),
+        ("4.1", KRAFT, 8_173),
+    ],
+)
+def test_every_generation_makes_progress(protocol: str, values: Mapping[str, int], states: int) -> None:
+    found = searched(MODEL.instance(protocol, values))
+    assert (found.distinct, failures(found)) == (states, {})
+
+
+def broken_if_fair_to(fair: tuple[Fairness, ...], protocol: str, values: Mapping[str, int]) -> set[str]:
+    """The properties that are violated if nothing else is fair."""
+    model = replace(MODEL, properties=tuple(replace(prop, fair=fair) for prop in MODEL.properties))
+    found = explore(model.instance(protocol, values), LIMITS)
+    return {name for name, one in found.findings.items() if one.found.path is not None}
+
+
+WITH_MARKER = DEAD_FOLLOWER | {"crashes": 0}
+WITH_DELETED = {"replicas": 2, "delete_records": 1, "common_records": 1, "elections": 0, "bounces": 0, "crashes": 0}
+TWO_ELECTIONS = KRAFT | {"elections": 2, "partition_changes": 4}
+FAIR = MODEL.properties[0].fair or ()
+PROGRESS = {FOLLOWER, FIRST_LEADER, RECONCILES, CHANGES, ADVANCES}
+
+
+def test_without_fairness_everything_can_stop():
+    """So that no property is true only because it is asked of no state."""
+    assert broken_if_fair_to((), "3.3", TWO_ELECTIONS) == PROGRESS
+    assert broken_if_fair_to((), "2.4", SMALL) == PROGRESS - {CHANGES}
+
+
+@pytest.mark.exhaustive
+def test_nothing_is_fair_in_vain():
+    """Each kind of work is needed: without its fairness, some property fails in one of these clusters."""
+    clusters = [("2.4", SMALL), ("2.4", WITH_DELETED), ("2.8", ON_FETCH), ("3.1", WITH_MARKER), ("3.3", TWO_ELECTIONS)]
+    needed = []
+    for one in FAIR:
+        others = tuple(other for other in FAIR if other is not one)
+        needed.append(any(broken_if_fair_to(others, protocol, values) for protocol, values in clusters))
+    assert needed == [True] * len(FAIR) == [True] * 15
+
+
+def test_it_is_the_same_model_but_nothing_is_lost():
+    """Of the actions of `kafka`, two that lose messages are missing; one that drops a useless response is there."""
+    ours, theirs = ([one.name for one in model.actions] for model in (MODEL, SAFE))
+    assert [name for name in ours if name != "response_no_longer_fits"] == theirs
+    for protocol in SAFE.protocols:
+        lost = {
+            name
+            for name, has, had in zip(theirs, taken(MODEL, protocol)[1:], taken(SAFE, protocol), strict=True)
+            if has != had
+        }
+        assert lost == {name for name, had in zip(theirs, taken(SAFE, protocol), strict=True) if had and name in LOST}
+        assert MODEL.protocols[protocol].switches == SAFE.protocols[protocol].switches
+
+
+def taken(model: Model, protocol: str) -> list[bool]:
+    """Whether a generation has each action."""
+    return [one is not None for one in model.protocols[protocol].alternatives]

@@ -1,0 +1,28 @@
+"""How a leader heard the answer to AlterPartition before 3.1: the high watermark was not looked at after a shrink
+(KAFKA-13091), but only at the next fetch or append. The other models of these releases have the repaired rule, because
+it makes no promise true or false."""
+
+from isrcheck.models.kafka.state.broker.commit import advance_high_watermark
+from isrcheck.models.kafka.state.broker.proposals import clear_request, is_pending
+from isrcheck.models.kafka.state.broker.roles import forget_proposal
+from isrcheck.models.kafka.state.fields import AlteringReplica
+from isrcheck.models.kafka.state.values import AlterPartition
+from isrcheck.models.language import action, require
+
+
+@action(shows="{leader}")
+def leader_hears_answer(s, leader: AlteringReplica):
+    """The pending change is committed or dropped. Kafka: Partition.handleAlterIsrResponse."""
+    require(
+        s.alter_partition[leader] == AlterPartition.ACCEPTED or s.alter_partition[leader] == AlterPartition.INELIGIBLE
+    )
+    if is_pending(s, leader):
+        is_smaller = any(s.isr[leader][r] and not s.proposed_isr[leader][r] for r in range(s.replicas))
+        if s.alter_partition[leader] == AlterPartition.ACCEPTED:
+            for r in range(s.replicas):
+                s.isr[leader][r] = s.requested_isr[leader][r]
+            s.partition_epoch[leader] = s.requested_partition_epoch[leader] + 1
+        forget_proposal(s, leader)
+        if not is_smaller:
+            advance_high_watermark(s, leader)
+    clear_request(s, leader)

@@ -1,0 +1,216 @@
+"""What must happen at last in Kafka's replication: liveness. `MODEL` has the state and the generations of `kafka`.
+
+A search for loops needs every reachable state and its transitions, so these properties are no part of the model that
+`check kafka` searches; `check kafka_liveness` searches this one.
+
+What is fair: brokers hear of metadata, followers reconcile and fetch, leaders answer and drop slow followers from the
+ISR, the controller answers and unfences, and the coordinator of a transaction decides. Elections, crashes, restarts and
+clients are free. Faults have budgets, so that a behaviour that goes on for ever has finitely many of them. A lost
+message has no budget in `kafka`; here no connection breaks, since one that breaks again and again keeps every follower
+out. Bounds end: where no partition epoch is left, the controller cannot change the ISR, and nothing is asked any more.
+"""
+
+import sys
+from dataclasses import replace
+
+from isrcheck.models.kafka import ALTER_ISR, CONDITIONAL_WRITE, KRAFT, STAND_INS
+from isrcheck.models.kafka import MODEL as SAFE
+from isrcheck.models.kafka.actions import before_3_1
+from isrcheck.models.kafka.actions.alter_partition import diverges
+from isrcheck.models.kafka.state import clusters, contradictions, fields
+from isrcheck.models.kafka.state.broker.commit import has_enough_replicas
+from isrcheck.models.kafka.state.broker.epochs import latest_epoch
+from isrcheck.models.kafka.state.broker.log import holds_record
+from isrcheck.models.kafka.state.broker.proposals import is_pending
+from isrcheck.models.kafka.state.broker.record import is_assigned, may_lose_member
+from isrcheck.models.kafka.state.broker.roles import (
+    can_ask,
+    clear_fetch,
+    follows,
+    is_controllers_leader,
+    presumes_leadership,
+)
+from isrcheck.models.kafka.state.clients.readers import last_stable_offset, marker_of
+from isrcheck.models.kafka.state.fields import Replica, alters_partitions
+from isrcheck.models.kafka.state.values import Controller, Fetch, IsrChannel, ShrinkRule, Truncation
+from isrcheck.models.language import NONE, action, leads_to, require, weak_fairness
+from isrcheck.models.language.model import assemble
+
+PAIR = ("follower", "leader")
+
+WORK = [
+    weak_fairness("broker_becomes_leader", "broker_becomes_follower", each="broker"),
+    weak_fairness("broker_applies_metadata", each="broker"),
+    weak_fairness("follower_reconciles", each=PAIR),
+    weak_fairness("leader_handles_fetch", each=PAIR),
+    weak_fairness("leader_answers_parked_fetch", each=PAIR),
+    weak_fairness("follower_applies_response", each=PAIR),
+    weak_fairness("response_no_longer_fits", each=PAIR),
+    weak_fairness("follower_takes_high_watermark_first", "follower_truncates", each=PAIR),
+    weak_fairness("follower_is_out_of_range", "follower_starts_over", each=PAIR),
+    weak_fairness("leader_shrinks_isr", each="leader"),
+    weak_fairness("controller_handles_alter_partition", each="leader"),
+    weak_fairness("leader_hears_answer", each="leader"),
+    weak_fairness("controller_unfences_broker", each="broker"),
+    weak_fairness("coordinator_commits", "coordinator_aborts", each="transaction"),
+    weak_fairness("leader_appends_marker", each=("leader", "transaction")),
+]
+"""What is done at last if it stays possible."""
+
+LOST = ("response_is_lost", "answer_to_leader_is_lost")
+"""The actions of `kafka` that lose a message as often as they like."""
+
+
+@action(shows="of {follower} from {leader}")
+def response_no_longer_fits(s, follower: Replica, leader: Replica):
+    """The follower drops a response that it did not ask for in its present state, and will fetch again."""
+    require(s.fetch[follower][leader] >= Fetch.ANSWERED)
+    require(s.fetch[follower][leader] != Fetch.DIVERGING or not s.is_truncating[follower])
+    require(not follows(s, follower, leader) or s.fetch_offset[follower][leader] != s.log_end_offset[follower])
+    clear_fetch(s, follower, leader)
+
+
+def bounds_are_reached(s):
+    """No partition epoch is left, or no leader epoch where a smaller ISR needs one. Up to 2.4 nothing is counted."""
+    return s.ISR_CHANNEL == IsrChannel.ALTER_PARTITION and not may_lose_member(s)
+
+
+def takes_part(s, r):
+    """The broker runs and, with KRaft, is assigned, and not shutting down; it may be fenced."""
+    return s.is_up[r] and (s.CONTROLLER == Controller.ZOOKEEPER or (is_assigned(s, r) and not s.is_shutting_down[r]))
+
+
+def is_led(s):
+    """The leader of record runs, and the controller could still change the ISR."""
+    return s.controller_leader != NONE and takes_part(s, s.controller_leader) and not bounds_are_reached(s)
+
+
+def is_left_out(s, r):
+    """The broker takes part outside the ISR of record, and the partition has a leader that could let it in."""
+    return takes_part(s, r) and not s.controller_isr[r] and is_led(s)
+
+
+def follower_is_left_out(s):
+    return is_left_out(s, 1)
+
+
+def first_leader_is_left_out(s):
+    return is_left_out(s, 0)
+
+
+@leads_to(when=follower_is_left_out, fair=WORK, applies=lambda c: c.replicas > 1)
+def follower_rejoins_the_isr(s):
+    """Broker 1, which stands for all that do not lead at first, rejoins the ISR at last, or it or the leader stops."""
+    return not follower_is_left_out(s)
+
+
+@leads_to(when=first_leader_is_left_out, fair=WORK, applies=lambda c: c.replicas > 1)
+def first_leader_rejoins_the_isr(s):
+    """Broker 0, which leads at first, rejoins the ISR at last, or it or the leader stops."""
+    return not first_leader_is_left_out(s)
+
+
+def looks_for_common_part(s, follower, leader):
+    """The leader answers the follower, which has to truncate its log before it can fetch records."""
+    return can_ask(s, follower, leader) and (
+        s.is_truncating[follower]
+        or (s.TRUNC == Truncation.ON_FETCH and diverges(s, leader, follower, latest_epoch(s, follower)))
+    )
+
+
+def somebody_reconciles(s):
+    return any(
+        looks_for_common_part(s, follower, leader)
+        for follower in range(s.replicas)
+        for leader in range(s.replicas)
+        if follower != leader
+    )
+
+
+@leads_to(when=somebody_reconciles, fair=WORK, applies=lambda c: c.replicas > 1 and c.TRUNC != Truncation.HW)
+def reconciliation_ends(s):
+    """A follower finds the common part of its log and its leader's at last, or one of them stops to follow or lead."""
+    return not somebody_reconciles(s)
+
+
+def a_change_is_pending(s):
+    return s.ISR_CHANNEL == IsrChannel.ALTER_PARTITION and any(
+        presumes_leadership(s, r) and is_pending(s, r) and not bounds_are_reached(s) for r in range(s.replicas)
+    )
+
+
+@leads_to(when=a_change_is_pending, fair=WORK, applies=alters_partitions)
+def isr_changes_complete(s):
+    """A change of the ISR that a leader asks for is committed or dropped at last."""
+    return not a_change_is_pending(s)
+
+
+def lacks_room_for_marker(s, leader):
+    """The log of the model is full, and a decided transaction has no marker in it."""
+    return s.log_end_offset[leader] == s.log_size and any(
+        any(s.transaction_of[record] == transaction for record in range(s.records))
+        and not holds_record(s, leader, marker_of(s, transaction))
+        for transaction in range(s.transactions)
+    )
+
+
+def holds_readers_back(s, leader):
+    """The controller's leader knows that it leads a large enough ISR, and read_committed readers miss the log's end."""
+    return (
+        is_controllers_leader(s, leader)
+        and has_enough_replicas(s, leader)
+        and last_stable_offset(s, leader) < s.log_end_offset[leader]
+        and not lacks_room_for_marker(s, leader)
+        and not bounds_are_reached(s)
+    )
+
+
+def readers_are_held_back(s):
+    return any(holds_readers_back(s, leader) for leader in range(s.replicas))
+
+
+@leads_to(when=readers_are_held_back, fair=WORK, applies=lambda c: c.SHRINK_RULE != ShrinkRule.LAG_MESSAGES)
+def last_stable_offset_advances(s):
+    """The last stable offset reaches the end of the log at last, unless the leader stops or its ISR gets too small.
+
+    Not asked of 0.8: of its two rules for dropping a follower the model has the one that never drops a dead one.
+    """
+    return not readers_are_held_back(s)
+
+
+def _without_losses(model):
+    """The model without the actions `LOST`, in every generation."""
+    lost = {number for number, one in enumerate(model.actions) if one.name in LOST}
+    protocols = {
+        name: replace(
+            one, alternatives=tuple(None if at in lost else chosen for at, chosen in enumerate(one.alternatives))
+        )
+        for name, one in model.protocols.items()
+    }
+    return replace(model, protocols=protocols)
+
+
+def _generations():
+    """The generations of `kafka`. 2.8 has the rule for the high watermark that was repaired in 3.1."""
+    for name, one in SAFE.protocols.items():
+        switches = dict(one.switches)
+        if switches.get("CONTROLLER") == Controller.KRAFT:
+            yield name, (KRAFT, switches)
+        elif switches.get("ISR_CHANNEL") == IsrChannel.ALTER_PARTITION:
+            yield name, ([*ALTER_ISR, before_3_1], switches)
+            yield "3.1", (ALTER_ISR, switches)
+        else:
+            yield name, (CONDITIONAL_WRITE, switches)
+
+
+MODEL = _without_losses(
+    assemble(
+        "kafka_liveness",
+        [fields, clusters, contradictions, sys.modules[__name__]],
+        dict(_generations()),
+        {
+            name: says if name in ("2.7", "3.0") else says.replace("2.8 stands", "3.1 stands")
+            for name, says in STAND_INS.items()
+        },
+    )
+)
