@@ -13,8 +13,6 @@ out. Bounds end: where no partition epoch is left, the controller cannot change 
 import sys
 from dataclasses import replace
 
-from isrcheck.models.kafka import ALTER_ISR, CONDITIONAL_WRITE, KRAFT, STAND_INS
-from isrcheck.models.kafka import MODEL as SAFE
 from isrcheck.models.kafka.actions import before_3_1
 from isrcheck.models.kafka.actions.alter_partition import diverges
 from isrcheck.models.kafka.state import clusters, contradictions, fields
@@ -35,6 +33,9 @@ from isrcheck.models.kafka.state.fields import Replica, alters_partitions
 from isrcheck.models.kafka.state.values import Controller, Fetch, IsrChannel, ShrinkRule, Truncation
 from isrcheck.models.language import NONE, action, leads_to, require, weak_fairness
 from isrcheck.models.language.model import assemble
+
+KAFKA = sys.modules[__package__]
+"""The package, which Python imports before its modules: the model whose generations these are."""
 
 PAIR = ("follower", "leader")
 
@@ -192,15 +193,15 @@ def _without_losses(model):
 
 def _generations():
     """The generations of `kafka`. 2.8 has the rule for the high watermark that was repaired in 3.1."""
-    for name, one in SAFE.protocols.items():
+    for name, one in KAFKA.MODEL.protocols.items():
         switches = dict(one.switches)
         if switches.get("CONTROLLER") == Controller.KRAFT:
-            yield name, (KRAFT, switches)
+            yield name, (KAFKA.KRAFT, switches)
         elif switches.get("ISR_CHANNEL") == IsrChannel.ALTER_PARTITION:
-            yield name, ([*ALTER_ISR, before_3_1], switches)
-            yield "3.1", (ALTER_ISR, switches)
+            yield name, ([*KAFKA.ALTER_ISR, before_3_1], switches)
+            yield "3.1", (KAFKA.ALTER_ISR, switches)
         else:
-            yield name, (CONDITIONAL_WRITE, switches)
+            yield name, (KAFKA.CONDITIONAL_WRITE, switches)
 
 
 MODEL = _without_losses(
@@ -210,7 +211,7 @@ MODEL = _without_losses(
         dict(_generations()),
         {
             name: says if name in ("2.7", "3.0") else says.replace("2.8 stands", "3.1 stands")
-            for name, says in STAND_INS.items()
+            for name, says in KAFKA.STAND_INS.items()
         },
     )
 )
