@@ -39,6 +39,7 @@ from isrcheck.checker.outcome.kernel_results import (
     offset_of_status,
 )
 from isrcheck.checker.reductions.canonical import keep_text
+from isrcheck.checker.reductions.clearing import clear_text
 from isrcheck.checker.reductions.elements import Elements
 from isrcheck.checker.reductions.reduction import Reduction
 from isrcheck.models.language.model import ArgumentRange, FieldLayout, Instance
@@ -57,7 +58,8 @@ class KernelText(Judging):
     def __init__(self, instance: Instance, layout: Layout, reduction: Reduction | None = None) -> None:
         self.instance = instance
         self.layout = layout
-        self.elements = Elements(None if reduction is None else reduction.symmetry, instance.model.sources)
+        self.reduction = reduction or Reduction()
+        self.elements = Elements(self.reduction.symmetry, instance.model.sources)
         offsets = {"successors_offset": SUCCESSORS_OFFSET, "failed_offset": FAILED_OFFSET}
         prelude = PRELUDE.format(state_offset=STATE_OFFSET, step_offset=STEP_OFFSET, **offsets)
         self.parts: list[str] = [prelude]
@@ -75,8 +77,7 @@ class KernelText(Judging):
         of_states = [(number, prop) for number, prop in enumerate(properties) if not prop.of_steps]
         self.parts.append(self._observe("observe_step", "before, after, taken", "after", of_steps))
         self.parts.append(self._observe("observe_state", "s", "s", of_states))
-        symmetry = self.elements.symmetry
-        self.parts.append(KEEP if symmetry is None else keep_text(symmetry, self.layout.bits))
+        self.parts += self._keep()
         if self.instance.model.constraints:
             self.parts.append(self._observe_outside(of_states))
         self.parts.append(self._judge_end())
@@ -85,6 +86,14 @@ class KernelText(Judging):
         self.parts.append(CHECK.format(words_size=8 * self.layout.words))
         self.parts.append(REDUCE.format(words_size=8 * self.layout.words))
         return "\n\n".join(self.parts)
+
+    def _keep(self) -> list[str]:
+        """The functions that pack a state, after what makes states fewer."""
+        symmetry, dead = self.reduction.symmetry, self.reduction.dead
+        first = "\n    clear_dead(state)" if dead else ""
+        clear = [clear_text(dead, self.layout.bits)] if dead else []
+        keep = KEEP.format(first=first) if symmetry is None else keep_text(symmetry, self.layout.bits, first)
+        return [*clear, keep]
 
     def function(self, function: Function, is_action: bool = False, skip: int = 0) -> str:
         """The kernel's name for a model function; a new one is added to the kernel, without its first `skip` guards."""

@@ -8,10 +8,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 
+import numpy as np
+from numpy.typing import NDArray
+
 from isrcheck.checker.compile.kernel import Kernel, kernel_of
-from isrcheck.checker.explicit.carrier import SearchContext, SearchRequest
+from isrcheck.checker.explicit.carrier import EVERY_STATE, SearchContext, SearchRequest
 from isrcheck.checker.explicit.reached import Reached
 from isrcheck.checker.explicit.search import Search
 from isrcheck.checker.explicit.single_thread import SingleThread
@@ -25,6 +29,22 @@ from isrcheck.models.language.in_range import DEADLOCK, IN_RANGE
 from isrcheck.models.language.model import Instance
 from isrcheck.models.messages.errors import UsageError
 from isrcheck.models.run import Cells
+
+FIRST_LEVELS, MANY_OF_A_LEVEL = 40, 3000
+"""The first states of a search end with a level of so many states, or with the last of so many levels."""
+
+
+def first_states(instance: Instance, kernel: Kernel, depth: int | None) -> NDArray[np.int64]:
+    """The cells of the first states of a search that may go to this depth (None: any), one state per row."""
+    request = replace(EVERY_STATE, enough=MANY_OF_A_LEVEL)
+    context = SearchContext(
+        instance, Limits(FIRST_LEVELS if depth is None else min(depth, FIRST_LEVELS)), kernel, request
+    )
+    search = Search(context, SingleThread(context))
+    search.run()
+    store = search.visited
+    packed = store.states[: store.count * store.words].reshape(-1, store.words)
+    return np.stack([kernel.layout.column(packed, cell) for cell in range(instance.cells)], axis=1)
 
 
 def leaves_range(result: Exploration) -> bool:
@@ -41,7 +61,8 @@ def make_real(result: Exploration, kernel: Kernel) -> None:
         words = kernel.reduced(layout.pack(cells).reshape(1, -1), instance)
         return layout.unpack([int(word) for word in words[0]])
 
-    RealPaths(instance, reduction, kept).translate(result)
+    if reduction.symmetry is not None:
+        RealPaths(instance, reduction, kept).translate(result)
     result.reduction = reduction.says
 
 

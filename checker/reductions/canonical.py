@@ -43,17 +43,21 @@ VALUES = {1: ("read", "store_byte"), 2: ("read16", "store_quarter"), 4: ("read32
 """The operations that read and store a cell, by its number of bytes."""
 
 
-def keep_text(symmetry: Symmetry, places: Sequence[CellPlace]) -> str:
-    """The text of `keep(state, words)`, which packs the least permutation of the state; it may permute the state."""
-    return "\n\n".join(_Text(symmetry, places).functions())
+def keep_text(symmetry: Symmetry, places: Sequence[CellPlace], first: str) -> str:
+    """The text of `keep(state, words)`, which packs the least permutation of the state; it may permute the state.
+
+    `first` are lines of the function that come first.
+    """
+    return "\n\n".join(_Text(symmetry, places, first).functions())
 
 
 class _Text:
     """Writes the functions. The elements of all blocks have consecutive numbers, by which functions are named."""
 
-    def __init__(self, symmetry: Symmetry, places: Sequence[CellPlace]) -> None:
+    def __init__(self, symmetry: Symmetry, places: Sequence[CellPlace], first: str) -> None:
         self.symmetry = symmetry
         self.places = places
+        self.first = first
         self.known = {(cell.field, cell.indices): cell for cell in symmetry.cells}
         self.first_of_block: list[int] = []
         for number in range(len(symmetry.blocks)):
@@ -96,7 +100,7 @@ class _Text:
                 pairs.append((cell.position, there))
         lines = [f"def {name}(state):"]
         for here, there, size in self._runs(pairs):
-            for offset, kind in _pieces(size):
+            for offset, _, kind in pieces(size):
                 first, second = f"state + {here + offset}", f"state + {there + offset}"
                 lines += [
                     f"    kept = load_{kind}({first})",
@@ -161,10 +165,9 @@ class _Text:
                 runs[-1][2] += bits.width
             else:
                 runs.append([bits.byte, bits.bytes, bits.width])
-        for at, size, _ in sorted(runs, key=lambda run: -run[2] / len(list(_pieces(run[1], most=4)))):
-            for offset, kind in _pieces(size, most=4):
-                width = 8 * next(number for number, name in PIECES if name == kind)
-                yield f"load_{kind}(state + {at + offset})", width
+        for at, size, _ in sorted(runs, key=lambda run: -run[2] / len(list(pieces(run[1], most=4)))):
+            for offset, number, kind in pieces(size, most=4):
+                yield f"load_{kind}(state + {at + offset})", 8 * number
         for cell in tests:
             place = self.places[cell.position]
             yield f"{VALUES[place.bytes][0]}(state, {place.byte}) == {element}", 1
@@ -228,7 +231,7 @@ class _Text:
                 yield f"        g{number + 1} = kept"
 
     def _keep(self, following: str) -> str:
-        lines = ["def keep(state, words):"]
+        lines = [f"def keep(state, words):{self.first}"]
         ties = []
         for numbers in self._numbers():
             lines += (f"    g{number} = part_0_{number}(state)" for number in numbers)
@@ -237,10 +240,10 @@ class _Text:
         return "\n".join([*lines, f"    ties = {' | '.join(ties)}", *self._end(following)])
 
 
-def _pieces(size: int, most: int = 8) -> Iterator[tuple[int, str]]:
-    """A run of bytes in pieces: the offset of each, and the name of its size."""
+def pieces(size: int, most: int = 8) -> Iterator[tuple[int, int, str]]:
+    """A run of bytes in pieces: the offset of each, its number of bytes, and the name of its size."""
     offset = 0
     while offset < size:
         number, kind = next(piece for piece in PIECES if piece[0] <= min(size - offset, most))
-        yield offset, kind
+        yield offset, number, kind
         offset += number

@@ -5,7 +5,8 @@ In:  an instance, its `Reduction`, and the path: an initial state, and steps, ea
 Out: the same path as the model has it: real states, and steps with the real arguments.
 
 The path is taken in plain Python. Beside each real state stands the state that the search kept in its place, and the
-permutation that maps the one to the other; its inverse maps the next step of the search to a real step.
+permutation that maps the one to the other, but for dead cells; its inverse maps the next step of the search to a real
+step. A search that only clears dead cells takes real steps.
 """
 
 from __future__ import annotations
@@ -26,8 +27,8 @@ Kept = Callable[[Cells], Cells]
 
 @dataclass(frozen=True)
 class _Reached:
-    """A real state, the state that the search kept, the permutation that maps the first to the second, and the real
-    steps."""
+    """A real state, the state that the search kept, the permutation that maps the first to the second (but for dead
+    cells), and the real steps."""
 
     real: Cells
     kept: Cells
@@ -36,10 +37,12 @@ class _Reached:
 
 
 class RealPaths:
-    """Translates the paths of one search."""
+    """Translates the paths of one search, which permutes states."""
 
     def __init__(self, instance: Instance, reduction: Reduction, kept: Kept) -> None:
+        assert reduction.symmetry is not None
         self.instance = instance
+        self.cleared = reduction.cleared
         self.symmetry = reduction.symmetry
         self.kept = kept
         self.known: dict[StepPath, _Reached] = {}
@@ -83,13 +86,14 @@ class RealPaths:
         after = run.take(instance, before.real, step)
         reached = run.take(instance, before.kept, instance.step(number))
         assert after is not None and reached is not None, "a reduced search takes only steps that the model has"
-        assert self.symmetry.permuted(after, before.images) == reached, "a permutation maps steps to steps"
+        there = self.symmetry.permuted(after, before.images)
+        assert self.cleared(there) == self.cleared(reached), "a permutation maps steps to steps"
         images, kept = self._match(before.images, reached)
         return _Reached(after, kept, images, (*before.steps, step.number))
 
     def _match(self, images: Permutation, reached: Cells) -> tuple[Permutation, Cells]:
         """The state that the search keeps in place of `reached`, and `images` followed by what leads to it."""
         kept = self.kept(reached)
-        one = self.symmetry.between(reached, kept)
+        one = self.symmetry.between(self.cleared(reached), kept)
         assert one is not None, "the search keeps a permutation of a state in its place"
         return followed_by(images, one), kept

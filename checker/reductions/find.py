@@ -1,4 +1,4 @@
-"""Finds the reduction of a search: which elements can be exchanged.
+"""Finds the reduction of a search: which elements can be exchanged, and which cells are dead.
 
 In:  an `Instance`, and what the user asks for.
 Out: a `Reduction`; or the reasons why there is none.
@@ -15,10 +15,11 @@ from math import factorial, prod
 
 import numpy as np
 
+from isrcheck.checker.reductions.dead import dead_cells
 from isrcheck.checker.reductions.reduction import Reduction
 from isrcheck.checker.reductions.sorts import Sort, Sorts, UnknownConstructError
 from isrcheck.checker.reductions.symmetry import Block, Cell, Symmetry
-from isrcheck.models.language.declare import WHOLE, Domain, Subset
+from isrcheck.models.language.declare import LIVENESS, WHOLE, Domain, Subset
 from isrcheck.models.language.model import Instance
 from isrcheck.models.messages.errors import LanguageError, UsageError
 
@@ -26,15 +27,27 @@ MOST_PERMUTATIONS = 5040
 """The largest group: in a state whose elements look alike, all permutations are tried."""
 
 
-def reduction_of(instance: Instance, *, symmetry: bool = False, whole: str = "") -> tuple[Reduction | None, str]:
-    """The reduction of a search; and if there is none although the model declares one, what a report says of it.
+def reduction_of(
+    instance: Instance, *, symmetry: bool = False, dead: bool = True, whole: str = ""
+) -> tuple[Reduction | None, str]:
+    """The reduction of a search; and if the model declares symmetric domains that it cannot use, why, for a report.
 
-    `symmetry` asks for all symmetric domains; without it, those count that the model declares. `whole` says why the
-    search has to visit every state (empty: it need not). Raises LanguageError, UsageError.
+    `symmetry` asks for all symmetric domains; without it, those count that the model declares. Dead cells are cleared
+    if `dead`. `whole` says why the search has to visit every state (empty: it need not). Raises LanguageError,
+    UsageError.
     """
-    if not symmetry and not any(domain.symmetric for domain in _domains(instance)):
+    permuted, says = _symmetry(instance, symmetry, whole)
+    is_fair = any(prop.kind in LIVENESS for prop in instance.properties)
+    clearings = dead_cells(instance) if dead and not whole and not is_fair else ()
+    found = Reduction(permuted, clearings)
+    return found if found != Reduction() else None, says
+
+
+def _symmetry(instance: Instance, is_asked: bool, whole: str) -> tuple[Symmetry | None, str]:
+    """The symmetry that a search uses; if it cannot use what there is, why not."""
+    if not is_asked and not any(domain.symmetric for domain in _domains(instance)):
         return None, ""
-    found = symmetry_of(instance, declared=not symmetry)
+    found = symmetry_of(instance, declared=not is_asked)
     if found is None:
         return None, ""
     possible = [prop.name for prop in instance.properties if prop.kind in WHOLE]
@@ -42,7 +55,7 @@ def reduction_of(instance: Instance, *, symmetry: bool = False, whole: str = "")
         whole = f"{', '.join(possible)} is judged on the graph of all states"
     if instance.model.constraints and not whole:
         whole = "a @constraint decides which states are kept"
-    return (None, f"no symmetry: {whole}") if whole else (Reduction(found), "")
+    return (None, f"no symmetry: {whole}") if whole else (found, "")
 
 
 def _domains(instance: Instance) -> Iterator[type[Domain]]:

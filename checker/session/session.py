@@ -18,7 +18,7 @@ from isrcheck.checker.compile.kernels import Kernels
 from isrcheck.checker.disk.engine import explore_on_disk
 from isrcheck.checker.disk.request import DiskRequest
 from isrcheck.checker.disk.summary import DiskSummary
-from isrcheck.checker.explicit.explore import explore
+from isrcheck.checker.explicit.explore import explore, first_states
 from isrcheck.checker.outcome.agreement import differences
 from isrcheck.checker.outcome.bmc_result import BmcResult
 from isrcheck.checker.outcome.exploration import Exploration, Findings
@@ -27,10 +27,11 @@ from isrcheck.checker.outcome.verdict import Word, cut_short, refuse_contradicti
 from isrcheck.checker.proofs.premises import with_established_premise, with_open_premise
 from isrcheck.checker.proofs.proof_cache import proved
 from isrcheck.checker.reductions.find import reduction_of
+from isrcheck.checker.reductions.reduction import Reduction
 from isrcheck.checker.resources.budget import Budget, Spent
 from isrcheck.checker.resources.formula_budget import Interrupts, Memory
 from isrcheck.checker.resources.limits import Limits
-from isrcheck.checker.session.beginning import Beginning, begin, enumerate_initial_states
+from isrcheck.checker.session.beginning import Beginning, Compile, begin, enumerate_initial_states
 from isrcheck.checker.session.naming import title
 from isrcheck.checker.session.progress import ProgressLine
 from isrcheck.checker.session.reproduce import command_of
@@ -141,21 +142,28 @@ class SearchSession:
             exploration = explore(instance, within, only=only, kernel=beginning.kernel, report=progress.report, **more)
             exploration.seconds += beginning.seconds
             exploration.limits = limits
-            exploration.reduction = exploration.reduction or beginning.says
+            exploration.reduction = "; ".join(filter(None, (exploration.reduction, beginning.says)))
         progress.clear()
         return exploration
 
     def begin(self, instance: Instance, progress: ProgressLine, asked: AskedReduction = EVERY_STATE) -> Beginning:
         """Prepare the search of an instance. Raises Spent, KeyboardInterrupt, and UsageError for the reduction."""
-        compiled, says = self.kernels.of, ""
+        compiled, says = self._compiled(None), ""
         if asked.is_sought:
             enumerate_initial_states(instance, self.budget, progress)
             reduction, says = reduction_of(instance, symmetry=asked.symmetry, whole=asked.whole)
-            compiled = partial(self.kernels.of, reduction=reduction)
+            if reduction is not None and reduction.dead:
+                # Another kernel is compiled only if that pays: what is cleared has to make the first states fewer.
+                before = begin(instance, self.budget, self._compiled(reduction.without_clearings), progress)
+                reduction = reduction.worthwhile(first_states(instance, before.kernel, self.limits.depth))
+            compiled = self._compiled(reduction)
         beginning = begin(instance, self.budget, compiled, progress)
         if self.seen:
             raise KeyboardInterrupt
         return replace(beginning, says=says)
+
+    def _compiled(self, reduction: Reduction | None) -> Compile:
+        return partial(self.kernels.of, reduction=None if reduction == Reduction() else reduction)
 
     def find_distinct_causes(self, run: Run, asked: int, target: str, traces: TraceWriter) -> Run:
         """Find up to `asked` counterexamples with different causes for every failure, and write their traces."""
@@ -244,7 +252,7 @@ class SearchSession:
                 report=progress.report,
             )
             exploration.seconds += beginning.seconds
-            exploration.reduction = exploration.reduction or beginning.says
+            exploration.reduction = "; ".join(filter(None, (exploration.reduction, beginning.says)))
         progress.clear()
         found = verdicts(exploration)
         command = command_of(target, instance, self.limits.depth, deadlock=self.limits.deadlock)

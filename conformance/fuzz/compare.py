@@ -23,6 +23,8 @@ from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.explicit.initial_states import generate_initial_states
 from isrcheck.checker.outcome.bmc_result import BmcResult
 from isrcheck.checker.outcome.exploration import Exploration, Findings, StepPath
+from isrcheck.checker.reductions.dead import dead_cells
+from isrcheck.checker.reductions.reduction import Reduction
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.symbolic.binary_integers import MOST_VALUES as ONE_HOT
 from isrcheck.checker.symbolic.bounded_model_checking import ask_to_depth
@@ -42,7 +44,7 @@ from isrcheck.conformance.fuzz.plain_search import (
 )
 from isrcheck.conformance.fuzz.program import SECOND, Program, loaded
 from isrcheck.models import run
-from isrcheck.models.language.declare import Kind
+from isrcheck.models.language.declare import WHOLE, Kind
 from isrcheck.models.language.model import Instance, Model
 from isrcheck.models.messages.errors import LanguageError, ModelError, UsageError
 
@@ -183,6 +185,8 @@ def _compare_case(
     result.states += len(plain.paths)
     result.has_errors |= plain.errors.count > 0
     _explorers(instance, system, plain, kernels)
+    if proves:  # one kernel more is enough
+        _reduced(instance, plain, kernels)
     _reference(instance, system, plain)
     _formulas(instance, plain)
     if not _is_narrow(instance):
@@ -267,6 +271,24 @@ def _on_disk(instance: Instance, plain: PlainSearch, kernel: Kernel) -> None:
     for name in plain.found:
         if name not in plain.possible:  # they are judged in memory only
             _findings(f"{who}, {{}}", name, found, plain, counts=True)
+
+
+def _reduced(instance: Instance, plain: PlainSearch, kernels: Kernels) -> None:
+    """Compare a search that clears dead cells: it finds the same, after as many steps, in states that are no more."""
+    reduction = Reduction(dead=dead_cells(instance))
+    names = [prop.name for prop in instance.properties if prop.kind not in WHOLE]
+    limits = Limits(None if plain.is_all else len(plain.levels) - 1, MEMORY)
+    kernel = kernels.of(instance, reduction=reduction)
+    found = explore(instance, limits, count_all=True, only=(*names, DEADLOCK), kernel=kernel)
+    who = f"explorer that clears {reduction.says}"
+    _expect(f"{who}: at most as many states", found.distinct <= sum(plain.levels), True)
+    for name in (*names, DEADLOCK):
+        ours = found.findings.get(name, Findings())
+        sides = [(ours.found, plain.deadlock if name == DEADLOCK else plain.found[name])]
+        sides += [(ours.permitted, plain.permitted[name])] if name in names else []
+        for one, expected in sides:
+            steps = None if one.path is None else len(one.path.steps)
+            _expect(f"{who}: {name}", steps, None if expected.path is None else len(expected.path[1]))
 
 
 def _path(witness: StepPath) -> Path:

@@ -80,7 +80,7 @@ CHECK = '''def check(store, first, last, s, active, results):
             return i
     return last'''
 
-KEEP = """def keep(state, words):
+KEEP = """def keep(state, words):{first}
     pack(state, words)"""
 
 REDUCE = '''def reduce(words, count, s):

@@ -1,0 +1,342 @@
+"""Dead cells are found where the text shows them; clearing them changes no verdict and no shortest depth."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from conformance.tests.checker.reductions.random_roles import HEAD, model_text
+from conformance.tests.checker.reductions.test_symmetry import certify, check, depths, searched, states_of
+from conformance.tests.sampling import exhaustive, sampled
+from isrcheck.checker.reductions.clearing import Clearing
+from isrcheck.checker.reductions.dead import dead_cells
+from isrcheck.checker.reductions.find import reduction_of
+from isrcheck.checker.reductions.reduction import Reduction
+from isrcheck.models import registry
+from isrcheck.models.language.model import Instance
+from isrcheck.models.registry import load_file
+from isrcheck.models.run import Cells
+
+PROPERTY = "\n\n@always\ndef fine(s):\n    return {}\n"
+ROLES = """
+
+@action
+def acts(s, n: Node, m: Node):
+    require(s.role[n] == 1)
+    {acts}
+
+
+@action
+def starts(s, n: Node, m: Node):
+    require(s.role[n] != 1)
+    s.role[n] = 1
+    {starts}
+
+
+@action
+def stops(s, n: Node, m: Node):
+    require(s.role[n] == 1)
+    s.role[n] = 2
+    {stops}
+"""
+
+
+def loaded(folder: Path, text: str, name: str = "model") -> Instance:
+    path = folder / f"{name}.py"
+    path.write_text(HEAD + text, encoding="utf-8")
+    return load_file(path).instance()
+
+
+def found(instance: Instance) -> list[str]:
+    return list(dict.fromkeys(one.field + (f" where {one.where}" if one.where else "") for one in dead_cells(instance)))
+
+
+# --------------------------------------------------------------------------------------------------------- what is dead
+
+
+@pytest.mark.parametrize(
+    ("statement", "dead"),
+    [
+        ("s.offset[n] = 1", ["offset"]),
+        ("s.copy[n] = s.offset[m]\n    s.offset[n] = 1", ["offset", "copy"]),
+        ("s.copy[n] = s.offset[m] if s.phase == 0 else s.copy[m]\n    s.offset[n] = 1", ["offset", "copy"]),
+        ("if s.pick == 1:\n        s.phase = s.offset[m]\n    s.offset[n] = 1", ["offset"]),
+        ("s.offset[n] = 1\n    s.limit[n] = s.offset[m]", ["offset"]),  # limit is read below
+    ],
+)
+def test_what_nothing_reads_is_dead(statement: str, dead: list[str], tmp_path: Path) -> None:
+    limit = "s.limit[0] < 2" if "limit" in statement else "True"
+    text = f"\n\n@action\ndef act(s, n: Node, m: Node):\n    {statement}\n" + PROPERTY.format(limit)
+    assert found(loaded(tmp_path, text)) == ([] if "limit" in statement else dead)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "s.offset[n] += 1",  # the range may be left, which is a violation
+        "s.narrow[n] = s.offset[m]\n    s.offset[n] = 1",  # the same
+        "s.copy[n] = s.offset[m] + 1\n    s.offset[n] = 1",
+        "s.offset[n] = 1\n    s.seen[n][s.offset[m]] = True",
+        "s.offset[n] = 1\n    if s.offset[m] == 1:\n        s.copy[n] = 1",
+        "s.offset[n] = 1\n    for x in range(s.nodes):\n        if any(s.offset[y] == x for y in range(s.nodes)):\n"
+        "            s.seen[x][x] = True",
+    ],
+)
+def test_what_may_matter_is_not_dead(statement: str, tmp_path: Path) -> None:
+    text = f"\n\n@action\ndef act(s, n: Node, m: Node):\n    {statement}\n" + PROPERTY.format("s.phase < 2")
+    assert "offset" not in found(loaded(tmp_path, text))
+
+
+@pytest.mark.parametrize("where", ["permitted", "terminal", "constraint", "step", "always_possible"])
+def test_everything_that_judges_is_looked_at(where: str, tmp_path: Path) -> None:
+    text = "\n\n@action\ndef act(s, n: Node):\n    s.offset[n] = 1\n"
+    text += {
+        "permitted": "\n\ndef p(s):\n    return s.offset[0] == 1\n\n\n@always(permitted=p)\ndef fine(s):\n    return True\n",
+        "terminal": "\n\n@terminal\ndef fine(s):\n    return s.offset[0] == 1\n",
+        "constraint": "\n\n@constraint\ndef fine(s):\n    return s.offset[0] < 2\n",
+        "step": "\n\n@always_step\ndef fine(before, after):\n    return before.offset[0] <= after.offset[0]\n",
+        "always_possible": "\n\n@always_possible\ndef fine(s):\n    return s.offset[0] == 1\n",
+    }[where]
+    head = HEAD.replace("import (", "import (\n    always_possible, constraint, terminal,")
+    path = tmp_path / "model.py"
+    path.write_text(head + text, encoding="utf-8")
+    assert dead_cells(load_file(path).instance()) == ()
+    path = tmp_path / "other.py"
+    path.write_text(head + text.replace("offset[0]", "limit[0]"), encoding="utf-8")
+    assert found(load_file(path).instance()) == ["offset"]
+
+
+DEAD = ["offset where role is 0 or 2"]
+READS, ANEW = "require(s.offset[n] == 0)", "s.offset[n] = 1"
+
+
+@pytest.mark.parametrize(
+    ("acts", "starts", "stops", "fine", "dead"),
+    [
+        (READS, ANEW, "", "True", DEAD),
+        (READS, "reset(s, n)", "", "True", DEAD),
+        ("s.limit[n] = s.offset[n]", ANEW, "", "s.limit[0] < 2", DEAD),
+        (READS, ANEW, "", "all(s.role[x] != 1 or s.offset[x] < 2 for x in range(2))", DEAD),
+        (READS, ANEW, "", "all(s.offset[x] < 2 for x in range(2) if s.role[x] in (1,))", DEAD),
+        # nothing, or not always something, writes it anew; or it is read in other roles, too
+        (READS, "s.offset[m] = 1", "", "True", []),
+        (READS, "reset(s, m)", "", "True", []),
+        (READS, "if s.phase == 0:\n        s.offset[n] = 1", "", "True", []),
+        ("require(s.offset[m] == 0)", ANEW, "", "True", []),
+        (READS, ANEW, "", "s.offset[0] < 2", []),
+        (READS, ANEW, "", "all(s.role[0] != 1 or s.offset[x] < 2 for x in range(2))", []),
+        (READS, ANEW, "", "all(s.role[x] != 1 or s.offset[x] == s.offset[0] for x in range(2))", []),
+        (READS, ANEW, "s.offset[m] = s.offset[n]", "True", DEAD),
+        (READS, "s.offset[n] = s.offset[n]", "", "True", []),
+        (READS, ANEW, "s.role[m] = s.role[n]", "True", []),
+        # what is read after the role was written is not excluded by the new role
+        ("s.role[m] = 1\n    if s.role[m] == 1:\n        s.limit[n] = s.offset[m]", ANEW, "", "s.limit[0] == 0", []),
+    ],
+)  # fmt: skip
+def test_what_matters_only_in_a_role_is_dead_in_the_others(
+    acts: str, starts: str, stops: str, fine: str, dead: list[str], tmp_path: Path
+) -> None:
+    text = ROLES.format(acts=acts, starts=starts, stops=stops) + PROPERTY.format(fine)
+    instance = loaded(tmp_path, text.replace("    \n", ""))
+    assert [one for one in found(instance) if one.startswith("offset")] == dead
+
+
+@pytest.mark.parametrize(
+    ("anew", "dead"),
+    [
+        ("for x in range(s.nodes):\n        s.seen[n][x] = False", True),
+        ("for x in range(s.nodes):\n        for y in range(s.nodes):\n            s.seen[x][y] = False", False),
+        ("for x in range(s.nodes):\n        s.seen[x][x] = False", False),
+        ("for x in range(1):\n        s.seen[n][x] = False", False),
+        ("for x in range(s.nodes):\n        if x == 0:\n            s.seen[n][x] = False", False),
+        ("for n in range(s.nodes):\n        s.seen[n][m] = False", False),
+        ("reset_some(s, n)", False),
+        ("reset(s, n)", True),
+    ],
+)
+def test_every_cell_has_to_be_written_anew(anew: str, dead: bool, tmp_path: Path) -> None:
+    text = ROLES.format(acts="require(not s.seen[n][m])", starts=anew, stops="s.seen[n][m] = True")
+    instance = loaded(tmp_path, text + PROPERTY.format("True"))
+    assert ("seen where role is 0 or 2" in found(instance)) == dead
+
+
+def test_a_guard_may_be_one_cell_for_all_or_have_two_indices(tmp_path: Path) -> None:
+    text = """
+
+@action
+def asks(s, n: Node, m: Node):
+    require(s.asks[n][m] == 0)
+    s.asks[n][m] = 1
+
+
+@action
+def answers(s, n: Node, m: Node):
+    require(s.asks[n][m] == 1 and s.phase != 1)
+    s.asks[n][m] = 0
+    s.answer[n][m] = 1 - s.answer[m][n]
+
+
+@action
+def reads(s, n: Node, m: Node):
+    require(s.asks[n][m] == 0 and s.answer[n][m] == 1)
+    require(s.phase == 0 and s.limit[n] == 0)
+    s.phase = 1
+    s.limit[m] = 1
+"""
+    assert found(loaded(tmp_path, text)) == ["limit where phase is 1 or 2"]
+    text = text.replace("1 - s.answer[m][n]", "s.phase")
+    assert found(loaded(tmp_path, text, "other")) == ["limit where phase is 1 or 2", "answer where asks is 1"]
+
+
+# ----------------------------------------------------------------------------------------------- searches find the same
+
+
+def settled(reduction: Reduction, cells: Cells) -> Cells:
+    """A state with its dead cells cleared, also those that are dead because others were cleared."""
+    while (after := reduction.cleared(cells)) != cells:
+        cells = after
+    return cells
+
+
+def agree(instance: Instance, depth: int | None) -> tuple[int, int]:
+    """Compare a search of all states with one that clears dead cells; returns the numbers of states."""
+    reduction = Reduction(dead=dead_cells(instance))
+    whole, reduced = searched(instance, None, depth), searched(instance, reduction, depth)
+    assert depths(whole) == depths(reduced), reduction.says
+    certify(reduced)
+    if "in_range" not in whole.findings:
+        states = {settled(reduction, cells) for cells in states_of(whole)}
+        assert states == {settled(reduction, cells) for cells in states_of(reduced)}
+    return whole.distinct, reduced.distinct
+
+
+def cases() -> Iterator[tuple[str, str | None, dict[str, int], int | None, tuple[int, int]]]:
+    """Model, protocol, values, depth; and the numbers of states without and with dead cells cleared."""
+    for name in registry.SINGLE:
+        yield name, None, {}, 6, EXAMPLES.get(name, (0, 0))
+    for name, values, depth in (
+        ("published", {"replicas": 2, "log_size": 1, "records": 1, "max_epoch": 1}, None),
+        ("kafka", {"replicas": 2}, 6),
+        ("transactions", {}, 9),
+        ("exactly_once", {"records": 1, "batches": 2, "log_size": 2}, 7),
+    ):
+        for protocol in registry.load(name)[0].protocols:
+            yield name, protocol, values, depth, (0, 0)
+
+
+EXAMPLES = {"examples/two_phase_commit": (220, 91), "examples/tla/bcast_byz": (14424, 7212)}
+"""Where clearing dead cells makes the states fewer; everywhere else the counts are equal."""
+
+
+@pytest.mark.parametrize(
+    ("name", "protocol", "values", "depth", "counts"),
+    sampled(
+        cases(), lambda case: case[0].startswith("examples") or case[1] in ("kip_320", "0.10", "3.7", "4.2", "2.1")
+    ),
+)
+def test_registered_models_have_the_same_verdicts(
+    name: str, protocol: str | None, values: dict[str, int], depth: int | None, counts: tuple[int, int]
+) -> None:
+    instance = registry.load(name)[0].instance(protocol, values)
+    if dead_cells(instance):
+        both = agree(instance, depth)
+        assert both == counts or (counts == (0, 0) and both[0] == both[1])
+    else:
+        assert counts == (0, 0)
+
+
+@pytest.mark.parametrize("part", [0, *map(exhaustive, range(1, 12))])
+def test_random_models_have_the_same_verdicts(part: int, tmp_path: Path) -> None:
+    fewer = 0
+    for number in range(8):
+        path = tmp_path / f"model_{number}.py"
+        path.write_text(model_text(random.Random(f"roles/{part}/{number}")), encoding="utf-8")
+        whole, reduced = agree(load_file(path).instance(), 8)
+        fewer += reduced < whole
+    assert fewer
+
+
+def test_a_wrong_clearing_is_noticed(tmp_path: Path) -> None:
+    text = ROLES.format(acts="s.offset[n] = 1", starts="s.limit[n] = 1", stops="s.offset[n] = 2")
+    instance = loaded(tmp_path, text + PROPERTY.format("s.offset[0] < 2"))
+    wrong = Reduction(dead=tuple(Clearing("role", ((instance.layouts["role"].offset + n, 0),)) for n in range(2)))
+    whole, reduced = searched(instance, None), searched(instance, wrong)
+    assert [depths(one)["fine"] for one in (whole, reduced)] == [[2, None], [None, None]]
+
+
+def test_what_leaves_a_range_is_found_with_dead_cells(tmp_path: Path) -> None:
+    text = "\n\n@action\ndef act(s, n: Node):\n    s.limit[n] = 1\n    s.copy[n] += 1\n"
+    instance = loaded(tmp_path, text)
+    assert found(instance) == ["limit"]
+    result = searched(instance, Reduction(dead=dead_cells(instance)))
+    path = result.findings["in_range"].found.path
+    assert path is not None
+    assert (path.depth, result.reduction) == (4, "")
+
+
+def test_dead_cells_are_cleared_before_elements_are_permuted() -> None:
+    instance = registry.load("examples/two_phase_commit")[0].instance()
+    reduction, _ = reduction_of(instance, symmetry=True)
+    assert reduction is not None and reduction.symmetry is not None
+    assert reduction.says == (
+        "symmetry: one state of each orbit of 6 permutations (ResourceManager 0, 1, 2);"
+        " dead cells: manager_knows_prepared, prepared_was_sent where decision is COMMIT or ABORT"
+    )
+    whole, reduced = searched(instance, None), searched(instance, reduction)
+    assert (whole.distinct, reduced.distinct) == (288, 34)
+    symmetry = reduction.symmetry
+    states = {reduction.cleared(cells) for cells in states_of(whole)}
+    assert len({min(symmetry.permuted(one, images) for images in symmetry.permutations()) for one in states}) == 34
+    assert depths(whole) == depths(reduced)
+    certify(reduced)
+
+
+# ------------------------------------------------------------------------------------------------------ whether it pays
+
+
+def test_only_what_makes_the_first_states_fewer_is_cleared() -> None:
+    instance = registry.load("examples/two_phase_commit")[0].instance()
+    reduction, _ = reduction_of(instance)
+    assert reduction is not None
+    states = np.array(states_of(searched(instance, None)))
+    assert {one.field for one in reduction.worthwhile(states).dead} == {"manager_knows_prepared", "prepared_was_sent"}
+    assert reduction.worthwhile(states[:1]).dead == ()
+    undecided = states[states[:, instance.layouts["decision"].offset] == 0]
+    assert reduction.worthwhile(undecided).dead == ()
+
+
+def test_liveness_and_whole_searches_keep_every_cell(tmp_path: Path) -> None:
+    head = HEAD.replace("import (", "import (\n    eventually,")
+    text = "\n\n@action\ndef act(s, n: Node):\n    s.offset[n] = 1\n" + PROPERTY.format("s.phase == 0")
+    path = tmp_path / "model.py"
+    path.write_text(head + text, encoding="utf-8")
+    instance = load_file(path).instance()
+    assert found(instance) == ["offset"]
+    assert reduction_of(instance, whole="a reason") == (None, "")
+    path = tmp_path / "live.py"
+    path.write_text(head + text.replace("@always", "@eventually"), encoding="utf-8")
+    assert reduction_of(load_file(path).instance()) == (None, "")
+
+
+# ---------------------------------------------------------------------------------------------------------- the command
+
+
+def test_the_command_says_which_cells_it_clears(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    name = "examples/two_phase_commit"
+    line = "reduction      dead cells: manager_knows_prepared, prepared_was_sent where decision is COMMIT or ABORT"
+    code, out = check(capsys, tmp_path, name)
+    assert (code, line in out.splitlines()) == (0, True)
+    assert "\n99 distinct states, 416 generated, 11 levels" in out
+    (run,) = json.loads(check(capsys, tmp_path, name, "--json")[1])["runs"]
+    assert (run["reduction"], run["distinct"]) == (line.removeprefix("reduction      "), 99)
+    for words in (["--no-reduction"], ["--continue"]):
+        code, out = check(capsys, tmp_path, name, *words)
+        assert (code, "reduction " in out) == (0, False)
+        assert "\n288 distinct states, " in out
+    # A short search has no state in which anything is dead.
+    assert "reduction " not in check(capsys, tmp_path, name, "--bound", "1")[1]
