@@ -85,7 +85,7 @@ OPTIONS = (
     ),
     Option(
         name="--no-reduction",
-        help="visit every state, also if the model declares a symmetric domain",
+        help="visit every state: keep dead cells, and permute no elements of a symmetric domain",
         forms=frozenset({MODEL}),
         refusal=SYMMETRY_WITH.replace("--symmetry", "--no-reduction"),
     ),

@@ -388,6 +388,22 @@ BUGS = (
         "possible = judged == 0",
         tests=("checker/explicit/test_possible_states",),
     ),
+    Bug(
+        "computed_is_copied",
+        "checker/reductions/reads",
+        "a value that may leave the range of a dead cell counts as copied",
+        "if into is None or layouts[field].low < layouts[into].low or layouts[field].high > layouts[into].high:",
+        "if into is None:",
+        tests=("checker/reductions/test_dead",),
+    ),
+    Bug(
+        "ended_without_writing_anew",
+        "checker/reductions/dead",
+        "cells are dead although the step that ends this does not write them",
+        "return before if before and not any(self.is_anew(use, write) for use in uses) else frozenset()",
+        "return frozenset()",
+        tests=("checker/reductions/test_dead",),
+    ),
 )
 
 

@@ -96,7 +96,8 @@ def test_what_may_matter_is_not_dead(statement: str, tmp_path: Path) -> None:
 def test_everything_that_judges_is_looked_at(where: str, tmp_path: Path) -> None:
     text = "\n\n@action\ndef act(s, n: Node):\n    s.offset[n] = 1\n"
     text += {
-        "permitted": "\n\ndef p(s):\n    return s.offset[0] == 1\n\n\n@always(permitted=p)\ndef fine(s):\n    return True\n",
+        "permitted": "\n\ndef p(s):\n    return s.offset[0] == 1\n\n\n"
+        "@always(permitted=p)\ndef fine(s):\n    return s.phase == 0\n",
         "terminal": "\n\n@terminal\ndef fine(s):\n    return s.offset[0] == 1\n",
         "constraint": "\n\n@constraint\ndef fine(s):\n    return s.offset[0] < 2\n",
         "step": "\n\n@always_step\ndef fine(before, after):\n    return before.offset[0] <= after.offset[0]\n",
