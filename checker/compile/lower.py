@@ -38,8 +38,7 @@ from isrcheck.checker.outcome.kernel_results import (
     SUCCESSORS_OFFSET,
     offset_of_status,
 )
-from isrcheck.checker.reductions.canonical import keep_text
-from isrcheck.checker.reductions.clearing import clear_text
+from isrcheck.checker.reductions.canonical import clear_text, keep_text
 from isrcheck.checker.reductions.elements import Elements
 from isrcheck.checker.reductions.reduction import Reduction
 from isrcheck.models.language.model import ArgumentRange, FieldLayout, Instance

@@ -1,7 +1,7 @@
-"""The text of a kernel that packs, of all permutations of a state, the least one.
+"""The text of a kernel that clears dead cells, and packs, of all permutations of a state, the least one.
 
-In:  a `Symmetry` (checker/reductions/symmetry.py), and where each cell is in a working buffer.
-Out: the functions `keep` and those that it calls.
+In:  a `Symmetry` (checker/reductions/symmetry.py), `Clearing`s, and where each cell is in a working buffer.
+Out: the functions `keep` and those that it calls; `clear_dead`.
 
 Each element gets a signature: numbers that depend on its own cells, and that another element would have in the state
 with both exchanged. The elements of a block are sorted by signature, which exchanges neighbours; a later number is
@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Protocol
 
+from isrcheck.checker.reductions.clearing import Clearing
 from isrcheck.checker.reductions.symmetry import Block, Cell, Symmetry
 
 WORD_BITS = 64
@@ -247,3 +248,39 @@ def pieces(size: int, most: int = 8) -> Iterator[tuple[int, int, str]]:
         number, kind = next(piece for piece in PIECES if piece[0] <= min(size - offset, most))
         yield offset, number, kind
         offset += number
+
+
+# -------------------------------------------------------------------------------------------------------- dead cells
+
+
+def clear_text(clearings: Sequence[Clearing], places: Sequence[CellPlace]) -> str:
+    """The text of `clear_dead(state)`, which clears the cells in a working buffer."""
+    lines = ["def clear_dead(state):"]
+    groups: dict[tuple[int | None, tuple[int, ...]], dict[int, int]] = {}
+    for one in clearings:
+        groups.setdefault((one.guard, one.values), {}).update(one.cells)
+    for (guard, values), cells in groups.items():
+        indent = "    "
+        if guard is not None:
+            place = places[guard]
+            shown = "".join(f"{value}, " for value in values)
+            lines.append(f"    if {VALUES[place.bytes][0]}(state, {place.byte}) in ({shown}):")
+            indent = "        "
+        lines += (f"{indent}{one}" for one in _stores(cells, places))
+    return "\n".join([*lines, "    return"])
+
+
+def _stores(cells: dict[int, int], places: Sequence[CellPlace]) -> Iterator[str]:
+    """The lines that store these values: neighbours in one run of bytes, in as few pieces as possible."""
+    runs: list[tuple[int, bytearray]] = []
+    for cell, value in sorted(cells.items()):
+        place = places[cell]
+        stored = value.to_bytes(place.bytes, "little", signed=True)
+        if runs and runs[-1][0] + len(runs[-1][1]) == place.byte:
+            runs[-1][1].extend(stored)
+        else:
+            runs.append((place.byte, bytearray(stored)))
+    for first, run in runs:
+        for offset, size, kind in pieces(len(run)):
+            number = int.from_bytes(run[offset : offset + size], "little", signed=True)
+            yield f"store_{kind}(state + {first + offset}, {number})"

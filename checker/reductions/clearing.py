@@ -1,18 +1,17 @@
 """Cells that a search sets to one value in every state that it keeps.
 
 In:  what checker/reductions/dead.py finds.
-Out: `Clearing`s, as plain data; what they do to a state, in Python and as the text of a kernel; and what a report says.
+Out: `Clearing`s, as plain data; what they do to a state; which ones pay; and what a report says.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from isrcheck.checker.reductions.canonical import VALUES, CellPlace, pieces
 from isrcheck.models.run import Cells
 
 
@@ -68,36 +67,3 @@ def says(clearings: Sequence[Clearing]) -> str:
         if one.field not in known:
             known.append(one.field)
     return "; ".join(f"{', '.join(names)}{' where ' * bool(where)}{where}" for where, names in fields.items())
-
-
-def clear_text(clearings: Sequence[Clearing], places: Sequence[CellPlace]) -> str:
-    """The text of `clear_dead(state)`, which does the same in a working buffer."""
-    lines = ["def clear_dead(state):"]
-    groups: dict[tuple[int | None, tuple[int, ...]], dict[int, int]] = {}
-    for one in clearings:
-        groups.setdefault((one.guard, one.values), {}).update(one.cells)
-    for (guard, values), cells in groups.items():
-        indent = "    "
-        if guard is not None:
-            place = places[guard]
-            shown = "".join(f"{value}, " for value in values)
-            lines.append(f"    if {VALUES[place.bytes][0]}(state, {place.byte}) in ({shown}):")
-            indent = "        "
-        lines += (f"{indent}{one}" for one in _stores(cells, places))
-    return "\n".join([*lines, "    return"])
-
-
-def _stores(cells: dict[int, int], places: Sequence[CellPlace]) -> Iterator[str]:
-    """The lines that store these values: neighbours in one run of bytes, in as few pieces as possible."""
-    runs: list[tuple[int, bytearray]] = []
-    for cell, value in sorted(cells.items()):
-        place = places[cell]
-        stored = value.to_bytes(place.bytes, "little", signed=True)
-        if runs and runs[-1][0] + len(runs[-1][1]) == place.byte:
-            runs[-1][1].extend(stored)
-        else:
-            runs.append((place.byte, bytearray(stored)))
-    for first, run in runs:
-        for offset, size, kind in pieces(len(run)):
-            number = int.from_bytes(run[offset : offset + size], "little", signed=True)
-            yield f"store_{kind}(state + {first + offset}, {number})"
