@@ -19,7 +19,7 @@ from isrcheck.checker.reductions.dead import dead_cells
 from isrcheck.checker.reductions.reduction import Reduction
 from isrcheck.checker.reductions.sorts import Sort, Sorts, UnknownConstructError
 from isrcheck.checker.reductions.symmetry import Block, Cell, Symmetry
-from isrcheck.models.language.declare import LIVENESS, WHOLE, Domain, Subset
+from isrcheck.models.language.declare import WHOLE, Domain, Subset
 from isrcheck.models.language.model import Instance
 from isrcheck.models.messages.errors import LanguageError, UsageError
 
@@ -37,8 +37,9 @@ def reduction_of(
     UsageError.
     """
     permuted, says = _symmetry(instance, symmetry, whole)
-    is_fair = any(prop.kind in LIVENESS for prop in instance.properties)
-    clearings = dead_cells(instance) if dead and not whole and not is_fair else ()
+    # Liveness tells apart whether a step changes anything; of what stays possible, the stuck states are counted.
+    is_graph = any(prop.kind in WHOLE for prop in instance.properties)
+    clearings = dead_cells(instance) if dead and not whole and not is_graph else ()
     found = Reduction(permuted, clearings)
     return found if found != Reduction() else None, says
 

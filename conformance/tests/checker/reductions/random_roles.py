@@ -12,7 +12,8 @@ import random
 HEAD = '''"""A random model."""
 
 from isrcheck.language import (
-    NONE, Domain, Flag, action, always, always_step, between, bound, field, optional, require, setting, sometimes,
+    NONE, Domain, Flag, action, always, always_step, between, bound, constraint, field, optional, require, setting,
+    sometimes, terminal,
 )
 
 
@@ -106,6 +107,12 @@ def model_text(chance: random.Random) -> str:
     parts = [HEAD]
     parts += [_action(chance, number) for number in range(chance.randint(3, 6))]
     parts += [_property(chance, number) for number in range(chance.randint(1, 2))]
+    for kind in ("terminal", "constraint"):
+        if chance.random() < 0.3:
+            guard, test = chance.choice(GUARDS), chance.choice(TESTS)
+            parts.append(
+                f"@{kind}\ndef is_{kind}(s):\n    return s.phase == 0 or {guard} or {test}".format(n="0", m="1")
+            )
     return "\n\n".join(parts) + "\n"
 
 

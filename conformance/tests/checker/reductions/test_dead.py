@@ -103,7 +103,7 @@ def test_everything_that_judges_is_looked_at(where: str, tmp_path: Path) -> None
         "step": "\n\n@always_step\ndef fine(before, after):\n    return before.offset[0] <= after.offset[0]\n",
         "always_possible": "\n\n@always_possible\ndef fine(s):\n    return s.offset[0] == 1\n",
     }[where]
-    head = HEAD.replace("import (", "import (\n    always_possible, constraint, terminal,")
+    head = HEAD.replace("import (", "import (\n    always_possible,")
     path = tmp_path / "model.py"
     path.write_text(head + text, encoding="utf-8")
     assert dead_cells(load_file(path).instance()) == ()
@@ -312,16 +312,17 @@ def test_only_what_makes_the_first_states_fewer_is_cleared() -> None:
 
 
 def test_liveness_and_whole_searches_keep_every_cell(tmp_path: Path) -> None:
-    head = HEAD.replace("import (", "import (\n    eventually,")
+    head = HEAD.replace("import (", "import (\n    always_possible, eventually,")
     text = "\n\n@action\ndef act(s, n: Node):\n    s.offset[n] = 1\n" + PROPERTY.format("s.phase == 0")
     path = tmp_path / "model.py"
     path.write_text(head + text, encoding="utf-8")
     instance = load_file(path).instance()
     assert found(instance) == ["offset"]
     assert reduction_of(instance, whole="a reason") == (None, "")
-    path = tmp_path / "live.py"
-    path.write_text(head + text.replace("@always", "@eventually"), encoding="utf-8")
-    assert reduction_of(load_file(path).instance()) == (None, "")
+    for kind in ("eventually", "always_possible"):
+        path = tmp_path / f"{kind}.py"
+        path.write_text(head + text.replace("@always", f"@{kind}"), encoding="utf-8")
+        assert reduction_of(load_file(path).instance()) == (None, "")
 
 
 # ---------------------------------------------------------------------------------------------------------- the command
