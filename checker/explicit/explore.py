@@ -34,12 +34,10 @@ FIRST_LEVELS, MANY_OF_A_LEVEL = 40, 3000
 """The first states of a search end with a level of so many states, or with the last of so many levels."""
 
 
-def first_states(instance: Instance, kernel: Kernel, depth: int | None) -> NDArray[np.int64]:
-    """The cells of the first states of a search that may go to this depth (None: any), one state per row."""
+def first_states(instance: Instance, kernel: Kernel) -> NDArray[np.int64]:
+    """The cells of the first states of a search, one state per row."""
     request = replace(EVERY_STATE, enough=MANY_OF_A_LEVEL)
-    context = SearchContext(
-        instance, Limits(FIRST_LEVELS if depth is None else min(depth, FIRST_LEVELS)), kernel, request
-    )
+    context = SearchContext(instance, Limits(FIRST_LEVELS), kernel, request)
     search = Search(context, SingleThread(context))
     search.run()
     store = search.visited

@@ -35,6 +35,10 @@ class Beginning:
     seconds: float
     says: str = ""
 
+    def said(self, reduction: str) -> str:
+        """What a report says, given the reduction that the search has used."""
+        return "; ".join(filter(None, (reduction, self.says)))
+
 
 def begin(instance: Instance, budget: Budget, compiled: Compile, progress: ProgressLine | None = None) -> Beginning:
     """Enumerate the initial states and get the kernel. Raises Spent, and ModelError for an invalid initial state."""

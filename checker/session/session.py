@@ -142,7 +142,7 @@ class SearchSession:
             exploration = explore(instance, within, only=only, kernel=beginning.kernel, report=progress.report, **more)
             exploration.seconds += beginning.seconds
             exploration.limits = limits
-            exploration.reduction = "; ".join(filter(None, (exploration.reduction, beginning.says)))
+            exploration.reduction = beginning.said(exploration.reduction)
         progress.clear()
         return exploration
 
@@ -155,7 +155,7 @@ class SearchSession:
             if reduction is not None and reduction.dead:
                 # Another kernel is compiled only if that pays: what is cleared has to make the first states fewer.
                 before = begin(instance, self.budget, self._compiled(reduction.without_clearings), progress)
-                reduction = reduction.worthwhile(first_states(instance, before.kernel, self.limits.depth))
+                reduction = reduction.worthwhile(first_states(instance, before.kernel))
             compiled = self._compiled(reduction)
         beginning = begin(instance, self.budget, compiled, progress)
         if self.seen:
@@ -217,7 +217,7 @@ class SearchSession:
             )
             exploration.seconds += beginning.seconds
             exploration.limits = self.limits
-            exploration.reduction = exploration.reduction or beginning.says
+            exploration.reduction = beginning.said(exploration.reduction)
         progress.clear()
         found = verdicts(exploration)
         command = command_of(target, instance, self.limits.depth, deadlock=self.limits.deadlock) + reduction.words
@@ -252,7 +252,7 @@ class SearchSession:
                 report=progress.report,
             )
             exploration.seconds += beginning.seconds
-            exploration.reduction = "; ".join(filter(None, (exploration.reduction, beginning.says)))
+            exploration.reduction = beginning.said(exploration.reduction)
         progress.clear()
         found = verdicts(exploration)
         command = command_of(target, instance, self.limits.depth, deadlock=self.limits.deadlock)
