@@ -13,11 +13,13 @@ import pytest
 from conformance.tests.checker.reductions.random_roles import HEAD, model_text
 from conformance.tests.checker.reductions.test_symmetry import certify, check, depths, searched, states_of
 from conformance.tests.sampling import exhaustive, sampled
+from isrcheck.checker.outcome.exploration import Findings
 from isrcheck.checker.reductions.clearing import Clearing
 from isrcheck.checker.reductions.dead import dead_cells
 from isrcheck.checker.reductions.find import reduction_of
 from isrcheck.checker.reductions.reduction import Reduction
 from isrcheck.models import registry
+from isrcheck.models.language.declare import WHOLE
 from isrcheck.models.language.model import Instance
 from isrcheck.models.registry import load_file
 from isrcheck.models.run import Cells
@@ -208,6 +210,9 @@ def agree(instance: Instance, depth: int | None) -> tuple[int, int]:
     """Compare a search of all states with one that clears dead cells; returns the numbers of states."""
     reduction = Reduction(dead=dead_cells(instance))
     whole, reduced = searched(instance, None, depth), searched(instance, reduction, depth)
+    for prop in instance.properties:
+        if prop.kind in WHOLE:  # they are judged without a reduction
+            whole.findings[prop.name] = reduced.findings[prop.name] = Findings()
     assert depths(whole) == depths(reduced), reduction.says
     certify(reduced)
     if "in_range" not in whole.findings:
