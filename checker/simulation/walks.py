@@ -24,7 +24,7 @@ from isrcheck.checker.simulation.group import SimulationRequest, Walkers
 from isrcheck.checker.simulation.result import JUDGED, Simulation, Tally
 from isrcheck.models.language.model import Instance
 
-GROUP = 2048
+GROUP = 4096
 """The most walks at once."""
 
 GROUP_STEPS = 1 << 24
