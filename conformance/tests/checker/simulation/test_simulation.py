@@ -128,6 +128,19 @@ def test_results_do_not_depend_on_the_number_of_threads(walk, monkeypatch, threa
     assert (alone.stopped, alone.walks < 400) == (("decided", True) if step == 3 else (None, False))
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_a_property_that_one_group_has_decided_is_judged_in_the_next_one(walk, monkeypatch, seed: int) -> None:
+    """It leaves a declared range where somebody stands at 5 and has jumped; most walks jump over that place."""
+    monkeypatch.setattr(walks, "GROUP", 4)
+    text = WALK.replace("    jumps = field", "    marks = field(Length, values=between(0, 1))\n    jumps = field")
+    errs = "s.place < 6 and (s.place < 5 or s.jumps == 0 or s.marks[s.place] == 0)"
+    instance = walk(text.replace("s.place < 12", errs))
+    kernel, request = kernel_of(instance), SimulationRequest(60, 9, seed)
+    alone, together = simulate(instance, kernel, request), simulate(instance, kernel, request, threads=5)
+    assert figures(together) == figures(alone)
+    assert {"stays_near", "in_range"} <= set(alone.findings)
+
+
 def test_ctrl_c_keeps_what_the_walks_did(walk) -> None:
     """Walks that were not ended count with the steps that they took."""
     instance, looks = walk(WALK.replace("s.place < 12", "s.place < 1")), []

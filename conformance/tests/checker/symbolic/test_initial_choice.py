@@ -15,8 +15,11 @@ from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.explicit.initial_states import generate_initial_states
 from isrcheck.checker.explicit.single_thread import SingleThread
 from isrcheck.checker.outcome.exploration import StepPath
+from isrcheck.checker.outcome.proof_results import Phase
+from isrcheck.checker.proofs.base_case import BaseCase
+from isrcheck.checker.proofs.prove import prove
 from isrcheck.checker.resources.budget import Budget
-from isrcheck.checker.resources.formula_budget import Answer
+from isrcheck.checker.resources.formula_budget import Answer, FormulaBudget
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.spark.summary import Mode
 from isrcheck.checker.symbolic.and_inverter_graph import AndInverterGraph
@@ -26,6 +29,8 @@ from isrcheck.checker.symbolic.evaluator import Evaluator
 from isrcheck.checker.symbolic.initial_choice import initial_choice
 from isrcheck.checker.symbolic.solver import Solver
 from isrcheck.models.language.model import Instance
+from isrcheck.models.messages.errors import ModelError
+from isrcheck.models.registry import load_file
 
 Build = Callable[..., Instance]
 
@@ -52,7 +57,10 @@ def numbers_in(instance: Instance) -> list[int]:
     return [found[decided] for decided in sorted(found)]
 
 
-@pytest.mark.parametrize("values", [{"replicas": 2, "values": 2}, {"replicas": 1, "values": 1}, {"replicas": 0}])
+SIZES = [{"replicas": 2, "values": 2}, {"replicas": 3, "values": 1}, {"replicas": 0}]
+
+
+@pytest.mark.parametrize("values", SIZES)
 @pytest.mark.parametrize("text", [CLUSTERS, LIMITED], ids=["free", "constraint"])
 def test_the_formula_has_all_states_in_order(text: str, values: dict[str, int], instance_of: Build) -> None:  # noqa: F811
     instance = instance_of(text, **values)
@@ -159,6 +167,75 @@ def test_a_claim_that_is_false_in_one_initial_state_is_not_proved(climb) -> None
         "PROVED",
         "VIOLATED",
     )
+
+
+def test_a_claim_is_asked_of_every_initial_state(tmp_path) -> None:
+    """It is false in one of 4,495 states only, and a claim that leaves a range in one of them cannot be evaluated."""
+    text = CLIMB.format(north=29).replace("s.east <= s.north", "s.east != 29 or s.height != 7")
+    (tmp_path / "climb.py").write_text(
+        text.replace("class State:", "class State:\n    at = field(Place, values=Place)")
+    )
+    instance = load_file(tmp_path / "climb.py").instance(None, {"places": 30})
+    base = BaseCase(instance, FormulaBudget(float("inf")), float("inf"))
+    assert [base.holds(prop) for prop in instance.properties] == [False, False]
+    text = text.replace("s.east != 29 or s.height != 7", "s.east <= s.north").replace("s.north < 29", "s.height < 30")
+    (tmp_path / "climbs.py").write_text(text)
+    instance = load_file(tmp_path / "climbs.py").instance(None, {"places": 30})
+    base = BaseCase(instance, FormulaBudget(float("inf")), float("inf"))
+    assert [base.holds(prop) for prop in instance.properties] == [True, True]
+    text = text.replace("class State:", "class State:\n    at = field(Place, values=Place)")
+    (tmp_path / "errs.py").write_text(text.replace("s.height < 30", "s.at[s.height + (1 if s.east == 3 else 0)] == 0"))
+    instance = load_file(tmp_path / "errs.py").instance(None, {"places": 30})
+    with pytest.raises(ModelError, match=r"begins_in_the_south: index 30 of at is outside 0\.\.29"):
+        BaseCase(instance, FormulaBudget(float("inf")), float("inf")).holds(instance.properties[1])
+
+
+HIDDEN = '''"""A door that is open in a few of very many initial states."""
+
+from isrcheck.language import Domain, Flag, action, always, between, field, initial, require
+
+
+class Place(Domain, size=60):
+    pass
+
+
+class State:
+    east = field(values=between(0, 59))
+    north = field(values=between(0, 59))
+    is_open = field(values=Flag)
+    is_inside = field(values=Flag)
+
+
+@initial
+def anywhere(s, east: Place, north: Place):
+    s.east = east
+    s.north = north
+    s.is_open = {opened}
+
+
+@action
+def enters(s):
+    require(s.is_open)
+    s.is_inside = True
+
+
+@always
+def stays_outside(s):
+    return not s.is_inside
+'''
+
+
+@pytest.mark.parametrize(("opened", "is_proved"), [("False", True), ("east == 59", False)])
+def test_a_proposed_lemma_has_to_be_true_in_every_initial_state(tmp_path, opened: str, is_proved: bool) -> None:
+    """That the door is never open proves the property, and is true in all states of the sample."""
+    (tmp_path / "hidden.py").write_text(HIDDEN.format(opened=opened))
+    instance = load_file(tmp_path / "hidden.py").instance()
+    sample = instance.initial_states[:1000]
+    assert not any(cells[2] for cells in sample)
+    proofs = prove(instance, instance.properties, list(Phase)[-1], sample=sample)
+    assert ("stays_outside" in proofs.proofs) == is_proved
+    if is_proved:
+        assert proofs.proofs["stays_outside"].lemmas == ("never is_open",)
 
 
 def test_z3_asks_about_half_a_million_initial_states(climb) -> None:
