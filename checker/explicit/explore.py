@@ -30,14 +30,14 @@ from isrcheck.models.language.model import Instance
 from isrcheck.models.messages.errors import UsageError
 from isrcheck.models.run import Cells
 
-FIRST_LEVELS, MANY_OF_A_LEVEL = 40, 3000
+FIRST_LEVELS, MANY_OF_A_LEVEL = 40, 1000
 """The first states of a search end with a level of so many states, or with the last of so many levels."""
 
 
-def first_states(instance: Instance, kernel: Kernel) -> NDArray[np.int64]:
-    """The cells of the first states of a search, one state per row."""
+def first_states(instance: Instance, limits: Limits, kernel: Kernel) -> NDArray[np.int64]:
+    """The cells of the first states of a search, one state per row. Of the limits, time and memory count."""
     request = replace(EVERY_STATE, enough=MANY_OF_A_LEVEL)
-    context = SearchContext(instance, Limits(FIRST_LEVELS), kernel, request)
+    context = SearchContext(instance, replace(limits, depth=FIRST_LEVELS, threads=1), kernel, request)
     search = Search(context, SingleThread(context))
     search.run()
     store = search.visited

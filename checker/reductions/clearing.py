@@ -52,6 +52,8 @@ def worthwhile(clearings: Sequence[Clearing], states: NDArray[np.int64]) -> tupl
 
     left = tuple(clearings)
     fewest = count(left)
+    if fewest == count(()):
+        return ()
     for field, where in dict.fromkeys((one.field, one.where) for one in clearings):
         others = tuple(one for one in left if (one.field, one.where) != (field, where))
         if count(others) == fewest:

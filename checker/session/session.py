@@ -155,7 +155,7 @@ class SearchSession:
             if reduction is not None and reduction.dead:
                 # Another kernel is compiled only if that pays: what is cleared has to make the first states fewer.
                 before = begin(instance, self.budget, self._compiled(reduction.without_clearings), progress)
-                reduction = reduction.worthwhile(first_states(instance, before.kernel))
+                reduction = reduction.worthwhile(first_states(instance, self.budget.limits(self.limits), before.kernel))
             compiled = self._compiled(reduction)
         beginning = begin(instance, self.budget, compiled, progress)
         if self.seen:

@@ -196,6 +196,40 @@ def reads(s, n: Node, m: Node):
     assert found(loaded(tmp_path, text, "other")) == ["limit where phase is 1 or 2", "answer where asks is 1"]
 
 
+SETS = """
+
+@action
+def stands(s, n: Node):
+    require(s.role[n] == 0)
+    s.role[n] = 1
+    s.votes[n] = {n}
+
+
+@action
+def votes(s, n: Node, m: Node):
+    require(s.role[n] == 1)
+    require(m not in s.votes[n])
+    s.votes[n].add(m)
+    s.voters.add(m)
+
+
+@action
+def wins(s, n: Node):
+    require(s.role[n] == 1 and len(s.votes[n]) == s.nodes)
+    s.role[n] = 0
+"""
+
+
+def test_sets_are_cells(tmp_path: Path) -> None:
+    head = HEAD.replace("import (", "import (\n    Set,")
+    fields = "class State:\n    votes = field(Node, values=Set(of=Node))\n    voters = field(values=Set(of=Node))\n"
+    path = tmp_path / "model.py"
+    path.write_text(head.replace("class State:\n", fields) + SETS, encoding="utf-8")
+    instance = load_file(path).instance()
+    assert found(instance) == ["votes where role is 0 or 2", "voters"]
+    assert agree(instance, None) == (25, 9)
+
+
 # ----------------------------------------------------------------------------------------------- searches find the same
 
 
@@ -225,16 +259,29 @@ def cases() -> Iterator[tuple[str, str | None, dict[str, int], int | None, tuple
     """Model, protocol, values, depth; and the numbers of states without and with dead cells cleared."""
     for name in registry.SINGLE:
         yield name, None, {}, 6, EXAMPLES.get(name, (0, 0))
-    for name, values, depth in (
-        ("published", {"replicas": 2, "log_size": 1, "records": 1, "max_epoch": 1}, None),
-        ("kafka", {"replicas": 2}, 6),
-        ("transactions", {}, 9),
-        ("exactly_once", {"records": 1, "batches": 2, "log_size": 2}, 7),
-    ):
+    for name in registry.FAMILIES:
+        if name.endswith(
+            "_liveness"
+        ):  # the actions of another model, with properties that are judged without a reduction
+            continue
+        values, depth = SIZES.get(name, ({}, 5))
         for protocol in registry.load(name)[0].protocols:
             yield name, protocol, values, depth, (0, 0)
 
 
+SIZES: dict[str, tuple[dict[str, int], int | None]] = {
+    "published": ({"replicas": 2, "log_size": 1, "records": 1, "max_epoch": 1}, None),
+    "kafka": ({"replicas": 2}, 6),
+    "transactions": ({}, 9),
+    "exactly_once": ({"records": 1, "batches": 2, "log_size": 2}, 7),
+}
+QUICK = {
+    ("published", "kip_320"),
+    ("kafka", "0.10"),
+    ("kafka", "3.7"),
+    ("transactions", "4.2"),
+    ("exactly_once", "2.1"),
+}
 EXAMPLES = {
     "examples/two_phase_commit": (220, 91),
     "examples/isr_propagation": (71, 51),
@@ -245,9 +292,7 @@ EXAMPLES = {
 
 @pytest.mark.parametrize(
     ("name", "protocol", "values", "depth", "counts"),
-    sampled(
-        cases(), lambda case: case[0].startswith("examples") or case[1] in ("kip_320", "0.10", "3.7", "4.2", "2.1")
-    ),
+    sampled(cases(), lambda case: case[0].startswith("examples") or (case[0], case[1]) in QUICK),
 )
 def test_registered_models_have_the_same_verdicts(
     name: str, protocol: str | None, values: dict[str, int], depth: int | None, counts: tuple[int, int]
@@ -260,7 +305,7 @@ def test_registered_models_have_the_same_verdicts(
         assert counts == (0, 0)
 
 
-@pytest.mark.parametrize("part", [0, *map(exhaustive, range(1, 12))])
+@pytest.mark.parametrize("part", [0, *map(exhaustive, range(1, 6))])
 def test_random_models_have_the_same_verdicts(part: int, tmp_path: Path) -> None:
     fewer = 0
     for number in range(8):
