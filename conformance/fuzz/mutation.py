@@ -404,6 +404,45 @@ BUGS = (
         "return frozenset()",
         tests=("checker/reductions/test_dead",),
     ),
+    Bug(
+        "steps_that_stay",
+        "checker/liveness/graph",
+        "a step that changes nothing keeps a fair group enabled",
+        "moves = before != after",
+        "moves = before >= 0",
+    ),
+    Bug(
+        "leaving_is_fair",
+        "checker/liveness/walks",
+        "a step that leaves a loop counts as one that the loop takes",
+        "if load_half(component + 4 * load_half(targets + 4 * at)) == own:\n                        found |=",
+        "if load_half(component + 4 * load_half(targets + 4 * at)) >= 0:\n                        found |=",
+        tests=("checker/liveness/test_fair_loops",),
+    ),
+    Bug(
+        "premise_anywhere",
+        "checker/liveness/fair_loops",
+        "leads_to does not ask for its premise",
+        "entries = np.flatnonzero(premise[graph.nodes])",
+        "entries = np.arange(graph.count)",
+        tests=("checker/liveness/test_fair_loops",),
+    ),
+    Bug(
+        "permitted_breaks",
+        "checker/liveness/fair_loops",
+        "a loop through a permitted failure is a violation",
+        "alive = ways.reached & ~permitted[graph.nodes]",
+        "alive = ways.reached",
+        tests=("checker/liveness/test_fair_loops",),
+    ),
+    Bug(
+        "fair_for_all_values",
+        "models/fair_groups",
+        "fairness for each value of a parameter is fairness for all of them together",
+        "found.setdefault(tuple(ordinals[place] for place in places), []).append(number)",
+        "found.setdefault(tuple(0 * ordinals[place] for place in places), []).append(number)",
+        tests=("checker/liveness/test_fair_loops",),
+    ),
 )
 
 

@@ -10,11 +10,13 @@ from pathlib import Path
 import pytest
 
 from isrcheck.checker.compile.lower import _Lowering
+from isrcheck.checker.liveness import fair_loops
 from isrcheck.conformance.fuzz.__main__ import main
 from isrcheck.conformance.fuzz.campaign import fresh_cache, run
-from isrcheck.conformance.fuzz.compare import compare
+from isrcheck.conformance.fuzz.compare import compare, plain_search
+from isrcheck.conformance.fuzz.endless.fair_loops import FairLoops
 from isrcheck.conformance.fuzz.mutation import BUGS, ROOT, spoiled
-from isrcheck.conformance.fuzz.plain_search import PlainSystem, search
+from isrcheck.conformance.fuzz.plain_search import ENDLESS, PlainProperty, PlainSystem, search
 from isrcheck.conformance.fuzz.program import Program, loaded
 from isrcheck.conformance.fuzz.programs import FEW_STATES, random_program
 from isrcheck.conformance.fuzz.shrink import shrink
@@ -178,6 +180,54 @@ def test_a_bug_is_detected_shrunk_and_reproduced(
     assert difference.kind in capsys.readouterr().out
     monkeypatch.undo()
     assert main(["--again", str(path)]) == 0
+
+
+def judged_by_networkx(program: Program) -> Iterator[tuple[PlainProperty, FairLoops]]:
+    """The liveness properties of a program that are judged, if its plain search reaches every state."""
+    system = PlainSystem(program, {}, program.protocols[0], {})
+    plain = plain_search(system) if system.initial and not system.constraints else None
+    if plain is not None and plain.is_all:
+        yield from ((one, FairLoops(system, plain, one)) for one in system.endless)
+
+
+def test_liveness_of_random_programs_holds_and_fails(programs: list[Program]) -> None:
+    """Of each kind, with and without fairness, there are violations, permitted failures, and properties that hold."""
+    kinds: Counter[str] = Counter()
+    outcomes: Counter[str] = Counter()
+    for program in programs:
+        for one, loops in judged_by_networkx(program):
+            found = loops.loops()
+            kinds[one.kind] += 1
+            outcomes["violated"] += bool(found.violating)
+            outcomes["permitted"] += bool(found.permitted)
+            outcomes["holds by fairness"] += not found.violating and bool(loops.fails) and bool(loops.groups)
+    assert kinds.keys() == set(ENDLESS)
+    assert min(kinds.values()) >= 3
+    assert outcomes.total() >= 10
+    assert len(outcomes) == 3
+
+
+LAMP = (
+    COUNTER.replace("always, between", "between, eventually")
+    .partition("@always")[0]
+    .replace("require(s.count < 3)", "require(s.count < 1)")
+    .replace("@action\ndef count_goes_on", "@action(fair=True)\ndef count_goes_on")
+    + """@eventually
+def is_three(s):
+    return s.count == 3
+"""
+)
+
+
+def test_a_bug_in_the_search_for_loops_is_detected(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An engine that forgets fairness finds a behaviour that stays where it is; the judge does not."""
+    program = Program("lamp", LAMP.replace("s.count == 3", "s.count == 1"))
+    with fresh_cache():
+        assert compare(program).differences == []
+        monkeypatch.setattr(fair_loops, "groups_of", lambda instance, prop: ())
+        (difference,) = compare(program).differences
+    assert difference.kind == "explorer on 1 threads: eventually repeats"
+    assert difference.details == "('is_three', 1) instead of ('is_three', 0)"
 
 
 def test_a_program_that_is_refused_is_a_failure() -> None:
