@@ -441,7 +441,7 @@ BUGS = (
         "fairness for each value of a parameter is fairness for all of them together",
         "found.setdefault(tuple(ordinals[place] for place in places), []).append(number)",
         "found.setdefault(tuple(0 * ordinals[place] for place in places), []).append(number)",
-        tests=("checker/liveness/test_fair_loops",),
+        tests=("checker/liveness/test_liveness",),
     ),
 )
 
