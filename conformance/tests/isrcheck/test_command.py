@@ -139,7 +139,7 @@ def bash_script(tmp_path_factory: pytest.TempPathFactory) -> str:
         ("isrcheck", "c", {"check", "conform", "completion"}),
         ("isrcheck check", "--eng", {"--engine"}),
         ("check", "--eng", {"--engine"}),
-        ("check", "kaf", {"kafka"}),
+        ("check", "kaf", {"kafka", "kafka_liveness"}),
         ("check", "my_", {"my_protocol.py"}),
         ("check", "swe", {"sweep"}),
         ("check kafka --engine", "z", {"z3"}),

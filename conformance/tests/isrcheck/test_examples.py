@@ -16,6 +16,7 @@ FILES = [
     "README.md",
     "durable_topic.properties",
     "isr_changes.py",
+    "isr_propagation.py",
     "kafka_defaults.properties",
     "low_latency_topic.properties",
     "two_phase_commit.py",
