@@ -411,8 +411,9 @@ class _Lowering(LoopLowering):
         return [self.value(condition)]
 
     def is_plain(self, arguments: Iterable[ast.expr]) -> bool:
-        """Whether these are names of states and of elements, so that a call may evaluate them more than once."""
-        return all(isinstance(one, ast.Name) and one.id not in self.subsets for one in arguments)
+        """Whether these are states and elements, so that their names can stand in place of the parameters."""
+        known = self.renamed.keys() - self.subsets
+        return all(isinstance(one, ast.Name) and one.id in known for one in arguments)
 
     def inside(self, callee: Function, arguments: Iterable[ast.expr]) -> _Lowering:
         """The lowering of a function for a call with these names."""

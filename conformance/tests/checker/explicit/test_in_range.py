@@ -181,6 +181,21 @@ def test_a_model_that_stays_in_range_has_no_in_range_verdict(tmp_path: Path) -> 
     assert "in_range" not in naive.findings
 
 
+BELOW = """MOST = 3
+
+
+def is_below(s, most):
+    return s.poured < most and all(s.level[jug] < most for jug in range(2))
+
+
+"""
+
+
+def test_a_helper_of_a_guard_gets_a_constant(tmp_path: Path) -> None:
+    text = text_of(guard="require(is_below(s, MOST))").replace("def at(", f"{BELOW}def at(")
+    assert "in_range" not in same_everywhere(instance_of(tmp_path, text), 6).findings
+
+
 FRAGMENTS = {
     part: [text, *dict.fromkeys(one[part] for one in ERRING.values() if part in one)] for part, text in SOUND.items()
 }
