@@ -490,7 +490,7 @@ def test_the_command_says_in_one_line_that_the_disk_is_full(
     assert out.splitlines()[-1].startswith("UNDECIDED: the disk is full or has failed; ")
     line = err.splitlines()[-1]
     assert re.fullmatch(
-        r"check: d/\w+-\d{6}: No space left on device; make room or repair it, then go on with"
+        r"check: d/[\w.-]+: No space left on device; make room or repair it, then go on with"
         r" --resume d",
         line,
     )
