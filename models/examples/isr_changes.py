@@ -31,8 +31,8 @@ from isrcheck.models.language import (
 
 class Configuration:
     followers = bound(2, "followers of the leader", least=1, option="--followers")
-    stops = budget(2, "how often followers stop", option="--stops")
-    losses = budget(1, "how often an answer of the controller is lost", option="--losses")
+    stops = budget(2, "how often followers stop", shapes=True, option="--stops")
+    losses = budget(1, "how often an answer of the controller is lost", shapes=True, option="--losses")
     EQUAL_EPOCH_IS_IGNORED = switch(False, "an answer whose epoch the leader knows already is ignored (KAFKA-12751)")
 
 

@@ -33,7 +33,7 @@ from isrcheck.models.language import (
 
 class Configuration:
     brokers = bound(2, "brokers that answer clients", least=1, option="--brokers")
-    changes = budget(3, "changes of the ISR, if it is not unstable", option="--changes")
+    changes = budget(3, "changes of the ISR, if it is not unstable", shapes=True, option="--changes")
     unstable = setting(False, "the ISR changes again and again, for ever", values=bool, option="--unstable")
     LATEST_AFTER_A_MINUTE = switch(True, "a change is told after a minute, even if others follow (KAFKA-2722)")
 
