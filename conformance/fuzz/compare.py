@@ -445,13 +445,21 @@ def _random_state(instance: Instance, chance: random.Random) -> tuple[int, ...]:
 
 
 def _in_order(instance: Instance, cells: tuple[int, ...]) -> tuple[int, ...]:
-    """A state with the elements of each queue in its first cells, as in all states of a program."""
+    """A state with the elements of each queue in its first cells, as in all states of a program: as many in each part
+    of a queue of records."""
     found = list(cells)
+    rows: dict[tuple[str, int], list[tuple[int, int, int]]] = {}
     for place in instance.layouts.values():
         filler = None if place.field.contents is None else place.field.contents.filler
-        size = place.sizes[-1] if place.sizes else 1
-        for first in range(place.offset, place.offset + place.count, size) if filler is not None else ():
-            found[first : first + size] = sorted(found[first : first + size], key=lambda one: one == filler)
+        if filler is not None:
+            queue = place.name if place.field.outer != len(place.field.over) else place.name.partition(".")[0]
+            for number, first in enumerate(range(place.offset, place.offset + place.count, place.sizes[-1])):
+                rows.setdefault((queue, number), []).append((first, place.sizes[-1], filler))
+    for parts in rows.values():
+        elements = [[one for one in found[first : first + size] if one != filler] for first, size, filler in parts]
+        length = min(map(len, elements))
+        for (first, size, filler), some in zip(parts, elements, strict=True):
+            found[first : first + size] = [*some[:length], *[filler] * (size - length)]
     return tuple(found)
 
 

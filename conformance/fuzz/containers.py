@@ -6,6 +6,7 @@ Out: the fields, which are added to the world, and the texts of the functions.
 
 from __future__ import annotations
 
+import ast
 import random
 
 from isrcheck.conformance.fuzz.declarations import Queues, Sets, Space, World
@@ -39,9 +40,12 @@ class Containers:
             most = chance.choice((1, 2, 2, 3))
             world.queues.append(Queues(f"queue{number}", domains, low, high, most, queued))
 
+        world.pairs = chance.choice((0, 0, 1, 2))
+
     def parts(self) -> list[str]:
         """The functions: actions that change sets, and properties that read them."""
         if not self.world.sets and not self.world.queues:
+            self.world.pairs = 0
             return []
         chance = self.chance
         found = [self._action(f"change_{number}") for number in range(chance.choice((1, 1, 2)))]
@@ -99,7 +103,9 @@ class _Asking:
         return text, one.size, one.of
 
     def truth(self, depth: int) -> str:
-        """An expression about sets or queues."""
+        """An expression about sets, queues or records."""
+        if self.world.pairs and self.chance.random() < 0.25:
+            return self.paired(depth)
         if self.world.queues and (self.chance.random() < 0.5 or not self.world.sets):
             return self.queued(depth)
         text, size, of = self.readable()
@@ -149,6 +155,27 @@ class _Asking:
         place = self.writer.index(one.most, 1)
         return f"({text}[{place}] {sign} {value})" if self.scope.is_careless else f"(len({text}) == {one.most})"
 
+    def paired(self, depth: int) -> str:
+        """An expression about the queue of records."""
+        pairs, form = f"{self.chance.choice(self.scope.states)}.pairs", self.chance.random()
+        if form < 0.3:
+            return f"(len({pairs}) {self.chance.choice(COMPARISONS)} {self.chance.randint(0, self.world.pairs)})"
+        if form < 0.6:
+            return (
+                f"(len({pairs}) > 0 and {pairs}[0].left {self.chance.choice(COMPARISONS)} {self.writer.number(0).text})"
+            )
+        return f"all({pairs}[place].right or {self.writer.truth(min(depth, 1))} for place in range(len({pairs})))"
+
+    def pairs_changed(self) -> list[str]:
+        """Statements that change the queue of records."""
+        form, careless = self.chance.random(), self.scope.is_careless and self.chance.random() < 0.3
+        if form < 0.6:
+            left = self.writer.fitted(self.writer.number(1), 0, 2)
+            lines = [f"s.pairs.append(Pair(left={left}, right={self.writer.truth(1)}))"]
+            return lines if careless else [f"if len(s.pairs) < {self.world.pairs}:", *indented(lines)]
+        lines = ["s.pairs.popleft()" if form < 0.9 else "s.pairs.clear()"]
+        return lines if careless else ["if len(s.pairs) > 0:", *indented(lines)]
+
     def queue_changed(self) -> list[str]:
         """Statements that change a queue."""
         text, one = self.queue("s")
@@ -179,6 +206,8 @@ class _Asking:
 
     def change(self, depth: int = 1) -> list[str]:
         """Statements that change a set or a queue."""
+        if self.world.pairs and self.chance.random() < 0.25:
+            return self.pairs_changed()
         if self.world.queues and (self.chance.random() < 0.5 or not self.world.sets):
             return self.queue_changed()
         text, one = self.set("s")
@@ -205,3 +234,68 @@ class _Asking:
         self.scope.numbers.clear()
         self.scope.numbers.update(known)
         return lines
+
+
+def grouped(text: str, chance: random.Random) -> str:
+    """The same program with some fields that have the same first domain, or none, as parts of a record."""
+    tree = ast.parse(text)
+    place, state = next(
+        (at, one) for at, one in enumerate(tree.body) if isinstance(one, ast.ClassDef) and one.name == "State"
+    )
+    fields = {ast.unparse(one.targets[0]): one.value for one in state.body if isinstance(one, ast.Assign)}
+    firsts: dict[str, list[str]] = {}
+    for name, value in fields.items():
+        if isinstance(value, ast.Call) and name != "pairs":
+            firsts.setdefault(ast.unparse(value.args[0]) if value.args else "", []).append(name)
+    domain = chance.choice(sorted(firsts))
+    parts = chance.sample(firsts[domain], chance.choice((1, min(2, len(firsts[domain])))))
+    record = ast.ClassDef("Parts", [ast.Name("Record")], [], [], [])
+    kept: list[ast.stmt] = []
+    for one in state.body:
+        if isinstance(one, ast.Assign) and ast.unparse(one.targets[0]) in parts and isinstance(one.value, ast.Call):
+            one.value.args = one.value.args[1:]
+            record.body.append(one)
+        else:
+            kept.append(one)
+    declared = ast.parse(f"record = field({domain}{', ' if domain else ''}values=Parts)").body[0]
+    state.body = [declared, *kept]
+    tree.body.insert(place, record)
+    tree = _Grouping(set(parts), bool(domain)).visit(tree)
+    return ast.unparse(ast.fix_missing_locations(tree))
+
+
+class _Grouping(ast.NodeTransformer):
+    """Writes `s.record[i].part` for `s.part[i]`, and the names of parts in initial states."""
+
+    def __init__(self, parts: set[str], has_index: bool) -> None:
+        self.parts = parts
+        self.has_index = has_index
+
+    def is_part(self, node: ast.AST) -> bool:
+        """Whether an expression is `s.part`."""
+        return (
+            isinstance(node, ast.Attribute)
+            and isinstance(node.value, ast.Name)
+            and node.value.id in ("s", "before", "after")
+            and node.attr in self.parts
+        )
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
+        """Replace `s.part[i]`."""
+        if self.has_index and self.is_part(node.value) and isinstance(node.value, ast.Attribute):
+            records = ast.Attribute(node.value.value, "record", ast.Load())
+            return ast.Attribute(ast.Subscript(records, self.visit(node.slice), ast.Load()), node.value.attr, node.ctx)
+        return self.generic_visit(node)
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+        """Replace `s.part`."""
+        if not self.has_index and self.is_part(node):
+            return ast.Attribute(ast.Attribute(node.value, "record", ast.Load()), node.attr, node.ctx)
+        return self.generic_visit(node)
+
+    def visit_Dict(self, node: ast.Dict) -> ast.AST:
+        """Replace the keys of an initial state."""
+        for key in node.keys:
+            if isinstance(key, ast.Constant) and key.value in self.parts:
+                key.value = f"record.{key.value}"
+        return self.generic_visit(node)

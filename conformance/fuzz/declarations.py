@@ -105,6 +105,8 @@ class World:
     fields: list[Cells] = field(default_factory=list)
     sets: list[Sets] = field(default_factory=list)
     queues: list[Queues] = field(default_factory=list)
+    pairs: int = 0
+    """The most elements of a queue of records; 0: there is none."""
 
     def text(self) -> str:
         """The declarations in the form of a model file."""
@@ -118,6 +120,8 @@ class World:
             lines += [f"class {space.name}(Domain, size={space.declared}{letters}):", "    pass"]
         for name, space in self.subsets.items():
             lines += [f"class {name}(Subset, of={space.name}):", "    pass"]
+        if self.pairs:
+            lines += ["class Pair(Record):", "    left = field(values=between(0, 2))", "    right = field(values=Flag)"]
         lines.append("class State:")
         for one in self.fields:
             over = "".join(f"{space.name}, " for space in one.over)
@@ -125,6 +129,7 @@ class World:
             lines.append(f"    {one.name} = field({over}values={one.values}{start})")
         held: list[Sets | Queues] = [*self.sets, *self.queues]
         lines += [f"    {one.name} = {one.text}" for one in held]
+        lines += [f"    pairs = field(values=Queue(of=Pair, most={self.pairs}))"] if self.pairs else []
         return "\n".join(lines)
 
 

@@ -118,8 +118,18 @@ def sized(size: Any, configuration: Any) -> int:
     return int(size(configuration)) if callable(size) else int(size)
 
 
+class Record:
+    """The base class of records; a record as a value has its parts as attributes."""
+
+    def __init__(self, **parts: Any) -> None:
+        self.__dict__.update(parts)
+
+
 def declared_field(*over: Any, values: Any, initially: Any = 0) -> Any:
     """Declare a field. The cells of a set are an array over its domain, which comes after the field's own domains."""
+    held = values.of if isinstance(values, SimpleNamespace) else values
+    if isinstance(held, type) and issubclass(held, Record):
+        return SimpleNamespace(ends=None, over=over, record=held, most=getattr(values, "most", None))
     if not isinstance(values, SimpleNamespace):
         return SimpleNamespace(over=over, ends=ends_of(values), initially=initially, holds="value")
     if values.most is not None:
@@ -161,6 +171,7 @@ WORDS: Mapping[str, Any] = {
     "require": require,
     "Set": lambda of: SimpleNamespace(of=of, most=None),
     "Queue": lambda of, most: SimpleNamespace(of=of, most=most),
+    "Record": Record,
     "field": declared_field,
 }
 
@@ -196,6 +207,8 @@ class State:
         self.__dict__.update(_system=system, _cells=list(cells))
 
     def __getattr__(self, name: str) -> Any:
+        if name in self._system.groups:
+            return PlainRecord(self, name, ())
         if name in self._system.places:
             return ArrayView(self, self._system.places[name], name, 0, 0).value()
         return getattr(self._system.configuration, name)
@@ -358,6 +371,53 @@ class PlainQueue:
         self.keep()
 
 
+class PlainRecord:
+    """Records of a state, with some of their indices."""
+
+    def __init__(self, state: State, name: str, indices: tuple[int, ...]) -> None:
+        self.__dict__.update(_of=(state, name, indices))
+
+    def __getitem__(self, index: int) -> PlainRecord:
+        state, name, indices = self._of
+        return PlainRecord(state, name, (*indices, index))
+
+    def __getattr__(self, part: str) -> Any:
+        state, name, indices = self._of
+        found = getattr(state, f"{name}.{part}")
+        for index in indices:
+            found = found[index]
+        return found
+
+    def __setattr__(self, part: str, value: Any) -> None:
+        state, name, indices = self._of
+        view = ArrayView(state, state._system.places[f"{name}.{part}"], part, 0, 0)
+        for index in indices:
+            view = view._part(index)
+        view.write(value)
+
+    def _queues(self) -> dict[str, Any]:
+        state, name, _ = self._of
+        return {part: getattr(self, part) for part in state._system.groups[name]}
+
+    def __len__(self) -> int:
+        return max(map(len, self._queues().values()))
+
+    def append(self, record: Record) -> None:
+        """Put a record behind the last one."""
+        for part, queue in self._queues().items():
+            queue.append(vars(record)[part])
+
+    def popleft(self) -> None:
+        """Take the first record out."""
+        for queue in self._queues().values():
+            queue.popleft()
+
+    def clear(self) -> None:
+        """Take all records out."""
+        for queue in self._queues().values():
+            queue.clear()
+
+
 class Chosen(SetLike):
     """A subset as a function of a program sees it: indexed with an element, it says whether it contains the element."""
 
@@ -447,7 +507,8 @@ class PlainSystem:
         self.places: dict[str, PlainField] = {}
         self.starts: dict[str, Any] = {}
         self.cells = 0
-        for name, one in _declared(base["State"], "ends").items():
+        self.groups: dict[str, list[str]] = {}
+        for name, one in self._fields(base["State"]):
             sizes = tuple(sized(domain.size, plain) for domain in one.over)
             low, high, is_truth = one.ends
             self.places[name] = PlainField(
@@ -494,6 +555,24 @@ class PlainSystem:
                     with contextlib.suppress(NotEnabled):
                         make(state, *arguments)
                         yield tuple(state._cells)
+
+    def _fields(self, holder: Any) -> Iterator[tuple[str, Any]]:
+        """The fields by name; a part of a record is a field of its own."""
+        for name, one in _declared(holder, "ends").items():
+            if one.ends is not None:
+                yield name, one
+                continue
+            parts = _declared(one.record, "ends")
+            self.groups[name] = list(parts)
+            for part, held in parts.items():
+                if one.most is None:
+                    found = SimpleNamespace(**vars(held))
+                else:
+                    low, high, is_truth = held.ends
+                    queue = SimpleNamespace(of=(low, high, is_truth), most=one.most)
+                    found = declared_field(values=queue)
+                found.over = (*one.over, *found.over)
+                yield f"{name}.{part}", found
 
     def _asked(self, python: Any, plain: Any) -> PlainProperty:
         note = python.noted

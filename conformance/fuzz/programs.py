@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import random
 
-from isrcheck.conformance.fuzz.containers import Containers
+from isrcheck.conformance.fuzz.containers import Containers, grouped
 from isrcheck.conformance.fuzz.declarations import Cells, World, random_world
 from isrcheck.conformance.fuzz.endless.declarations import Endless
 from isrcheck.conformance.fuzz.expressions import Helper, Scope, Writer
@@ -92,7 +92,9 @@ class _Making:
             "from enum import IntEnum",
             f"from isrcheck.language import {words}",
         ]
-        return Program(self.name, "\n".join([*head, world.text(), *self.parts]), second)
+        text = "\n".join([*head, world.text(), *self.parts])
+        more = random.Random(f"{self.name}: records")
+        return Program(self.name, grouped(text, more) if second is None and more.random() < 0.4 else text, second)
 
     # ------------------------------------------------------------------------------------------------------- properties
 

@@ -18,10 +18,7 @@ from types import FunctionType
 from typing import Any, ClassVar
 
 from isrcheck.models.language.core.contents import QueueCells, SetCells
-from isrcheck.models.language.text.plain import ends_of, members_of, number, plain
-
-BYTES_OF_CELLS = (1, 2, 4)
-"""The possible numbers of bytes of a cell or a run-time value outside the visited set (see `bytes_of`)."""
+from isrcheck.models.language.text.plain import ends_of, members_of, number, plain, size_of
 
 NONE = -1
 """The value of an empty `optional(...)` field or configuration entry."""
@@ -144,18 +141,6 @@ def as_values(values: type[Domain] | type[IntEnum] | Values) -> Values:
     return Values(*ends_of(values), names=values)
 
 
-def size_of(size: Size, configuration: Any) -> int:
-    """The value of `size` under `configuration`."""
-    if isinstance(size, str):
-        return int(getattr(configuration, size))
-    return number(size) if isinstance(size, int) else int(size(configuration))
-
-
-def bytes_of(low: int, high: int) -> int:
-    """The least number of bytes, 1, 2 or 4, in which a signed number holds every value of low..high."""
-    return next(size for size in BYTES_OF_CELLS if -(1 << 8 * size - 1) <= low and high < 1 << 8 * size - 1)
-
-
 # ---------------------------------------------------------------------------------------------------------------- state
 
 
@@ -179,10 +164,8 @@ class Set(SetCells):
             _MEMBERS[self.of] = types.new_class(self.of.__name__, (Domain,), {"size": len(members_of(self.of))})
         return self.of if issubclass(self.of, Domain) else _MEMBERS[self.of]
 
-    @property
-    def values(self) -> Values:
-        """The values of a cell."""
-        return Flag
+    values: ClassVar[Values] = Flag
+    """The values of a cell."""
 
     @property
     def element(self) -> Values:
@@ -199,10 +182,13 @@ class Queue(QueueCells):
 
     element: Values
     most: Size
+    record: type[Record] | None = None
 
-    def __init__(self, *, of: type[Domain] | type[IntEnum] | Values, most: Size) -> None:
-        object.__setattr__(self, "element", as_values(of))
+    def __init__(self, *, of: type[Domain] | type[IntEnum] | type[Record] | Values, most: Size) -> None:
         object.__setattr__(self, "most", most)
+        is_record = isinstance(of, type) and issubclass(of, Record)
+        object.__setattr__(self, "record", of if is_record else None)
+        object.__setattr__(self, "element", Flag if is_record else as_values(of))  # type: ignore[arg-type]
         if not isinstance(self.element.low, int):
             raise TypeError(f"Queue(of=between({self.element.low!r}, ...)): let its values begin with a number")
         object.__setattr__(self, "filler", number(self.element.low) - 1)
@@ -222,6 +208,25 @@ Contents = Set | Queue
 """What a field can hold besides single values."""
 
 
+class Record:
+    """Fields of a state under one name: with `broker = field(Replica, values=Broker)`, `s.broker[r].role` is the part
+    `role`, a field of `class Broker(Record)`."""
+
+
+@dataclass(frozen=True, eq=False)
+class Group:
+    """A field that holds records, one for each index; or queues of records."""
+
+    over: tuple[type[Domain], ...]
+    record: type[Record]
+    queue: Queue | None = None
+
+    @property
+    def parts(self) -> dict[str, Any]:
+        """The parts of a record, by name."""
+        return {name: one for name, one in vars(self.record).items() if isinstance(one, Field | Group)}
+
+
 @dataclass(frozen=True)
 class Field:
     """A declared field of the state: an array indexed by the domains `over` (without domains: a single cell), whose
@@ -233,6 +238,8 @@ class Field:
     contents: Contents | None = None
     members: frozenset[int] | None = None
     """The elements with which each set starts, if they are given one by one."""
+    outer: int | None = None
+    """Of a part of a record: how many indices are the record's."""
 
     @property
     def own(self) -> tuple[type[Domain], ...]:
@@ -260,6 +267,11 @@ def field(*over: type[Domain], values: type[Domain] | type[IntEnum] | Values | C
     for domain in over:
         if not (isinstance(domain, type) and issubclass(domain, Domain)):
             raise TypeError(f"a field is indexed by domains, but {domain!r} is not a domain")
+    queued = isinstance(values, Queue) and values.record is not None
+    if queued or (isinstance(values, type) and issubclass(values, Record)):
+        if initially is not None:
+            raise TypeError("records have no initially=; give it to their parts")
+        return Group(over, values.record, values) if queued else Group(over, values)  # type: ignore
     if not isinstance(values, Contents):
         return Field(over, as_values(values), int(initially or 0))
     axes = (*over, values.axis)

@@ -15,7 +15,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from functools import cached_property
 from math import prod
@@ -33,14 +33,15 @@ from isrcheck.models.language.declare import (
     Contents,
     Domain,
     Field,
+    Group,
     Kind,
     Mark,
+    Queue,
+    Record,
     Set,
     Subset,
     Values,
-    bytes_of,
     mark_of,
-    size_of,
 )
 from isrcheck.models.language.entries import Entry
 from isrcheck.models.language.fairness import Fairness, checked, checked_of_action
@@ -49,7 +50,7 @@ from isrcheck.models.language.reader import Reader, is_of_the_language
 from isrcheck.models.language.sources import sources_of
 from isrcheck.models.language.starts import Enumeration, InitialStates, Watch, generated, is_within
 from isrcheck.models.language.syntax import Function, Parameter, Vocabulary
-from isrcheck.models.language.text.plain import CELL_HIGH, CELL_LOW, number
+from isrcheck.models.language.text.plain import CELL_HIGH, CELL_LOW, bytes_of, number, size_of
 from isrcheck.models.language.text.sealed import with_names
 from isrcheck.models.language.text.source_text import place_of, text_of
 from isrcheck.models.messages.errors import LanguageError, ModelError, UsageError
@@ -63,6 +64,9 @@ MOST_BITS_OF_ARGUMENTS = 60
 
 RESERVED = ("cells", "items")
 """Names that states and configurations themselves use, besides names that start with an underscore."""
+
+CHANGES_OF_QUEUES = ("append", "popleft", "clear")
+"""Names that a part of a record cannot have, because queues of records use them."""
 
 IMPLICIT_PROPERTIES = ("in_range", "deadlock")
 """The names of the properties that every model has without declaring them (models/language/in_range.py)."""
@@ -271,6 +275,8 @@ class Model:
     """Predicates of a state: where one is true, a state without a step is no deadlock."""
     constraints: tuple[Function, ...] = ()
     """Predicates of a state: steps are taken only from states in which all of them are true."""
+    groups: Mapping[str, Group] = field(default_factory=dict)
+    """The records, each of which is a field for each of its parts."""
 
     @cached_property
     def digest(self) -> str:
@@ -355,7 +361,7 @@ class Model:
         return Instance(self, chosen, configuration, tuple(alternatives), dict(swaps or {}))
 
 
-def _declared(module: ModuleType, name: str, kind: type) -> dict[str, Any]:
+def _declared(module: ModuleType, name: str, kind: Any) -> dict[str, Any]:
     holder = vars(module).get(name)
     if holder is None:
         return {}
@@ -363,11 +369,15 @@ def _declared(module: ModuleType, name: str, kind: type) -> dict[str, Any]:
         path = inspect.getsourcefile(module) or module.__name__
         raise LanguageError(f"{path}:1: `{name}` is not a class; write it as `class {name}:`")
     for key, value in vars(holder).items():
-        if isinstance(value, Contents):
+        if isinstance(value, Contents) or (isinstance(value, type) and issubclass(value, Record)):
             path = inspect.getsourcefile(module) or module.__name__
-            cure = f"write {key} = field(values={type(value).__name__}(...))"
+            cure = f"write {key} = field(values={_shown(value)})"
             raise LanguageError(f"{path}:1: `{escaped(key)}` is what a field holds, not a field; {cure}")
     return {key: value for key, value in vars(holder).items() if isinstance(value, kind)}
+
+
+def _shown(held: Any) -> str:
+    return held.__name__ if isinstance(held, type) else f"{type(held).__name__}(...)"
 
 
 def _marked(modules: Sequence[ModuleType], *kinds: Kind) -> dict[str, Any]:
@@ -447,13 +457,15 @@ def assemble(
     bases = [base] if isinstance(base, ModuleType) else list(base)
     path = inspect.getsourcefile(bases[0]) or bases[0].__name__
     entries = _declared(bases[0], "Configuration", Entry)
-    fields = _declared(bases[0], "State", Field)
+    declared_in_state = _declared(bases[0], "State", Field | Group)
+    fields = _flattened(path, declared_in_state)
+    groups = {key: one for key, one in declared_in_state.items() if isinstance(one, Group)}
     if not fields:
         raise LanguageError(f"{path}:1: no `class State:` with fields; declare the state, see docs/language.md")
-    for field_name in fields:
+    for field_name in declared_in_state:
         if field_name in entries:
             raise LanguageError(f"{path}:1: `{field_name}` is both a field and a configuration entry; rename one")
-    for declared_name in (*fields, *entries):
+    for declared_name in (*declared_in_state, *entries):
         if declared_name in (*RESERVED, *IMPLICIT_PROPERTIES) or declared_name.startswith("_"):
             raise LanguageError(f"{path}:1: `{declared_name}` is reserved by the language; choose another name")
     versions = {
@@ -482,6 +494,7 @@ def assemble(
                 for field_name, declared in fields.items()
                 if declared.contents is not None
             },
+            groups,
         )
     )
     actions = tuple(
@@ -538,7 +551,36 @@ def assemble(
         generators,
         terminals,
         constraints,
+        groups,
     )
+
+
+def _flattened(path: str, declared: Mapping[str, Field | Group]) -> dict[str, Field]:
+    """The fields of a state; a record is one for each of its parts, `record.part`. Raises LanguageError."""
+    fields: dict[str, Field] = {}
+    for name, one in declared.items():
+        if isinstance(one, Field):
+            fields[name] = one
+            continue
+        where = f"{path}:1: {one.record.__name__}"
+        if not one.parts:
+            raise LanguageError(f"{where} has no parts; declare them as in: role = field(values=Role)")
+        for part, held in one.parts.items():
+            if part.startswith("_") or part in CHANGES_OF_QUEUES:
+                raise LanguageError(f"{where}: `{part}` is reserved by the language; choose another name")
+            if isinstance(held, Group):
+                raise LanguageError(f"{where}: the part `{part}` is a record; declare its parts here")
+            if one.queue is None:
+                over, outer = (*one.over, *held.over), len(one.over)
+                fields[f"{name}.{part}"] = replace(held, over=over, outer=outer)
+            elif held.over:
+                raise LanguageError(f"{where}: the part `{part}` is no single value, which a queue needs")
+            else:
+                queue = Queue(of=held.values, most=one.queue.most)
+                vars(queue)["axis"] = one.queue.axis  # the parts of a record have one place
+                over = (*one.over, one.queue.axis)
+                fields[f"{name}.{part}"] = Field(over, queue.values, queue.filler, queue, None, len(over))
+    return fields
 
 
 def _is_generator(start: Any) -> bool:

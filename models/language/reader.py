@@ -135,7 +135,7 @@ class FunctionReader:
         # As in Python, a name that is assigned anywhere in a function is local everywhere in it.
         self.own = {p.name for p in self.function.parameters} | set(self.function.stores)
         scope = self._scope(code, body)
-        self.axes = scope.axes
+        self.axes, self.records = scope.axes, scope.records
         self.function.body = rewritten(body, scope)
         if self.function.body is not body:
             body = self.function.body
@@ -165,6 +165,8 @@ class FunctionReader:
         return Scope(
             {one for one in global_names(code) - self.own if self._is_domain(one)},
             self.vocabulary.contents,
+            self.vocabulary.groups,
+            lambda name: None if name in self.own else self.names.get(name),
             {p.name: p.domain.of for p in self.function.parameters if p.domain and issubclass(p.domain, Subset)},
             self.own | {node.id for part in body for node in ast.walk(part) if isinstance(node, ast.Name)},
             self.function.stores,
@@ -183,7 +185,8 @@ class FunctionReader:
         """Return the function with this code, whose globals are only the names that were read with their values."""
         function = self.function
         callees = {name: callee.python for name, callee in function.functions.items()}
-        others = {**dict.fromkeys(self.guards, require), **callees, **function.actions}
+        records = dict.fromkeys(self.records, types.SimpleNamespace)
+        others = {**dict.fromkeys(self.guards, require), **callees, **function.actions, **records}
         return sealed(code, function.name, function.constants, others)
 
     # ----------------------------------------------------------------------------------------------------- declarations

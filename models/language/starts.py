@@ -20,6 +20,7 @@ from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, overload
 
+from isrcheck.models.language.core.records import RecordView
 from isrcheck.models.language.core.views import QueueView, SetView
 from isrcheck.models.language.declare import NONE, Disabled
 from isrcheck.models.language.text.plain import plain
@@ -320,6 +321,9 @@ class State:
     def __getattr__(self, name: str) -> Any:
         layout = self._instance.layouts.get(name)
         if layout is None:
+            group = self._instance.model.groups.get(name)
+            if group is not None:
+                return RecordView(self, name, tuple(group.parts))
             value = getattr(self._instance.configuration, name)
             return bool(value) if self._instance.model.entries[name].values is bool else value
         return _part(self._cells, layout, layout.offset, 0)

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from isrcheck.models.language.declare import Contents, Domain, Mark, Subset
+from isrcheck.models.language.declare import Contents, Domain, Group, Mark, Subset
 
 STATEMENTS = (ast.Assign, ast.AugAssign, ast.If, ast.For, ast.Return, ast.Expr, ast.Pass)
 """The statements: assignment, += and -= to a local or a cell, if/elif/else, for over numbers, return, a call."""
@@ -151,12 +151,14 @@ def with_callees(functions: Iterable[Function]) -> Iterator[Function]:
 @dataclass(frozen=True)
 class Vocabulary:
     """The meanings of names after `s.`: fields with their number of indices, and configuration entries (bounds or
-    not). `contents` are the fields that hold sets, with the number of indices that a model writes."""
+    not). `contents` are the fields that hold sets or queues, with the number of indices that a model writes, and
+    `groups` the records."""
 
     fields: Mapping[str, int]
     configuration: Mapping[str, bool]
     actions: Mapping[types.FunctionType, str]
     contents: Mapping[str, tuple[Contents, int]] = field(default_factory=dict)
+    groups: Mapping[str, Group] = field(default_factory=dict)
 
 
 def stored(node: ast.AST) -> list[str]:

@@ -28,7 +28,12 @@ def spell_cell(instance: Instance, position: int) -> str:
 def spell_place(layout: FieldLayout, index: Sequence[int]) -> str:
     """Return the name of a field with its first indices."""
     domains = zip(layout.field.over, index, strict=False)
-    return layout.name + "".join(f"[{spell_element(one) if domain.letters else one}]" for domain, one in domains)
+    indices = [f"[{spell_element(one) if domain.letters else int(one)}]" for domain, one in domains]
+    if layout.field.outer is None:
+        return layout.name + "".join(indices)
+    record, _, part = layout.name.partition(".")
+    outer = layout.field.outer
+    return f"{record}{''.join(indices[:outer])}.{part}{''.join(indices[outer:])}"
 
 
 def spell_cell_value(instance: Instance, position: int, value: int) -> str:

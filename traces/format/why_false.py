@@ -16,13 +16,14 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from isrcheck.models import run
+from isrcheck.models.language.core.records import RecordView
 from isrcheck.models.language.declare import Disabled
 from isrcheck.models.language.in_range import DEADLOCK
 from isrcheck.models.language.model import FieldLayout, Instance, Property, Step, spell_element
 from isrcheck.models.language.syntax import Function
 from isrcheck.models.language.text.spelling import as_written, spelled
 from isrcheck.models.run import Cells
-from isrcheck.traces.format.spelling import spell_contents, spell_part, spell_value
+from isrcheck.traces.format.spelling import spell_contents, spell_part, spell_place, spell_value
 from isrcheck.traces.format.trace import Trace
 
 MOST_READINGS = 12
@@ -427,14 +428,10 @@ class _Watched:
         value = getattr(self._state, name)
         layout = self._instance.layouts.get(name)
         if layout is None:
-            return value
-        label = f"{self._name}.{name}"
-        if layout.field.contents is not None and not layout.field.own:
-            self._log.append(f"{label} = {spell_part(self._instance, layout, self._state.cells)}")
-            return value
-        if layout.sizes:
-            return _WatchedArray(value, self._instance, layout, label, 0, self._log)
-        self._log.append(f"{label} = {spell_value(self._instance, layout, value)}")
+            return value.of(self) if isinstance(value, RecordView) else value
+        if layout.sizes and (layout.field.contents is None or layout.field.own):
+            return _WatchedArray(value, self._instance, layout, self._name, (), self._log)
+        self._log.append(f"{self._name}.{name} = {spell_part(self._instance, layout, self._state.cells)}")
         return value
 
 
@@ -442,23 +439,22 @@ class _WatchedArray:
     """An array field of a watched state, or one of its rows."""
 
     def __init__(
-        self, row: Any, instance: Instance, layout: FieldLayout, label: str, depth: int, log: list[str]
+        self, row: Any, instance: Instance, layout: FieldLayout, state: str, index: tuple[int, ...], log: list[str]
     ) -> None:
         self._row = row
         self._instance = instance
         self._layout = layout
-        self._label = label
-        self._depth = depth
+        self._state = state
+        self._index = index
         self._log = log
 
-    def __getitem__(self, index: int) -> Any:
-        value = self._row[index]
-        letters = self._layout.field.over[self._depth].letters
-        label = f"{self._label}[{spell_element(index) if letters else int(index)}]"
-        if self._layout.field.contents is not None and self._depth + 1 == len(self._layout.field.own):
-            self._log.append(f"{label} = {spell_contents(self._layout, [value.row[i] for i in range(value.size)])}")
-            return value
-        if self._depth + 1 < len(self._layout.sizes):
-            return _WatchedArray(value, self._instance, self._layout, label, self._depth + 1, self._log)
-        self._log.append(f"{label} = {spell_value(self._instance, self._layout, value)}")
+    def __getitem__(self, element: int) -> Any:
+        value, layout, index = self._row[element], self._layout, (*self._index, element)
+        if len(index) < len(layout.field.own):
+            return _WatchedArray(value, self._instance, layout, self._state, index, self._log)
+        if layout.field.contents is None:
+            text = spell_value(self._instance, layout, value)
+        else:
+            text = spell_contents(layout, [value.row[place] for place in range(value.size)])
+        self._log.append(f"{self._state}.{spell_place(layout, index)} = {text}")
         return value

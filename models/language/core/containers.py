@@ -37,16 +37,20 @@ class Scope:
     `subsets` the parameters that are subsets. `used` are all names in the function, and `stored` those that it assigns,
     once per assignment; `is_builtin` says whether a name means Python's own function. `refuse` raises LanguageError.
 
-    `axes` collects the domains that the written nodes name."""
+    `groups` are the records, and `meaning` is what a global name means. `axes` collects the domains that the written
+    nodes name, and `records` the names of records that are made."""
 
     domains: set[str]
     contents: Mapping[str, tuple[Any, int]]
+    groups: Mapping[str, Any]
+    meaning: Callable[[str], Any]
     subsets: Mapping[str, type]
     used: set[str]
     stored: Sequence[str]
     is_builtin: Callable[[str], bool]
     refuse: Callable[[ast.AST, str, str], NoReturn]
     axes: dict[str, type] = field(default_factory=dict)
+    records: set[str] = field(default_factory=set)
 
     def fresh(self, word: str) -> str:
         """A name that the function does not use yet."""
@@ -98,9 +102,52 @@ class ContainerRewriting(ABC):
 
     # ------------------------------------------------------------------------------------------------------------- rows
 
+    def unwrapped(self, node: ast.AST) -> tuple[ast.AST, list[ast.expr]]:
+        """What an expression indexes, and its indices. The part of a record is a field of its own, `s.record.part`,
+        with the indices of the record before its own."""
+        inner, later = unwrapped(node)
+        if isinstance(inner, ast.Attribute):
+            base, indices = unwrapped(inner.value)
+            name_, group = self.group(base)
+            if group is not None:
+                rank = len(group.over) + (group.queue is not None)
+                if inner.attr not in group.parts:
+                    cure = f"it has {', '.join(group.parts)}"
+                    self.scope.refuse(node, f"the record `{name_}` has no part `{inner.attr}`", cure)
+                if len(indices) != rank:
+                    takes = f"takes {rank} {'index' if rank == 1 else 'indices'}, not {len(indices)}"
+                    self.scope.refuse(node, f"the record `{name_}` {takes}", f"write all of them before .{inner.attr}")
+                assert isinstance(base, ast.Attribute)
+                flat = ast.copy_location(ast.Attribute(base.value, f"{name_}.{inner.attr}", inner.ctx), inner)
+                return flat, [*indices, *later]
+        return inner, later
+
+    def group(self, node: ast.AST) -> tuple[str, Any]:
+        """The name of the records that `s.record` means, and what they are; None if it means something else."""
+        match node:
+            case ast.Attribute(value=ast.Name(id=state), attr=attribute) if state in STATES:
+                return attribute, self.scope.groups.get(attribute)
+        return "", None
+
+    def _part(self, node: ast.Attribute | ast.Subscript) -> ast.expr | None:
+        """The part of a record in the core; None for another expression. Refuses a whole record."""
+        inner, indices = self.unwrapped(node)
+        _, group = self.group(inner)
+        if group is not None:
+            text = ast.unparse(node)
+            hint = f"read and write its parts: {', '.join(group.parts)}"
+            self.scope.refuse(node, f"the record `{text}` is used as a value", hint)
+        if not isinstance(inner, ast.Attribute) or "." not in inner.attr:
+            return None
+        found: ast.expr = inner
+        for index in map(self.node, indices):
+            found = ast.Subscript(found, index, ast.Load())
+        found.ctx = node.ctx  # type: ignore[attr-defined] # an attribute and a subscript have one
+        return found
+
     def is_element(self, node: ast.expr) -> bool:
         """Whether an expression is an element of a queue: it has one index more than the queue."""
-        inner, indices = unwrapped(node)
+        inner, indices = self.unwrapped(node)
         match inner:
             case ast.Attribute(value=ast.Name(id=state), attr=attribute) if state in STATES:
                 contents, rank = self.scope.contents.get(attribute, (None, 0))
@@ -111,7 +158,7 @@ class ContainerRewriting(ABC):
         """The set or queue that an expression is; None if it is none. Refuses a part of a set, and a row of sets."""
         if isinstance(node, ast.Name) and node.id in self.scope.subsets:
             return self._row(node, node, (), self.scope.subsets[node.id], node.id)
-        inner, indices = unwrapped(node)
+        inner, indices = self.unwrapped(node)
         match inner:
             case ast.Attribute(value=ast.Name(id=state), attr=attribute) if state in STATES:
                 found = self.scope.contents.get(attribute)
@@ -182,6 +229,8 @@ class ContainerRewriting(ABC):
                 row = self.row(node)
                 if row is not None and not isinstance(node, ast.Name):
                     self._refuse_use(node)
+                if not isinstance(node, ast.Name):
+                    found = self._part(node)
         return None if found is None else original(found, node)
 
     def _refuse_use(self, node: ast.expr) -> NoReturn:

@@ -11,6 +11,7 @@ models/language/core/views.py has the same operations for CPython.
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 from typing import NoReturn
 
 from isrcheck.models.language.core.containers import (
@@ -33,8 +34,28 @@ GONE_THROUGH = "write: for i in range(len({0})), and {0}[i]"
 class QueueRewriting(ContainerRewriting):
     """Rewrites the operations of queues; those of sets are left to its base class."""
 
+    def queues_of_parts(self, node: ast.AST) -> dict[str, Row]:
+        """The queues of the parts of a queue of records; none for another expression."""
+        inner, indices = self.unwrapped(node)
+        name_, group = self.group(inner)
+        if group is None or group.queue is None or len(indices) != len(group.over) or not isinstance(node, ast.expr):
+            return {}
+        assert isinstance(inner, ast.Attribute)
+        given, found = tuple(map(self.node, indices)), {}
+        for part in group.parts:
+            attribute = f"{name_}.{part}"
+            contents, _ = self.scope.contents[attribute]
+            base = ast.copy_location(ast.Attribute(inner.value, attribute, ast.Load()), inner)
+            row = self._row(node, base, given, contents.axis, attribute)
+            found[part] = replace(row, domain=group.queue.axis, filler=contents.filler)
+            self.scope.axes[row.axis] = group.queue.axis
+        return found
+
     def queue(self, node: ast.AST) -> Row | None:
-        """The queue that an expression is; None if it is none."""
+        """The queue that an expression is; None if it is none. For a queue of records, that of their first parts."""
+        parts = self.queues_of_parts(node)
+        if parts:
+            return next(iter(parts.values()))
         row = self.row(node)
         return row if row is not None and row.filler is not None else None
 
@@ -46,7 +67,8 @@ class QueueRewriting(ContainerRewriting):
         match node:
             case ast.Compare(left=left, ops=[*signs], comparators=[*others]):
                 row = self.queue(others[0])
-                if row is not None and len(signs) == 1 and isinstance(signs[0], ast.In | ast.NotIn):
+                is_record = bool(self.queues_of_parts(others[0]))
+                if row is not None and not is_record and len(signs) == 1 and isinstance(signs[0], ast.In | ast.NotIn):
                     found = self._is_in(node, self.node(left), row)
                     found = found if isinstance(signs[0], ast.In) else ast.UnaryOp(ast.Not(), found)
                 elif any(self.queue(side) is not None for side in (left, *others)):
@@ -130,10 +152,17 @@ class QueueRewriting(ContainerRewriting):
         match statement:
             case ast.Expr(value=ast.Call(func=ast.Attribute(value=value, attr=attribute)) as call):
                 row = self.queue(value)
-                if row is not None:
+                parts = self.queues_of_parts(value)
+                if parts:
+                    found = self._records_changed(statement, parts, attribute, call)
+                elif row is not None:
                     found = self._queue_changed(statement, row, attribute, call)
             case ast.Assign(targets=[target], value=ast.Call(func=ast.Attribute(value=value, attr="popleft")) as call):
                 row = self.queue(value)
+                if self.queues_of_parts(value):
+                    text = ast.unparse(value)
+                    reads = ", ".join(f"{text}[0].{part}" for part in self.queues_of_parts(value))
+                    self.scope.refuse(statement, f"`{ast.unparse(statement)}`", f"read {reads} before {text}.popleft()")
                 if row is not None:
                     if not isinstance(target, ast.Name):
                         what = f"`{ast.unparse(statement)}`"
@@ -152,6 +181,36 @@ class QueueRewriting(ContainerRewriting):
         for one in found:
             original_places(one, statement)
         return found
+
+    def _records_changed(
+        self, statement: ast.stmt, parts: dict[str, Row], attribute: str, call: ast.Call
+    ) -> list[ast.stmt]:
+        """The statements that change a queue of records: the queues of all parts, after the values are known."""
+        found: list[ast.stmt] = []
+        values: dict[str, ast.expr] = {}
+        if attribute == "append":
+            values = {part: self.kept(self.node(one), found, set()) for part, one in self._made(call, parts).items()}
+        indices = self.bound(next(iter(parts.values())), found, set()).indices
+        for part, row in parts.items():
+            arguments, keywords = ([values[part]], []) if values else (call.args, call.keywords)
+            one = ast.copy_location(ast.Call(call.func, arguments, keywords), call)
+            found += self._queue_changed(statement, replace(row, indices=indices), attribute, one)
+        return found
+
+    def _made(self, call: ast.Call, parts: dict[str, Row]) -> dict[str, ast.expr]:
+        """The values of the parts of the record that is appended, in the order of the text."""
+        made = call.args[0] if len(call.args) == 1 and not call.keywords else None
+        assert isinstance(call.func, ast.Attribute)
+        record = self.group(self.unwrapped(call.func.value)[0])[1].record
+        given = {}
+        if isinstance(made, ast.Call) and isinstance(made.func, ast.Name) and not made.args:
+            given = {one.arg: one.value for one in made.keywords if one.arg is not None}
+            if self.scope.meaning(made.func.id) is record:
+                self.scope.records.add(made.func.id)
+        if set(given) != set(parts) or not self.scope.records:
+            text = f"{record.__name__}({', '.join(f'{part}=...' for part in parts)})"
+            self.scope.refuse(call, f"`{ast.unparse(call)}`", f"append a record with all of its parts: {text}")
+        return given
 
     def _queue_changed(
         self, statement: ast.stmt, row: Row, attribute: str, call: ast.Call, target: ast.Name | None = None

@@ -22,7 +22,7 @@ from isrcheck.models.language.text.chains import summands
 
 def rewritten(body: list[ast.stmt], scope: Scope) -> list[ast.stmt]:
     """Return a function's body in the core."""
-    if not (scope.domains or scope.contents or scope.subsets):
+    if not (scope.domains or scope.contents or scope.groups or scope.subsets):
         return body
     return _Rewriting(scope).body(body)
 

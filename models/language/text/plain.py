@@ -6,10 +6,15 @@ Out: the plain number.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import IntEnum
+from typing import Any
 
 CELL_LOW, CELL_HIGH = -(1 << 31), (1 << 31) - 1
 """The widest range of one cell of a state, and of one run-time value, in every engine: 32 bits with a sign."""
+
+BYTES_OF_CELLS = (1, 2, 4)
+"""The possible numbers of bytes of a cell or a run-time value outside the visited set (see `bytes_of`)."""
 
 
 def plain(value: object) -> int | bool | None:
@@ -41,3 +46,15 @@ def ends_of(values: type[IntEnum]) -> tuple[int, int]:
             f"{values.__name__} has no member for some number in {low}..{high}; number its members without gaps"
         )
     return low, high
+
+
+def bytes_of(low: int, high: int) -> int:
+    """The least number of bytes, 1, 2 or 4, in which a signed number holds every value of low..high."""
+    return next(size for size in BYTES_OF_CELLS if -(1 << 8 * size - 1) <= low and high < 1 << 8 * size - 1)
+
+
+def size_of(size: int | str | Callable[[Any], int], configuration: Any) -> int:
+    """The value of `size` under `configuration`."""
+    if isinstance(size, str):
+        return int(getattr(configuration, size))
+    return number(size) if isinstance(size, int) else int(size(configuration))
