@@ -144,6 +144,9 @@ def as_values(values: type[Domain] | type[IntEnum] | Values) -> Values:
 # ---------------------------------------------------------------------------------------------------------------- state
 
 
+_MEMBERS: dict[type[IntEnum], type[Domain]] = {}
+
+
 @dataclass(frozen=True, eq=False)
 class Set(SetCells):
     """What a field holds: any set of elements of a domain, or of members of an IntEnum that are numbered from 0."""
@@ -173,9 +176,6 @@ class Set(SetCells):
         return as_values(self.of)
 
 
-_MEMBERS: dict[type[IntEnum], type[Domain]] = {}
-
-
 @dataclass(frozen=True, eq=False)
 class Queue(QueueCells):
     """What a field holds: a queue of at most `most` elements, each one of the values `of`."""
@@ -186,9 +186,9 @@ class Queue(QueueCells):
 
     def __init__(self, *, of: type[Domain] | type[IntEnum] | type[Record] | Values, most: Size) -> None:
         object.__setattr__(self, "most", most)
-        is_record = isinstance(of, type) and issubclass(of, Record)
-        object.__setattr__(self, "record", of if is_record else None)
-        object.__setattr__(self, "element", Flag if is_record else as_values(of))  # type: ignore[arg-type]
+        record = of if isinstance(of, type) and issubclass(of, Record) else None
+        object.__setattr__(self, "record", record)
+        object.__setattr__(self, "element", Flag if record else as_values(of))  # type: ignore[arg-type]
         if not isinstance(self.element.low, int):
             raise TypeError(f"Queue(of=between({self.element.low!r}, ...)): let its values begin with a number")
         object.__setattr__(self, "filler", number(self.element.low) - 1)
@@ -209,8 +209,7 @@ Contents = Set | Queue
 
 
 class Record:
-    """Fields of a state under one name: with `broker = field(Replica, values=Broker)`, `s.broker[r].role` is the part
-    `role`, a field of `class Broker(Record)`."""
+    """Fields under one name: with `broker = field(Replica, values=Broker)`, `s.broker[r].role` is a field of Broker."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -223,23 +222,21 @@ class Group:
 
     @property
     def parts(self) -> dict[str, Any]:
-        """The parts of a record, by name."""
+        """The parts by name."""
         return {name: one for name, one in vars(self.record).items() if isinstance(one, Field | Group)}
 
 
 @dataclass(frozen=True)
 class Field:
-    """A declared field of the state: an array indexed by the domains `over` (without domains: a single cell), whose
-    cells hold `values`. If it has `contents`, the last of the domains is the axis of the contents."""
+    """A declared field of the state: an array indexed by the domains `over`, whose cells hold `values`. If it has
+    `contents`, the last of the domains is the axis of the contents."""
 
     over: tuple[type[Domain], ...]
     values: Values
     initially: int
     contents: Contents | None = None
-    members: frozenset[int] | None = None
-    """The elements with which each set starts, if they are given one by one."""
-    outer: int | None = None
-    """Of a part of a record: how many indices are the record's."""
+    members: frozenset[int] | None = None  # with which each set starts, if they are given one by one
+    outer: int | None = None  # of a part of a record: how many indices are the record's
 
     @property
     def own(self) -> tuple[type[Domain], ...]:
@@ -259,10 +256,9 @@ class Field:
 
 def field(*over: type[Domain], values: type[Domain] | type[IntEnum] | Values | Contents, initially: Any = None) -> Any:
     """Declare a field of the state: an array indexed by the domains `over`, whose elements hold one of `values`, and
-    `initially` the given value (0 if none is given).
+    `initially` the given value (0 if none is given), or a set, queue or record.
 
-    With `values=Set(of=...)`, each element is a set, which is empty `initially`, or the set that is given: numbers, as
-    in `{0, 1}`, or the whole domain, by its name. With `values=Queue(of=..., most=...)`, it is a queue, at first empty.
+    A set is empty `initially`, or contains the given numbers, as in `{0, 1}`, or the whole domain, given by its name.
     """
     for domain in over:
         if not (isinstance(domain, type) and issubclass(domain, Domain)):
@@ -283,7 +279,7 @@ def field(*over: type[Domain], values: type[Domain] | type[IntEnum] | Values | C
         return Field(axes, values.values, int(initially is not None), values)
     if not isinstance(initially, set | frozenset) or any(plain(one) is None for one in initially):
         raise TypeError(f"a set is initially {initially!r}; give a set of numbers, or {values.of.__name__} for all")
-    return Field(axes, values.values, 0, values, frozenset(int.__int__(one) for one in initially))
+    return Field(axes, values.values, 0, values, frozenset(map(number, initially)))
 
 
 # ----------------------------------------------------------------------------------------------- actions and properties

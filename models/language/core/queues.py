@@ -82,10 +82,8 @@ class QueueRewriting(ContainerRewriting):
                 row = self.queue(value)
                 if row is not None:
                     self._refuse_change(node, row, attribute, is_statement=False)
-            case ast.Subscript(value=value, slice=place) if self.is_element(node):
-                row = self.queue(value)
-                assert row is not None
-                found = self._element(row, self.node(place))
+            case ast.Attribute() | ast.Subscript() if self.is_element(node):
+                found = self._element(node)
             case ast.Attribute() | ast.Subscript():
                 self._refuse_queue(node)
         return super().contained(node) if found is None else original(found, node)
@@ -116,8 +114,13 @@ class QueueRewriting(ContainerRewriting):
         assert row.filler is not None
         return ast.Constant(row.filler) if row.filler >= 0 else ast.UnaryOp(ast.USub(), ast.Constant(-row.filler))
 
-    def _element(self, row: Row, place: ast.expr) -> ast.expr:
-        """The element at a place; where there is none, an index outside the array."""
+    def _element(self, node: ast.expr) -> ast.expr:
+        """An element of a queue; where there is none, an index outside the array."""
+        inner, indices = self.unwrapped(node)
+        assert isinstance(inner, ast.Attribute)
+        *given, place = map(self.node, indices)
+        contents, _ = self.scope.contents[inner.attr]
+        row = replace(self._row(node, inner, tuple(given), contents.axis, inner.attr), filler=contents.filler)
         return row.cell(ast.IfExp(self._is_used(row, place), place, row.size))
 
     def _count(self, node: ast.AST, row: Row) -> ast.expr:
@@ -169,9 +172,10 @@ class QueueRewriting(ContainerRewriting):
                         self.scope.refuse(statement, what, f"assign {ast.unparse(call)} to a local first")
                     found = self._queue_changed(statement, row, "popleft", call, target)
             case ast.Assign(targets=[target]) | ast.AugAssign(target=target):
-                is_element = isinstance(target, ast.Subscript) and self.is_element(target)
+                is_element = isinstance(target, ast.Attribute | ast.Subscript) and self.is_element(target)
                 if is_element or self.queue(target) is not None:
-                    text = ast.unparse(target.value if isinstance(target, ast.Subscript) and is_element else target)
+                    inner = target.value if isinstance(target, ast.Attribute) and is_element else target
+                    text = ast.unparse(inner.value if isinstance(inner, ast.Subscript) and is_element else inner)
                     hint = f"a queue is changed by {QUEUE_CHANGES.format(text)}"
                     self.scope.refuse(statement, f"`{ast.unparse(target)}` is assigned to", hint)
             case ast.For(iter=iterated):

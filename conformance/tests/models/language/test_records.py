@@ -1,0 +1,246 @@
+"""Records: fields under one name, and queues of records; what else is done with them is refused."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from conformance.tests.checker.reductions.test_symmetry import searched, states_of
+from isrcheck.checker import cli
+from isrcheck.models import registry, run
+from isrcheck.models.language.expression import read_expression
+from isrcheck.models.language.model import Instance
+from isrcheck.models.messages.errors import LanguageError, ModelError
+from isrcheck.traces import cli as traces
+
+PRELUDE = '''"""Replicas send each other messages."""
+
+from enum import IntEnum
+
+from isrcheck.language import (
+    Domain, Flag, Queue, Record, Set, action, always, between, field, initial, optional, require,
+)
+
+
+class Kind(IntEnum):
+    ASK = 0
+    ACK = 1
+
+
+class Role(IntEnum):
+    FOLLOWER = 0
+    LEADER = 1
+
+
+class Replica(Domain, size=2):
+    pass
+
+
+class Message(Record):
+    kind = field(values=Kind)
+    sender = field(values=Replica)
+
+
+class Broker(Record):
+    role = field(values=Role)
+    log = field(Replica, values=optional(Replica), initially=-1)
+    isr = field(values=Set(of=Replica), initially=Replica)
+
+
+class Clock(Record):
+    time = field(values=between(0, 2))
+
+
+class State:
+    broker = field(Replica, values=Broker)
+    inbox = field(Replica, values=Queue(of=Message, most=2))
+    clock = field(values=Clock)
+'''
+
+STEPS = """
+@action
+def send(s, r: Replica, to: Replica):
+    require(len(s.inbox[to]) < 2)
+    s.inbox[to].append(Message(sender=r, kind=Kind.ASK if r == to else Kind.ACK))
+    s.broker[r].log[s.broker[r].role] = to
+
+
+@action
+def receive(s, r: Replica):
+    require(len(s.inbox[r]) > 0 and s.clock.time < 2)
+    sender = s.inbox[r][0].sender
+    if s.inbox[r][0].kind == Kind.ACK:
+        s.broker[sender].role = Role.LEADER
+        s.broker[sender].isr.discard(r)
+    s.inbox[s.inbox[r][0].sender].popleft() if False else None
+    s.inbox[r].popleft()
+    s.clock.time += 1
+    if len(s.broker[r].isr) == 1:
+        s.broker[r].isr = s.broker[1 - r].isr
+        s.inbox[0].clear()
+
+
+@always
+def leaders_have_empty_logs(s):
+    return all(s.broker[r].log[o] == -1 or s.broker[r].role == Role.FOLLOWER for r in Replica for o in Replica)
+
+
+@always
+def each_is_in_its_isr(s):
+    return all(r in s.broker[r].isr and len(s.inbox[r]) < 3 for r in Replica)
+""".replace("    s.inbox[s.inbox[r][0].sender].popleft() if False else None\n", "")
+
+
+def write(folder: Path, body: str, prelude: str = PRELUDE) -> Path:
+    path = folder / "records.py"
+    path.write_text(prelude + body, encoding="utf-8")
+    return path
+
+
+def action(*lines: str) -> str:
+    return "\n".join(["@action", "def act(s, r: Replica):", *(f"    {line}" for line in lines), ""])
+
+
+def instance_of(folder: Path, body: str) -> Instance:
+    return registry.load_file(write(folder, body)).instance()
+
+
+def test_the_parts_are_fields(tmp_path: Path) -> None:
+    layouts = instance_of(tmp_path, STEPS).layouts
+    assert {name: one.sizes for name, one in layouts.items()} == {
+        "broker.role": (2,),
+        "broker.log": (2, 2),
+        "broker.isr": (2, 2),
+        "inbox.kind": (2, 2),
+        "inbox.sender": (2, 2),
+        "clock.time": (),
+    }
+
+
+def test_every_engine_finds_the_same(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main([str(write(tmp_path, STEPS)), "--engine", "all", "--bound", "3"]) == 12
+    out = capsys.readouterr().out
+    assert re.search("leaders_have_empty_logs +VIOLATED at step 2", out)
+    assert re.search("each_is_in_its_isr +NO VIOLATION TO DEPTH 3", out), out
+    assert "the engines agree on every property to depth 3" in out
+
+
+def test_the_reference_and_the_kernel_reach_the_same_states(tmp_path: Path) -> None:
+    instance = instance_of(tmp_path, STEPS)
+    found = searched(instance, None)
+    reached, level = set(instance.initial_states), list(instance.initial_states)
+    while level:
+        level = list({after for cells in level for _, after in run.successors(instance, cells)} - reached)
+        reached |= set(level)
+    assert set(states_of(found)) == reached
+    assert found.distinct == len(reached) == 2580
+
+
+def test_a_trace_names_the_parts(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    path = write(tmp_path, STEPS)
+    cli.main([str(path), "--bound", "2"])
+    file = next(iter((tmp_path / "counterexamples").glob("*leaders_have_empty_logs*")))
+    capsys.readouterr()
+    assert traces.main(["show", str(file), "--model", str(path)]) == 0
+    out = capsys.readouterr().out
+    assert "broker.isr {0, 1}" in out and "inbox.kind [ACK]" in out
+    assert "s.broker[0].log[0] = 1" in out and "s.broker[0].role = LEADER" in out
+
+
+@pytest.mark.parametrize(
+    ("code", "says"),
+    [
+        (
+            "s.broker[r] = 1  # <-",
+            "the record `s.broker[r]` is used as a value; read and write its parts: role",
+        ),
+        ("s.broker[r].rule = 1  # <-", "the record `broker` has no part `rule`; it has role, log, isr"),
+        ("s.broker.role = 1  # <-", "the record `broker` takes 1 index, not 0; write all of them before .role"),
+        ("s.broker[r].log = 1  # <-", "`broker.log` takes 2 indices, not 1"),
+        ("s.clock.time = s.clock  # <-", "the record `s.clock` is used as a value; read and write its parts: time"),
+        ("s.inbox[r].append(1)  # <-", "append a record with all of its parts: Message(kind=..., sender=...)"),
+        ("s.inbox[r].append(Message(kind=1))  # <-", "append a record with all of its parts: Message(kind=..., sender"),
+        ("s.inbox[r].append(Broker(kind=1, sender=1))  # <-", "append a record with all of its parts: Message("),
+        ("x = s.inbox[r].popleft()  # <-", "read s.inbox[r][0].kind, s.inbox[r][0].sender before s.inbox[r].popleft()"),
+        ("s.inbox[r][0].kind = 1  # <-", "`s.inbox[r][0].kind` is assigned to; a queue is changed by"),
+        ("require(s.inbox[r][0] == 1)  # <-", "the record `s.inbox[r][0]` is used as a value"),
+        ("require(1 in s.inbox[r])  # <-", "`1 in s.inbox[r]` compares a queue; compare len(...) and the elements"),
+        ("s.clock.time = s.inbox[r].kind  # <-", "the record `inbox` takes 2 indices, not 1"),
+    ],
+)
+def test_what_is_no_use_of_a_record_is_refused(tmp_path: Path, code: str, says: str) -> None:
+    path = write(tmp_path, action(code))
+    with pytest.raises(LanguageError) as refusal:
+        registry.load_file(path)
+    line = next(n for n, text in enumerate(path.read_text().splitlines(), 1) if text.endswith("# <-"))
+    assert str(refusal.value).startswith(f"{path}:{line}: in act: ")
+    assert says in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    ("parts", "says"),
+    [
+        ("pass", "Broker has no parts; declare them as in: role = field(values=Role)"),
+        ("clear = field(values=Flag)", "Broker: `clear` is reserved by the language; choose another name"),
+        ("message = field(values=Message)", "Broker: the part `message` is a record; declare its parts here"),
+    ],
+)
+def test_a_wrong_record_is_refused(tmp_path: Path, parts: str, says: str) -> None:
+    before, _, after = PRELUDE.partition("class Broker(Record):\n")
+    prelude = f"{before}class Broker(Record):\n    {parts}\n\n\nclass Clock{after.partition('class Clock')[2]}"
+    with pytest.raises(LanguageError, match=re.escape(says)):
+        registry.load_file(write(tmp_path, action("s.clock.time = 1"), prelude))
+
+
+def test_a_queued_part_is_a_single_value(tmp_path: Path) -> None:
+    prelude = PRELUDE.replace("    sender = field(values=Replica)", "    sender = field(Replica, values=Flag)")
+    with pytest.raises(LanguageError, match="Message: the part `sender` is no single value, which a queue needs"):
+        registry.load_file(write(tmp_path, action("s.clock.time = 1"), prelude))
+
+
+def test_a_record_is_no_field_by_itself(tmp_path: Path) -> None:
+    with pytest.raises(LanguageError, match=re.escape("not a field; write x = field(values=Clock)")):
+        registry.load_file(write(tmp_path, "    x = Clock\n" + action("s.clock.time = 1")))
+
+
+def test_an_index_outside_leaves_the_range(tmp_path: Path) -> None:
+    instance = instance_of(tmp_path, action("s.broker[r + 1].role = 1"))
+    with pytest.raises(ModelError, match=r"act 1: index 2 of broker.role is outside 0..1"):
+        list(run.successors(instance, instance.initial_states[0]))
+    assert searched(instance, None).findings["in_range"].found.count == 2
+
+
+def test_a_record_that_is_not_there_leaves_the_range(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = write(tmp_path, action("require(s.inbox[r][0].kind == Kind.ASK)", "s.clock.time = 1"))
+    instance = registry.load_file(path).instance()
+    with pytest.raises(ModelError, match="index 0 of inbox.kind is outside the queue, whose length is 0"):
+        list(run.successors(instance, instance.initial_states[0]))
+    assert searched(instance, None).findings["in_range"].found.count == 2
+    assert cli.main([str(path), "--engine", "all", "--bound", "1"]) == 12
+    assert "the engines agree" in capsys.readouterr().out
+
+
+def test_a_queue_of_records_keeps_its_indices(tmp_path: Path) -> None:
+    """The index of the queue is read before the parts of its records are moved."""
+    body = action(
+        "s.inbox[0].append(Message(kind=Kind.ACK, sender=1))",
+        "s.inbox[1].append(Message(kind=Kind.ASK, sender=0))",
+        "s.inbox[s.inbox[1][0].sender].append(Message(kind=s.inbox[1][0].kind, sender=s.inbox[0][0].sender))",
+        "s.inbox[s.inbox[s.inbox[1][0].sender][0].sender].popleft()",
+    )
+    instance = instance_of(tmp_path, body)
+    (_, after), _ = run.successors(instance, instance.initial_states[0])
+    s = run.State(instance, after)
+    assert [len(s.inbox[0]), len(s.inbox[1])] == [2, 0]
+    assert [(s.inbox[0][i].kind, s.inbox[0][i].sender) for i in range(2)] == [(1, 1), (0, 1)]
+    assert after in states_of(searched(instance, None))
+
+
+def test_an_expression_and_an_initial_state_name_the_parts(tmp_path: Path) -> None:
+    start = '@initial\ndef starts(configuration):\n    yield {"broker.isr": [{1}, {0, 1}], "inbox.kind": [[1], []]}\n'
+    instance = instance_of(tmp_path, STEPS + start)
+    function = read_expression(instance, "len(s.broker[0].isr) + len(s.broker[1].isr) + s.inbox[0][0].kind")
+    assert instance.python(function)(run.State(instance, instance.initial_states[0])) == 4
