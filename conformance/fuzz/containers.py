@@ -61,7 +61,7 @@ class Containers:
         return found
 
     def _scope(self, states: tuple[str, ...]) -> Scope:
-        careless = self.chance.random() < self.world.careless / 2
+        careless = self.chance.random() < self.world.careless
         return Scope(states, careless, helpers=list(self.helpers), constants=dict(self.world.constants))
 
     def _action(self, name: str) -> str:
@@ -93,6 +93,12 @@ class _Asking:
         indices = "".join(f"[{self.writer.index(space.size, 1)}]" for space in one.over)
         return f"{state or self.chance.choice(self.scope.states)}.{one.name}{indices}", one
 
+    def element(self, size: int) -> str:
+        """An element of a set; in a careless program perhaps any number."""
+        if self.scope.is_careless and self.chance.random() < 0.4:
+            return self.writer.number(1).text
+        return self.writer.index(size, 1)
+
     def readable(self) -> tuple[str, int, str]:
         """A set of the state, or a parameter that is a subset: its text, its size and its domain."""
         if self.scope.subsets and self.chance.random() < 0.4:
@@ -112,7 +118,7 @@ class _Asking:
         form = self.chance.random()
         if form < 0.3:
             word = self.chance.choice(("in", "in", "not in"))
-            return f"({self.writer.index(size, depth)} {word} {text})"
+            return f"({self.element(size)} {word} {text})"
         if form < 0.5:
             return f"(len({text}) {self.chance.choice(COMPARISONS)} {self.chance.randint(0, size)})"
         if form < 0.65:
@@ -168,7 +174,7 @@ class _Asking:
 
     def pairs_changed(self) -> list[str]:
         """Statements that change the queue of records."""
-        form, careless = self.chance.random(), self.scope.is_careless and self.chance.random() < 0.3
+        form, careless = self.chance.random(), self.scope.is_careless and self.chance.random() < 0.7
         if form < 0.6:
             left = self.writer.fitted(self.writer.number(1), 0, 2)
             lines = [f"s.pairs.append(Pair(left={left}, right={self.writer.truth(1)}))"]
@@ -179,7 +185,7 @@ class _Asking:
     def queue_changed(self) -> list[str]:
         """Statements that change a queue."""
         text, one = self.queue("s")
-        form, careless = self.chance.random(), self.scope.is_careless and self.chance.random() < 0.3
+        form, careless = self.chance.random(), self.scope.is_careless and self.chance.random() < 0.7
         if form < 0.5:
             element = self.writer.fitted(self.writer.number(1), one.low, one.high)
             lines = [f"{text}.append({element})"]
@@ -213,13 +219,13 @@ class _Asking:
         text, one = self.set("s")
         form = self.chance.random()
         if form < 0.3:
-            return [f"{text}.add({self.writer.index(one.size, 1)})"]
+            return [f"{text}.add({self.element(one.size)})"]
         if form < 0.55:
-            return [f"{text}.discard({self.writer.index(one.size, 1)})"]
+            return [f"{text}.discard({self.element(one.size)})"]
         if form < 0.62:
             return [f"{text}.clear()"] if form < 0.59 else [f"{text} = set()"]
         if form < 0.72:
-            elements = ", ".join(self.writer.index(one.size, 1) for _ in range(self.chance.choice((1, 2))))
+            elements = ", ".join(self.element(one.size) for _ in range(self.chance.choice((1, 2))))
             return [f"{text} = {{{elements}}}"]
         if form < 0.82:
             others = [other for other in (self.readable() for _ in range(6)) if other[2] == one.of]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import random
+from dataclasses import replace
 
 from isrcheck.conformance.fuzz.containers import Containers, grouped
 from isrcheck.conformance.fuzz.declarations import Cells, World, random_world
@@ -39,10 +40,12 @@ def random_program(seed: int, number: int) -> Program:
     """The program with this number for a seed. Candidates with only a few states are mostly skipped."""
     for attempt in range(ATTEMPTS):
         chance = random.Random(f"{seed}/{number}/{attempt}")
-        program = _Making(chance, f"fuzz_{seed}_{number}").program()
+        making = _Making(chance, f"fuzz_{seed}_{number}")
+        program = making.program()
         system = PlainSystem(program, {}, program.protocols[0], {})
         if system.initial and (len(search(system, 6, FEW_STATES, []).paths) > FEW_STATES or chance.random() < 0.03):
             break
+    program = making.extended()
     return Program(program.name, _pretty(program.text), None if program.second is None else _pretty(program.second))
 
 
@@ -55,6 +58,7 @@ class _Making:
         self.world: World = random_world(chance)
         self.helpers: list[Helper] = []
         self.parts: list[str] = []
+        self.second: str | None = None
 
     def program(self) -> Program:
         chance, world = self.chance, self.world
@@ -81,10 +85,22 @@ class _Making:
             self._contradiction()
         second = self._second(texts) if chance.random() < 0.25 else None
         self._ends()
-        if second is None and random.Random(f"{self.name}: containers").random() < 0.5:
-            containers = Containers(random.Random(f"{self.name}: the containers"), world, self.helpers)
-            self.parts += containers.parts()
         Endless(random.Random(f"{self.name}: for ever"), world).add_to(self.parts, self._likely)
+        self.second = second
+        return self._whole(self.parts)
+
+    def extended(self) -> Program:
+        """The program with sets, queues and records, or as it is."""
+        if self.second is not None:
+            return self._whole(self.parts)
+        parts = list(self.parts)
+        if random.Random(f"{self.name}: containers").random() < 0.5:
+            containers = Containers(random.Random(f"{self.name}: the containers"), self.world, self.helpers)
+            parts += containers.parts()
+        whole, chance = self._whole(parts), random.Random(f"{self.name}: records")
+        return replace(whole, text=grouped(whole.text, chance)) if chance.random() < 0.4 else whole
+
+    def _whole(self, parts: list[str]) -> Program:
         words = ", ".join(language.__all__)
         head = [
             f'"""{self.name}: a random program."""',
@@ -92,9 +108,7 @@ class _Making:
             "from enum import IntEnum",
             f"from isrcheck.language import {words}",
         ]
-        text = "\n".join([*head, world.text(), *self.parts])
-        more = random.Random(f"{self.name}: records")
-        return Program(self.name, grouped(text, more) if second is None and more.random() < 0.4 else text, second)
+        return Program(self.name, "\n".join([*head, self.world.text(), *parts]), self.second)
 
     # ------------------------------------------------------------------------------------------------------- properties
 

@@ -216,7 +216,7 @@ def test_an_index_outside_leaves_the_range(tmp_path: Path) -> None:
 def test_a_record_that_is_not_there_leaves_the_range(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = write(tmp_path, action("require(s.inbox[r][0].kind == Kind.ASK)", "s.clock.time = 1"))
     instance = registry.load_file(path).instance()
-    with pytest.raises(ModelError, match="index 0 of inbox.kind is outside the queue, whose length is 0"):
+    with pytest.raises(ModelError, match=r"index 0 of inbox.kind is outside the queue, whose length is 0"):
         list(run.successors(instance, instance.initial_states[0]))
     assert searched(instance, None).findings["in_range"].found.count == 2
     assert cli.main([str(path), "--engine", "all", "--bound", "1"]) == 12
