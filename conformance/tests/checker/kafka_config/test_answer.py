@@ -95,7 +95,7 @@ def ask_json(ask):
 def unsearched(monkeypatch):
     """Compile nothing and find nothing, with --bound 0: for tests of what is understood and asked."""
 
-    def of(kernels, instance, announce):
+    def of(kernels, instance, announce, reduction):
         def expand(*arguments):
             raise AssertionError("a test without searches takes steps")
 
