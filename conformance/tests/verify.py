@@ -37,6 +37,7 @@ RECORDED = (
     "conformance/tests/checker/kafka_config/test_answer.py",
     "conformance/tests/checker/proofs/test_prove.py",
     "conformance/tests/checker/proofs/test_unbounded_abstraction.py",
+    "conformance/tests/checker/proofs/test_unbounded_loops.py",
     "conformance/tests/checker/spark/test_command.py",
     "conformance/tests/checker/spark/test_generations.py",
     "conformance/tests/checker/spark/test_search.py",

@@ -619,7 +619,7 @@ def test_the_answer_explains_derived_defaults(unsearched, ask):
     assert re.search(rf"^  retries=2147483647 .* \(becomes 2147483647 {because}$", text, re.MULTILINE)
 
 
-@pytest.mark.exhaustive
+@pytest.mark.recorded
 def test_transactions_get_their_own_search(ask, ask_json):
     topic = f"{DURABLE}transactional.id=t\nisolation.level=read_committed\n"
     line = "--config topic.properties --kafka-version 2.1 --bound 3 --seconds 600"

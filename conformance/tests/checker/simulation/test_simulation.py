@@ -375,6 +375,7 @@ def test_what_does_not_go_together_is_refused(walk, capsys, words: str, says: st
     assert (code, out, err) == (2, "", f"check: {says}\n")
 
 
+@pytest.mark.exhaustive
 def test_a_record_is_lost_beyond_the_reach_of_a_search(tmp_path, monkeypatch, capsys) -> None:
     """Six records, six elections and six faults: no exhaustive search reaches the end of such bounds."""
     monkeypatch.chdir(tmp_path)
