@@ -23,8 +23,12 @@ from isrcheck.models.language.text.chains import alternatives, branches, summand
 I1, I64 = ir.IntType(1), ir.IntType(64)
 POINTER = ir.IntType(8).as_pointer()
 
-APART = frozenset(("s", "before", "after"))
-"""The parameters that are addresses of working buffers: what is written through one is never read through another."""
+BUFFERS = frozenset(("s", "before", "after"))
+"""The parameters that are addresses of working buffers."""
+
+APART = frozenset(("expand", "emit", "observe_step"))
+"""The functions whose working buffers are different: what is written through one is never read through another. A
+function of the model may get one state twice."""
 
 Builder = Any
 Value = Any
@@ -141,7 +145,7 @@ class _Function:
         constants: Mapping[str, int],
     ) -> None:
         names = [argument.arg for argument in definition.args.args]
-        kind = ir.FunctionType(I64, [POINTER if name in APART else I64 for name in names])
+        kind = ir.FunctionType(I64, [POINTER if name in BUFFERS else I64 for name in names])
         self.function = ir.Function(module, kind, definition.name)
         self.function.attributes.add("nounwind")
         self.definition = definition
@@ -153,9 +157,11 @@ class _Function:
         self.entry = self.function.append_basic_block("entry")
         self.builder: Builder = ir.IRBuilder(self.function.append_basic_block("body"))
         self.cells: dict[str, Value] = {}
+        is_apart = definition.name in APART or len(BUFFERS.intersection(names)) == 1
         for name, argument in zip(names, self.function.args, strict=True):
-            if name in APART:
-                argument.add_attribute("noalias")
+            if name in BUFFERS:
+                if is_apart:
+                    argument.add_attribute("noalias")
                 argument = self.builder.ptrtoint(argument, I64)
             self.assign(name, argument)
 

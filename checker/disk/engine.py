@@ -17,7 +17,7 @@ from isrcheck.checker.disk.files import Folder
 from isrcheck.checker.disk.request import DiskRequest
 from isrcheck.checker.disk.summary import DiskSummary
 from isrcheck.checker.explicit.carrier import SearchContext, SearchRequest
-from isrcheck.checker.explicit.explore import leaves_range, make_real
+from isrcheck.checker.explicit.explore import make_real, must_repeat
 from isrcheck.checker.explicit.search import Search
 from isrcheck.checker.outcome.exploration import Exploration, Progress
 from isrcheck.checker.resources.limits import Limits
@@ -47,7 +47,7 @@ def explore_on_disk(
         request = SearchRequest(count_all=count_all)
         carrier = DiskCarrier(SearchContext(instance, limits, kernel, request, report), asked, folder)
         exploration = Search(carrier.context, carrier).run()
-        if kernel.reduction is not None and leaves_range(exploration):
+        if must_repeat(exploration, kernel):
             folder.empty()
             within, anew = limits.after(time.monotonic() - began), replace(asked, is_resumed=False)
             context = SearchContext(instance, within, kernel_of(instance), request, report)

@@ -45,9 +45,16 @@ def first_states(instance: Instance, limits: Limits, kernel: Kernel) -> NDArray[
     return np.stack([kernel.layout.column(packed, cell) for cell in range(instance.cells)], axis=1)
 
 
-def leaves_range(result: Exploration) -> bool:
-    """Whether the model leaves a declared range in a search: one with a reduction is then repeated without."""
-    return IN_RANGE.name in result.findings
+def must_repeat(result: Exploration, kernel: Kernel) -> bool:
+    """Whether a search is repeated without its reduction, because the model leaves a declared range.
+
+    A search that a limit or the user has ended keeps what it has found, unless it permutes states: then its path to
+    such a step is not that of the model.
+    """
+    reduction = kernel.reduction
+    if reduction is None or IN_RANGE.name not in result.findings:
+        return False
+    return result.is_complete or reduction.symmetry is not None
 
 
 def make_real(result: Exploration, kernel: Kernel) -> None:
@@ -101,7 +108,7 @@ def explore(
     context = SearchContext(instance, limits, kernel, request, report)
     search = Search(context, SingleThread(context) if limits.threads == 1 else Threads(context))
     result = search.run()
-    if kernel.reduction is not None and leaves_range(result):
+    if must_repeat(result, kernel):
         within = limits.after(time.monotonic() - began)
         context = SearchContext(instance, within, kernel_of(instance, announce), request, report)
         search = Search(context, SingleThread(context) if limits.threads == 1 else Threads(context))

@@ -42,7 +42,20 @@ def dead_cells(instance: Instance) -> tuple[Clearing, ...]:
             found.append(Clearing(name, tuple((cell, layout.low) for cell in cells)))
         else:
             found += _dead_in_states(reads, layout, dead)
-    return tuple(found)
+    return tuple(_in_order(found, instance))
+
+
+def _in_order(found: Sequence[Clearing], instance: Instance) -> Iterator[Clearing]:
+    """A cell that guards others is cleared before them, so that one pass clears everything. What would go round in a
+    circle is left out."""
+    fields = {layout.offset + cell: name for name, layout in instance.layouts.items() for cell in range(layout.count)}
+    guards: dict[str, set[str]] = {}
+    for one in found:
+        guards.setdefault(one.field, set()).update(() if one.guard is None else (fields[one.guard],))
+    while ready := [name for name, those in guards.items() if not those & guards.keys()]:
+        yield from (one for one in found if one.field in ready)
+        for name in ready:
+            del guards[name]
 
 
 # ------------------------------------------------------------------------------------------------------------ nowhere
@@ -125,11 +138,10 @@ class _Guard:
             return False
         if None in use.indices or tuple(use.indices[axis] for axis in self.axes) != write.indices:
             return False
-        around = set(use.blocks)
-        for axis, index in enumerate(use.indices):
-            if axis not in self.axes:
-                assert index is not None
-                if index.count != self.layout.sizes[axis]:
-                    return False
-                around -= {block for block in around if block[-1] is index}
-        return around <= set(write.blocks)
+        loops = {axis: index for axis, index in enumerate(use.indices) if index is not None and axis not in self.axes}
+        if any(index.count != self.layout.sizes[axis] for axis, index in loops.items()):
+            return False
+        # Loops over whole domains stand inside everything else: an `if` in such a loop may leave cells out.
+        is_whole = [any(block[-1] is index for index in loops.values()) for block in use.blocks]
+        outer = is_whole.index(True) if True in is_whole else len(is_whole)
+        return all(is_whole[outer:]) and set(use.blocks[:outer]) <= set(write.blocks)

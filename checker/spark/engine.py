@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from isrcheck.checker.compile.kernel import Kernel, kernel_of
 from isrcheck.checker.explicit.carrier import SearchContext, SearchRequest
-from isrcheck.checker.explicit.explore import leaves_range, make_real
+from isrcheck.checker.explicit.explore import make_real, must_repeat
 from isrcheck.checker.explicit.search import Search
 from isrcheck.checker.outcome.exploration import Exploration, Progress
 from isrcheck.checker.resources.limits import Limits
@@ -42,7 +42,7 @@ def explore_on_spark(
     require_same(session)
     began = time.monotonic()
     exploration, spread = _explore(session, asked, instance, limits, kernel, count_all, report)
-    if kernel.reduction is not None and leaves_range(exploration):
+    if must_repeat(exploration, kernel):
         within = limits.after(time.monotonic() - began)
         exploration, spread = _explore(session, asked, instance, within, kernel_of(instance), count_all, report)
         exploration.limits, exploration.seconds = limits, time.monotonic() - began

@@ -5,10 +5,16 @@ from __future__ import annotations
 import ctypes
 import itertools
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from isrcheck.checker.compile import native
+from isrcheck.checker.compile.kernel import kernel_of
+from isrcheck.checker.explicit.explore import explore
+from isrcheck.checker.outcome.exploration import StepPath
+from isrcheck.checker.resources.limits import Limits
+from isrcheck.models.registry import load_file
 
 FUNCTIONS = {
     "numbers": "def f(a, b):\n    return (a + b * 3 - -b) * 2 + (a >> 1) + (b & 5)",
@@ -116,3 +122,39 @@ def test_a_module_has_constants_and_other_lines_for_python() -> None:
 def test_unknown_syntax_is_refused(text: str) -> None:
     with pytest.raises((AssertionError, AttributeError, KeyError)):
         native.object_code(text, {}, ("f",))
+
+
+TWICE = '''"""A helper gets one state twice."""
+
+from isrcheck.language import action, always, between, field, require
+
+
+class State:
+    x = field(values=between(0, 5), initially=5)
+    seen = field(values=between(0, 5), initially=5)
+
+
+def moves(s, before):
+    if before.x > 0:
+        s.x = 0
+        s.seen = before.x
+
+
+@action
+def ends(s):
+    require(s.x == 5)
+    moves(s, s)
+
+
+@always
+def seen_is_not_0(s):
+    return s.seen != 0
+'''
+
+
+def test_a_helper_may_get_one_state_twice(tmp_path: Path) -> None:
+    """What it writes through one name it reads through the other, in optimized code as well."""
+    (tmp_path / "twice.py").write_text(TWICE)
+    instance = load_file(tmp_path / "twice.py").instance()
+    found = explore(instance, Limits(), kernel=kernel_of(instance, is_optimized=True))
+    assert found.findings["seen_is_not_0"].found.path == StepPath(0, (0,))

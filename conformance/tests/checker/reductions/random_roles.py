@@ -89,6 +89,8 @@ WRITES = (
     "for x in range(s.nodes):\n        s.limit[x] = 1\n    s.phase = 1",
     "for x in range(s.nodes):\n        for y in range(s.nodes):\n            s.answer[x][y] = 0\n    s.phase = 2",
     "for x in range(s.nodes):\n        s.seen[x][x] = False\n    s.phase = 0",
+    "for x in range(s.nodes):\n        if x == {m}:\n            s.limit[x] = 1\n            s.phase = 1",
+    "for x in range(s.nodes):\n        if x == {m}:\n            s.seen[{n}][x] = False\n            s.role[{n}] = 1",
 )  # fmt: skip
 PROPERTIES = (
     "@always\ndef prop_{i}(s):\n    return all({test} for x in range(s.nodes) for y in range(s.nodes) if {guard})",

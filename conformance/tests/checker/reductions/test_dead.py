@@ -13,6 +13,8 @@ import pytest
 from conformance.tests.checker.reductions.random_roles import HEAD, model_text
 from conformance.tests.checker.reductions.test_symmetry import certify, check, depths, searched, states_of
 from conformance.tests.sampling import exhaustive, sampled
+from isrcheck.checker.compile.kernel import kernel_of
+from isrcheck.checker.explicit.explore import must_repeat
 from isrcheck.checker.outcome.exploration import Findings
 from isrcheck.checker.reductions.clearing import Clearing
 from isrcheck.checker.reductions.dead import dead_cells
@@ -22,7 +24,6 @@ from isrcheck.models import registry
 from isrcheck.models.language.declare import WHOLE
 from isrcheck.models.language.model import Instance
 from isrcheck.models.registry import load_file
-from isrcheck.models.run import Cells
 
 PROPERTY = "\n\n@always\ndef fine(s):\n    return {}\n"
 ROLES = """
@@ -168,6 +169,108 @@ def test_every_cell_has_to_be_written_anew(anew: str, dead: bool, tmp_path: Path
     assert ("seen where role is 0 or 2" in found(instance)) == dead
 
 
+PARTLY = """
+
+@action
+def begins(s, n: Node, m: Node):
+    require(s.phase == 0)
+    {begins}
+
+
+@action
+def sees(s, n: Node, m: Node):
+    require(s.phase == 1)
+    s.seen[n][m] = True
+    s.phase = 0
+"""
+
+
+@pytest.mark.parametrize(
+    ("begins", "dead"),
+    [
+        (("for x in Node:", "s.seen[n][x] = False; s.phase = 1"), False),
+        (("for x in Node:", "for y in Node:", "s.seen[x][y] = False; s.phase = 1"), True),
+        (("for x in Node:", "for y in Node:", "if x != n:", "s.seen[x][y] = False; s.phase = 1"), False),
+        (("for x in Node:", "for y in range(m, s.nodes):", "s.seen[x][y] = False; s.phase = 1"), False),
+        (("for x in Node:", "if x == n:", "for y in Node:", "s.seen[x][y] = False; s.phase = 1"), False),
+        (("if n == m:", "s.phase = 1", "for x in Node:", "for y in Node:", "s.seen[x][y] = False"), True),
+    ],
+)
+def test_what_a_loop_leaves_out_is_not_written_anew(begins: tuple[str, ...], dead: bool, tmp_path: Path) -> None:
+    """Although the guard cell is written beside it, and only there."""
+    lines, indent = "", "    "
+    for line in begins:
+        lines += "".join(f"{indent}{one}\n" for one in line.split("; "))
+        indent += "    " * line.endswith(":")
+    fine = "s.phase != 1 or not (s.seen[0][0] and s.seen[1][1])"
+    instance = loaded(tmp_path, PARTLY.format(begins=lines.strip()) + PROPERTY.format(fine))
+    assert ("seen where phase is 0 or 2" in found(instance)) == dead
+    agree(instance, None)
+
+
+CHAIN = """
+
+@action
+def stops(s, n: Node):
+    require(s.role[n] == 1 and s.limit[n] == 1 and s.offset[n] == 1)
+    s.role[n] = 0
+    s.phase = 1
+
+
+@action
+def starts(s, n: Node):
+    require(s.role[n] == 0)
+    s.role[n] = 1
+    s.limit[n] = 0
+
+
+@action
+def limits(s, n: Node):
+    require(s.role[n] == 1 and s.limit[n] == 0)
+    s.limit[n] = 1
+    s.offset[n] = 0
+
+
+@action
+def moves(s, n: Node):
+    require(s.role[n] == 1 and s.limit[n] == 1 and s.offset[n] == 0)
+    s.offset[n] = 1
+
+
+@action
+def goes_on(s):
+    require(s.phase == 1)
+    s.phase = 2
+"""
+
+
+def test_what_is_dead_because_of_dead_cells_is_cleared_in_one_pass(tmp_path: Path) -> None:
+    """The field that is cleared last is declared first."""
+    instance = loaded(tmp_path, CHAIN + PROPERTY.format("s.phase < 2"))
+    fields = [one.field for one in dead_cells(instance)]
+    assert fields.index("limit") < fields.index("offset")
+    assert agree(instance, None)[1] < agree(instance, None)[0]
+    reduction, _ = reduction_of(instance, symmetry=True)
+    assert reduction is not None and reduction.symmetry is not None and reduction.dead
+    whole, reduced = searched(instance, None, None), searched(instance, reduction, None)
+    assert depths(whole) == depths(reduced)
+    certify(reduced)
+
+
+def test_a_search_that_is_ended_keeps_a_range_that_was_left(tmp_path: Path) -> None:
+    text = "\n\n@action\ndef act(s, n: Node):\n    s.offset[n] = 1\n"
+    text += "\n\n@action\ndef grows(s, n: Node):\n    s.limit[n] += 1\n"
+    instance = loaded(tmp_path, text + PROPERTY.format("s.limit[0] < 3"))
+    reduction = Reduction(dead=dead_cells(instance))
+    result = searched(instance, reduction, None)
+    assert result.reduction == "" and "in_range" in result.findings  # it was repeated
+    kernel = kernel_of(instance, reduction=reduction)
+    result.stopped = "seconds"
+    assert not must_repeat(result, kernel)
+    result.stopped = None
+    assert must_repeat(result, kernel)
+
+
 def test_a_guard_may_be_one_cell_for_all_or_have_two_indices(tmp_path: Path) -> None:
     text = """
 
@@ -233,13 +336,6 @@ def test_sets_are_cells(tmp_path: Path) -> None:
 # ----------------------------------------------------------------------------------------------- searches find the same
 
 
-def settled(reduction: Reduction, cells: Cells) -> Cells:
-    """A state with its dead cells cleared, also those that are dead because others were cleared."""
-    while (after := reduction.cleared(cells)) != cells:
-        cells = after
-    return cells
-
-
 def agree(instance: Instance, depth: int | None) -> tuple[int, int]:
     """Compare a search of all states with one that clears dead cells; returns the numbers of states."""
     reduction = Reduction(dead=dead_cells(instance))
@@ -250,8 +346,8 @@ def agree(instance: Instance, depth: int | None) -> tuple[int, int]:
     assert depths(whole) == depths(reduced), reduction.says
     certify(reduced)
     if "in_range" not in whole.findings:
-        states = {settled(reduction, cells) for cells in states_of(whole)}
-        assert states == {settled(reduction, cells) for cells in states_of(reduced)}
+        states = {reduction.cleared(cells) for cells in states_of(whole)}
+        assert states == {reduction.cleared(cells) for cells in states_of(reduced)}
     return whole.distinct, reduced.distinct
 
 
