@@ -17,6 +17,7 @@ from typing import Any
 
 from isrcheck.models import run
 from isrcheck.models.language.core.records import RecordView
+from isrcheck.models.language.core.views import SetView
 from isrcheck.models.language.declare import Disabled
 from isrcheck.models.language.in_range import DEADLOCK
 from isrcheck.models.language.model import FieldLayout, Instance, Property, Step, spell_element
@@ -281,7 +282,10 @@ class _Explainer:
                         scope.tests.pop()
                 case ast.For(target=ast.Name(id=name), iter=iterated, body=body):
                     scope.loops.append(name)
-                    for bound in self.bind(name, iterated, scope):
+                    values = self.bind(name, iterated, scope)
+                    if isinstance(values, SetView) and isinstance(body[0], ast.If):
+                        body = body[0].body  # the test of the core asks whether the set contains the element
+                    for bound in values:
                         scope.names[name] = bound
                         found = self.returned(body, scope)
                         if found is not None:
@@ -400,8 +404,9 @@ class _Explainer:
                 for names, inner in self.bindings(rest, scope):
                     yield (part.target.id, *names), inner
 
-    def bind(self, name: str, iterated: ast.expr, scope: _Scope) -> range:
-        """Return the values of a loop variable in the range `iterated`; those of a lettered domain print as letters."""
+    def bind(self, name: str, iterated: ast.expr, scope: _Scope) -> range | SetView:
+        """Return the values of a loop variable, which goes through the range or the set `iterated`; those of a lettered
+        domain print as letters."""
         scope.lettered.discard(name)
         end = iterated.args[-1] if isinstance(iterated, ast.Call) else iterated
         is_lettered = isinstance(end, ast.Attribute) and end.attr in self.lettered_sizes
@@ -411,7 +416,7 @@ class _Explainer:
         if is_lettered:
             scope.lettered.add(name)
         values = scope.evaluate(iterated)
-        assert isinstance(values, range)
+        assert isinstance(values, range | SetView)
         return values
 
 

@@ -302,11 +302,17 @@ class ContainerRewriting(ABC):
             text = ast.unparse(row.written)
             what = f"`{min(hidden)}` is a variable of the generator, and `{text}` reads it before"
             self.scope.refuse(part.iter, what, "rename the variable")
-        is_in = original(row.cell(name(part.target.id)), part.iter)
+        is_in = self._asked(part.target.id, part.iter, row)
         tests = [is_in, *map(self.node, part.ifs)]
         found = ast.comprehension(part.target, original(called("range", row.size), part.iter), tests, 0)
         found.origin = part  # type: ignore[attr-defined] # read by models/language/text/spelling.py
         return found
+
+    def _asked(self, element: str, written: ast.expr, row: Row) -> ast.expr:
+        """Whether a set contains an element that a loop comes to."""
+        asked = ast.Compare(name(element), [ast.In()], [written])
+        original_places(asked, written)
+        return original(row.cell(name(element)), asked)
 
     # ------------------------------------------------------------------------------------------------------- statements
 
@@ -393,7 +399,7 @@ class ContainerRewriting(ABC):
         inner = self.body(statement.body)
         if not is_only_here:
             inner = [ast.Assign([ast.Name(variable, ast.Store())], name(element)), *inner]
-        test = original(row.cell(name(element)), statement.iter)
+        test = self._asked(element, statement.iter, row)
         loop = original(called("range", row.size), statement.iter)
         return [*found, ast.For(ast.Name(element, ast.Store()), loop, [ast.If(test, inner, [])], [])]
 

@@ -114,6 +114,77 @@ def dim(s):
 """
 
 
+SETS = """
+from isrcheck.language import Domain, Record, Set, Subset, action, always, field, require
+
+class Replica(Domain, size=3, letters=True):
+    pass
+
+class Replicas(Subset, of=Replica):
+    pass
+
+class Broker(Record):
+    isr = field(values=Set(of=Replica), initially={0})
+
+class State:
+    broker = field(Replica, values=Broker)
+    live = field(values=Set(of=Replica), initially={0})
+
+def first_of(s, r):
+    for member in s.broker[r].isr:
+        if member not in s.live:
+            return False
+    return True
+
+@action
+def grow(s, r: Replica, chosen: Replicas):
+    require(all(m != 0 for m in chosen))
+    for m in chosen:
+        s.broker[r].isr.add(m)
+
+@always
+def by_all(s):
+    return all(m == 0 or m in s.live for r in Replica for m in s.broker[r].isr)
+
+@always
+def by_condition(s):
+    return not any(m != 0 for r in Replica for m in s.broker[r].isr if m not in s.live)
+
+@always
+def by_loop(s):
+    return all(first_of(s, r) for r in Replica)
+"""
+
+
+def test_what_goes_through_a_set_is_explained(tmp_path: Path) -> None:
+    path = tmp_path / "sets.py"
+    path.write_text(SETS, encoding="utf-8")
+    instance = registry.load_file(path).instance()
+    assert [why(trace(instance, ["grow b {c}"], name)) for name in ("by_all", "by_condition", "by_loop")] == [
+        [
+            "by_all is false",
+            "  m == 0 or m in s.live is false for r = b, m = c",
+            "    given m in s.broker[r].isr",
+            "    m == 0 is false",
+            "    m in s.live is false",
+            "      s.live = {a}",
+        ],
+        [
+            "by_condition is false",
+            "  m != 0 is true for r = b, m = c",
+            "    given m in s.broker[r].isr and m not in s.live",
+        ],
+        [
+            "by_loop is false",
+            "  first_of(s, r) is false for r = b",
+            "    member not in s.live is true for member = c",
+            "      s.live = {a}",
+        ],
+    ]
+    refused = false_guard(instance, instance.initial_states[0], read_step(instance, "grow b {a}"))
+    assert refused == "its guard `all(m != 0 for m in chosen)` is false"
+
+
 def test_a_condition_that_is_wholly_settled_is_left_out(tmp_path: Path) -> None:
     path = tmp_path / "lamps.py"
     path.write_text(SWITCHES, encoding="utf-8")
