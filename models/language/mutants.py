@@ -17,6 +17,7 @@ from itertools import pairwise
 from typing import Any
 
 from isrcheck.models.language.syntax import Function
+from isrcheck.models.language.text.spelling import as_written
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,15 +36,23 @@ class Mutant:
 
 def mutants(action: Function) -> Iterator[Mutant]:
     """Every mutant of an action, in the order of the removed conditions in the text."""
-    for statement, require, guard in _guards(action, action.body):
+    both = zip(_guards(action, action.body), _guards(action, action.written), strict=True)
+    for (statement, require, guard), (as_it_stands, _, _) in both:
         for weaker in _weaker(action, guard):
-            kept = []
+            kept: list[ast.stmt] = []
+            kept_as_written: list[ast.stmt] = []
             if weaker.rest is not None:
-                call = ast.Call(require, [weaker.rest], [])
-                kept = [ast.copy_location(ast.Expr(call), statement)]
+                kept = [_required(require, weaker.rest, statement)]
+                kept_as_written = [_required(require, as_written(weaker.rest), statement)]
             body = _with(action.body, statement, kept)
-            function = _function(action, body, weaker.functions)
+            written = _with(action.written, as_it_stands, kept_as_written)
+            function = _function(action, body, written, weaker.functions)
             yield Mutant(function, statement.lineno, guard, weaker.dropped, weaker.within)
+
+
+def _required(require: ast.Name, condition: ast.expr, statement: ast.stmt) -> ast.stmt:
+    """Return a guard that stands for `statement`."""
+    return ast.copy_location(ast.Expr(ast.Call(require, [condition], [])), statement)
 
 
 def _guards(action: Function, body: Sequence[ast.stmt]) -> Iterator[tuple[ast.stmt, ast.Name, ast.expr]]:
@@ -89,7 +98,10 @@ class _Weaker:
 
 
 def _weaker(function: Function, condition: ast.expr) -> list[_Weaker]:
-    """The conditions that result from omitting one conjunct each; a condition without `and` is its only conjunct."""
+    """The conditions that result from omitting one conjunct each; a condition without `and` is its only conjunct, also
+    if its form in the core has one."""
+    if hasattr(condition, "origin"):
+        return [_Weaker(None, condition)]
     match condition:
         case ast.BoolOp(op=ast.And(), values=values):
             return _without_one(function, values)
@@ -126,7 +138,8 @@ def _weaker_calls(helper: Function, name: str, arguments: Sequence[ast.expr]) ->
     for weaker in weaker_conditions:
         if weaker.rest is None:
             return []
-        copy = _function(helper, [ast.Return(weaker.rest)], weaker.functions)
+        returned = ast.Return(weaker.rest), ast.Return(as_written(weaker.rest))
+        copy = _function(helper, [returned[0]], [returned[1]], weaker.functions)
         call = ast.Call(ast.Name(own_name, ast.Load()), list(arguments), [])
         found.append(_Weaker(call, weaker.dropped, (helper.name, *weaker.within), {own_name: copy}))
     return found
@@ -135,10 +148,13 @@ def _weaker_calls(helper: Function, name: str, arguments: Sequence[ast.expr]) ->
 # ------------------------------------------------------------------------------------------------------------ functions
 
 
-def _function(origin: Function, body: list[ast.stmt], functions: Mapping[str, Function]) -> Function:
-    """Return a function like `origin` with another body, which may call additional functions."""
-    python = _python(origin, body, functions)
-    return replace(origin, python=python, body=body, functions={**origin.functions, **functions})
+def _function(
+    origin: Function, body: list[ast.stmt], written: list[ast.stmt], functions: Mapping[str, Function]
+) -> Function:
+    """Return a function like `origin` with another body, which may call additional functions. CPython runs the body as
+    it is `written`, since its states have sets and queues instead of the cells of the core."""
+    python = _python(origin, written, functions)
+    return replace(origin, python=python, body=body, written=written, functions={**origin.functions, **functions})
 
 
 def _python(origin: Function, body: list[ast.stmt], functions: Mapping[str, Function]) -> Callable[..., Any]:

@@ -114,6 +114,7 @@ class FunctionReader:
             definition.lineno,
             (),
             body,
+            body,
             documentation,
             mark=mark,
             names=self.names,

@@ -90,6 +90,9 @@ class Function:
     line: int
     parameters: tuple[Parameter, ...]
     body: list[ast.stmt]
+    """The body in the core of the language (models/language/core/rewriting.py)."""
+    written: list[ast.stmt]
+    """The body as it is written."""
     documentation: str
     constants: dict[str, int | bool] = field(default_factory=dict)
     functions: dict[str, Function] = field(default_factory=dict)

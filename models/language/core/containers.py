@@ -118,7 +118,7 @@ class ContainerRewriting(ABC):
                     takes = f"takes {rank} {'index' if rank == 1 else 'indices'}, not {len(indices)}"
                     self.scope.refuse(node, f"the record `{name_}` {takes}", f"write all of them before .{inner.attr}")
                 assert isinstance(base, ast.Attribute)
-                flat = ast.copy_location(ast.Attribute(base.value, f"{name_}.{inner.attr}", inner.ctx), inner)
+                flat = ast.copy_location(ast.Attribute(base.value, f"{name_}.{inner.attr}", ast.Load()), inner)
                 return flat, [*indices, *later]
         return inner, later
 
@@ -174,7 +174,8 @@ class ContainerRewriting(ABC):
                     hint = f"a {contents.word} is read by {use.format(text)}"
                     self.scope.refuse(node, f"the {contents.word} `{attribute}` {takes}", hint)
                 assert isinstance(node, ast.expr)
-                row = self._row(node, inner, tuple(map(self.node, indices)), contents.axis, attribute)
+                base = ast.copy_location(ast.Attribute(inner.value, attribute, ast.Load()), inner)
+                row = self._row(node, base, tuple(map(self.node, indices)), contents.axis, attribute)
                 return replace(row, filler=contents.filler)
         return None
 
