@@ -206,12 +206,13 @@ class QueueRewriting(ContainerRewriting):
         made = call.args[0] if len(call.args) == 1 and not call.keywords else None
         assert isinstance(call.func, ast.Attribute)
         record = self.group(self.unwrapped(call.func.value)[0])[1].record
-        given = {}
+        given, is_record = {}, False
         if isinstance(made, ast.Call) and isinstance(made.func, ast.Name) and not made.args:
             given = {one.arg: one.value for one in made.keywords if one.arg is not None}
-            if self.scope.meaning(made.func.id) is record:
+            is_record = self.scope.meaning(made.func.id) is record
+            if is_record:
                 self.scope.records.add(made.func.id)
-        if set(given) != set(parts) or not self.scope.records:
+        if set(given) != set(parts) or not is_record:
             text = f"{record.__name__}({', '.join(f'{part}=...' for part in parts)})"
             self.scope.refuse(call, f"`{ast.unparse(call)}`", f"append a record with all of its parts: {text}")
         return given

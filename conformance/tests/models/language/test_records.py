@@ -195,6 +195,13 @@ def test_a_wrong_record_is_refused(tmp_path: Path, parts: str, says: str) -> Non
         registry.load_file(write(tmp_path, action("s.clock.time = 1"), prelude))
 
 
+def test_each_append_names_the_record(tmp_path: Path) -> None:
+    right = "s.inbox[r].append(Message(kind=Kind.ASK, sender=r))"
+    for other in ("Broker", "Nonsense"):
+        with pytest.raises(LanguageError, match="append a record with all of its parts: Message"):
+            registry.load_file(write(tmp_path, action(right, right.replace("Message", other))))
+
+
 def test_a_queued_part_is_a_single_value(tmp_path: Path) -> None:
     prelude = PRELUDE.replace("    sender = field(values=Replica)", "    sender = field(Replica, values=Flag)")
     with pytest.raises(LanguageError, match="Message: the part `sender` is no single value, which a queue needs"):
