@@ -237,6 +237,15 @@ def test_a_set_of_nothing_is_refused(tmp_path: Path) -> None:
         _ = instance_of(tmp_path, STEPS, n=0).layouts
 
 
+@pytest.mark.parametrize(("given", "n"), [(7, 3), (2, 2), (-1, 3)])
+def test_an_initial_element_outside_the_domain_is_refused(tmp_path: Path, given: int, n: int) -> None:
+    declared = f"    learners = field(Part, values=Set(of=Replica), initially={{0, {given}}})\n"
+    with pytest.raises(ModelError) as refusal:
+        _ = instance_of(tmp_path, declared + STEPS, n=n).layouts
+    says = f"field learners is initially a set with {given}; give elements in 0..{n - 1}"
+    assert str(refusal.value).endswith(says)
+
+
 @pytest.mark.parametrize(
     ("given", "says"),
     [("[True, False]", "give a set, as in {0, 1}"), ("{2}", "give elements in 0..1"), ("{0, 1}", "")],
