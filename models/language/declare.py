@@ -222,8 +222,11 @@ class Group:
 
     @property
     def parts(self) -> dict[str, Any]:
-        """The parts by name."""
-        return {name: one for name, one in vars(self.record).items() if isinstance(one, Field | Group)}
+        """The parts by name, those of base classes first."""
+        declared: dict[str, Any] = {}
+        for kind in reversed(self.record.__mro__):
+            declared |= vars(kind)
+        return {name: one for name, one in declared.items() if isinstance(one, Field | Group)}
 
 
 @dataclass(frozen=True)

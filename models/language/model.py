@@ -575,6 +575,9 @@ def _flattened(path: str, declared: Mapping[str, Field | Group]) -> dict[str, Fi
                 fields[f"{name}.{part}"] = replace(held, over=over, outer=outer)
             elif held.over:
                 raise LanguageError(f"{where}: the part `{part}` is no single value, which a queue needs")
+            elif not isinstance(held.values.low, int):
+                what = f"the values of the part `{part}` begin with no number, which a queue needs"
+                raise LanguageError(f"{where}: {what}; write between(0, ...)")
             else:
                 queue = Queue(of=held.values, most=one.queue.most)
                 vars(queue)["axis"] = one.queue.axis  # the parts of a record have one place

@@ -430,10 +430,13 @@ class _Watched:
         self._log = log
 
     def __getattr__(self, name: str) -> Any:
+        group = self._instance.model.groups.get(name)
+        if group is not None:
+            return RecordView(self, name, tuple(group.parts))
         value = getattr(self._state, name)
         layout = self._instance.layouts.get(name)
         if layout is None:
-            return value.of(self) if isinstance(value, RecordView) else value
+            return value
         if layout.sizes and (layout.field.contents is None or layout.field.own):
             return _WatchedArray(value, self._instance, layout, self._name, (), self._log)
         self._log.append(f"{self._name}.{name} = {spell_part(self._instance, layout, self._state.cells)}")

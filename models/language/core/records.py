@@ -26,10 +26,6 @@ class RecordView:
     def __getitem__(self, index: int) -> RecordView:
         return RecordView(self._state, self._name, self._parts, (*self._indices, index))
 
-    def of(self, state: Any) -> RecordView:
-        """The same records of another view of the state."""
-        return RecordView(state, self._name, self._parts, self._indices)
-
     def __getattr__(self, part: str) -> Any:
         value = getattr(self._state, f"{self._name}.{part}")
         for index in self._indices:

@@ -8,12 +8,14 @@ from pathlib import Path
 import pytest
 
 from conformance.tests.checker.reductions.test_symmetry import searched, states_of
+from conformance.tests.support.trace import trace
 from isrcheck.checker import cli
 from isrcheck.models import registry, run
 from isrcheck.models.language.expression import read_expression
 from isrcheck.models.language.model import Instance
 from isrcheck.models.messages.errors import LanguageError, ModelError
 from isrcheck.traces import cli as traces
+from isrcheck.traces.format.why_false import why_broken
 
 PRELUDE = '''"""Replicas send each other messages."""
 
@@ -200,6 +202,30 @@ def test_each_append_names_the_record(tmp_path: Path) -> None:
     for other in ("Broker", "Nonsense"):
         with pytest.raises(LanguageError, match="append a record with all of its parts: Message"):
             registry.load_file(write(tmp_path, action(right, right.replace("Message", other))))
+
+
+def test_a_queued_part_begins_with_a_number(tmp_path: Path) -> None:
+    prelude = PRELUDE.replace("    sender = field(values=Replica)", '    sender = field(values=between("least", 5))')
+    with pytest.raises(LanguageError, match="Message: the values of the part `sender` begin with no number, which a"):
+        registry.load_file(write(tmp_path, action("s.clock.time = 1"), prelude))
+
+
+def test_a_part_can_have_any_name(tmp_path: Path) -> None:
+    """A name of the view in CPython would hide the part."""
+    prelude = PRELUDE.replace("time = ", "of = ")
+    body = action("s.clock.of += 1") + "\n\n@always\ndef early(s):\n    return s.clock.of < 1\n"
+    instance = registry.load_file(write(tmp_path, body, prelude)).instance()
+    assert why_broken(trace(instance, ["act 1"], "early")).lines()[-1].strip() == "s.clock.of = 1"
+    assert searched(instance, None).findings["in_range"].found.count == 2
+
+
+def test_a_record_has_the_parts_of_its_base_class(tmp_path: Path) -> None:
+    prelude = PRELUDE.replace("class Broker(Record):", "class Broker(Clock):")
+    before, clock, after = prelude.partition("class Clock(Record):\n    time = field(values=between(0, 2))\n")
+    prelude = before.replace("class Broker", clock + "\n\nclass Broker") + after
+    layouts = registry.load_file(write(tmp_path, action("s.broker[r].time = 1"), prelude)).instance().layouts
+    parts = [name for name in layouts if name.startswith("broker.")]
+    assert parts == ["broker.time", "broker.role", "broker.log", "broker.isr"]
 
 
 def test_a_queued_part_is_a_single_value(tmp_path: Path) -> None:
