@@ -223,9 +223,7 @@ class Group:
     @property
     def parts(self) -> dict[str, Any]:
         """The parts by name, those of base classes first."""
-        declared: dict[str, Any] = {}
-        for kind in reversed(self.record.__mro__):
-            declared |= vars(kind)
+        declared = {name: one for kind in reversed(self.record.__mro__) for name, one in vars(kind).items()}
         return {name: one for name, one in declared.items() if isinstance(one, Field | Group)}
 
 
