@@ -272,7 +272,21 @@ class Enumeration:
             values = self._flat(name, given.get(name, self.usual[name]), layout.sizes, contents)
             self._ranged(layout, values)
             cells[layout.offset : layout.offset + layout.count] = [int.__int__(value) for value in values]
+        self._refuse_halves(cells)
         return array(CODES[self.size], cells).tobytes()
+
+    def _refuse_halves(self, cells: Sequence[int]) -> None:
+        """Raise ModelError if the parts of a queue of records have different lengths."""
+        first: dict[str, tuple[str, list[bool]]] = {}
+        for name, layout in self.layouts.items():
+            contents, over = layout.field.contents, layout.field.over
+            if contents is None or contents.filler is None or layout.field.outer != len(over):
+                continue
+            used = [cell != contents.filler for cell in cells[layout.offset : layout.offset + layout.count]]
+            other, expected = first.setdefault(name.partition(".")[0], (name, used))
+            if used != expected:
+                what = f"{escaped(other)} and {escaped(name)} start with different lengths"
+                raise ModelError(f"{self.path}: {what}; give each record all of its parts")
 
     def _ranged(self, layout: FieldLayout, values: Sequence[Any]) -> None:
         for index, value in zip(layout.indices(), values, strict=True):

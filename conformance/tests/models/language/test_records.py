@@ -272,8 +272,18 @@ def test_a_queue_of_records_keeps_its_indices(tmp_path: Path) -> None:
     assert after in states_of(searched(instance, None))
 
 
+def test_initial_records_have_all_of_their_parts(tmp_path: Path) -> None:
+    for given in ('"inbox.kind": [[1], []]', '"inbox.kind": [[1], []], "inbox.sender": [[], [1]]'):
+        start = f"@initial\ndef starts(configuration):\n    yield {{{given}}}\n"
+        with pytest.raises(ModelError) as refusal:
+            _ = instance_of(tmp_path, STEPS + start).initial_states
+        says = "inbox.kind and inbox.sender start with different lengths; give each record all of its parts"
+        assert str(refusal.value).endswith(says)
+
+
 def test_an_expression_and_an_initial_state_name_the_parts(tmp_path: Path) -> None:
-    start = '@initial\ndef starts(configuration):\n    yield {"broker.isr": [{1}, {0, 1}], "inbox.kind": [[1], []]}\n'
+    given = '"broker.isr": [{1}, {0, 1}], "inbox.kind": [[1], []], "inbox.sender": [[0], []]'
+    start = f"@initial\ndef starts(configuration):\n    yield {{{given}}}\n"
     instance = instance_of(tmp_path, STEPS + start)
     function = read_expression(instance, "len(s.broker[0].isr) + len(s.broker[1].isr) + s.inbox[0][0].kind")
     assert instance.python(function)(run.State(instance, instance.initial_states[0])) == 4
