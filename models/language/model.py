@@ -819,7 +819,7 @@ class Instance:
                     kind = declared.contents.of.__name__
                     what = f"holds sets of {kind}, which has no element; give {kind} at least one"
                 raise ModelError(f"{self.model.path}: field {name} {what}")
-            strange = sorted((declared.members or frozenset()) - set(range(sizes[-1] if sizes else 0)))
+            strange = sorted(one for one in declared.members or () if not sizes or not 0 <= one < sizes[-1])
             if strange:
                 what = f"is initially a set with {strange[0]}; give elements in 0..{sizes[-1] - 1}"
                 raise ModelError(f"{self.model.path}: field {name} {what}")
