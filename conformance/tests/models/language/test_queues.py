@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from conformance.tests.checker.reductions.test_symmetry import searched, states_of
+from conformance.tests.models.language.test_sets import assert_refused_at_the_mark
 from isrcheck.checker import cli
 from isrcheck.checker.reductions.find import reduction_of
 from isrcheck.models import registry, run
@@ -184,12 +185,7 @@ def test_a_trace_shows_queues(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     ],
 )
 def test_what_is_no_use_of_a_queue_is_refused(tmp_path: Path, code: str, says: str) -> None:
-    path = write(tmp_path, action(code))
-    with pytest.raises(LanguageError) as refusal:
-        registry.load_file(path)
-    line = next(n for n, text in enumerate(path.read_text().splitlines(), 1) if text.endswith("# <-"))
-    assert str(refusal.value).startswith(f"{path}:{line}: in act: ")
-    assert says in str(refusal.value)
+    assert_refused_at_the_mark(write(tmp_path, action(code)), says)
 
 
 @pytest.mark.parametrize(

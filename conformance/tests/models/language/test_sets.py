@@ -185,6 +185,15 @@ def test_a_trace_shows_sets(tmp_path: Path, capsys: pytest.CaptureFixture[str], 
     assert traces.main(["show", str(file), "--model", str(path), "--eval", "len(s.isr[0])"]) == 0
 
 
+def assert_refused_at_the_mark(path: Path, says: str) -> None:
+    """The message about the file names its line that ends with `# <-`, in the action `act`, and contains `says`."""
+    with pytest.raises(LanguageError) as refusal:
+        registry.load_file(path)
+    line = next(n for n, text in enumerate(path.read_text().splitlines(), 1) if text.endswith("# <-"))
+    assert str(refusal.value).startswith(f"{path}:{line}: in act: ")
+    assert says in str(refusal.value)
+
+
 @pytest.mark.parametrize(
     ("code", "says"),
     [
@@ -210,12 +219,7 @@ def test_a_trace_shows_sets(tmp_path: Path, capsys: pytest.CaptureFixture[str], 
     ],
 )
 def test_what_is_no_use_of_a_set_is_refused(tmp_path: Path, code: str, says: str) -> None:
-    path = write(tmp_path, action(code))
-    with pytest.raises(LanguageError) as refusal:
-        registry.load_file(path)
-    line = next(n for n, text in enumerate(path.read_text().splitlines(), 1) if text.endswith("# <-"))
-    assert str(refusal.value).startswith(f"{path}:{line}: in act: ")
-    assert says in str(refusal.value)
+    assert_refused_at_the_mark(write(tmp_path, action(code)), says)
 
 
 @pytest.mark.parametrize(
