@@ -10,6 +10,7 @@ import builtins
 import hashlib
 import importlib
 import importlib.util
+import inspect
 import os
 import sys
 from functools import cache
@@ -17,7 +18,8 @@ from pathlib import Path
 
 from isrcheck.models.language.model import Model, assemble, nearest
 from isrcheck.models.language.text.former_names import former_names
-from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.language.text.plain import DeclarationError
+from isrcheck.models.messages.errors import LanguageError, UsageError
 from isrcheck.models.messages.printable import escaped
 
 FAMILIES = {
@@ -50,6 +52,9 @@ EXAMPLES = (
     "tla/token_ring",
 )
 """Models that consist of one module below models/examples/."""
+
+LANGUAGE = str(Path(inspect.getsourcefile(assemble) or "").parent)
+"""The folder of the language's own files."""
 
 SINGLE = {f"examples/{name}": f"isrcheck.models.examples.{name.replace('/', '.')}" for name in EXAMPLES}
 
@@ -97,6 +102,8 @@ def load_file(path: Path) -> Model:
     try:
         with former_names():
             specification.loader.exec_module(module)
+    except DeclarationError as error:
+        raise LanguageError(f"{_declared_at(path, error)}: {error}") from None
     except UsageError:
         raise
     except SyntaxError as error:
@@ -123,6 +130,17 @@ def load_file(path: Path) -> Model:
 def _failed(path: Path, error: BaseException) -> UsageError:
     line, reason = _line_in(path, error), escaped(" ".join(str(error).split()))
     return UsageError(f"{path}:{line}: loading the model failed: {type(error).__name__}: {reason}")
+
+
+def _declared_at(path: Path, error: BaseException) -> str:
+    """FILE:LINE of the declaration that is at fault: in the model's file, or in a file that it imports."""
+    found, trace = f"{path}:1", error.__traceback__
+    while trace is not None:
+        file = trace.tb_frame.f_code.co_filename
+        if file.endswith(".py") and not file.startswith(LANGUAGE):
+            found = f"{path if file == str(path.resolve()) else file}:{trace.tb_lineno}"
+        trace = trace.tb_next
+    return found
 
 
 def _line_in(path: Path, error: BaseException) -> int:

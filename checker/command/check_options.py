@@ -8,7 +8,18 @@ from __future__ import annotations
 
 from isrcheck.checker.command.disk_options import DISK_OPTIONS
 from isrcheck.checker.command.option import Option
-from isrcheck.checker.command.option_values import count, folder, memory, name, path, seconds, steps, threads, weight
+from isrcheck.checker.command.option_values import (
+    count,
+    folder,
+    memory,
+    name,
+    path,
+    seconds,
+    seed,
+    steps,
+    threads,
+    weight,
+)
 from isrcheck.checker.command.spark_options import SEARCH_OPTIONS
 from isrcheck.checker.kafka_settings.keys import Role
 
@@ -174,7 +185,7 @@ SIMULATION = (
         name="--seed",
         metavar="S",
         help="the seed of --simulate (default: 0)",
-        read=steps,
+        read=seed,
     ),
     Option(
         name="--weight",

@@ -13,6 +13,7 @@ from isrcheck.models.messages.errors import UsageError
 
 MOST_DIGITS = 9
 MOST_WEIGHT = 10_000
+MOST_SEED = (1 << 64) - 1
 
 
 def count(option: str, text: str) -> int:
@@ -26,6 +27,13 @@ def steps(option: str, text: str) -> int:
     """Read a number of steps, which may be 0. Raises UsageError."""
     if not _is_number(text):
         raise UsageError(f"{option} {text}: not a number of steps; give 0 or more")
+    return int(text)
+
+
+def seed(option: str, text: str) -> int:
+    """Read a seed, a number of 64 bits without a sign. Raises UsageError."""
+    if not (text.isdecimal() and text.isascii() and len(text) <= len(str(MOST_SEED))) or int(text) > MOST_SEED:
+        raise UsageError(f"{option} {text}: not a seed; give 0 to {MOST_SEED}")
     return int(text)
 
 

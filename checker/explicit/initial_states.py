@@ -32,7 +32,7 @@ def generate_initial_states(instance: Instance, memory: int, watch: Watch) -> In
     """Enumerate the initial states; `watch` gets the progress. Raises Full, OutOfTimeError, ModelError, UsageError."""
     if instance.is_enumerated:
         return instance.initial_states
-    default = Enumeration(instance.model.path, instance.layouts).default()
+    default = Enumeration(instance.model.place_of, instance.layouts).default()
     layout = layout_of(instance)
     visited = VisitedSet(layout.words, 1, min(memory, machine_memory()))
     batch = Batch.of(ROOM, layout.words)

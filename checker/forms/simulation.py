@@ -79,13 +79,17 @@ def run(options: Options, instance: Instance, session: SearchSession) -> Command
 
 
 def _weights(typed: Sequence[tuple[str, int]], instance: Instance) -> dict[str, int]:
-    """Return the weights of actions that the command gives. Raises UsageError for an action that there is not."""
+    """Return the weights of actions that the command gives. Raises UsageError for an action that there is not, and for
+    one that is given two weights."""
     chosen = zip(instance.model.actions, instance.alternatives, strict=True)
     names = [action.name for action, alternative in chosen if alternative is not None]
+    weights: dict[str, int] = {}
     for name, weight in typed:
         if name not in names:
             raise UsageError(f"--weight {name}={weight}: {title(instance)} has no such action; {nearest(name, names)}")
-    return {name: weight for name, weight in dict(typed).items() if weight != 1}
+        if weights.setdefault(name, weight) != weight:
+            raise UsageError(f"--weight {name} is given twice, as {weights[name]} and as {weight}; keep one of them")
+    return {name: weight for name, weight in weights.items() if weight != 1}
 
 
 def _shorten(

@@ -45,6 +45,10 @@ class Proof:
     premise: Proof | None = None
 
 
+FALSE_INITIALLY = "it is false in an initial state"
+"""Why a claim cannot be inductive: an attempt without a step."""
+
+
 @dataclass(frozen=True)
 class Attempt:
     """A failed attempt at a proof: `why` is the reason; `counterexample` shows the step, if a step is the reason."""

@@ -15,7 +15,14 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from isrcheck.checker.outcome.proof_results import Attempt, CounterexampleToInduction, Phase, Proof, Proofs
+from isrcheck.checker.outcome.proof_results import (
+    FALSE_INITIALLY,
+    Attempt,
+    CounterexampleToInduction,
+    Phase,
+    Proof,
+    Proofs,
+)
 from isrcheck.checker.proofs.base_case import BaseCase
 from isrcheck.checker.proofs.candidates import Candidate, candidates
 from isrcheck.checker.proofs.induction import MOST_NODES, AbstractSystem, BoundedSystem, InductionSystem
@@ -264,7 +271,7 @@ class _Proving:
         if claim.of_steps:
             return None  # it does not apply to an initial state
         try:
-            return None if self.base.holds(claim) else "it is false in an initial state"
+            return None if self.base.holds(claim) else FALSE_INITIALLY
         except ModelError as error:
             return str(error)
 

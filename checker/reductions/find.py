@@ -19,7 +19,7 @@ from isrcheck.checker.reductions.dead import dead_cells
 from isrcheck.checker.reductions.reduction import Reduction
 from isrcheck.checker.reductions.sorts import Sort, Sorts, UnknownConstructError
 from isrcheck.checker.reductions.symmetry import Block, Cell, Symmetry
-from isrcheck.models.language.declare import WHOLE, Domain, Subset
+from isrcheck.models.language.declare import WHOLE, Domain, Queue, Subset
 from isrcheck.models.language.model import Instance
 from isrcheck.models.messages.errors import LanguageError, UsageError
 
@@ -91,7 +91,9 @@ def symmetry_of(instance: Instance, *, declared: bool = False) -> Symmetry | Non
     if not blocks:
         if declared:
             return None
-        reasons = "; ".join(f"{domain.__name__}: {why}" for domain, why in sorts.asymmetric.items())
+        queues = [one.contents.axis for one in instance.model.fields.values() if isinstance(one.contents, Queue)]
+        told = {domain: why for domain, why in sorts.asymmetric.items() if domain not in queues}
+        reasons = "; ".join(f"{domain.__name__}: {why}" for domain, why in told.items())
         reasons = f" ({reasons})" if reasons else ""
         raise UsageError(f"--symmetry: {instance.model.name} has no two elements that can be exchanged{reasons}")
     sources = instance.model.sources

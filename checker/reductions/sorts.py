@@ -27,7 +27,7 @@ from typing import Any, NoReturn
 from isrcheck.checker.reductions import loops, pairs
 from isrcheck.checker.reductions.loops import Access, Binding
 from isrcheck.checker.reductions.values import Constant, Node, Value
-from isrcheck.models.language.declare import NONE, Domain, LastOf, Subset
+from isrcheck.models.language.declare import NONE, Domain, LastOf, Queue, Subset
 from isrcheck.models.language.model import Instance
 from isrcheck.models.language.syntax import EXTREMA, FOLDS, SIZE, TAKEN, Function, Parameter
 from isrcheck.models.language.text.chains import alternatives, branches, summands
@@ -67,6 +67,9 @@ class Sorts:
         for name, declared in instance.model.fields.items():
             for domain in declared.over:
                 self.domain(domain)
+            if isinstance(declared.contents, Queue):
+                what = f"{instance.model.place_of(name)}: the places of a queue are in order"
+                self.domain(declared.contents.axis).faults.append(what)
             values = declared.values
             self.values[name] = None
             if not values.is_flag and values.names is None:
@@ -104,15 +107,12 @@ class Sorts:
                     elif domain is not None and parameter.domain is not None:
                         self.domain(parameter.domain.of).join(self.domain(domain.of))  # type: ignore[union-attr]
         # What ends or bounds a search has to respect the permutations, too.
-        for name in ("terminals", "constraints"):
-            for function in getattr(instance.model, name, ()):
-                self.function(function)
+        for function in (*instance.model.terminals, *instance.model.constraints):
+            self.function(function)
         for prop in instance.properties:
             self.function(prop.function)
             if prop.permitted is not None:
                 self.function(prop.permitted)
-        for terminal in instance.model.terminals:
-            self.function(terminal)
 
     def size(self, domain: type[Domain]) -> int:
         """The number of elements of a domain."""

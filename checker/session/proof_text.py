@@ -14,7 +14,7 @@ from typing import Any
 
 from isrcheck.checker.outcome.bmc_result import BmcResult
 from isrcheck.checker.outcome.exploration import Exploration, StepPath
-from isrcheck.checker.outcome.proof_results import Attempt, CounterexampleToInduction, Proof, Proofs
+from isrcheck.checker.outcome.proof_results import FALSE_INITIALLY, Attempt, CounterexampleToInduction, Proof, Proofs
 from isrcheck.checker.proofs.budget_independence import independent_budgets
 from isrcheck.checker.proofs.premises import premises, using
 from isrcheck.checker.symbolic.solver_version import solver_version
@@ -110,8 +110,8 @@ def lines(proving: Proving) -> list[str]:
     for premise in premises(instance, proofs, proving.exploration):
         found += _wrapped(f"premise {premise.name} ({premise.established.value}): {premise.says}", "  ")
     for name, attempt in proofs.lost.items():
-        if name in proving.false:
-            depth = proving.false[name].depth
+        if attempt.why == FALSE_INITIALLY or name in proving.false:
+            depth = 0 if attempt.why == FALSE_INITIALLY else proving.false[name].depth
             where = f"a state that the explorer reaches at depth {depth}" if depth else "an initial state"
             found += _wrapped(f"lemma {name} is false: in {where}", "  ")
             continue

@@ -79,7 +79,7 @@ class _Generated:
         self.instance = instance
         self.evaluator = evaluator
         self.circuit: AndInverterGraph = evaluator.circuit
-        self.default = plain_state(instance, Enumeration(instance.model.path, instance.layouts).default())
+        self.default = plain_state(instance, Enumeration(instance.model.place_of, instance.layouts).default())
 
     def choice(self) -> InitialChoice:
         instance, circuit, evaluator = self.instance, self.circuit, self.evaluator

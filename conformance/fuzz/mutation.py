@@ -319,7 +319,7 @@ BUGS = (
         "start_not_asked",
         "checker/proofs/prove",
         "a claim need not be true in the initial states",
-        'return None if self.base.holds(claim) else "it is false in an initial state"',
+        "return None if self.base.holds(claim) else FALSE_INITIALLY",
         "return None",
         tests=PROOFS,
     ),

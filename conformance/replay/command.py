@@ -107,6 +107,10 @@ def _replay_files(arguments: argparse.Namespace, system: System, coverage: Cover
 
 def _replay_file(path: Path, system: System, coverage: Coverage | None, options: Sequence[str]) -> int:
     try:
+        header, _, _ = folder.read_header(path)
+        if header.file is not None:
+            what = f"a trace of the model in {header.file}, but only traces of {' and '.join(BUGS)} are replayed"
+            raise UsageError(f"{what}; compare your system with your model by isrcheck.testing, see docs/api.md")
         trace = folder.read(path, None)
         divergence = _replayed(trace, system, coverage)
     except (MissingMechanismError, UntimelyError) as error:

@@ -1,9 +1,9 @@
 """The modelling language: exports all its names; docs/language.md explains each."""
 
+from isrcheck.models.language.core.values import Flag
 from isrcheck.models.language.declare import (
     NONE,
     Domain,
-    Flag,
     Queue,
     Record,
     Set,

@@ -18,13 +18,26 @@ from types import FunctionType
 from typing import Any, ClassVar
 
 from isrcheck.models.language.core.contents import QueueCells, SetCells
-from isrcheck.models.language.text.plain import ends_of, members_of, number, plain, size_of
+from isrcheck.models.language.core.values import Flag, Size, Values
+from isrcheck.models.language.text.plain import (
+    VALUES,
+    DeclarationError,
+    all_named,
+    checked_number,
+    checked_size,
+    declared_in,
+    ends_of,
+    filler_below,
+    not_taken,
+    number,
+    plain,
+    refuse_as_optional,
+    shown,
+    size_of,
+)
 
 NONE = -1
 """The value of an empty `optional(...)` field or configuration entry."""
-
-Size = int | str | Callable[[Any], int]
-"""A number: a constant, the name of a configuration entry, or a function that takes the configuration."""
 
 
 class Disabled(Exception):
@@ -44,10 +57,10 @@ class _Elements(type):
     """The type of domains, whose elements depend on the configuration: only the functions of a model know them."""
 
     def __iter__(cls) -> Iterator[int]:
-        raise TypeError(f"{cls.__name__} has elements only in actions and properties; use range(...) here")
+        raise DeclarationError(f"{cls.__name__} has elements only in actions and properties; use range(...) here")
 
     def __len__(cls) -> int:
-        raise TypeError(f"{cls.__name__} has a size only in actions and properties; use the configuration here")
+        raise DeclarationError(f"{cls.__name__} has a size only in actions and properties; use the configuration here")
 
     def __bool__(cls) -> bool:
         return True
@@ -67,7 +80,7 @@ class Domain(metaclass=_Elements):
     symmetric: ClassVar[bool] = False
 
     def __init_subclass__(cls, size: Size = 0, letters: bool = False, symmetric: bool = False) -> None:
-        cls.size = size
+        cls.size = checked_size("size", size)
         cls.letters = letters
         cls.symmetric = symmetric
 
@@ -97,48 +110,28 @@ class LastOf:
         return size_of(self.domain.size, configuration) - 1
 
 
-@dataclass(frozen=True)
-class Values:
-    """The values that one cell of a field can hold: low..high, the members of an enumeration, or truth values."""
-
-    low: Size
-    high: Size
-    names: type[IntEnum] | None = None
-    is_flag: bool = False
-    letters: bool = False
-    none: bool = False
-
-
-Flag = Values(0, 1, is_flag=True)
-"""The values of a Boolean field."""
-
-
 def between(low: Size, high: Size) -> Values:
     """The numbers from `low` to `high`, both included."""
-    return Values(low, high)
+    return Values(checked_size("low", low), checked_size("high", high))
 
 
 def optional(values: type[Domain] | Values) -> Values:
     """The given values, or NONE."""
-    inner = as_values(values)
-    if inner.names is not None:
-        raise TypeError(f"optional() takes no IntEnum: give {inner.names.__name__} a member that means 'none'")
-    if inner.is_flag:
-        raise TypeError("optional() takes no Flag: use an IntEnum with a member that means 'none'")
-    if inner.none:
-        raise TypeError("optional(optional(...)) is not allowed; write optional(...) once")
-    if inner.low != 0:
-        raise TypeError(f"optional() takes a domain or numbers that start at 0, not at {inner.low}; start them at 0")
+    inner = as_values(values, "optional({})", "a domain, or numbers that start at 0")
+    refuse_as_optional(inner)
     return Values(NONE, inner.high, letters=inner.letters, none=True)
 
 
-def as_values(values: type[Domain] | type[IntEnum] | Values) -> Values:
-    """Convert a domain or an enumeration to the values of a cell."""
+def as_values(values: Any, where: str = "field(values={})", takes: str = VALUES) -> Values:
+    """Convert a domain or an enumeration to the values of a cell. Raises DeclarationError for anything else, with the
+    text of the declaration, `where`, and what it takes."""
     if isinstance(values, Values):
         return values
-    if issubclass(values, Domain):
+    if isinstance(values, type) and issubclass(values, Domain):
         return Values(0, LastOf(values), letters=values.letters)
-    return Values(*ends_of(values), names=values)
+    if isinstance(values, type) and issubclass(values, IntEnum):
+        return Values(*ends_of(values), names=values)
+    raise not_taken(where, values, takes)
 
 
 # ---------------------------------------------------------------------------------------------------------------- state
@@ -147,24 +140,26 @@ def as_values(values: type[Domain] | type[IntEnum] | Values) -> Values:
 _MEMBERS: dict[type[IntEnum], type[Domain]] = {}
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Set(SetCells):
     """What a field holds: any set of elements of a domain, or of members of an IntEnum that are numbered from 0."""
 
     of: type[Domain] | type[IntEnum]
 
-    def __init__(self, *, of: type[Domain] | type[IntEnum]) -> None:
+    def __init__(self, *unnamed: object, of: Any = None) -> None:
+        all_named(Set, unnamed, of=of)
         if not isinstance(of, type) or not issubclass(of, Domain | IntEnum):
-            raise TypeError(f"Set(of=...) takes a domain or an IntEnum, but {of!r} is neither")
-        if issubclass(of, IntEnum) and set(members_of(of).values()) != set(range(len(members_of(of)))):
-            raise TypeError(f"Set(of={of.__name__}): number its members 0, 1, 2, ...")
+            raise not_taken("Set(of={})", of, "a domain or an IntEnum, as in: class Number(Domain, size=4)")
+        if issubclass(of, IntEnum) and ends_of(of)[0] != 0:
+            raise DeclarationError(f"Set(of={of.__name__}): number its members 0, 1, 2, ...")
         object.__setattr__(self, "of", of)
 
     @cached_property
     def axis(self) -> type[Domain]:
         """The domain of the last index of a field that holds such sets; always the same one for an enumeration."""
         if issubclass(self.of, IntEnum) and self.of not in _MEMBERS:
-            _MEMBERS[self.of] = types.new_class(self.of.__name__, (Domain,), {"size": len(members_of(self.of))})
+            size = ends_of(self.of)[1] + 1
+            _MEMBERS[self.of] = types.new_class(self.of.__name__, (Domain,), {"size": size})
         return self.of if issubclass(self.of, Domain) else _MEMBERS[self.of]
 
     values: ClassVar[Values] = Flag
@@ -176,7 +171,7 @@ class Set(SetCells):
         return as_values(self.of)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Queue(QueueCells):
     """What a field holds: a queue of at most `most` elements, each one of the values `of`."""
 
@@ -184,14 +179,14 @@ class Queue(QueueCells):
     most: Size
     record: type[Record] | None = None
 
-    def __init__(self, *, of: type[Domain] | type[IntEnum] | type[Record] | Values, most: Size) -> None:
-        object.__setattr__(self, "most", most)
+    def __init__(self, *unnamed: object, of: Any = None, most: Any = None) -> None:
+        all_named(Queue, unnamed, of=of, most=most)
+        checked_size("most", most, least=1)
         record = of if isinstance(of, type) and issubclass(of, Record) else None
-        object.__setattr__(self, "record", record)
-        object.__setattr__(self, "element", Flag if record else as_values(of))  # type: ignore[arg-type]
-        if not isinstance(self.element.low, int):
-            raise TypeError(f"Queue(of=between({self.element.low!r}, ...)): let its values begin with a number")
-        object.__setattr__(self, "filler", number(self.element.low) - 1)
+        element = Flag if record else as_values(of, "Queue(of={})", f"{VALUES} or a Record")
+        filler = filler_below(element)
+        for name, value in (("most", most), ("record", record), ("element", element), ("filler", filler)):
+            object.__setattr__(self, name, value)
 
     @cached_property
     def axis(self) -> type[Domain]:
@@ -223,8 +218,7 @@ class Group:
     @property
     def parts(self) -> dict[str, Any]:
         """The parts by name, those of base classes first."""
-        declared = {name: one for kind in reversed(self.record.__mro__) for name, one in vars(kind).items()}
-        return {name: one for name, one in declared.items() if isinstance(one, Field | Group)}
+        return {name: one for name, one in declared_in(self.record).items() if isinstance(one, Field | Group)}
 
 
 @dataclass(frozen=True)
@@ -255,7 +249,7 @@ class Field:
         return [self.initially] * sizes[0]
 
 
-def field(*over: type[Domain], values: type[Domain] | type[IntEnum] | Values | Contents, initially: Any = None) -> Any:
+def field(*over: type[Domain], values: Any = None, initially: Any = None) -> Any:
     """Declare a field of the state: an array indexed by the domains `over`, whose elements hold one of `values`, and
     `initially` the given value (0 if none is given), or a set, queue or record.
 
@@ -263,23 +257,28 @@ def field(*over: type[Domain], values: type[Domain] | type[IntEnum] | Values | C
     """
     for domain in over:
         if not (isinstance(domain, type) and issubclass(domain, Domain)):
-            raise TypeError(f"a field is indexed by domains, but {domain!r} is not a domain")
+            raise DeclarationError(f"a field is indexed by domains, but {shown(domain)} is none; name a domain")
+    if values is None:
+        raise DeclarationError("a field lacks values=; say what a cell holds, as in field(values=Flag)")
     queued = isinstance(values, Queue) and values.record is not None
     if queued or (isinstance(values, type) and issubclass(values, Record)):
         if initially is not None:
-            raise TypeError("records have no initially=; give it to their parts")
-        return Group(over, values.record, values) if queued else Group(over, values)  # type: ignore
+            raise DeclarationError("records have no initially=; give it to their parts")
+        return Group(over, values.record, values) if queued else Group(over, values)
     if not isinstance(values, Contents):
-        return Field(over, as_values(values), int(initially or 0))
+        held = as_values(values, takes=f"{VALUES}, Set(...), Queue(...) or a Record")
+        cure = "give a number, a truth value or a member of an IntEnum"
+        return Field(over, held, checked_number("initially", 0 if initially is None else initially, cure))
     axes = (*over, values.axis)
     if isinstance(values, Queue):
         if initially is not None:
-            raise TypeError("a queue is empty initially; leave initially= out, and fill it in @initial")
+            raise DeclarationError("a queue is empty initially; leave initially= out, and fill it in @initial")
         return Field(axes, values.values, values.filler, values)
     if initially is None or initially is values.of:
         return Field(axes, values.values, int(initially is not None), values)
     if not isinstance(initially, set | frozenset) or any(plain(one) is None for one in initially):
-        raise TypeError(f"a set is initially {initially!r}; give a set of numbers, or {values.of.__name__} for all")
+        what = f"a set is initially {shown(initially)}"
+        raise DeclarationError(f"{what}; give a set of numbers, or {values.of.__name__} for all")
     return Field(axes, values.values, 0, values, frozenset(map(number, initially)))
 
 
@@ -348,7 +347,7 @@ def is_marking(function: object) -> bool:
 def _marking(mark: Mark) -> Callable[[Any], Any]:
     def mark_function(function: Any) -> Any:
         if mark_of(function) is not None:  # a property would silently become a lemma
-            raise TypeError(f"{function.__name__} has two of the language's decorators; keep one")
+            raise DeclarationError(f"{function.__name__} has two of the language's decorators; keep one")
         function.isrcheck = mark
         return function
 
@@ -449,7 +448,7 @@ def leads_to(
     """
     if when is None:
         name = "" if function is None else f" of {function.__name__}"
-        raise TypeError(f"leads_to{name} has no premise; write @leads_to(when=f) with a function f of the state")
+        raise DeclarationError(f"leads_to{name} has no premise; write @leads_to(when=f) with a function f of the state")
     return _marking(Mark(Kind.LEADS_TO, permitted, applies, when=when, fair=fair))
 
 

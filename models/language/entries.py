@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any
 
-from isrcheck.models.language.text.plain import CELL_HIGH, CELL_LOW, ends_of, number
+from isrcheck.models.language.text.plain import CELL_HIGH, CELL_LOW, DeclarationError, checked_number, ends_of, shown
 
 MOST_BY_DEFAULT = 127
 """The greatest value of a setting or budget that declares none: a narrow range keeps values in one byte."""
@@ -37,11 +37,14 @@ class Entry:
     def __post_init__(self) -> None:
         for name in ("default", "least", "most"):
             value = getattr(self, name)
-            object.__setattr__(self, name, None if value is None else number(value))
+            value = None if value is None and name == "most" else checked_number(name, value, "give a number, as in 3")
+            object.__setattr__(self, name, value)
         if self.least > self.default or (self.most is not None and self.default > self.most):
-            raise ValueError(f"the default {self.default} is outside {self.least}..{self.most}; change one of them")
+            raise DeclarationError(
+                f"the default {self.default} is outside {self.least}..{self.most}; change one of them"
+            )
         if not self.is_bound and not (self.least >= CELL_LOW and self.most is not None and self.most <= CELL_HIGH):
-            raise ValueError(
+            raise DeclarationError(
                 f"{self.least}..{self.most} is too wide for a setting; give a range within {CELL_LOW}..{CELL_HIGH}"
             )
 
@@ -88,6 +91,9 @@ def setting(
     if values is bool:
         least, most = 0, 1
     elif values is not None:
+        if not isinstance(values, type) or not issubclass(values, IntEnum):
+            what = f"setting(values={shown(values)}): a setting is a number or a member of an IntEnum"
+            raise DeclarationError(f"{what}; give the IntEnum, or least= and most= for numbers")
         least, most = ends_of(values)
     return Entry(default, says, shapes, values, least, most, option, is_open=not shapes)
 
@@ -100,5 +106,8 @@ def switch(default: bool | IntEnum, says: str, *, shapes: bool = False) -> Any:
     """
     if isinstance(default, bool):
         return Entry(default, says, shapes, bool, 0, 1, None)
+    if not isinstance(default, IntEnum):
+        what = f"switch({shown(default)}): a switch is on or off, or a member of an IntEnum"
+        raise DeclarationError(f"{what}; give True, False or a member")
     kind = type(default)
     return Entry(default, says, shapes, kind, *ends_of(kind), None)

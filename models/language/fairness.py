@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from types import FunctionType
 from typing import Any
 
+from isrcheck.models.language.text.plain import DeclarationError
 from isrcheck.models.messages.errors import LanguageError
 from isrcheck.models.messages.printable import escaped
 
@@ -39,7 +40,7 @@ def weak_fairness(*actions: Any, each: str | Sequence[str] = ()) -> WeakFairness
     \\A p : WF_vars(A(p)). An action is given as its function or by its name.
     """
     if not actions:
-        raise TypeError("weak_fairness() names no action; name one, or write any_action")
+        raise DeclarationError("weak_fairness() names no action; name one, or write any_action")
     return WeakFairness(actions, names_of(each))
 
 

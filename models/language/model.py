@@ -25,6 +25,7 @@ from types import CodeType, FunctionType, MappingProxyType, ModuleType
 from typing import Any
 
 from isrcheck.models.language import digest
+from isrcheck.models.language.core.values import Values
 from isrcheck.models.language.core.views import Members
 from isrcheck.models.language.declare import (
     NONE,
@@ -40,7 +41,6 @@ from isrcheck.models.language.declare import (
     Record,
     Set,
     Subset,
-    Values,
     mark_of,
 )
 from isrcheck.models.language.entries import Entry
@@ -50,9 +50,18 @@ from isrcheck.models.language.reader import Reader, is_of_the_language
 from isrcheck.models.language.sources import sources_of
 from isrcheck.models.language.starts import Enumeration, InitialStates, Watch, generated, is_within
 from isrcheck.models.language.syntax import Function, Parameter, Vocabulary
-from isrcheck.models.language.text.plain import CELL_HIGH, CELL_LOW, bytes_of, number, size_of
+from isrcheck.models.language.text.plain import (
+    CELL_HIGH,
+    CELL_LOW,
+    DeclarationError,
+    bytes_of,
+    declared_in,
+    number,
+    shown,
+    size_of,
+)
 from isrcheck.models.language.text.sealed import with_names
-from isrcheck.models.language.text.source_text import place_of, text_of
+from isrcheck.models.language.text.source_text import place_in, place_of, text_of
 from isrcheck.models.messages.errors import LanguageError, ModelError, UsageError
 from isrcheck.models.messages.printable import escaped, escaped_lines
 
@@ -106,7 +115,7 @@ def author_errors(path: str, what: str) -> Iterator[None]:
             line = trace.tb_lineno if trace.tb_frame.f_code.co_filename == path else line
             trace = trace.tb_next
         reason = escaped(" ".join(str(error).split()))
-        kind = "" if isinstance(error, UsageError) else f"{type(error).__name__}: "
+        kind = "" if isinstance(error, UsageError | DeclarationError) else f"{type(error).__name__}: "
         raise ModelError(f"{path}:{line}: {what}: {kind}{reason}") from None
 
 
@@ -283,6 +292,12 @@ class Model:
         """SHA-256 over everything that the model's meaning depends on, as 64 hexadecimal digits."""
         return digest.of_model(self)
 
+    def place_of_start(self, field_name: str) -> str:
+        """FILE:LINE of what gives a field its initial value: the `@initial` function, or the field."""
+        if self.start is None:
+            return self.place_of(field_name)
+        return place_of(self.start, self.path, getattr(self.start, "__name__", ""))
+
     @cached_property
     def domains(self) -> tuple[type[Domain], ...]:
         """The domains that the model's functions name, each once."""
@@ -293,6 +308,13 @@ class Model:
     def small(self) -> list[tuple[Sequence[int], Sequence[Interval]]]:
         """Sizes of domains and ranges of fields and entries for which all numbers were found to stay in range."""
         return []
+
+    def place_of(self, field_name: str) -> str:
+        """FILE:LINE of the declaration of a field, or of a part of a record."""
+        name, _, part = field_name.partition(".")
+        if part:
+            return place_in(self.path, self.groups[name].record.__name__, part)
+        return place_in(self.path, "State", name)
 
     def protocol(self, name: str | None) -> Protocol:
         """Return the protocol with this name, or the only protocol if `name` is None. Raises UsageError."""
@@ -365,19 +387,15 @@ def _declared(module: ModuleType, name: str, kind: Any) -> dict[str, Any]:
     holder = vars(module).get(name)
     if holder is None:
         return {}
+    path = inspect.getsourcefile(module) or module.__name__
     if not isinstance(holder, type):
-        path = inspect.getsourcefile(module) or module.__name__
         raise LanguageError(f"{path}:1: `{name}` is not a class; write it as `class {name}:`")
-    for key, value in vars(holder).items():
+    declared = declared_in(holder)
+    for key, value in declared.items():
         if isinstance(value, Contents) or (isinstance(value, type) and issubclass(value, Record)):
-            path = inspect.getsourcefile(module) or module.__name__
-            cure = f"write {key} = field(values={_shown(value)})"
-            raise LanguageError(f"{path}:1: `{escaped(key)}` is what a field holds, not a field; {cure}")
-    return {key: value for key, value in vars(holder).items() if isinstance(value, kind)}
-
-
-def _shown(held: Any) -> str:
-    return held.__name__ if isinstance(held, type) else f"{type(held).__name__}(...)"
+            what = f"`{escaped(key)}` is what a field holds, not a field"
+            raise LanguageError(f"{place_in(path, name, key)}: {what}; write {key} = field(values={shown(value)})")
+    return {key: value for key, value in declared.items() if isinstance(value, kind)}
 
 
 def _marked(modules: Sequence[ModuleType], *kinds: Kind) -> dict[str, Any]:
@@ -562,10 +580,12 @@ def _flattened(path: str, declared: Mapping[str, Field | Group]) -> dict[str, Fi
         if isinstance(one, Field):
             fields[name] = one
             continue
-        where = f"{path}:1: {one.record.__name__}"
+        record = one.record.__name__
         if not one.parts:
-            raise LanguageError(f"{where} has no parts; declare them as in: role = field(values=Role)")
+            where = place_of(one.record, path, record)
+            raise LanguageError(f"{where}: {record} has no parts; declare them as in: role = field(values=Role)")
         for part, held in one.parts.items():
+            where = f"{place_in(path, record, part)}: {record}"
             if part.startswith("_") or part in CHANGES_OF_QUEUES:
                 raise LanguageError(f"{where}: `{part}` is reserved by the language; choose another name")
             if isinstance(held, Group):
@@ -574,16 +594,29 @@ def _flattened(path: str, declared: Mapping[str, Field | Group]) -> dict[str, Fi
                 over, outer = (*one.over, *held.over), len(one.over)
                 fields[f"{name}.{part}"] = replace(held, over=over, outer=outer)
             elif held.over:
-                raise LanguageError(f"{where}: the part `{part}` is no single value, which a queue needs")
+                what = f"the part `{part}` is no single value, which a queue needs"
+                raise LanguageError(f"{where}: {what}; give it no index, and no set or queue as its values")
             elif not isinstance(held.values.low, int):
                 what = f"the values of the part `{part}` begin with no number, which a queue needs"
                 raise LanguageError(f"{where}: {what}; write between(0, ...)")
+            elif held.initially != 0:
+                what = f"the part `{part}` has initially=, but a queue is empty at first"
+                raise LanguageError(f"{where}: {what}; leave it out, or declare another Record for the queue `{name}`")
             else:
-                queue = Queue(of=held.values, most=one.queue.most)
-                vars(queue)["axis"] = one.queue.axis  # the parts of a record have one place
+                queue = _queue_of_part(where, held, one.queue)
                 over = (*one.over, one.queue.axis)
                 fields[f"{name}.{part}"] = Field(over, queue.values, queue.filler, queue, None, len(over))
     return fields
+
+
+def _queue_of_part(where: str, part: Field, of_records: Queue) -> Queue:
+    """The queue of one part of the records in a queue: the parts of a record have one place. Raises LanguageError."""
+    try:
+        queue = Queue(of=part.values, most=of_records.most)
+    except DeclarationError as error:
+        raise LanguageError(f"{where}: {error}") from None
+    vars(queue)["axis"] = of_records.axis
+    return queue
 
 
 def _is_generator(start: Any) -> bool:
@@ -719,6 +752,21 @@ class FieldLayout:
         return "-" if value == contents.filler else spell_value(contents.element, value)
 
 
+def _fault(declared: Field, sizes: Sequence[int], low: int, high: int) -> str:
+    """What is impossible about a field with these sizes and this range, and the cure; empty if it is possible."""
+    if isinstance(declared.contents, Queue) and sizes[-1] < 1:
+        return f"holds queues of at most {sizes[-1]} elements; give most= at least 1"
+    if any(size < 0 for size in sizes):
+        return f"has an index of size {min(sizes)}; give each of its domains a size of at least 0"
+    if isinstance(declared.contents, Set) and sizes[-1] < 1:
+        kind = declared.contents.of.__name__
+        return f"holds sets of {kind}, which has no element; give {kind} at least one"
+    strange = sorted(one for one in declared.members or () if not sizes or not 0 <= one < sizes[-1])
+    if strange:
+        return f"is initially a set with {strange[0]}; give elements in 0..{sizes[-1] - 1}"
+    return f"has no values ({low}..{high}); give it a range that is not empty" if low > high else ""
+
+
 def _lie_within(ranges: Iterable[Interval], wider: Iterable[Interval]) -> bool:
     return all(low <= first and last <= high for (first, last), (low, high) in zip(ranges, wider, strict=True))
 
@@ -810,22 +858,9 @@ class Instance:
             sizes = tuple(self._size(domain.size, f"field {name}") for domain in declared.over)
             low = self._size(declared.values.low, f"field {name}")
             high = self._size(declared.values.high, f"field {name}")
-            if any(size < 0 for size in sizes):
-                what = f"has an index of size {min(sizes)}; give each of its domains a size of at least 0"
-                raise ModelError(f"{self.model.path}: field {name} {what}")
-            if declared.contents is not None and sizes[-1] < 1:
-                what = "holds queues of at most 0 elements; give most= at least 1"
-                if isinstance(declared.contents, Set):
-                    kind = declared.contents.of.__name__
-                    what = f"holds sets of {kind}, which has no element; give {kind} at least one"
-                raise ModelError(f"{self.model.path}: field {name} {what}")
-            strange = sorted(one for one in declared.members or () if not sizes or not 0 <= one < sizes[-1])
-            if strange:
-                what = f"is initially a set with {strange[0]}; give elements in 0..{sizes[-1] - 1}"
-                raise ModelError(f"{self.model.path}: field {name} {what}")
-            if low > high:
-                what = f"has no values ({low}..{high}); give it a range that is not empty"
-                raise ModelError(f"{self.model.path}: field {name} {what}")
+            fault = _fault(declared, sizes, low, high)
+            if fault:
+                raise ModelError(f"{self.model.place_of(name)}: field {name} {fault}")
             if low < CELL_LOW or high > CELL_HIGH:
                 raise UsageError(
                     f"field {name} would hold {low}..{high}: a cell holds {CELL_LOW}..{CELL_HIGH}; use smaller bounds"
@@ -1024,7 +1059,7 @@ class Instance:
         """Return the initial states, calling `watch` with the progress while they are computed. Raises ModelError."""
         if self.is_enumerated:
             return self.initial_states
-        enumeration = Enumeration(self.model.path, self.layouts)
+        enumeration = Enumeration(self.model.place_of_start, self.layouts)
         if self.model.generators:
             return self.start_from(enumeration.cells_of(generated(self, enumeration.default()), watch))
         return self.start_from(enumeration.states(self._given(), watch))

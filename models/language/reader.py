@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any, NoReturn
 
-from isrcheck.models.language.core.containers import Scope
+from isrcheck.models.language.core.containers import NO_SLICES, Scope
 from isrcheck.models.language.core.rewriting import global_names, rewritten
 from isrcheck.models.language.declare import (
     WHOLE,
@@ -239,7 +239,11 @@ class FunctionReader:
         if isinstance(named, type) and issubclass(named, Domain | Subset):
             return named
         if self.kind is Kind.ACTION and argument.arg not in STATE_NAMES:
-            self._refuse(argument, f"{shown(argument.annotation)} is not a domain", "name a Domain or a Subset")
+            hint = "name a Domain or a Subset"
+            if isinstance(named, type) and issubclass(named, IntEnum):
+                size = len(set(members_of(named).values()))
+                hint = f"declare one with as many elements, as in: class Any{named.__name__}(Domain, size={size})"
+            self._refuse(argument, f"{shown(argument.annotation)} is not a domain", hint)
         return None
 
     def _refuse(self, node: ast.AST, what: str, hint: str) -> NoReturn:
@@ -596,6 +600,8 @@ class FunctionReader:
         if name not in self.vocabulary.fields:
             known = ", ".join(sorted([*self.vocabulary.fields, *self.vocabulary.configuration]))
             self._refuse(expression, f"the state has no field `{name}`", f"it has {known}")
+        if any(isinstance(index, ast.Slice) for index in indices):
+            self._refuse(expression, f"`{shown(expression)}` is a slice", NO_SLICES)
         rank = self.vocabulary.fields[name]
         if rank != len(indices):
             self._refuse(

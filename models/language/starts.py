@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, overload
 from isrcheck.models.language.core.records import RecordView
 from isrcheck.models.language.core.views import QueueView, SetView
 from isrcheck.models.language.declare import NONE, Disabled
-from isrcheck.models.language.text.plain import plain
+from isrcheck.models.language.text.plain import plain, shown
 from isrcheck.models.messages.errors import ModelError
 from isrcheck.models.messages.printable import escaped
 
@@ -172,8 +172,9 @@ def _numbers_reader(names: Sequence[str], code: str) -> Reader:
 class Enumeration:
     """Reads the initial states one after the other."""
 
-    def __init__(self, path: str, layouts: Mapping[str, FieldLayout]) -> None:
-        self.path = path
+    def __init__(self, place_of: Callable[[str], str], layouts: Mapping[str, FieldLayout]) -> None:
+        self.place_of = place_of
+        """FILE:LINE of what gives a field, by its name, its initial value."""
         self.layouts = layouts
         self.cells = sum(layout.count for layout in layouts.values())
         self.size = max((layout.bytes for layout in layouts.values()), default=1)
@@ -259,13 +260,15 @@ class Enumeration:
 
     def _read(self, given: Any) -> bytes:
         if not isinstance(given, Mapping):
-            raise ModelError(
-                f"{self.path}: an initial state is {escaped(repr(given))}; yield a dictionary {{field: value}}"
-            )
-        unknown = set(given) - set(self.layouts)
+            what = f"an initial state is {escaped(repr(given))}"
+            raise ModelError(f"{self.place_of('')}: {what}; yield a dictionary {{field: value}}")
+        unknown = sorted(shown(one) if isinstance(one, type) else str(one) for one in set(given) - set(self.layouts))
         if unknown:
-            names = escaped(", ".join(sorted(map(str, unknown))))
-            raise ModelError(f"{self.path}: initial states set {names}; there is no such field")
+            what = f"{escaped(', '.join(unknown))}; there is no such field; there are: {', '.join(self.layouts)}"
+            parts = [name for name in self.layouts if name.startswith(f"{unknown[0]}.")]
+            if parts:
+                what = f"{unknown[0]}, which is a record; give its parts: {', '.join(parts)}"
+            raise ModelError(f"{self.place_of('')}: initial states set {what}")
         cells = [NONE] * self.cells
         for name, layout in self.layouts.items():
             contents = layout.field.contents if name in given else None
@@ -286,15 +289,16 @@ class Enumeration:
             other, expected = first.setdefault(name.partition(".")[0], (name, used))
             if used != expected:
                 what = f"{escaped(other)} and {escaped(name)} start with different lengths"
-                raise ModelError(f"{self.path}: {what}; give each record all of its parts")
+                raise ModelError(f"{self.place_of(name)}: {what}; give each record all of its parts")
 
     def _ranged(self, layout: FieldLayout, values: Sequence[Any]) -> None:
         for index, value in zip(layout.indices(), values, strict=True):
             cell = plain(value)
             if cell is None or not layout.low <= cell <= layout.high:
-                where = f"{escaped(layout.name)}{''.join(f'[{i}]' for i in index)}"
-                values = f"{layout.low}..{layout.high}"
-                raise ModelError(f"{self.path}: {where} starts with {escaped(repr(value))}; give a value in {values}")
+                what = f"{escaped(layout.name)}{''.join(f'[{i}]' for i in index)} starts with {escaped(repr(value))}"
+                contents = layout.field.contents
+                low = layout.low if contents is None or contents.filler is None else contents.filler + 1
+                raise ModelError(f"{self.place_of(layout.name)}: {what}; give a value in {low}..{layout.high}")
 
     def _flat(self, name: str, value: Any, sizes: Sequence[int], contents: Contents | None) -> list[Any]:
         """Return the cells in `value`, a nested list with exactly these sizes, for field `name`; its elements are sets
@@ -305,11 +309,11 @@ class Enumeration:
             try:
                 return contents.cells(value, sizes[0])
             except ValueError as error:
-                raise ModelError(f"{self.path}: {escaped(name)} starts with {escaped(repr(value))}; {error}") from None
+                what = f"{escaped(name)} starts with {escaped(repr(value))}"
+                raise ModelError(f"{self.place_of(name)}: {what}; {error}") from None
         if not isinstance(value, Sequence) or len(value) != sizes[0]:
-            raise ModelError(
-                f"{self.path}: {escaped(name)} starts with {escaped(repr(value))}; give a list of length {sizes[0]}"
-            )
+            what = f"{escaped(name)} starts with {escaped(repr(value))}"
+            raise ModelError(f"{self.place_of(name)}: {what}; give a list of length {sizes[0]}")
         return [cell for one in value for cell in self._flat(name, one, sizes[1:], contents)]
 
 

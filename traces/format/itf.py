@@ -19,7 +19,8 @@ from typing import Any
 
 from isrcheck import models
 from isrcheck.models import registry
-from isrcheck.models.language.declare import Contents, Values
+from isrcheck.models.language.core.values import Values
+from isrcheck.models.language.declare import Contents
 from isrcheck.models.language.in_range import IN_RANGE
 from isrcheck.models.language.model import (
     ArgumentRange,
@@ -160,10 +161,8 @@ def _contents(contents: Contents, cells: Sequence[int]) -> Any:
 
 def _one(values: Values, value: int) -> Any:
     """An element of a set or a queue as ITF."""
-    if values.is_flag:
-        return bool(value)
     spelled = spelled_value(values, value)
-    return _number(value) if spelled == str(value) else spelled
+    return bool(value) if values.is_flag else _number(value) if spelled == str(value) else spelled
 
 
 def _cell(instance: Instance, layout: FieldLayout, value: int) -> Any:

@@ -280,11 +280,13 @@ class _Explainer:
                     found = self.returned(body if scope.evaluate(test) else orelse, scope)
                     if found is None:
                         scope.tests.pop()
-                case ast.For(target=ast.Name(id=name), iter=iterated, body=body):
+                case ast.For(target=ast.Name() as target, iter=iterated, body=body):
+                    name = getattr(target, "origin", target).id  # as it is written
                     scope.loops.append(name)
                     values = self.bind(name, iterated, scope)
                     if isinstance(values, SetView) and isinstance(body[0], ast.If):
                         body = body[0].body  # the test of the core asks whether the set contains the element
+                        body = body[1:] if hasattr(target, "origin") else body  # the variable has its value already
                     for bound in values:
                         scope.names[name] = bound
                         found = self.returned(body, scope)

@@ -325,7 +325,8 @@ def test_an_index_out_of_range_in_a_property_is_reported(check, tmp_path):
 
 def test_an_initial_value_out_of_range_is_refused(check, tmp_path):
     text = changed("values=optional(Process), initially=NONE", "values=optional(Process), initially=2")
-    assert check(text) == (2, "", f"check: {tmp_path / 'model.py'}: owner starts with 2; give a value in -1..1\n")
+    place = f"{tmp_path / 'model.py'}:{line_of(text, '    owner = field')}"
+    assert check(text) == (2, "", f"check: {place}: owner starts with 2; give a value in -1..1\n")
 
 
 def initial(body):

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from conformance.tests.support import golden as golden_support
-from conformance.tests.support.places import CONFORMANCE
+from conformance.tests.support.places import CONFORMANCE, PROJECT
 from isrcheck.conformance.cli import main
 from isrcheck.conformance.cluster.configuration.bugs import Bug, TransactionBug
 from isrcheck.conformance.cluster.log.storage_files import FileStorage
@@ -135,6 +135,17 @@ def test_a_trace_of_another_model_is_refused(conform, tmp_path):
     assert err == (
         f"conform: {written}: the cluster replays only traces of kafka and transactions without swapped actions; give"
         " such a trace\n"
+    )
+
+
+def test_a_trace_of_ones_own_model_is_refused(conform, tmp_path):
+    (tmp_path / "mine.py").write_text((PROJECT / "models" / "examples" / "two_phase_commit.py").read_text("utf-8"))
+    written = write(behaviour(registry.load_file(tmp_path / "mine.py").instance(), 0, [], None, "check"), tmp_path)
+    code, out, err = conform(f"replay {written}")
+    assert (code, out) == (2, "")
+    assert err == (
+        f"conform: {written}: a trace of the model in mine.py, but only traces of kafka and transactions are"
+        " replayed; compare your system with your model by isrcheck.testing, see docs/api.md\n"
     )
 
 

@@ -28,6 +28,9 @@ QUEUE_IS = "{0}[i], len({0}), x in {0}"
 CHANGES = {"add": 1, "discard": 1, "clear": 0}
 """The statements that change a set, with their numbers of arguments."""
 
+NO_SLICES = "read one element at a time, in a loop over range(m, n)"
+"""What to do instead of reading a slice."""
+
 ORDERS = (ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 
 
@@ -106,8 +109,10 @@ class ContainerRewriting(ABC):
         """What an expression indexes, and its indices. The part of a record is a field of its own, `s.record.part`,
         with the indices of the record before its own."""
         inner, later = unwrapped(node)
+        self._refuse_slices(node, later)
         if isinstance(inner, ast.Attribute):
             base, indices = unwrapped(inner.value)
+            self._refuse_slices(node, indices)
             name_, group = self.group(base)
             if group is not None:
                 rank = len(group.over) + (group.queue is not None)
@@ -121,6 +126,10 @@ class ContainerRewriting(ABC):
                 flat = ast.copy_location(ast.Attribute(base.value, f"{name_}.{inner.attr}", ast.Load()), inner)
                 return flat, [*indices, *later]
         return inner, later
+
+    def _refuse_slices(self, node: ast.AST, indices: Sequence[ast.expr]) -> None:
+        if any(isinstance(index, ast.Slice) for index in indices):
+            self.scope.refuse(node, f"`{ast.unparse(node)}` is a slice", NO_SLICES)
 
     def group(self, node: ast.AST) -> tuple[str, Any]:
         """The name of the records that `s.record` means, and what they are; None if it means something else."""
@@ -402,7 +411,10 @@ class ContainerRewriting(ABC):
             inner = [ast.Assign([ast.Name(variable, ast.Store())], name(element)), *inner]
         test = self._asked(element, statement.iter, row)
         loop = original(called("range", row.size), statement.iter)
-        return [*found, ast.For(ast.Name(element, ast.Store()), loop, [ast.If(test, inner, [])], [])]
+        target = ast.Name(element, ast.Store())
+        if not is_only_here:
+            target.origin = statement.target  # type: ignore[attr-defined] # read by traces/format/why_false.py
+        return [*found, ast.For(target, loop, [ast.If(test, inner, [])], [])]
 
 
 def unwrapped(node: ast.AST) -> tuple[ast.AST, list[ast.expr]]:

@@ -17,9 +17,14 @@ class SetCells:
     """The cells of a set."""
 
     word: ClassVar[str] = "set"
+    example: ClassVar[str] = "Set(of=Node)"
+    """How a model's file declares one."""
     text: ClassVar[str] = "{{{}}}"
     """The format of a set as text, given its elements."""
     filler: ClassVar[int | None] = None
+
+    def __repr__(self) -> str:
+        return "Set(...)"
 
     def cells(self, given: Any, size: int) -> list[Any]:
         """The cells of one set, given as a set of numbers. Raises ValueError."""
@@ -43,15 +48,21 @@ class QueueCells:
     """The cells of a queue."""
 
     word: ClassVar[str] = "queue"
+    example: ClassVar[str] = "Queue(of=Node, most=3)"
     text: ClassVar[str] = "[{}]"
     filler: int
+
+    def __repr__(self) -> str:
+        return "Queue(...)"
 
     def cells(self, given: Any, size: int) -> list[Any]:
         """The cells of one queue, given as a list of numbers. Raises ValueError."""
         if not isinstance(given, list | tuple):
             raise ValueError("give a list, the oldest element first")  # noqa: TRY004 - the caller tells the user
-        if len(given) > size or any(not isinstance(one, int) or one <= self.filler for one in given):
+        if len(given) > size:
             raise ValueError(f"give at most {size} elements of the queue")
+        if any(not isinstance(one, int) or one <= self.filler for one in given):
+            raise ValueError(f"give elements of the queue, which are numbers from {self.filler + 1} on")
         return [*given, *[self.filler] * (size - len(given))]
 
     def value(self, cells: Sequence[int]) -> Any:

@@ -94,13 +94,21 @@ def place_of(python: Any, path: str, name: str) -> str:
     return f"{path}:{_bound_at(path, name)}"
 
 
+def place_in(path: str, holder: str, name: str) -> str:
+    """FILE:LINE of the last line in the class `holder` of `path` that binds `name`, or in another class there."""
+    return f"{path}:{_bound_at(path, name, holder)}"
+
+
 @cache
-def _bound_at(path: str, name: str) -> int:
-    """The last line of a file that binds `name`."""
+def _bound_at(path: str, name: str, holder: str = "") -> int:
+    """The last line of a file that binds `name`: outside of its classes, or in `holder` or else another class."""
     try:
         lines = text_of(path).tree.body
     except (OSError, SyntaxError, ValueError):
         return 1
+    if holder:
+        classes = sorted((one for one in lines if isinstance(one, ast.ClassDef)), key=lambda one: one.name == holder)
+        lines = [line for one in classes for line in one.body]
     return next((line.lineno for line in reversed(lines) if name in _names_bound(line)), 1)
 
 

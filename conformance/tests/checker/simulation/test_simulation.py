@@ -178,7 +178,7 @@ def test_a_weight_makes_an_action_as_many_times_as_likely(walk) -> None:
 
 def test_weights_are_reported_and_repeat_the_walks(walk, capsys) -> None:
     walk()
-    line = "walk.py --simulate 30 --depth 3 --weight jumps=4 --weight goes=1 --weight jumps=5"
+    line = "walk.py --simulate 30 --depth 3 --weight jumps=5 --weight goes=1 --weight jumps=5"
     words = line.split()
     code, out, _ = checking(cli.main, capsys)(*words)
     assert code == 3
@@ -366,6 +366,14 @@ def test_a_range_error_and_a_constraint_are_known(walk) -> None:
         (
             "--simulate 5 --depth 3 --weight jump=2",
             "--weight jump=2: walk has no such action; did you mean jumps?",
+        ),
+        (
+            "--simulate 5 --depth 3 --weight jumps=2 --weight jumps=3",
+            "--weight jumps is given twice, as 2 and as 3; keep one of them",
+        ),
+        *(
+            (f"--simulate 5 --depth 3 --seed {seed}", f"--seed {seed}: not a seed; give 0 to 18446744073709551615")
+            for seed in ("-1", "18446744073709551616", "0x10")
         ),
     ],
 )

@@ -229,7 +229,7 @@ IN_AN_ACTION = [
     ("a = s  # <-", "the whole state `s` is used as a value; read its fields, or pass it on"),
     ("a = s.x  # <-", "`x` takes 1 index, not 0; write every index"),
     ("a = s.z[0]  # <-", "`z` takes 2 indices, not 1; write every index: there are no slices and no rows"),
-    ("a = s.z[0][0:1]  # <-", "`0:1` is not in the language"),
+    ("a = s.z[0][0:1]  # <-", "`s.z[0][0:1]` is a slice; read one element at a time, in a loop over range(m, n)"),
     ("a = s.z[0, 0]  # <-", "`z` takes 2 indices, not 1"),
     ("a = s.f[0]  # <-", "`f` takes 0 indices, not 1"),
     ("a = s.n[0]  # <-", "`n` is a configuration entry; it has no elements"),
@@ -334,6 +334,10 @@ WHOLE_FUNCTIONS = {
     "annotated with a type": (
         "@action\ndef act(s, node: int):  # <-\n    pass",
         "int is not a domain; name a Domain or a Subset",
+    ),
+    "annotated with an enumeration": (
+        "@action\ndef act(s, colour: Colour):  # <-\n    pass",
+        "Colour is not a domain; declare one with as many elements, as in: class AnyColour(Domain, size=3)",
     ),
     "annotated with a call": ("@action\ndef act(s, node: one(1)):  # <-\n    pass", "one(1) is not a domain"),
     "annotated with text": ("@action\ndef act(s, node: 'Node'):  # <-\n    pass", "'Node' is not a domain"),
@@ -717,6 +721,22 @@ def test_a_module_that_is_no_model_is_refused(tmp_path: Path, text: str, says: s
     assert str(refusal.value) == f"{path}:1: {says}"
 
 
+def test_a_base_class_declares_first(tmp_path: Path) -> None:
+    text = PRELUDE.replace(
+        "class Configuration:",
+        'class Common:\n    h = bound(2, "h")\n    n = bound(1, "n")\n\n\nclass Configuration(Common):',
+    )
+    text = text.replace(
+        "class State:",
+        "class Base:\n    p = field(values=Flag)\n    f = field(Node, values=Flag)\n\n\nclass State(Base):",
+    )
+    plain, inheriting = whole(write(tmp_path, "")), whole(write(tmp_path, "", "yours.py", text))
+    assert dict(inheriting.configuration.items()) == {"h": 2, **dict(plain.configuration.items())}
+    names = [name for name in plain.layouts if name != "f"]
+    assert list(inheriting.layouts) == ["p", "f", *names]
+    assert inheriting.layouts["f"].sizes == ()
+
+
 @pytest.mark.parametrize("kind", ["action", "always", "always_possible", "sometimes", "lemma"])
 def test_no_function_takes_the_name_of_the_implicit_property(tmp_path: Path, kind: str) -> None:
     body = "    s.f = True" if kind == "action" else "    return s.f"
@@ -741,7 +761,11 @@ def test_the_kind_of_a_property_is_part_of_the_digest(tmp_path: Path) -> None:
 BAD_DECLARATIONS = {
     "unknown size": ('class Odd(Domain, size="odd"):\n    pass', "field(Odd, values=Flag)", "odd"),
     "unknown entry in a size": ("class Odd(Domain, size=lambda c: c.odd):\n    pass", "field(Odd, values=Flag)", "odd"),
-    "size is no number": ("class Odd(Domain, size=1.5):\n    pass", "field(Odd, values=Flag)", "float"),
+    "size is no number": (
+        "class Odd(Domain, size=1.5):\n    pass",
+        "field(Odd, values=Flag)",
+        "size=1.5 is no number; give a whole number, the name of a configuration entry, or a function of the",
+    ),
     "negative size": ("class Odd(Domain, size=lambda c: c.n - 3):\n    pass", "field(Odd, values=Flag)", "odd"),
     "unknown end of values": ("", 'field(values=between(0, "odd"))', "odd"),
     "values from high to low": (
@@ -756,30 +780,54 @@ BAD_DECLARATIONS = {
     ),
     "indexed by a subset": ("", "field(Nodes, values=Flag)", "Nodes"),
     "indexed by a number": ("", "field(3, values=Flag)", "3"),
-    "values are a subset": ("", "field(values=Nodes)", "TypeError"),
-    "values are a number": ("", "field(values=3)", "TypeError"),
-    "no values": ("", "field(Node)", "values"),
+    "values are a subset": ("", "field(values=Nodes)", "Nodes is a Subset, which only a parameter can be; write field"),
+    "values are a number": (
+        "",
+        "field(values=3)",
+        "field(values=3) is not possible; give a domain, an IntEnum, Flag, between(low, high), optional(...), Set(...)",
+    ),
+    "no values": ("", "field(Node)", "a field lacks values=; say what a cell holds, as in field(values=Flag)"),
+    "initially no number": (
+        "",
+        "field(values=Flag, initially='on')",
+        "initially='on' is no whole number; give a number",
+    ),
     "optional flag": (
         "",
         "field(values=optional(Flag))",
-        "optional() takes no Flag: use an IntEnum with a member that means 'none'",
+        "optional(...) takes no Flag; use an IntEnum with a member that means 'none'",
     ),
     "optional enumeration": (
         "",
         "field(values=optional(Colour))",
-        "optional() takes no IntEnum: give Colour a member that means 'none'",
+        "optional(...) takes no IntEnum; give Colour a member that means 'none'",
     ),
     "optional numbers": (
         "",
         "field(values=optional(between(1, 2)))",
-        "optional() takes a domain or numbers that start at 0, not at 1; start them at 0",
+        "optional(...) takes numbers that start at 0, not at 1; start them at 0",
     ),
-    "optional twice": ("", "field(values=optional(optional(Node)))", "optional(optional(...)) is not allowed"),
+    "optional twice": ("", "field(values=optional(optional(Node)))", "optional(...) is written twice; write it once"),
     "initially outside": ("", "field(values=Flag, initially=2)", "odd starts with 2; give a value in 0..1"),
     "setting too wide": (
         "class Configuration:\n    odd = setting(200, '', most=2**31)",
         "field(values=Flag)",
         "-2147483648..2147483647",
+    ),
+    "setting of a set": (
+        "class Configuration:\n    odd = setting(0, '', values=3)",
+        "field(values=Flag)",
+        "setting(values=3): a setting is a number or a member of an IntEnum; give the IntEnum, or least= and most=",
+    ),
+    "switch of a number": (
+        "class Configuration:\n    odd = switch(3, '')",
+        "field(values=Flag)",
+        "switch(3): a switch is on or off, or a member of an IntEnum; give True, False or a member",
+    ),
+    "bound of a text": (
+        "class Configuration:\n    odd = bound('2', '')",
+        "field(values=Flag)",
+        "default='2' is no whole number; give a number",
     ),
     "default outside": ("class Configuration:\n    odd = setting(-2, '', least=0)", "field(values=Flag)", "-2"),
 }
@@ -791,7 +839,7 @@ def test_an_impossible_declaration_is_one_line(tmp_path: Path, before: str, odd:
     with pytest.raises(UsageError) as refusal:
         whole(write(tmp_path, text, prelude=""))
     assert says in str(refusal.value)
-    assert "\n" not in str(refusal.value)
+    assert "\n" not in str(refusal.value) and "Error" not in str(refusal.value)
 
 
 BAD_FILES = {

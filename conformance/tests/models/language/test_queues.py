@@ -182,29 +182,66 @@ def test_a_trace_shows_queues(tmp_path: Path, capsys: pytest.CaptureFixture[str]
         ),
         ("for x in s.turns:  # <-\n        s.owner = x", "loop over the queue `s.turns`; write: for i in range("),
         ("s.owner = s.turns[0][1]  # <-", "the queue `turns` takes 0 indices, not 2"),
+        ("s.owner = len(s.turns[1:])  # <-", "`s.turns[1:]` is a slice; read one element at a time, in a loop over"),
     ],
 )
 def test_what_is_no_use_of_a_queue_is_refused(tmp_path: Path, code: str, says: str) -> None:
     assert_refused_at_the_mark(write(tmp_path, action(code)), says)
 
 
+WRITTEN = "write it as in Queue(of=Node, most=3)"
+
+
 @pytest.mark.parametrize(
     ("declared", "says"),
     [
         ("x = Queue(of=Node, most=1)", "`x` is what a field holds, not a field; write x = field(values=Queue(...))"),
-        ("x = field(values=Queue(of=between('n', 9), most=1))", "let its values begin with a number"),
-        ("x = field(values=Queue(of=Node, most=1), initially=0)", "a queue is empty initially; leave initially= out"),
+        (
+            "x = field(values=Queue(of=between('n', 9), most=1))",
+            "Queue(of=between('n', 9)): let its values begin with a number, as in between(0, 5)",
+        ),
+        (
+            "x = field(values=Queue(of=between(-2147483648, 0), most=1))",
+            "Queue(of=between(-2147483648, 0)): a queue needs a number below its elements; let them begin at"
+            " -2147483647 or above",
+        ),
+        (
+            "x = field(values=Queue(of=Node, most=1), initially=0)",
+            "a queue is empty initially; leave initially= out, and fill it in @initial",
+        ),
+        ("x = field(values=Queue(of=Node))", f"Queue(of=Node) lacks most=; {WRITTEN}"),
+        ("x = field(values=Queue(Node, most=3))", f"Queue(Node, most=3) lacks of=; {WRITTEN}"),
+        ("x = field(values=Queue)", f"field(values=Queue): Queue lacks its elements; {WRITTEN}"),
+        ("x = field(values=Queue(of=Node, most=0))", "most=0 is too small; give most= at least 1"),
+        ("x = field(values=Queue(of=Node, most=-1))", "most=-1 is too small; give most= at least 1"),
+        (
+            "x = field(values=Queue(of=Node, most=Node))",
+            "most=Node is no number; give a whole number, the name of a configuration entry, or a function of the"
+            " configuration",
+        ),
+        (
+            "x = field(values=Queue(of=Set(of=Node), most=1))",
+            "Queue(of=Set(...)): a set is no single value; index the field instead, as in field(Node, values=Set(...))",
+        ),
     ],
 )
 def test_a_wrong_declaration_is_refused(tmp_path: Path, declared: str, says: str) -> None:
     path = write(tmp_path, f"    {declared}\n" + action("s.owner = 1"))
-    with pytest.raises((LanguageError, UsageError), match=re.escape(says)):
+    with pytest.raises(LanguageError) as refusal:
         registry.load_file(path)
+    assert str(refusal.value) == f"{path}:{PRELUDE.count(chr(10)) + 1}: {says}"
 
 
 def test_a_queue_without_places_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match="field inbox holds queues of at most 0 elements; give most= at least 1"):
+    line = PRELUDE.split("\n").index('    inbox = field(Node, values=Queue(of=Kind, most="most"))') + 1
+    with pytest.raises(ModelError) as refusal:
         _ = instance_of(tmp_path, STEPS, most=0).layouts
+    says = "field inbox holds queues of at most 0 elements; give most= at least 1"
+    assert str(refusal.value) == f"{tmp_path / 'queues.py'}:{line}: {says}"
+    path = write(tmp_path, STEPS)
+    path.write_text(path.read_text().replace('most="most"', "most=lambda c: c.most - 3"))
+    with pytest.raises(ModelError, match="field inbox holds queues of at most -1 elements; give most= at least 1"):
+        _ = registry.load_file(path).instance().layouts
 
 
 @pytest.mark.parametrize(
@@ -212,6 +249,9 @@ def test_a_queue_without_places_is_refused(tmp_path: Path) -> None:
     [
         ("1", "give a list, the oldest element first"),
         ("[0, 1, 2, 1]", "give at most 3 elements of the queue"),
+        ("[9]", r"turns\[0\] starts with 9; give a value in 0..2"),
+        ("[-1, 0]", "give elements of the queue, which are numbers from 0 on"),
+        ("{9: 0}", "give a list, the oldest element first"),
         ("[2, 0]", ""),
     ],
 )
@@ -245,6 +285,22 @@ def test_what_a_queue_does_not_allow_leaves_the_range(tmp_path: Path, code: str)
         list(run.successors(instance, instance.initial_states[0]))
     assert searched(instance, None).findings["in_range"].found.count == 3
     assert cli.main([str(path), "--engine", "all", "--bound", "2"]) == 12
+
+
+def test_none_is_in_no_queue_and_is_no_element_of_a_set(tmp_path: Path) -> None:
+    """The owner is NONE at first."""
+    asked = {"s.owner in s.turns": 0, "s.owner not in s.turns": 0, "s.owner in s.seen": 3}
+    for code, violations in asked.items():
+        found = searched(instance_of(tmp_path, action(f"require({code})", "s.owner = 0")), None).findings
+        assert (found["in_range"].found.count if "in_range" in found else 0) == violations
+
+
+def test_the_places_of_a_queue_are_no_symmetric_domain(tmp_path: Path) -> None:
+    path = write(tmp_path, action("s.turns.clear()", "s.owner = node + 0"))
+    path.write_text(path.read_text().replace(", symmetric=True", ""))
+    with pytest.raises(UsageError) as refusal:
+        reduction_of(registry.load_file(path).instance(), symmetry=True)
+    assert "(Node: " in str(refusal.value) and "Place" not in str(refusal.value)
 
 
 def test_an_operation_in_a_set_of_places_keeps_the_order(tmp_path: Path) -> None:

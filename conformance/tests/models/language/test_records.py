@@ -171,6 +171,7 @@ def test_a_trace_names_the_parts(tmp_path: Path, capsys: pytest.CaptureFixture[s
         ("s.inbox[r][0].kind = 1  # <-", "`s.inbox[r][0].kind` is assigned to; a queue is changed by"),
         ("require(s.inbox[r][0] == 1)  # <-", "the record `s.inbox[r][0]` is used as a value"),
         ("require(1 in s.inbox[r])  # <-", "`1 in s.inbox[r]` compares a queue; compare len(...) and the elements"),
+        ("s.clock.time = s.broker[0:1].role  # <-", "`s.broker[0:1].role` is a slice; read one element at a time"),
         ("s.clock.time = s.inbox[r].kind  # <-", "the record `inbox` takes 2 indices, not 1"),
     ],
 )
@@ -198,6 +199,16 @@ def test_each_append_names_the_record(tmp_path: Path) -> None:
     for other in ("Broker", "Nonsense"):
         with pytest.raises(LanguageError, match="append a record with all of its parts: Message"):
             registry.load_file(write(tmp_path, action(right, right.replace("Message", other))))
+
+
+def test_a_queued_part_has_no_initial_value(tmp_path: Path) -> None:
+    prelude = PRELUDE.replace("    kind = field(values=Kind)", "    kind = field(values=Kind, initially=Kind.ACK)")
+    path = write(tmp_path, action("s.clock.time = 1"), prelude)
+    with pytest.raises(LanguageError) as refusal:
+        registry.load_file(path)
+    line = prelude.split("\n").index("    kind = field(values=Kind, initially=Kind.ACK)") + 1
+    says = "Message: the part `kind` has initially=, but a queue is empty at first; leave it out, or declare another"
+    assert str(refusal.value) == f"{path}:{line}: {says} Record for the queue `inbox`"
 
 
 def test_a_queued_part_begins_with_a_number(tmp_path: Path) -> None:
@@ -275,6 +286,15 @@ def test_initial_records_have_all_of_their_parts(tmp_path: Path) -> None:
             _ = instance_of(tmp_path, STEPS + start).initial_states
         says = "inbox.kind and inbox.sender start with different lengths; give each record all of its parts"
         assert str(refusal.value).endswith(says)
+
+
+def test_an_initial_state_names_the_parts_of_a_record(tmp_path: Path) -> None:
+    start = '@initial\ndef starts(configuration):\n    yield {"clock": 1}\n'
+    with pytest.raises(ModelError) as refusal:
+        _ = instance_of(tmp_path, STEPS + start).initial_states
+    line = (PRELUDE + STEPS).count("\n") + 1
+    says = "initial states set clock, which is a record; give its parts: clock.time"
+    assert str(refusal.value) == f"{tmp_path / 'records.py'}:{line}: {says}"
 
 
 def test_an_expression_and_an_initial_state_name_the_parts(tmp_path: Path) -> None:

@@ -136,6 +136,15 @@ def first_of(s, r):
             return False
     return True
 
+def one_of_two(s, r):
+    for member in s.broker[r].isr:
+        if member == 3:
+            return False
+    for member in s.broker[r].isr:
+        if member not in s.live:
+            return False
+    return True
+
 @action
 def grow(s, r: Replica, chosen: Replicas):
     require(all(m != 0 for m in chosen))
@@ -153,6 +162,10 @@ def by_condition(s):
 @always
 def by_loop(s):
     return all(first_of(s, r) for r in Replica)
+
+@always
+def by_loops(s):
+    return all(one_of_two(s, r) for r in Replica)
 """
 
 
@@ -160,7 +173,9 @@ def test_what_goes_through_a_set_is_explained(tmp_path: Path) -> None:
     path = tmp_path / "sets.py"
     path.write_text(SETS, encoding="utf-8")
     instance = registry.load_file(path).instance()
-    assert [why(trace(instance, ["grow b {c}"], name)) for name in ("by_all", "by_condition", "by_loop")] == [
+    assert [
+        why(trace(instance, ["grow b {c}"], name)) for name in ("by_all", "by_condition", "by_loop", "by_loops")
+    ] == [
         [
             "by_all is false",
             "  m == 0 or m in s.live is false for r = b, m = c",
@@ -177,6 +192,12 @@ def test_what_goes_through_a_set_is_explained(tmp_path: Path) -> None:
         [
             "by_loop is false",
             "  first_of(s, r) is false for r = b",
+            "    member not in s.live is true for member = c",
+            "      s.live = {a}",
+        ],
+        [
+            "by_loops is false",
+            "  one_of_two(s, r) is false for r = b",
             "    member not in s.live is true for member = c",
             "      s.live = {a}",
         ],
