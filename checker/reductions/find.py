@@ -15,6 +15,7 @@ from math import factorial, prod
 
 import numpy as np
 
+from isrcheck.checker.reductions.clearing import Clearing
 from isrcheck.checker.reductions.dead import dead_cells
 from isrcheck.checker.reductions.reduction import Reduction
 from isrcheck.checker.reductions.sorts import Sort, Sorts, UnknownConstructError
@@ -40,8 +41,18 @@ def reduction_of(
     # Liveness tells apart whether a step changes anything; of what stays possible, the stuck states are counted.
     is_graph = any(prop.kind in WHOLE for prop in instance.properties)
     clearings = dead_cells(instance) if dead and not whole and not is_graph else ()
-    found = Reduction(permuted, clearings)
+    found = Reduction(permuted, tuple(one for one in clearings if not _is_moved(one, permuted)))
     return found if found != Reduction() else None, says
+
+
+def _is_moved(clearing: Clearing, symmetry: Symmetry | None) -> bool:
+    """Whether cells are cleared to an element that is then exchanged with others, so that this would make states more
+    that are alike."""
+    if symmetry is None:
+        return False
+    moved = {(block.sort, element) for block in symmetry.blocks for element in block.elements}
+    sorts = {cell.position: cell.value for cell in symmetry.cells}
+    return any((sorts[position], value) in moved for position, value in clearing.cells)
 
 
 def _symmetry(instance: Instance, is_asked: bool, whole: str) -> tuple[Symmetry | None, str]:

@@ -150,7 +150,7 @@ class _Reading:
                 else:  # require(...)
                     self.expression(arguments[0])
                     self.facts = self.learnt(arguments[0], True)
-                    return self.number(arguments[0]) == 0
+                    return self.truth(arguments[0]) is False
             case _:
                 raise UnknownConstructError(type(statement).__name__)
         return False
@@ -160,8 +160,8 @@ class _Reading:
         known, blocks, ended = dict(self.facts), self.blocks, True
         for one in tests:
             self.expression(one.test)
-            truth = self.number(one.test)
-            if truth != 0:
+            truth = self.truth(one.test)
+            if truth is not False:
                 before = dict(self.facts)
                 self.facts = self.learnt(one.test, True)
                 self.blocks = (*blocks, (one,))
@@ -220,8 +220,7 @@ class _Reading:
                 known = dict(self.facts)
                 for one in values:
                     self.expression(one)
-                    number = self.number(one)
-                    if number is not None and bool(number) == decides:
+                    if self.truth(one) is decides:
                         break  # what comes after it is not evaluated
                     self.facts = self.learnt(one, not decides)
                 self.facts = known
@@ -254,8 +253,8 @@ class _Reading:
         known = dict(self.facts)
         for test, value in pairs:
             self.expression(test)
-            truth = self.number(test)
-            if truth != 0:
+            truth = self.truth(test)
+            if truth is not False:
                 before = dict(self.facts)
                 self.facts = self.learnt(test, True)
                 self.expression(value, into)
@@ -370,14 +369,14 @@ class _Reading:
                     return int(getattr(self.instance.configuration, name))
                 return None if constant is None else int(constant)
             case ast.UnaryOp(op=ast.Not(), operand=operand):
-                number = self.number(operand)
-                return None if number is None else int(not number)
-            case ast.BoolOp(op=operator, values=values):
-                decides = isinstance(operator, ast.Or)
-                numbers = [self.number(one) for one in values]
-                if any(one is not None and bool(one) == decides for one in numbers):
-                    return int(decides)
-                return None if None in numbers else int(not decides)
+                truth = self.truth(operand)
+                return None if truth is None else int(not truth)
+            case ast.BoolOp(op=operator, values=values):  # the first value that decides, else the last: `0 or 2` is 2
+                number = None
+                for number in map(self.number, values):
+                    if number is None or bool(number) == isinstance(operator, ast.Or):
+                        break
+                return number
             case ast.Compare(left=left, ops=[operator], comparators=[right]):
                 test = self.test(operator, right)
                 number = self.number(left)
@@ -391,6 +390,21 @@ class _Reading:
             case ast.Call(func=ast.Name(id=name), args=[domain]) if name == SIZE:
                 return self.instance.size_of(function.domains[ast.unparse(domain)])
         return None
+
+    def truth(self, condition: ast.expr) -> bool | None:
+        """Whether a condition is true, if the configuration determines it: also where its value is not determined."""
+        match condition:
+            case ast.UnaryOp(op=ast.Not(), operand=operand):
+                truth = self.truth(operand)
+                return None if truth is None else not truth
+            case ast.BoolOp(op=operator, values=values):
+                decides = isinstance(operator, ast.Or)
+                truths = [self.truth(one) for one in values]
+                if decides in truths:
+                    return decides
+                return None if None in truths else not decides
+        number = self.number(condition)
+        return None if number is None else bool(number)
 
     def test(self, operator: ast.cmpop, right: ast.expr) -> Callable[[int], bool] | None:
         """A comparison as a function of its left side; None if the right side is not determined."""
@@ -414,13 +428,13 @@ class _Reading:
 
     def said(self, condition: ast.expr, truth: bool) -> dict[Cell, frozenset[int]]:
         """The values of cells with which a condition can have this truth value; those of other cells may be any."""
-        if self.number(condition) is not None:
+        if self.truth(condition) is not None:
             return {}
         match condition:
             case ast.UnaryOp(op=ast.Not(), operand=operand):
                 return self.said(operand, not truth)
             case ast.BoolOp(op=operator, values=values):
-                parts = [self.said(one, truth) for one in values if self.number(one) is None]
+                parts = [self.said(one, truth) for one in values if self.truth(one) is None]
                 if isinstance(operator, ast.And) == truth:
                     return {
                         cell: frozenset.intersection(*(part[cell] for part in parts if cell in part))

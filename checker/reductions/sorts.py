@@ -341,14 +341,14 @@ class _Reading:
 
     def value_BoolOp(self, expression: ast.BoolOp) -> Value:
         decides = isinstance(expression.op, ast.Or)
-        known = True
+        known, value = True, None
         for one in expression.values:
             value = self.value(one)
             self.fault(value, one, f"`{shown(one)}` is an element that is used as a truth value")
-            if isinstance(value, Constant) and bool(value.number) == decides:
-                return Constant(decides) if known else None  # what comes before is evaluated, what comes after is not
             known = known and isinstance(value, Constant)
-        return Constant(not decides) if known else None
+            if isinstance(value, Constant) and bool(value.number) == decides:
+                break  # what comes before is evaluated, what comes after is not
+        return value if known else None  # the first value that decides, else the last: `0 or 2` is 2
 
     def value_Compare(self, expression: ast.Compare) -> Value:
         if isinstance(expression.left, ast.Name) and expression.left.id == TAKEN:

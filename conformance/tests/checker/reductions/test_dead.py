@@ -10,7 +10,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from conformance.tests.checker.reductions.random_roles import HEAD, model_text
 from conformance.tests.checker.reductions.test_symmetry import certify, check, depths, searched, states_of
 from conformance.tests.sampling import exhaustive, sampled
 from isrcheck.checker.compile.kernel import kernel_of
@@ -20,6 +19,7 @@ from isrcheck.checker.reductions.clearing import Clearing
 from isrcheck.checker.reductions.dead import dead_cells
 from isrcheck.checker.reductions.find import reduction_of
 from isrcheck.checker.reductions.reduction import Reduction
+from isrcheck.conformance.fuzz.roles.programs import HEAD, model_text
 from isrcheck.models import registry
 from isrcheck.models.language.declare import WHOLE
 from isrcheck.models.language.model import Instance
@@ -205,6 +205,37 @@ def test_what_a_loop_leaves_out_is_not_written_anew(begins: tuple[str, ...], dea
     fine = "s.phase != 1 or not (s.seen[0][0] and s.seen[1][1])"
     instance = loaded(tmp_path, PARTLY.format(begins=lines.strip()) + PROPERTY.format(fine))
     assert ("seen where phase is 0 or 2" in found(instance)) == dead
+    agree(instance, None)
+
+
+DECIDING = """
+
+@action
+def sees(s, n: Node):
+    require(s.phase == 0)
+    s.seen[n][n] = True
+
+
+@action
+def begins(s):
+    require(s.phase == 0)
+    s.phase = {value}
+"""
+
+
+@pytest.mark.parametrize(
+    ("value", "fine"),
+    [
+        ("s.pick or 2", "s.phase != 2"),
+        ("s.pick == 0 and 2", "s.phase != 2"),
+        ("2", "s.phase != (s.pick or 2)"),
+        ("2", "not s.phase in (s.pick or (not s.pick and 2), 3)"),
+    ],
+)
+def test_the_value_of_an_or_is_the_number_that_decides(value: str, fine: str, tmp_path: Path) -> None:
+    """`s.pick or 2` is 2, not 1: so the cells that are seen are read after the next step."""
+    instance = loaded(tmp_path, DECIDING.format(value=value) + PROPERTY.format(f"{fine} or not s.seen[0][0]"))
+    assert [one for one in found(instance) if one.startswith("seen")] == ["seen where phase is 1"]
     agree(instance, None)
 
 
@@ -445,6 +476,54 @@ def test_dead_cells_are_cleared_before_elements_are_permuted() -> None:
     assert len({min(symmetry.permuted(one, images) for images in symmetry.permutations()) for one in states}) == 34
     assert depths(whole) == depths(reduced)
     certify(reduced)
+
+
+SHOWN = """
+
+@action
+def writes(s, n: Node):
+    require(s.phase == 0)
+    s.last = n
+    s.phase = 1
+
+
+@action
+def copies(s, n: Node):
+    require(s.phase == 1)
+    s.given[n] = s.last
+    s.phase = 2
+"""
+
+
+def test_a_cell_that_is_cleared_may_be_copied_into_one_that_is_not(tmp_path: Path) -> None:
+    """Which is left as it is, because clearing it does not make the first states fewer."""
+    path = tmp_path / "model.py"
+    head = HEAD.replace(
+        "class State:\n", "class State:\n    given = field(Node, values=optional(Node), initially=NONE)\n"
+    )
+    path.write_text(head + SHOWN + PROPERTY.format("s.phase < 2"), encoding="utf-8")
+    instance = load_file(path).instance()
+    found, _ = reduction_of(instance, symmetry=True)
+    assert found is not None and {one.field for one in found.dead} == {"given", "last"}
+    reduction = Reduction(found.symmetry, tuple(one for one in found.dead if one.field == "last"))
+    result = searched(instance, reduction)
+    assert depths(result)["fine"] == [2, None]
+    certify(result)
+
+
+def test_a_cell_is_not_cleared_to_an_element_that_is_exchanged(tmp_path: Path) -> None:
+    """It would name one of them: more states would differ, and clearing a state again would change it."""
+    path = tmp_path / "model.py"
+    head = HEAD.replace("import (", "import (\n    initial,")
+    head = head.replace("last = field(values=optional(Node), initially=NONE)", "last = field(values=Node)")
+    start = "\n\n@initial\ndef starts(s, n: Node):\n    s.last = n\n"
+    path.write_text(head + start + SHOWN.replace("    s.given[n] = s.last\n", ""), encoding="utf-8")
+    instance = load_file(path).instance()
+    fields = []
+    for symmetry in (False, True):
+        reduction, _ = reduction_of(instance, symmetry=symmetry)
+        fields.append([one.field for one in reduction.dead] if reduction is not None else [])
+    assert fields == [["last"], []]
 
 
 # ------------------------------------------------------------------------------------------------------ whether it pays

@@ -10,9 +10,13 @@ import pytest
 
 from conformance.tests.checker.reductions.random_models import HEAD, model_text
 from conformance.tests.sampling import exhaustive
+from isrcheck.checker.compile.kernel import kernel_of
+from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.reductions.find import symmetry_of
+from isrcheck.checker.reductions.reduction import Reduction
 from isrcheck.checker.reductions.sorts import Sort, Sorts, UnknownConstructError
 from isrcheck.checker.reductions.symmetry import Block, Symmetry
+from isrcheck.checker.resources.limits import Limits
 from isrcheck.models import registry, run
 from isrcheck.models.language.model import Instance
 from isrcheck.models.messages.errors import LanguageError, ModelError, UsageError
@@ -107,6 +111,20 @@ def test_what_treats_elements_alike_is_symmetric(statement: str, fixed: list[int
     sorts = sorts_of(tmp_path, ACT.format(statement))
     assert sorts.asymmetric == {}
     assert [(one.name, one.size, sorted(one.fixed)) for one in sorts.symmetric] == [("Node", 3, fixed), ("Key", 2, [])]
+
+
+def test_the_value_of_an_or_is_the_number_that_decides(tmp_path: Path) -> None:
+    """`s.pick or 2` names element 2, not 1: with 1 kept in its place, one of two different steps was left out."""
+    text = "\n\n@action\ndef rises(s, n: Node):\n    require(s.total == 0)\n    s.total = 1\n    s.up[n] = True\n"
+    text += "\n\n@action\ndef asks(s):\n    require(s.total == 1)\n    s.total = 2 if s.up[s.pick or 2] else 3\n"
+    text += "".join(f"\n\n@always\ndef never_{number}(s):\n    return s.total != {number}\n" for number in (2, 3))
+    instance = sorts_of(tmp_path, text).instance
+    symmetry = symmetry_of(instance)
+    assert symmetry is not None
+    assert [block.elements for block in symmetry.blocks if block.name == "Node"] == [(0, 1)]
+    kernel = kernel_of(instance, reduction=Reduction(symmetry))
+    paths = [explore(instance, Limits(), kernel=kernel).findings[f"never_{number}"].found.path for number in (2, 3)]
+    assert [path is not None and path.depth for path in paths] == [2, 2]
 
 
 def test_domains_whose_elements_meet_have_one_sort(tmp_path: Path) -> None:
