@@ -14,15 +14,22 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from isrcheck.conformance.fuzz.compare import Comparison, Difference, compare
+from isrcheck.conformance.fuzz.compare import Comparison, Difference, compare, compare_dead_cells
 from isrcheck.conformance.fuzz.program import Program
 from isrcheck.conformance.fuzz.programs import random_program
+from isrcheck.conformance.fuzz.roles.programs import roles
 from isrcheck.conformance.fuzz.shrink import shrink
 
 COMMAND = "python -m isrcheck.conformance.fuzz --again {path}"
 
+ROLES = 20
+"""The number of small models with dead cells that are compared with each program, in a part of the time it takes."""
+
 MOST_FAILURES = 5
 """The number of failures after which a run ends."""
+
+
+Compare = Callable[[Program], Comparison]
 
 
 @dataclass(frozen=True)
@@ -83,30 +90,36 @@ def run(
             campaign.seconds = time.monotonic() - began
             if seconds is not None and campaign.seconds >= seconds:
                 break
-            program = random_program(seed, first + campaign.programs)
-            found = compare(program)
+            number = first + campaign.programs
+            compared: list[tuple[Program, Compare]] = [
+                *((roles(seed, ROLES * number + one), compare_dead_cells) for one in range(ROLES)),
+                (random_program(seed, number), compare),
+            ]
             campaign.programs += 1
-            campaign.states += found.states
-            campaign.proofs += found.proofs
-            campaign.with_errors += found.has_errors
-            if found.differences:
-                failure = written(program, found, folder, shrinks=shrinks)
-                campaign.failures.append(failure)
-                report(failure.line)
-                if len(campaign.failures) >= most_failures:
-                    break
+            for program, how in compared:
+                found = how(program)
+                campaign.states += found.states
+                campaign.proofs += found.proofs
+                campaign.with_errors += found.has_errors
+                if found.differences and len(campaign.failures) < most_failures:
+                    failure = written(program, found, folder, how if shrinks else None)
+                    campaign.failures.append(failure)
+                    report(failure.line)
+            if len(campaign.failures) >= most_failures:
+                break
     campaign.seconds = time.monotonic() - began
     return campaign
 
 
-def written(program: Program, found: Comparison, folder: Path, *, shrinks: bool = True) -> Failure:
-    """Shrink a failing program, and save it to the folder; return the failure."""
+def written(program: Program, found: Comparison, folder: Path, how: Compare | None = compare) -> Failure:
+    """Shrink a failing program as far as it still fails when it is compared like this (None: leave it as it is), and
+    save it to the folder; return the failure."""
     difference = found.differences[0]
     folder.mkdir(parents=True, exist_ok=True)
-    if not shrinks:
+    if how is None:
         return Failure(program, difference, program.save(folder))
-    small = shrink(program, lambda one: difference.kind in [other.kind for other in compare(one).differences])
-    return Failure(small, (compare(small).differences or [difference])[0], small.save(folder))
+    small = shrink(program, lambda one: difference.kind in [other.kind for other in how(one).differences])
+    return Failure(small, (how(small).differences or [difference])[0], small.save(folder))
 
 
 @contextlib.contextmanager

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path as File
 from typing import Any
@@ -43,10 +43,12 @@ from isrcheck.conformance.fuzz.plain_search import (
     search,
 )
 from isrcheck.conformance.fuzz.program import SECOND, Program, loaded
+from isrcheck.conformance.fuzz.roles.bisimulation import alive, difference, random_states
 from isrcheck.models import run
 from isrcheck.models.language.declare import WHOLE, Kind
 from isrcheck.models.language.model import Instance, Model
 from isrcheck.models.messages.errors import LanguageError, ModelError, UsageError
+from isrcheck.models.run import Cells
 
 MOST_DEPTH = 12
 MOST_STATES = 250
@@ -108,13 +110,26 @@ class Disagreement(Exception):
 
 def compare(program: Program) -> Comparison:
     """Compare all engines with the plain search, up to the first difference."""
+    return _compared(program, _compare_cases)
+
+
+def compare_dead_cells(program: Program) -> Comparison:
+    """Compare random states that differ only in dead cells, up to the first difference: a small part of `compare`."""
+
+    def compared(program: Program, model: Model, result: Comparison) -> None:
+        others = {name: entry.most or 0 for name, entry in model.entries.items() if not entry.is_bound}
+        for values in ({}, others):
+            _dead_cells(model.instance(program.protocols[0], values), ())
+
+    return _compared(program, compared)
+
+
+def _compared(program: Program, compared: Callable[[Program, Model, Comparison], None]) -> Comparison:
     result = Comparison()
     with tempfile.TemporaryDirectory() as folder:
         try:
             with loaded(program, File(folder)) as model:
-                kernels = Kernels()
-                for number, case in enumerate(cases(program, model)):
-                    _compare_case(program, model, case, kernels, result, proves=number == 0)
+                compared(program, model, result)
         except Disagreement as found:
             result.differences.append(found.difference)
         except LanguageError as error:
@@ -123,6 +138,12 @@ def compare(program: Program) -> Comparison:
             details = f"{type(error).__name__}: {error} ({_where(error)})"
             result.differences.append(Difference(f"{_where(error)} raises {type(error).__name__}", details))
     return result
+
+
+def _compare_cases(program: Program, model: Model, result: Comparison) -> None:
+    kernels = Kernels()
+    for number, case in enumerate(cases(program, model)):
+        _compare_case(program, model, case, kernels, result, proves=number == 0)
 
 
 def _without_names(message: str) -> str:
@@ -184,6 +205,7 @@ def _compare_case(
     plain = plain_search(system)
     result.states += len(plain.paths)
     result.has_errors |= plain.errors.count > 0
+    _dead_cells(instance, sorted(plain.paths))
     _explorers(instance, system, plain, kernels)
     if proves:  # one kernel more is enough
         _reduced(instance, plain, kernels)
@@ -279,8 +301,13 @@ def _reduced(instance: Instance, plain: PlainSearch, kernels: Kernels) -> None:
     names = [prop.name for prop in instance.properties if prop.kind not in WHOLE]
     limits = Limits(None if plain.is_all else len(plain.levels) - 1, MEMORY)
     kernel = kernels.of(instance, reduction=reduction)
-    found = explore(instance, limits, count_all=True, only=(*names, DEADLOCK), kernel=kernel)
+    found = explore(instance, limits, count_all=True, only=(*names, DEADLOCK), kernel=kernel, keep_states=True)
     who = f"explorer that clears {reduction.says}"
+    assert found.reached is not None
+    reached = found.reached.sample(found.distinct)
+    if not plain.errors.count:
+        left, all_left = ({alive(reduction.dead, cells) for cells in states} for states in (reached, plain.paths))
+        _expect(f"{who}: reached", left, all_left)
     _expect(f"{who}: at most as many states", found.distinct <= sum(plain.levels), True)
     for name in (*names, DEADLOCK):
         ours = found.findings.get(name, Findings())
@@ -289,6 +316,15 @@ def _reduced(instance: Instance, plain: PlainSearch, kernels: Kernels) -> None:
         for one, expected in sides:
             steps = None if one.path is None else len(one.path.steps)
             _expect(f"{who}: {name}", steps, None if expected.path is None else len(expected.path[1]))
+
+
+def _dead_cells(instance: Instance, reached: Sequence[Cells]) -> None:
+    """Compare states that differ only in dead cells: some of those that are reached, and random ones."""
+    chance = random.Random(len(reached))
+    states = [*chance.sample(reached, min(SAMPLE, len(reached))), *random_states(instance, chance)]
+    told = difference(instance, states, chance)
+    if told:
+        raise Disagreement("a dead cell decides something", told)
 
 
 def _path(witness: StepPath) -> Path:

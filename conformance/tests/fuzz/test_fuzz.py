@@ -11,14 +11,16 @@ import pytest
 
 from isrcheck.checker.compile.lower import _Lowering
 from isrcheck.checker.liveness import fair_loops
+from isrcheck.checker.reductions import dead
 from isrcheck.conformance.fuzz.__main__ import main
 from isrcheck.conformance.fuzz.campaign import fresh_cache, run
-from isrcheck.conformance.fuzz.compare import compare, plain_search
+from isrcheck.conformance.fuzz.compare import compare, compare_dead_cells, plain_search
 from isrcheck.conformance.fuzz.endless.fair_loops import FairLoops
 from isrcheck.conformance.fuzz.mutation import BUGS, ROOT, spoiled
 from isrcheck.conformance.fuzz.plain_search import ENDLESS, PlainProperty, PlainSystem, search
 from isrcheck.conformance.fuzz.program import Program, loaded
 from isrcheck.conformance.fuzz.programs import FEW_STATES, random_program
+from isrcheck.conformance.fuzz.roles.programs import roles
 from isrcheck.conformance.fuzz.shrink import shrink
 from isrcheck.models import language
 from isrcheck.models.language import syntax
@@ -228,6 +230,15 @@ def test_a_bug_in_the_search_for_loops_is_detected(monkeypatch: pytest.MonkeyPat
         (difference,) = compare(program).differences
     assert difference.kind == "explorer on 1 threads: eventually repeats"
     assert difference.details == "('is_three', 1) instead of ('is_three', 0)"
+
+
+def test_a_cell_that_is_not_dead_is_detected(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Here, cells that the step does not write anew count as dead."""
+    some = [roles(SEED, number) for number in range(8)]
+    assert [compare_dead_cells(program).differences for program in some] == [[]] * 8
+    monkeypatch.setattr(dead._Guard, "left", lambda *given: frozenset())
+    kinds = [one.kind for program in some for one in compare_dead_cells(program).differences]
+    assert set(kinds) == {"a dead cell decides something"}
 
 
 def test_a_program_that_is_refused_is_a_failure() -> None:
