@@ -15,7 +15,8 @@ EXTRAS := test$(if $(BROWSER),$(comma)browser)
 INSTALL := python -m pip install --quiet --disable-pip-version-check --no-compile
 
 # The groups of tests run slowest first (conformance/tests/schedule.py). OPTIONS are added, such as --junitxml=tests.xml.
-PYTEST := $(BIN)/python -m pytest -n auto --dist loadgroup --no-loadscope-reorder $(OPTIONS)
+# Not `python -m pytest`: with this folder on its path, pytest would rewrite the assertions of the whole product.
+PYTEST := $(BIN)/pytest -n auto --dist loadgroup --no-loadscope-reorder $(OPTIONS)
 
 .PHONY: check test test-exhaustive test-all verify lint fuzz benchmark clean
 

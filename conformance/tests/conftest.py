@@ -62,16 +62,16 @@ def pytest_xdist_auto_num_workers() -> Generator[None, int, int]:
 
 
 RUN_WITH = {"exhaustive": "make test-exhaustive", "recorded": "make verify"}
-"""The marks of tests that `make test` leaves out, and the command that runs them."""
+"""The marks of tests that `make test` leaves out, and the command that runs them; of both marks, the last one counts."""
 
 LEFT = pytest.StashKey[dict[str, int]]()
 """How many tests with each of these marks were left out."""
 
 
 def pytest_deselected(items: Sequence[pytest.Item]) -> None:
-    left = {mark: sum(item.get_closest_marker(mark) is not None for item in items) for mark in RUN_WITH}
+    marks = [[mark for mark in RUN_WITH if item.get_closest_marker(mark)][-1:] for item in items]
     if items:
-        items[0].config.stash[LEFT] = left
+        items[0].config.stash[LEFT] = {mark: marks.count([mark]) for mark in RUN_WITH}
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:

@@ -1,7 +1,8 @@
-"""Groups the tests that stay together on one worker, and orders the groups.
+"""Groups the tests that stay together on one worker, orders the groups, and limits how many parameters a test has.
 
-In:  the tests that pytest has collected.
+In:  the tests that pytest has collected; volume.toml beside this file.
 Out: a group for each test, and their order: the slowest groups first, so that all workers end at about the same time.
+     Marks `exhaustive` and `recorded` for the parameters that volume.toml leaves out of `make test` and of CI.
 
 The tests of a file are a group: they share fixtures and compiled kernels, which two workers would build twice. The
 tests of Spark are two groups: tests that share one session, and tests that start their own sessions or share a cluster.
@@ -11,10 +12,15 @@ A session takes long to start, so the tests that share one run with the exhausti
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import tomllib
+from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
+
+T = TypeVar("T")
 
 TESTS = Path(__file__).parent
 SPARK = "one session of Spark"
@@ -73,6 +79,42 @@ SECONDS: Mapping[str, int] = {
 """Processor seconds of the slow groups, roughly; only their order matters."""
 
 
+@cache
+def volume() -> Mapping[str, Mapping[str, Mapping[str, int]]]:
+    """The content of volume.toml: for each file and test, how many parameters run."""
+    return tomllib.loads((TESTS / "volume.toml").read_text(encoding="utf-8"))
+
+
+def limit_volume(items: Sequence[pytest.Item]) -> None:
+    """Mark the parameters that volume.toml leaves out of `make test` or of CI."""
+    tests: dict[tuple[str, str], list[pytest.Item]] = {}
+    for item in items:
+        file = item.path.relative_to(TESTS).as_posix() if item.path.is_relative_to(TESTS) else ""
+        name = getattr(item, "originalname", item.name)
+        if name in volume().get(file, {}):
+            tests.setdefault((file, name), []).append(item)
+    for (file, name), parameters in tests.items():
+        limits = volume()[file][name]
+        quick = [one for one in parameters if not has(one, "exhaustive") and not has(one, "recorded")]
+        kept = spread(quick, limits.get("test", len(quick)))
+        in_ci = [one for one in parameters if not has(one, "recorded")]
+        others = [one for one in in_ci if one not in kept]
+        more = spread(others, max(0, limits.get("all", len(in_ci)) - len(kept)))
+        for one in others:
+            one.add_marker(pytest.mark.exhaustive if one in more else pytest.mark.recorded)
+
+
+def has(item: pytest.Item, mark: str) -> bool:
+    """Whether a test has a mark."""
+    return item.get_closest_marker(mark) is not None
+
+
+def spread(items: Sequence[T], count: int) -> list[T]:
+    """So many of the items, at even distances."""
+    count = min(count, len(items))
+    return [items[number * len(items) // count] for number in range(count)]
+
+
 def group_of(item: pytest.Item) -> str:
     """The group of a test."""
     marks = [str(mark.args[0]) for mark in item.iter_markers("xdist_group")]
@@ -90,7 +132,8 @@ def uses_shared_session(item: pytest.Item | None) -> bool:
 
 
 def schedule(items: list[pytest.Item]) -> None:
-    """Mark every test with its group, and sort the tests."""
+    """Mark every test with its group, and what volume.toml leaves out; sort the tests."""
+    limit_volume(items)
     groups = {item: group_of(item) for item in items}
     for item, group in groups.items():
         if uses_shared_session(item):

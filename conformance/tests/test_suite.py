@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from conformance.tests import verify
-from conformance.tests.schedule import SECONDS, SPARK, SPARK_PROCESSES
+from conformance.tests.schedule import SECONDS, SPARK, SPARK_PROCESSES, spread, volume
 from conformance.tests.support.places import PROJECT
 from isrcheck.checker.analyses.matrix import recorded
 from isrcheck.models import registry
@@ -86,15 +86,46 @@ def test_every_slow_group_is_an_existing_file() -> None:
 
 def test_every_record_can_be_computed_anew() -> None:
     found = [record.what for record in verify.records()]
-    assert len(found) == len(set(found)) == 89
+    assert len(found) == len(set(found)) == 105
     assert {"the state counts of the published models", "golden traces and drawings"} <= set(found)
     tests = PROJECT / "conformance" / "tests"
     files = [path for path in tests.rglob("test_*.py") if path != Path(__file__)]
     marks = re.compile(r"mark\.recorded|\blast=lambda|sampling import [^\n]*\brecorded\b")
     marked = {path.relative_to(PROJECT).as_posix() for path in files if marks.search(path.read_text())}
-    assert marked == set(verify.RECORDED)
+    assert marked == set(verify.MARKED)
     assert {f"the results in {file}" for file in verify.RECORDED} | verify.LONG <= set(found)
     assert {f"the matrix, kafka {protocol}" for protocol in registry.load("kafka")[0].protocols} <= set(found)
+
+
+def test_limited_tests_exist_and_have_limits_in_order() -> None:
+    for file, tests in volume().items():
+        text = (PROJECT / "conformance" / "tests" / file).read_text(encoding="utf-8")
+        assert [name for name in tests if f"def {name}(" not in text] == []
+        for limits in tests.values():
+            assert {*limits} <= {"test", "all"}
+            assert limits.get("test", 0) <= limits.get("all", sys.maxsize)
+
+
+def test_parameters_are_spread_evenly() -> None:
+    assert [spread(range(10), count) for count in (0, 1, 3, 10, 12)] == [
+        [], [0], [0, 3, 6], [*range(10)], [*range(10)],
+    ]  # fmt: skip
+
+
+@pytest.mark.exhaustive
+def test_what_is_left_out_of_a_run_is_in_the_next_larger_one() -> None:
+    name = "test_every_engine_finds_what_a_naive_search_finds"
+    limits = volume()["checker/explicit/test_in_range.py"][name]
+    found = []
+    for marks in ("not exhaustive and not recorded", "not recorded", ""):
+        words = ("-p", "no:cacheprovider", "-q", "--collect-only", "-m", marks, "-k", name)
+        file = "conformance/tests/checker/explicit/test_in_range.py"
+        done = subprocess.run(
+            [sys.executable, "-m", "pytest", *words, file], cwd=PROJECT, capture_output=True, text=True
+        )
+        found.append({line for line in done.stdout.splitlines() if f"::{name}[" in line})
+    assert found[0] < found[1] < found[2]
+    assert [len(one) for one in found] == [limits["test"], limits["all"], 90]
 
 
 def test_a_sample_of_too_many_records_is_refused(capsys: pytest.CaptureFixture[str]) -> None:

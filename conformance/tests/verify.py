@@ -17,6 +17,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from conformance.tests.schedule import volume
 from isrcheck.checker.analyses.matrix import RecordedRun, recorded
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.resources.limits import Limits
@@ -29,7 +30,7 @@ GOLDEN = (
     "conformance/tests/traces/drawing/test_drawing.py",
     "conformance/tests/checker/causes/test_distinct_causes.py",
 )
-RECORDED = (
+MARKED = (
     "conformance/tests/checker/causes/test_distinct_causes.py",
     "conformance/tests/checker/compile/test_kernel.py",
     "conformance/tests/checker/explicit/test_possible_states.py",
@@ -73,7 +74,14 @@ RECORDED = (
     "conformance/tests/replay/test_state_machines.py",
     "conformance/tests/traces/format/test_golden.py",
 )
-"""The files with tests marked `recorded`."""
+"""The files that mark tests `recorded`."""
+
+TESTS = "conformance/tests/"
+LIMITED = {f"{TESTS}{file}" for file, tests in volume().items() if any("all" in limits for limits in tests.values())}
+"""The files of whose tests CI leaves parameters out."""
+
+RECORDED = tuple(sorted({*MARKED, *LIMITED}))
+"""The files with tests that run here only."""
 
 LONG = {"golden traces and drawings", *(f"the results in {file}" for file in RECORDED)}
 """Records that may take longer than a minute; a sample has none of them."""
