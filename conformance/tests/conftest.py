@@ -62,7 +62,7 @@ def pytest_xdist_auto_num_workers() -> Generator[None, int, int]:
 
 
 RUN_WITH = {"exhaustive": "make test-exhaustive", "recorded": "make verify"}
-"""The marks of tests that `make test` leaves out, and the command that runs them; of both marks, the last one counts."""
+"""The marks of tests that `make test` leaves out, and the command that runs them; of two marks the last counts."""
 
 LEFT = pytest.StashKey[dict[str, int]]()
 """How many tests with each of these marks were left out."""
