@@ -12,10 +12,12 @@ import importlib
 import importlib.util
 import inspect
 import os
+import re
 import sys
 from functools import cache
 from pathlib import Path
 
+from isrcheck.models import language
 from isrcheck.models.language.model import Model, assemble, nearest
 from isrcheck.models.language.text.former_names import former_names
 from isrcheck.models.language.text.plain import DeclarationError
@@ -129,6 +131,9 @@ def load_file(path: Path) -> Model:
 
 def _failed(path: Path, error: BaseException) -> UsageError:
     line, reason = _line_in(path, error), escaped(" ".join(str(error).split()))
+    called = re.fullmatch(r"(\w+)(?:\.__\w+__)?\(\) (.*)", reason) if isinstance(error, TypeError) else None
+    if called is not None and called[1] in language.__all__:  # a declaration with arguments that it does not have
+        return LanguageError(f"{path}:{line}: {called[1]}(...) {called[2]}; docs/language.md says what it takes")
     return UsageError(f"{path}:{line}: loading the model failed: {type(error).__name__}: {reason}")
 
 

@@ -766,6 +766,12 @@ BAD_DECLARATIONS = {
         "field(Odd, values=Flag)",
         "size=1.5 is no number; give a whole number, the name of a configuration entry, or a function of the",
     ),
+    "misspelt size": (
+        "class Odd(Domain, sise=1):\n    pass",
+        "field(Odd, values=Flag)",
+        "Domain(...) got an unexpected keyword argument 'sise'; docs/language.md says what it takes",
+    ),
+    "one end": ("", "field(values=between(1))", "between(...) missing 1 required positional argument: 'high'; docs/"),
     "negative size": ("class Odd(Domain, size=lambda c: c.n - 3):\n    pass", "field(Odd, values=Flag)", "odd"),
     "unknown end of values": ("", 'field(values=between(0, "odd"))', "odd"),
     "values from high to low": (
