@@ -27,6 +27,7 @@ from isrcheck.checker.proofs.base_case import BaseCase
 from isrcheck.checker.proofs.candidates import Candidate, candidates
 from isrcheck.checker.proofs.induction import MOST_NODES, AbstractSystem, BoundedSystem, InductionSystem
 from isrcheck.checker.resources.formula_budget import Answer, FormulaBudget, UndecidedError
+from isrcheck.checker.symbolic.and_inverter_graph import AndInverterGraph
 from isrcheck.checker.symbolic.evaluator import UnsupportedError
 from isrcheck.checker.symbolic.initial_choice import initial_choice
 from isrcheck.checker.symbolic.solver import Solver, telling_interrupts
@@ -126,45 +127,45 @@ def _initially_true(system: BoundedSystem, proposed: Sequence[Candidate], deadli
     """Those of the proposed lemmas that are true in every initial state, of which the sample has SOME."""
     if not proposed or len(system.instance.initial_states) <= SOME:
         return list(proposed)
-    relation, circuit, left = system.relation, system.circuit, list(proposed)
+    relation, circuit = system.relation, system.circuit
     choice = initial_choice(system.instance, relation.evaluator)
-    images = circuit.replaced(circuit.cone([one.literal for one in left]), relation.ports(choice.cells))
-    first = {id(one): images[abs(one.literal)] * (1 if one.literal > 0 else -1) for one in left}
+    images = circuit.replaced(circuit.cone([one.literal for one in proposed]), relation.ports(choice.cells))
+    first = [(one, images[abs(one.literal)] * (1 if one.literal > 0 else -1)) for one in proposed]
     solver = Solver(circuit, deadline)
     solver.add(choice.condition)
-    while left:
-        answer = solver.check(circuit.any(-first[id(one)] for one in left))
-        if answer is Answer.NO:
-            break
-        if answer is not Answer.YES:
-            raise UndecidedError(answer)
-        values = solver.values()
-        left = [one for one in left if values.holds(first[id(one)])]
-    return left
+    return _true_together(circuit, solver, first, are_assumed=False)
 
 
 def _inductive(
     system: BoundedSystem, proposed: Sequence[Candidate], kept: Sequence[str], deadline: float
 ) -> list[Candidate]:
-    """The greatest subset of the proposed lemmas that is inductive if the properties and lemmas `kept` hold.
-
-    Every answer YES is a step that violates some lemmas; all of these are dropped at once.
-    """
-    left = list(proposed)
+    """The greatest subset of the proposed lemmas that is inductive if the properties and lemmas `kept` hold."""
     hypotheses = [system.hypothesis(name) for name in kept]
-    after = {id(one): system.after(one.literal) for one in left}
+    after = [(one, system.after(one.literal)) for one in proposed]
     solver = Solver(system.circuit, deadline)
     solver.add(system.relation.one_value, system.relation.one_step, system.relation.stays, *hypotheses)
+    return _true_together(system.circuit, solver, after, are_assumed=True)
+
+
+def _true_together(
+    circuit: AndInverterGraph, solver: Solver, claimed: Sequence[tuple[Candidate, int]], *, are_assumed: bool
+) -> list[Candidate]:
+    """The greatest subset of the proposed lemmas none of which the solver finds false. Raises UndecidedError.
+
+    Each lemma comes with the literal that claims it. If they `are_assumed`, all that are left are true in the state
+    before. Every answer YES makes some claims false; all of these lemmas are dropped at once.
+    """
+    left = list(claimed)
     while left:
-        broken = system.circuit.any(-after[id(one)] for one in left)
-        answer = solver.check(*(one.literal for one in left), broken)
+        broken = circuit.any(-literal for _, literal in left)
+        answer = solver.check(*(one.literal for one, _ in left if are_assumed), broken)
         if answer is Answer.NO:
             break
         if answer is not Answer.YES:
             raise UndecidedError(answer)
         values = solver.values()
-        left = [one for one in left if values.holds(after[id(one)])]
-    return left
+        left = [(one, literal) for one, literal in left if values.holds(literal)]
+    return [one for one, _ in left]
 
 
 def _rests_on(kept: Mapping[str, frozenset[str]], name: str) -> tuple[str, ...]:
