@@ -111,6 +111,9 @@ def _instance_of(header: Header) -> Instance:
     if header.model not in MODELS:
         raise UnreadableError(f"no run of {header.model[:60]} is followed; {nearest(header.model[:60], MODELS)}")
     model = registry.load(header.model)[0]
+    held = [name for name, declared in model.fields.items() if declared.contents is not None]
+    if held:
+        raise UnreadableError(f"{model.name} has sets or queues, which are not followed: {', '.join(held)}")
     values: dict[str, int] = {}
     try:
         for given, is_switch in ((header.configuration, False), (header.switches, True)):

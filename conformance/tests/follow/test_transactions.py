@@ -12,11 +12,14 @@ import pytest
 
 from conformance.tests.sampling import exhaustive
 from isrcheck.conformance.cluster.configuration.bugs import TransactionBug
+from isrcheck.conformance.follow.format.events import MODELS
 from isrcheck.conformance.follow.recorder.record import record
 from isrcheck.conformance.follow.recorder.transactions.plan import ModelGap, TransactionsPlan
+from isrcheck.conformance.follow.runs import reading
 from isrcheck.conformance.follow.runs.follow import follow_log
 from isrcheck.conformance.follow.runs.outcome import Outcome, Verdict
 from isrcheck.conformance.unseen_bugs import ALLOWED_IN_RUNS
+from isrcheck.models import registry
 from isrcheck.models.messages.errors import UsageError
 from isrcheck.models.transactions import MODEL
 
@@ -297,6 +300,17 @@ def test_a_header_that_does_not_fit_is_refused(tmp_path: Path, change: dict[str,
     with pytest.raises(UsageError) as error:
         followed(tmp_path, "".join([json.dumps(json.loads(header) | change) + "\n", *lines]))
     assert message in str(error.value)
+
+
+def test_a_model_with_queues_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No followed model has any; a log would show the cells of a queue as they are stored."""
+    assert all(one.contents is None for name in MODELS for one in registry.load(name)[0].fields.values())
+    name = "examples/tla/lamport_mutex"
+    monkeypatch.setattr(reading, "MODELS", (*MODELS, name))
+    header, *lines = recorded(TransactionsPlan("4.2", 1, events=3)).splitlines(keepends=True)
+    said = json.loads(header) | {"model": name}
+    with pytest.raises(UsageError, match=f":1: {name} has sets or queues, which are not followed: "):
+        followed(tmp_path, "".join([json.dumps(said) + "\n", *lines]))
 
 
 def test_transactions_have_no_brokers(tmp_path: Path) -> None:
