@@ -51,7 +51,9 @@ class Kernel:
 
     `careful` returns the kernel that continues where this one stops because the model leaves a declared range.
     `optimize` replaces the functions by faster ones; None if there are none. With a `reduction`, successors are
-    replaced by the states that the search keeps in their place, and `reduce` does the same with other states.
+    replaced by the states that the search keeps in their place, and `reduce` does the same with other states. If it
+    `may_overreport`, it also finds a declared range left where only another permutation of the state leaves it, or none
+    (checker/reductions/elements.py).
     """
 
     layout: Layout
@@ -62,6 +64,7 @@ class Kernel:
     optimize: Callable[[], None] | None = None
     reduce: Callable[..., int] | None = None
     reduction: Reduction | None = None
+    may_overreport: bool = False
 
     def reduced(self, words: NDArray[np.uint64], instance: Instance) -> NDArray[np.uint64]:
         """For each of these packed states, one per row, the state that a search keeps in its place."""
@@ -98,7 +101,10 @@ def kernel_of(
     If the cache has no optimized code for it, the code is one that is quickly compiled, unless `is_optimized`.
     """
     layout = layout_of(instance)
-    return _kernel(lower(instance, layout, reduction), instance, layout, announce, is_optimized, reduction)
+    text, may_overreport = lower(instance, layout, reduction)
+    kernel = _kernel(text, instance, layout, announce, is_optimized, reduction)
+    kernel.may_overreport = may_overreport
+    return kernel
 
 
 def _kernel(

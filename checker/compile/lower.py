@@ -46,9 +46,11 @@ from isrcheck.models.language.syntax import EXTREMA, SIZE, STATE_NAMES, TAKEN, F
 from isrcheck.models.language.text.chains import alternatives, branches, summands
 
 
-def lower(instance: Instance, layout: Layout, reduction: Reduction | None = None) -> str:
-    """The source text of the kernel, with what it does to make states fewer."""
-    return KernelText(instance, layout, reduction).text()
+def lower(instance: Instance, layout: Layout, reduction: Reduction | None = None) -> tuple[str, bool]:
+    """The source text of the kernel, with what it does to make states fewer; and whether it may overreport
+    (checker/compile/kernel.py)."""
+    kernel = KernelText(instance, layout, reduction)
+    return kernel.text(), kernel.elements.goes_on
 
 
 class KernelText(Judging):

@@ -38,9 +38,15 @@ def question_of(context: SearchContext) -> dict[str, Any]:
         "layout": [layout.words, [[bits.word, bits.shift, bits.width, bits.low] for bits in layout.bits]],
         "properties": [[prop.name for prop in context.watched], request.count_all, int(request.decisive)],
         "deadlock": ["judged" if context.limits.deadlock and request.deadlock else "left out"],
-        "reduction": [NO_REDUCTION if context.kernel.reduction is None else context.kernel.reduction.says],
+        "reduction": _reduction_of(context),
         "number of initial states": len(context.starts),
     }
+
+
+def _reduction_of(context: SearchContext) -> list[Any]:
+    """The reduction in words, and what it clears."""
+    reduction = context.kernel.reduction
+    return [NO_REDUCTION, []] if reduction is None else [reduction.says, [list(one) for one in reduction.clears]]
 
 
 def text_of(question: Mapping[str, Any], state: Mapping[str, Any]) -> str:
@@ -49,10 +55,12 @@ def text_of(question: Mapping[str, Any], state: Mapping[str, Any]) -> str:
     return json.dumps({**content, "digest": _digest(content)})
 
 
-def reduction_in(text: str | None) -> str | None:
-    """What a checkpoint says of its reduction; None if that cannot be read."""
+def reduction_in(text: str | None) -> tuple[str, frozenset[tuple[str, str]]] | None:
+    """What a checkpoint says of its reduction: in words, and what it clears (`Reduction.clears`); None if that cannot
+    be read."""
     try:
-        return str(json.loads(text or "")["question"]["reduction"][0])
+        says, clears = json.loads(text or "")["question"]["reduction"]
+        return str(says), frozenset((str(field), str(where)) for field, where in clears)
     except (ValueError, RecursionError, LookupError, TypeError):
         return None
 

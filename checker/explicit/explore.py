@@ -14,14 +14,15 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import NDArray
 
-from isrcheck.checker.compile.kernel import Kernel, kernel_of
+from isrcheck.checker.compile.compiling import OutOfTimeError, compiling_within
+from isrcheck.checker.compile.kernel import Announce, Kernel, kernel_of
 from isrcheck.checker.explicit.carrier import EVERY_STATE, SearchContext, SearchRequest
 from isrcheck.checker.explicit.reached import Reached
 from isrcheck.checker.explicit.search import Search
 from isrcheck.checker.explicit.single_thread import SingleThread
 from isrcheck.checker.explicit.starts import Starts
 from isrcheck.checker.explicit.threads import Threads
-from isrcheck.checker.outcome.exploration import Exploration, Progress
+from isrcheck.checker.outcome.exploration import Exploration, Finding, Findings, Progress
 from isrcheck.checker.outcome.kernel_results import EntryKind
 from isrcheck.checker.reductions.concrete import RealPaths
 from isrcheck.checker.resources.limits import Limits
@@ -45,19 +46,68 @@ def first_states(instance: Instance, limits: Limits, kernel: Kernel) -> NDArray[
     return np.stack([kernel.layout.column(packed, cell) for cell in range(instance.cells)], axis=1)
 
 
-def must_repeat(result: Exploration, kernel: Kernel) -> bool:
-    """Whether a search is repeated without its reduction, because the model leaves a declared range.
+Again = Callable[[Kernel, Limits], Exploration]
+"""Runs a search once more, with another kernel, within these limits."""
 
-    A search that a limit or the user has ended keeps what it has found, unless it permutes states: then its path to
-    such a step is not that of the model.
+
+def concluded(
+    first: Exploration, kernel: Kernel, again: Again, announce: Announce = lambda message: None
+) -> Exploration:
+    """The result of a search, with real paths in place of those of its kernel's reduction, and with a note on that.
+
+    If the kernel has found a declared range left, and may overreport, `again` repeats the search without the reduction.
+    If a limit or Ctrl-C ends either of both too early, what the first one is sure of is kept.
     """
-    reduction = kernel.reduction
-    if reduction is None or IN_RANGE.name not in result.findings:
-        return False
-    return result.is_complete or reduction.symmetry is not None
+    if kernel.reduction is None:
+        return first
+    is_sure = not kernel.may_overreport or IN_RANGE.name not in first.findings
+    if not is_sure and first.is_complete:
+        began = time.monotonic()
+        second = _repeated(first, again, announce)
+        seconds = first.seconds + time.monotonic() - began
+        if isinstance(second, Exploration):
+            second.limits, second.seconds = first.limits, seconds
+            if second.is_complete or IN_RANGE.name in second.findings:
+                return second
+        first.seconds = seconds
+        first.stopped = second.stopped if isinstance(second, Exploration) else second
+    if not is_sure:
+        _leave_out_what_is_unsure(first)
+    _make_real(first, kernel)
+    return first
 
 
-def make_real(result: Exploration, kernel: Kernel) -> None:
+def _repeated(first: Exploration, again: Again, announce: Announce) -> Exploration | str:
+    """The result of the repetition without a reduction; or what has ended it before it began."""
+    limits, began = first.limits.after(first.seconds), time.monotonic()
+    try:
+        with compiling_within(limits.seconds):
+            kernel = kernel_of(first.instance, announce)
+        return again(kernel, limits.after(time.monotonic() - began))
+    except OutOfTimeError:
+        return "seconds"
+    except KeyboardInterrupt:
+        return "interrupt"
+
+
+def _leave_out_what_is_unsure(result: Exploration) -> None:
+    """After the first range that is left, perhaps, steps may be missing: leave out what is found later than that.
+
+    Every state before was reached and judged, so no shorter path leads to what is kept.
+    """
+    path = result.findings[IN_RANGE.name].found.path
+    assert path is not None
+    result.judged = min(result.judged, path.depth - 1)
+    for name, found in result.findings.items():
+        if name != IN_RANGE.name:
+            first, permitted = (
+                one if one.path is not None and one.path.depth <= path.depth else Finding()
+                for one in (found.found, found.permitted)
+            )
+            result.findings[name] = Findings(first, permitted, unjudged=found.unjudged)
+
+
+def _make_real(result: Exploration, kernel: Kernel) -> None:
     """Put real paths in place of those of a search with a reduction, and note the reduction."""
     reduction, instance, layout = kernel.reduction, result.instance, kernel.layout
     assert reduction is not None
@@ -67,7 +117,7 @@ def make_real(result: Exploration, kernel: Kernel) -> None:
         return layout.unpack([int(word) for word in words[0]])
 
     if reduction.symmetry is not None:
-        RealPaths(instance, reduction, kept).translate(result)
+        RealPaths(instance, reduction, kept).translate(result, may_overreport=kernel.may_overreport)
     result.reduction = reduction.says
 
 
@@ -91,7 +141,8 @@ def explore(
     search ends once every property is decided. `only` names the properties to judge (none: all that apply). With
     `want_permitted`, a property is judged up to its first permitted failure instead; a violation may come later.
     `initial` is the position of the only initial state to start from (None: all). `keep_states` keeps the visited
-    states for queries. Once a property in `patience` is violated, the search goes on for at most that many seconds.
+    states for queries (unless the repetition of a search was cut short). Once a property in `patience` is violated, the
+    search goes on for at most that many seconds.
     """
     if initial is not None and not 0 <= initial < len(instance.initial_states):
         raise UsageError(f"no initial state {initial}; the initial states are 0..{len(instance.initial_states) - 1}")
@@ -103,19 +154,21 @@ def explore(
         starts=None if initial is None else Starts.initial(instance)[initial : initial + 1],
         patience=patience,
     )
-    began = time.monotonic()
     kernel = kernel or kernel_of(instance, announce)
-    context = SearchContext(instance, limits, kernel, request, report)
-    search = Search(context, SingleThread(context) if limits.threads == 1 else Threads(context))
-    result = search.run()
-    if must_repeat(result, kernel):
-        within = limits.after(time.monotonic() - began)
-        context = SearchContext(instance, within, kernel_of(instance, announce), request, report)
-        search = Search(context, SingleThread(context) if limits.threads == 1 else Threads(context))
-        result = search.run()
-        result.limits, result.seconds = limits, time.monotonic() - began
-    elif kernel.reduction is not None:
-        make_real(result, kernel)
-    if keep_states:
+
+    def prepared(kernel: Kernel, limits: Limits) -> Search:
+        context = SearchContext(instance, limits, kernel, request, report)
+        return Search(context, SingleThread(context) if limits.threads == 1 else Threads(context))
+
+    search = prepared(kernel, limits)
+
+    def again(kernel: Kernel, limits: Limits) -> Exploration:
+        nonlocal search
+        search = prepared(kernel, limits)  # the states of the first search are given up
+        return search.run()
+
+    result = concluded(search.run(), kernel, again, announce)
+    if keep_states and search.result is result:
+        context = search.context
         result.reached = Reached(context.kernel, search.visited, result.levels, context.starts)
     return result

@@ -7,6 +7,9 @@ Out: the same path as the model has it: real states, and steps with the real arg
 The path is taken in plain Python. Beside each real state stands the state that the search kept in its place, and the
 permutation that maps the one to the other, but for dead cells; its inverse maps the next step of the search to a real
 step. A search that only clears dead cells takes real steps.
+
+A path may end with a step that leaves a declared range, or in a state in which a property does. If the kernel may
+overreport (checker/compile/kernel.py), perhaps only a permutation of the whole path does so in plain Python.
 """
 
 from __future__ import annotations
@@ -14,13 +17,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from isrcheck.checker.outcome.exploration import Exploration, Finding, StepPath
+from isrcheck.checker.outcome.exploration import Exploration, Finding, Findings, StepPath
 from isrcheck.checker.reductions.dead import dead_cells
 from isrcheck.checker.reductions.reduction import Reduction
 from isrcheck.checker.reductions.symmetry import Permutation, followed_by, inverse
 from isrcheck.models import run
+from isrcheck.models.language.in_range import IN_RANGE
 from isrcheck.models.language.model import Instance
 from isrcheck.models.run import Cells
+from isrcheck.traces.format.erring import NoErrorError, error_of
 
 Kept = Callable[[Cells], Cells]
 """Returns the state that a search keeps in place of another one."""
@@ -51,12 +56,28 @@ class RealPaths:
         self.kept = kept
         self.known: dict[StepPath, _Reached] = {}
 
-    def translate(self, result: Exploration) -> None:
-        """Put real paths in place of the paths of a result."""
+    def translate(self, result: Exploration, *, may_overreport: bool) -> None:
+        """Put real paths in place of the paths of a result. If its kernel `may_overreport`, and no permutation of the
+        path leaves a declared range in plain Python, that finding is left out."""
+        ranges = result.findings.pop(IN_RANGE.name, None)
         for name, found in result.findings.items():
             result.findings[name] = type(found)(
                 self._real(found.found), self._real(found.permitted), self._real(found.erred), found.unjudged
             )
+        if ranges is None:
+            return
+        first, steps = ranges.found.path, ranges.erred
+        assert first is not None
+        is_step = first == steps.path
+        real = self._before_last(first) if is_step else self.path(first)
+        left = self._leaving(real) if may_overreport else real
+        if left is None:
+            return
+        if is_step:
+            steps = Finding(steps.count, left)
+        elif steps.path is not None:
+            steps = Finding() if may_overreport else Finding(steps.count, self._before_last(steps.path))
+        result.findings[IN_RANGE.name] = Findings(Finding(ranges.found.count, left), erred=steps)
 
     def _real(self, finding: Finding) -> Finding:
         return Finding(finding.count, None if finding.path is None else self.path(finding.path))
@@ -64,6 +85,27 @@ class RealPaths:
     def path(self, path: StepPath) -> StepPath:
         """The real path from the same initial state."""
         return StepPath(path.initial, self._reached(path).steps)
+
+    def _before_last(self, path: StepPath) -> StepPath:
+        """The real path whose last step leaves a declared range, so that no state follows."""
+        reached = self._reached(StepPath(path.initial, path.steps[:-1]))
+        last = self.symmetry.step(self.instance, path.steps[-1], inverse(reached.images))
+        return StepPath(path.initial, (*reached.steps, last))
+
+    def _leaving(self, path: StepPath) -> StepPath | None:
+        """The first permutation of a real path that leaves a declared range at its end."""
+        instance, symmetry = self.instance, self.symmetry
+        first = instance.initial_states[path.initial]
+        for images in symmetry.all_permutations:
+            start = symmetry.permuted(first, images)
+            initial = path.initial if start == first else instance.initial_states.index(start)
+            steps = tuple(symmetry.step(instance, number, images) for number in path.steps)
+            try:
+                error_of(instance, initial, steps)
+            except NoErrorError:
+                continue
+            return StepPath(initial, steps)
+        return None
 
     def _reached(self, path: StepPath) -> _Reached:
         """The end of a path. Findings share the beginnings of their paths, so the end of each is kept."""

@@ -4,7 +4,9 @@ In:  a `Symmetry`, or none; the text of the kernel, function by function, while 
 Out: which folds are evaluated to their end, and how two elements are compared.
 
 A fold stops at the first element that decides it. If an index of a later element may leave its range, the order of the
-elements would decide whether that is found; such a fold goes on to its end.
+elements would decide whether that is found; such a fold goes on to its end. Then the kernel finds every state of which
+some permutation leaves a range, and perhaps more; and what it does not find, no permutation leaves. Without such folds,
+all permutations of a state leave a range, or none.
 """
 
 from __future__ import annotations
@@ -22,6 +24,8 @@ class Elements:
         self.symmetry = symmetry
         self.sources = sources
         self.failing: set[str] = set()
+        self.goes_on = False
+        """Whether some fold is evaluated to its end."""
 
     def noted(self, name: str, text: str) -> str:
         """Return the text of a function with this name, and remember whether an index may leave its range in it."""
@@ -33,7 +37,9 @@ class Elements:
         """Whether a fold over these ranges, with this text, is evaluated to its end."""
         symmetry = self.symmetry
         is_over_elements = symmetry is not None and any(low == 0 and high in symmetry.sizes for low, high in ranges)
-        return is_over_elements and self.may_fail(text)
+        goes_on = is_over_elements and self.may_fail(text)
+        self.goes_on = self.goes_on or goes_on
+        return goes_on
 
     def sign(self, comparison: ast.Compare, path: str, usual: str) -> str:
         """The sign of a comparison; != for a comparison that only spares the second look at each pair of elements."""

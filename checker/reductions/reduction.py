@@ -6,6 +6,7 @@ Out: a `Reduction`, which goes with a kernel (checker/compile/kernel.py), also t
 
 from __future__ import annotations
 
+from collections.abc import Container
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -37,6 +38,15 @@ class Reduction:
     def without_clearings(self) -> Reduction:
         """The same without dead cells."""
         return replace(self, dead=())
+
+    @property
+    def clears(self) -> dict[tuple[str, str], None]:
+        """What is cleared: fields, each with the states in which its cells are dead, in words; in their order."""
+        return dict.fromkeys((one.field, one.where) for one in self.dead)
+
+    def clearing(self, chosen: Container[tuple[str, str]]) -> Reduction:
+        """The same with those clearings that are in `chosen`, which is like `clears`."""
+        return replace(self, dead=tuple(one for one in self.dead if (one.field, one.where) in chosen))
 
     def worthwhile(self, states: NDArray[np.int64]) -> Reduction:
         """The same with those clearings that make these states, one per row, fewer."""

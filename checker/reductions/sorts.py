@@ -12,20 +12,22 @@ the order of a loop's iterations does not matter (checker/reductions/loops.py). 
 expression then has in the permuted state the permuted value. Settings are known, so a branch that they exclude is not
 read. A comparison with a constant restricts the permutations to those that keep the constant; NONE is always kept.
 
-A fold stops at the first element that decides it, so the elements' order decides whether an index of a later one leaves
-its range. A reduced kernel evaluates such folds to the end (checker/compile/lower.py), and if anything leaves a
-declared range, the search is repeated without reduction.
+A permutation maps a step that leaves a declared range to such a step, but for one exception: a fold stops at the first
+element that decides it, so the elements' order decides whether an index of a later one leaves its range. A reduced
+kernel evaluates such folds to the end (checker/reductions/elements.py), and a search that then finds a range left is
+repeated without reduction. A `require` in a loop would be another exception, and is refused.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from isrcheck.checker.reductions import loops, pairs
 from isrcheck.checker.reductions.loops import Access, Binding
+from isrcheck.checker.reductions.reads import COMPARE
 from isrcheck.checker.reductions.values import Constant, Node, Value
 from isrcheck.models.language.declare import NONE, Domain, LastOf, Queue, Subset
 from isrcheck.models.language.model import Instance
@@ -73,10 +75,9 @@ class Sorts:
             values = declared.values
             self.values[name] = None
             if not values.is_flag and values.names is None:
-                self.values[name] = self.domain(values.high.domain) if isinstance(values.high, LastOf) else Node()
-                node = self.values[name]
-                assert node is not None
+                node = self.domain(values.high.domain) if isinstance(values.high, LastOf) else Node()
                 node.root().fields.append(name)
+                self.values[name] = node
         self._read()
         self.symmetric: list[Sort] = []
         self.asymmetric: dict[type[Domain], str] = {}
@@ -157,6 +158,7 @@ class _Reading:
         self.accesses: list[Access] = []
         stores = {name for statement in function.body for name in loops.assigned(statement)}
         self.assigned = stores
+        self.loops: list[Node] = []
         self.locals: dict[str, Binding] = {}
         for parameter in function.parameters:
             if not parameter.is_state and parameter.name != TAKEN and not parameter.is_subset:
@@ -246,7 +248,9 @@ class _Reading:
         binding = Binding(node, name, name not in self.assigned)
         self.locals[name] = binding
         first = len(self.accesses)
+        self.loops.append(node)
         self.block(statement.body)
+        self.loops.pop()
         outer = set(map(id, known.values()))
         for what, where in loops.faults(statement, binding, self.accesses[first:], known, outer):
             self.fault(node, where if where is not None else statement, what)
@@ -263,6 +267,8 @@ class _Reading:
         if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
             self.refuse(statement.value)
         if call.func.id not in self.function.functions:  # require(...)
+            for node in self.loops:
+                self.fault(node, call, "`require` in a loop: the first element decides; write require(all(...))")
             return self.truth(call.args[0]) is False
         self.call(call)
         return False
@@ -362,13 +368,13 @@ class _Reading:
         results = []
         for sign, left, right in zip(expression.ops, values[:-1], values[1:], strict=True):
             if isinstance(left, Constant) and isinstance(right, Constant):
-                results.append(_COMPARE[type(sign)](left.number, right.number))
+                results.append(COMPARE[type(sign)](left.number, right.number))
             elif type(sign) in (ast.Eq, ast.NotEq):
                 self.unify(left, right, expression)
-            elif type(sign) in _COMPARE and expression not in self.sorts.unordered:
+            elif type(sign) in COMPARE and expression not in self.sorts.unordered:
                 for one in (left, right):
                     self.fault(one, expression, f"`{shown(expression)}` orders elements")
-            elif type(sign) not in _COMPARE:
+            elif type(sign) not in COMPARE:
                 self.refuse(expression)
             else:
                 self.unify(left, right, expression)
@@ -486,13 +492,3 @@ class _Reading:
         origins = tuple(loops.origin(index, self.locals) for index in indices)
         self.accesses.append(Access(node.attr, origins, mode, said, expression))
         return self.sorts.values[node.attr]
-
-
-_COMPARE: dict[type[ast.cmpop], Callable[[int, int], bool]] = {
-    ast.Eq: lambda left, right: left == right,
-    ast.NotEq: lambda left, right: left != right,
-    ast.Lt: lambda left, right: left < right,
-    ast.LtE: lambda left, right: left <= right,
-    ast.Gt: lambda left, right: left > right,
-    ast.GtE: lambda left, right: left >= right,
-}

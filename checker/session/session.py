@@ -7,7 +7,7 @@ Out: a `Run` for each instance (checker/session/text.py); trace files.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from types import MappingProxyType
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from isrcheck.checker.causes.distinct_causes import distinct_causes
 from isrcheck.checker.compile.kernels import Kernels
-from isrcheck.checker.disk.engine import explore_on_disk
+from isrcheck.checker.disk.engine import cleared_before, explore_on_disk
 from isrcheck.checker.disk.request import DiskRequest
 from isrcheck.checker.disk.summary import DiskSummary
 from isrcheck.checker.explicit.explore import explore, first_states
@@ -146,13 +146,22 @@ class SearchSession:
         progress.clear()
         return exploration
 
-    def begin(self, instance: Instance, progress: ProgressLine, asked: AskedReduction = EVERY_STATE) -> Beginning:
-        """Prepare the search of an instance. Raises Spent, KeyboardInterrupt, and UsageError for the reduction."""
+    def begin(
+        self,
+        instance: Instance,
+        progress: ProgressLine,
+        asked: AskedReduction = EVERY_STATE,
+        cleared_before: Container[tuple[str, str]] | None = None,
+    ) -> Beginning:
+        """Prepare the search of an instance; one that is resumed clears what it has `cleared_before`. Raises Spent,
+        KeyboardInterrupt, and UsageError for the reduction."""
         compiled, says = self._compiled(None), ""
         if asked.is_sought:
             enumerate_initial_states(instance, self.budget, progress)
             reduction, says = reduction_of(instance, symmetry=asked.symmetry, whole=asked.whole)
-            if reduction is not None and reduction.dead:
+            if reduction is not None and cleared_before is not None:
+                reduction = reduction.clearing(cleared_before)
+            elif reduction is not None and reduction.dead:
                 # Another kernel is compiled only if that pays: what is cleared has to make the first states fewer.
                 before = begin(instance, self.budget, self._compiled(reduction.without_clearings), progress)
                 reduction = reduction.worthwhile(first_states(instance, self.budget.limits(self.limits), before.kernel))
@@ -203,7 +212,7 @@ class SearchSession:
         progress = self.progress_line(title(instance))
         disk: DiskSummary | None = None
         try:
-            beginning = self.begin(instance, progress, reduction)
+            beginning = self.begin(instance, progress, reduction, cleared_before(asked))
         except Spent as spent:
             exploration = Exploration.without_beginning(instance, self.limits, spent.why)
         else:

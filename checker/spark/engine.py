@@ -6,13 +6,12 @@ Out: an `Exploration` and its `SparkSummary`.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import replace
 
-from isrcheck.checker.compile.kernel import Kernel, kernel_of
+from isrcheck.checker.compile.kernel import Kernel
 from isrcheck.checker.explicit.carrier import SearchContext, SearchRequest
-from isrcheck.checker.explicit.explore import make_real, must_repeat
+from isrcheck.checker.explicit.explore import concluded
 from isrcheck.checker.explicit.search import Search
 from isrcheck.checker.outcome.exploration import Exploration, Progress
 from isrcheck.checker.resources.limits import Limits
@@ -40,14 +39,14 @@ def explore_on_spark(
     Raises UsageError. If Spark fails during the search, the result holds what was found until then.
     """
     require_same(session)
-    began = time.monotonic()
-    exploration, spread = _explore(session, asked, instance, limits, kernel, count_all, report)
-    if must_repeat(exploration, kernel):
-        within = limits.after(time.monotonic() - began)
-        exploration, spread = _explore(session, asked, instance, within, kernel_of(instance), count_all, report)
-        exploration.limits, exploration.seconds = limits, time.monotonic() - began
-    elif kernel.reduction is not None:
-        make_real(exploration, kernel)
+    spread: SparkSummary
+
+    def search_with(kernel: Kernel, limits: Limits) -> Exploration:
+        nonlocal spread
+        exploration, spread = _explore(session, asked, instance, limits, kernel, count_all, report)
+        return exploration
+
+    exploration = concluded(search_with(kernel, limits), kernel, search_with)
     return exploration, replace(spread, start_seconds=session.start_seconds)
 
 

@@ -428,7 +428,7 @@ def test_one_kernel_serves_all_run_time_values_for_the_same_bounds(shapes: str) 
 
     def text(wanted: Mapping[str, int], protocol: str) -> str:
         instance = model.instance(protocol, legal_values(model, protocol, SHAPES[shapes][0], wanted))
-        return lower(instance, layout_of(instance))
+        return lower(instance, layout_of(instance))[0]
 
     run_time = {name: entry for name, entry in model.entries.items() if not entry.is_bound}
     least = {name: entry.least for name, entry in run_time.items()}

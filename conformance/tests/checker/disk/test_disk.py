@@ -18,6 +18,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from conformance.tests.sampling import exhaustive
@@ -34,6 +35,7 @@ from isrcheck.checker.outcome.exploration import Exploration, Findings
 from isrcheck.checker.outcome.forecast import forecast, mean_error
 from isrcheck.checker.reductions.find import reduction_of
 from isrcheck.checker.resources.limits import Limits
+from isrcheck.checker.session import session as sessions
 from isrcheck.conformance.fuzz.compare import cases
 from isrcheck.conformance.fuzz.program import loaded
 from isrcheck.conformance.fuzz.programs import random_program
@@ -210,18 +212,52 @@ def is_low(s):
 '''
 
 
-def test_a_search_in_which_a_value_leaves_its_range_is_repeated_without_symmetry(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize("interrupted", [False, True])
+def test_a_search_with_symmetry_in_which_a_value_leaves_its_range(
+    interrupted: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    """Both searches visit 35 orbits of 125 states. After Ctrl-C, what was found is reported, and the rest later."""
     (tmp_path / "bursting.py").write_text(BURSTING.format(most=4), encoding="utf-8")
     monkeypatch.chdir(tmp_path)
+    disk = ["--disk", "d"]
+    if interrupted:
+        with monkeypatch.context() as patched:
+            expand, levels = carrier_module.DiskCarrier.expand, iter(range(8))
+
+            def ended(self: carrier_module.DiskCarrier, first: int, last: int) -> None:
+                if next(levels, None) is None:
+                    raise KeyboardInterrupt
+                expand(self, first, last)
+
+            patched.setattr(carrier_module.DiskCarrier, "expand", ended)
+            assert main(["bursting.py", "--no-deadlock", *disk]) == 130
+        assert re.search(r"^in_range +VIOLATED at step 5", capsys.readouterr().out, re.MULTILINE)
+        disk = ["--resume", "d"]
     objects = []
-    for more in ([], ["--disk", "d"]):
+    for more in ([], disk):
         assert main(["bursting.py", "--no-deadlock", "--json", *more]) == 12
         (run,) = json.loads(capsys.readouterr().out)["runs"]
         objects.append({name: run[name] for name in ("distinct", "levels", "generated", "reduction", "command")})
     assert objects[0] == objects[1]
-    assert (objects[0]["distinct"], objects[0]["reduction"]) == (125, None)
+    assert (objects[0]["distinct"], objects[0]["reduction"]) == (
+        35,
+        "symmetry: one state of each orbit of 6 permutations (Tank 0, 1, 2)",
+    )
+
+
+def test_a_search_that_is_resumed_clears_what_it_has_cleared_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its limits may be others, which decide how many first states are looked at, and so what it pays to clear."""
+    monkeypatch.chdir(tmp_path)
+    words = ["examples/two_phase_commit", "--json"]
+    assert main([*words, "--bound", "3", "--disk", "d"]) == 0
+    one = np.zeros((1, registry.load("examples/two_phase_commit")[0].instance().cells), np.int64)
+    monkeypatch.setattr(sessions, "first_states", lambda *_: one)
+    capsys.readouterr()
+    assert main([*words, "--resume", "d"]) == 0
+    (run,) = json.loads(capsys.readouterr().out)["runs"]
+    assert (run["distinct"], run["reduction"][:11]) == (99, "dead cells:")
 
 
 def test_the_command_has_symmetry_on_disk(

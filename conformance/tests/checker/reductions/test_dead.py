@@ -12,8 +12,6 @@ import pytest
 
 from conformance.tests.checker.reductions.test_symmetry import certify, check, depths, searched, states_of
 from conformance.tests.sampling import exhaustive, sampled
-from isrcheck.checker.compile.kernel import kernel_of
-from isrcheck.checker.explicit.explore import must_repeat
 from isrcheck.checker.outcome.exploration import Findings
 from isrcheck.checker.reductions.clearing import Clearing
 from isrcheck.checker.reductions.dead import dead_cells
@@ -288,20 +286,6 @@ def test_what_is_dead_because_of_dead_cells_is_cleared_in_one_pass(tmp_path: Pat
     certify(reduced)
 
 
-def test_a_search_that_is_ended_keeps_a_range_that_was_left(tmp_path: Path) -> None:
-    text = "\n\n@action\ndef act(s, n: Node):\n    s.offset[n] = 1\n"
-    text += "\n\n@action\ndef grows(s, n: Node):\n    s.limit[n] += 1\n"
-    instance = loaded(tmp_path, text + PROPERTY.format("s.limit[0] < 3"))
-    reduction = Reduction(dead=dead_cells(instance))
-    result = searched(instance, reduction, None)
-    assert result.reduction == "" and "in_range" in result.findings  # it was repeated
-    kernel = kernel_of(instance, reduction=reduction)
-    result.stopped = "seconds"
-    assert not must_repeat(result, kernel)
-    result.stopped = None
-    assert must_repeat(result, kernel)
-
-
 def test_a_guard_may_be_one_cell_for_all_or_have_two_indices(tmp_path: Path) -> None:
     text = """
 
@@ -376,9 +360,8 @@ def agree(instance: Instance, depth: int | None) -> tuple[int, int]:
             whole.findings[prop.name] = reduced.findings[prop.name] = Findings()
     assert depths(whole) == depths(reduced), reduction.says
     certify(reduced)
-    if "in_range" not in whole.findings:
-        states = {reduction.cleared(cells) for cells in states_of(whole)}
-        assert states == {reduction.cleared(cells) for cells in states_of(reduced)}
+    states = {reduction.cleared(cells) for cells in states_of(whole)}
+    assert states == {reduction.cleared(cells) for cells in states_of(reduced)}
     return whole.distinct, reduced.distinct
 
 
@@ -455,10 +438,12 @@ def test_what_leaves_a_range_is_found_with_dead_cells(tmp_path: Path) -> None:
     text = "\n\n@action\ndef act(s, n: Node):\n    s.limit[n] = 1\n    s.copy[n] += 1\n"
     instance = loaded(tmp_path, text)
     assert found(instance) == ["limit"]
-    result = searched(instance, Reduction(dead=dead_cells(instance)))
+    reduction = Reduction(dead=dead_cells(instance))
+    result = searched(instance, reduction)
     path = result.findings["in_range"].found.path
     assert path is not None
-    assert (path.depth, result.reduction) == (4, "")
+    assert (path.depth, result.reduction) == (4, reduction.says)  # no second search is needed
+    assert depths(result) == depths(searched(instance, None))
 
 
 def test_dead_cells_are_cleared_before_elements_are_permuted() -> None:

@@ -72,6 +72,10 @@ LINE = HEAD.count("\n") + 6
         ),
         ("s.up[n] = any(s.up[x] for x in range(1, s.nodes))", "a loop over 1..2, a part of Node"),
         (
+            "for x in range(s.nodes):\n        require(s.up[x])\n    s.up[n] = False",
+            "`require` in a loop: the first element decides; write require(all(...))",
+        ),
+        (
             "s.up[n] = any(s.knows[a][b] for a in range(s.nodes) for b in range(s.nodes) if a < b)",
             "`a < b` orders elements",
         ),

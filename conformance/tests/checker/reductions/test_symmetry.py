@@ -5,17 +5,23 @@ from __future__ import annotations
 import itertools
 import json
 import random
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from conformance.tests.checker.reductions.random_models import HEAD, model_text
+from conformance.tests.checker.reductions.random_models import HEAD, TESTS, model_text
 from conformance.tests.sampling import exhaustive, sampled
 from isrcheck.checker import cli
-from isrcheck.checker.compile.kernel import kernel_of
-from isrcheck.checker.explicit.explore import explore
+from isrcheck.checker.compile.kernel import Kernel, kernel_of
+from isrcheck.checker.explicit.carrier import SearchContext, SearchRequest
+from isrcheck.checker.explicit.explore import concluded, explore
+from isrcheck.checker.explicit.search import Search
+from isrcheck.checker.explicit.single_thread import SingleThread
+from isrcheck.checker.explicit.visited_set import Full
 from isrcheck.checker.outcome.exploration import Exploration
+from isrcheck.checker.outcome.verdict import verdicts
 from isrcheck.checker.reductions.find import reduction_of
 from isrcheck.checker.reductions.reduction import Reduction
 from isrcheck.checker.resources.limits import Limits
@@ -29,6 +35,7 @@ from isrcheck.models.language.model import Instance
 from isrcheck.models.messages.errors import UsageError
 from isrcheck.models.registry import load_file
 from isrcheck.models.run import Cells
+from isrcheck.traces.format.erring import error_of
 
 MEMORY = 1 << 28
 
@@ -272,6 +279,190 @@ def test_whether_a_range_is_left_does_not_depend_on_the_order_of_elements(level:
     assert whole.levels == [1, 3]
     assert whole.findings["in_range"].found.path is not None
     assert (reduced.findings, reduced.levels, reduced.reduction) == (whole.findings, whole.levels, "")
+
+
+GROWS = """
+
+@action
+def rises(s, n: Node):
+    s.up[n] = True
+
+
+@action
+def grows(s, n: Node):
+    require(s.up[n])
+    s.level[n] += 1
+
+
+@always
+def not_all_are_full(s):
+    return not all(s.level[x] == 2 for x in range(s.nodes))
+"""
+
+
+def searched_first(instance: Instance, reduction: Reduction, depth: int | None = None) -> tuple[Exploration, Kernel]:
+    """A search with its reduction that is not concluded, and its kernel."""
+    kernel = kernel_of(instance, reduction=reduction)
+    context = SearchContext(instance, Limits(depth, MEMORY), kernel, SearchRequest(count_all=True))
+    return Search(context).run(), kernel
+
+
+def error_in(result: Exploration) -> int | None:
+    """The depth at which plain Python leaves a declared range on the path of the result; None: there is no path."""
+    found = result.findings.get("in_range")
+    if found is None:
+        return None
+    path = found.found.path
+    assert path is not None
+    error_of(result.instance, path.initial, path.steps)
+    return path.depth
+
+
+def said(result: Exploration) -> dict[str, str]:
+    return {verdict.prop.name: verdict.bare for verdict in verdicts(result)}
+
+
+ENDS = {"deadlock": "VIOLATED at step 1"}
+"""What is found beside the rest in the model LEAVES."""
+
+
+def end_searches(monkeypatch: pytest.MonkeyPatch, why: str, levels: int) -> None:
+    """End every search in this way once so many levels have been expanded in all, as Ctrl-C or a limit does."""
+    expand, expanded = SingleThread.expand, itertools.count(1)
+
+    def ended(self: SingleThread, first: int, last: int) -> None:
+        if next(expanded) <= levels:
+            expand(self, first, last)
+        elif why == "interrupt":
+            raise KeyboardInterrupt
+        elif why == "memory":
+            raise Full
+        else:
+            self.context.result.stopped = why
+
+    monkeypatch.setattr(SingleThread, "expand", ended)
+
+
+def test_a_step_that_leaves_its_range_is_found_without_a_second_search(tmp_path: Path) -> None:
+    """Each node is down, or up with one of three levels: there are 64 states, and 20 orbits."""
+    instance = load_file(written(tmp_path, GROWS)).instance()
+    reduction, _ = reduction_of(instance, symmetry=True)
+    assert reduction is not None
+    whole, reduced = searched(instance, None), searched(instance, reduction)
+    assert (whole.distinct, reduced.distinct, reduced.reduction) == (64, 20, reduction.says)
+    assert depths(whole) == depths(reduced)
+    assert (error_in(whole), error_in(reduced)) == (4, 4)
+    assert [one.findings["in_range"].found.count for one in (whole, reduced)] == [48, 15]
+    certify(reduced)
+
+
+@pytest.mark.parametrize("why", ["interrupt", "seconds", "memory"])
+def test_a_range_that_is_left_is_kept_when_the_search_is_ended(
+    why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    instance = load_file(written(tmp_path, GROWS)).instance()
+    reduction, _ = reduction_of(instance, symmetry=True)
+    end_searches(monkeypatch, why, 4)
+    result = searched(instance, reduction)
+    assert (result.stopped, result.judged, error_in(result)) == (why, 4, 4)
+    assert said(result) == {
+        "not_all_are_full": f"UNDECIDED ({why}; none to depth 4)",
+        "in_range": "VIOLATED at step 4",
+    }
+
+
+@pytest.mark.parametrize("why", ["interrupt", "seconds", "memory"])
+def test_a_range_that_is_left_is_kept_when_the_second_search_is_ended(
+    why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The path of the first search does not leave the range, but a permutation of it does."""
+    instance = load_file(written(tmp_path, LEAVES.replace("LEVEL", "1 - s.level[x]"))).instance()
+    reduction, _ = reduction_of(instance, symmetry=True, dead=False)
+    assert reduction is not None
+    first, _ = searched_first(instance, reduction)
+    path = first.findings["in_range"].found.path
+    assert path is not None and path.steps == (0,)
+    end_searches(monkeypatch, why, 2)
+    result = searched(instance, reduction)
+    assert (result.stopped, result.judged, error_in(result), result.reduction) == (why, 0, 1, reduction.says)
+    path = result.findings["in_range"].found.path
+    assert path is not None and path.steps == (1,)
+    assert said(result) == {"fine": f"UNDECIDED ({why}; none to depth 0)", **ENDS, "in_range": "VIOLATED at step 1"}
+
+
+def test_a_range_that_no_permutation_leaves_is_not_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Node 0 stays where it is, and decides the fold before the others are looked at."""
+    text = LEAVES.replace("LEVEL", "s.level[x]").replace("    require(", "    require(n != 0)\n    require(")
+    instance = load_file(written(tmp_path, text)).instance()
+    reduction, _ = reduction_of(instance, symmetry=True, dead=False)
+    assert reduction is not None
+    first, kernel = searched_first(instance, reduction)
+    assert (kernel.may_overreport, "in_range" in first.findings) == (True, True)
+    result = searched(instance, reduction)
+    assert (result.levels, said(result)) == ([1, 2], {"fine": "HOLDS", **ENDS})
+    end_searches(monkeypatch, "interrupt", 2)
+    result = searched(instance, reduction)
+    assert said(result) == {"fine": "UNDECIDED (interrupt; none to depth 0)", **ENDS}
+
+
+ERRING = (
+    "s.level[node] += 1", "s.total += 1", "s.has[node][s.level[peer]] = True", "s.level[peer] = s.total",
+    "s.has[peer][s.level[node]] = s.up[peer]", "s.total = sum(s.level[other] for other in range(s.nodes))",
+    "for other in range(s.nodes):\n        if s.up[other]:\n            s.level[other] += 1",
+    "if any(s.has[other][s.level[other]] for other in range(s.nodes)):\n        s.owner = node",
+    "s.up[node] = not all(s.knows[other][node] or s.has[other][s.level[node]] for other in range(s.nodes))",
+)  # fmt: skip
+CLAIMS = (
+    "not all(s.has[x][s.level[x]] for x in range(s.nodes))",
+    "any(s.has[x][s.level[x]] or s.total < 2 for x in range(s.nodes))",
+    "s.owner == NONE or not s.has[s.owner][s.level[s.owner]]",
+    "all(s.follows[x] == NONE or s.level[x] < 2 for x in range(s.nodes))",
+)
+
+
+def erring_text(chance: random.Random) -> str:
+    """A random model that often leaves a declared range."""
+    parts = [model_text(chance, 0)]
+    for number in range(2):
+        test = chance.choice(("True", chance.choice(TESTS))).format(n="node", m="peer", k="key")
+        header = f"@action\ndef may_err_{number}(s, node: Node, peer: Node, key: Key):\n    require({test})"
+        parts.append(f"{header}\n    {chance.choice(ERRING)}")
+    if chance.random() < 0.5:
+        parts.append(f"@always\ndef may_err(s):\n    return {chance.choice(CLAIMS)}")
+    return "\n\n".join(parts)
+
+
+@pytest.mark.parametrize("part", [0, *map(exhaustive, range(1, 6))])
+def test_random_models_leave_their_ranges_at_the_same_depth(part: int, tmp_path: Path) -> None:
+    """Also if the second search is ended: then everything that is found has the depth that a whole search finds."""
+    counts: Counter[str] = Counter()
+    for number in range(5):
+        path = tmp_path / f"model_{number}.py"
+        path.write_text(erring_text(random.Random(f"{part}/{number}/errs")), encoding="utf-8")
+        instance = load_file(path).instance()
+        reduction, _ = reduction_of(instance, symmetry=True)
+        assert reduction is not None
+        whole = searched(instance, None, 4)
+        first, kernel = searched_first(instance, reduction, 4)
+        has_erred = "in_range" in first.findings
+        counts["erred"] += has_erred
+        counts["repeated"] += has_erred and kernel.may_overreport
+        cut = concluded(first, kernel, lambda kernel, limits: (_ for _ in ()).throw(KeyboardInterrupt))
+        reduced = searched(instance, reduction, 4)
+        assert depths(whole) == depths(reduced), number
+        assert (reduced.reduction == "") == (has_erred and kernel.may_overreport)
+        assert error_in(reduced) == error_in(whole)
+        certify(reduced)
+        certify(cut)
+        for name, found in depths(cut).items():
+            assert [one for one in found if one is not None] == [
+                there for one, there in zip(found, depths(whole)[name], strict=True) if one is not None
+            ], (number, name)
+        for name, found in depths(whole).items():
+            for here, there in zip(found, depths(cut).get(name, [None, None]), strict=True):
+                assert here is None or here > cut.judged or here == there, (number, name)
+        error_in(cut)
+    assert counts["erred"] >= 1
 
 
 # ------------------------------------------------------------------------------------------------------ the command
