@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import ast
 import random
+from dataclasses import replace
 
 from isrcheck.conformance.fuzz.declarations import Queues, Sets, Space, World
 from isrcheck.conformance.fuzz.expressions import COMPARISONS, Helper, Scope, Writer
+from isrcheck.conformance.fuzz.program import Program
 from isrcheck.conformance.fuzz.statements import Body, indented, parameters_of
 
 VARIABLES = ("e", "member", "each")
@@ -59,6 +61,10 @@ class Containers:
             header = f"def set_claim_{number}({', '.join(states)}):"
             found.append("\n".join([f"@{kind}", header, *indented(lines)]))
         return found
+
+    def action_of_second(self) -> list[str]:
+        """An action of the second protocol alone that changes sets or queues, if there are any."""
+        return [self._action("change_of_its_own")] if self.world.sets or self.world.queues else []
 
     def _scope(self, states: tuple[str, ...]) -> Scope:
         careless = self.chance.random() < self.world.careless
@@ -242,9 +248,9 @@ class _Asking:
         return lines
 
 
-def grouped(text: str, chance: random.Random) -> str:
+def grouped(program: Program, chance: random.Random) -> Program:
     """The same program with some fields that have the same first domain, or none, as parts of a record."""
-    tree = ast.parse(text)
+    tree = ast.parse(program.text)
     place, state = next(
         (at, one) for at, one in enumerate(tree.body) if isinstance(one, ast.ClassDef) and one.name == "State"
     )
@@ -266,8 +272,12 @@ def grouped(text: str, chance: random.Random) -> str:
     declared = ast.parse(f"record = field({domain}{', ' if domain else ''}values=Parts)").body[0]
     state.body = [declared, *kept]
     tree.body.insert(place, record)
-    tree = _Grouping(set(parts), bool(domain)).visit(tree)
-    return ast.unparse(ast.fix_missing_locations(tree))
+
+    def written(module: ast.Module) -> str:
+        return ast.unparse(ast.fix_missing_locations(_Grouping(set(parts), bool(domain)).visit(module)))
+
+    second = None if program.second is None else written(ast.parse(program.second))
+    return replace(program, text=written(tree), second=second)
 
 
 class _Grouping(ast.NodeTransformer):

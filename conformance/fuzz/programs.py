@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 import random
-from dataclasses import replace
 
 from isrcheck.conformance.fuzz.containers import Containers, grouped
 from isrcheck.conformance.fuzz.declarations import Cells, World, random_world
@@ -91,14 +90,16 @@ class _Making:
 
     def extended(self) -> Program:
         """The program with sets, queues and records, or as it is."""
-        if self.second is not None:
-            return self._whole(self.parts)
         parts = list(self.parts)
         if random.Random(f"{self.name}: containers").random() < 0.5:
             containers = Containers(random.Random(f"{self.name}: the containers"), self.world, self.helpers)
             parts += containers.parts()
+            if self.second is not None:
+                imported = f"from {self.name} import "
+                second = self.second.replace(imported, f"{imported}Pair, ") if self.world.pairs else self.second
+                self.second = "\n".join([second, *containers.action_of_second()])
         whole, chance = self._whole(parts), random.Random(f"{self.name}: records")
-        return replace(whole, text=grouped(whole.text, chance)) if chance.random() < 0.4 else whole
+        return grouped(whole, chance) if chance.random() < 0.4 else whole
 
     def _whole(self, parts: list[str]) -> Program:
         words = ", ".join(language.__all__)

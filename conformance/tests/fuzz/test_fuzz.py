@@ -91,11 +91,14 @@ def test_programs_use_every_option_of_a_declaration(programs: list[Program]) -> 
 
 
 def test_programs_have_the_intended_mixture(programs: list[Program], tmp_path: Path) -> None:
-    """All are accepted; most have more than a few states, some leave a declared range, some have a second protocol."""
+    """All are accepted; most have more than a few states, some leave a declared range, some have a second protocol,
+    which may have sets, queues and records as well."""
     counts: Counter[str] = Counter()
     for program in programs:
         with loaded(program, tmp_path) as model:
             counts["second"] += program.second is not None
+            counts["own"] += "def change_of_its_own" in (program.second or "")
+            counts["records"] += ".record" in (program.second or "")
             system = PlainSystem(program, {}, program.protocols[0], {})
             if not system.initial:  # a constraint excludes every initial state
                 counts["none"] += 1
@@ -108,6 +111,7 @@ def test_programs_have_the_intended_mixture(programs: list[Program], tmp_path: P
     assert counts["states"] >= 0.7 * MANY
     assert 0.1 * MANY <= counts["errors"] <= 0.4 * MANY
     assert counts["second"] >= 0.1 * MANY
+    assert min(counts["own"], counts["records"]) >= 0.05 * MANY
 
 
 def test_a_seed_determines_the_programs(programs: list[Program]) -> None:
