@@ -18,7 +18,7 @@ from isrcheck.loading import load
 from isrcheck.models.language.model import FieldLayout
 from isrcheck.models.messages.errors import UsageError
 from isrcheck.traces.drawing import pages
-from isrcheck.traces.drawing.page import page
+from isrcheck.traces.drawing.pages import page
 from isrcheck.traces.format import folder, itf
 from isrcheck.traces.format import recheck as rechecking
 from isrcheck.traces.format import trace as certified

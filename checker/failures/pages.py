@@ -13,22 +13,14 @@ from isrcheck.checker.failures.found import Searched
 from isrcheck.checker.failures.words import events, history_of, outcome, releases
 from isrcheck.models.kafka.failures.catalogue import Failure
 from isrcheck.models.messages.errors import UsageError
-from isrcheck.models.version import product
-from isrcheck.traces.drawing.markup import Content, Element, append, as_html, element, page_head
-from isrcheck.traces.drawing.page import page
-from isrcheck.traces.drawing.theme import adaptive_stylesheet
+from isrcheck.traces.drawing.index import Entry, index_of, text_page
+from isrcheck.traces.drawing.markup import Content, element
+from isrcheck.traces.drawing.pages import page
+from isrcheck.traces.explaining.headline import headline
 from isrcheck.traces.format.output import put
 
 TITLE = "Known failures of Kafka's replication"
-STYLE = """
-body { font: 15px/1.5 system-ui, sans-serif; max-width: 76rem; margin: 2rem auto; padding: 0 1rem;
-  background: var(--paper); color: var(--ink); }
-table { border-collapse: collapse; }
-td, th { text-align: left; vertical-align: top; padding: .35rem .8rem .35rem 0; border-bottom: 1px solid var(--line); }
-td:first-child { white-space: nowrap; }
-a { color: inherit; }
-code { overflow-wrap: anywhere; }
-"""
+INDEX = "index.html"
 
 
 def begin(folder: Path) -> None:
@@ -45,14 +37,14 @@ def write(folder: Path, found: Sequence[Searched]) -> None:
     """Write all pages. Raises UsageError."""
     for one in found:
         put(folder / f"{one.failure.name}.html", _page(one).encode())
-    put(folder / "index.html", _index(found).encode())
+    put(folder / INDEX, _index(found).encode())
 
 
 def _page(one: Searched) -> str:
     about = list(_about(one))
     if one.trace is not None:
-        return page(one.trace, about)
-    return _plain(one.failure.title, about)
+        return page(one.trace, about, INDEX)
+    return text_page(one.failure.title, about)
 
 
 def _about(one: Searched) -> Iterator[Content]:
@@ -80,30 +72,14 @@ def _ends(one: Searched) -> Iterator[str]:
 
 
 def _index(found: Sequence[Searched]) -> str:
-    body = element("tbody", *(_row(one) for one in found))
-    titles = element(
-        "tr", *(element("th", title) for title in ("", "Failure", "Releases", "Shortest history", "Needs"))
-    )
     about = "Each failure is searched with its mistake, and with each change that ends it, within the same bounds."
-    return _plain(TITLE, [element("p", f"{about} {product()}"), element("table", element("thead", titles), body)])
+    return index_of(TITLE, [element("p", about)], [_entry(one) for one in found])
 
 
-def _row(one: Searched) -> Element:
+def _entry(one: Searched) -> Entry:
     failure: Failure = one.failure
-    name = element("a", failure.title, href=f"{failure.name}.html")
-    needs = "" if one.happens is None else events(one.happens)
-    return element(
-        "tr",
-        element("td", failure.number),
-        element("td", name),
-        element("td", releases(failure)),
-        element("td", history_of(one)),
-        element("td", needs),
-    )
-
-
-def _plain(title: str, content: Sequence[Content]) -> str:
-    body = element("body", element("h1", title))
-    append(body, *content)
-    root = element("html", page_head(title, adaptive_stylesheet() + STYLE), body, lang="en")
-    return as_html(root)
+    told = [] if one.trace is None else [headline(one.trace)]
+    needs = "" if one.happens is None else f"needs {events(one.happens)}"
+    facts = (*told, f"releases: {releases(failure)}", history_of(one), needs)
+    verdict = "" if one.trace is None else one.trace.verdict or ""
+    return Entry(failure.title, f"{failure.name}.html", verdict, failure.number, facts)

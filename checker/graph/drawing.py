@@ -13,7 +13,7 @@ from isrcheck.checker.graph.layout import Layout, Point, lay_out
 from isrcheck.checker.graph.state_graph import BROKEN, PERMITTED, Edge, Node, StateGraph
 from isrcheck.checker.graph.text import failing_names, node_lines, node_notes
 from isrcheck.models.messages.printable import escaped
-from isrcheck.traces.drawing.lane_drawing import GLYPH, Box
+from isrcheck.traces.drawing.lane_drawing import Box
 from isrcheck.traces.drawing.markup import Element, element, group
 
 RADIUS = 13
@@ -22,6 +22,9 @@ RINGS = {"initial": RADIUS + 4, "component": RADIUS + 8}
 
 ACROSS, DOWN = 84, 46
 """The width and height of a node's space if the node has no text below it."""
+
+GLYPH = 6.1
+"""The width of a character of the font that page.css gives the text."""
 
 LINE = 12
 TITLE = 26

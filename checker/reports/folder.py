@@ -25,7 +25,7 @@ from isrcheck.checker.reports.page import page
 from isrcheck.checker.reports.regressions import regressions
 from isrcheck.checker.reports.sarif import sarif
 from isrcheck.models.messages.errors import UsageError
-from isrcheck.traces.drawing.page import page as trace_page
+from isrcheck.traces.drawing.pages import page as trace_page
 from isrcheck.traces.format.folder import SUFFIX
 from isrcheck.traces.format.output import DRAFT, draft_in, write_through
 

@@ -1,7 +1,7 @@
 """Draws a scene as vector graphics: lanes side by side, time downwards.
 
 In:  a `Scene`.
-Out: SVG, as whole files (`step_svg`, `ladder_svg`) or as elements that page.py combines; lengths in pixels.
+Out: SVG files (`step_svg`, `ladder_svg`); lengths in pixels.
 
 Identical lane contents are drawn once and reused, so that the graphics of a long trace stay small.
 """
@@ -12,19 +12,20 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from isrcheck.traces.drawing.lane_drawing import GLYPH, PAD, Box, Fragment, changed_boxes, draw_lane
+from isrcheck.traces.drawing.lane_drawing import GLYPH, PAD, Box, Fragment, changed_boxes, draw_lane, removed_boxes
 from isrcheck.traces.drawing.markup import Element, as_svg, element, group
 from isrcheck.traces.drawing.theme import stylesheet
-from isrcheck.traces.lanes.scene import LOST, Arrow, Lane, Mark, Scene
+from isrcheck.traces.lanes.scene import LOST, Arrow, Lane, Mark, Moment, Scene
 from isrcheck.traces.lanes.wrapping import lines_of
 
 LABEL_CHARACTERS = 30
 """The width of the column of step names, in characters."""
 
-LABEL_WIDTH = LABEL_CHARACTERS * GLYPH + 2 * PAD + 24
-EVENT_HEIGHT = 22.0
-LINE_HEIGHT = 14.0
-TITLE_HEIGHT = 26.0
+LABEL_LEFT = 38.0
+LABEL_WIDTH = LABEL_CHARACTERS * GLYPH + PAD + LABEL_LEFT
+EVENT_HEIGHT = 26.0
+LINE_HEIGHT = 17.0
+TITLE_HEIGHT = 30.0
 LANE_GAP = 14.0
 
 
@@ -89,7 +90,7 @@ class Drawing:
     def titles(self, top: float) -> Element:
         """The titles of the lanes."""
         return group(
-            element("text", title, x=column.center, y=top + 16, class_="title", text_anchor="middle")
+            element("text", title, x=column.center, y=top + 19, class_="title", text_anchor="middle")
             for title, column in zip(self.scene.lanes, self.columns, strict=True)
         )
 
@@ -105,7 +106,8 @@ class Drawing:
         return (len(moment.arrows) + len(moment.marks)) * EVENT_HEIGHT + (4 if moment.arrows or moment.marks else 0)
 
     def changes(self, position: int) -> Element:
-        """Outlines around everything that a step changed, for lanes whose top edges are at vertical position 0."""
+        """Outlines around everything that a step changed, and crosses where it removed an entry, for lanes whose top
+        edges are at vertical position 0."""
         if position == 0:
             return group([])
         found = []
@@ -113,6 +115,7 @@ class Drawing:
             left = self.left(position, lane)
             before, after = self.fragment(position - 1, lane), self.fragment(position, lane)
             found += [_outline(left, box) for box in changed_boxes(before, after)]
+            found += [_cross(left, box) for box in removed_boxes(before, after)]
         return group(found)
 
     def changed_lanes(self, position: int) -> list[int]:
@@ -142,18 +145,19 @@ class Drawing:
         )
 
     def label(self, position: int, top: float) -> Element:
-        """The number and name of a step, in the first column."""
-        lines = _label(self.scene.moments[position].step)
-        number = element("text", str(position), x=22.0, y=top + LINE_HEIGHT, class_="number", text_anchor="end")
+        """The number of a step, its words, and its name, in the first column."""
+        number = element(
+            "text", str(position), x=LABEL_LEFT - 8, y=top + LINE_HEIGHT, class_="number", text_anchor="end"
+        )
         rest = (
-            element("text", line, x=30.0, y=top + LINE_HEIGHT * (1 + row), class_="step")
-            for row, line in enumerate(lines)
+            element("text", line, x=LABEL_LEFT, y=top + LINE_HEIGHT * (1 + row), class_=kind)
+            for row, (kind, line) in enumerate(_label(self.scene.moments[position]))
         )
         return group([number, *rest])
 
     def label_height(self, position: int) -> float:
         """The height of a step's label."""
-        return LINE_HEIGHT * len(_label(self.scene.moments[position].step)) + 6
+        return LINE_HEIGHT * len(_label(self.scene.moments[position])) + 6
 
     def lanes_height(self, position: int, chosen: Iterable[int]) -> float:
         """The height of the highest of the chosen lanes after a step."""
@@ -174,13 +178,13 @@ class Drawing:
         else:
             parts.append(element("path", d=f"M{tip:.1f} {y:.1f}l{-8 * sign:.0f} -4v8z", class_="head"))
         middle = self._within((start + end) / 2, len(arrow.text))
-        parts.append(element("text", arrow.text, x=middle, y=y - 4, text_anchor="middle"))
+        parts.append(element("text", arrow.text, x=middle, y=y - 6, text_anchor="middle"))
         return element("g", *parts, class_=f"arrow {arrow.kind}")
 
     def _mark(self, mark: Mark, y: float) -> Element:
         middle = self._within(self.columns[mark.lane].center, len(mark.text) + 2)
         width = len(mark.text) * GLYPH + 12
-        box = element("rect", x=middle - width / 2, y=y - 12, width=width, height=17.0, rx=8)
+        box = element("rect", x=middle - width / 2, y=y - 14, width=width, height=20.0, rx=9)
         return element(
             "g", box, element("text", mark.text, x=middle, y=y, text_anchor="middle"), class_=f"mark {mark.kind}"
         )
@@ -253,69 +257,72 @@ class Drawing:
         top, height = self.rows()[-1]
         return top + height
 
-    # --------------------------------------------------------------------------------------------------------- one step
 
-    @property
-    def stage_top(self) -> float:
-        """The top of the lanes in the drawing of one step; the events of every step fit above it."""
-        return TITLE_HEIGHT + max(self.events_height(position) for position in range(len(self.scene.moments))) + 4
-
-    def stage(self) -> Element:
-        """The drawing of one step; a script fills it by giving its `use` elements targets in the ladder."""
-        height = self.stage_height
-        lanes = (element("use", class_="stage-lane", y=self.stage_top) for _ in self.scene.lanes)
-        return group(
-            [
-                self.titles(0.0),
-                self.lifelines(TITLE_HEIGHT, height),
-                element("use", id="stage-label", y=TITLE_HEIGHT),
-                element("use", id="stage-events", y=TITLE_HEIGHT),
-                *lanes,
-                element("use", id="stage-changes", y=self.stage_top),
-            ]
-        )
-
-    def frames(self) -> list[list[tuple[str, float]]]:
-        """For each position and lane: the name of the lane's fragment, and its distance from the left edge."""
-        return [
-            [(self.name(position, lane), round(self.left(position, lane), 1)) for lane in range(len(self.scene.lanes))]
-            for position in range(len(self.scene.moments))
-        ]
-
-    @property
-    def stage_height(self) -> float:
-        """The height of the drawing of one step."""
-        everything = range(len(self.scene.lanes))
-        return self.stage_top + max(
-            self.lanes_height(position, everything) for position in range(len(self.scene.moments))
-        )
+def _label(moment: Moment) -> list[tuple[str, str]]:
+    """The lines of a step's label, each with its class: its words, and the name of its action with the arguments."""
+    words = lines_of(moment.words, LABEL_CHARACTERS)
+    name = [] if moment.words == moment.step else _name(moment.step)
+    return [*(("words", line) for line in words), *(("step", line) for line in name)] or [("step", "")]
 
 
-def _label(step: str) -> list[str]:
+def _name(step: str) -> list[str]:
     """The lines of a step's name. An action's name that is too long for a line is broken after an underscore."""
     action, space, arguments = step.partition(" ")
     end = action.rfind("_", 0, LABEL_CHARACTERS) + 1 if len(action) > LABEL_CHARACTERS else 0
     broken = f"{action[:end]} {action[end:]}" if end else action
-    return lines_of(f"{broken}{space}{arguments}", LABEL_CHARACTERS) or [""]
+    return lines_of(f"{broken}{space}{arguments}", LABEL_CHARACTERS)
 
 
 def _outline(left: float, box: Box) -> Element:
     return element("rect", x=left + box.left, y=box.top, width=box.width, height=box.height, rx=3, class_="changed")
 
 
-def _document(drawing: Drawing, height: float, *parts: Element, title: str) -> str:
-    style = element("style", stylesheet("light"))
-    background = element("rect", x=0, y=0, width=drawing.width, height=height, class_="paper")
+HEADLINE_LINE, CAPTION_LINE = 24.0, 18.0
+HEADLINE_GLYPH = 10.3
+"""The heights of the lines above a drawing, and the width of a character of the headline."""
+
+
+def _heading(drawing: Drawing, caption: str) -> tuple[Element, float]:
+    """The headline and the caption above a drawing, and their height."""
+    room = drawing.width - 2 * PAD
+    lines = [
+        *((line, "headline") for line in lines_of(drawing.scene.title, int(room / HEADLINE_GLYPH))),
+        *((line, "caption") for line in lines_of(caption, int(room / GLYPH))),
+    ]
+    parts, y = [], PAD
+    for line, kind in lines:
+        y += HEADLINE_LINE if kind == "headline" else CAPTION_LINE
+        parts.append(element("text", line, x=PAD, y=y - 6, class_=kind))
+    return group(parts), y + PAD
+
+
+def _cross(left: float, box: Box) -> Element:
+    """A cross where an entry was removed."""
+    x, y, width, height = left + box.left + 2, box.top + 2, box.width - 4, box.height - 4
+    way = f"M{x:.1f} {y:.1f}l{width:.1f} {height:.1f}m0 -{height:.1f}l-{width:.1f} {height:.1f}"
+    return element("path", d=way, class_="gone")
+
+
+def _document(drawing: Drawing, height: float, *parts: Element, positions: Iterable[int]) -> str:
+    """The file of a drawing. Its title and its description are read to those who do not see it."""
+    scene, positions = drawing.scene, [*positions]
+    caption = ", ".join(one for one in (scene.caption, scene.subtitle) if one)
+    heading, top = _heading(drawing, caption)
+    steps = "; ".join(f"{position}: {scene.moments[position].words}" for position in positions)
     drawn = element(
         "svg",
-        element("title", title),
-        style,
-        background,
-        *parts,
+        element("title", scene.title, id="title"),
+        element("desc", f"{caption}. {steps}", id="description"),
+        element("style", stylesheet("light")),
+        element("rect", x=0, y=0, width=drawing.width, height=height + top, class_="paper"),
+        heading,
+        element("g", *parts, transform=f"translate(0 {top:.1f})"),
         xmlns="http://www.w3.org/2000/svg",
         width=drawing.width,
-        height=height,
-        viewBox=f"0 0 {drawing.width:.1f} {height:.1f}",
+        height=height + top,
+        viewBox=f"0 0 {drawing.width:.1f} {height + top:.1f}",
+        role="img",
+        aria_labelledby="title description",
     )
     return as_svg(drawn)
 
@@ -324,7 +331,7 @@ def ladder_svg(scene: Scene) -> str:
     """Return the whole trace as an SVG file, with the steps one below the other."""
     drawing = Drawing(scene)
     parts = (drawing.definitions(), drawing.ladder())
-    return _document(drawing, drawing.ladder_height + PAD, *parts, title=scene.title)
+    return _document(drawing, drawing.ladder_height + PAD, *parts, positions=range(len(scene.moments)))
 
 
 def step_svg(scene: Scene, position: int) -> str:
@@ -343,5 +350,5 @@ def step_svg(scene: Scene, position: int) -> str:
         element("g", drawing.events(position), transform=f"translate(0 {TITLE_HEIGHT:.1f})"),
         drawing.lanes(position, everything, below),
         element("g", drawing.changes(position), transform=f"translate(0 {below:.1f})"),
-        title=f"{scene.title}, step {position}: {scene.moments[position].step}",
+        positions=[position],
     )

@@ -38,9 +38,10 @@ def foreign_scene(foreign: ForeignTrace) -> Scene:
     """The scene of another tool's trace: one lane that lists every variable."""
     moments = tuple(
         Moment(
-            action or ("initially" if position == 0 else "(no action named)"),
+            step := action or ("initially" if position == 0 else "(no action named)"),
             (_foreign_lane(foreign, state),),
             variables=tuple((state.get(name, ""),) for name in foreign.variables),
+            words=step,
         )
         for position, (action, state) in enumerate(zip(foreign.actions, foreign.states, strict=True))
     )
@@ -49,7 +50,8 @@ def foreign_scene(foreign: ForeignTrace) -> Scene:
     if foreign.loop is not None:
         by = f" by {foreign.back}" if foreign.back else ""
         subtitle += f"; after state {last} it continues with state {foreign.loop}{by}"
-    return Scene(f"a trace of {last} step{'s' * (last != 1)}", subtitle, ("state",), foreign.variables, moments)
+    title = f"A trace of {last} step{'s' * (last != 1)}"
+    return Scene(title, "", subtitle, ("state",), foreign.variables, moments)
 
 
 def _foreign_lane(foreign: ForeignTrace, state: Mapping[str, str]) -> Lane:

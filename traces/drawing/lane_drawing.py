@@ -15,18 +15,19 @@ from isrcheck.traces.drawing.theme import EPOCHS
 from isrcheck.traces.lanes.scene import Cell, Lane
 from isrcheck.traces.lanes.wrapping import lines_of
 
-GLYPH = 6.1
-"""The width of a character of a note; all text has a fixed-width font."""
+FONT_SIZE = 13.0
+GLYPH = 7.9
+"""The size of the text of a drawing, and the width of a character; all text has a fixed-width font."""
 
 PAD = 8.0
-SMALL_GLYPH = 5.0
-TITLE_LINE, NOTE_LINE, POINTER_LINE = 18.0, 13.0, 10.0
-CELL_HEIGHT, OFFSET_LINE = 22.0, 11.0
-LEAST_CELL_WIDTH = 30.0
-SIDE = 16.0
+SMALL_GLYPH = 7.3
+TITLE_LINE, NOTE_LINE, POINTER_LINE = 22.0, 17.0, 14.0
+CELL_HEIGHT, OFFSET_LINE = 26.0, 15.0
+LEAST_CELL_WIDTH = 36.0
+SIDE = 22.0
 """The space to the left and right of a log, for the labels below its ends."""
 
-LEAST_WIDTH = 84.0
+LEAST_WIDTH = 104.0
 
 
 @dataclass(frozen=True)
@@ -54,9 +55,29 @@ class Fragment:
 
 
 def changed_boxes(before: Fragment, after: Fragment) -> list[Box]:
-    """The boxes of the items of `after` that `before` lacks or contains with other content."""
+    """The boxes of the items of `after` that `before` lacks or contains with other content, without removed entries."""
     old = {key: content for key, (_, content) in before.things.items()}
-    return [box for key, (box, content) in after.things.items() if old.get(key) != content]
+    return [
+        box
+        for key, (box, content) in after.things.items()
+        if old.get(key) != content and not _is_removed(old.get(key), content)
+    ]
+
+
+def removed_boxes(before: Fragment, after: Fragment) -> list[Box]:
+    """The boxes of the offsets at which `before` has an entry and `after` has none, though nobody deleted it."""
+    old = {key: content for key, (_, content) in before.things.items()}
+    return [box for key, (box, content) in after.things.items() if _is_removed(old.get(key), content)]
+
+
+def _is_removed(before: object, after: object) -> bool:
+    return (
+        isinstance(before, Cell)
+        and isinstance(after, Cell)
+        and bool(before.text)
+        and not after.text
+        and after.kind != "deleted"
+    )
 
 
 SHORT = 1000
@@ -71,7 +92,7 @@ def draw_lane(lane: Lane) -> Fragment:
         (line, kind, f"note {mark}: {number}")
         for kind, told in (("note", lane.notes), ("note alarm", lane.alarms))
         for note, mark in zip(told, map(_mark, told), strict=True)
-        for number, line in enumerate(lines_of(note, lane.characters, " "))
+        for number, line in enumerate(lines_of(f"✗ {note}" if "alarm" in kind else note, lane.characters, " "))
     ]
     cell_width = max([LEAST_CELL_WIDTH, *(len(cell.text) * GLYPH + 10 for cell in lane.cells)])
     log_width = len(lane.cells) * cell_width
@@ -85,8 +106,8 @@ def draw_lane(lane: Lane) -> Fragment:
     parts: list[Element] = []
     y = 4.0
     if lane.title:
-        parts.append(element("text", lane.title, x=width / 2, y=y + 12, class_="role", text_anchor="middle"))
-        things["title"] = Box(PAD / 2, y, width - PAD, 16.0), (lane.title, lane.role)
+        parts.append(element("text", lane.title, x=width / 2, y=y + 15, class_="role", text_anchor="middle"))
+        things["title"] = Box(PAD / 2, y, width - PAD, TITLE_LINE - 2), (lane.title, lane.role)
         y += TITLE_LINE
     if lane.cells:
         left = (width - log_width) / 2
@@ -96,7 +117,7 @@ def draw_lane(lane: Lane) -> Fragment:
         parts.append(labels)
         y += POINTER_LINE * lines + 4
     for line, kind, name in notes:
-        parts.append(element("text", line, x=PAD, y=y + 10, class_=kind))
+        parts.append(element("text", line, x=PAD, y=y + 13, class_=kind))
         things[name] = Box(PAD / 2, y, width - PAD, NOTE_LINE), line
         y += NOTE_LINE
     height = y + 4
@@ -115,14 +136,14 @@ def _log(lane: Lane, left: float, top: float, cell_width: float, things: dict[st
     for offset, cell in enumerate(lane.cells):
         x = left + offset * cell_width
         parts.append(
-            element("text", str(offset), x=x + cell_width / 2, y=top + 8, class_="offset", text_anchor="middle")
+            element("text", str(offset), x=x + cell_width / 2, y=top + 11, class_="offset", text_anchor="middle")
         )
         parts.append(
             element("rect", x=x + 1, y=below, width=cell_width - 2, height=CELL_HEIGHT, rx=2, class_=_class(cell))
         )
         if cell.text:
             parts.append(
-                element("text", cell.text, x=x + cell_width / 2, y=below + 15, class_="entry", text_anchor="middle")
+                element("text", cell.text, x=x + cell_width / 2, y=below + 18, class_="entry", text_anchor="middle")
             )
         things[f"offset {offset}"] = Box(x, below - 1, cell_width, CELL_HEIGHT + 2), cell
     high_watermark = dict(lane.pointers).get("HW")
@@ -151,7 +172,7 @@ def _pointers(
         parts.append(element("line", x1=x, x2=x, y1=top - 4, y2=top - 1, class_="tick"))
         for line, name in enumerate(names):
             y = top + POINTER_LINE * line
-            parts.append(element("text", name, x=x, y=y + 8, class_="pointer", text_anchor="middle"))
+            parts.append(element("text", name, x=x, y=y + 11, class_="pointer", text_anchor="middle"))
             width = len(name) * SMALL_GLYPH + 4
             things[name] = Box(x - width / 2, y, width, POINTER_LINE), offset
     return group(parts), max(map(len, by_offset.values()), default=0)

@@ -1,38 +1,92 @@
 "use strict";
-// The page already contains everything that can be shown; this script only chooses what is visible.
+// The page contains everything that can be shown; this script shows the state after a step, and keeps the address.
 // Text of the trace enters the page only as text (textContent), never as markup.
 (() => {
   const story = JSON.parse(document.getElementById("story").textContent);
   const last = story.frames.length - 1;
   const find = (id) => document.getElementById(id);
-  const slider = find("slider");
-  const stage = find("stage-view"), ladder = find("ladder");
-  const lanes = [...document.querySelectorAll(".stage-lane")];
+  const slider = find("slider"), ladder = find("ladder"), state = find("state"), play = find("play");
+  const main = document.querySelector("main");
   const rows = [...document.querySelectorAll(".moment")];
-  let current = -1;
+  const narrow = matchMedia("(max-width:999px),(max-height:559px)");
+  const PAUSE = 1600; // milliseconds for each step while the steps are played
+  let current = -1, timer = 0;
 
-  const make = (name, text, kind) => {
+  const make = (name, kind, ...content) => {
     const made = document.createElement(name);
-    if (text !== undefined) made.textContent = text;
     if (kind) made.className = kind;
+    made.append(...content.map(String));
     return made;
   };
+  const mark = (made, isChanged) => { if (isChanged) made.classList.add("changed"); return made; };
 
-  const stepLink = (step, text) => {
-    const link = make("a", text);
-    link.href = "#step-" + step;
-    return link;
-  };
+  // ----------------------------------------------------------------------------------------------- the state of a step
 
-  function showStage(position) {
-    story.frames[position].forEach(([name, x], lane) => {
-      lanes[lane].setAttribute("href", "#" + name);
-      lanes[lane].setAttribute("x", x);
+  function log(now, before) {
+    const made = make("div", "log");
+    made.style.setProperty("--offsets", now.cells.length);
+    now.cells.forEach((_, offset) => made.append(make("span", "offset", offset)));
+    now.cells.forEach(([text, kind, epoch], offset) => {
+      const old = before.cells[offset] || ["", "free", null];
+      const isGone = !text && old[0] !== "";
+      const cell = make("span", "cell " + kind + (epoch === null ? "" : " e" + epoch), isGone ? old[0] : text);
+      if (isGone && kind !== "deleted") cell.classList.add("gone");
+      made.append(mark(cell, JSON.stringify(old) !== JSON.stringify([text, kind, epoch])));
     });
-    for (const part of ["label", "events", "changes"]) {
-      find("stage-" + part).setAttribute("href", "#" + part + "-" + position);
+    const high = now.pointers.find(([name]) => name === "HW");
+    if (high) {
+      const bar = make("i", "bar");
+      bar.style.setProperty("--at", high[1]);
+      made.append(bar);
     }
+    return made;
   }
+
+  function pointers(now, before) {
+    const made = make("div", "pointers"), old = new Map(before.pointers), lines = new Map();
+    made.style.setProperty("--offsets", now.cells.length);
+    for (const [name, offset] of now.pointers) {
+      const line = lines.get(offset) || 0;
+      lines.set(offset, line + 1);
+      const one = mark(make("span", "pointer", name), old.get(name) !== offset);
+      one.style.setProperty("--at", offset);
+      one.style.setProperty("--line-number", line);
+      made.append(one);
+    }
+    made.style.height = 15 * Math.max(0, ...lines.values()) + "px";
+    return made;
+  }
+
+  function list(now, before, kind) {
+    const made = make("ul");
+    for (const text of now) made.append(mark(make("li", kind, text), !before.includes(text)));
+    return made;
+  }
+
+  function card(title, now, before) {
+    const made = make("div", "lane" + (now.role ? " " + now.role : ""));
+    made.append(make("h3", "", title));
+    if (now.title) {
+      made.append(mark(make("p", "role", now.title), now.title !== before.title || now.role !== before.role));
+    }
+    if (now.cells.length) made.append(log(now, before), pointers(now, before));
+    if (now.notes.length) made.append(list(now.notes, before.notes, ""));
+    if (now.alarms.length) made.append(list(now.alarms, before.alarms, "alarm"));
+    return made;
+  }
+
+  function showState(position) {
+    const title = find("state-title");
+    title.replaceChildren(make("span", "number", "Step " + position + ": "), story.words[position]);
+    find("lanes").replaceChildren(...story.titles.map((name, lane) => {
+      const contents = [position, Math.max(0, position - 1)].map((at) => story.contents[story.frames[at][lane]]);
+      return card(name, ...contents);
+    }));
+    const broken = story.broken[position];
+    find("broken").textContent = broken.length ? "✗ false here: " + broken.join(", ") : "";
+  }
+
+  // --------------------------------------------------------------------------------------------------------- beside it
 
   function showFates(position) {
     const body = find("fates");
@@ -43,8 +97,10 @@
       row.insertCell().textContent = record;
       const cell = row.insertCell();
       for (const [word, since] of words) {
-        const told = make("span", word + " ", story.bad.includes(word) ? "fate bad" : "fate");
-        told.append(stepLink(since, "@" + since));
+        const told = make("span", story.bad.includes(word) ? "fate bad" : "fate", word + " ");
+        const link = make("a", "", "@" + since);
+        link.href = "#step=" + since;
+        told.append(link);
         cell.append(told, " ");
       }
     }
@@ -69,55 +125,93 @@
     });
   }
 
-  // Scroll only up and down; the horizontal position stays.
-  function bringIntoView(row) {
-    const here = ladder.getBoundingClientRect(), there = row.getBoundingClientRect();
-    if (there.top < here.top || there.height > here.height) ladder.scrollTop += there.top - here.top;
-    else if (there.bottom > here.bottom) ladder.scrollTop += there.bottom - here.bottom;
+  // ------------------------------------------------------------------------------------------------------------- steps
+
+  // In a narrow window the state stands below its step, so that both are seen together.
+  function place() {
+    if (narrow.matches) rows[current].append(state);
+    else main.insertBefore(state, main.querySelector("aside"));
   }
 
-  function show(position, scroll) {
+  function show(position) {
     position = Math.max(0, Math.min(last, position));
     if (position === current) return;
-    if (current >= 0) rows[current].classList.remove("current");
+    const isFirst = current < 0;
+    if (!isFirst) {
+      rows[current].classList.remove("current");
+      rows[current].querySelector(".step").removeAttribute("aria-current");
+    }
     current = position;
     rows[position].classList.add("current");
+    rows[position].querySelector(".step").setAttribute("aria-current", "step");
     slider.value = position;
-    slider.setAttribute("aria-valuetext", "step " + position + ": " + story.steps[position]);
+    slider.setAttribute("aria-valuetext", "step " + position + ": " + story.words[position]);
     find("position").textContent = "step " + position + " of " + last;
-    find("broken").textContent = story.broken[position].join(", ");
-    showStage(position);
+    showState(position);
     showFates(position);
     showVariables(position);
-    if (scroll) bringIntoView(rows[position]);
+    place();
     document.body.dataset.step = position;
+    if (!isFirst || position) rows[position].scrollIntoView({ block: narrow.matches ? "start" : "nearest" });
   }
 
-  stage.addEventListener("scroll", () => { ladder.scrollLeft = stage.scrollLeft; });
-  ladder.addEventListener("scroll", () => { stage.scrollLeft = ladder.scrollLeft; });
-  slider.max = last;
-  slider.addEventListener("input", () => show(Number(slider.value), true));
-  for (const [id, to] of [["first", () => 0], ["back", () => current - 1], ["next", () => current + 1], ["last", () => last]]) {
-    find(id).addEventListener("click", () => show(to(), true));
+  // The step is part of the address. A step that somebody chooses is an entry of its own for the way back; those that
+  // pass by while the steps are played, a key is held or the slider is dragged, are not.
+  function go(position, passes) {
+    show(position);
+    const address = "#step=" + current;
+    if (address === location.hash) return;
+    if (passes) history.replaceState(null, "", address);
+    else location.hash = address;
   }
-  rows.forEach((row, position) => row.addEventListener("click", () => show(position, false)));
+
+  function pause() {
+    clearInterval(timer);
+    timer = 0;
+    play.textContent = "▶ play";
+  }
+
+  function toggle() {
+    if (timer) return pause();
+    if (current === last) go(0, true);
+    play.textContent = "⏸ pause";
+    timer = setInterval(() => {
+      go(current + 1, true);
+      if (current === last) pause();
+    }, PAUSE);
+  }
+
+  slider.max = last;
+  slider.addEventListener("input", () => { pause(); go(Number(slider.value), true); });
+  for (const [id, to] of [["first", () => 0], ["back", () => current - 1], ["next", () => current + 1], ["last", () => last]]) {
+    find(id).addEventListener("click", () => { pause(); go(to()); });
+  }
+  play.addEventListener("click", toggle);
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.altKey || event.metaKey) return;
+    if (event.key === " ") {
+      if (event.target.closest("button,a,summary")) return;
+      event.preventDefault();
+      return toggle();
+    }
     const to = {
       ArrowRight: current + 1, ArrowDown: current + 1, j: current + 1, ArrowLeft: current - 1, ArrowUp: current - 1,
       k: current - 1, Home: 0, End: last,
     }[event.key];
     if (to === undefined) return;
     event.preventDefault();
-    show(to, true);
+    pause();
+    go(to, event.repeat);
   });
+  narrow.addEventListener("change", place);
   find("theme").addEventListener("click", () => {
     const root = document.documentElement;
     const dark = root.dataset.theme
       ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
     root.dataset.theme = dark ? "light" : "dark";
   });
-  const ofAddress = () => { const match = /^#step-(\d+)$/.exec(location.hash); return match ? Number(match[1]) : null; };
-  addEventListener("hashchange", () => { const to = ofAddress(); if (to !== null) show(to, true); });
-  show(ofAddress() ?? 0, true);
+  const ofAddress = () => { const match = /^#step=(\d+)$/.exec(location.hash); return match ? Number(match[1]) : 0; };
+  addEventListener("hashchange", () => show(ofAddress()));
+  for (const link of document.querySelectorAll('a[href^="#step="]')) link.addEventListener("click", pause);
+  show(ofAddress());
 })();

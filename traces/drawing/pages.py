@@ -6,14 +6,17 @@ Out: the files.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace as with_changes
 from pathlib import Path
 
 from isrcheck.models.messages.errors import UsageError
 from isrcheck.traces.drawing.compose import scene_of
 from isrcheck.traces.drawing.drawing import ladder_svg, step_svg
 from isrcheck.traces.drawing.generic_scene import foreign_scene
-from isrcheck.traces.drawing.page import PageText, page_of, page_text_of
+from isrcheck.traces.drawing.markup import Content
+from isrcheck.traces.drawing.page import page_of
+from isrcheck.traces.drawing.page_text import PageText, page_text_of
 from isrcheck.traces.drawing.picture import png
 from isrcheck.traces.drawing.sequence import mermaid, plantuml
 from isrcheck.traces.format.output import put
@@ -26,6 +29,11 @@ FORMS = ("html", "svg", "png", "mermaid", "plantuml")
 
 MOST_DRAWN = 10_000
 """The most states drawn in one file, which then has about ten megabytes and takes seconds to make."""
+
+
+def page(trace: Trace, about: Sequence[Content] = (), index: str | None = None) -> str:
+    """Return the page of a trace. `about` stands first beside the steps; `index` is the address of an index page."""
+    return page_of(scene_of(trace), with_changes(page_text_of(trace), about=about), index)
 
 
 def write(

@@ -26,7 +26,7 @@ COLOURS = {
     "goodpaper": ("#e7f6ec", "#173a23"),
     "open": ("#6b3fa0", "#cfb1f5"),
     "openpaper": ("#f1e9fb", "#33264a"),
-    "changed": ("#c2410c", "#ffb27a"),
+    "changed": ("#0f766e", "#5eead4"),
     "e0": ("#cfe3ff", "#1d4373"),
     "e1": ("#ffe0b8", "#70450d"),
     "e2": ("#cdf1d3", "#1c5a2b"),
@@ -43,24 +43,24 @@ FONT = 'font-family:ui-monospace,"DejaVu Sans Mono","Liberation Mono",Menlo,Cons
 DRAWING = (
     f"text{{{FONT}}}"
     + """
-text{font-size:10px;fill:var(--ink)}
+text{font-size:13px;fill:var(--ink)}
 .paper{fill:var(--paper)}
-.title{font-size:12px;font-weight:bold}
-.step{font-size:10px}.number{font-size:10px;fill:var(--faint)}
+.headline{font-size:17px;font-weight:bold}.caption{fill:var(--faint)}.title{font-weight:bold}
+.words{font-weight:bold}.step{font-size:12px;fill:var(--faint)}.number{fill:var(--faint)}
 .life{stroke:var(--line);stroke-width:1}
 .lane{fill:var(--panel);stroke:var(--line);stroke-width:1}
 .lane.leader{stroke:var(--accent);stroke-width:2}
+.lane.elected{stroke:var(--accent);stroke-width:2;stroke-dasharray:2 3}
 .lane.zombie{stroke:var(--warn);stroke-width:2;stroke-dasharray:5 3}
 .lane.truncating{stroke:var(--warn);stroke-dasharray:2 2}
 .lane.down{fill:var(--badpaper);stroke:var(--bad);stroke-dasharray:4 3}
 .role{font-weight:bold}.note{fill:var(--ink)}.note.alarm{fill:var(--bad);font-weight:bold}
-.offset,.pointer{font-size:8px;fill:var(--faint)}
+.offset,.pointer{font-size:12px;fill:var(--faint)}
 .cell{fill:none;stroke:var(--line);stroke-width:1}
 .cell.record,.cell.marker{stroke:var(--ink);fill:var(--paper)}
 .cell.marker{stroke-dasharray:3 2}
 .cell.deleted{fill:var(--line)}
 .cell.missing{fill:var(--badpaper);stroke:var(--bad)}
-.entry{font-size:11px}
 .hw{stroke:var(--accent);stroke-width:3}.tick{stroke:var(--faint);stroke-width:1}
 .arrow line{stroke:var(--ink);stroke-width:1.3}.arrow .head{fill:var(--ink)}
 .arrow.response line{stroke-dasharray:5 3;stroke:var(--faint)}.arrow.response .head{fill:var(--faint)}
@@ -69,7 +69,8 @@ text{font-size:10px;fill:var(--ink)}
 .mark rect{fill:var(--panel);stroke:var(--line)}
 .mark.fault rect{fill:var(--badpaper);stroke:var(--bad)}.mark.fault text{fill:var(--bad);font-weight:bold}
 .mark.election rect{fill:var(--warnpaper);stroke:var(--warn)}.mark.election text{fill:var(--warn);font-weight:bold}
-.changed{fill:none;stroke:var(--changed);stroke-width:1.5}
+.changed{fill:none;stroke:var(--changed);stroke-width:2}
+.gone{fill:none;stroke:var(--bad);stroke-width:2;stroke-dasharray:4 2}
 .row{fill:none;fill-opacity:.6}
 """
 )
@@ -95,8 +96,3 @@ def adaptive_colours() -> str:
         f"@media screen and (prefers-color-scheme:dark){{:root:not([data-theme=light]){{color-scheme:dark;{dark}}}}}\n"
         f"@media screen{{:root[data-theme=dark]{{color-scheme:dark;{dark}}}}}\n"
     )
-
-
-def adaptive_stylesheet() -> str:
-    """Return the style of a page that contains drawings."""
-    return adaptive_colours() + DRAWING + CELLS

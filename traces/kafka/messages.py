@@ -368,7 +368,15 @@ def _contradiction(
     return NONE if getattr(s, first_read)[offset] in (NONE, entry) else entry
 
 
+def _elected(context: StepContext) -> Events:
+    """Add the election of a broker, which does not hear of it in this step."""
+    elected = context.after.controller_leader
+    if elected not in (NONE, context.before.controller_leader):
+        yield context.befalls(elected, "elected", ELECTION)
+
+
 BROUGHT_ABOUT = (
+    _elected,
     _truncated,
     _isr_written,
     controller_messages.alter_partition_sent,

@@ -126,16 +126,25 @@ def _role(s: State, r: int) -> tuple[str, str]:
         return "down", "down"
     epoch = s.leader_epoch[r]
     if s.leader[r] == r:
-        is_zombie = (s.controller_leader, s.controller_epoch) != (r, epoch)
+        is_zombie = s.controller_leader != r or _awaits_leadership(s, r)
         return f"leads in epoch {epoch}", "zombie" if is_zombie else "leader"
     if s.leader[r] == NONE:
-        return f"no leader, epoch {epoch}", "follower"
+        return f"no leader, epoch {epoch}", "elected" if _awaits_leadership(s, r) else "follower"
     word = "truncating" if s.is_truncating[r] else "follower"
-    return f"{'reconciles with' if word == 'truncating' else 'follows'} {s.leader[r]} in epoch {epoch}", word
+    title = f"{'reconciles with' if word == 'truncating' else 'follows'} {s.leader[r]} in epoch {epoch}"
+    return title, "elected" if _awaits_leadership(s, r) else word
+
+
+def _awaits_leadership(s: State, r: int) -> bool:
+    """The controller has elected the broker, which has not heard of it yet."""
+    is_aware = s.leader[r] == r and s.leader_epoch[r] == s.controller_epoch
+    return bool(s.controller_leader == r and s.is_up[r] and not is_aware)
 
 
 def _notes(s: State, r: int) -> list[str]:
     found = []
+    if _awaits_leadership(s, r):
+        found.append(f"elected for epoch {s.controller_epoch}")
     if s.leader[r] == r:
         found.append(f"ISR {spell_flags(s, s.isr[r])}")
         known = [

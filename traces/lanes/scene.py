@@ -31,9 +31,9 @@ class Cell:
 class Lane:
     """The content of one column after a step.
 
-    `role` determines the colour (leader, follower, truncating, down, or none); `cells` is a log by offset; `pointers`
-    are named offsets (log start, LSO, HW, LEO); `notes` are lines of text, and `alarms` are notes that report a
-    failure. `characters` is the length of the longest line.
+    `role` determines the colour (leader, elected, zombie, follower, truncating, down, or none); `cells` is a log by
+    offset; `pointers` are named offsets (log start, LSO, HW, LEO); `notes` are lines of text, and `alarms` are notes
+    that report a failure. `characters` is the length of the longest line.
     """
 
     title: str = ""
@@ -79,7 +79,8 @@ class Fate:
 
 @dataclass(frozen=True)
 class Moment:
-    """A step and the state after it; for state 0, `step` describes the initial state.
+    """A step and the state after it; for state 0, `step` describes the initial state. `words` tell the step to readers
+    who do not know the model.
 
     `variables` holds the lines of every field of the state, in the order of the scene's names.
     """
@@ -90,14 +91,19 @@ class Moment:
     marks: tuple[Mark, ...] = ()
     fates: tuple[Fate, ...] = ()
     variables: tuple[tuple[str, ...], ...] = ()
+    words: str = ""
 
 
 @dataclass(frozen=True)
 class Scene:
     """A whole trace, ready for drawing. If it is a lasso, its last state is the one of moment `loop`, and it goes on
-    from there for ever."""
+    from there for ever.
+
+    `title` is the trace's headline, `caption` its property and its verdict, `subtitle` its model and configuration.
+    """
 
     title: str
+    caption: str
     subtitle: str
     lanes: tuple[str, ...]
     variables: tuple[str, ...]

@@ -46,20 +46,20 @@ def _lanes(s: State) -> list[str]:
 
 def _coordinator(s: State) -> str:
     partitions = "".join(str(p) for p in range(s.partitions) if s.in_transaction[p])
-    decided = [f"{spell_element(t)} {_words(Outcome(s.outcome[t]))}" for t in range(s.transactions) if s.outcome[t]]
+    decided = [f"{spell_element(t)} {words_of(Outcome(s.outcome[t]))}" for t in range(s.transactions) if s.outcome[t]]
     pending = []
     if s.pending_state != TransactionState.NOTHING:
         epoch = f" e{s.pending_epoch}" if s.pending_epoch != s.producer_epoch else ""
         added = f" +{s.pending_partition}" if s.pending_partition != NONE else ""
-        pending = [f"-> {_name(TransactionState(s.pending_state))}{epoch}{added}"]
-    state = _name(TransactionState(s.transaction_state))
-    late = _request("EndTxn", s.late_end_txn, s.late_end_txn_epoch)
+        pending = [f"-> {name_of(TransactionState(s.pending_state))}{epoch}{added}"]
+    state = name_of(TransactionState(s.transaction_state))
+    late = late_request("EndTxn", s.late_end_txn, s.late_end_txn_epoch)
     return _joined(f"c{s.coordinator_epoch} e{s.producer_epoch} {state}", partitions, *pending, *decided, late)
 
 
 def _producer(s: State, i: int) -> str:
     latest = [t for t in range(s.transactions) if s.begun_by[t] == i]
-    doing = _words(Phase(s.phase[i]))
+    doing = words_of(Phase(s.phase[i]))
     if s.phase[i] in (Phase.IN_TRANSACTION, Phase.COMMITTING, Phase.ABORTING):
         doing += f" {spell_element(latest[-1])} (input {s.processed_input[latest[-1]]})" if latest else ""
     epoch = f"e{s.epoch[i]}" if s.epoch[i] != NONE else ""
@@ -75,8 +75,8 @@ def _partition(s: State, p: int) -> str:
         f"c{s.known_coordinator_epoch[p]}" if s.known_coordinator_epoch[p] != NONE else "",
         f"{','.join(sent)} under way" if sent else "",
         f"{spell_element(s.verified[p])} verified" if s.verified[p] != NONE else "",
-        f"marker {_words(marker)}" if marker != Marker.NOT_SENT else "",
-        _request("marker", s.late_marker[p], s.late_marker_epoch[p])
+        f"marker {words_of(marker)}" if marker != Marker.NOT_SENT else "",
+        late_request("marker", s.late_marker[p], s.late_marker_epoch[p])
         + (f" c{s.late_marker_coordinator_epoch[p]}" if s.late_marker[p] else ""),
     )
 
@@ -94,16 +94,18 @@ def _log(s: State, p: int) -> str:
     return text
 
 
-def _request(what: str, asked: int, epoch: int) -> str:
-    return f"late {_words(Request(asked))} {what} e{epoch}" if asked != Request.NOTHING else ""
+def late_request(what: str, asked: int, epoch: int) -> str:
+    """Return a late copy of a request as text; nothing if there is none."""
+    return f"late {words_of(Request(asked))} {what} e{epoch}" if asked != Request.NOTHING else ""
 
 
-def _name(value: IntEnum) -> str:
-    """The name of a state as Kafka writes it, such as PrepareCommit."""
+def name_of(value: IntEnum) -> str:
+    """Return the name of a state as Kafka writes it, such as PrepareCommit."""
     return "".join(word.capitalize() for word in value.name.split("_"))
 
 
-def _words(value: IntEnum) -> str:
+def words_of(value: IntEnum) -> str:
+    """Return the name of a value in words, such as `in transaction`."""
     return value.name.lower().replace("_", " ")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import colorsys
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -13,7 +14,7 @@ from isrcheck.traces.drawing.drawing import Drawing, ladder_svg, step_svg
 from isrcheck.traces.drawing.lane_drawing import changed_boxes, draw_lane
 from isrcheck.traces.drawing.markup import Element, as_html, element
 from isrcheck.traces.drawing.picture import ZOOM, png
-from isrcheck.traces.drawing.theme import COLOURS, adaptive_stylesheet, stylesheet
+from isrcheck.traces.drawing.theme import COLOURS, adaptive_colours, stylesheet
 from isrcheck.traces.lanes.scene import Arrow, Cell, Lane, Mark, Moment, Scene
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -23,8 +24,8 @@ SHOWN = "<script>alert('&\"')</script>�[31m�"
 
 def evil() -> Scene:
     lane = Lane(EVIL, EVIL, (Cell(EVIL, 0),), ((EVIL, 0), ("HW", 1)), (EVIL,), (EVIL,))
-    moment = Moment(EVIL, (lane, lane), (Arrow(0, 1, EVIL),), (Mark(0, EVIL),), (), ((EVIL,),))
-    return Scene(EVIL, EVIL, (EVIL, EVIL), (EVIL,), (moment,))
+    moment = Moment(EVIL, (lane, lane), (Arrow(0, 1, EVIL),), (Mark(0, EVIL),), (), ((EVIL,),), EVIL + "!")
+    return Scene(EVIL, EVIL, EVIL, (EVIL, EVIL), (EVIL,), (moment,))
 
 
 def classic() -> Scene:
@@ -65,8 +66,8 @@ def test_golden_drawing(name: str, request: pytest.FixtureRequest) -> None:
 def test_repeated_contents_of_a_lane_are_drawn_once() -> None:
     scene = classic()
     root = ET.fromstring(ladder_svg(scene))
-    names = [one.get("id") for one in root.find(f"{SVG}defs") or ()]
-    assert len(names) == len(set(names)) == len({lane for moment in scene.moments for lane in moment.lanes}) == 16
+    names = [one.get("id") for one in next(root.iter(f"{SVG}defs"))]
+    assert len(names) == len(set(names)) == len({lane for moment in scene.moments for lane in moment.lanes}) == 17
     used = {(one.get("href") or "").removeprefix("#") for one in root.iter(f"{SVG}use")}
     assert used == set(names)
 
@@ -91,7 +92,7 @@ def test_changed_values_have_an_outline() -> None:
         ["HW", "note followers at 1:1 2:0: 0"],
         ["note a is lost: 0"],
     ]
-    assert [len(drawing.changes(position)) for position in range(7)] == [0, 4, 1, 2, 6, 2, 5]
+    assert [len(drawing.changes(position)) for position in range(7)] == [0, 4, 1, 2, 6, 2, 7]
 
 
 def test_a_note_that_only_moved_has_no_outline() -> None:
@@ -109,6 +110,65 @@ def test_everything_is_drawn_within_its_lane(lane: Lane) -> None:
     for box, _ in fragment.things.values():
         assert box.left >= 0 and box.left + box.width <= fragment.width
         assert box.top >= 0 and box.top + box.height <= fragment.height
+
+
+def test_a_drawing_is_told_to_those_who_do_not_see_it() -> None:
+    headline = (
+        "An acknowledged record is lost: broker 1 cuts it from its log when it restarts, and is elected, although"
+        " broker 0 still has it"
+    )
+    for drawn, first, last in ((ladder_svg(classic()), 0, 6), (step_svg(classic(), 6), 6, 6)):
+        root = ET.fromstring(drawn)
+        title, description = root.find(f"{SVG}title"), root.find(f"{SVG}desc")
+        assert title is not None and title.text == headline
+        assert description is not None and description.text is not None
+        words = "6: the controller takes broker 0 for dead, and elects broker 1"
+        assert description.text.startswith(f"acked_not_lost, 6 steps, kafka/0.10, default configuration. {first}: ")
+        assert description.text.endswith(words if first == last else f"; {words}")
+        assert (root.get("role"), root.get("aria-labelledby")) == ("img", "title description")
+        assert " ".join(texts(root)).startswith(
+            f"{headline} acked_not_lost, 6 steps, kafka/0.10, default configuration"
+        )
+
+
+def test_the_elected_broker_is_shown_in_the_step_that_elects_it() -> None:
+    scene = classic()
+    assert [one.role for one in scene.moments[5].lanes] == [
+        "controller",
+        "leader",
+        "follower",
+        "follower",
+        "client",
+        "client",
+    ]
+    assert [one.role for one in scene.moments[6].lanes] == [
+        "controller",
+        "zombie",
+        "elected",
+        "follower",
+        "client",
+        "client",
+    ]
+    assert "elected for epoch 1" in scene.moments[6].lanes[2].notes
+
+
+def test_a_removed_record_is_crossed_out() -> None:
+    drawing = Drawing(classic())
+    kinds = [[one.get("class") for one in drawing.changes(position)] for position in range(7)]
+    assert kinds[5] == ["changed", "gone"]
+    assert [position for position, found in enumerate(kinds) if "gone" in found] == [5]
+    assert "✗ a is lost" in texts(ET.fromstring(ladder_svg(classic())))
+
+
+def test_changed_and_lost_have_different_hues() -> None:
+    """At least a quarter of the circle apart."""
+    for side in (0, 1):
+        hues = []
+        for name in ("changed", "bad"):
+            parts = [int(COLOURS[name][side][at : at + 2], 16) / 255 for at in (1, 3, 5)]
+            hues.append(colorsys.rgb_to_hsv(*parts)[0])
+        apart = abs(hues[0] - hues[1])
+        assert min(apart, 1 - apart) > 0.25
 
 
 def test_one_step_shows_all_lanes() -> None:
@@ -138,7 +198,7 @@ def test_attributes_and_children_are_escaped_once() -> None:
 def test_graphics_contain_their_colours() -> None:
     for theme in ("light", "dark"):
         assert "var(" not in stylesheet(theme)
-    assert all(f"--{name}:{light}" in adaptive_stylesheet() for name, (light, _) in COLOURS.items())
+    assert all(f"--{name}:{light}" in adaptive_colours() for name, (light, _) in COLOURS.items())
     assert stylesheet("light") != stylesheet("dark")
 
 

@@ -9,10 +9,13 @@ from typing import Any
 import pytest
 
 from conformance.tests.support import trace as trace_support
-from conformance.tests.support.browser import Page, overlaps
+from conformance.tests.support.browser import Page, contrast, overlaps
 from conformance.tests.traces.drawing.test_drawing import EVIL, SHOWN, evil
+from isrcheck.traces.drawing.compose import scene_of
 from isrcheck.traces.drawing.generic_scene import variable_parts
-from isrcheck.traces.drawing.page import PageText, page, page_of
+from isrcheck.traces.drawing.page import page_of
+from isrcheck.traces.drawing.page_text import PageText
+from isrcheck.traces.drawing.pages import page
 from isrcheck.traces.format.trace import Trace
 from isrcheck.traces.kafka.fates import BAD
 from isrcheck.traces.kafka.model import shown_fields
@@ -20,7 +23,7 @@ from isrcheck.traces.kafka.model import shown_fields
 pytestmark = pytest.mark.exhaustive
 """A real browser takes ten seconds; checker/reports/test_browser.py runs one with `make test`."""
 
-WIDTHS = (1280, 1920)
+WIDTHS = (390, 1280, 1920)
 
 
 long_walk = lru_cache(trace_support.long_walk)
@@ -68,7 +71,7 @@ def test_a_page_loads_without_further_requests(name: str, browser: Any, folder: 
         assert opened.requests == [(folder / f"{name}.html").as_uri()]
 
 
-@pytest.mark.parametrize("name", TRACES)
+@pytest.mark.parametrize("name", ["read_twice", "transaction", "another_model"])
 def test_every_value_matches_the_trace_at_every_step(name: str, browser: Any, folder: Path) -> None:
     trace = TRACES[name]()
     with Page(browser, folder / f"{name}.html") as opened:
@@ -87,6 +90,7 @@ def test_every_value_matches_the_trace_at_every_step(name: str, browser: Any, fo
 def test_changed_variables_show_their_former_values(browser: Any, folder: Path) -> None:
     with Page(browser, folder / "read_twice.html") as opened:
         opened.keyboard.press("ArrowRight")
+        opened.click("summary")
         changed = opened.evaluate("() => [...document.querySelectorAll('#variables .changed')].map(r => r.innerText)")
         assert changed == [
             "log_record[0]\t[none none] → [a none]",
@@ -98,7 +102,7 @@ def test_changed_variables_show_their_former_values(browser: Any, folder: Path) 
         ]
 
 
-def test_the_keyboard(browser: Any, folder: Path) -> None:
+def test_keys_and_the_way_back(browser: Any, folder: Path) -> None:
     with Page(browser, folder / "read_twice.html") as opened:
         for key, expected in (
             *(("ArrowLeft", 0), ("ArrowRight", 1), ("ArrowDown", 2), ("j", 3), ("k", 2), ("ArrowUp", 1)),
@@ -106,9 +110,33 @@ def test_the_keyboard(browser: Any, folder: Path) -> None:
         ):
             opened.keyboard.press(key)
             assert position(opened) == expected
+            assert opened.evaluate("() => location.hash") in ("", f"#step={expected}")
         opened.focus("#slider")
         opened.keyboard.press("ArrowRight")
         assert position(opened) == 1, "one step, also where the slider has the focus"
+        opened.click("#next")
+        opened.go_back()
+        assert position(opened) == 1, "the way back leads to the step before"
+        opened.go_back()
+        assert position(opened) == 0
+
+
+def test_play_and_pause(browser: Any, folder: Path) -> None:
+    with Page(browser, folder / "read_twice.html") as opened:
+        opened.keyboard.press("End")
+        entries = opened.evaluate("() => history.length")
+        opened.evaluate("() => { window.setInterval = (step) => { window.tick = step; return 1; }; }")
+        opened.keyboard.press(" ")
+        assert (position(opened), opened.locator("#play").inner_text()) == (0, "⏸ pause"), "from the start again"
+        for expected in range(1, 12):
+            opened.evaluate("() => window.tick()")
+            assert position(opened) == expected
+            assert opened.evaluate("() => location.hash") == f"#step={expected}"
+        assert opened.locator("#play").inner_text() == "▶ play"
+        assert opened.evaluate("() => history.length") == entries, "steps that pass by are not on the way back"
+        opened.click("#play")
+        opened.keyboard.press(" ")
+        assert opened.locator("#play").inner_text() == "▶ play"
 
 
 def test_the_mouse(browser: Any, folder: Path) -> None:
@@ -127,7 +155,7 @@ def test_the_mouse(browser: Any, folder: Path) -> None:
         assert position(opened) == 1
         opened.click("#last")
         assert position(opened) == 11
-        opened.locator("#row-2 .row").click(force=True)
+        opened.click("#row-2 .step")
         assert position(opened) == 2
         opened.click("aside .told a >> nth=0")
         assert position(opened) == 10, "the first step that the explanation names"
@@ -135,9 +163,9 @@ def test_the_mouse(browser: Any, folder: Path) -> None:
 
 def test_the_address_of_a_page_selects_a_step(browser: Any, folder: Path) -> None:
     with Page(browser, folder / "read_twice.html") as opened:
-        opened.goto(f"{(folder / 'read_twice.html').as_uri()}#step-8")
+        opened.goto(f"{(folder / 'read_twice.html').as_uri()}#step=8")
         assert position(opened) == 8
-        assert opened.locator("#broken").inner_text() == "acked_not_lost, isr_is_complete"
+        assert opened.locator("#broken").inner_text() == "✗ false here: acked_not_lost, isr_is_complete"
         found = opened.evaluate("() => [...document.querySelectorAll('#fates tr')].map(r => r.innerText)")
         assert found == ["a\tsent @1 acked @4 committed @4 exposed @4 lost @8"]
         bad = opened.evaluate("() => [...document.querySelectorAll('#fates .bad')].map(r => r.innerText)")
@@ -145,8 +173,25 @@ def test_the_address_of_a_page_selects_a_step(browser: Any, folder: Path) -> Non
         assert set(BAD) == {"duplicated", "lost"}
 
 
+def test_a_step_that_removes_a_record_shows_what_is_gone(browser: Any, tmp_path: Path) -> None:
+    path = tmp_path / "classic.html"
+    path.write_text(page(trace_support.kafka(trace_support.CLASSIC, "acked_not_lost")), encoding="utf-8")
+    with Page(browser, path) as opened:
+        opened.goto(f"{path.as_uri()}#step=5")
+        gone = "() => [...document.querySelectorAll('#state .gone')].map(c => [c.textContent, c.className])"
+        assert opened.evaluate(gone) == [["a0", "cell free gone changed"]]
+        opened.keyboard.press("ArrowRight")
+        assert opened.evaluate(gone) == []
+        elected = opened.evaluate("() => document.querySelector('#state .lane.elected').innerText.split('\\n')[0]")
+        assert elected == "broker 1"
+        assert opened.locator("#row-6 .mark.election").all_inner_texts() == ["elects 1", "elected"]
+
+
 def test_the_page_shows_the_reason(browser: Any, folder: Path) -> None:
     with Page(browser, folder / "read_twice.html") as opened:
+        assert opened.locator("h1").inner_text() == (
+            "Readers see record b at offset 0, where others saw record a: broker 2 takes broker 1 out of the ISR"
+        )
         why = opened.locator("aside .why").inner_text()
         assert "consistent_read is false" in why
         assert "for leader = 2, offset = 0" in why
@@ -155,50 +200,94 @@ def test_the_page_shows_the_reason(browser: Any, folder: Path) -> None:
         assert "offset 0: broker 2 shows record b, where record a was read first" in told
         assert "not permitted: no unclean election" in told
         assert opened.locator(".command").inner_text() == trace_support.COMMAND
+        signs = opened.locator(".legend dd").all_inner_texts()
+        for sign in (
+            "changed by this step",
+            "a stale leader",
+            "high watermark",
+            "log end offset",
+            "the followers' offsets",
+        ):
+            assert any(one.startswith(sign) for one in signs), sign
 
 
 PLACES = """
-  apart('regions', all(document, 'header, #stage, #ladder, aside'));
+  apart('regions', all(document, 'header, #controls, #ladder, #state, aside').filter(([name]) =>
+    innerWidth >= 1000 || (name !== 'state' && name !== 'controls')));
   apart('header', all(document, 'header > *'));
-  apart('controls', all(document, '#controls > *'));
+  apart('controls', all(document, '#controls > *').filter(([, b]) => b.height));
   apart('beside', all(document, 'aside > *').filter(([, b]) => b.height));
-  apart('stage', all(document, '.stage-lane, #stage-label, #stage .title').filter(([, b]) => b.height));
-  for (const row of document.querySelectorAll('.moment')) {
-    apart('row ' + row.id, [...all(row, 'use'), ...all(row, ".arrow text, .mark, [id^='label-']")]);
-  }
-  const svg = document.querySelector('#ladder svg');
-  for (const lane of document.querySelectorAll('defs > g')) {
-    const copy = svg.appendChild(lane.cloneNode(true));
-    const frame = copy.querySelector('rect');
-    if (frame) {
-      const around = frame.getBoundingClientRect();
-      for (const [name, b] of all(copy, 'text, .cell')) {
-        if (b.left < around.left || b.right > around.right || b.top < around.top || b.bottom > around.bottom)
-          found.push(lane.id + ': ' + name + ' leaves its frame');
-      }
-      apart(lane.id, all(copy, 'text'));
+  apart('cards', all(document, '#lanes > *'));
+  for (const card of document.querySelectorAll('#lanes > *')) {
+    apart('card', [...card.children].filter((one) => !one.matches('.pointers')).map(box));
+    apart('pointers', all(card, '.pointer'));
+    const around = card.getBoundingClientRect();
+    for (const [name, b] of all(card, '.cell, .pointer, li')) {
+      const isInside = b.left >= around.left && b.right <= around.right && b.bottom <= around.bottom;
+      if (!isInside) found.push(name + ' leaves its card');
     }
-    copy.remove();
+  }
+  for (const row of document.querySelectorAll('.moment')) {
+    apart('row ' + row.id, all(row, '.words, .step code, .messages .text'));
+    const around = row.getBoundingClientRect();
+    for (const [name, b] of all(row, '.messages .text, .messages .line')) {
+      if (b.left < around.left - 1 || b.right > around.right + 1) found.push(name + ' leaves the ladder');
+    }
+  }
+  for (const one of document.querySelectorAll('body *')) {
+    const isText = [...one.childNodes].some((node) => node.nodeType === 3 && node.textContent.trim());
+    const size = parseFloat(getComputedStyle(one).fontSize);
+    if (isText && size < 12) found.push(name(one) + ' has ' + size + ' px');
   }
 """
+"""Nothing overlaps, nothing leaves its frame, and all text has at least 12 pixels."""
+
+IN_STEP = """() => {
+  const row = document.querySelector('.moment.current'), state = document.getElementById('state');
+  const seen = row.querySelector('.step').getBoundingClientRect();
+  return [row.id, row.querySelector('.words').textContent, document.getElementById('state-title').textContent,
+    row.contains(state), seen.top >= 0 && seen.bottom <= innerHeight];
+}"""
+"""The step of the ladder and of the state, whether the state stands in the ladder, and whether its step is visible."""
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize("name", TRACES)
-def test_nothing_overlaps(name: str, width: int, scheme: str, browser: Any, folder: Path) -> None:
-    opened = Page(browser, folder / f"{name}.html", width, width * 5 // 8, scheme)
+@pytest.mark.parametrize(
+    ("name", "width", "scheme"),
+    [
+        *(("read_twice", width, "light") for width in WIDTHS),
+        *(("transaction", 390, "dark"), ("another_model", 390, "light"), ("long_walk", 1280, "dark")),
+    ],
+)
+def test_every_width(name: str, width: int, scheme: str, browser: Any, folder: Path) -> None:
+    opened = Page(browser, folder / f"{name}.html", width, 844 if width < 1000 else width * 5 // 8, scheme)
+    words = scene_of(TRACES[name]()).moments
     with opened as shown_page:
-        for key in ("Home", "ArrowRight", "End"):
+        for key in ("ArrowRight", "End"):
             shown_page.keyboard.press(key)
             assert overlaps(shown_page, PLACES) == []
-        assert opened.keep(f"trace_page_{name}_{width}_{scheme}").stat().st_size > 10_000
+            at = position(shown_page)
+            said = words[at].words
+            assert shown_page.evaluate(IN_STEP) == [f"row-{at}", said, f"Step {at}: {said}", width < 1000, True]
+        assert contrast(shown_page, "p, td, dt, dd, li, h1, h2, h3, .words, code, .step .number, .role") >= 4.5
+        assert opened.keep(f"trace_page_{name}_{width}").stat().st_size > 10_000
+
+
+def test_a_window_that_becomes_narrow_keeps_ladder_and_state_in_step(browser: Any, folder: Path) -> None:
+    with Page(browser, folder / "read_twice.html") as opened:
+        opened.keyboard.press("End")
+        opened.set_viewport_size({"width": 390, "height": 844})
+        assert opened.evaluate(IN_STEP)[3]
+        opened.set_viewport_size({"width": 1280, "height": 800})
+        assert not opened.evaluate(IN_STEP)[3]
 
 
 def test_the_check_for_overlaps_detects_one(browser: Any, folder: Path) -> None:
     with Page(browser, folder / "read_twice.html") as opened:
         opened.evaluate("() => { document.querySelector('#ladder').style.marginTop = '-60px'; }")
-        assert overlaps(opened, PLACES) == ["regions: stage and ladder"]
+        assert overlaps(opened, PLACES)[0].startswith("regions: ")
+        opened.evaluate("() => { document.querySelector('#ladder').style.marginTop = ''; }")
+        opened.evaluate("() => { document.querySelector('h1').style.fontSize = '11px'; }")
+        assert overlaps(opened, PLACES)[0].endswith(" has 11 px")
 
 
 def test_light_and_dark(browser: Any, folder: Path) -> None:
@@ -224,7 +313,7 @@ def test_printed_pages_are_light_and_fit_the_sheet(browser: Any, folder: Path) -
 
 def test_names_and_values_are_never_markup(browser: Any, tmp_path: Path) -> None:
     path = tmp_path / "evil.html"
-    telling = PageText("VIOLATED", "", EVIL, [[EVIL]], [[]])
+    telling = PageText("VIOLATED", (), (), EVIL, [[EVIL]], [[]])
     path.write_text(page_of(evil(), telling), encoding="utf-8")
     opened = Page(browser, path)
     with opened as shown_page:

@@ -17,14 +17,14 @@ def history() -> Scene:
 
 def evil() -> Scene:
     moment = Moment(EVIL, (Lane(EVIL), Lane()), (Arrow(0, 1, EVIL, LOST),), (Mark(1, EVIL),))
-    return Scene(EVIL, EVIL, (EVIL, "b"), (), (moment,))
+    return Scene(EVIL, EVIL, EVIL, (EVIL, "b"), (), (moment,))
 
 
 def test_mermaid() -> None:
     lines = mermaid(history()).splitlines()
     assert lines[:7] == [
         "sequenceDiagram",
-        "  title a behaviour, 4 steps",
+        "  title A behaviour of 4 steps",
         "  participant p0 as controller",
         "  participant p1 as broker 0",
         "  participant p2 as broker 1",
@@ -47,7 +47,7 @@ def test_mermaid() -> None:
 
 def test_plantuml() -> None:
     lines = plantuml(history()).splitlines()
-    assert lines[:3] == ["@startuml", "skinparam sequenceMessageAlign center", "title a behaviour, 4 steps"]
+    assert lines[:3] == ["@startuml", "skinparam sequenceMessageAlign center", "title A behaviour of 4 steps"]
     assert lines[3] == 'participant "controller" as p0'
     assert lines[-4:] == [
         "== 4 broker<U+005F>crashes 0 ==",

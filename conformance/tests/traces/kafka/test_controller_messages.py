@@ -49,7 +49,7 @@ def test_the_messages_of_a_stale_record() -> None:
             "broker 0 > readers: a at 0 (request)",
             "broker 0: drops its pending ISR 012, by a p1 that it knew (fault)",
         ],
-        12: ["controller: fences 0, elects 2 (election)"],
+        12: ["controller: fences 0, elects 2 (election)", "broker 2: elected (election)"],
     }
 
 
@@ -65,7 +65,7 @@ def test_a_request_that_is_refused() -> None:
     asked = (*STALE_RECORD[:1], STALE_RECORD[2])
     refused = [*asked, "controller_elects_preferred 1", STALE_RECORD[4]]
     found = kafka(refused, None, None, "3.7", WHOLE, preferred_elections=1)
-    assert told(found, 3) == ["controller: prefers 1 (election)"]
+    assert told(found, 3) == ["controller: prefers 1 (election)", "broker 1: elected (election)"]
     assert told(found, 4)[1:] == ["controller > broker 0: FENCED_LEADER_EPOCH (request)"]
     # Without a new leader epoch, the partition epoch is what is old.
     found = kafka([*asked, "controller_fences_broker 1", STALE_RECORD[4]], None, None, "3.7", WHOLE, fencings=1)
@@ -96,7 +96,7 @@ def test_metadata_records_are_skipped_replaced_and_known() -> None:
     elected = ["controller_elects_preferred 1", "controller_fences_leader 1 and elects 0"]
     steps = [*STALE_RECORD[:1], STALE_RECORD[2], *elected, "broker_applies_metadata 0 of partition epoch 2"]
     found = kafka(steps, None, None, "3.7", WHOLE, preferred_elections=1, fencings=1, elections=2)
-    assert told(found, 4) == ["controller: fences 1, elects 0 (election)"]
+    assert told(found, 4) == ["controller: fences 1, elects 0 (election)", "broker 0: elected (election)"]
     assert told(found, 5) == [
         "controller > broker 0: metadata p2 e2: leader 0, ISR 02 (request)",
         "broker 0: skips p1 (note)",
@@ -116,6 +116,7 @@ def test_controlled_shutdowns() -> None:
     assert told(found, 1) == [
         "broker 0 > controller: controlled shutdown (request)",
         "controller: elects 1 (election)",
+        "broker 1: elected (election)",
     ]
     assert told(found, 2) == ["controller > broker 1: metadata p1 e1: leader 1, ISR 1 (request)"]
     steps = ["broker_asks_to_shut_down 2", "broker_shuts_down 2"]
@@ -138,7 +139,11 @@ def test_an_election_when_a_broker_registers() -> None:
     found = kafka(LAST_KNOWN_LEADER, None, None, "4.1", **values)
     assert told(found, 8) == ["controller: fences 0, no leader (election)"]
     assert told(found, 9) == ["broker 0: restarts (election)"]
-    assert told(found, 11) == ["broker 1: restarts (election)", "controller: elects 0 (election)"]
+    assert told(found, 11) == [
+        "broker 1: restarts (election)",
+        "controller: elects 0 (election)",
+        "broker 0: elected (election)",
+    ]
 
 
 def test_late_fetches() -> None:

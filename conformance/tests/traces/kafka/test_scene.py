@@ -61,7 +61,7 @@ def test_the_messages_of_each_step_of_the_classic_loss() -> None:
             "broker 0: fetch parked (note)",
         ],
         ["broker 1: bounces (fault)", "broker 1: truncates 1 to 0 (fault)"],
-        ["controller: elects 1 (election)"],
+        ["controller: elects 1 (election)", "broker 1: elected (election)"],
     ]
 
 
