@@ -18,7 +18,7 @@ from typing import Any
 from isrcheck.checker.kafka_config.cluster import Cluster, read_cluster
 from isrcheck.checker.kafka_settings.keys import Role
 from isrcheck.models.client_settings import Acks
-from isrcheck.models.kafka import MODEL
+from isrcheck.models.kafka.generations import MODEL
 from isrcheck.models.kafka.state.values import Controller, IsolationLevel, IsrChannel, PositionCheck, Truncation
 from isrcheck.models.language.model import Instance, parse
 from isrcheck.models.transactions import MODEL as TRANSACTIONS_MODEL

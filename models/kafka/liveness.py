@@ -10,6 +10,7 @@ message has no budget in `kafka`; here no connection breaks, since one that brea
 out. Bounds end: where no partition epoch is left, the controller cannot change the ISR, and nothing is asked any more.
 """
 
+import importlib
 import sys
 from dataclasses import replace
 
@@ -34,8 +35,8 @@ from isrcheck.models.kafka.state.values import Controller, Fetch, IsrChannel, Sh
 from isrcheck.models.language import NONE, action, leads_to, require, weak_fairness
 from isrcheck.models.language.model import assemble
 
-KAFKA = sys.modules[__package__]
-"""The package, which Python imports before its modules: the model whose generations these are."""
+generations = importlib.import_module("isrcheck.models.kafka.generations")
+"""The generations of the model `kafka`, which these have in common with it."""
 
 PAIR = ("follower", "leader")
 
@@ -193,15 +194,15 @@ def _without_losses(model):
 
 def _generations():
     """The generations of `kafka`. 2.8 has the rule for the high watermark that was repaired in 3.1."""
-    for name, one in KAFKA.MODEL.protocols.items():
+    for name, one in generations.MODEL.protocols.items():
         switches = dict(one.switches)
         if switches.get("CONTROLLER") == Controller.KRAFT:
-            yield name, (KAFKA.KRAFT, switches)
+            yield name, (generations.KRAFT, switches)
         elif switches.get("ISR_CHANNEL") == IsrChannel.ALTER_PARTITION:
-            yield name, ([*KAFKA.ALTER_ISR, before_3_1], switches)
-            yield "3.1", (KAFKA.ALTER_ISR, switches)
+            yield name, ([*generations.ALTER_ISR, before_3_1], switches)
+            yield "3.1", (generations.ALTER_ISR, switches)
         else:
-            yield name, (KAFKA.CONDITIONAL_WRITE, switches)
+            yield name, (generations.CONDITIONAL_WRITE, switches)
 
 
 MODEL = _without_losses(
@@ -211,7 +212,7 @@ MODEL = _without_losses(
         dict(_generations()),
         {
             name: says if name in ("2.7", "3.0") else says.replace("2.8 stands", "3.1 stands")
-            for name, says in KAFKA.STAND_INS.items()
+            for name, says in generations.STAND_INS.items()
         },
     )
 )

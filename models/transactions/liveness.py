@@ -12,14 +12,15 @@ import sys
 
 from isrcheck.models.language import leads_to, weak_fairness
 from isrcheck.models.language.model import assemble
-from isrcheck.models.transactions import ACTIONS, STAND_INS, fields, start
-from isrcheck.models.transactions import MODEL as SAFE
+from isrcheck.models.transactions import fields, start
 from isrcheck.models.transactions.coordinator import (
     coordinator_completes_transaction,
     coordinator_handles_end_txn,
     coordinator_times_out_transaction,
     transaction_log_is_replicated,
 )
+from isrcheck.models.transactions.generations import ACTIONS, STAND_INS
+from isrcheck.models.transactions.generations import MODEL as SAFE
 from isrcheck.models.transactions.markers import (
     coordinator_learns_of_marker,
     coordinator_sends_marker,

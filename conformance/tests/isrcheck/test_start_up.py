@@ -12,7 +12,7 @@ import pytest
 from conformance.tests.support.places import PROJECT
 
 ENGINES = ("numpy", "numba", "llvmlite", "z3", "networkx", "pyspark", "pyarrow", "pandas")
-HEAVY = {*ENGINES, "textual", "isrcheck.models.kafka"}
+HEAVY = {*ENGINES, "textual", "isrcheck.models.kafka.generations", "isrcheck.models.transactions.generations"}
 
 SCRIPT = """
 import atexit, sys
@@ -49,6 +49,18 @@ def imported(words: str, folder: Path) -> set[str]:
 )
 def test_nothing_heavy_is_imported(words: str, tmp_path: Path) -> None:
     assert imported(words, tmp_path) == set()
+
+
+def test_the_library_of_known_failures_builds_no_model() -> None:
+    script = """
+import sys
+from isrcheck.models.kafka.failures.catalogue import failures
+print(len(failures()) > 40, "isrcheck.models.kafka.generations" in sys.modules)
+from isrcheck.models.kafka import MODEL
+print(MODEL.name, "isrcheck.models.kafka.generations" in sys.modules)
+"""
+    done = subprocess.run([sys.executable, "-c", script], env=os.environ, capture_output=True, text=True)
+    assert done.stdout.splitlines() == ["True False", "kafka True"], done.stderr
 
 
 def test_a_search_imports_no_other_engine(tmp_path: Path) -> None:

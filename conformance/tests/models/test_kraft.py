@@ -6,7 +6,7 @@ from conformance.tests.models import late_heartbeats
 from conformance.tests.models.driven import Driven
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.resources.limits import Limits
-from isrcheck.models import kafka
+from isrcheck.models.kafka import generations as kafka
 from isrcheck.models.kafka.properties import promises
 from isrcheck.models.kafka.state import clusters, contradictions, fields
 from isrcheck.models.language import NONE

@@ -10,7 +10,7 @@ from conformance.tests.models import early_crashes
 from conformance.tests.support import golden
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.resources.limits import Limits
-from isrcheck.models import kafka
+from isrcheck.models.kafka import generations as kafka
 from isrcheck.models.kafka.properties import promises
 from isrcheck.models.kafka.state import clusters, contradictions, fields
 from isrcheck.models.kafka.state.values import Failure

@@ -16,7 +16,7 @@ from isrcheck.conformance.follow.format.writing import LeftOut
 from isrcheck.conformance.implemented import require_bug_of
 from isrcheck.models.language.model import Instance, nearest, parse, spell
 from isrcheck.models.messages.errors import UsageError
-from isrcheck.models.transactions import MODEL
+from isrcheck.models.transactions.generations import MODEL
 
 BOUNDS = {"producers": 3, "failovers": 3, "timeouts": 1, "late_markers": 3, "late_requests": 3}
 """Of a run, if no others are given. So are 4 transactions, logs for these, and 2 expirations if there can be any."""

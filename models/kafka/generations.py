@@ -1,0 +1,162 @@
+"""Kafka's replication of one partition, in several generations.
+
+A generation is data: the modules that hold its actions, and values of switches. docs/kafka_model.md explains each
+switch. `2.0` is 2.0.0; `2.1` is 2.1.1, in which an answer of another epoch is dropped (KAFKA-7786).
+"""
+
+from isrcheck.models.kafka.actions import (
+    alter_partition,
+    bounces,
+    controller,
+    diverging,
+    faults,
+    follower,
+    leader,
+    metadata,
+    reconciliation,
+    timing,
+)
+from isrcheck.models.kafka.actions import restarts as zookeeper_restarts
+from isrcheck.models.kafka.actions.clients import consumer, idempotent_producer, producer, transactions
+from isrcheck.models.kafka.actions.kraft import brokers as kraft_brokers
+from isrcheck.models.kafka.actions.kraft import controller as kraft_controller
+from isrcheck.models.kafka.actions.kraft import late_fetch, reassignment
+from isrcheck.models.kafka.actions.kraft import metadata as kraft_metadata
+from isrcheck.models.kafka.properties import (
+    goals,
+    lemmas,
+    lemmas_commit,
+    lemmas_log,
+    lemmas_offsets,
+    lemmas_records,
+    promises,
+    reading,
+)
+from isrcheck.models.kafka.state import clusters, contradictions, fields
+from isrcheck.models.kafka.state.values import (
+    BrokerStateCheck,
+    Controller,
+    EpochBelowFirstEntry,
+    EpochCacheAssign,
+    FollowerSkip,
+    IsrChannel,
+    PositionCheck,
+    ShrinkRule,
+    Truncation,
+    UnknownProducer,
+)
+from isrcheck.models.language.model import assemble
+
+PARTITION = [producer, idempotent_producer, transactions, consumer, leader, timing]
+ZOOKEEPER = [controller, metadata, bounces, faults, zookeeper_restarts]
+CONDITIONAL_WRITE = [*PARTITION, reconciliation, follower, *ZOOKEEPER]
+"""Up to 2.4: the leader writes the ISR of record itself."""
+
+ALTER_ISR = [*PARTITION, follower, controller, metadata, faults, zookeeper_restarts, alter_partition, diverging]
+"""2.8 with ZooKeeper: the leader asks the controller, and followers truncate on fetch."""
+
+KRAFT_ONLY = [kraft_controller, kraft_metadata, kraft_brokers, reassignment, late_fetch]
+KRAFT = [*PARTITION, follower, faults, alter_partition, diverging, *KRAFT_ONLY]
+"""Since 3.3: brokers are fenced, and read a log of metadata records."""
+
+GENERATION_0_11 = {
+    "TRUNC": Truncation.KIP101,
+    "UNKNOWN_PID_POLICY": UnknownProducer.ZERO_OR_OUT_OF_ORDER,
+    "remembered_batches": 1,
+}
+GENERATION_2_1 = {
+    "TRUNC": Truncation.KIP320,
+    "EPOCH_AT_BECOME_LEADER": True,
+    "EPOCH_CACHE_ASSIGN": EpochCacheAssign.REPLACE_CONFLICTING,
+    "EPOCH_BELOW_FIRST_ENTRY": EpochBelowFirstEntry.FIRST_START_OFFSET,
+    "EXPAND_EPOCH_START": True,
+    "FOLLOWER_SKIP": FollowerSkip.SAME_LEADER_AND_EPOCH,
+    "OUT_OF_RANGE_HALTS": False,
+    "SHRINK_RULE": ShrinkRule.EXEMPT_AT_LOG_END,
+}
+GENERATION_2_4 = GENERATION_2_1 | {
+    "HW_CLAMPED_AT_TRUNCATION": True,
+    "STALE_METADATA_IGNORED": True,
+    "POSITION_CHECK": PositionCheck.END_OFFSET,
+    "LATEST_OFFSET_AWAITS_EPOCH_START": True,
+}
+GENERATION_2_8 = GENERATION_2_4 | {
+    "TRUNC": Truncation.ON_FETCH,
+    "ISR_CHANNEL": IsrChannel.ALTER_PARTITION,
+    "EPOCH_ENTRY_AT_END_DROPPED": True,
+    "HW_FROM_DIVERGING_RESP": True,
+    "UNKNOWN_PID_POLICY": UnknownProducer.ANY_SEQUENCE,
+    "CLIENT_BUMPS_EPOCH": True,
+    "PRODUCER_STATE_KEPT": True,
+    "records": 1,
+    "log_size": 1,
+    "bounces": 0,
+    "partition_changes": 3,
+}
+GENERATION_3_3 = GENERATION_2_8 | {
+    "CONTROLLER": Controller.KRAFT,
+    "BROKER_STATE_CHECK": BrokerStateCheck.FENCED,
+    "EPOCH_BUMP_ON_SHRINK": True,
+    "EQUAL_PARTITION_EPOCH_REPLACES": True,
+    "LATE_FETCH_COUNTS": True,
+    "RESTART_BEFORE_FENCING": True,
+    "elections": 1,
+}
+GENERATION_3_5 = GENERATION_3_3 | {
+    "BROKER_STATE_CHECK": BrokerStateCheck.BROKER_EPOCH,
+    "HW_FROM_DIVERGING_RESP": False,
+    "READ_REPLICA_IN_ISR": True,
+}
+GENERATION_3_7 = GENERATION_3_5 | {"HW_MINISR_GATE": True, "EPOCH_BUMP_ON_SHRINK": False, "LATE_FETCH_COUNTS": False}
+GENERATION_4_1 = GENERATION_3_7 | {"ELR": True, "RESTART_BEFORE_FENCING": False}
+
+STAND_INS = {
+    "0.9": "0.10 stands for it",
+    "1.0": "0.11 stands for it",
+    "1.1": "0.11 stands for it",
+    "2.2": "2.1 stands for it",
+    "2.3": "2.1 stands for it",
+    "2.5": "2.4 stands for it",
+    "2.6": "2.4 stands for it",
+    "2.7": "2.8 stands for it (before inter.broker.protocol.version 2.7: 2.4)",
+    "3.0": "2.8 stands for it with ZooKeeper, 3.3 with KRaft",
+    "3.1": "2.8 stands for it with ZooKeeper, 3.3 with KRaft",
+    "3.2": "2.8 stands for it with ZooKeeper, 3.3 with KRaft",
+    "3.4": "2.8 stands for it with ZooKeeper, 3.3 with KRaft",
+    "3.6": "2.8 stands for it with ZooKeeper, 3.5 with KRaft",
+    "3.8": "2.8 stands for it with ZooKeeper, 3.7 with KRaft",
+    "3.9": "2.8 stands for it with ZooKeeper, 3.7 with KRaft",
+    "4.0": "3.7 stands for it, and 4.1 with eligible leader replicas",
+}
+"""Which generation stands for a release that has none of its own. `check --config` knows patch releases as well."""
+
+MODEL = assemble(
+    "kafka",
+    [
+        fields,
+        clusters,
+        contradictions,
+        promises,
+        reading,
+        goals,
+        lemmas_offsets,
+        lemmas,
+        lemmas_records,
+        lemmas_log,
+        lemmas_commit,
+    ],
+    {
+        "0.8": (CONDITIONAL_WRITE, {"TRUNC": Truncation.HW, "SHRINK_RULE": ShrinkRule.LAG_MESSAGES}),
+        "0.10": (CONDITIONAL_WRITE, {"TRUNC": Truncation.HW}),
+        "0.11": (CONDITIONAL_WRITE, GENERATION_0_11),
+        "2.0": (CONDITIONAL_WRITE, {"TRUNC": Truncation.KIP279}),
+        "2.1": (CONDITIONAL_WRITE, GENERATION_2_1),
+        "2.4": (CONDITIONAL_WRITE, GENERATION_2_4),
+        "2.8": (ALTER_ISR, GENERATION_2_8),
+        "3.3": (KRAFT, GENERATION_3_3),
+        "3.5": (KRAFT, GENERATION_3_5),
+        "3.7": (KRAFT, GENERATION_3_7),
+        "4.1": (KRAFT, GENERATION_4_1),
+    },
+    STAND_INS,
+)

@@ -1,0 +1,52 @@
+"""Kafka's transactions: a coordinator, a producer's instances, and the partitions that they write to.
+
+A generation is data: values of switches. docs/transactions.md explains each switch, and why these generations.
+"""
+
+from isrcheck.models.language.model import assemble
+from isrcheck.models.transactions import (
+    coordinator,
+    fields,
+    goals,
+    markers,
+    partition,
+    producer,
+    promises,
+    start,
+)
+from isrcheck.models.transactions.values import Verification
+
+ACTIONS = [producer, coordinator, markers, partition]
+
+GENERATION_2_5 = {
+    "UNKNOWN_PID_ACCEPTED": True,
+    "EPOCH_BUMP_BY_PRODUCER": True,
+    "PRODUCER_STATE_EXPIRES_EARLY": False,
+}
+GENERATION_3_6 = GENERATION_2_5 | {"TXN_VERIFY": Verification.PART_1}
+GENERATION_3_7 = GENERATION_3_6 | {"OFFSET_COMMITS_VERIFIED": True}
+GENERATION_4_1 = GENERATION_3_7 | {"TXN_VERIFY": Verification.TV2, "ONGOING_PER_EPOCH": True}
+GENERATION_4_0 = GENERATION_4_1 | {"FENCE_RAISES_EPOCH_TWICE": True}
+GENERATION_4_2 = GENERATION_4_1 | {"MARKER_EPOCH_STRICT": True, "EQUAL_MARKER_EPOCH_IS_RETRY": True}
+
+STAND_INS = {
+    **dict.fromkeys(("1.0", "1.1", "2.0", "2.1", "2.2", "2.3", "2.4"), "0.11 stands for it"),
+    **dict.fromkeys(("2.6", "2.7", "2.8", "3.0", "3.1", "3.2", "3.3", "3.4", "3.5"), "2.5 stands for it"),
+    **dict.fromkeys(("3.8", "3.9"), "3.7 stands for it"),
+}
+"""Which generation stands for a release that has none of its own."""
+
+MODEL = assemble(
+    "transactions",
+    [fields, start, promises, goals],
+    {
+        "0.11": (ACTIONS, {}),
+        "2.5": (ACTIONS, GENERATION_2_5),
+        "3.6": (ACTIONS, GENERATION_3_6),
+        "3.7": (ACTIONS, GENERATION_3_7),
+        "4.0": (ACTIONS, GENERATION_4_0),
+        "4.1": (ACTIONS, GENERATION_4_1),
+        "4.2": (ACTIONS, GENERATION_4_2),
+    },
+    STAND_INS,
+)
