@@ -34,7 +34,17 @@ SUBCOMMANDS = (
         examples=(
             "trace page counterexamples/latest",
             "trace page counterexamples/latest --svg history.svg",
-            "trace page counterexamples/latest --mermaid history.mmd",
+            "trace page counterexamples -o pages",
+        ),
+    ),
+    Subcommand(
+        name="gallery",
+        help="write pages of known failures of Kafka, and an index",
+        module=f"{PACKAGE}.gallery",
+        examples=(
+            "trace gallery -o gallery",
+            "trace gallery KIP-101 KAFKA-14402 -o gallery",
+            "trace gallery 8.24 -o gallery --force",
         ),
     ),
     Subcommand(

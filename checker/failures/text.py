@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from isrcheck.checker.failures.found import Searched
-from isrcheck.checker.failures.words import events, history_of, outcome, releases
+from isrcheck.checker.failures.words import events, history_of, outcome
 from isrcheck.checker.outcome.exit_codes import SAFE, UNDECIDED
 from isrcheck.checker.outcome.verdict import Word
 from isrcheck.checker.session.formatting import counted, table
@@ -35,7 +35,7 @@ def overview(found: Sequence[Searched]) -> list[str]:
         [
             one.failure.number,
             one.failure.name,
-            releases(one.failure),
+            one.failure.releases,
             history_of(one),
             ", ".join(f"{counted(count, kind.value)}" for kind, count in _ends(one).items()) or "-",
         ]
@@ -49,7 +49,7 @@ def detail(one: Searched) -> Iterator[str]:
     failure = one.failure
     yield f"{failure.number}  {failure.title}"
     yield f"      {failure.name}" + "".join(f", {name}" for name in failure.known_as)
-    yield f"      releases: {releases(failure)}"
+    yield f"      releases: {failure.releases}"
     yield ""
     yield from _wrapped(failure.story)
     yield ""

@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from isrcheck.checker.failures.found import Ended, Searched
 from isrcheck.checker.outcome.verdict import Word
 from isrcheck.checker.session.formatting import counted
-from isrcheck.models.kafka.failures.catalogue import NO_RELEASE, Failure
 
 EVENTS = {
     "bounces": ("restart", "restarts"),
@@ -24,15 +23,6 @@ EVENTS = {
     "retries": ("retry", "retries"),
 }
 """One event, and several, where the name of the budget does not say it."""
-
-
-def releases(failure: Failure) -> str:
-    """Return the releases that have a failure."""
-    if failure.since == NO_RELEASE:
-        return "none"
-    if not failure.since:
-        return "all"
-    return f"{failure.since} to " + (f"before {' / '.join(failure.repaired)}" if failure.repaired else "today")
 
 
 def history_of(one: Searched) -> str:

@@ -53,7 +53,7 @@
       one.style.setProperty("--line-number", line);
       made.append(one);
     }
-    made.style.height = 15 * Math.max(0, ...lines.values()) + "px";
+    made.style.height = 17 * Math.max(0, ...lines.values()) + "px";
     return made;
   }
 

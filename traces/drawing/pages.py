@@ -1,6 +1,6 @@
-"""Writes a trace in all forms of `trace page`: a page, graphics, sequence diagrams.
+"""Writes a trace in all forms of `trace page`: a page, graphics, sequence diagrams; several traces with an index.
 
-In:  a trace of a model or of another tool, and the file for each form that the user wants.
+In:  traces of models or of other tools, and the file for each form that the user wants, or a folder.
 Out: the files.
 """
 
@@ -9,20 +9,25 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace as with_changes
 from pathlib import Path
+from urllib.parse import quote
 
 from isrcheck.models.messages.errors import UsageError
 from isrcheck.traces.drawing.compose import scene_of
 from isrcheck.traces.drawing.drawing import ladder_svg, step_svg
 from isrcheck.traces.drawing.generic_scene import foreign_scene
+from isrcheck.traces.drawing.index import Entry, index_of
 from isrcheck.traces.drawing.markup import Content
 from isrcheck.traces.drawing.page import page_of
 from isrcheck.traces.drawing.page_text import PageText, page_text_of
 from isrcheck.traces.drawing.picture import png
 from isrcheck.traces.drawing.sequence import mermaid, plantuml
 from isrcheck.traces.format.output import put
-from isrcheck.traces.format.trace import Trace
+from isrcheck.traces.format.trace import VERDICTS, Trace
 from isrcheck.traces.lanes.scene import Scene
 from isrcheck.traces.other_tools.reading import ForeignTrace
+
+INDEX = "index.html"
+"""The name of the file with the index of several pages."""
 
 FORMS = ("html", "svg", "png", "mermaid", "plantuml")
 
@@ -34,6 +39,44 @@ MOST_DRAWN = 10_000
 def page(trace: Trace, about: Sequence[Content] = (), index: str | None = None) -> str:
     """Return the page of a trace. `about` stands first beside the steps; `index` is the address of an index page."""
     return page_of(scene_of(trace), with_changes(page_text_of(trace), about=about), index)
+
+
+def begin(folder: Path, cure: str, *, replace: bool = False) -> None:
+    """Create a folder for pages. Raises UsageError if it has files already, unless they may be replaced; `cure` says at
+    the end of the message how to give another folder."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if not replace and any(folder.iterdir()):
+            raise UsageError(f"{folder}: has files, which are not overwritten; give a new folder {cure}")
+    except OSError as error:
+        raise UsageError(f"{folder}: {error.strerror}; give another folder {cure}") from None
+
+
+def write_all(folder: Path, contents: Mapping[str, str], *, replace: bool = False) -> list[Path]:
+    """Write pages into a folder by the names of their files, and return their paths. Raises UsageError."""
+    paths = {folder / name: text for name, text in contents.items()}
+    for path, text in paths.items():
+        put(path, text.encode(), replace=replace)
+    return list(paths)
+
+
+def with_index(histories: Mapping[str, Trace | ForeignTrace], title: str) -> Mapping[str, str]:
+    """Return the pages of several traces, by the names of their files, and an index, failures first."""
+    told = {name: _told(history) for name, history in histories.items()}
+    order = sorted(told, key=lambda name: (_rank(told[name][1].verdict), name))
+    entries = [_entry(str(number), name, *told[name]) for number, name in enumerate(order, start=1)]
+    made = {f"{name}.html": page_of(*told[name], INDEX) for name in order}
+    return {INDEX: index_of(title, (), entries), **made}
+
+
+def _entry(mark: str, name: str, scene: Scene, text: PageText) -> Entry:
+    address = quote(f"{name}.html", errors="surrogateescape")
+    return Entry(scene.title, address, text.verdict, mark, (scene.caption, scene.subtitle, name))
+
+
+def _rank(verdict: str) -> int:
+    """The place of a verdict in an index: failures first, traces without a verdict last."""
+    return VERDICTS.index(verdict) if verdict in VERDICTS else len(VERDICTS)
 
 
 def write(

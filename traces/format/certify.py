@@ -270,6 +270,15 @@ def from_any_state(instance: Instance, before: Cells, step: Step, property_name:
     return trace
 
 
+def step_named(instance: Instance, text: str) -> Step:
+    """Return the step with this text, as `Instance.spell_step` writes it. Raises UsageError if there is none."""
+    action = text.partition(" ")[0]
+    for step in instance.steps:
+        if step.action == action and instance.spell_step(step) == text:
+            return step
+    raise UsageError(f"{instance.model.name} has no step `{text}` in this configuration")
+
+
 def behaviour(
     instance: Instance,
     initial_index: int,

@@ -91,7 +91,7 @@ def _fetch(s: State, leader: int, follower: int) -> str:
         return f"{asks}, which answers where their logs part"
     if s.log_end_offset[follower] < s.log_end_offset[leader]:
         return f"broker {leader} answers the fetch of broker {follower}"
-    return f"broker {follower} asks broker {leader} for more, which thereby learns how far it is"
+    return f"broker {follower} asks broker {leader} for more, and so tells it how far it has come"
 
 
 def _apply(s: State, follower: int, leader: int) -> str:

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from conformance.tests.support.places import GOLDEN_FOLDER
 from isrcheck.models import registry
 from isrcheck.models.kafka.failures.catalogue import History, bounds_of, pairs
-from isrcheck.models.language.model import Instance, Step, parse
-from isrcheck.traces.format.certify import behaviour
+from isrcheck.models.language.model import Instance, parse
+from isrcheck.traces.format.certify import behaviour, step_named
 from isrcheck.traces.format.trace import Trace
 from isrcheck.traces.terminal.show import view
 
@@ -106,12 +106,8 @@ def _instance(header: dict[str, str], changed: dict[str, str]) -> Instance:
     return model.instance(protocol, values, pairs(header.get("swaps", "")))
 
 
-def read_step(instance: Instance, text: str) -> Step:
-    """The step with this text."""
-    action = text.split()[0]
-    spelled = {instance.spell_step(step): step for step in instance.steps if step.action == action}
-    assert text in spelled, f"no step `{text}`; of {action} there are: {', '.join(spelled) or 'none'}"
-    return spelled[text]
+read_step = step_named
+"""The step with this text."""
 
 
 def render(golden: Golden, trace: Trace) -> str:

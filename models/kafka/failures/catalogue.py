@@ -106,6 +106,15 @@ class Failure:
     changes: tuple[Change, ...]
     why_not: str
 
+    @property
+    def releases(self) -> str:
+        """The releases that have the failure, in words."""
+        if self.since == NO_RELEASE:
+            return "none"
+        if not self.since:
+            return "all"
+        return f"{self.since} to " + (f"before {' / '.join(self.repaired)}" if self.repaired else "today")
+
     def is_called(self, text: str) -> bool:
         """Whether a user may mean this failure: by its name, its number, or a name by which others know it."""
         return text.casefold() in {one.casefold() for one in (self.name, self.number, *self.known_as)}

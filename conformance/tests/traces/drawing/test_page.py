@@ -257,3 +257,38 @@ def test_more_states_than_a_browser_shows_are_refused(
         " or read them with trace show\n"
     )
     assert not (tmp_path / "out").exists()
+
+
+def test_a_folder_of_traces_has_an_index(trace_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    other = folder.write(trace.kafka(trace.CLASSIC[:5], "isr_is_complete"), trace_file.parent)
+    reached = folder.write(trace.kafka(trace.COMMITTED, "a_write_is_acknowledged"), trace_file.parent)
+    stems = [path.name.removesuffix(".itf.json") for path in (trace_file, other, reached)]
+    assert main(["page", "counterexamples", "-o", "pages"]) == 0
+    told = capsys.readouterr().out.split()
+    assert told == ["pages/index.html", *(f"pages/{stem}.html" for stem in stems)], "failures first"
+    index = Path("pages/index.html").read_text(encoding="utf-8")
+    assert [one for one in Contents(index).addresses if one.endswith(".html")] == [f"{stem}.html" for stem in stems]
+    assert "<h1>3 traces</h1>" in index
+    assert "This can happen: a write is acknowledged" in index
+    assert '<a href="index.html">all traces</a>' in Path(f"pages/{stems[0]}.html").read_text(encoding="utf-8")
+    told_again = "pages: has files, which are not overwritten; give a new folder with -o DIR, or add --force"
+    assert complaint(capsys, "page", "counterexamples", "-o", "pages") == told_again
+    assert main(["page", "counterexamples", "-o", "pages", "--force"]) == 0
+
+
+def test_a_folder_with_a_damaged_trace(trace_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    evil = "javascript:<img src=x>.itf.json"
+    (trace_file.parent / evil).write_text(trace_file.read_text(), encoding="utf-8")
+    (trace_file.parent / "cut.itf.json").write_text(trace_file.read_text()[:2000], encoding="utf-8")
+    assert main(["page", "counterexamples"]) == 2
+    out, err = capsys.readouterr()
+    assert err.startswith("trace: counterexamples/cut.itf.json: not JSON") and len(err.splitlines()) == 1
+    assert len(out.splitlines()) == 3
+    index = Path("counterexamples-pages/index.html").read_text(encoding="utf-8")
+    assert "<img" not in index and "javascript:&lt;img src=x&gt;" in index
+    assert 'href="javascript%3A%3Cimg%20src%3Dx%3E.html"' in index
+    Path("empty").mkdir()
+    assert complaint(capsys, "page", "empty") == "empty: no traces in it; check writes traces to ./counterexamples"
+    assert complaint(capsys, "page", "counterexamples", "--svg", "x.svg") == (
+        "counterexamples: --svg draws one trace, and this is a folder; name a file in it"
+    )

@@ -1,0 +1,59 @@
+"""The gallery of known failures: the command makes it again, byte for byte."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from conformance.tests.support.places import PROJECT
+from conformance.tests.traces.test_cli import complaint
+from isrcheck.traces.cli import main
+from isrcheck.traces.command.gallery import EXHIBITS
+
+GALLERY = PROJECT / "docs" / "gallery"
+MOST_BYTES = 150_000
+"""The pages are part of the repository."""
+
+
+def test_the_gallery_is_what_the_command_makes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], request: pytest.FixtureRequest
+) -> None:
+    if request.config.getoption("--rewrite-golden"):
+        assert main(["gallery", "-o", str(GALLERY), "--force"]) == 0
+    assert main(["gallery", "-o", str(tmp_path / "made")]) == 0
+    made = {path.name: path.read_bytes() for path in (tmp_path / "made").iterdir()}
+    kept = {path.name: path.read_bytes() for path in GALLERY.iterdir()}
+    assert made.keys() == kept.keys() == {"index.html", *(f"{name}.html" for name in EXHIBITS)}
+    for name, content in made.items():
+        assert content == kept[name], f"{name}: rewrite with: trace gallery -o docs/gallery --force"
+        assert len(content) < MOST_BYTES
+
+
+def test_others_are_shown_on_request(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["gallery", "9.1", "unclean_election", "-o", "shown"]) == 0
+    assert capsys.readouterr().out.split() == ["shown/index.html", "shown/unclean_election.html", "shown/acks_0.html"]
+    index = Path("shown/index.html").read_text(encoding="utf-8")
+    assert '<a href="acks_0.html">' in index
+    assert "An acknowledged record is lost: it never reaches a broker" in index
+    text = Path("shown/acks_0.html").read_text(encoding="utf-8")
+    assert '<a href="index.html">all traces</a>' in text
+    assert '<code class="command">check failures 9.1</code>' in text
+
+
+def test_bad_input(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert complaint(capsys, "gallery", "KIP-1", "-o", "x").startswith("no known failure KIP-1; ")
+    assert complaint(capsys, "gallery", "alter_partition_races", "-o", "x") == (
+        "alter_partition_races has no history: the model has the repaired rule only; leave it out"
+    )
+    Path("mine").mkdir()
+    Path("mine/index.html").write_text("mine", encoding="utf-8")
+    assert complaint(capsys, "gallery", "9.1", "-o", "mine") == (
+        "mine: has files, which are not overwritten; give a new folder with -o DIR, or add --force"
+    )
+    assert Path("mine/index.html").read_text(encoding="utf-8") == "mine"
+    assert not Path("x").exists()

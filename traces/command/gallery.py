@@ -1,0 +1,106 @@
+"""`trace gallery`: known failures of Kafka as pages, with an index.
+
+In:  the arguments; the library of known failures, whose files hold the steps.
+Out: a folder of pages, whose names are printed, and an exit code. No search is needed: the steps are taken again.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from isrcheck.models.kafka.failures.catalogue import Failure, failures
+from isrcheck.models.language.model import nearest
+from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages.printable import escaped
+from isrcheck.traces.command.shared import print_lines
+from isrcheck.traces.drawing import pages
+from isrcheck.traces.drawing.index import Entry, index_of
+from isrcheck.traces.drawing.markup import Content, element
+from isrcheck.traces.explaining.headline import headline
+from isrcheck.traces.format.certify import behaviour, step_named
+from isrcheck.traces.format.trace import Trace
+
+EXHIBITS = (
+    "truncation_to_high_watermark",
+    "fast_fail_over",
+    "fetches_are_not_fenced",
+    "last_replica_standing",
+    "late_record_reopens_the_transaction",
+    "missed_demotion",
+    "stale_record",
+)
+"""What is shown if nobody asks for others: KIP-101, KIP-279, KIP-320, the last replica standing, a hanging transaction,
+and the two failures that a search of the model found first."""
+
+TITLE = "Known failures of Kafka, step by step"
+ABOUT = (
+    "Each page shows the shortest history of one failure in the model: every step in plain words, the messages between"
+    " the brokers, and the state after it."
+)
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of `trace gallery`."""
+    what = "a known failure by number, name, KIP or JIRA issue, as in check failures (default: seven of them)"
+    parser.add_argument("failures", metavar="ID", nargs="*", help=what)
+    parser.add_argument("-o", "--out", metavar="DIR", type=Path, required=True, help="the folder for the pages")
+    parser.add_argument("--force", action="store_true", help="write into a folder that has files, and replace pages")
+    parser.set_defaults(run=_gallery)
+
+
+def _gallery(arguments: argparse.Namespace) -> int:
+    made = gallery(_chosen(arguments.failures or EXHIBITS))
+    pages.begin(arguments.out, "with -o DIR, or add --force", replace=arguments.force)
+    for path in pages.write_all(arguments.out, made, replace=arguments.force):
+        print_lines([escaped(str(path))])
+    return 0
+
+
+def _chosen(words: tuple[str, ...] | list[str]) -> list[Failure]:
+    """The failures that the words name. Raises UsageError."""
+    for word in words:
+        named = [one for one in failures() if one.is_called(word)]
+        if not named:
+            names = [name for one in failures() for name in (one.number, one.name, *one.known_as)]
+            raise UsageError(f"no known failure {escaped(word)}; {nearest(word, names)}; check failures lists them all")
+        if all(one.history is None for one in named):
+            raise UsageError(f"{escaped(word)} has no history: {named[0].why_not}; leave it out")
+    return [one for one in failures() if one.history is not None and any(one.is_called(word) for word in words)]
+
+
+def gallery(shown: list[Failure]) -> Mapping[str, str]:
+    """Return the pages of these failures and their index, by the names of their files."""
+    traces = {one.name: _trace_of(one) for one in shown}
+    found = {f"{one.name}.html": pages.page(traces[one.name], list(_about(one)), pages.INDEX) for one in shown}
+    entries = [
+        Entry(
+            one.title,
+            f"{one.name}.html",
+            traces[one.name].verdict or "",
+            one.number,
+            (headline(traces[one.name]), ", ".join(one.known_as), f"releases: {one.releases}"),
+        )
+        for one in shown
+    ]
+    return {pages.INDEX: index_of(TITLE, [element("p", ABOUT)], entries), **found}
+
+
+def _trace_of(failure: Failure) -> Trace:
+    """The certified trace of a known failure: plain Python takes its steps again."""
+    history = failure.history
+    assert history is not None
+    instance = history.instance
+    steps = [step_named(instance, text) for text in history.steps]
+    about = history.property_name, f"check failures {failure.number}", history.verdict, history.loop
+    return behaviour(instance, history.start, steps, *about)
+
+
+def _about(failure: Failure) -> Iterator[Content]:
+    known_as = "".join(f", {name}" for name in failure.known_as)
+    yield element("h2", f"{failure.number}: {failure.title}")
+    yield element("p", failure.story)
+    yield element("p", f"Releases: {failure.releases}{known_as}.")
+    yield element("h2", "What to do")
+    yield element("p", failure.advice)
