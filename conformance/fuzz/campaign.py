@@ -22,7 +22,7 @@ from isrcheck.conformance.fuzz.shrink import shrink
 
 COMMAND = "python -m isrcheck.conformance.fuzz --again {path}"
 
-ROLES = 20
+ROLES = 40
 """The number of small models with dead cells that are compared with each program, in a part of the time it takes."""
 
 MOST_FAILURES = 5

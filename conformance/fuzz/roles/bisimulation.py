@@ -19,7 +19,7 @@ from isrcheck.models.language.model import Instance, Step
 from isrcheck.models.messages.errors import ModelError
 from isrcheck.models.run import Cells
 
-SAMPLE = 40
+SAMPLE = 12
 """The number of random states."""
 
 MOST_STEPS = 100

@@ -138,6 +138,9 @@ class _Writer:
                 guard = "phase"
             values = tuple(range(GUARDS[guard] + 1))
             live = tuple(sorted(chance.sample(values, chance.randint(1, len(values) - 1))))
+            live = (
+                values[2:] if len(values) > 2 and self.likely(0.5) else live
+            )  # 2: neither a truth value nor the first
             self.rules.append(Rule(name, guard, live, values, FIELDS[name]))
 
     def likely(self, share: float) -> bool:
@@ -145,7 +148,7 @@ class _Writer:
 
     def text(self) -> str:
         chance = self.chance
-        parts = [HEAD, *(self.action(number) for number in range(chance.randint(2, 5)))]
+        parts = [HEAD, *(self.action(number) for number in range(chance.randint(3, 6)))]
         parts += [self.claim(number) for number in range(chance.randint(1, 2))]
         for kind in ("terminal", "constraint"):
             if self.likely(0.25):
@@ -225,7 +228,8 @@ class _Writer:
         if self.likely(0.25):
             forms = (f"s.pick or {value}", f"{value} - s.pick", f"{value} and (s.pick or {value})", "s.phase")
             value = self.chance.choice(forms[: 3 + (rule.values[-1] == 2)])
-        parts = [self.anew(rule, names), [f"{guard} = {value}"]]
+        anew = [] if " or " in value and self.likely(0.5) else self.anew(rule, names)
+        parts = [anew, [f"{guard} = {value}"]]
         self.chance.shuffle(parts)
         if self.likely(0.2):  # what is known of the guard before the step is not known any more
             test = f"{self.is_live(rule, names)} and {self.test(rule, names)}"
@@ -269,6 +273,12 @@ class _Writer:
     def action(self, number: int) -> str:
         chance = self.chance
         names = chance.choice(({"n": "n", "m": "m"}, {"n": "n", "m": "m"}, {"n": "m", "m": "n"}))
+        if number < 2:  # so that the guard gets live and dead values in most searches
+            rule = self.rules[0]
+            dead = [one for one in rule.values if one not in rule.live]
+            ends = [f"s.{one.format(**names)} = {value}" for one, value in ((rule.name, 1), (rule.guard, dead[-1]))]
+            lines = ends if number else self.begins(rule, names)
+            return "\n".join(indented(f"@action\ndef act_{number}(s, n: Node, m: Node):", lines))
         guards = [self.is_live(chance.choice(self.rules), names) if self.likely(0.4) else self.other(names)]
         guards += [self.asked(names)] if self.likely(0.5) else []
         lines = [*(f"require({guard})" for guard in guards), *self.block(names, 2), *self.block(names, 1)]

@@ -238,8 +238,8 @@ def test_a_bug_in_the_search_for_loops_is_detected(monkeypatch: pytest.MonkeyPat
 
 def test_a_cell_that_is_not_dead_is_detected(monkeypatch: pytest.MonkeyPatch) -> None:
     """Here, cells that the step does not write anew count as dead."""
-    some = [roles(SEED, number) for number in range(8)]
-    assert [compare_dead_cells(program).differences for program in some] == [[]] * 8
+    some = [roles(SEED, number) for number in range(16)]
+    assert [compare_dead_cells(program).differences for program in some] == [[]] * 16
     monkeypatch.setattr(dead._Guard, "left", lambda *given: frozenset())
     kinds = [one.kind for program in some for one in compare_dead_cells(program).differences]
     assert set(kinds) == {"a dead cell decides something"}

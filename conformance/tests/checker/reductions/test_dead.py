@@ -417,13 +417,15 @@ def test_registered_models_have_the_same_verdicts(
 
 @pytest.mark.parametrize("part", [0, *map(exhaustive, range(1, 6))])
 def test_random_models_have_the_same_verdicts(part: int, tmp_path: Path) -> None:
-    fewer = 0
-    for number in range(8):
+    searches, fewer = 0, 0
+    for number in range(60):
         path = tmp_path / f"model_{number}.py"
         path.write_text(model_text(random.Random(f"roles/{part}/{number}")), encoding="utf-8")
-        whole, reduced = agree(load_file(path).instance(), 8)
-        fewer += reduced < whole
-    assert fewer
+        instance = load_file(path).instance()
+        if searches < 8 and any(one.guard is not None for one in dead_cells(instance)):
+            whole, reduced = agree(instance, 8)
+            searches, fewer = searches + 1, fewer + (reduced < whole)
+    assert (searches, fewer > 0) == (8, True)
 
 
 def test_a_wrong_clearing_is_noticed(tmp_path: Path) -> None:
