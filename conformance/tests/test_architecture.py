@@ -35,6 +35,7 @@ FLOORS = {
             ("reports",),
             ("forms", "graph", "sweep", "failures"),
             ("command",),
+            ("questions",),
             ("kafka_config",),
             ("kafka_settings",),
             ("analyses",),
