@@ -7,8 +7,9 @@ Out: the failures, or a UsageError.
 from __future__ import annotations
 
 from isrcheck.checker.command.form import Options
-from isrcheck.checker.kafka_settings.releases import Version, version_of_binaries
-from isrcheck.models.kafka.failures.catalogue import NO_RELEASE, Failure, failures
+from isrcheck.checker.kafka_settings.releases import version_of_binaries
+from isrcheck.checker.questions.defects import is_in
+from isrcheck.models.kafka.failures.catalogue import Failure, failures
 from isrcheck.models.language.model import nearest
 from isrcheck.models.messages.errors import UsageError
 from isrcheck.models.messages.printable import escaped
@@ -36,16 +37,3 @@ def chosen(options: Options) -> list[Failure]:
     if words and not had:
         raise UsageError(f"Kafka {options.kafka_version} does not have {' '.join(words)}; leave --kafka-version out")
     return had
-
-
-def is_in(failure: Failure, version: Version) -> bool:
-    """Whether a release has a failure. A failure that depends on the configuration alone is in every release."""
-    if failure.since == NO_RELEASE or (failure.since and not version.has_patch(failure.since)):
-        return False
-    return not any(_has_repair(version, release, failure.repaired[-1]) for release in failure.repaired)
-
-
-def _has_repair(version: Version, release: str, last: str) -> bool:
-    """Whether the repair of a release is in a version: of the same branch, or of any later one if it is the last."""
-    is_of_branch = release == last or version_of_binaries(release).release == version.release
-    return is_of_branch and version.has_patch(release)

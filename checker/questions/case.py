@@ -22,8 +22,8 @@ class Case:
     `replication_factor` + 1: every larger number has the same effect. `leader_rebalance` is
     auto.leader.rebalance.enable; `flushes_every_message` is log.flush.interval.messages=1; `max_in_flight_requests` is
     1 or 5, because more make no difference for the few records of a search. `numbering` are the model's entries for
-    what the release of the clients and brokers does with sequence numbers. `transactions` is the generation of the model
-    `transactions` with its entries, or empty if no producer has transactions.
+    what the release of the clients and brokers does with sequence numbers. `transactions` are the generation of the
+    model `transactions`, as the entry `protocol`, and its entries; or nothing if no producer has transactions.
     """
 
     protocol: str

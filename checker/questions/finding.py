@@ -46,7 +46,8 @@ class Part:
 
     `says` are its faults in words ("one crash"); `configuration` are the entries of the model as on the command line.
     `judged` is the depth to which every state was judged; `is_exhausted` says that no further state exists within these
-    bounds. `stopped` is the limit that ended the search early (a key of WHY_STOPPED), or None.
+    bounds. `stopped` is the limit that ended the search early (a key of WHY_STOPPED), or None. `choices` counts the
+    sets of brokers that are down for which this search stands (WRITES, READS).
     """
 
     says: str
@@ -59,6 +60,7 @@ class Part:
     is_exhausted: bool
     states: int
     stopped: str | None = None
+    choices: int = 1
 
     @property
     def reach(self) -> str:

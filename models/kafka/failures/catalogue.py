@@ -4,7 +4,8 @@ In:  the files FOLDER/NAME.toml beside this module; README.md beside it describe
 Out: a `Failure` for each file, in the order of their numbers.
 
 A failure has a history that is searched, or the reason for which no model expresses it. A `Change` is a repair of Kafka
-or a setting of an operator; with it, and within the same bounds otherwise, the failure is gone.
+or a setting of an operator; with it, and within the same bounds otherwise, the failure is gone. `Bounds` are those in
+which other generations show the failure.
 """
 
 from __future__ import annotations
@@ -44,6 +45,14 @@ class Change:
     what: str
     change: str
     explored: int | None
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """Bounds in which the generation `protocol`, and those after it with the same controller, show the failure."""
+
+    protocol: str
+    configuration: str
 
 
 @dataclass(frozen=True)
@@ -105,6 +114,7 @@ class Failure:
     history: History | None
     changes: tuple[Change, ...]
     why_not: str
+    bounds: tuple[Bounds, ...] = ()
 
     @property
     def releases(self) -> str:
@@ -164,6 +174,7 @@ def _read(path: Path) -> Failure:
         why_not=_paragraph(content.pop("why_not", "")),
         history=None if history is None else _history(history),
         changes=tuple(_change(kind, one) for kind in ChangeKind for one in content.pop(kind.value, ())),
+        bounds=tuple(Bounds(**one) for one in content.pop("bounds", ())),
         **content,  # an unknown key is an error
     )
 

@@ -13,8 +13,8 @@ from conformance.tests.sampling import exhaustive, recorded
 from conformance.tests.support.golden import steps_of
 from isrcheck.checker import cli
 from isrcheck.checker.failures import choose
-from isrcheck.checker.failures.choose import is_in
 from isrcheck.checker.kafka_settings.releases import version_of_binaries
+from isrcheck.checker.questions.defects import is_in
 from isrcheck.models.kafka.failures import catalogue
 from isrcheck.models.kafka.failures.catalogue import NO_RELEASE, Failure, failures
 from isrcheck.models.messages.errors import UsageError

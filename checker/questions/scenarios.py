@@ -1,0 +1,266 @@
+"""Which searches answer a question about a case, except whether it is exposed to a known failure (defects.py).
+
+In:  a `Case` and a `Question`.
+Out: `Scenario`s: instances of a model, each with the property that is asked and the depth to which it is searched; or
+     the reason why no model has what is asked.
+
+Each mechanism that Kafka has by default is searched alone, to the end for up to three replicas, and then all of them
+together to a depth. Within the same bounds, a search that goes to the end costs at most a few processor seconds.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from isrcheck.checker.questions.case import Case
+from isrcheck.checker.questions.generations import (
+    TRANSACTIONS,
+    Family,
+    effective,
+    family,
+    has_records_with_epochs,
+    numbers,
+    repaired,
+)
+from isrcheck.checker.questions.question import Question, Topic
+from isrcheck.checker.questions.rules import OUTSIDE, SEARCHED_WHOLE, simplified, sizes
+from isrcheck.models import registry
+from isrcheck.models.client_settings import Acks
+from isrcheck.models.kafka import MODEL
+from isrcheck.models.language.model import Instance
+
+LOST = "acked_not_lost"
+NO_DUPLICATES, IN_ORDER = "no_duplicates", "order_preserved"
+WRITTEN, READ = "a_write_is_acknowledged", "a_committed_record_is_read"
+ATOMIC = "read_committed_is_atomic"
+
+ACKS = {"all": Acks.ALL, "0": Acks.ZERO, "1": Acks.ONE}
+ONE_RECORD = {"records": 1, "log_size": 1}
+DEPTH_OF_MANY = {4: 10, 5: 8}
+"""The depth to which a search with more replicas goes; with more than these, that of the most."""
+
+TOGETHER = 10
+"""The depth to which several mechanisms are searched together from 2.8 on."""
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """One search of a question: its faults in words, the instance, and the property (empty: all that apply).
+
+    `depth` is the depth to which it goes (None: to the end), `initial` the only initial state to start from (None:
+    all), and `choices` counts the initial states for which that one stands. With `is_permitted`, the settings may
+    permit the property to fail, and the search ends at the first such failure. `rule` is the name of the rule by which
+    it answers for the case, if it is a search of other settings (rules.py).
+    """
+
+    says: str
+    instance: Instance
+    prop: str
+    depth: int | None = None
+    initial: int | None = None
+    choices: int = 1
+    is_permitted: bool = False
+    rule: str = ""
+
+
+def scenarios(case: Case, question: Question) -> list[Scenario] | str:
+    """The searches of a question, or the reason why no model has what is asked."""
+    match question.topic:
+        case Topic.LOSS:
+            return list(_losses(simplified(case, question)))
+        case Topic.POWER | Topic.DISK:
+            return list(_one_fault(simplified(case, question), question.topic))
+        case Topic.DUPLICATES | Topic.ORDER:
+            return _resends(simplified(case, question), question.topic)
+        case Topic.TRANSACTIONS:
+            return _transactions(case)
+        case Topic.WRITES | Topic.READS:
+            return list(_availability(simplified(case, question), question))
+        case _:
+            raise AssertionError(f"{question.text} is answered by defects.py")
+
+
+def depth_of(replicas: int, depth: int | None = None) -> int | None:
+    """The depth to which a search with so many replicas goes, if it would go to `depth` with three of them."""
+    if replicas <= SEARCHED_WHOLE:
+        return depth
+    most = DEPTH_OF_MANY[min(replicas, max(DEPTH_OF_MANY))]
+    return most if depth is None else min(depth, most)
+
+
+def settings_of(case: Case, replicas: int) -> dict[str, int]:
+    """The entries of the model `kafka` for the settings that every search reads."""
+    return {
+        "replicas": replicas,
+        "acks": ACKS[case.acks],
+        "min_insync_replicas": case.min_insync_replicas,
+        "flush_interval_messages": int(case.flushes_every_message),
+    }
+
+
+def with_replicas(scenario: Scenario, case: Case, replicas: int) -> Scenario:
+    """The scenario, with a remark and the rule if it has fewer replicas than the case."""
+    if replicas == case.replication_factor:
+        return scenario
+    says = f"{scenario.says}, with {replicas} of {case.replication_factor} replicas"
+    return replace(scenario, says=says, rule=OUTSIDE)
+
+
+# --------------------------------------------------------------------------------------------------------------- losses
+
+
+@dataclass(frozen=True)
+class _Bounds:
+    """The faults of a search in words, its entries, and its depth with three replicas (None: to the end)."""
+
+    says: str
+    values: Mapping[str, int]
+    depth: int | None = None
+
+
+def _losses(case: Case) -> Iterator[Scenario]:
+    fixed = repaired(case)
+    values = numbers(MODEL, dict(fixed.switches))
+    for replicas in sizes(case):
+        for bounds in _mechanisms(family(fixed.protocol), case):
+            entries = effective(values | settings_of(case, replicas) | dict(bounds.values))
+            may = case.acks != "all" or bool(bounds.values.get("unclean_elections"))
+            instance, depth = MODEL.instance(fixed.protocol, entries), depth_of(replicas, bounds.depth)
+            yield with_replicas(Scenario(bounds.says, instance, LOST, depth, is_permitted=may), case, replicas)
+
+
+def _mechanisms(controller: Family, case: Case) -> Iterator[_Bounds]:
+    """What happens in the searches of a loss: what brokers do by themselves, and what Kafka does by default."""
+    moves = int(case.leader_rebalance)
+    and_moves = ", leadership moves" * moves
+    if controller is Family.WRITTEN:
+        one = ONE_RECORD | {"elections": 2, "crashes": 1, "bounces": 1}
+        unclean = one | {"crashes": 2, "bounces": 0, "elections": 3, "unclean_elections": 1}
+        says = "a broker crashes, one restarts quickly, sessions expire"
+        found = [_Bounds(says + and_moves, one | {"preferred_elections": moves})]
+    elif controller is Family.ASKED:
+        one = ONE_RECORD | {"elections": 2, "partition_changes": 3, "crashes": 1}
+        unclean = one | {"crashes": 2, "elections": 3, "unclean_elections": 1}
+        found = [_Bounds("a broker crashes, sessions expire", one)]
+        if moves:
+            alone = one | {"crashes": 0, "elections": 3, "preferred_elections": 1}
+            found.append(_Bounds("leadership moves, sessions expire", alone))
+            together = one | {"preferred_elections": 1}
+            found.append(_Bounds("a broker crashes, sessions expire, leadership moves", together, TOGETHER))
+    else:
+        one = ONE_RECORD | {"elections": 1, "partition_changes": 3, "crashes": 1, "fencings": 0}
+        unclean = one | {"crashes": 2, "elections": 3, "unclean_elections": 1}
+        living = {"crashes": 0, "fencings": 1, "preferred_elections": moves, "elections": 2, "partition_changes": 2}
+        together = one | {"fencings": 1, "preferred_elections": moves, "elections": 2}
+        found = [
+            _Bounds("a broker crashes", one),
+            _Bounds(f"a session expires{and_moves}", one | living),
+            _Bounds(f"a broker crashes, a session expires{and_moves}", together, TOGETHER),
+        ]
+    if case.unclean_election:
+        yield _Bounds("brokers crash, an unclean election", unclean)
+    yield from found
+
+
+# ----------------------------------------------------------------------------------------------------- power and disks
+
+
+def _one_fault(case: Case, topic: Topic) -> Iterator[Scenario]:
+    fixed = repaired(case)
+    fault, says = {
+        Topic.POWER: ("power_losses", "a broker loses power, and what it has not flushed"),
+        Topic.DISK: ("disk_losses", "a broker comes back with an empty disk"),
+    }[topic]
+    bounds = ONE_RECORD | {"crashes": 0, "elections": 2, fault: 1}
+    if family(fixed.protocol) is Family.WRITTEN:
+        bounds["bounces"] = 0
+    for replicas in sizes(case):
+        entries = effective(numbers(MODEL, dict(fixed.switches)) | settings_of(case, replicas) | bounds)
+        instance = MODEL.instance(fixed.protocol, entries)
+        yield with_replicas(Scenario(says, instance, LOST, depth_of(replicas), is_permitted=True), case, replicas)
+
+
+# -------------------------------------------------------------------------------------------------------------- resends
+
+
+def _resends(case: Case, topic: Topic) -> list[Scenario] | str:
+    prop = NO_DUPLICATES if topic is Topic.DUPLICATES else IN_ORDER
+    if case.enable_idempotence and not has_records_with_epochs(case):
+        return "an idempotent producer needs records in the format of 0.11"
+    fixed = repaired(case)
+    values = numbers(MODEL, dict(fixed.switches)) | _longer_log(fixed, 1)
+    resends = int(case.retries and case.acks != "0")
+    says = "a request is sent again" if resends else "no request is sent again"
+    values |= {"max_in_flight_requests": case.max_in_flight_requests, "retries": resends, "crashes": 0, "elections": 1}
+    if family(fixed.protocol) is Family.WRITTEN:
+        values["bounces"] = 0
+    if case.enable_idempotence:
+        says = "two requests are sent again, a broker crashes"
+        remembered = dict(case.numbering).get("remembered_batches", 5)
+        # A duplicate needs a log of three, two resends, and a leader that crashes.
+        values |= {"enable_idempotence": 1, "remembered_batches": remembered, "log_size": 3, "retries": 2, "crashes": 1}
+    found = []
+    for replicas in sizes(case, least=2):
+        instance = MODEL.instance(fixed.protocol, effective(values | settings_of(case, replicas)))
+        bound = _DEPTH_OF_RESENDS if replicas >= SEARCHED_WHOLE and case.enable_idempotence else None
+        scenario = Scenario(says, instance, prop, depth_of(replicas, bound), is_permitted=True)
+        found.append(with_replicas(scenario, case, replicas))
+    return found
+
+
+_DEPTH_OF_RESENDS = 12
+"""The depth to which an idempotent producer is searched with three replicas: a duplicate of known mistakes needs 10."""
+
+
+def _longer_log(case: Case, changes: int) -> dict[str, int]:
+    """The bounds of a search with a log of two records, and with so many changes of the ISR and elections since 2.8."""
+    values = {"records": 2, "log_size": 2}
+    controller = family(case.protocol)
+    if controller is not Family.WRITTEN:
+        values |= {"partition_changes": changes, "elections": changes}
+    return values | ({"fencings": 0} if controller is Family.KRAFT else {})
+
+
+# --------------------------------------------------------------------------------------------------------- transactions
+
+
+def _transactions(case: Case) -> list[Scenario] | str:
+    if not case.transactions:
+        return "no producer has transactions"
+    values = dict(case.transactions)
+    protocol = values.pop("protocol", None)
+    model, _ = registry.load(TRANSACTIONS)
+    bounds = {"partitions": 2, "transactions": 2, "producers": 2, "failovers": 0}
+    instance = model.instance(protocol, bounds | numbers(model, values))
+    return [Scenario("two transactions on two partitions, of two instances of the producer", instance, "")]
+
+
+# --------------------------------------------------------------------------------------------------------- availability
+
+
+def _availability(case: Case, question: Question) -> Iterator[Scenario]:
+    """Searches from one committed record on all replicas, which are all in sync, with some brokers down for good.
+
+    The leader (replica 0) is among them or is not; the followers are alike.
+    """
+    fixed, replicas, down = repaired(case), case.replication_factor, question.number
+    entries = numbers(MODEL, dict(fixed.switches)) | settings_of(case, replicas) | _longer_log(fixed, replicas)
+    entries |= {
+        "common_records": 1,
+        "brokers_down": down,
+        "start_isr": (1 << replicas) - 1,
+        "unclean_elections": int(case.unclean_election and down > 0),
+        "bounces": 0,
+        "crashes": 0,
+    }
+    instance = MODEL.instance(fixed.protocol, effective(entries))
+    prop = WRITTEN if question.topic is Topic.WRITES else READ
+    with_leader = math.comb(replicas - 1, down - 1) if down else 0
+    without = math.comb(replicas, down) - with_leader
+    # The sets of brokers are in lexicographic order: those with the leader come first.
+    if with_leader:
+        yield Scenario("the leader is among those that are down", instance, prop, None, 0, with_leader)
+    if without:
+        yield Scenario("the leader is up" if down else "all brokers are up", instance, prop, None, with_leader, without)

@@ -1,0 +1,121 @@
+"""Answers questions by search.
+
+In:  a `Case`, a `Question`, and the limits of its searches.
+Out: a `Finding`. Every history in it was certified in plain Python.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Protocol
+
+from isrcheck.checker.outcome.exploration import Exploration
+from isrcheck.checker.outcome.verdict import Verdict, verdicts
+from isrcheck.checker.questions.answering import FAILS, GRAVITY, Result, assembled, inexpressible, planned
+from isrcheck.checker.questions.case import Case
+from isrcheck.checker.questions.finding import Finding
+from isrcheck.checker.questions.question import Question
+from isrcheck.checker.questions.scenarios import Scenario
+from isrcheck.checker.resources.limits import Limits
+from isrcheck.checker.session.reproduce import command_to_show
+from isrcheck.checker.session.session import AskedReduction, SearchSession
+from isrcheck.models.language.declare import WHOLE, Kind
+from isrcheck.models.language.in_range import DEADLOCK, IN_RANGE
+from isrcheck.models.messages.errors import UsageError
+from isrcheck.traces.format.certify import from_steps
+
+
+class Answerer(Protocol):
+    """Answers questions: by search, or from the record."""
+
+    def answer(self, case: Case, question: Question, limits: Limits) -> Finding:
+        """Answer a question about a case. Raises KeyboardInterrupt if Ctrl-C was pressed before."""
+
+
+class Searcher:
+    """Answers questions by search, within the budget of a session."""
+
+    def __init__(self, session: SearchSession) -> None:
+        self.session = session
+
+    def answer(self, case: Case, question: Question, limits: Limits) -> Finding:
+        """Search a question; `limits` are those of all its searches together, and a depth limits each of them.
+
+        After Ctrl-C the finding says what is known, and later questions raise KeyboardInterrupt.
+        """
+        searches = planned(case, question)
+        if isinstance(searches, str):
+            return inexpressible(searches)
+        spent = 0.0
+
+        def result_of(scenario: Scenario, left: int) -> Result:
+            nonlocal spent
+            share = None if limits.seconds is None else max(0.0, limits.seconds - spent) / left
+            exploration = self.explore(scenario, replace(limits, seconds=share))
+            spent += exploration.seconds
+            return result_from(scenario, exploration)
+
+        found = assembled(searches, result_of)
+        assert found is not None, "every search has a result"
+        return found
+
+    def explore(self, scenario: Scenario, limits: Limits) -> Exploration:
+        """Make one search."""
+        prop = next((one for one in scenario.instance.properties if one.name == scenario.prop), None)
+        # A state that is stuck, and a loop, show only in the whole state space.
+        is_whole = prop is None or prop.kind in WHOLE
+        depths = [] if is_whole else [one for one in (scenario.depth, limits.depth) if one is not None]
+        within = replace(limits, depth=min(depths, default=None), deadlock=False)
+        only = (scenario.prop,) if scenario.prop else ()
+
+        def explored(reduction: AskedReduction) -> Exploration:
+            return self.session.explore(
+                *(scenario.instance, within),
+                only=only,
+                subject=scenario.says,
+                reduction=reduction,
+                initial=scenario.initial,
+                want_permitted=scenario.is_permitted,
+            )
+
+        if scenario.initial is None:
+            try:
+                return explored(_SYMMETRIC)
+            except UsageError:
+                pass  # no two elements can be exchanged
+        return explored(_UNPERMUTED)
+
+
+_SYMMETRIC, _UNPERMUTED = AskedReduction(is_sought=True, symmetry=True), AskedReduction(is_sought=True)
+
+
+def result_from(scenario: Scenario, exploration: Exploration) -> Result:
+    """The result of a finished search. Raises NotCertifiedError if plain Python does not confirm a failure."""
+    judged = list(_judged(exploration, scenario.prop))
+    verdict = min(judged, key=lambda one: (GRAVITY.index(one.word), one.depth or 0))
+    result = Result(
+        prop=verdict.prop.name,
+        word=verdict.word,
+        depth=verdict.depth,
+        judged=exploration.judged,
+        is_exhausted=exploration.exhausted,
+        states=exploration.distinct,
+        stopped=None if exploration.is_complete else exploration.stopped,
+    )
+    if verdict.word not in FAILS:
+        return result
+    instance = scenario.instance
+    _, path, word = next(one for one in verdict.failing_paths if one[2] == verdict.word.value)
+    command = command_to_show(instance.model.name, instance, verdict.prop, path.depth)
+    trace = from_steps(instance, path.initial, path.steps, verdict.prop.name, command, word, path.loop)
+    steps = tuple(instance.spell_step(step) for step in trace.every_step)
+    return replace(result, start=path.initial, steps=steps, loop=path.loop)
+
+
+def _judged(exploration: Exploration, name: str) -> Iterator[Verdict]:
+    """The verdicts on the property with this name, or on all promises; and on steps out of a range, if any."""
+    for verdict in verdicts(exploration):
+        is_promise = verdict.prop is not DEADLOCK and verdict.prop.kind is not Kind.SOMETIMES
+        if verdict.prop is IN_RANGE or (verdict.prop.name == name if name else is_promise):
+            yield verdict

@@ -1,0 +1,26 @@
+"""What the tests of questions share: a function that searches a question."""
+
+from __future__ import annotations
+
+import pytest
+
+from isrcheck.checker.questions.searching import Searcher
+from isrcheck.checker.resources.budget import UNLIMITED
+from isrcheck.checker.resources.limits import Limits
+from isrcheck.checker.session.session import SearchSession
+
+
+@pytest.fixture(scope="session")
+def searcher():
+    """Searches without a limit."""
+    return Searcher(SearchSession(Limits(), UNLIMITED, []))
+
+
+@pytest.fixture
+def ask(searcher):
+    """Search a question about a case; keywords are limits."""
+
+    def answer(case, question, **limits):
+        return searcher.answer(case, question, Limits(**limits))
+
+    return answer
