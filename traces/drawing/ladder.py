@@ -14,9 +14,10 @@ from isrcheck.traces.drawing.markup import Element, element
 from isrcheck.traces.lanes.scene import Arrow, Mark, Moment, Scene
 
 
-def ladder(scene: Scene) -> Element:
-    """Return the ladder of a scene: the names of the lanes, and a list with an item for each step."""
-    rows = (_row(scene, position, moment) for position, moment in enumerate(scene.moments))
+def ladder(scene: Scene, address: str = "#step=") -> Element:
+    """Return the ladder of a scene: the names of the lanes, and a list with an item for each step, whose link is
+    `address` and its number."""
+    rows = (_row(scene, position, moment, address) for position, moment in enumerate(scene.moments))
     names = element("div", *(element("span", name) for name in scene.lanes), class_="lanes", aria_hidden="true")
     return element(
         "section",
@@ -28,7 +29,7 @@ def ladder(scene: Scene) -> Element:
     )
 
 
-def _row(scene: Scene, position: int, moment: Moment) -> Element:
+def _row(scene: Scene, position: int, moment: Moment, address: str) -> Element:
     action = element("code", moment.step) if moment.step != moment.words else None
     title = element(
         "a",
@@ -36,7 +37,7 @@ def _row(scene: Scene, position: int, moment: Moment) -> Element:
         element("span", moment.words, class_="words"),
         action,
         class_="step",
-        href=f"#step={position}",
+        href=f"{address}{position}",
     )
     events = [*(_arrow(scene, one) for one in moment.arrows), *(_mark(scene, one) for one in moment.marks)]
     messages = element("ul", *events, class_="messages") if events else None

@@ -27,11 +27,16 @@ def page_of(scene: Scene, text: PageText, index: str | None = None) -> str:
         "body",
         _header(scene, text, index),
         _controls(len(scene.moments) - 1),
-        element("main", ladder(scene), _state(), _aside(scene, text)),
+        element("main", ladder(scene), state_place(), _aside(scene, text)),
         data("story", _story(scene, text)),
-        element("script", beside("isrcheck.traces.drawing", "page.js")),
+        element("script", script("isrcheck.traces.drawing")),
     )
     return as_html(element("html", page_head(scene.title, style, SCRIPT_SECURITY), body, lang="en"))
+
+
+def script(package: str) -> str:
+    """Return the script of a page: that of a package, page.js, after the one that shows the lanes of a state."""
+    return beside("isrcheck.traces.drawing", "lanes.js") + beside(package, "page.js")
 
 
 # ----------------------------------------------------------------------------------------------------- top and controls
@@ -73,8 +78,8 @@ def _controls(last: int) -> Element:
 # -------------------------------------------------------------------------------------------------- state, text, legend
 
 
-def _state() -> Element:
-    """The place in which the script shows the state after the chosen step."""
+def state_place() -> Element:
+    """Return the place in which the script shows the state after a step."""
     return element(
         "section",
         element("h2", "", id="state-title", aria_live="polite"),
@@ -161,7 +166,7 @@ def _story(scene: Scene, text: PageText) -> dict[str, object]:
         "steps": [moment.step for moment in scene.moments],
         "words": [moment.words for moment in scene.moments],
         "titles": scene.lanes,
-        "contents": [_content(lane) for lane in contents],
+        "contents": [lane_data(lane) for lane in contents],
         "frames": [[number[lane] for lane in moment.lanes] for moment in scene.moments],
         "variables": scene.variables,
         "indices": text.indices or [[] for _ in scene.variables],
@@ -172,7 +177,8 @@ def _story(scene: Scene, text: PageText) -> dict[str, object]:
     }
 
 
-def _content(lane: Lane) -> Mapping[str, object]:
+def lane_data(lane: Lane) -> Mapping[str, object]:
+    """Return the content of a lane as plain data for lanes.js."""
     cells = [(cell.text, cell.kind, None if cell.epoch is None else cell.epoch % EPOCHS) for cell in lane.cells]
     return {
         "title": lane.title,

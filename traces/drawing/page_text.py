@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from isrcheck.models.language.declare import Kind
 from isrcheck.models.language.in_range import DEADLOCK, IN_RANGE
-from isrcheck.models.language.model import spell_element
+from isrcheck.models.language.model import Instance, spell_element
 from isrcheck.traces.drawing.markup import Content, Element, element
 from isrcheck.traces.explaining import attribution
 from isrcheck.traces.format import lasso
@@ -46,13 +46,18 @@ class PageText:
 
 def page_text_of(trace: Trace) -> PageText:
     """Return the text for the page of a trace."""
-    indices = [
+    indices = indices_of(trace.instance)
+    return PageText(trace.verdict or "", _told(trace), _why(trace), trace.command, _broken(trace), indices)
+
+
+def indices_of(instance: Instance) -> list[list[str]]:
+    """Return the labels of the indices of each variable; none for a variable that is a single value."""
+    return [
         [spell_element(one) if place.field.over[0].letters else str(one) for one in range(place.sizes[0])]
         if place.sizes
         else []
-        for place in shown_fields(trace.instance)
+        for place in shown_fields(instance)
     ]
-    return PageText(trace.verdict or "", _told(trace), _why(trace), trace.command, _broken(trace), indices)
 
 
 def _told(trace: Trace) -> list[Content]:
