@@ -91,7 +91,7 @@ def _files(folder: Path, report: ReportContent) -> Mapping[str, bytes]:
     found: dict[str, bytes] = {}
     for trace_file in (one for search in report.searches for one in search.traces):
         found[f"{TRACES}/{trace_file.path.name}"] = trace_file.path.read_bytes()
-        found[f"{TRACES}/{trace_file.name}.html"] = _encoded(trace_page(trace_file.trace))
+        found[f"{TRACES}/{trace_file.name}.html"] = _encoded(trace_page(trace_file.trace, index="../index.html"))
     now = datetime.now(UTC)
     found["junit.xml"] = _encoded(junit(report, now.strftime("%Y-%m-%dT%H:%M:%S")))
     found["results.sarif"] = _encoded(sarif(report))

@@ -46,7 +46,7 @@ def _header(scene: Scene, text: PageText, index: str | None) -> Element:
     verdict = (
         [element("span", text.verdict, class_=f"verdict {text.verdict.replace(' ', '-')}")] if text.verdict else []
     )
-    back = [element("a", "all traces", href=index)] if index else []
+    back = [element("a", "index", href=index)] if index else []
     return element(
         "header",
         element("h1", scene.title),

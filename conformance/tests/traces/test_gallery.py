@@ -40,7 +40,7 @@ def test_others_are_shown_on_request(
     assert '<a href="acks_0.html">' in index
     assert "An acknowledged record is lost: it never reaches a broker" in index
     text = Path("shown/acks_0.html").read_text(encoding="utf-8")
-    assert '<a href="index.html">all traces</a>' in text
+    assert '<a href="index.html">index</a>' in text
     assert '<code class="command">check failures 9.1</code>' in text
 
 

@@ -270,7 +270,7 @@ def test_a_folder_of_traces_has_an_index(trace_file: Path, capsys: pytest.Captur
     assert [one for one in Contents(index).addresses if one.endswith(".html")] == [f"{stem}.html" for stem in stems]
     assert "<h1>3 traces</h1>" in index
     assert "This can happen: a write is acknowledged" in index
-    assert '<a href="index.html">all traces</a>' in Path(f"pages/{stems[0]}.html").read_text(encoding="utf-8")
+    assert '<a href="index.html">index</a>' in Path(f"pages/{stems[0]}.html").read_text(encoding="utf-8")
     told_again = "pages: has files, which are not overwritten; give a new folder with -o DIR, or add --force"
     assert complaint(capsys, "page", "counterexamples", "-o", "pages") == told_again
     assert main(["page", "counterexamples", "-o", "pages", "--force"]) == 0
