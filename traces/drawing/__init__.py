@@ -2,5 +2,5 @@
 
 In:  a trace.
 Out: files that a browser or another program shows.
-May import: terminal, other_tools, explaining, kafka, lanes, format.
+May import: terminal, other_tools, explaining, kafka, transactions, lanes, format.
 """

@@ -17,8 +17,8 @@ from isrcheck.traces.format.lasso import back
 from isrcheck.traces.format.trace import Trace
 from isrcheck.traces.kafka import scene
 from isrcheck.traces.kafka.model import is_kafka, shown_fields
+from isrcheck.traces.lanes.heading import heading
 from isrcheck.traces.lanes.scene import Scene
-from isrcheck.traces.terminal.show import heading
 from isrcheck.traces.transactions.columns import is_transactions
 
 

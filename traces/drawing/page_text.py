@@ -21,7 +21,7 @@ from isrcheck.traces.format.possibility import continuation_text
 from isrcheck.traces.format.trace import NOT_INDUCTIVE, PERMITTED, VIOLATED, Trace
 from isrcheck.traces.format.why_false import Reason, why_broken
 from isrcheck.traces.kafka.model import shown_fields
-from isrcheck.traces.terminal.show import says
+from isrcheck.traces.lanes.heading import says
 
 STEP = re.compile(r"\bstep (\d+)\b")
 

@@ -2,5 +2,5 @@
 
 In:  a certified trace.
 Out: a headline and steps in plain words; attributions, divergences, causes and slices.
-May import: kafka, lanes, format.
+May import: kafka, transactions, lanes, format.
 """

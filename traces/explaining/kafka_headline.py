@@ -132,8 +132,9 @@ def _elected_without(timeline: Timeline, loss: Loss, who: str, elected: str) -> 
     if loss.admitted is not None:
         return f"{who} joins the ISR without it, and is {elected}"
     former = before.controller_leader
-    if after.acks != Acks.ALL and former != NONE and not before.is_up[former]:
-        return f"the leader fails before {who} has it"
+    if after.acks != Acks.ALL:
+        fails = former != NONE and not before.is_up[former]
+        return f"the leader fails before {who} has it" if fails else f"{who} is {elected} before it has the record"
     return f"{who} is {elected} without it"
 
 

@@ -140,7 +140,7 @@ def _fence_leader(s: State, broker: int, elected: int) -> str:
 
 
 def _fence_last(s: State, broker: int) -> str:
-    return f"{_fence(s, broker)}: nobody is left to lead"
+    return f"{_fence(s, broker)}, and nobody is left to lead"
 
 
 def _unfence(s: State, broker: int) -> str:
@@ -188,10 +188,10 @@ def _lose_power(s: State, broker: int, kept: int) -> str:
 PLAIN: Mapping[str, str] = {
     "producer_retries": "the producer sends record {record} again to broker {leader}, which appends it",
     "producer_resends": "the producer sends record {record} again to broker {leader}",
-    "request_fails": "the request with record {record} fails: nothing is appended",
+    "request_fails": "the request with record {record} fails, and nothing is appended",
     "producer_begins_new_epoch": "broker {leader} refuses record {record}, and the producer takes a new epoch",
     "producer_begins_from_zero": "broker {leader} has forgotten the producer, which numbers record {record} from 0",
-    "leader_mistakes_request": "broker {leader} takes record {record} for an older one: it appends nothing",
+    "leader_mistakes_request": "broker {leader} takes record {record} for an older one, and appends nothing",
     "broker_saves_producer_state": "broker {broker} saves what it knows of its producers",
     "consumer_is_sent_to_follower": "broker {leader} sends consumer {consumer} to broker {follower}",
     "consumer_returns_to_leader": "consumer {consumer} goes back to the leader",
@@ -209,25 +209,25 @@ PLAIN: Mapping[str, str] = {
     "follower_takes_high_watermark_first": "broker {follower} takes over the high watermark of broker {leader}",
     "follower_truncates": "broker {follower} cuts its log, as broker {leader} told it",
     "controller_removes_dead_follower": "the controller takes broker {follower}, which is down, out of the ISR",
-    "controller_elects_preferred": "the controller moves the leadership to broker {elected}: a preferred election",
-    "controller_elects_unclean": "the controller elects broker {elected}, which is not in sync: an unclean election",
+    "controller_elects_preferred": "the controller moves the leadership to broker {elected}, in a preferred election",
+    "controller_elects_unclean": "the controller elects broker {elected}, which is not in sync, in an unclean election",
     "broker_becomes_leader": "broker {broker} hears that it leads, in epoch {epoch}",
     "broker_bounces": "broker {broker} restarts so quickly that the controller does not notice",
     "broker_crashes": "broker {broker} crashes",
     "broker_restarts": "broker {broker} starts again",
     "broker_loses_disk": "broker {broker} stops, and its disk is lost",
-    "broker_crashes_while_it_fetches": "broker {follower} crashes; its fetch is still on its way to broker {leader}",
+    "broker_crashes_while_it_fetches": "broker {follower} crashes while its fetch is on its way to broker {leader}",
     "broker_loses_disk_while_it_fetches": (
-        "broker {follower} stops, and its disk is lost; its fetch is still on its way to broker {leader}"
+        "broker {follower} stops and loses its disk while its fetch is on its way to broker {leader}"
     ),
     "leader_handles_late_fetch": "broker {leader} handles a fetch that broker {follower} sent before it restarted",
     "late_fetch_is_lost": "a fetch that broker {follower} sent before it restarted is lost",
     "answer_to_leader_is_lost": "the controller's answer to broker {leader} is lost",
     "broker_asks_to_shut_down": "broker {broker} announces that it will shut down",
     "leader_asks_to_shut_down": (
-        "broker {broker} announces that it will shut down: the controller elects broker {elected}"
+        "broker {broker} announces that it will shut down, and the controller elects broker {elected}"
     ),
-    "last_leader_asks_to_shut_down": "broker {broker} announces that it will shut down: nobody is left to lead",
+    "last_leader_asks_to_shut_down": "broker {broker} announces that it will shut down, and nobody is left to lead",
     "broker_shuts_down": "broker {broker} shuts down in order",
     "controller_removes_replica": "the controller removes broker {replica} from the partition",
     "controller_adds_replica": "the controller adds broker {replica} to the partition",

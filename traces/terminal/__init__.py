@@ -2,5 +2,5 @@
 
 In:  a trace, or a model for a walk.
 Out: lines of text, or a screen.
-May import: other_tools, explaining, kafka, lanes, format.
+May import: other_tools, explaining, kafka, transactions, lanes, format.
 """

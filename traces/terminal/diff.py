@@ -15,9 +15,10 @@ from isrcheck.models.messages.errors import UsageError
 from isrcheck.traces.format.lasso import back
 from isrcheck.traces.format.spelling import spelled_at
 from isrcheck.traces.format.trace import HOLDS, Trace
+from isrcheck.traces.lanes.heading import heading
 from isrcheck.traces.lanes.table import Cells, Paint, fitted, grid, widest, wrapped
 from isrcheck.traces.terminal.colour import PLAIN, Look
-from isrcheck.traces.terminal.show import full_states, heading
+from isrcheck.traces.terminal.show import full_states
 
 NAMES = ("A", "B")
 ABSENT = "-"

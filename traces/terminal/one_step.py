@@ -17,9 +17,10 @@ from isrcheck.traces.format.lasso import back
 from isrcheck.traces.format.spelling import changed_cells
 from isrcheck.traces.format.trace import REACHED, Trace
 from isrcheck.traces.format.why_false import why_false
+from isrcheck.traces.lanes.heading import heading
 from isrcheck.traces.lanes.table import fitted, wrapped
 from isrcheck.traces.terminal.colour import PLAIN, Look
-from isrcheck.traces.terminal.show import full_state, heading
+from isrcheck.traces.terminal.show import full_state
 
 
 def view_step(trace: Trace, number: int, look: Look = PLAIN, expressions: Sequence[StateExpression] = ()) -> list[str]:

@@ -1,4 +1,4 @@
-"""Prints a trace: one line per step, one column per broker; then why the property fails, and which steps caused it.
+"""Prints a trace: its headline; one line per step, one column per broker; why the property fails, and by which steps.
 
 In:  a certified Trace; the width of the view, and whether it has colours; expressions to evaluate in every state.
 Out: lines for a terminal or a pipe.
@@ -10,17 +10,18 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from isrcheck.models.language.declare import Kind
-from isrcheck.models.language.model import Instance, spell
+from isrcheck.models.language.model import Instance
 from isrcheck.traces.explaining import attribution
 from isrcheck.traces.explaining.evaluate import StateExpression
+from isrcheck.traces.explaining.headline import headline
 from isrcheck.traces.format import lasso
-from isrcheck.traces.format.itf import label
 from isrcheck.traces.format.possibility import continuation_text
 from isrcheck.traces.format.trace import HOLDS, NOT_INDUCTIVE, PERMITTED, VIOLATED, Trace
 from isrcheck.traces.format.why_false import why_broken
 from isrcheck.traces.kafka import lanes
 from isrcheck.traces.kafka.model import is_kafka, shown_fields
 from isrcheck.traces.lanes import generic_lanes
+from isrcheck.traces.lanes.heading import heading, says
 from isrcheck.traces.lanes.table import StepRow, blocks, fitted, lay_out, widest, wrapped
 from isrcheck.traces.terminal.colour import PLAIN, Look
 from isrcheck.traces.transactions import columns as columns_of_transactions
@@ -41,20 +42,16 @@ def view(
     if full and trace.loop is not None:
         shown += wrapped(lasso.back(trace), "  ", look.width)
     shown += [] if full else _legend(trace, look)
-    return [*wrapped(heading(trace.instance), width=look.width), "", *shown, "", *_ending(trace, look)]
+    lines = [*told(trace), heading(trace.instance)]
+    top = [line for one in lines for line in wrapped(one, width=look.width)]
+    return [*top, "", *shown, "", *_ending(trace, look)]
 
 
-def heading(instance: Instance) -> str:
-    """Return the name of the model, and the entries of its configuration that differ from the defaults."""
-    entries = instance.model.entries
-    defaults = {name: entry.default for name, entry in entries.items()} | dict(instance.protocol.switches)
-    changed = [
-        f"{name}={spell(entries[name], value)}"
-        for name, value in instance.configuration.items()
-        if value != defaults[name]
-    ]
-    changed += [f"{action} of {origin}" for action, origin in instance.swaps.items()]
-    return f"{label(instance)}, {' '.join(changed) or 'default configuration'}"
+def told(trace: Trace) -> list[str]:
+    """Return the headline of a trace that breaks a property of Kafka's models; nothing for any other trace, whose
+    headline would only repeat the property and the last step."""
+    has_words = is_kafka(trace.instance) or is_transactions(trace.instance)
+    return [headline(trace)] if has_words and trace.verdict in (VIOLATED, PERMITTED) else []
 
 
 def step_table(trace: Trace, look: Look = PLAIN, expressions: Sequence[StateExpression] = ()) -> list[str]:
@@ -176,9 +173,3 @@ def _ending(trace: Trace, look: Look) -> list[str]:
     found = why(trace, look) if trace.prop is not None else []
     # The command is meant to be copied, so its line is never broken.
     return [*found, f"reproduce: {trace.command}"] if trace.command else found
-
-
-def says(documentation: str) -> str:
-    """Return a colon and the first paragraph of a docstring, on one line; nothing without a docstring."""
-    first = documentation.strip().split("\n\n")[0].replace("\n", " ")
-    return f": {' '.join(first.split())}" if first else ""

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from isrcheck.traces.explaining.slicing import Slice
 from isrcheck.traces.format.trace import Trace
+from isrcheck.traces.lanes.heading import heading
 from isrcheck.traces.lanes.table import Cells, grid
-from isrcheck.traces.terminal.show import heading
 
 
 def tell(trace: Trace, found: Slice) -> list[str]:

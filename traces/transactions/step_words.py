@@ -38,10 +38,10 @@ def _replicate(s: State) -> str:
         TransactionState.ONGOING: f"partition {s.pending_partition} belongs to the transaction",
         TransactionState.PREPARE_COMMIT: "the transaction is to be committed",
         TransactionState.PREPARE_ABORT: "the transaction is to be aborted",
-        TransactionState.COMPLETE_COMMIT: "the transaction has been committed everywhere",
-        TransactionState.COMPLETE_ABORT: "the transaction has been aborted everywhere",
+        TransactionState.COMPLETE_COMMIT: "the transaction is committed everywhere",
+        TransactionState.COMPLETE_ABORT: "the transaction is aborted everywhere",
     }
-    return f"the coordinator's log is replicated: {known[TransactionState(s.pending_state)]}"
+    return f"the coordinator's log now says that {known[TransactionState(s.pending_state)]}"
 
 
 def _init(s: State, producer: int) -> str:
@@ -62,7 +62,7 @@ def _late_end(s: State) -> str:
 
 def _end_again(s: State, producer: int) -> str:
     kind = "commit" if s.phase[producer] == Phase.COMMITTING else "abort"
-    return f"producer {producer} sends its {kind} request again: one of the copies is late"
+    return f"producer {producer} sends its {kind} request again, and one of the copies is late"
 
 
 def _send_marker(s: State, partition: int) -> str:
@@ -70,7 +70,7 @@ def _send_marker(s: State, partition: int) -> str:
 
 
 def _send_marker_again(s: State, partition: int) -> str:
-    return f"the coordinator sends {_marker(s)} to partition {partition} again: one of the copies is late"
+    return f"the coordinator sends {_marker(s)} to partition {partition} again, and one of the copies is late"
 
 
 def _append_marker(s: State, partition: int) -> str:
@@ -107,8 +107,8 @@ def _fail_over_after_append(s: State) -> str:
 
 
 PLAIN: Mapping[str, str] = {
-    "coordinator_times_out_transaction": "the transaction takes too long: the coordinator aborts it",
-    "coordinator_completes_transaction": "all partitions have their markers: the coordinator ends the transaction",
+    "coordinator_times_out_transaction": "the transaction takes too long, and the coordinator aborts it",
+    "coordinator_completes_transaction": "all partitions have their markers, and the coordinator ends the transaction",
     "coordinator_fails_over": "another broker becomes the coordinator",
     "coordinator_learns_of_marker": "the coordinator hears that partition {partition} has its marker",
     "answer_to_marker_is_lost": "the answer of partition {partition} to its marker is lost",

@@ -97,7 +97,7 @@ HEADLINES = {
         "Transaction a of an old producer counts, after a new one has taken over: its record arrives late at "
         "partition 0, and joins the new one"
     ),
-    "zombie_leader": "An acknowledged record is lost: broker 1 is elected without it",
+    "zombie_leader": "An acknowledged record is lost: broker 1 is elected before it has the record",
     "isr_change_pending_for_ever": (
         "This never happens: A change of the ISR that the leader has asked for is completed or given up at last "
         "(leader takes answer, and nothing that has to happen changes it)"

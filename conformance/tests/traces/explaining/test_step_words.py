@@ -52,6 +52,12 @@ def test_no_words_are_left_over(models: tuple[str, ...]) -> None:
     assert not plain.keys() & by_state.keys()
 
 
+@pytest.mark.parametrize("model", ["kafka", "transactions"])
+def test_words_are_one_clause_that_a_headline_can_end_with(model: str) -> None:
+    for words in ROOMS[model].PLAIN.values():
+        assert not {":", ";"} & set(words) and words[0].islower() and words[-1] != "."
+
+
 def words_of(number: str) -> list[str]:
     history = next(one.history for one in failures() if one.number == number)
     assert history is not None
@@ -65,7 +71,7 @@ def test_a_missed_demotion_in_words() -> None:
         "broker 0 answers the fetch of broker 2",
         "broker 2 appends record a from the answer of broker 0",
         "broker 2 asks broker 0 for more, and so tells it how far it has come",
-        "the controller moves the leadership to broker 1: a preferred election",
+        "the controller moves the leadership to broker 1, in a preferred election",
         "the controller takes broker 1 for dead, and elects broker 0",
         "the controller takes broker 0 for dead, and elects broker 2",
         "broker 0 hears that it leads, in epoch 2",
@@ -98,12 +104,12 @@ def test_a_hanging_transaction_in_words() -> None:
         "the beginning",
         "producer 0 begins transaction a",
         "producer 0 adds partition 0 to its transaction",
-        "the coordinator's log is replicated: partition 0 belongs to the transaction",
+        "the coordinator's log now says that partition 0 belongs to the transaction",
         "producer 0 sends the record of transaction a to partition 0",
         "producer 0 asks to abort",
         "the coordinator takes the abort request of producer 0",
         "the application stops",
-        "the coordinator's log is replicated: the transaction is to be aborted",
+        "the coordinator's log now says that the transaction is to be aborted",
         "the coordinator sends the abort marker to partition 0",
         "partition 0 takes the abort marker",
         "the coordinator hears that partition 0 has its marker",

@@ -16,6 +16,8 @@ from isrcheck.traces.lanes.table import StepRow, lay_out
 from isrcheck.traces.terminal.show import view
 
 CLASSIC_VIEW = """\
+An acknowledged record is lost: broker 1 cuts it from its log when it restarts, and is elected, although broker 0 still
+    has it
 kafka/0.10, default configuration
 
   #  step                                controller          broker 0         broker 1  broker 2  clients

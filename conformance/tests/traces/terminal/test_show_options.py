@@ -154,7 +154,7 @@ def test_one_step_fits(classic: Trace, width: int) -> None:
 
 
 def test_the_option_that_shows_only_the_reason(classic: Trace, own: Model) -> None:
-    assert why(classic) == view(classic)[11:-1]
+    assert why(classic) == view(classic)[13:-1]
     assert why(classic)[0].startswith("VIOLATED at step 6: acked_not_lost: ")
     assert why(classic)[-1].startswith("not permitted: ")
     assert why(trace(own.instance(), [], "nothing_is_lost", HOLDS)) == ["HOLDS ON THIS PATH: nothing_is_lost"]

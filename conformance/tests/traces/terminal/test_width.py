@@ -25,6 +25,8 @@ from isrcheck.traces.terminal.show import view, why
 CODES = re.compile(r"\x1b\[[0-9;]*m")
 
 CLASSIC_80 = """\
+An acknowledged record is lost: broker 1 cuts it from its log when it restarts,
+    and is elected, although broker 0 still has it
 kafka/0.10, default configuration
 
   #  step                   controller   broker 0    broker 1  broker 2  clients
@@ -79,7 +81,7 @@ def test_120_columns_are_what_a_pipe_gets_and_200_have_every_lane_on_one_line() 
     found = kafka(CLASSIC, "acked_not_lost")
     assert view(found, look=look(120)) == view(found)
     wide = view(found, look=look(200))
-    assert wide[9] == (
+    assert wide[10] == (
         "  6  controller_fails_over to 1          e1 leader 1 isr 1   L0 a0| (isr 01)  ·         ·         ·"
     )
 
@@ -216,7 +218,7 @@ def test_the_colours_of_verdicts(histories: list[Trace]) -> None:
 
 def test_a_coloured_table_has_the_columns_of_a_plain_one(histories: list[Trace]) -> None:
     assert view(histories[4], look=look(120, is_coloured=True))[2] == view(histories[4], look=look(120))[2]
-    line = view(histories[0], look=look(120, is_coloured=True))[3]
+    line = view(histories[0], look=look(120, is_coloured=True))[5]
     assert line == (
         "  0  initially                           \x1b[36me0\x1b[0m leader 0 isr 01  \x1b[1;36mL0\x1b[0m |"
         "             \x1b[36mf0\x1b[0m |      \x1b[36mf0\x1b[0m |      \x1b[2m·\x1b[0m"
