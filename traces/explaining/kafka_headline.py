@@ -68,7 +68,7 @@ REMOVALS: Mapping[str, str] = {
 def headline(trace: Trace, how: str) -> str | None:
     """Return what goes wrong; `how` is the last step in words, or what is repeated for ever."""
     timeline, name = Timeline(trace), trace.property_name or ""
-    loss = find_loss(trace)
+    loss = find_loss(trace) if trace.length else None
     if loss is not None:
         return _of_loss(timeline, loss)
     numbers = why_broken(trace).numbers() if trace.loop is None else {}
@@ -115,7 +115,7 @@ def _lost(timeline: Timeline, loss: Loss) -> str:
     if not any(holds_record(s, r, loss.record) for s in timeline.states for r in range(s.replicas)):
         return "it never reaches a broker"
     if loss.promised == loss.lost:
-        return f"{_acknowledging(timeline, loss)}, when {who} leads already without it"
+        return f"{_acknowledging(timeline, loss)}, while {who} leads without it"
     return _elected_without(timeline, loss, who, elected)
 
 
