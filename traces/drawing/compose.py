@@ -40,7 +40,9 @@ def scene_of(trace: Trace) -> Scene:
         # An erring step has no successor: the state before the step is shown again.
         moments += (replace(moments[-1], step=trace.spell_row(trace.length), words=words[-1], arrows=(), marks=()),)
     if trace.loop is not None:
-        moments = (*moments[:-1], replace(moments[-1], step=f"{moments[-1].step}, {back(trace)}"))
+        last = moments[-1]
+        ends = replace(last, step=f"{last.step}, {back(trace)}", words=f"{last.words} ({back(trace)})")
+        moments = (*moments[:-1], ends)
     names = tuple(one.name for one in fields)
     lanes = teller.lane_titles(trace)
     return Scene(headline(trace), _caption(trace), heading(trace.instance), lanes, names, moments, trace.loop)

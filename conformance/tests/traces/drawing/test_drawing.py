@@ -9,6 +9,7 @@ import pytest
 
 from conformance.tests.support import golden as golden_support
 from conformance.tests.support import trace
+from isrcheck.models.kafka.failures.catalogue import failures
 from isrcheck.traces.drawing.compose import scene_of
 from isrcheck.traces.drawing.drawing import Drawing, ladder_svg, step_svg
 from isrcheck.traces.drawing.lane_drawing import changed_boxes, draw_lane
@@ -239,3 +240,11 @@ def test_a_long_action_is_broken_at_an_underscore() -> None:
     golden = golden_support.read((golden_support.FOLDER / "kafka_stale_record.txt").read_text(encoding="utf-8"))
     found = texts(ET.fromstring(step_svg(scene_of(golden_support.derive(golden)), 5)))
     assert found[: found.index("partition of 0")][-1] == "controller_handles_alter_"
+
+
+def test_the_last_step_of_a_lasso_says_how_it_goes_on() -> None:
+    history = next(one.history for one in failures() if one.number == "8.21a")
+    assert history is not None
+    last = scene_of(golden_support.steps_of(history)).moments[-1]
+    assert last.words == "broker 0 hears that broker 1 leads, in epoch 3 (stays here for ever)"
+    assert last.step == "broker_becomes_follower 0 in epoch 3, stays here for ever"
