@@ -102,9 +102,9 @@ def _lost(timeline: Timeline, loss: Loss) -> str:
     if loss.removed is not None:
         removed = _removed(timeline, loss.broker, loss.removed)
         if loss.removed == loss.lost:
-            return f"{who}, which leads, {removed}"
+            return f"{who}, {_leading(timeline, loss)}, {removed}"
         if loss.promised == loss.lost:
-            return f"{who}, which leads, {removed}, and {_acknowledging(timeline, loss)} all the same"
+            return f"{who}, {_leading(timeline, loss)}, {removed}, and {_acknowledging(timeline, loss)} all the same"
         if loss.promised > loss.removed:
             return f"{who} {removed}, the old leader counts it all the same, and {who} is {elected}"
         if loss.admitted is not None and loss.removed < loss.admitted < loss.lost:
@@ -143,6 +143,11 @@ def _elected(timeline: Timeline, loss: Loss) -> str:
     before, after = timeline.states[loss.lost - 1], timeline.states[loss.lost]
     is_new = before.controller_leader != loss.broker == after.controller_leader
     return "elected" if is_new else "the leader again"
+
+
+def _leading(timeline: Timeline, loss: Loss) -> str:
+    """Whether the leader of record knows that it leads."""
+    return "which leads" if timeline.last.leader[loss.broker] == loss.broker else "which is elected already"
 
 
 def _held_elsewhere(timeline: Timeline, loss: Loss) -> str:

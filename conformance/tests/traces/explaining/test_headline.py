@@ -124,8 +124,8 @@ HEADLINES = {
         "The coordinator can never finish a transaction: the answer of partition 0 to its marker is lost"
     ),
     "missed_demotion": (
-        "An acknowledged record is lost: broker 2, which leads, cuts it from its log to match broker 1, which no "
-        "longer leads"
+        "An acknowledged record is lost: broker 2, which is elected already, cuts it from its log to match broker 1, "
+        "which no longer leads"
     ),
     "stale_record": (
         "An acknowledged record is lost: broker 0 forgets that broker 2 joins the ISR, and broker 2 is elected "
