@@ -18,10 +18,9 @@ from isrcheck.checker.analyses import matrix
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.kafka_config.cluster_plan import MOVED, SIDE_SEARCHES
 from isrcheck.checker.outcome.verdict import PROVABLE, SAFE, Verdict, Word, exit_code
-from isrcheck.checker.reports import folder as folders
 from isrcheck.checker.reports import gather
 from isrcheck.checker.reports.content import Outcome, outcome_of
-from isrcheck.checker.session import session, trace_writer
+from isrcheck.checker.session import marked_folder, session, trace_writer
 from isrcheck.models import registry
 from isrcheck.models.version import product
 
@@ -483,7 +482,7 @@ def test_an_unwritable_report_is_one_line_and_the_text_is_printed(check, tmp_pat
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
 
-    monkeypatch.setattr(folders, "_write", full)
+    monkeypatch.setattr(marked_folder, "_write", full)
     code, out, err = check("MODEL --report DIR")
     assert code == 2
     assert re.fullmatch(r"check: DIR/\.draft-\w+/results\.sarif: the report cannot be written: No space left .*\n", err)
