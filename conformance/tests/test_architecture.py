@@ -48,6 +48,7 @@ FLOORS = {
     ),
     "traces": (
         ("command",),
+        ("browser",),
         ("drawing",),
         ("terminal",),
         ("other_tools",),
