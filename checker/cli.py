@@ -11,20 +11,23 @@ import sys
 import time
 from collections.abc import Sequence
 from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from isrcheck.checker.command.console import give_up_stdout, interrupts, prepare_streams
-from isrcheck.checker.command.form import Form, Options
+from isrcheck.checker.command.form import Form, OpenSession, Options
 from isrcheck.checker.command.option import Option
 from isrcheck.checker.command.options import parser_of, read_options
-from isrcheck.checker.forms.table import AFTER_OTHERS, BEFORE_OTHERS
+from isrcheck.checker.doctor.command import FORMS as OF_A_CLUSTER
+from isrcheck.checker.forms.table import FORMS
 from isrcheck.checker.outcome.exit_codes import DISAGREE, INTERRUPTED, UNDECIDED, USAGE
+from isrcheck.checker.resources.formula_budget import Memory
 from isrcheck.checker.spark.runtime.faults import SparkLostError
 from isrcheck.models.messages.errors import UsageError
 from isrcheck.models.messages.printable import escaped, escaped_lines
 
 if TYPE_CHECKING:
     from isrcheck.checker.session.command_result import CommandResult
+    from isrcheck.checker.session.session import SearchSession
     from isrcheck.models.command_line import Parser
 
 OTHER_FORMS = ("graph", "sweep", "failures")
@@ -48,7 +51,7 @@ def _room(name: str) -> ModuleType | None:
 def forms() -> tuple[Form, ...]:
     """Return the forms of the command that are installed."""
     others = [found.FORM for found in map(_room, OTHER_FORMS) if found is not None]
-    return (*BEFORE_OTHERS, *others, *AFTER_OTHERS)
+    return (*FORMS, *others, *OF_A_CLUSTER)
 
 
 def _more_options() -> tuple[Option, ...]:
@@ -56,9 +59,9 @@ def _more_options() -> tuple[Option, ...]:
     return () if reports is None else (reports.OPTION,)
 
 
-def parser() -> Parser:
-    """Return the parser with all options of `check`, for its help and for shell completion."""
-    return parser_of(forms(), _more_options())
+def parser(word: str = "") -> Parser:
+    """Return the parser with all options of `check`, or of the form that a word selects, for shell completion."""
+    return parser_of(forms(), _more_options(), word)
 
 
 def main(words: Sequence[str] | None = None, began: float | None = None) -> int:
@@ -114,18 +117,21 @@ def options_of(words: Sequence[str]) -> Options:
 
 
 def _run(options: Options, seen: list[int], began: float) -> int:
-    from isrcheck.checker.resources.budget import Budget
-    from isrcheck.checker.resources.formula_budget import Memory
-    from isrcheck.checker.session.session import SearchSession
-
     reports = _room(REPORTS)
     if reports is not None:
         reports.begin(options)
-    limits = options.limits
-    budget = Budget(options.form.seconds if limits.seconds is None else limits.seconds, limits.memory, began)
-    session = SearchSession(limits, budget, seen, count_all=options.count_all, spark=options.spark)
+    form = importlib.import_module(options.form.module)
+
+    def opened(**more: Any) -> SearchSession:
+        from isrcheck.checker.resources.budget import Budget
+        from isrcheck.checker.session.session import SearchSession
+
+        limits = options.limits
+        budget = Budget(options.form.seconds if limits.seconds is None else limits.seconds, limits.memory, began)
+        return SearchSession(limits, budget, seen, count_all=options.count_all, spark=options.spark, **more)
+
     try:
-        result: CommandResult = importlib.import_module(options.form.module).run(options, session)
+        result: CommandResult = form.run(options, opened() if options.form.opens else OpenSession(opened, began))
     finally:
         Memory.lift()
     return _finish(options, result, reports)

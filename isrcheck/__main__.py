@@ -1,4 +1,4 @@
-"""The command `isrcheck`: the commands check, trace and conform under one name, and their shell completion.
+"""The command `isrcheck`: the commands check, trace and conform, and `doctor`, under one name; and shell completion.
 
 In:  the words of the command line.
 Out: the output of the named command, and its exit code.
@@ -24,10 +24,16 @@ COMMANDS = {
 }
 """The name of each command, with its package and its help text."""
 
+FORMS = {
+    "doctor": ("check", "can a Kafka cluster with these settings lose a record, and what to change?"),
+}
+"""Forms of a command that are named without it: the command, and the help text."""
+
 SHELLS = ("bash", "zsh")
 
 EXAMPLES = """\
 examples:
+  isrcheck doctor server.properties topics.txt --kafka-version 3.9
   isrcheck check kafka --protocol 0.10 --bound 6
   isrcheck trace show counterexamples/latest
   isrcheck conform run --steps 200
@@ -53,9 +59,12 @@ _isrcheck_models() {
 def main() -> int:
     """Run `isrcheck` and return its exit code."""
     name = sys.argv[1] if len(sys.argv) > 1 else ""
-    if name not in COMMANDS:
+    if name in FORMS:
+        name = FORMS[name][0]
+    elif name in COMMANDS:
+        del sys.argv[1]
+    else:
         return run("isrcheck", lambda _began: _run)
-    del sys.argv[1]
     command: Callable[[], int] = importlib.import_module(f"{COMMANDS[name][0]}.__main__").main
     return command()
 
@@ -90,6 +99,8 @@ def _parser() -> Parser:
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     for name, (_, what) in COMMANDS.items():
         commands.add_parser(name, help=what)
+    for name, (_, what) in FORMS.items():
+        commands.add_parser(name, help=what)
     examples = commands.add_parser("examples", help="copy the examples and the recordings of Kafka into a folder")
     examples.add_argument(
         "folder", metavar="DIR", help="the folder, created if it does not exist; no file is overwritten"
@@ -113,18 +124,19 @@ def _completion(shell: str) -> str:
 
     parsers = {name: _command_parser(package) for name, (package, _) in COMMANDS.items()}
     whole = _parser()
-    whole.subcommands.choices.update(parsers)
+    forms = {name: _command_parser(COMMANDS[command][0], name) for name, (command, _) in FORMS.items()}
+    whole.subcommands.choices.update(parsers | forms)
     preamble = MODELS[shell] % {"words": " ".join(_first_words())}
     scripts = [shtab.complete(whole, shell, preamble=preamble)]
     scripts += [shtab.complete(parser, shell) for parser in parsers.values()]
     return "\n".join(scripts)
 
 
-def _command_parser(package: str) -> Parser:
-    """The parser of a command; each option knows the kind of values with which a shell completes it."""
+def _command_parser(package: str, form: str = "") -> Parser:
+    """The parser of a command, or of one of its forms; each option knows the values with which a shell completes it."""
     import shtab
 
-    parser: Parser = importlib.import_module(f"{package}.cli").parser()
+    parser: Parser = importlib.import_module(f"{package}.cli").parser(*filter(None, [form]))
     for one in (parser, *(parser.subcommands.choices.values() if parser.subcommands else ())):
         for action in one.declared():
             kind = (action.metavar or "").partition(".")[0] if isinstance(action.metavar, str) else ""

@@ -31,7 +31,7 @@ A model of your own, in the modelling language:
 
 Clusters, as Kafka's own property files describe them:
 
-    check --config durable_topic.properties
+    check doctor durable_topic.properties
 
 A broker of your own, compared with the model after every step:
 

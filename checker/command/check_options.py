@@ -11,6 +11,7 @@ from isrcheck.checker.command.option import Option
 from isrcheck.checker.command.option_values import (
     count,
     folder,
+    kinds_of_answers,
     memory,
     name,
     path,
@@ -27,7 +28,7 @@ ENGINES = ("local", "z3", "all", "spark")
 
 MATRIX, PUBLISHED, EXAMPLES = "the matrix", "check published", "check examples/tla"
 MODEL, MUTATE = "one model", "mutate"
-CONFIG, DESCRIBE = "--config", "--describe"
+CONFIG, DESCRIBE, DOCTOR = "--config", "--describe", "doctor"
 """The names of the built-in forms of the command, as messages show them."""
 
 SWEEP = "sweep"
@@ -45,6 +46,11 @@ FAILURES = "failures"
 TABLES_WITH = "--tables goes with one model or a sweep: name the model, as in: check kafka --protocol 2.1 --tables DIR"
 
 SYMMETRY_WITH = "--symmetry goes with one model: name the model, as in: check kafka --protocol 2.1 --symmetry"
+
+OF_A_CLUSTER = frozenset({CONFIG, DESCRIBE, DOCTOR})
+"""The forms that answer for a cluster, from Kafka's own files."""
+
+CLUSTER_ONLY = "{option} goes with --config FILE; leave {option} out"
 
 TOPIC_NAME_ALONE = "--topic-name goes with --describe FILE; leave --topic-name out, or add --describe FILE"
 
@@ -75,7 +81,7 @@ OPTIONS = (
     Option(
         name="--seconds",
         metavar="S",
-        help="time limit of the whole command (default: none; 60 with --config and --describe)",
+        help="time limit of the whole command (default: none; 60 for a cluster)",
         read=seconds,
     ),
     Option(
@@ -145,22 +151,42 @@ OPTIONS = (
         name="--topic-name",
         metavar="NAME",
         help="the topic to check, if --describe shows several",
-        forms=frozenset({CONFIG, DESCRIBE}),
+        forms=OF_A_CLUSTER,
         refusal=TOPIC_NAME_ALONE,
     ),
     Option(
         name="--kafka-version",
         metavar="V",
         help="the release of the brokers, such as 0.10.2",
-        forms=frozenset({CONFIG, DESCRIBE, FAILURES}),
+        forms=OF_A_CLUSTER | {FAILURES},
         refusal="--kafka-version goes with --config FILE; for a model use --protocol",
     ),
     Option(
         name="--metadata-version",
         metavar="V",
         help="the metadata.version of a KRaft cluster, such as 3.6-IV0 (kafka-features describe)",
-        forms=frozenset({CONFIG, DESCRIBE}),
+        forms=OF_A_CLUSTER,
         refusal="--metadata-version goes with --config FILE; for a model use --protocol",
+    ),
+    Option(
+        name="--details",
+        help="a cluster: all that was understood, ignored, searched and found",
+        forms=OF_A_CLUSTER,
+        refusal=CLUSTER_ONLY,
+    ),
+    Option(
+        name="--fresh",
+        help="a cluster: search, although the answer is recorded",
+        forms=OF_A_CLUSTER,
+        refusal=CLUSTER_ONLY,
+    ),
+    Option(
+        name="--fail-on",
+        metavar="KIND[,KIND]",
+        help="a cluster: exit with 12 only for can-lose or defects, and with 3 for unknown; otherwise with 0",
+        read=kinds_of_answers,
+        forms=OF_A_CLUSTER,
+        refusal=CLUSTER_ONLY,
     ),
 )
 

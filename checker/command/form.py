@@ -29,14 +29,16 @@ EVERYTHING_ELSE = "*"
 @dataclass(frozen=True, kw_only=True)
 class Form:
     """One form of the command. `word` is the first argument that selects the form (empty: other arguments select it);
-    the function `run` in `module` runs the form, and `module` is imported only when the form is selected. `own` are the
-    options that only this form accepts; `goes_with` is the message for these options with any other form.
+    the function `run` in `module` runs the form, and `module` is imported only when the form is selected. `run` gets
+    the options and a session, or, without `opens`, an `OpenSession`. `own` are the options that only this form accepts;
+    `goes_with` is the message for these options with any other form.
 
     `refusals` maps the name of an option to an error message, and `EVERYTHING_ELSE` to the message for all options
     that are neither in `takes` nor in `own`. A message may contain {option} (--engine), {typed} (--engine z3), {value}
     (z3) and {form}. `rest` is the message for options of a model, if the form takes no model. `refuse` raises
     UsageError for values that the form does not accept. `usual_target` is the default model, `seconds` the default
-    time limit. `usage` and `examples` are shown in the help, `as_in` is the example that messages show.
+    time limit. `files` is the help text of the arguments, if they are files and not a model. `usage` and `examples` are
+    shown in the help, `as_in` is the example that messages show.
     """
 
     name: str
@@ -53,6 +55,8 @@ class Form:
     refuse: Callable[[Options], None] = lambda options: None
     usual_target: str | None = None
     seconds: float | None = None
+    opens: bool = True
+    files: str = ""
 
     @property
     def options(self) -> tuple[Option, ...]:
@@ -67,6 +71,17 @@ class Form:
         if EVERYTHING_ELSE in self.refusals and option.name not in self.takes | own:
             return self.refusals[EVERYTHING_ELSE]
         return option.refusal if option.forms and self.name not in option.forms else ""
+
+
+@dataclass(frozen=True)
+class OpenSession:
+    """Opens a session of searches, which takes a while to import; `began` is the start of the command.
+
+    `open` takes the keywords of SearchSession that the command line does not determine, and returns one.
+    """
+
+    open: Callable[..., Any]
+    began: float
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,6 +10,7 @@ from pathlib import Path
 from isrcheck.checker.command.console import parse_memory
 from isrcheck.checker.resources.limits import MOST_THREADS
 from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages.printable import escaped
 
 MOST_DIGITS = 9
 MOST_WEIGHT = 10_000
@@ -108,3 +109,16 @@ def name(option: str, text: str) -> str:
 
 def _is_number(text: str) -> bool:
     return text.isdecimal() and text.isascii() and len(text) <= MOST_DIGITS
+
+
+KINDS = ("can-lose", "defects", "unknown")
+"""The kinds of answers for a cluster with which a command can fail."""
+
+
+def kinds_of_answers(option: str, text: str) -> frozenset[str]:
+    """Read kinds of answers, separated by commas. Raises UsageError."""
+    kinds = text.split(",")
+    for kind in kinds:
+        if kind not in KINDS:
+            raise UsageError(f"{option} {escaped(text)}: {escaped(kind)!r} is none of {', '.join(KINDS)}")
+    return frozenset(kinds)

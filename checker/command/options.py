@@ -55,7 +55,10 @@ def parser_of(forms: Sequence[Form], more: Sequence[Option] = (), word: str = ""
         allow_abbrev=False,
         description=DESCRIPTION,
     )
-    parser.add_model()
+    if form is not None and form.files:
+        parser.add_argument("target", nargs="*", metavar="FILE", help=form.files)
+    else:
+        parser.add_model()
     groups: dict[str, argparse._ActionsContainer] = {"": parser}
     for option in _options(forms, more):
         if form is None or not form.refusal_of(option):

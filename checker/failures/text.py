@@ -11,8 +11,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from isrcheck.checker.failures.events import events
 from isrcheck.checker.failures.found import Searched
-from isrcheck.checker.failures.words import events, history_of, outcome
+from isrcheck.checker.failures.words import history_of, outcome
 from isrcheck.checker.outcome.exit_codes import SAFE, UNDECIDED
 from isrcheck.checker.outcome.verdict import Word
 from isrcheck.checker.session.formatting import counted, table

@@ -1,7 +1,7 @@
 """The declarations of the built-in forms of `check`.
 
 In:  nothing.
-Out: `BEFORE_OTHERS` and `AFTER_OTHERS`: the help lists them around the forms of optional packages.
+Out: `FORMS`.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 from isrcheck.checker.command.check_options import (
-    CONFIG,
     DESCRIBE,
     EXAMPLES,
     FILES,
@@ -20,7 +19,6 @@ from isrcheck.checker.command.check_options import (
     PUBLISHED,
     SIMULATE_WITH,
     SIMULATION,
-    TOPIC_NAME_ALONE,
 )
 from isrcheck.checker.command.form import Form, Options
 from isrcheck.models.messages.errors import UsageError
@@ -84,13 +82,6 @@ def _refuse_for_comparison(options: Options) -> None:
 def _refuse_for_mutants(options: Options) -> None:
     if options.target is None:
         raise UsageError(f"{MUTATE} takes a model, as in: check {MUTATE} kafka --protocol 2.1")
-
-
-def _refuse_for_cluster(options: Options) -> None:
-    if options.target is not None:
-        raise UsageError(f"{options.form.name} is for a cluster, {options.target} is a model: give only one of them")
-    if options.topic_name is not None and not options.describe:
-        raise UsageError(TOPIC_NAME_ALONE)
 
 
 _WITHOUT_MODEL = dict.fromkeys(OF_A_MODEL, NAME_A_MODEL) | dict.fromkeys(ENGINE, ABOUT_ONE_MODEL)
@@ -163,37 +154,4 @@ _MUTATE = Form(
     refuse=_refuse_for_mutants,
 )
 
-_FILES_SAY = "{option} does not go with {form}: the files configure the cluster; leave {option} out"
-
-_CONFIG = Form(
-    name=CONFIG,
-    module="isrcheck.checker.forms.cluster",
-    usage=(
-        (
-            "check --config FILE [--config FILE ...]",
-            "Kafka's .properties files -> a verdict for that cluster",
-        ),
-    ),
-    examples=("check --config models/examples/durable_topic.properties --kafka-version 2.1",),
-    refusals=dict.fromkeys(OF_A_MODEL, _FILES_SAY)
-    | dict.fromkeys(ENGINE, "{typed} does not go with {form}; name a model, as in: check kafka {typed}"),
-    rest=_FILES_SAY,
-    refuse=_refuse_for_cluster,
-    seconds=60.0,
-)
-
-_DESCRIBE = replace(
-    _CONFIG,
-    name=DESCRIBE,
-    usage=(
-        (
-            "check --describe FILE [--config FILE ...]",
-            "output of kafka-topics --describe -> a verdict from that leader and ISR",
-        ),
-    ),
-    examples=(),
-)
-
-BEFORE_OTHERS = (_MATRIX, _PUBLISHED, _EXAMPLES, _MODEL, _MUTATE)
-AFTER_OTHERS = (_CONFIG, _DESCRIBE)
-"""The help lists the forms of optional packages between `BEFORE_OTHERS` and `AFTER_OTHERS`."""
+FORMS = (_MATRIX, _PUBLISHED, _EXAMPLES, _MODEL, _MUTATE)

@@ -2,8 +2,9 @@
 
 In:  property files of brokers, topics, producers or consumers; the output of `kafka-topics --describe` and
      `kafka-configs --describe`, and of `kafka-features describe`; and the versions if they are given.
-Out: a `Cluster`: the settings on which the safety of replication depends, with their sources, the generation, the
-partition from which the search starts, and the ignored settings with the reasons.
+Out: a `Reading`: for each distinct configuration of a topic a `Cluster`, with the settings on which the safety of
+replication depends, their sources, the generation, the topics and partitions that have it, and the ignored settings
+with the reasons.
 
 A topic's value takes precedence over the broker's. A setting that is not given has the default of the given version.
 """
@@ -23,7 +24,8 @@ from isrcheck.checker.kafka_config.consumer_rules import (
     Consumer,
     read_consumer,
 )
-from isrcheck.checker.kafka_config.describe import Partition, read_described
+from isrcheck.checker.kafka_config.describe import Described, DescribedTopic, read_described
+from isrcheck.checker.kafka_config.describe_lines import Partition
 from isrcheck.checker.kafka_config.generation import Generation, format_keys, read_generation
 from isrcheck.checker.kafka_config.ignored import Ignored, Keys, read_ignored
 from isrcheck.checker.kafka_config.producer_rules import (
@@ -40,6 +42,8 @@ from isrcheck.checker.kafka_config.transaction_rules import Transactions, read_t
 from isrcheck.checker.kafka_config.versions import ELR_VERSION, Versions, read_versions
 from isrcheck.checker.kafka_settings.cluster_settings import (
     READERS,
+    GivenSetting,
+    Section,
     Setting,
     Settings,
     UnderstoodSetting,
@@ -47,6 +51,7 @@ from isrcheck.checker.kafka_settings.cluster_settings import (
     shown,
 )
 from isrcheck.checker.kafka_settings.keys import Role, default
+from isrcheck.checker.kafka_settings.releases import Version, version_of_binaries
 
 T = TypeVar("T")
 
@@ -56,19 +61,15 @@ NO_REPLICAS_GIVEN = (
 )
 
 
-_REBALANCE = (Role.BROKER, "auto.leader.rebalance.enable")
-
-
 @dataclass(frozen=True)
 class Cluster:
-    """The settings of a cluster that matter for the safety of its replication.
+    """The settings of a cluster, and of topics that agree in theirs, that matter for the safety of replication.
 
     `generation` is the modelled generation of the cluster, or the nearest one if its `why_undecided` is not None.
     `kafka_version` is None if no version is given; the newest modelled version is then assumed.
-    `is_replication_given` is False if the number of replicas is only Kafka's default. `moves_leadership` is False
-    if brokers are configured not to return leadership to the preferred replica. `partition` is the described
-    partition from which the search starts, if any. `transactions` is None if the producer has none.
-    `why_unavailable` is the reason why no search can start, or None.
+    `is_replication_given` is False if the number of replicas is only Kafka's default. `given_roles` are the roles of
+    which any setting is given. `topics` are the described topics and `partitions` theirs; both can be empty.
+    `transactions` is None if the producer has none. `why_unknown` is the reason why there is no answer, or None.
     """
 
     kafka_version: Setting[str] | None
@@ -80,11 +81,19 @@ class Cluster:
     replication_factor: Setting[int]
     is_replication_given: bool
     unclean_election: Setting[bool]
-    moves_leadership: bool
-    partition: Partition | None
-    why_unavailable: str | None
+    leader_rebalance: Setting[bool]
+    flushes_every_message: bool
+    given_roles: frozenset[Role]
+    topics: tuple[str, ...]
+    partitions: tuple[Partition, ...]
+    why_unknown: str | None
     understood: tuple[UnderstoodSetting, ...]
     ignored: tuple[Ignored, ...]
+
+    @property
+    def release(self) -> Version:
+        """The release of the brokers, given or assumed."""
+        return version_of_binaries(next(one.value for one in self.understood if one.key == "Kafka version"))
 
     @property
     def can_acknowledge_acks_all(self) -> bool:
@@ -92,20 +101,46 @@ class Cluster:
         return self.min_insync_replicas.value <= self.replication_factor.value
 
 
-def read_cluster(
+@dataclass(frozen=True)
+class Reading:
+    """A cluster for each distinct configuration of a topic, and remarks on what is missing in the files."""
+
+    clusters: tuple[Cluster, ...]
+    remarks: tuple[str, ...] = ()
+
+
+def read_clusters(
     files: Sequence[tuple[Role | None, Path]],
     kafka_version: str | None,
     described: Sequence[str] = (),
     topic: str | None = None,
     metadata_version: str | None = None,
-) -> Cluster:
+) -> Reading:
     """Read the configuration files of a cluster, each with its role (None: the keys of the file determine the role).
 
     `described` are files with the output of `--describe` (- is standard input), `topic` selects one of several topics.
     Raises PropertiesError.
     """
     description = read_described(described, topic)
-    settings = Settings([*(file_section(role, path) for role, path in files), *description.sections])
+    sections = [file_section(role, path) for role, path in files]
+    alike: dict[tuple[tuple[str, str], ...], list[DescribedTopic]] = {}
+    for one in description.topics:
+        alike.setdefault(one.settings, []).append(one)
+    told = (kafka_version, metadata_version)
+    clusters = tuple(_cluster(sections, description, topics, told) for topics in (alike.values() or [[]]))
+    return Reading(clusters, description.remarks)
+
+
+def _cluster(
+    files: Sequence[Section],
+    description: Described,
+    topics: Sequence[DescribedTopic],
+    told: tuple[str | None, str | None],
+) -> Cluster:
+    """Return the cluster of topics that agree in their settings; without topics, that of the files."""
+    of_topic = [Section(Role.TOPIC, topics[0].name, topics[0].properties)] if topics else []
+    settings = Settings([*files, *of_topic, *description.brokers])
+    kafka_version, metadata_version = told
     versions = read_versions(settings, kafka_version, metadata_version, description.evidence)
     generation, version_lines = read_generation(settings, versions, description.eligible_replicas)
     replication_factor, replication_factor_line = _decide(_REPLICATION_FACTOR, settings, versions)
@@ -123,11 +158,13 @@ def read_cluster(
     transactions = read_transactions(settings, versions) if producer.has_transactions.value else None
     if transactions:
         decisive += [((one.role, one.key),) for one in transactions.decisive]
-    rebalance = settings.get(*_REBALANCE)
+    rebalance, rebalance_line = _decide(_REBALANCE, settings, versions)
+    flush = settings.first(_FLUSH)
+    flushes = flush is not None and flush.text == EVERY_MESSAGE
+    if flush is not None and flushes:
+        decisive.append(_FLUSH)
     is_replication_given = settings.first(_REPLICATION_FACTOR.keys) is not None
-    why_unavailable = description.why_unavailable
-    if described and not is_replication_given and why_unavailable is None:
-        why_unavailable = NO_REPLICAS_GIVEN
+    why_unknown = NO_REPLICAS_GIVEN if topics and not is_replication_given else None
     return Cluster(
         kafka_version=Setting(str(versions.release), versions.binaries.source) if versions.is_given else None,
         generation=generation,
@@ -138,22 +175,26 @@ def read_cluster(
         replication_factor=replication_factor,
         is_replication_given=is_replication_given,
         unclean_election=unclean_election,
-        moves_leadership=rebalance is None or rebalance.text.lower() != "false",
-        partition=description.partition,
-        why_unavailable=why_unavailable,
+        leader_rebalance=rebalance,
+        flushes_every_message=flushes,
+        given_roles=frozenset(one.role for one in settings),
+        topics=tuple(one.name for one in topics),
+        partitions=tuple(partition for one in topics for partition in one.partitions),
+        why_unknown=why_unknown,
         understood=(
             *version_lines,
             *_mode_lines(versions),
-            *description.understood,
             replication_factor_line,
             min_insync_replicas_line,
             unclean_election_line,
+            rebalance_line,
+            *_flush_lines(flush, flushes=flushes),
             *producer.understood,
             *(transactions.understood if transactions else ()),
             *consumer.understood,
         ),
         ignored=(
-            *description.ignored,
+            *(each for one in topics for each in one.ignored),
             *read_ignored(settings, versions, decisive, {**ignored_formats, **versions.ignored}),
         ),
     )
@@ -196,7 +237,19 @@ _UNCLEAN_ELECTION: _Rule[bool] = _Rule(
     }.__getitem__,
 )
 
+_REBALANCE: _Rule[bool] = _Rule(
+    keys=((Role.BROKER, "auto.leader.rebalance.enable"),),
+    meaning={
+        True: "leadership returns to the preferred replica while the leader lives",
+        False: "leadership moves only if the leader fails, or by hand (kafka-leader-election)",
+    }.__getitem__,
+)
+_FLUSH: Keys = ((Role.TOPIC, "flush.messages"), (Role.BROKER, "log.flush.interval.messages"))
+EVERY_MESSAGE = "1"
+"""The value of _FLUSH with which a record is on disk before it counts; larger values promise nothing."""
+
 _DECISIVE: Sequence[Keys] = (
+    _REBALANCE.keys,
     _MIN_INSYNC_REPLICAS.keys,
     _REPLICATION_FACTOR.keys,
     _UNCLEAN_ELECTION.keys,
@@ -204,6 +257,13 @@ _DECISIVE: Sequence[Keys] = (
     *(((Role.CONSUMER, key),) for key in (ISOLATION_LEVEL, OFFSET_RESET, CLIENT_RACK)),
     ((Role.BROKER, REPLICA_SELECTOR),),
 )
+
+
+def _flush_lines(flush: GivenSetting | None, *, flushes: bool) -> list[UnderstoodSetting]:
+    if flush is None or not flushes:
+        return []
+    meaning = f"every record is on disk before it counts{flush.note}"
+    return [UnderstoodSetting(flush.key, flush.text, meaning, flush.source)]
 
 
 def _decide(rule: _Rule[T], settings: Settings, versions: Versions) -> tuple[Setting[T], UnderstoodSetting]:

@@ -45,11 +45,11 @@ Keys = Sequence[tuple[Role, str]]
 
 # Settings that could change the answer, but whose mechanism is not modelled yet.
 _COMPACTION = "compaction is not modelled: the answer is for a log that keeps every record"
-_FLUSH = "forced flushes are not modelled: a power loss can lose everything appended since the start"
+_FLUSH = "only a flush after every record is modelled: a power loss can lose everything appended since the start"
 _TIERED = "tiered storage is not modelled: the answer is for a log on the brokers' own disks"
 _RETENTION = "retention is not modelled: the answer is for records that are not deleted yet"
 _MIGRATION = "a migration to KRaft is not modelled"
-_PREFERRED = "preferred elections are a side search for every value of this setting"
+_PREFERRED = "the model has no clock: with auto.leader.rebalance.enable leadership can move at any time"
 _SHUTDOWN = "a controlled shutdown is not modelled as a separate step"
 _OFFSETS_TOPIC = "the topic of consumer offsets, which has its own replicas, is not modelled"
 _COMMITTED_OFFSETS = "committed offsets are not modelled: a consumer starts at offset 0, and keeps its position"
@@ -66,7 +66,6 @@ _NOT_MODELLED: Mapping[str, str] = {
     "remote.log.storage.system.enable": _TIERED,
     "eligible.leader.replicas.enable": "eligible leader replicas before 4.0 are not modelled",
     "zookeeper.metadata.migration.enable": _MIGRATION,
-    "auto.leader.rebalance.enable": _PREFERRED,
     "leader.imbalance.check.interval.seconds": _PREFERRED,
     "leader.imbalance.per.broker.percentage": _PREFERRED,
     "controlled.shutdown.enable": _SHUTDOWN,
@@ -158,7 +157,6 @@ _ASSUMED: Mapping[str, str] = {
     "remote.storage.enable": "false",
     "remote.log.storage.system.enable": "false",
     "eligible.leader.replicas.enable": "false",
-    "auto.leader.rebalance.enable": "false",
     "zookeeper.metadata.migration.enable": "false",
     "controlled.shutdown.enable": "false",
     "log.retention.bytes": "-1",

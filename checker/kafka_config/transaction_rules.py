@@ -85,6 +85,11 @@ def read_transactions(settings: Settings, versions: Versions) -> Transactions:
     return Transactions(protocol, values, why, why_none_begins, decisive, tuple(lines))
 
 
+def spelled(values: Mapping[str, int]) -> dict[str, str]:
+    """Return the entries of `Transactions.values` as on the command line."""
+    return {name: Verification(value).name for name, value in values.items()}
+
+
 def _timeout(producers: RoleSettings, brokers: RoleSettings) -> list[UnderstoodSetting]:
     """Return the time-out of transactions and its limit, if given. Raises PropertiesError if they are refused."""
     timeout, most = producers.setting(TIMEOUT), brokers.setting(MOST_TIMEOUT)

@@ -146,6 +146,7 @@ READERS: Mapping[str, Callable[[str], object]] = {
     "replication.factor": read_count,
     "default.replication.factor": read_count,
     "unclean.leader.election.enable": read_true_or_false,
+    "auto.leader.rebalance.enable": read_true_or_false,
     "inter.broker.protocol.version": version_of_inter_broker_protocol,
     "log.message.format.version": version_of_inter_broker_protocol,
     "message.format.version": version_of_inter_broker_protocol,
@@ -155,6 +156,9 @@ READERS: Mapping[str, Callable[[str], object]] = {
 }
 """The reader of each key that affects the answer; the values of other keys are not interpreted."""
 
+
+VERSIONS = ("inter.broker.protocol.version", "metadata.version")
+"""The keys that say which version a cluster has agreed on."""
 
 # Deliberately too cautious: the value of a misspelt password key is still a password.
 _SECRET = re.compile(r"pas+w|pass|pwd|secret|jaas|credential|token|\.key$", re.IGNORECASE)
@@ -319,6 +323,11 @@ def _given(each: Property, file_role: Role, layer: Layer) -> GivenSetting:
 
 
 def _agreeing(old: GivenSetting, new: GivenSetting) -> GivenSetting:
+    if old.value != new.value and new.key in VERSIONS:
+        raise PropertiesError(
+            f"{new.source}: the files mix versions: {new.spelled} here and {shown(old.key, old.text)} in {old.source};"
+            " give the files of one version"
+        )
     if old.value != new.value:
         raise PropertiesError(
             f"{new.source}: {new.spelled} contradicts {old.spelled} in {old.source}; "

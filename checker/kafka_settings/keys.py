@@ -21,6 +21,7 @@ _DEFAULTS: dict[str, tuple[tuple[str, str], ...]] = {
     "min.insync.replicas": (("0.8.0", "1"),),
     "default.replication.factor": (("0.8.0", "1"),),
     "unclean.leader.election.enable": (("0.11.0", "false"), ("0.8.0", "true")),
+    "auto.leader.rebalance.enable": (("0.8.0", "true"),),
     "retries": (("2.1", "2147483647"), ("0.8.0", "0")),
     "max.in.flight.requests.per.connection": (("0.8.0", "5"),),
     "enable.idempotence": (("3.0", "true"), ("0.8.0", "false")),

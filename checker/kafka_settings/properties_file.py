@@ -71,8 +71,14 @@ def _read(path: Path) -> bytes:
 
 
 def decode(content: bytes, path: Path) -> str:
-    """Decode bytes as UTF-8, or else as latin-1. Raises PropertiesError, which names `path`, if there are NUL bytes."""
-    content = content.removeprefix(codecs.BOM_UTF8)
+    """Decode bytes as UTF-8, or else as latin-1; as UTF-16, if a byte order mark says so (as PowerShell writes a file).
+
+    Raises PropertiesError, which names `path`, if there are NUL bytes.
+    """
+    if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) and len(content) % 2 == 0:
+        return content.decode("utf-16", "replace").replace("\0", "\ufffd")
+    while content.startswith(codecs.BOM_UTF8):
+        content = content.removeprefix(codecs.BOM_UTF8)
     if b"\0" in content:
         line = len(LINE_END.findall(content[: content.index(b"\0")].decode("latin-1"))) + 1
         raise PropertiesError(f"{path}:{line}: not a text file (it contains NUL bytes); save it as ASCII or UTF-8 text")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from functools import cache
 
 # Each release with replication, with its last internal version (None before 0.10): of the inter-broker protocol, or of
 # metadata.version, which has the same numbers up to 3.9 and is alone since 4.0.
@@ -78,6 +79,7 @@ class Version:
         return (self.release, self.patch or 0) >= (other.release, other.patch or 0)
 
 
+@cache
 def version_of_binaries(text: str) -> Version:
     """Parse a version; 0.10 means any release 0.10.x. Raises ValueError with the reason and the cure."""
     form = re.fullmatch(r"(\d{1,4}(?:\.\d{1,4}){1,3})(?:-IV(\d{1,4}))?", text, re.ASCII)

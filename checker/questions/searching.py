@@ -6,7 +6,7 @@ Out: a `Finding`. Every history in it was certified in plain Python.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Protocol
 
@@ -44,7 +44,7 @@ class Searcher:
 
         After Ctrl-C the finding says what is known, and later questions raise KeyboardInterrupt.
         """
-        searches = planned(case, question)
+        searches = self.plan(case, question)
         if isinstance(searches, str):
             return inexpressible(searches)
         spent = 0.0
@@ -59,6 +59,10 @@ class Searcher:
         found = assembled(searches, result_of)
         assert found is not None, "every search has a result"
         return found
+
+    def plan(self, case: Case, question: Question) -> Sequence[Scenario] | str:
+        """The searches of a question, or the reason why no model has what is asked."""
+        return planned(case, question)
 
     def explore(self, scenario: Scenario, limits: Limits) -> Exploration:
         """Make one search."""

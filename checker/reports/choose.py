@@ -7,10 +7,10 @@ Out: a `ReportContent` (content.py).
 from __future__ import annotations
 
 from isrcheck.checker.analyses.matrix import MatrixFound
-from isrcheck.checker.kafka_config.answer import Answer
-from isrcheck.checker.kafka_config.cluster_plan import ClusterPlan
+from isrcheck.checker.doctor.answer import Doctored
 from isrcheck.checker.reports import gather
 from isrcheck.checker.reports.content import ReportContent
+from isrcheck.checker.reports.gather_cluster import of_cluster
 from isrcheck.checker.session.text import Run
 from isrcheck.checker.simulation.report import SimulationRun
 
@@ -23,10 +23,8 @@ def content_of(found: object, printed: gather.PrintedAnswer, *, strict: bool) ->
         return gather.of_simulation(printed, found, strict=strict)
     if isinstance(found, MatrixFound):
         return gather.of_matrix(printed, found.records, found.pairs, strict=strict)
-    if isinstance(found, Answer):
-        return gather.of_answer(printed, found, strict=strict)
-    if isinstance(found, ClusterPlan):
-        return gather.of_refusal(printed, found)
+    if isinstance(found, Doctored):
+        return of_cluster(printed, found)
     from isrcheck.checker.reports.gather_sweep import of_sweep  # imported here because sweeps are optional
 
     return of_sweep(printed, found, strict=strict)

@@ -55,6 +55,12 @@ def outcome_of(verdict: Verdict, *, strict: bool) -> Outcome:
             return Outcome.PASSED
 
 
+def first_sentence(verdict: Verdict) -> str:
+    """Return the first sentence of the documentation of the verdict's property."""
+    documentation = verdict.prop.function.documentation.split("\n\n")[0].replace("\n", " ")
+    return " ".join(documentation.split())
+
+
 @dataclass(frozen=True)
 class TraceFile:
     """A trace that a search wrote: the path of its file, and its content."""
@@ -156,8 +162,8 @@ UNFINISHED = "check has not finished: there are no results yet"
 @dataclass(frozen=True)
 class ReportContent:
     """The content of a report. `command` is the command as typed, `text` its printed output, whose last line is the
-    verdict. `is_cut` is True if the user interrupted the command; `failure` is the message if a file could not be
-    written."""
+    verdict, unless there is a `headline`. `is_cut` is True if the user interrupted the command; `failure` is the
+    message if a file could not be written."""
 
     heading: str
     command: str
@@ -168,10 +174,13 @@ class ReportContent:
     is_cut: bool = False
     failure: str = ""
     notes: tuple[str, ...] = field(default=())
+    headline: str = ""
 
     @property
     def summary(self) -> str:
         """The verdict as one line."""
+        if self.headline:
+            return self.headline
         return self.text.rstrip().rpartition("\n")[2] if self.text.strip() else UNFINISHED
 
     @property

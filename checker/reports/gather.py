@@ -1,19 +1,17 @@
 """Builds the content of a report from the results of each form of `check`.
 
-In:  a `Run`, the runs of the matrix, or the `Answer` for a cluster; the text that was printed.
+In:  a `Run`, or the runs of the matrix; the text that was printed.
 Out: a `ReportContent` (content.py). Traces are read again from their files, which certifies the traces once more.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from isrcheck.checker.analyses import matrix
 from isrcheck.checker.analyses.matrix import Match, Pair, RecordedRun
-from isrcheck.checker.kafka_config.answer import Answer, FinishedSearch, first_sentence, side_search_line
-from isrcheck.checker.kafka_config.cluster_plan import ClusterPlan
 from isrcheck.checker.outcome.verdict import WHY_STOPPED, Verdict, Word
 from isrcheck.checker.reports.content import (
     Grid,
@@ -24,6 +22,7 @@ from isrcheck.checker.reports.content import (
     SearchReport,
     TraceFile,
     by_property,
+    first_sentence,
     outcome_of,
 )
 from isrcheck.checker.session.naming import title
@@ -34,8 +33,6 @@ from isrcheck.models.language.declare import Kind
 from isrcheck.models.language.model import Property
 from isrcheck.traces.format.folder import read
 
-NOTHING = Grid((), (), ())
-CLUSTER = "a cluster's own settings"
 NOT_SEARCHED = "not searched"
 
 
@@ -183,55 +180,3 @@ def _not_searched(record: RecordedRun) -> SearchReport:
         for prop in matrix.promised(record)
     ]
     return SearchReport(record.title, record.instance, None, tuple(judged), Outcome.ERROR, NOT_SEARCHED)
-
-
-# --------------------------------------------------------------------------------------------------------- a cluster
-
-
-def of_answer(printed: PrintedAnswer, answer: Answer, *, strict: bool) -> ReportContent:
-    """Return the content of the report on a cluster: the searches that decide the verdict, and the side searches."""
-    deciding = [_deciding(part_and_run, strict=strict) for part_and_run in answer.deciding]
-    sides = [
-        SearchReport(
-            *(f"side search: {part.says}", part.instance, run, ()),
-            says=side_search_line(part, run, answer),
-            others=traces_of(run, run.traces),
-        )
-        for part, run in answer.side_searches
-    ]
-    rows = []
-    for verdict in answer.all_promises:
-        of_transactions = verdict in answer.transaction_promises
-        known = [
-            one
-            for (part, _), search in zip(answer.deciding, deciding, strict=True)
-            for one in by_property(search.traces, verdict.prop.name)
-            if part.is_of_transactions == of_transactions
-        ]
-        judged = PropertyResult(verdict, verdict.text, outcome_of(verdict, strict=strict), tuple(known))
-        name = f"{verdict.prop.name} (model transactions)" if of_transactions else verdict.prop.name
-        rows.append(GridRow((name,), (judged, first_sentence(verdict))))
-    notes = tuple([f"UNDECIDED for this cluster: {answer.plan.why_undecided}"] * answer.plan.is_nearest)
-    grid = Grid(("promise",), ("verdict", "says"), tuple(rows))
-    return ReportContent(CLUSTER, printed.command, printed.text, grid, (*deciding, *sides), notes=notes)
-
-
-def _deciding(asked: FinishedSearch, *, strict: bool) -> SearchReport:
-    part, run = asked
-    known = traces_of(run, run.traces)
-    judged = []
-    for found in run.verdicts:
-        if found.prop.kind is not Kind.SOMETIMES:
-            traces = by_property(known, found.prop.name)
-            judged.append(PropertyResult(found, found.text, outcome_of(found, strict=strict), traces))
-    # `sometimes` properties do not count for a cluster: only its promises are undecided if the search was cut short.
-    outcome = Outcome.ERROR if run.exploration.stopped == "interrupt" else Outcome.PASSED
-    return replace(search_of(part.says, run, judged), outcome=outcome)
-
-
-def of_refusal(printed: PrintedAnswer, question: ClusterPlan) -> ReportContent:
-    """Return the content of the report on a cluster that cannot be searched."""
-    says = f"UNDECIDED: {question.why_undecided}"
-    return ReportContent(
-        CLUSTER, printed.command, printed.text, NOTHING, (SearchReport("cluster", None, None, (), Outcome.ERROR, says),)
-    )

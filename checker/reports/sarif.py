@@ -18,10 +18,17 @@ from typing import Any
 from urllib.parse import quote
 
 from isrcheck import models
-from isrcheck.checker.kafka_config.answer import first_sentence
 from isrcheck.checker.outcome.exit_codes import DEADLOCKED, SAFE, STUCK, UNEXPECTED, VIOLATED
 from isrcheck.checker.outcome.verdict import Word
-from isrcheck.checker.reports.content import UNFINISHED, Outcome, PropertyResult, ReportContent, SearchReport, TraceFile
+from isrcheck.checker.reports.content import (
+    UNFINISHED,
+    Outcome,
+    PropertyResult,
+    ReportContent,
+    SearchReport,
+    TraceFile,
+    first_sentence,
+)
 from isrcheck.models.language.in_range import DEADLOCK
 from isrcheck.models.language.model import Instance, Model, Property
 from isrcheck.models.language.syntax import Function

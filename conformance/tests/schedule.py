@@ -29,7 +29,6 @@ SPARK_PROCESSES = "sessions and a cluster of Spark"
 SECONDS: Mapping[str, int] = {
     SPARK_PROCESSES: 220,
     SPARK: 120,
-    "checker/kafka_config/test_answer": 80,
     "docs/test_commands": 50,
     "models/language/test_language": 50,
     "follow/test_observations": 50,

@@ -33,6 +33,7 @@ FLOORS = {
     "checker": (
         *(
             ("reports",),
+            ("doctor",),
             ("forms", "graph", "sweep", "failures"),
             ("command",),
             ("kafka_config",),
@@ -48,7 +49,6 @@ FLOORS = {
     ),
     "traces": (
         ("command",),
-        ("browser",),
         ("drawing",),
         ("terminal",),
         ("other_tools",),

@@ -35,7 +35,6 @@ MARKED = (
     "conformance/tests/checker/compile/test_kernel.py",
     "conformance/tests/checker/explicit/test_possible_states.py",
     "conformance/tests/checker/failures/test_failures.py",
-    "conformance/tests/checker/kafka_config/test_answer.py",
     "conformance/tests/checker/proofs/test_prove.py",
     "conformance/tests/checker/proofs/test_unbounded_abstraction.py",
     "conformance/tests/checker/proofs/test_unbounded_loops.py",

@@ -556,7 +556,8 @@ BAD = {
     "kafka --kafka-version 0.10.2": "--kafka-version goes with --config FILE; for a model use --protocol",
     "kafka --config x.properties": "--config is for a cluster, kafka is a model: give only one of them",
     "--config x.properties --set replicas=3": (
-        "--set does not go with --config: the files configure the cluster; leave --set out"
+        "--set replicas=3: the files configure the cluster; only faults and sizes of the search can be raised, as in "
+        "--set crashes=2"
     ),
     "kafka --memory 0": "--memory 0: a search needs at least 16M",
     "kafka --memory 15M": "--memory 15M: a search needs at least 16M",

@@ -9,8 +9,6 @@ import os
 import shlex
 import subprocess
 import sys
-import time
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -20,7 +18,6 @@ from conformance.tests.support.places import PROJECT
 from isrcheck.checker import cli
 from isrcheck.checker.analyses import matrix, published
 from isrcheck.checker.compile import kernels
-from isrcheck.checker.kafka_config import answer
 from isrcheck.checker.outcome.exploration import Progress
 from isrcheck.checker.outcome.verdict import Word, exit_code
 from isrcheck.checker.session import session, trace_writer
@@ -100,15 +97,6 @@ def process(folder, *words, redirect="", **changes):
 # --------------------------------------------------------------------------------------------------- untrue or missing
 
 
-def test_a_cluster_searched_to_a_bound_is_not_reported_as_holding(check):
-    """With 562 of 25 million states searched, a cluster that loses records in six steps was reported as HOLDS."""
-    words = ("--config", "topic.properties", "--kafka-version", "0.10.2", "--bound", "3")
-    code, text, _ = check(*words)
-    assert code == 0
-    assert text.splitlines()[-1].startswith("NO VIOLATION TO DEPTH 3: ")
-    assert "HOLDS" not in text
-
-
 def test_a_disagreement_of_the_engines_exits_70_in_one_line(check, monkeypatch):
     def disagree(*arguments):
         raise NotCertifiedError(
@@ -135,30 +123,6 @@ def permitted():
     return Verdict(prop, Word.PERMITTED, 2)
 
 
-def test_the_shown_counterexample_is_the_one_of_the_verdict(check, tmp_path):
-    (tmp_path / "topic.properties").write_text(DURABLE.replace("acks=all", "acks=0"))
-    _, text, _ = check("--config", "topic.properties", "--kafka-version", "0.10.2", "--bound", "5")
-    assert text.splitlines()[-1].startswith("VIOLATED: ")
-    assert "  VIOLATED at step 5: isr_is_complete: " in text
-
-
-def test_the_seconds_of_an_answer_are_shared_by_its_searches(check, monkeypatch):
-    """The configured cluster is searched last, with the remaining time: at least a tenth."""
-    limits, slept = [], [0.0]
-    monotonic, search = time.monotonic, session.explore
-
-    def searching(instance, given, **keywords):
-        limits.append(given.seconds)
-        slept[0] += given.seconds
-        return search(instance, replace(given, seconds=None), **keywords)
-
-    monkeypatch.setattr(time, "monotonic", lambda: monotonic() + slept[0])
-    monkeypatch.setattr(session, "explore", searching)
-    check("--config", "topic.properties", "--kafka-version", "0.10.2", "--bound", "2", "--seconds", "5000")
-    assert sum(limits) == pytest.approx(5000, abs=60)
-    assert limits[-1] > 500 - 60
-
-
 def test_a_search_respects_its_memory_limit(check):
     code, out, _ = check("kafka", "--protocol", "0.10", "--memory", "16M", "--json")
     (run,) = json.loads(out)["runs"]
@@ -183,22 +147,6 @@ def test_if_no_property_applies_none_is_reported_as_holding(check, tmp_path, wor
 
 
 # ---------------------------------------------------------------------------------------------------------- interrupts
-
-
-def test_an_interrupt_during_a_side_question_ends_the_command(check, monkeypatch):
-    asked = []
-    explore = session.explore
-
-    def interrupted(instance, limits, **keywords):
-        asked.append(instance)
-        exploration = explore(instance, limits, **keywords)
-        exploration.stopped = "interrupt"
-        return exploration
-
-    monkeypatch.setattr(session, "explore", interrupted)
-    code, _, _ = check("--config", "topic.properties", "--kafka-version", "0.10.2", "--bound", "2")
-    assert code == 130
-    assert len(asked) == 1
 
 
 def test_an_interrupt_keeps_finished_published_rows(check, monkeypatch):
@@ -351,14 +299,6 @@ def test_a_closed_stdout_changes_nothing(check, tmp_path):
     assert (done.returncode, "Traceback" in done.stderr) == (12, False)
 
 
-def test_a_clusters_counterexample_is_printed_in_any_encoding(check, tmp_path):
-    done = process(
-        tmp_path, "--config", "topic.properties", "--kafka-version", "0.10.2", "--bound", "6", PYTHONIOENCODING="ascii"
-    )
-    assert (done.returncode, "Traceback" in done.stderr) == (12, False)
-    assert " .  " in done.stdout
-
-
 @pytest.mark.exhaustive
 def test_a_helper_edited_within_a_second_is_reloaded(check, tmp_path):
     (tmp_path / "model.py").write_text(
@@ -384,7 +324,6 @@ def test_progress_fits_the_terminal(monkeypatch, capsys):
 
 
 def test_the_modules_patched_by_the_tests_above_exist():
-    assert callable(answer.verdict_line)
     assert callable(report.verdict_line)
 
 
@@ -400,14 +339,3 @@ def test_memory_refused_by_the_machine_is_reported_as_such(tmp_path, monkeypatch
     out, err = capsys.readouterr()
     assert out == ""
     assert err.splitlines()[-1] == ("check: this machine does not have enough memory; give a smaller --memory")
-
-
-def test_a_side_question_ignores_losses_without_the_fault(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "topic.properties").write_text("replication.factor=3\nmin.insync.replicas=2\nacks=1\n")
-    words = ["--config", "topic.properties", "--kafka-version", "0.10.2", "--bound", "4", "--json"]
-    assert cli.main(words) == 0
-    main, *asides, _ = json.loads(capsys.readouterr().out)["runs"]
-    assert {one["name"]: one["depth"] for one in main["properties"]}["acked_not_lost"] == 2
-    for run in asides:
-        assert "without it, at step 2" in run["answer"]

@@ -53,8 +53,11 @@ def stays_small(s):
 
 MAINS: dict[str, Callable[[list[str]], int]] = {"check": check.main, "trace": trace.main, "conform": conform.main}
 
+OF_A_CLUSTER = {"--config", "doctor"}
+"""Examples with these words name files of a user."""
+
 EXAMPLES = [
-    *(example for form in check.forms() for example in form.examples if "--config" not in example),
+    *(example for form in check.forms() for example in form.examples if not OF_A_CLUSTER & set(example.split())),
     *(example for one in conform.SUBCOMMANDS[::-1] if one.name == "run" for example in one.examples),
     *(example for one in conform.SUBCOMMANDS if one.name != "run" for example in one.examples),
     *(example for one in trace.SUBCOMMANDS for example in one.examples),
@@ -112,7 +115,7 @@ def test_bad_arguments_are_one_line(words: str, tmp_path: Path) -> None:
 def test_the_help_names_the_commands(tmp_path: Path) -> None:
     done = ran("--help", folder=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
-    for name in (*isrcheck.COMMANDS, "completion"):
+    for name in (*isrcheck.COMMANDS, *isrcheck.FORMS, "completion"):
         assert f"\n    {name}" in done.stdout
 
 
@@ -142,11 +145,12 @@ def bash_script(tmp_path_factory: pytest.TempPathFactory) -> str:
         ("check", "kaf", {"kafka", "kafka_liveness"}),
         ("check", "my_", {"my_protocol.py"}),
         ("check", "swe", {"sweep"}),
+        ("isrcheck", "doc", {"doctor"}),
+        ("isrcheck doctor", "--fail", {"--fail-on"}),
+        ("isrcheck doctor", "my_", {"my_protocol.py"}),
         ("check kafka --engine", "z", {"z3"}),
         ("trace", "ex", {"explore"}),
         ("trace show", "--wh", {"--why"}),
-        ("trace explore", "--br", {"--browser"}),
-        ("trace explore", "--po", {"--port"}),
         ("conform follow", "--most", {"--most-states"}),
     ],
 )
@@ -195,11 +199,6 @@ def inside(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     return folder
 
 
-def interrupted(*_: object) -> None:
-    """What Ctrl-C does to a loop."""
-    raise KeyboardInterrupt
-
-
 @pytest.mark.parametrize(
     "example", sampled(EXAMPLES, lambda example: example not in LONG, last=lambda example: example in LONGEST)
 )
@@ -212,12 +211,10 @@ def test_examples_of_the_help_work(
         (tmp_path / "holds.txt").write_text("delay fetch from broker 2 to broker 1 by 200 ms\n", encoding="utf-8")
         if words[0] == "convert":
             shutil.copytree(RECORDINGS / "wire" / "steady", tmp_path / "recording")
-    if "--browser" in words:  # it serves until Ctrl-C
-        monkeypatch.setattr("socketserver.BaseServer.serve_forever", interrupted)
     capsys.readouterr()
     code = MAINS[name](words)
     told = capsys.readouterr()
-    if "explore" in words and "--browser" not in words:
+    if "explore" in words:
         assert (code, told.err) == (
             2, "trace: explore needs a terminal for input and output; without one use: trace show FILE\n",
         )  # fmt: skip

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from conformance.tests.support.places import SHARED
-from isrcheck.checker.kafka_config.cluster import Cluster, read_cluster
+from isrcheck.checker.kafka_config.cluster import Cluster, read_clusters
 from isrcheck.checker.kafka_config.generation import Generation
 from isrcheck.checker.kafka_config.ignored import Ignored, WhyIgnored
 from isrcheck.checker.kafka_config.producer_rules import Producer
@@ -44,7 +44,8 @@ def read(
     *files: Path | tuple[Role, Path], version: str | None = "0.10.2", metadata_version: str | None = None
 ) -> Cluster:
     roles = [each if isinstance(each, tuple) else (None, each) for each in files]
-    return read_cluster(roles, version, metadata_version=metadata_version)
+    (found,) = read_clusters(roles, version, metadata_version=metadata_version).clusters
+    return found
 
 
 def complaint(
@@ -160,7 +161,7 @@ def test_a_topic_with_its_producers_acks_in_one_file() -> None:
     assert cluster.min_insync_replicas == Setting(2, "topic.properties:2")
     assert cluster.unclean_election == Setting(False, "topic.properties:3")
     assert cluster.producer.acks == Setting("all", "topic.properties:4")
-    assert (cluster.partition, cluster.why_unavailable, cluster.ignored) == (None, None, ())
+    assert (cluster.topics, cluster.partitions, cluster.why_unknown, cluster.ignored) == ((), (), None, ())
     assert cluster.understood == (
         UnderstoodSetting("Kafka version", "0.10.2", "decides the defaults", "--kafka-version"),
         UnderstoodSetting(
@@ -172,6 +173,12 @@ def test_a_topic_with_its_producers_acks_in_one_file() -> None:
         ),
         UnderstoodSetting(
             "unclean.leader.election.enable", "false", "only a member of the ISR can be elected", "topic.properties:3"
+        ),
+        UnderstoodSetting(
+            "auto.leader.rebalance.enable",
+            "true",
+            "leadership returns to the preferred replica while the leader lives",
+            "Kafka 0.10.2's default",
         ),
         UnderstoodSetting(
             "acks",
@@ -207,6 +214,7 @@ def test_every_role_contributes_its_settings() -> None:
         ("default.replication.factor", "3", "server.properties:2"),
         ("min.insync.replicas", "2", "topic.properties:2"),
         ("unclean.leader.election.enable", "TRUE", "server.properties:3"),
+        ("auto.leader.rebalance.enable", "true", "Kafka 0.10.2's default"),
         ("acks", "-1", "producer.properties:2"),
         ("retries", "0", "Kafka 0.10.2's default"),
         ("max.in.flight.requests.per.connection", "5", "Kafka 0.10.2's default"),
@@ -1457,7 +1465,7 @@ OFFSETS_TOPIC = "the topic of consumer offsets, which has its own replicas, is n
 def test_unmodelled_settings_are_distinguished_from_irrelevant_ones() -> None:
     cluster = read(
         file("producer.properties", "acks=all", "linger.ms=5"),
-        file("topic.properties", "cleanup.policy=compact", "flush.messages=1", "retention.ms=1000"),
+        file("topic.properties", "cleanup.policy=compact", "flush.messages=2", "retention.ms=1000"),
         file(
             "server.properties",
             "broker.id=0",
@@ -1470,9 +1478,8 @@ def test_unmodelled_settings_are_distinguished_from_irrelevant_ones() -> None:
     assert ignored(cluster, WhyIgnored.NOT_MODELLED) == {
         "cleanup.policy": "compaction is not modelled: the answer is for a log that keeps every record",
         "flush.messages": (
-            "forced flushes are not modelled: a power loss can lose everything appended since the start"
+            "only a flush after every record is modelled: a power loss can lose everything appended since the start"
         ),
-        "auto.leader.rebalance.enable": "preferred elections are a side search for every value of this setting",
         "retention.ms": RETENTION,
         "replica.lag.time.max.ms": NO_CLOCK,
         "offsets.topic.replication.factor": OFFSETS_TOPIC,
@@ -1495,8 +1502,8 @@ def test_unmodelled_settings_are_distinguished_from_irrelevant_ones() -> None:
         ("offsets.topic.replication.factor", "2.1", OFFSETS_TOPIC),
         ("offsets.commit.required.acks", "2.1", OFFSETS_TOPIC),
         ("log.retention.hours", "2.1", RETENTION),
-        ("leader.imbalance.per.broker.percentage", "2.1", "preferred elections are a side search "
-         "for every value of this setting"),
+        ("leader.imbalance.per.broker.percentage", "2.1", "the model has no clock: with auto.leader.rebalance.enable "
+         "leadership can move at any time"),
     ],
 )  # fmt: skip
 def test_settings_that_affect_replication_are_not_called_irrelevant(key: str, version: str, reason: str) -> None:
@@ -1541,7 +1548,29 @@ def test_no_process_roles_is_a_cluster_with_zookeeper() -> None:
 def test_leadership_moves_automatically_unless_disabled(lines: tuple[str, ...], moves: bool) -> None:
     settings = [f"auto.leader.rebalance.enable{value}" for value in lines]
     cluster = read(file("server.properties", "broker.id=1", *settings), version="2.1")
-    assert cluster.moves_leadership is moves
+    assert cluster.leader_rebalance.value is moves
+    assert meaning(cluster, "auto.leader.rebalance.enable") == (
+        "leadership returns to the preferred replica while the leader lives"
+        if moves
+        else "leadership moves only if the leader fails, or by hand (kafka-leader-election)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("topic", "broker", "source"),
+    [
+        ("flush.messages=1", "broker.id=1", "topic.properties:1"),
+        ("retention.ms=1", "log.flush.interval.messages=1", "server.properties:1"),
+        ("flush.messages=2", "log.flush.interval.messages=1", None),
+        ("retention.ms=1", "broker.id=1", None),
+    ],
+)
+def test_a_flush_after_every_record_counts(topic: str, broker: str, source: str | None) -> None:
+    cluster = read(file("topic.properties", topic), file("server.properties", broker), version="3.9")
+    assert cluster.flushes_every_message is (source is not None)
+    lines = [one.source for one in cluster.understood if one.meaning == "every record is on disk before it counts"]
+    assert lines == ([source] if source else [])
+    assert "flush" not in " ".join(one.key for one in cluster.ignored) or source is None
 
 
 def test_mechanisms_of_newer_releases_are_named() -> None:
@@ -1571,13 +1600,11 @@ def test_mechanisms_of_newer_releases_are_named() -> None:
 def test_a_disabled_mechanism_matches_the_models_assumption() -> None:
     cluster = read(
         file("topic.properties", "cleanup.policy=delete", "flush.ms=9223372036854775807"),
-        file("server.properties", "broker.id=1", "auto.leader.rebalance.enable=False"),
         version="2.1",
     )
     assert ignored(cluster, WhyIgnored.ASSUMED) == {
         "cleanup.policy": "is what the model assumes",
         "flush.ms": "is what the model assumes",
-        "auto.leader.rebalance.enable": "is what the model assumes",
     }
 
 

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from isrcheck.checker.kafka_config.cluster import NO_REPLICAS_GIVEN, Cluster, read_cluster
-from isrcheck.checker.kafka_config.describe import Partition
+from isrcheck.checker.kafka_config.cluster import NO_REPLICAS_GIVEN, Cluster, Reading, read_clusters
+from isrcheck.checker.kafka_config.describe_lines import Partition
 from isrcheck.checker.kafka_config.generation import Generation
-from isrcheck.checker.kafka_config.ignored import Ignored, WhyIgnored
+from isrcheck.checker.kafka_config.ignored import WhyIgnored
 from isrcheck.checker.kafka_settings.cluster_settings import Setting, UnderstoodSetting
 from isrcheck.checker.kafka_settings.keys import Role
 from isrcheck.checker.kafka_settings.properties_file import PropertiesError
@@ -38,6 +38,11 @@ def _in_an_empty_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def read(*texts: str, version: str | None = "2.1", topic: str | None = None, broker: str = "") -> Cluster:
+    (found,) = read_all(*texts, version=version, topic=topic, broker=broker).clusters
+    return found
+
+
+def read_all(*texts: str, version: str | None = "2.1", topic: str | None = None, broker: str = "") -> Reading:
     names = [f"{number}.txt" for number in range(1, len(texts) + 1)]
     for name, text in zip(names, texts, strict=True):
         Path(name).write_text(text, encoding="utf-8")
@@ -45,7 +50,7 @@ def read(*texts: str, version: str | None = "2.1", topic: str | None = None, bro
     if broker:
         Path("server.properties").write_text(broker, encoding="utf-8")
         files.append((Role.BROKER, Path("server.properties")))
-    return read_cluster(files, version, names, topic)
+    return read_clusters(files, version, names, topic)
 
 
 def complaint(*texts: str, topic: str | None = None) -> str:
@@ -69,18 +74,11 @@ def partition(number: int, leader: str, isr: str, topic: str = "t", replicas: st
 )
 def test_a_topic_with_one_partition(text: str) -> None:
     cluster = read(text, version="3.9")
-    assert cluster.partition == Partition("t", 0, 2, (1, 2, 3), (2, 3), "1.txt:2")
-    assert cluster.partition.brokers == (2, 1, 3)
-    assert cluster.partition.isr_number == 0b101
-    assert cluster.why_unavailable is None
+    assert cluster.topics == ("t",)
+    assert cluster.partitions == (Partition("t", 0, 2, (1, 2, 3), (2, 3), "1.txt:2"),)
+    assert cluster.why_unknown is None
     assert cluster.replication_factor == Setting(3, "1.txt:2")
     assert cluster.min_insync_replicas == Setting(2, "1.txt:1")
-    assert cluster.understood[2] == UnderstoodSetting(
-        "partition t-0",
-        "leader 2, replicas 1,2,3, ISR 2,3",
-        "the search starts from this partition; in traces, broker 0 is 2, 1 is 1, 2 is 3",
-        "1.txt:2",
-    )
     assert [(one.key, one.value, one.why) for one in cluster.ignored] == [
         ("cleanup.policy", "compact,delete", WhyIgnored.NOT_MODELLED)
     ]
@@ -96,41 +94,33 @@ def test_the_settings_of_the_topic(configs: str, found: int) -> None:
 
 def test_a_description_with_only_the_topics_line() -> None:
     cluster = read(TO_2_3.splitlines()[0])
-    assert (cluster.partition, cluster.why_unavailable) == (None, None)
+    assert (cluster.topics, cluster.partitions, cluster.why_unknown) == (("t",), (), None)
     assert cluster.replication_factor == Setting(3, "1.txt:1")
 
 
 def test_a_description_with_only_partition_lines() -> None:
     """As --under-replicated-partitions prints them."""
     cluster = read(partition(4, "3", "3"))
-    assert cluster.partition == Partition("t", 4, 3, (1, 2, 3), (3,), "1.txt:1")
+    assert cluster.partitions == (Partition("t", 4, 3, (1, 2, 3), (3,), "1.txt:1"),)
     assert cluster.replication_factor == Setting(3, "1.txt:1")
 
 
-def test_the_partition_with_the_smallest_isr_is_chosen() -> None:
-    lines = [partition(0, "1", "1,2,3"), partition(1, "2", "2,3"), partition(2, "3", "3,1"), partition(3, "none", "1")]
+def test_all_partitions_are_read_in_the_order_of_their_numbers() -> None:
+    lines = [partition(1, "2", "2,3"), partition(0, "1", "1,2,3"), partition(3, "none", "1"), partition(2, "-1", "")]
     cluster = read("Topic:t\tPartitionCount:4\tReplicationFactor:3\tConfigs:\n" + "".join(lines))
-    assert cluster.partition == Partition("t", 1, 2, (1, 2, 3), (2, 3), "1.txt:3")
-    assert [(one.key, one.value, one.meaning) for one in cluster.understood[2:4]] == [
-        (
-            "partition t-1",
-            "leader 2, replicas 1,2,3, ISR 2,3",
-            "the search starts from this partition (the one with the smallest ISR of 4 partitions); in traces,"
-            " broker 0 is 2, 1 is 1, 2 is 3",
-        ),
-        ("partition t-3", "leader none, replicas 1,2,3, ISR 1", "unavailable now: the partition has no leader"),
+    assert [(one.number, one.leader, one.isr) for one in cluster.partitions] == [
+        (0, 1, (1, 2, 3)),
+        (1, 2, (2, 3)),
+        (2, None, ()),
+        (3, None, (1,)),
     ]
 
 
-@pytest.mark.parametrize(("leader", "isr"), [("none", ""), ("none", "2"), ("-1", "2")])
-def test_a_partition_without_leader_gives_no_start(leader: str, isr: str) -> None:
-    cluster = read(partition(0, leader, isr))
-    assert cluster.partition is None
-    assert cluster.replication_factor.value == 3
-    assert cluster.why_unavailable == (
-        "t-0 has no leader (1.txt:1), so nothing can be written or read now; "
-        "describe the partition again when a broker of its ISR is up"
-    )
+def test_the_partitions_without_a_reassignment_have_the_topics_number_of_replicas() -> None:
+    moving = partition(0, "1", "1,2,3", replicas="1,2,3,4").replace("\n", "\tAdding Replicas: 4\tRemoving Replicas: \n")
+    cluster = read(moving + partition(1, "1", "1,2,3"))
+    assert cluster.replication_factor == Setting(3, "1.txt:2")
+    assert [(one.key, one.value, one.source) for one in cluster.ignored] == [("Adding Replicas", "4", "1.txt:1")]
 
 
 def test_unmodelled_settings_are_named() -> None:
@@ -139,8 +129,8 @@ def test_unmodelled_settings_are_named() -> None:
         "\tTopic: t\tPartition: 0\tLeader: 1\tReplicas: 4,1,2,3\tIsr: 1,2,3\tAdding Replicas: 4\tRemoving Replicas: 3\n"
     )
     cluster = read(text)
-    assert cluster.partition is not None
-    assert (cluster.partition.replicas, cluster.partition.isr) == ((4, 1, 2, 3), (1, 2, 3))
+    (only,) = cluster.partitions
+    assert (only.replicas, only.isr) == ((4, 1, 2, 3), (1, 2, 3))
     assert cluster.replication_factor.value == 4
     reassigned = "a reassignment under way is not modelled: the answer is for the replicas that are shown"
     assert [(one.key, one.value, one.reason, one.source) for one in cluster.ignored] == [
@@ -195,14 +185,10 @@ def test_eligible_leader_replicas_are_on_only_if_brokers_are_named() -> None:
     cluster = read(WITH_ELR, version="4.0")
     assert cluster.generation.protocol == "4.1"
     assert cluster.generation.taken.endswith(", with eligible leader replicas (Elr names replicas in 1.txt:2)")
-    assert cluster.ignored[0] == Ignored(
-        "Elr", "1", WhyIgnored.NOT_MODELLED, "the search starts without eligible leader replicas", "1.txt:2"
-    )
+    assert [(one.elr, one.last_known_elr) for one in cluster.partitions] == [((1,), ())]
     only_last_known = read(EMPTY_ELR.replace("LastKnownElr: ", "LastKnownElr: 3"), version="4.0")
     assert only_last_known.generation.protocol == "4.1"
-    assert only_last_known.ignored[0] == Ignored(
-        "LastKnownElr", "3", WhyIgnored.NOT_MODELLED, "the search starts without a last known leader", "1.txt:2"
-    )
+    assert [(one.elr, one.last_known_elr) for one in only_last_known.partitions] == [((), (3,))]
     for text in (EMPTY_ELR, WITHOUT_ELR):
         assert read(text, version="4.0").generation.protocol == "3.7"
         assert read(text, version="4.1").generation.protocol == "4.1"
@@ -241,29 +227,30 @@ def test_an_output_that_contradicts_the_version_is_refused(
     assert str(refusal.value) == says
 
 
-def test_the_elr_of_another_partition_is_not_that_of_the_chosen_one() -> None:
+def test_each_partition_has_its_own_elr() -> None:
     cluster = read(WITH_ELR + partition(1, "3", "3"), version="4.1")
-    assert cluster.partition is not None
-    assert (cluster.partition.name, cluster.partition.left_out) == ("t-1", ())
+    assert [one.elr for one in cluster.partitions] == [(1,), ()]
     assert cluster.generation.taken.endswith(", with eligible leader replicas (Elr names replicas in 1.txt:2)")
     assert "Elr" not in [one.key for one in cluster.ignored]
-
-
-def test_a_partition_without_isr_waits_for_its_elr() -> None:
-    text = WITH_ELR.replace("Leader: 2", "Leader: none").replace("Isr: 2,3", "Isr: ")
-    assert str(read(text, version="4.1").why_unavailable).endswith("again when a broker of its ELR is up")
 
 
 # --- Several topics ---------------------------------------------------------------------------------------------------
 
 
-def test_of_several_topics_one_is_chosen() -> None:
+def test_topics_with_the_same_settings_are_one_cluster() -> None:
+    other = TO_2_3.replace("Topic:t", "Topic:u").replace("Topic: t", "Topic: u")
+    different = other.replace("Topic:u", "Topic:v").replace("Topic: u", "Topic: v").replace("=2,", "=3,")
+    for reading in (read_all(TO_2_3 + other + different), read_all(different, TO_2_3, other)):
+        assert [one.topics for one in reading.clusters] == [("t", "u"), ("v",)]
+        assert [one.min_insync_replicas.value for one in reading.clusters] == [2, 3]
+        assert [[each.name for each in one.partitions] for one in reading.clusters] == [["t-0", "u-0"], ["v-0"]]
+        assert reading.remarks == ()
+
+
+def test_one_of_several_topics_can_be_chosen() -> None:
     other = TO_2_3.replace("Topic:t", "Topic:u").replace("Topic: t", "Topic: u").replace("=2,", "=3,")
-    assert complaint(TO_2_3 + other) == "several topics are described (t, u); select one with --topic-name NAME"
-    assert complaint(TO_2_3, other) == "several topics are described (t, u); select one with --topic-name NAME"
     chosen = read(TO_2_3 + other, topic="u")
-    assert chosen.partition is not None
-    assert chosen.partition.place == "1.txt:4"
+    assert [one.place for one in chosen.partitions] == ["1.txt:4"]
     assert chosen.min_insync_replicas == Setting(3, "1.txt:3")
     assert (
         complaint(TO_2_3 + other, topic="v") == "--topic-name v: there is no such topic; the described topics are t, u"
@@ -271,6 +258,49 @@ def test_of_several_topics_one_is_chosen() -> None:
     assert complaint("Configs for brokers '0' are a=b", topic="v") == (
         "--topic-name v: there is no such topic; no topic is described"
     )
+
+
+def test_a_list_of_many_topics_is_short() -> None:
+    texts = [TO_2_3.replace("Topic:t", f"Topic:{name}").replace("Topic: t", f"Topic: {name}") for name in "tuvwxyz"]
+    assert complaint("".join(texts), topic="a").endswith("the described topics are t, u, v, w, x and 2 more")
+
+
+# --- A description that is cut off ------------------------------------------------------------------------------------
+
+TWO = (
+    "Topic: t\tPartitionCount: 2\tReplicationFactor: 3\tConfigs: min.insync.replicas=2\n"
+    + partition(0, "1", "1,2,3")
+    + partition(1, "2", "1,2,3")
+)
+
+
+@pytest.mark.parametrize("kept", range(TWO.index("\n") + 1, len(TWO)))
+def test_a_description_that_is_cut_off_is_read_as_far_as_it_is_whole(kept: int) -> None:
+    """Wherever it is cut off, no partition has another ISR than it has, or the answer says that it may have."""
+    reading = read_all(TWO[:kept])
+    (cluster,) = reading.clusters
+    whole = TWO[:kept].count("\n") - 1
+    is_all = kept >= len(TWO) - 1
+    if TWO[:kept].endswith("Isr: 1,2") and whole == 1:
+        assert [one.isr for one in cluster.partitions] == [(1, 2, 3), (1, 2)]
+        may = "1.txt:3: the file ends without a line break; if it was cut off, the ISR of this line has more brokers"
+        assert reading.remarks == (may,)
+        return
+    assert [one.isr for one in cluster.partitions] == [(1, 2, 3)] * (2 if is_all else whole)
+    place = f"1.txt:{whole + 2}: the description is cut off in this line, which is left out; describe the cluster again"
+    is_cut = not TWO[:kept].endswith("\n") and not is_all
+    # A line that has only blanks so far says nothing.
+    assert place in reading.remarks or not is_cut or not TWO[:kept].rpartition("\n")[2].strip()
+    assert ("1 of 2 partitions of t are described" in reading.remarks) == (len(cluster.partitions) == 1)
+
+
+def test_a_line_that_ends_in_its_middle_elsewhere_is_an_error() -> None:
+    broken = TWO.replace("\tIsr: 1,2,3\n\tTopic", "\n\tTopic")
+    assert complaint(broken) == f"1.txt:2: this line has no Isr{UNCHANGED}"
+
+
+def test_nothing_whole_is_an_error() -> None:
+    assert complaint("Topic: t\tPartitionCount: 2\t") == f"1.txt:1: this line has no ReplicationFactor{UNCHANGED}"
 
 
 # --- kafka-configs ----------------------------------------------------------------------------------------------------
@@ -294,7 +324,7 @@ def test_configs_of_a_topic_on_one_line(line: str) -> None:
 )
 def test_a_topic_without_settings(line: str) -> None:
     cluster = read(f"{line}\n")
-    assert (cluster.partition, cluster.ignored) == (None, ())
+    assert (cluster.partitions, cluster.ignored) == ((), ())
     assert cluster.min_insync_replicas == Setting(1, "Kafka 2.1's default")
 
 
@@ -324,7 +354,7 @@ def test_both_tools_in_one_file_or_in_two() -> None:
     )
     for cluster, line in ((read(TO_2_3 + configs), "1.txt:4"), (read(TO_2_3, configs), "2.txt:2")):
         assert cluster.unclean_election == Setting(True, line)
-        assert cluster.partition is not None
+        assert len(cluster.partitions) == 1
     assert cluster.min_insync_replicas == Setting(2, "1.txt:1 and 2.txt:3")
     assert complaint(TO_2_3, configs.replace("replicas=2", "replicas=3")) == (
         "2.txt:3: min.insync.replicas=3 contradicts min.insync.replicas=2 in 1.txt:1; "
@@ -423,15 +453,15 @@ def test_secrets_unset_values_users_and_warnings_are_ignored() -> None:
 
 def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(TO_2_3.encode())))
-    cluster = read_cluster([], "2.1", ["-"])
-    assert cluster.partition == Partition("t", 0, 2, (1, 2, 3), (2, 3), "standard input:2")
+    (cluster,) = read_clusters([], "2.1", ["-"]).clusters
+    assert cluster.partitions == (Partition("t", 0, 2, (1, 2, 3), (2, 3), "standard input:2"),)
     assert cluster.replication_factor == Setting(3, "standard input:2")
     with pytest.raises(PropertiesError) as refusal:
-        read_cluster([], "2.1", ["-", "-"])
+        read_clusters([], "2.1", ["-", "-"])
     assert str(refusal.value) == "--describe -: standard input can be read only once; give - once"
     monkeypatch.setattr(sys, "stdin", None)
     with pytest.raises(PropertiesError) as refusal:
-        read_cluster([], "2.1", ["-"])
+        read_clusters([], "2.1", ["-"])
     assert (
         str(refusal.value) == "--describe -: there is no standard input; give a file, or pipe the output into `check`"
     )
@@ -491,7 +521,7 @@ def test_nothing_described(text: str) -> None:
 
 def test_one_partition_described_twice() -> None:
     once = partition(0, "1", "1,2")
-    assert read(once + once).partition == Partition("t", 0, 1, (1, 2, 3), (1, 2), "1.txt:1")
+    assert read(once + once).partitions == (Partition("t", 0, 1, (1, 2, 3), (1, 2), "1.txt:1"),)
     assert complaint(once, partition(0, "1", "1")) == (
         "2.txt:1: t-0 differs from its description in 1.txt:1; keep the later one"
     )
@@ -512,7 +542,7 @@ def test_values_are_validated_as_kafka_does() -> None:
 )
 def test_files_that_cannot_be_read(name: str, says: str) -> None:
     with pytest.raises(PropertiesError) as refusal:
-        read_cluster([], "2.1", [name])
+        read_clusters([], "2.1", [name])
     assert str(refusal.value) == says
 
 
@@ -523,21 +553,25 @@ def test_settings_without_the_number_of_replicas_are_no_cluster_to_be_searched()
     """kafka-configs does not print the number, and the broker's default does not apply to existing topics."""
     text = "Configs for topic 't' are min.insync.replicas=2\n"
     cluster = read(text)
-    assert cluster.why_unavailable == NO_REPLICAS_GIVEN
+    assert cluster.why_unknown == NO_REPLICAS_GIVEN
     assert not cluster.is_replication_given
-    assert read(text, TO_2_3).why_unavailable is None
-    assert read(text, broker="default.replication.factor=3\n").why_unavailable is None
+    assert read(text, TO_2_3).why_unknown is None
+    assert read(text, broker="default.replication.factor=3\n").why_unknown is None
 
 
-def test_a_byte_order_mark_is_ignored() -> None:
-    assert read("\ufeff" + TO_2_3).replication_factor.value == 3
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-be"])
+def test_a_byte_order_mark_is_ignored(encoding: str) -> None:
+    mark = b"\xfe\xff" if encoding == "utf-16-be" else b""
+    Path("topics.txt").write_bytes(mark + TO_2_3.encode(encoding))
+    (cluster,) = read_clusters([], "2.1", ["topics.txt"]).clusters
+    assert cluster.replication_factor.value == 3
 
 
 def test_a_running_brokers_rebalancing_setting_overrides_its_file() -> None:
     running = "All configs for broker 1 are:\n  auto.leader.rebalance.enable={} sensitive=false synonyms={{}}\n"
     file = "broker.id=1\nauto.leader.rebalance.enable={}\n"
-    assert read(running.format("true"), broker=file.format("false")).moves_leadership
-    assert not read(running.format("false"), broker=file.format("true")).moves_leadership
+    assert read(running.format("true"), broker=file.format("false")).leader_rebalance.value
+    assert not read(running.format("false"), broker=file.format("true")).leader_rebalance.value
 
 
 # --- kafka-features ---------------------------------------------------------------------------------------------------

@@ -11,12 +11,13 @@ from dataclasses import replace
 
 import pytest
 
+from conformance.tests.checker.doctor.answers import Fake
 from conformance.tests.support.engine import checking
 from conformance.tests.support.report import HOSTILE, NAME, cases_of, counts_of, page_of, run_of, written
 from isrcheck.checker import cli
 from isrcheck.checker.analyses import matrix
+from isrcheck.checker.doctor import run as doctor
 from isrcheck.checker.explicit.explore import explore
-from isrcheck.checker.kafka_config.cluster_plan import MOVED, SIDE_SEARCHES
 from isrcheck.checker.outcome.verdict import PROVABLE, SAFE, Verdict, Word, exit_code
 from isrcheck.checker.reports import gather
 from isrcheck.checker.reports.content import Outcome, outcome_of
@@ -380,27 +381,42 @@ def test_a_sweep(check, tmp_path):
     assert counts_of(tmp_path / "DIR") == [("limit=1", 6, 2, 0, 1), ("limit=2", 6, 2, 0, 1), ("limit=3", 6, 1, 0, 1)]
 
 
-def test_a_cluster(check, tmp_path):
-    (tmp_path / "t.properties").write_text("replication.factor=3\nmin.insync.replicas=2\nacks=1\nretries=0\n")
-    code, _, _ = check("--config t.properties --kafka-version 2.1 --bound 2 --report DIR")
-    assert code == 0
+@pytest.fixture
+def fake(monkeypatch):
+    one = Fake()
+    monkeypatch.setattr(doctor, "answerer_of", lambda options, opening: one)
+    return one
+
+
+@pytest.mark.parametrize(
+    ("acks", "more", "code", "outcome"),
+    [("1", "", 0, "skipped"), ("1", "--fail-on can-lose", 12, "failure"), ("all", "", 12, "failure")],
+)
+def test_a_cluster(check, fake, tmp_path, acks, more, code, outcome):
+    broker = "auto.leader.rebalance.enable=false\n" if acks == "1" else ""
+    (tmp_path / "t.properties").write_text(f"replication.factor=3\nmin.insync.replicas=2\nacks={acks}\n{broker}")
+    assert check(f"--config t.properties --kafka-version 3.9 --report DIR {more}")[0] == code
     page = page_of(tmp_path / "DIR")
-    assert [row[:2] for row in page.rows[1:4]] == [
-        ["offsets_ordered", "\u25cb NO VIOLATION TO DEPTH 2"],
-        ["acked_not_lost", "\u25b2 PERMITTED at step 2 trace file"],
-        ["isr_is_complete", "\u25cb NO VIOLATION TO DEPTH 2"],
-    ]
-    assert [count[0] for count in counts_of(tmp_path / "DIR")] == [
-        "as configured",
-        *(f"side search: {says}" for says in (*SIDE_SEARCHES.values(), MOVED)),
-    ]
+    case = f"replicas=3 min.insync=2 acks={acks}"
+    if acks == "1":
+        cells = ["Can lose acknowledged records", "acks=all", "-"]
+    else:
+        cells = [
+            "Keeps its promises, but for 1 known defect of this release",
+            "min.insync.replicas=3 or auto.leader.rebalance.enable=false",
+            "-",
+        ]
+    assert page.rows[:2] == [["case", "answer", "change", "partitions"], [case, *cells]]
+    assert cases_of(tmp_path / "DIR")[case, "the search itself"][0] == outcome
+    assert list((tmp_path / "DIR").glob("traces/*.itf.json"))
 
 
-def test_a_cluster_that_is_not_modelled_is_an_error(check, tmp_path):
-    (tmp_path / "t.properties").write_text("replication.factor=99\n")
-    code, _, _ = check("--config t.properties --kafka-version 2.1 --report DIR")
+def test_a_cluster_that_cannot_be_answered_is_an_error(check, fake, tmp_path):
+    (tmp_path / "t.properties").write_text("group.id=g\nisolation.level=read_committed\n")
+    code, _, _ = check("--consumer t.properties --kafka-version 2.1 --report DIR")
     assert code == 3
-    assert cases_of(tmp_path / "DIR")["cluster", "the search itself"][0] == "error"
+    ((_, name),) = [key for key in cases_of(tmp_path / "DIR") if key[1] == "the search itself"]
+    assert {one[0] for key, one in cases_of(tmp_path / "DIR").items() if key[1] == name} == {"error"}
 
 
 @pytest.mark.parametrize("line", ["mutate MODEL --report DIR", "published --report DIR"])

@@ -1,0 +1,256 @@
+"""The answer for one case: what was found, and the first line that says it.
+
+In:  a `Cluster`, and the findings of its questions.
+Out: an `Answer`, which text.py, cluster_table.py and as_object.py show; its kind, its headline and its exit code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from pathlib import Path
+
+from isrcheck.checker.doctor.changes import Change
+from isrcheck.checker.kafka_config.cluster import Cluster
+from isrcheck.checker.kafka_settings.keys import Role
+from isrcheck.checker.outcome.exit_codes import SAFE, UNDECIDED, VIOLATED
+from isrcheck.checker.outcome.verdict import WHY_STOPPED, Word
+from isrcheck.checker.questions.case import Case
+from isrcheck.checker.questions.finding import Finding
+from isrcheck.checker.questions.question import Question, Topic
+from isrcheck.checker.session.formatting import counted
+from isrcheck.models.kafka.failures.catalogue import Failure
+
+
+class Kind(Enum):
+    """The kinds of an answer, worst first, each with its word in --json."""
+
+    BROKEN = "broken"
+    CAN_LOSE = "can-lose"
+    DEFECTS = "defects"
+    UNKNOWN = "unknown"
+    KEEPS = "keeps"
+
+
+FAIL_ON = (Kind.CAN_LOSE.value, Kind.DEFECTS.value, Kind.UNKNOWN.value)
+"""The kinds that --fail-on takes; a broken topic fails with any of them."""
+
+CLIENT_QUESTIONS = (Topic.DUPLICATES, Topic.ORDER, Topic.TRANSACTIONS)
+"""Questions beside the loss of records: if they fail, the known defects of the release have to explain it."""
+
+
+def why_open(found: Finding) -> str:
+    """Return why a question is undecided, and how far nothing was found."""
+    for part in found.parts:
+        if part.stopped is not None:
+            so_far = f"; nothing was found to depth {part.judged}" if part.judged >= 0 else ""
+            return f"{WHY_STOPPED[part.stopped]}{so_far}"
+    return found.note or "the search was not finished"
+
+
+@dataclass(frozen=True)
+class Tried:
+    """A change that was tried: the finding with it, and whether writes and reads work with so many brokers down."""
+
+    change: Change
+    finding: Finding
+    availability: Availability | None = None
+
+
+@dataclass(frozen=True)
+class Availability:
+    """Whether a write is acknowledged, and a committed record read, with 0, 1, ... brokers down."""
+
+    writes: tuple[Finding, ...] = ()
+    reads: tuple[Finding, ...] = ()
+
+
+@dataclass(frozen=True)
+class Exposure:
+    """A known failure that the release has, and whether the case is exposed to it.
+
+    `avoided_by` are single settings with which it is not. `is_of_disks` says that its history needs a loss of power or
+    of a disk: it is said beside the answer. `is_tried` says that every setting was tried.
+    """
+
+    failure: Failure
+    finding: Finding
+    is_of_disks: bool
+    avoided_by: tuple[Tried, ...] = ()
+    is_tried: bool = True
+
+
+@dataclass(frozen=True)
+class Advice:
+    """What to change so that no acknowledged record is lost: equally small changes; none, if nothing was found.
+
+    `says` is the reason why there is none."""
+
+    changes: tuple[Tried, ...] = ()
+    says: str = ""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The answer for the topics of a `Cluster`, which share a case.
+
+    `unsearched` are known failures of the release that cannot be searched, each with the reason. `is_interrupted` says
+    that Ctrl-C ended the questions early.
+    """
+
+    cluster: Cluster
+    case: Case
+    findings: Mapping[Question, Finding] = field(default_factory=dict)
+    exposures: Sequence[Exposure] = ()
+    unsearched: Sequence[tuple[Failure, str]] = ()
+    advice: Advice = Advice()
+    availability: Availability = Availability()
+    is_interrupted: bool = False
+
+    @property
+    def loss(self) -> Finding | None:
+        """The finding about lost records, if the question was asked."""
+        return self.findings.get(Question(Topic.LOSS))
+
+    @property
+    def exposed(self) -> list[Exposure]:
+        """The known defects of the release to which the case is exposed, without those of disks."""
+        return [one for one in self.exposures if not one.is_of_disks and one.finding.fails]
+
+    @property
+    def open_exposures(self) -> list[Exposure]:
+        """The known defects of the release for which it is not known, without those of disks."""
+        return [one for one in self.exposures if not one.is_of_disks and not one.finding.is_known]
+
+    @property
+    def why_broken(self) -> str | None:
+        """Why no acks=all write can be acknowledged; None if one can, or if the producer does not ask for it."""
+        cluster = self.cluster
+        asks = cluster.producer.acks.value == "all"
+        if cluster.why_unknown is not None or not asks or cluster.can_acknowledge_acks_all:
+            return None
+        least, replicas = cluster.min_insync_replicas.value, cluster.replication_factor.value
+        return f"min.insync.replicas={least} is more than {counted(replicas, 'replica')}"
+
+    @property
+    def why_undecidable(self) -> str | None:
+        """Why no search can answer for this cluster, or None."""
+        cluster = self.cluster
+        if cluster.given_roles == {Role.CONSUMER}:
+            return "a consumer's settings alone decide nothing about records; give the topic's and the producers' files"
+        return cluster.why_unknown or cluster.generation.why_undecided
+
+    @property
+    def why_unknown(self) -> str | None:
+        """Why the question is not answered for this cluster; None if it is."""
+        if self.why_undecidable is not None:
+            return self.why_undecidable
+        return self._why_open if self.nearest is Kind.UNKNOWN else None
+
+    @property
+    def _why_open(self) -> str | None:
+        """Why the searches leave the question open, or None."""
+        loss = self.loss
+        if loss is None:
+            return "it was interrupted before anything was found" if self.is_interrupted else "nothing was searched"
+        if loss.fails:
+            return None
+        if not loss.is_known or loss.word is Word.NOT_APPLICABLE:
+            return why_open(loss)
+        if self.exposed:
+            return None
+        if self.open_exposures:
+            names = ", ".join(one.failure.number for one in self.open_exposures)
+            why = why_open(self.open_exposures[0].finding)
+            return f"exposure to known defects of this release is undecided ({names}): {why}"
+        failing = [self.findings[Question(one)].property_name for one in CLIENT_QUESTIONS if self._breaks(one)]
+        return f"{', '.join(failing)} can fail, which no known defect of this release explains" if failing else None
+
+    def _breaks(self, topic: Topic) -> bool:
+        found = self.findings.get(Question(topic))
+        return found is not None and found.word is Word.VIOLATED
+
+    @property
+    def kind(self) -> Kind:
+        """The kind of the answer, for the cluster as it is."""
+        return Kind.UNKNOWN if self.why_undecidable is not None else self.nearest
+
+    @property
+    def nearest(self) -> Kind:
+        """The kind of the answer for the generation that was searched, which may be only the nearest one."""
+        if self.why_broken is not None:
+            return Kind.BROKEN
+        if self.loss is not None and self.loss.fails:
+            return Kind.CAN_LOSE
+        if self._why_open is not None:
+            return Kind.UNKNOWN
+        return Kind.DEFECTS if self.exposed else Kind.KEEPS
+
+    @property
+    def headline(self) -> str:
+        """The first line."""
+        return self.line_of(self.kind)
+
+    def line_of(self, kind: Kind) -> str:
+        """The first line of an answer of this kind."""
+        match kind:
+            case Kind.BROKEN:
+                return f"Broken: no acks=all write can be acknowledged, because {self.why_broken}"
+            case Kind.CAN_LOSE:
+                return "Can lose acknowledged records"
+            case Kind.DEFECTS:
+                return f"Keeps its promises, but for {counted(len(self.exposed), 'known defect')} of this release"
+            case Kind.UNKNOWN:
+                return f"Cannot tell, because {self.why_unknown or self._why_open}"
+            case Kind.KEEPS:
+                return "Keeps its promises within these bounds"
+
+    @property
+    def verdict(self) -> Word:
+        """The gravest word of what decides, as in the other objects of --json."""
+        if self.kind is Kind.UNKNOWN:
+            return Word.UNDECIDED
+        if self.kind in (Kind.BROKEN, Kind.DEFECTS):
+            return Word.VIOLATED
+        assert self.loss is not None
+        return self.loss.word
+
+    def applies(self) -> set[Kind]:
+        """The kinds that apply: an answer that can lose records may be exposed to defects as well."""
+        found = {self.kind}
+        if self.kind in (Kind.CAN_LOSE, Kind.DEFECTS, Kind.KEEPS):
+            found |= {Kind.DEFECTS} if self.exposed else set()
+            found |= {Kind.UNKNOWN} if self.open_exposures else set()
+        return found
+
+    @property
+    def code(self) -> int:
+        """The exit code without --fail-on: 12 for a promise of this configuration that is broken."""
+        if self.kind is Kind.UNKNOWN:
+            is_exposed = self.exposed and self.cluster.generation.why_undecided is None
+            return VIOLATED if is_exposed else UNDECIDED
+        is_broken = self.kind is Kind.BROKEN or (self.loss is not None and self.loss.word is Word.VIOLATED)
+        return VIOLATED if is_broken or self.exposed else SAFE
+
+
+@dataclass(frozen=True)
+class Doctored:
+    """The answers of a command, for its report; `files` are the traces that were written, `code` is the exit code."""
+
+    answers: Sequence[Answer]
+    files: Sequence[Path]
+    code: int
+
+
+def code_of(answers: Sequence[Answer], fail_on: Collection[str], *, strict: bool) -> int:
+    """Return the exit code: of several answers, 12 comes before 3. With `strict`, what settings allow is a failure."""
+    if not fail_on:
+        codes = {one.code for one in answers}
+        if strict and any(one.kind is Kind.CAN_LOSE for one in answers):
+            codes.add(VIOLATED)
+        return next((code for code in (VIOLATED, UNDECIDED) if code in codes), SAFE)
+    applies = {kind for one in answers for kind in one.applies()}
+    if Kind.BROKEN in applies or any(kind.value in fail_on for kind in applies - {Kind.UNKNOWN}):
+        return VIOLATED
+    return UNDECIDED if Kind.UNKNOWN in applies and Kind.UNKNOWN.value in fail_on else SAFE

@@ -1,0 +1,192 @@
+"""Asks the questions of a case, the most important first, within the time of the command.
+
+In:  a `Cluster`, and something that answers questions: the searches, or the atlas (checker/questions).
+Out: an `Answer`. Ctrl-C and the end of the time leave the remaining questions open, and the answer says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+from isrcheck.checker.doctor.answer import Advice, Answer, Availability, Exposure, Tried
+from isrcheck.checker.doctor.case_of import case_of
+from isrcheck.checker.doctor.changes import fields_of, groups
+from isrcheck.checker.kafka_config.cluster import Cluster
+from isrcheck.checker.outcome.verdict import Word
+from isrcheck.checker.questions.case import Case
+from isrcheck.checker.questions.defects import defects_of
+from isrcheck.checker.questions.finding import Finding
+from isrcheck.checker.questions.generations import loses_data, named
+from isrcheck.checker.questions.question import Question, Topic
+from isrcheck.checker.resources.limits import Limits
+from isrcheck.models.messages.errors import UsageError
+
+LOSS = Question(Topic.LOSS)
+OTHERS = (Topic.DUPLICATES, Topic.ORDER, Topic.POWER, Topic.DISK)
+INTERRUPTED = "it was interrupted"
+OUT_OF_TIME = "the time is over (--seconds)"
+
+FIRST_SHARE, LOSS_WEIGHT, ADVICE_WEIGHT = 1.0, 8.0, 6.0
+"""How the time is shared: each question gets its weight's part of the rest; all other questions weigh 1."""
+
+
+class Answerer(Protocol):
+    """What answers a question about a case, within limits: the searches, or the atlas."""
+
+    def answer(self, case: Case, question: Question, limits: Limits) -> Finding:
+        """Return the answer; UNDECIDED with a note, if the limits end it. Raises KeyboardInterrupt."""
+        ...
+
+
+@dataclass
+class Asking:
+    """The questions that are asked and their answers, kept so that nothing is asked twice.
+
+    `left` returns the seconds of the command that are left (None: no limit); `tell` says on stderr what is asked.
+    """
+
+    answerer: Answerer
+    limits: Limits = field(default_factory=Limits)
+    left: Callable[[], float | None] = lambda: None
+    tell: Callable[[str], None] = lambda what: None
+    known: dict[tuple[Case, Question], Finding] = field(default_factory=dict)
+    is_interrupted: bool = False
+
+    def ask(self, case: Case, question: Question, share: float = FIRST_SHARE) -> Finding:
+        """Return the answer to a question, which gets this share of the time that is left."""
+        if (case, question) in self.known:
+            return self.known[case, question]
+        if self.is_interrupted:
+            return unasked(INTERRUPTED)
+        left = self.left()
+        if left is not None and left <= 0:
+            return unasked(OUT_OF_TIME)
+        self.tell(question.text)
+        within = self.limits if left is None else replace(self.limits, seconds=left * share)
+        try:
+            found = self.answerer.answer(case, question, within)
+        except KeyboardInterrupt:
+            self.is_interrupted = True
+            return unasked(INTERRUPTED)
+        except UsageError as error:  # the model does not have what the settings or the question name
+            is_beside = question.topic is Topic.DEFECT
+            found = replace(unasked(str(error)), word=Word.NOT_APPLICABLE if is_beside else Word.UNDECIDED)
+        self.known[case, question] = found
+        return found
+
+
+def unasked(why: str) -> Finding:
+    """Return the answer to a question that was not asked."""
+    return Finding(Word.UNDECIDED, "", None, None, (), note=why)
+
+
+def examine(cluster: Cluster, asking: Asking) -> Answer:
+    """Ask everything about a cluster."""
+    case = case_of(cluster)
+    failures = [named(one.name) for one in defects_of(case, cluster.release)]
+    answer = Answer(cluster, case)
+    if answer.why_broken is not None or (answer.why_undecidable and cluster.generation.why_undecided is None):
+        return answer
+    rest = _Shares([LOSS_WEIGHT, ADVICE_WEIGHT, *[1.0] * (len(failures) + len(OTHERS))])
+    findings = {LOSS: asking.ask(case, LOSS, rest.next(LOSS_WEIGHT))}
+    asked = [
+        Exposure(one, asking.ask(case, Question(Topic.DEFECT, name=one.name), rest.next()), loses_data(one))
+        for one in failures
+        if one.history is not None
+    ]
+    exposures = [one for one in asked if one.finding.word is not Word.NOT_APPLICABLE]
+    unsearched = [(one, one.why_not) for one in failures if one.history is None]
+    unsearched += [(one.failure, one.finding.note) for one in asked if one not in exposures]
+    for topic in (*OTHERS, *((Topic.TRANSACTIONS,) if case.transactions else ())):
+        findings[Question(topic)] = asking.ask(case, Question(topic), rest.next())
+    answer = replace(answer, findings=findings, exposures=exposures, unsearched=unsearched)
+    answer = replace(answer, availability=_availability(case, asking))
+    answer = replace(answer, advice=_advice(case, answer, asking, rest))
+    answer = replace(answer, exposures=[_with_settings(one, case, asking, rest) for one in exposures])
+    return replace(answer, is_interrupted=asking.is_interrupted)
+
+
+class _Shares:
+    """Shares the rest of the time among questions with weights; the last one gets all of it."""
+
+    def __init__(self, weights: Sequence[float]) -> None:
+        self.left = sum(weights)
+
+    def next(self, weight: float = 1.0) -> float:
+        share = min(1.0, weight / max(self.left, weight))
+        self.left -= weight
+        return share
+
+
+def _availability(case: Case, asking: Asking) -> Availability:
+    downs = range(case.replication_factor)
+    writes, reads = (
+        tuple(asking.ask(case, Question(topic, number)) for number in downs) for topic in (Topic.WRITES, Topic.READS)
+    )
+    return Availability(writes, reads)
+
+
+def is_gone(found: Finding) -> bool:
+    """Whether a failure is known not to happen, as far as was searched."""
+    return found.is_known and not found.fails
+
+
+def _advice(case: Case, answer: Answer, asking: Asking, rest: _Shares) -> Advice:
+    """Try changes, the smallest first, until no acknowledged record is lost."""
+    if answer.loss is None or not answer.loss.fails:
+        return Advice()
+    share = rest.next(ADVICE_WEIGHT)
+    is_open = False
+    for group in groups(case):
+        tried = [Tried(change, asking.ask(change.of(case), LOSS, share / 2)) for change in group]
+        works = list(_smallest_values(one for one in tried if is_gone(one.finding)))
+        if works:
+            return Advice(tuple(replace(one, availability=_availability(one.change.of(case), asking)) for one in works))
+        is_open = is_open or any(not one.finding.is_known for one in tried)
+    if is_open:
+        return Advice(says=f"not every change could be tried: {INTERRUPTED if asking.is_interrupted else OUT_OF_TIME}")
+    return Advice(says="no one or two settings prevent it")
+
+
+def _smallest_values(works: Iterator[Tried]) -> Iterator[Tried]:
+    """Yield the first of the changes that differ only in the value of a setting."""
+    seen: set[tuple[str, ...]] = set()
+    for one in works:
+        keys = tuple(setting.key for setting in one.change.settings)
+        if keys not in seen:
+            seen.add(keys)
+            yield one
+
+
+def _with_settings(exposure: Exposure, case: Case, asking: Asking, rest: _Shares) -> Exposure:
+    """Try the single settings that avoid an exposure; all that do, the smallest first.
+
+    Of those that the library names only; if none of them helps in this case, all others.
+    """
+    if not exposure.finding.fails or exposure.is_of_disks:
+        return exposure
+    named_there = {field for one in exposure.failure.changes for field in fields_of(one)}
+    first = _avoiding(exposure, case, asking, rest, lambda field: field in named_there)
+    if first.avoided_by or not first.is_tried:
+        return first
+    return _avoiding(exposure, case, asking, rest, lambda field: field not in named_there)
+
+
+def _avoiding(
+    exposure: Exposure, case: Case, asking: Asking, rest: _Shares, is_tried: Callable[[str], bool]
+) -> Exposure:
+    question = Question(Topic.DEFECT, name=exposure.failure.name)
+    found: list[Tried] = []
+    is_open = False
+    for group in groups(case, most=1):
+        for change in group:
+            (setting,) = change.settings
+            if not is_tried(setting.field) or any(setting.key == one.change.settings[0].key for one in found):
+                continue
+            tried = Tried(change, asking.ask(change.of(case), question, rest.next(0.5)))
+            if is_gone(tried.finding):
+                found.append(replace(tried, availability=_availability(change.of(case), asking)))
+            is_open = is_open or not tried.finding.is_known
+    return replace(exposure, avoided_by=tuple(found), is_tried=not is_open)

@@ -1,0 +1,105 @@
+"""`check --config`, `check --describe` and `isrcheck doctor`: reads the files, asks the questions, says the answer.
+
+In:  `Options`, and a function that opens a session of searches.
+Out: a `CommandResult` whose `found` is a `Doctored`; trace files.
+"""
+
+from __future__ import annotations
+
+import shlex
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from isrcheck.checker.command.check_options import DOCTOR
+from isrcheck.checker.command.form import OpenSession, Options
+from isrcheck.checker.doctor.answer import Answer, Doctored, code_of
+from isrcheck.checker.doctor.answering import answerer_of
+from isrcheck.checker.doctor.as_object import as_object
+from isrcheck.checker.doctor.asking import Asking, examine
+from isrcheck.checker.doctor.cluster_table import table_lines
+from isrcheck.checker.doctor.history import trace_of
+from isrcheck.checker.doctor.now import now_of
+from isrcheck.checker.doctor.text import answer_lines
+from isrcheck.checker.kafka_config.cluster import Reading, read_clusters
+from isrcheck.checker.kafka_config.describe import shows_a_cluster
+from isrcheck.checker.questions.finding import History
+from isrcheck.checker.resources.budget import Budget
+from isrcheck.checker.session.command_result import CommandResult
+from isrcheck.checker.session.progress import ProgressLine
+from isrcheck.models.messages.errors import UsageError
+
+
+def run(options: Options, opening: OpenSession) -> CommandResult:
+    """Answer for every distinct configuration in the files. Raises UsageError for bad input."""
+    answerer = answerer_of(options, opening)
+    reading = _read(options)
+    progress = ProgressLine("doctor")
+    began = time.monotonic()
+    budget = Budget(
+        options.form.seconds if options.limits.seconds is None else options.limits.seconds, 0, opening.began
+    )
+    asking = Asking(
+        answerer,
+        options.limits,
+        lambda: budget.left,
+        lambda what: progress.tell(what, time.monotonic() - began),
+    )
+    answers = [examine(cluster, asking) for cluster in reading.clusters]
+    progress.clear()
+    now = now_of(reading.clusters)
+    if len(answers) == 1:
+        lines = answer_lines(answers[0], now, reading.remarks, details=options.own["details"])
+    else:
+        lines = table_lines(answers, now, reading.remarks)
+        if options.own["details"]:
+            lines += [line for one in answers for line in ("", *answer_lines(one, now_of([one.cluster]), details=True))]
+    files, failure = _traces(answers, options.out) if _wants_traces(options, answers) else ([], "")
+    if files:
+        lines += ["", *(shlex.join(["trace", "show", str(path)]) for path in files)]
+    code = code_of(answers, options.own["fail_on"] or (), strict=options.strict)
+    return CommandResult(
+        "\n".join(lines),
+        as_object(answers, now, reading.remarks),
+        code,
+        failure,
+        asking.is_interrupted,
+        Doctored(answers, files, code),
+    )
+
+
+def _read(options: Options) -> Reading:
+    """Read the files; one whose role is not told may be the output of one of Kafka's tools."""
+    files, described = [], list(options.describe)
+    words = [options.target, *options.rest] if options.form.name == DOCTOR else []
+    for role, path in (*options.files, *((None, Path(word)) for word in words if word is not None)):
+        if str(path) == "-" or (role is None and shows_a_cluster(path)):
+            described.append(str(path))
+        else:
+            files.append((role, path))
+    return read_clusters(files, options.kafka_version, described, options.topic_name, options.metadata_version)
+
+
+def _wants_traces(options: Options, answers: Sequence[Answer]) -> bool:
+    """Whether the histories are written as traces, for which the model has to be loaded: not for a quick answer."""
+    is_asked = options.own["details"] or options.own["fresh"] or "--out" in options.words or options.own.get("report")
+    return len(answers) == 1 and bool(is_asked)
+
+
+def _traces(answers: Sequence[Answer], out: Path) -> tuple[list[Path], str]:
+    """Write the histories of a single answer as traces; return their files, and why one could not be written."""
+    from isrcheck.traces.format import folder  # here, for it takes a while, and few answers write traces
+
+    found: dict[Path, None] = {}
+    for one in _histories(answers[0]):
+        try:
+            found[folder.write(trace_of(one), out)] = None
+        except UsageError as error:
+            return list(found), str(error)
+    return list(found), ""
+
+
+def _histories(answer: Answer) -> Iterator[History]:
+    for finding in (answer.loss, *(one.finding for one in answer.exposed)):
+        if finding is not None and finding.fails and finding.history is not None:
+            yield finding.history

@@ -1,0 +1,344 @@
+"""The answer as text: the first line, at most fifteen lines about it, and the details on request.
+
+In:  an `Answer` for one case.
+Out: lines. Names from files are printable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from isrcheck.checker.doctor.answer import Answer, Availability, Exposure, Kind, Tried, why_open
+from isrcheck.checker.doctor.history import told
+from isrcheck.checker.doctor.now import Now
+from isrcheck.checker.kafka_config.cluster import Cluster
+from isrcheck.checker.kafka_config.describe import listed
+from isrcheck.checker.kafka_config.ignored import WhyIgnored
+from isrcheck.checker.kafka_settings.keys import NEWEST_LISTED_RELEASE, Role
+from isrcheck.checker.kafka_settings.releases import version_of_binaries
+from isrcheck.checker.outcome.verdict import Word
+from isrcheck.checker.questions.case import Case
+from isrcheck.checker.questions.finding import Finding, Source
+from isrcheck.checker.questions.question import Question, Topic
+from isrcheck.checker.session.formatting import counted, table
+
+MOST_LINES = 15
+"""The most lines after the first one, without --details."""
+
+MOST_CHANGES = 3
+"""The most equally small changes that are shown."""
+
+ALLOWED = "your settings allow this"
+
+SETTINGS = ("min.insync.replicas", "acks")
+"""The settings that a short answer repeats."""
+
+
+def answer_lines(answer: Answer, now: Now, remarks: Sequence[str] = (), *, details: bool) -> list[str]:
+    """Return the whole text of an answer; `remarks` say what is missing in the files."""
+    before = [("Now", line) for line in now.lines()] + [("Files", line) for line in remarks]
+    before += _rows(answer)
+    defects, after = _defect_rows(answer), list(_beside_rows(answer))
+    room = MOST_LINES - len(before) - len(after)
+    if not details and len(defects) > room:
+        defects = _short_defect_rows(answer)
+    if not details and len(defects) > room:
+        defects = [*defects[: max(room - 1, 0)], ("", "and more known defects; --details shows all")]
+    lines = [answer.headline, *table([*before, *defects, *after], "  ")]
+    return [*lines, *detail_lines(answer)] if details else lines
+
+
+def _rows(answer: Answer) -> Iterator[tuple[str, str]]:
+    """Yield the first lines, each with its label: whose answer it is, and what is said about lost records."""
+    yield "For", subject(answer.cluster)
+    for line in assumptions(answer.cluster):
+        yield "Assumed", line
+    if answer.kind is Kind.UNKNOWN and answer.cluster.generation.why_undecided is not None:
+        nearest = answer.nearest
+        if nearest is not Kind.UNKNOWN:
+            yield "Nearest", f"generation {answer.case.protocol} is the nearest: {answer.line_of(nearest)}"
+    if answer.kind is Kind.BROKEN:
+        yield "Change", f"min.insync.replicas={answer.cluster.replication_factor.value} or less, or more replicas"
+    if answer.loss is not None:
+        yield from _loss_rows(answer, answer.loss)
+
+
+def _loss_rows(answer: Answer, loss: Finding) -> Iterator[tuple[str, str]]:
+    if loss.fails:
+        allowed = f"; {ALLOWED}{_allowed_by(answer.case)}" if loss.word is Word.PERMITTED else ""
+        yield (
+            "How",
+            (told(loss.history).how if loss.history is not None else "An acknowledged record is lost") + allowed,
+        )
+        if loss.history is not None:
+            yield "Takes", f"{told(loss.history).needs}, in {counted(len(loss.history.steps), 'step')}"
+        advice = answer.advice
+        for tried in advice.changes[:MOST_CHANGES]:
+            yield (
+                "Change",
+                f"{tried.change.spelled} ({tried.change.how}): then no loss is found, {reach(tried.finding)}",
+            )
+            yield "", cost(answer.availability, tried.availability)
+        if not advice.changes:
+            yield "Change", advice.says or "nothing was tried"
+    elif loss.is_known:
+        yield "Searched", f"no acknowledged record is lost, {reach(loss)}: {scenarios(loss)}"
+    if not answer.advice.changes and answer.availability.writes:
+        yield "Brokers", available(answer.availability)
+
+
+def _allowed_by(case: Case) -> str:
+    """The setting that gives up the promise, if one alone does."""
+    if case.acks != "all":
+        return f" (acks={case.acks})"
+    return " (unclean.leader.election.enable=true)" if case.unclean_election else ""
+
+
+def _short_defect_rows(answer: Answer) -> list[tuple[str, str]]:
+    """Return a line for each defect: its title, and what avoids it."""
+    before = answer.availability
+    return [("Defect", f"{one.failure.number} {one.failure.title}; {_avoid(one, before)}") for one in answer.exposed]
+
+
+def _defect_rows(answer: Answer) -> list[tuple[str, str]]:
+    """Return three lines for each defect: its title, what it takes, and what avoids it."""
+    rows: list[tuple[str, str]] = []
+    for one in answer.exposed:
+        rows.append(("Defect", f"{one.failure.number} {one.failure.title}"))
+        if one.finding.history is not None:
+            steps = counted(len(one.finding.history.steps), "step")
+            rows.append(("", f"takes {told(one.finding.history).needs}, in {steps}"))
+        rows.append(("", _avoid(one, answer.availability)))
+    return rows
+
+
+def _avoid(one: Exposure, before: Availability) -> str:
+    if one.avoided_by:
+        return f"avoid it with {' or '.join(_avoided(tried, before) for tried in one.avoided_by[:MOST_CHANGES])}"
+    if one.is_tried:
+        return (
+            f"no single setting avoids it{f'; repaired in {one.failure.repaired[-1]}' if one.failure.repaired else ''}"
+        )
+    return "not every setting could be tried"
+
+
+def _avoided(tried: Tried, before: Availability) -> str:
+    less = _lost(before.writes, tried.availability.writes) if tried.availability is not None else None
+    costs = "" if less is None else f"; no write with {counted(less, 'broker')} down"
+    return f"{tried.change.spelled} ({tried.change.how}{costs})"
+
+
+def _lost(before: Sequence[Finding], after: Sequence[Finding]) -> int | None:
+    """The least number of brokers down with which writes work before, and not after; None if there is none."""
+    pairs = enumerate(zip(before, after, strict=False))
+    return next((down for down, (old, new) in pairs if works(old) == "yes" and works(new) == "no"), None)
+
+
+def _beside_rows(answer: Answer) -> Iterator[tuple[str, str]]:
+    for label, topic, what in (
+        ("Power", Topic.POWER, "one loss of power"),
+        ("Disk", Topic.DISK, "one lost disk"),
+    ):
+        found = answer.findings.get(Question(topic))
+        if found is not None:
+            yield label, f"{what} {_can_lose(found)}"
+    named = [one for one in answer.exposures if one.is_of_disks and one.finding.fails]
+    if named:
+        yield "", f"known of such losses: {', '.join(f'{one.failure.number} {one.failure.title}' for one in named[:2])}"
+    for topic, what in (
+        (Topic.DUPLICATES, "a record can appear twice"),
+        (Topic.ORDER, "records can change their order"),
+    ):
+        found = answer.findings.get(Question(topic))
+        if found is not None and found.fails:
+            allowed = f"; {ALLOWED}" if found.word is Word.PERMITTED else ""
+            yield "Resends", f"{what}{allowed}"
+    found = answer.findings.get(Question(Topic.TRANSACTIONS))
+    if found is not None:
+        says = f"{found.property_name} can fail" if found.fails else f"no promise breaks, {reach(found)}"
+        yield "Transactions", says if found.is_known else f"undecided: {why_open(found)}"
+    transactions = answer.cluster.transactions
+    if transactions is not None and (why := transactions.why_none_begins or transactions.why_unsearched):
+        yield "Transactions", f"{'none can begin' if transactions.why_none_begins else 'not searched'}: {why}"
+    if answer.findings:
+        yield "Source", source_of([*answer.findings.values(), *(one.finding for one in answer.exposures)])
+    if answer.unsearched:
+        numbers = ", ".join(one.number for one, _ in answer.unsearched)
+        yield "Unknown", f"known defects of this release that cannot be searched: {numbers}"
+    if answer.open_exposures:
+        yield "Undecided", ", ".join(f"{one.failure.number} {one.failure.title}" for one in answer.open_exposures[:2])
+
+
+def _can_lose(found: Finding) -> str:
+    if found.fails:
+        allowed = "" if found.word is Word.VIOLATED else ", which this release does not claim to survive"
+        return f"can lose an acknowledged record{allowed}"
+    if not found.is_known:
+        return f"is undecided: {why_open(found)}"
+    return (
+        "makes no difference" if found.word is Word.NOT_APPLICABLE else f"loses no acknowledged record, {reach(found)}"
+    )
+
+
+# ------------------------------------------------------------------------------------------------------ parts of lines
+
+
+def subject(cluster: Cluster) -> str:
+    """Return whose answer it is: the topics, the release, and the settings that matter most."""
+    topics = ""
+    if cluster.topics:
+        kind = "topic" if len(cluster.topics) == 1 else counted(len(cluster.topics), "topic") + ":"
+        topics = f"{kind} {listed(cluster.topics)}, "
+    values = {one.key: one.value for one in cluster.understood}
+    release = cluster.kafka_version.value if cluster.kafka_version else values.get("Kafka version", "")
+    shown = [counted(cluster.replication_factor.value, "replica")]
+    shown += [f"{key}={values[key]}" for key in SETTINGS if key in values]
+    if cluster.unclean_election.value:
+        shown.append("unclean.leader.election.enable=true")
+    return f"{topics}Kafka {release}, {', '.join(shown)}"
+
+
+def assumptions(cluster: Cluster) -> list[str]:
+    """Return which facts the files lack, and what is assumed instead."""
+    found = []
+    if cluster.kafka_version is None:
+        version = next(one for one in cluster.understood if one.key == "Kafka version")
+        found.append(f"Kafka {version.value} ({version.source}); give --kafka-version")
+    if not cluster.is_replication_given:
+        count = counted(cluster.replication_factor.value, "replica")
+        found.append(f"{count}, Kafka's default; give replication.factor, or the output of kafka-topics --describe")
+    lacking = []
+    if Role.PRODUCER not in cluster.given_roles:
+        lacking.append(f"producers ({_defaults(cluster, 'acks', 'enable.idempotence')}; --producer FILE)")
+    if not cluster.given_roles & {Role.TOPIC, Role.BROKER}:
+        lacking.append(f"the topic ({_defaults(cluster, 'min.insync.replicas')}; --topic FILE)")
+    elif Role.BROKER not in cluster.given_roles:
+        lacking.append(f"brokers ({_defaults(cluster, 'auto.leader.rebalance.enable')}; --broker FILE)")
+    if lacking:
+        found.append(f"Kafka's defaults of {' and of '.join(lacking)}")
+    return found
+
+
+def _defaults(cluster: Cluster, *keys: str) -> str:
+    values = {one.key: one.value for one in cluster.understood}
+    return ", ".join(f"{key}={values[key]}" for key in keys if key in values)
+
+
+def reach(found: Finding) -> str:
+    """Return how far a question was searched: to the end, or to a depth."""
+    if not found.parts:
+        return "by a rule" if found.source is Source.RULE else "not searched"
+    if all(part.is_exhausted for part in found.parts):
+        return "searched to the end"
+    least = min(part.judged for part in found.parts if not part.is_exhausted)
+    whole = sum(part.is_exhausted for part in found.parts)
+    some = f" (to the end in {whole} of {len(found.parts)} searches)" if whole else ""
+    return f"searched to depth {least}{some}"
+
+
+def scenarios(found: Finding) -> str:
+    """Return the faults that were searched, in words."""
+    return ", ".join(dict.fromkeys(part.says for part in found.parts))
+
+
+def works(found: Finding) -> str:
+    """Return whether something works with so many brokers down: yes, no, for some sets of them (2 of 3), n/a, or ?."""
+    if found.word is Word.UNDECIDED:
+        return "?"
+    if found.word is Word.NOT_APPLICABLE:
+        return "n/a"
+    total = sum(part.choices for part in found.parts)
+    count = sum(part.choices for part in found.parts if part.word is Word.REACHED)
+    return f"{count} of {total}" if 0 < count < total else "yes" if count else "no"
+
+
+def available(found: Availability) -> str:
+    """Return the availability as one line."""
+    downs = ", ".join(str(down) for down in range(len(found.writes)))
+    writes, reads = (", ".join(map(works, some)) for some in (found.writes, found.reads))
+    return f"with {downs} down, a write is acknowledged: {writes}; a committed record is read: {reads}"
+
+
+def cost(before: Availability, after: Availability | None) -> str:
+    """Return what a change costs: writes and reads with so many brokers down, before and after it."""
+    if after is None:
+        return "its cost is undecided"
+    texts = []
+    for what, old, new in (("writes", before.writes, after.writes), ("reads", before.reads, after.reads)):
+        was, becomes = (", ".join(map(works, some)) for some in (old, new))
+        if was != becomes:
+            downs = ", ".join(str(down) for down in range(len(new)))
+            texts.append(f"{what} with {downs} brokers down: {was} before, {becomes} after")
+    return f"costs {'; '.join(texts)}" if texts else "costs no availability"
+
+
+def source_of(findings: Sequence[Finding]) -> str:
+    """Return where the answers come from: the record, with its date, or a search that ended just now."""
+    recorded = sorted({one.recorded for one in findings if one.recorded})
+    rules = sorted({one.rule for one in findings if one.rule})
+    is_whole = all(part.is_exhausted for one in findings for part in one.parts)
+    how_far = "searched to the end" if is_whole else "searched as far as --details says"
+    if not recorded:
+        return f"{how_far} just now"
+    fresh = sum(1 for one in findings if one.source is Source.SEARCHED and not one.recorded and one.parts)
+    some = f", {counted(fresh, 'answer')} just now" if fresh else ""
+    by = f", in part by {counted(len(rules), 'rule')}" if rules else ""
+    return f"recorded, {how_far} on {recorded[-1]}{by}{some}; --fresh searches again"
+
+
+# ------------------------------------------------------------------------------------------------------------- details
+
+
+def detail_lines(answer: Answer) -> list[str]:
+    """Return all that was understood, ignored and searched, and what was found."""
+    cluster = answer.cluster
+    lines = ["", cluster.generation.taken, "", *understood_lines(cluster)]
+    rows = [["question", "answer", "how far", "from"]]
+    for question, found in answer.findings.items():
+        rows.append([question.text, *_cells(found)])
+    rows += [[f"{one.failure.number} {one.failure.name}", *_cells(one.finding)] for one in answer.exposures]
+    if len(rows) > 1:
+        lines += ["", "Found", *table(rows, "  ")]
+    parts = [part for found in answer.findings.values() for part in found.parts]
+    parts += [part for one in answer.exposures for part in one.finding.parts]
+    if parts:
+        searched = [[part.says, part.reach, f"{part.states:,} states"] for part in parts]
+        lines += ["", "Searched", *table(searched, "  ")]
+    if answer.availability.writes:
+        lines += ["", "Availability", f"  {available(answer.availability)}"]
+    if answer.unsearched:
+        lines += ["", "Known defects of this release that cannot be searched"]
+        lines += [f"  {one.number} {one.title}: {why}" for one, why in answer.unsearched]
+    loss = answer.loss
+    if loss is not None and loss.history is not None:
+        lines += ["", "Steps", *(f"  {place:>3}  {text}" for place, text in enumerate(loss.history.steps, start=1))]
+    return lines
+
+
+def _cells(found: Finding) -> list[str]:
+    depth = f" at step {found.depth}" if found.depth is not None and found.fails else ""
+    allowed = f" ({ALLOWED})" if found.word is Word.PERMITTED else ""
+    word = f"{found.word.value}{depth}{allowed}" if found.is_known else f"{found.word.value}: {found.note}"
+    origin = found.source.value if found.source is not Source.RULE else f"rule {found.rule}"
+    return [word, reach(found) if found.parts else "-", f"{origin} {found.recorded}".rstrip()]
+
+
+def understood_lines(cluster: Cluster) -> list[str]:
+    """Return lines with the settings that the answer uses, and with those that it ignores and why."""
+    lines = [
+        "Understood",
+        *table([[f"{u.key}={u.value}", u.meaning, f"({u.source})"] for u in cluster.understood], "  "),
+    ]
+    groups: dict[WhyIgnored, list[str]] = {}
+    for ignored in cluster.ignored:
+        groups.setdefault(ignored.why, []).append(f"{ignored.key}={ignored.value} ({ignored.source}): {ignored.reason}")
+    for why, found in groups.items():
+        if why is WhyIgnored.NO_BEARING:
+            names = ", ".join(sorted({ignored.key for ignored in cluster.ignored if ignored.why is why}))
+            lines += ["", f"Ignored, no bearing on replication: {names}"]
+        else:
+            lines += ["", f"Ignored, {why.value}:", *(f"  {one}" for one in found)]
+    newest = version_of_binaries(NEWEST_LISTED_RELEASE)
+    if cluster.kafka_version and version_of_binaries(cluster.kafka_version.value).is_newer_than(newest):
+        lines += ["", f"isrcheck does not know settings that are newer than Kafka {newest}"]
+    return lines

@@ -1,0 +1,361 @@
+"""Reads the lines that `kafka-topics --describe`, `kafka-configs --describe` and `kafka-features describe` print.
+
+In:  the lines of a file.
+Out: what they say, as `Found`: topics, partitions, settings of brokers, and what shows the release.
+
+Lines about users and clients, and warnings of the tools, are skipped; any other line is an error. A last line that ends
+in its middle, as in a file that was cut off, is left out, and named.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from isrcheck.checker.kafka_config.ignored import Ignored, WhyIgnored
+from isrcheck.checker.kafka_settings.cluster_settings import Layer, quoted
+from isrcheck.checker.kafka_settings.keys import FEATURES, Role
+from isrcheck.checker.kafka_settings.properties_file import PropertiesError, Property
+
+NO_LEADER = ("none", "-1")
+
+NO_ELR = "N/A"
+"""The text that newer tools print in the field Elr for brokers that do not know of eligible leader replicas."""
+
+REASSIGNED: Mapping[str, str] = dict.fromkeys(
+    ("Adding Replicas", "Removing Replicas"),
+    "a reassignment under way is not modelled: the answer is for the replicas that are shown",
+)
+"""The fields of a partition that the answer leaves out if they name brokers, each with the reason."""
+
+
+@dataclass(frozen=True)
+class Partition:
+    """A described partition. `replicas` are broker ids, the preferred leader first; `place` is FILE:LINE.
+
+    `elr` and `last_known_elr` are empty as well if the tool does not show them. `reassigned` are the fields of
+    REASSIGNED that name brokers, with their values.
+    """
+
+    topic: str
+    number: int
+    leader: int | None
+    replicas: tuple[int, ...]
+    isr: tuple[int, ...]
+    place: str
+    elr: tuple[int, ...] = ()
+    last_known_elr: tuple[int, ...] = ()
+    reassigned: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The name of the partition in Kafka's log lines."""
+        return f"{self.topic}-{self.number}"
+
+    @property
+    def state(self) -> tuple[object, ...]:
+        """What two descriptions of the partition have to agree on."""
+        return self.leader, self.replicas, self.isr
+
+
+@dataclass
+class Found:
+    """The contents of all outputs. `headers` maps a topic to its partitions, its replicas, and the line that says so;
+    `cut` are the places of lines that end in their middle,
+    `doubtful` those of last lines that may do so."""
+
+    topics: dict[str, list[Property]] = field(default_factory=dict)
+    headers: dict[str, tuple[int, int, str]] = field(default_factory=dict)
+    partitions: dict[tuple[str, int], Partition] = field(default_factory=dict)
+    brokers: list[tuple[str, Layer, Property]] = field(default_factory=list)
+    ignored: list[tuple[str, Ignored]] = field(default_factory=list)
+    topic_ids: list[str] = field(default_factory=list)
+    elr_fields: list[str] = field(default_factory=list)
+    known_elrs: list[str] = field(default_factory=list)
+    eligible_replicas: list[str] = field(default_factory=list)
+    cut: list[str] = field(default_factory=list)
+    doubtful: list[str] = field(default_factory=list)
+
+
+_LABELS = (
+    *("TopicId", "Topic", "PartitionCount", "ReplicationFactor", "Configs", "MarkedForDeletion"),
+    *("Partition", "Leader", "Replicas", "Isr", "Adding Replicas", "Removing Replicas", "Elr", "LastKnownElr"),
+)
+_LABEL = re.compile(rf"(?:^|(?<=\s))({'|'.join(_LABELS)}):")
+
+_CONFIGS_ON_ONE_LINE = re.compile(r"Configs for (?P<whose>.+?) are(?: (?P<pairs>.*))?")
+_CONFIGS_BELOW = re.compile(
+    r"(?:(?:Dynamic|All) configs|Configs) for (?P<kind>[a-z-]+) (?P<name>\S+) are:|"
+    r"Default configs? for (?P<kinds>[a-z-]+) in the cluster are:"
+)
+_CONFIG = re.compile(r"\s+(?P<key>[^\s=]+)=(?P<value>.*?) sensitive=(?:true|false) synonyms=\{.*\}\s*")
+_FEATURE = re.compile(r"Feature: (?P<name>\S+)\s.*\bFinalizedVersionLevel: (?P<level>\S+)(?:\s.*)?")
+_OF_TOPIC = re.compile(r"topic '(?P<name>.*)'|topics:(?P<old>.*)")
+_OF_BROKER = re.compile(r"brokers? '?(?P<name>\d+)'?|brokers:(?P<old>\d+)")
+
+# Other lines of the tools, the shell and Java, which do not describe a cluster.
+_NOISE = re.compile(
+    r"\s*$|[$#>] |\[|(?:Warning|WARNING|Note|NOTE|WARN|SLF4J|OpenJDK|Java HotSpot|Picked up|Use --bootstrap-server)\b"
+    r"|(?:Quota|SCRAM credential) configs for "
+)
+
+
+_TOOLS = "kafka-topics, kafka-configs or kafka-features"
+_COMMANDS = "kafka-topics --describe, kafka-configs --describe or kafka-features describe"
+
+
+_CUT_SETTING = re.compile(r"\s+[a-z][a-z.]*(?:=.*)?")
+_FIRST_WORDS = (
+    "Topic:",
+    "Feature:",
+    "Configs for ",
+    "Dynamic configs for ",
+    "All configs for ",
+    "Default configs for ",
+)
+
+
+class Reader:
+    """Reads one file line by line; configurations belong to the last heading of kafka-configs above them."""
+
+    def __init__(self, path: Path, found: Found) -> None:
+        self.path = path
+        self.found = found
+        self.line = 0
+        self.heading: tuple[Role, str, Layer] | None = None
+        self.has_heading = False
+
+    def read(self, lines: Sequence[str]) -> None:
+        """Read every line. Raises PropertiesError for an unknown line, and if the file describes nothing."""
+        count = len(lines)
+        is_empty, is_cut = True, False
+        for self.line, line in enumerate(lines, start=1):
+            try:
+                is_empty &= not self._read(line)
+            except PropertiesError:
+                # The text after the last line break is empty, unless the file ends in the middle of a line.
+                if self.line < count or not self._is_beginning(line):
+                    raise
+                self.found.cut.append(self._place)
+                is_cut = True
+        if lines and not is_cut:
+            self._leave_out_the_end(lines[-1])
+        if is_empty:
+            what = "the file is cut off, and no line is whole" if is_cut else "the file describes nothing"
+            raise PropertiesError(f"{self.path}: {what}; give the output of {_COMMANDS}")
+
+    def _read(self, line: str) -> bool:
+        """Read a line, and return whether it describes anything."""
+        labels = _fields(line)
+        if "PartitionCount" in labels:
+            self._topic(labels)
+        elif "Partition" in labels:
+            self._partition(labels)
+        elif self._heading(line.strip()) or self._config(line) or self._feature(line.strip()):
+            pass
+        elif _NOISE.match(line):
+            return False
+        else:
+            raise self._error(f"{quoted(line.strip())} is not a line of {_TOOLS}")
+        return True
+
+    def _is_beginning(self, line: str) -> bool:
+        """Whether a line can be the beginning of one that a tool prints, in a file with whole lines."""
+        text = line.strip()
+        starts = any(text.startswith(word) or word.startswith(text) for word in _FIRST_WORDS)
+        return bool(self.found.topics or self.found.brokers) and (starts or _CUT_SETTING.fullmatch(line) is not None)
+
+    def _leave_out_the_end(self, line: str) -> None:
+        """Leave out a last line without a line break that looks whole, if the topic has more partitions: the file ends
+        in its middle, and the ISR may name more brokers. A file may also lack nothing but its last line break."""
+        labels = _fields(line)
+        topic = labels.get("Topic", "")
+        if "Partition" not in labels or topic not in self.found.topics:
+            return
+        one = self.found.partitions[topic, int(labels["Partition"])]
+        there = sum(name == topic for name, _ in self.found.partitions)
+        if topic in self.found.headers and there < self.found.headers[topic][0]:
+            del self.found.partitions[topic, one.number]
+            self.found.cut.append(self._place)
+        elif len(one.isr) < len(one.replicas) and "Elr" not in labels:
+            self.found.doubtful.append(self._place)
+
+    @property
+    def _place(self) -> str:
+        return f"{self.path}:{self.line}"
+
+    def _error(self, what: str) -> PropertiesError:
+        return PropertiesError(f"{self._place}: {what}; give the unchanged output of {_COMMANDS}")
+
+    # kafka-topics
+
+    def _topic(self, labels: dict[str, str]) -> None:
+        self.has_heading = False
+        name = self._word(labels, "Topic")
+        partitions = self._number(labels, "PartitionCount", 1)
+        self.found.headers[name] = partitions, self._number(labels, "ReplicationFactor", 1), self._place
+        self.found.topics.setdefault(name, []).extend(self._pairs(labels.get("Configs", "")))
+        if "TopicId" in labels:
+            self.found.topic_ids.append(self._place)
+        if labels.get("MarkedForDeletion") == "true":
+            reason = "the topic is marked for deletion: the answer is for a topic that stays"
+            self.found.ignored.append(
+                (name, Ignored("MarkedForDeletion", "true", WhyIgnored.NOT_MODELLED, reason, self._place))
+            )
+
+    def _partition(self, labels: dict[str, str]) -> None:
+        self.has_heading = False
+        topic, number = self._word(labels, "Topic"), self._number(labels, "Partition", 0)
+        leader = None if labels.get("Leader") in NO_LEADER else self._number(labels, "Leader", 0)
+        replicas, isr = self._brokers(labels, "Replicas"), self._brokers(labels, "Isr")
+        if not replicas:
+            raise self._error(f"{topic}-{number} has no replicas")
+        for broker in isr:
+            if broker not in replicas:
+                raise self._error(f"broker {broker} is in the ISR, but not a replica")
+        if leader is not None and leader not in isr:
+            raise self._error(f"leader {leader} is not in the ISR")
+        elr, last_known = self._elr(labels, replicas, isr)
+        reassigned = tuple((label, labels[label]) for label in REASSIGNED if labels.get(label))
+        new = Partition(topic, number, leader, replicas, isr, self._place, elr, last_known, reassigned)
+        old = self.found.partitions.get((topic, number))
+        if old is not None and old.state != new.state:
+            raise PropertiesError(
+                f"{self._place}: {new.name} differs from its description in {old.place}; keep the later one"
+            )
+        self.found.topics.setdefault(topic, [])
+        self.found.partitions.setdefault((topic, number), new)
+
+    def _elr(
+        self, labels: dict[str, str], replicas: Sequence[int], isr: Sequence[int]
+    ) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Read the fields of eligible leader replicas, and note whether the line has them and they name brokers.
+
+        Kafka never keeps a broker in both the ISR and the ELR.
+        """
+        shown = [label for label in ("Elr", "LastKnownElr") if label in labels]
+        known = {label: self._brokers(labels, label) for label in shown if labels[label] != NO_ELR}
+        for label, brokers in known.items():
+            for broker in brokers:
+                if broker not in replicas:
+                    raise self._error(f"broker {broker} is in {label}, but not a replica")
+                if label == "Elr" and broker in isr:
+                    raise self._error(f"broker {broker} is both in the ISR and in the Elr")
+        if shown:
+            self.found.elr_fields.append(self._place)
+        if known:
+            self.found.known_elrs.append(self._place)
+        if any(known.values()):
+            self.found.eligible_replicas.append(self._place)
+        return known.get("Elr", ()), known.get("LastKnownElr", ())
+
+    def _word(self, labels: dict[str, str], label: str) -> str:
+        if not labels.get(label):
+            raise self._error(f"this line has no {label}")
+        return labels[label]
+
+    def _number(self, labels: dict[str, str], label: str, least: int) -> int:
+        text = self._word(labels, label)
+        if re.fullmatch(r"\d{1,9}", text, re.ASCII) is None or int(text) < least:
+            raise self._error(f"{label} {quoted(text)} is not a whole number of at least {least}")
+        return int(text)
+
+    def _brokers(self, labels: dict[str, str], label: str) -> tuple[int, ...]:
+        if label not in labels:
+            raise self._error(f"this line has no {label}")
+        if re.fullmatch(r"(?:\d{1,9}(?:,\d{1,9})*)?", labels[label], re.ASCII) is None:
+            raise self._error(f"{label} {quoted(labels[label])} is not a list of broker ids")
+        brokers = tuple(int(text) for text in labels[label].split(",") if text)
+        if len(set(brokers)) < len(brokers):
+            raise self._error(f"{label} {quoted(labels[label])} names a broker twice")
+        return brokers
+
+    # kafka-configs
+
+    def _heading(self, line: str) -> bool:
+        if below := _CONFIGS_BELOW.fullmatch(line):
+            self.has_heading, self.heading = True, None
+            if below["kinds"] == "brokers":
+                self.heading = Role.BROKER, "the cluster", Layer.CLUSTER
+            elif below["kind"] == "broker":
+                self.heading = Role.BROKER, f"broker {below['name']}", Layer.RUNNING
+            elif below["kind"] == "topic":
+                self.heading = Role.TOPIC, below["name"], Layer.FILE
+                self.found.topics.setdefault(below["name"], [])
+            return True
+        if one := _CONFIGS_ON_ONE_LINE.fullmatch(line):
+            self.has_heading = False
+            if topic := _OF_TOPIC.fullmatch(one["whose"]):
+                name = topic["name"] or topic["old"]
+                self.found.topics.setdefault(name, []).extend(self._pairs(one["pairs"] or ""))
+            elif broker := _OF_BROKER.fullmatch(one["whose"]):
+                self._keep(f"broker {broker['name'] or broker['old']}", Layer.RUNNING, one["pairs"])
+            elif one["whose"] == "default brokers":
+                self._keep("the cluster", Layer.CLUSTER, one["pairs"])
+            return True
+        return False
+
+    def _keep(self, member: str, layer: Layer, pairs: str | None) -> None:
+        self.found.brokers += [(member, layer, each) for each in self._pairs(pairs or "")]
+
+    def _config(self, line: str) -> bool:
+        config = _CONFIG.fullmatch(line)
+        if config is None:
+            return False
+        if not self.has_heading:
+            raise self._error(f"{quoted(config['key'])} has no heading above it such as 'All configs for topic t are:'")
+        if self.heading is not None and config["value"] != "null":  # null: not set, or a secret
+            role, name, layer = self.heading
+            each = Property(config["key"], config["value"], self.path, self.line)
+            if role is Role.TOPIC:
+                self.found.topics[name].append(each)
+            else:
+                self.found.brokers.append((name, layer, each))
+        return True
+
+    # kafka-features
+
+    def _feature(self, line: str) -> bool:
+        """Read the level of a feature of the cluster, of which only some matter for replication."""
+        feature = _FEATURE.fullmatch(line)
+        if feature is None:
+            return False
+        if feature["name"] in FEATURES:
+            level = Property(feature["name"], feature["level"], self.path, self.line)
+            self.found.brokers.append(("the cluster", Layer.CLUSTER, level))
+        return True
+
+    def _pairs(self, text: str) -> list[Property]:
+        """Parse KEY=VALUE,KEY=VALUE. A piece without = belongs to the previous value: cleanup.policy=compact,delete."""
+        pairs: list[tuple[str, str]] = []
+        for piece in text.split(",") if text.strip() else []:
+            key, equals, value = piece.partition("=")
+            if equals:
+                pairs.append((key.strip(), value))
+            elif pairs:
+                pairs[-1] = pairs[-1][0], f"{pairs[-1][1]},{piece}"
+            else:
+                raise self._error(f"{quoted(piece)} is not KEY=VALUE")
+        return [Property(key, value, self.path, self.line) for key, value in pairs]
+
+
+def _fields(line: str) -> dict[str, str]:
+    """Return the fields of a line of kafka-topics by label; the line may have spaces in place of tabs."""
+    found = list(_LABEL.finditer(line))
+    starts = [label.start() for label in found]
+    return {
+        label[1]: line[label.end() : end].strip() for label, end in zip(found, [*starts, len(line)][1:], strict=True)
+    }
+
+
+def is_described(lines: Sequence[str]) -> bool:
+    """Whether the first line that is no noise is one of a tool, and not a setting of a property file."""
+    for line in lines:
+        if _NOISE.match(line) and not _CONFIG.fullmatch(line):
+            continue
+        labels, text = _fields(line), line.strip()
+        is_of_topics = "Topic" in labels and ("PartitionCount" in labels or "Partition" in labels)
+        return is_of_topics or any(one.fullmatch(text) for one in (_CONFIGS_ON_ONE_LINE, _CONFIGS_BELOW, _FEATURE))
+    return False

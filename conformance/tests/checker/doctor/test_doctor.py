@@ -1,0 +1,580 @@
+"""`check --config`, `--describe` and `isrcheck doctor`: from Kafka's files to the answer, with answers by a fake."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import time
+from pathlib import Path
+
+import pytest
+
+from conformance.tests.checker.doctor.answers import LOST_WITH_ACKS_1, MISSED_DEMOTION, Fake, finding, usual
+from conformance.tests.support.engine import checking
+from isrcheck.checker import cli
+from isrcheck.checker.doctor import run as doctor
+from isrcheck.checker.outcome.verdict import Word
+from isrcheck.checker.questions.question import Topic
+
+DURABLE = "replication.factor=3\nmin.insync.replicas=2\nacks=all\n"
+BROKER = "broker.id=1\nauto.leader.rebalance.enable=false\n"
+
+
+@pytest.fixture
+def fake(monkeypatch):
+    one = Fake()
+    monkeypatch.setattr(doctor, "answerer_of", lambda options, opening: one)
+    return one
+
+
+@pytest.fixture
+def ask(tmp_path, monkeypatch, capsys, fake):
+    """Run `check` in a folder with the given files; return the exit code, stdout and stderr."""
+    monkeypatch.chdir(tmp_path)
+    check = checking(cli.main, capsys)
+
+    def run(line, **files):
+        for name, content in files.items():
+            data = content if isinstance(content, bytes) else content.encode()
+            (tmp_path / name.replace("_", ".")).write_bytes(data)
+        return check(*shlex.split(line))
+
+    return run
+
+
+@pytest.fixture
+def ask_json(ask):
+    def run(line, **files):
+        code, out, err = ask(f"{line} --json", **files)
+        assert err == ""
+        return code, json.loads(out)
+
+    return run
+
+
+def labelled(text: str) -> dict[str, list[str]]:
+    """The lines after the first one by their labels; a line without one belongs to the label above it."""
+    found: dict[str, list[str]] = {}
+    label = ""
+    for line in text.splitlines()[1:]:
+        if not line.strip():
+            break
+        head = line[2:].split("  ")[0] if not line.startswith("   ") else ""
+        label = head or label
+        found.setdefault(label, []).append(line[2 + len(head) :].strip())
+    return found
+
+
+# ------------------------------------------------------------------------------------------------------------ one topic
+
+
+def test_settings_that_allow_a_loss(ask):
+    code, text, err = ask("--config t --kafka-version 3.9 --broker b", t=DURABLE.replace("all", "1"), b=BROKER)
+    assert (code, err) == (0, "")
+    assert text.splitlines()[0] == "Can lose acknowledged records"
+    assert labelled(text) == {
+        "For": ["Kafka 3.9, 3 replicas, min.insync.replicas=2, acks=1"],
+        "How": [
+            "An acknowledged record is lost: the leader fails before broker 1 has it; your settings allow this (acks=1)"
+        ],
+        "Takes": ["1 crash, 1 election, in 3 steps"],
+        "Change": [
+            "acks=all (producers, with a restart): then no loss is found, searched to the end",
+            "costs writes with 0, 1, 2 brokers down: yes, yes, yes before, yes, yes, no after",
+        ],
+        "Power": ["one loss of power loses no acknowledged record, searched to the end"],
+        "Disk": ["one lost disk loses no acknowledged record, searched to the end"],
+        "Resends": ["a record can appear twice; your settings allow this"],
+        "Source": ["recorded, searched to the end on 2026-11-24; --fresh searches again"],
+        "Unknown": ["known defects of this release that cannot be searched: 8.7e"],
+    }
+    assert "PERMITTED" not in text
+
+
+def test_a_known_defect_of_the_release(ask):
+    code, text, _ = ask("--config t --kafka-version 3.9", t=DURABLE)
+    assert code == 12
+    assert text.splitlines()[0] == "Keeps its promises, but for 1 known defect of this release"
+    found = labelled(text)
+    assert found["Searched"] == ["no acknowledged record is lost, searched to the end: a broker crashes"]
+    assert found["Brokers"] == [
+        "with 0, 1, 2 down, a write is acknowledged: yes, yes, no; a committed record is read: yes, yes, yes"
+    ]
+    assert found["Defect"] == [
+        "8.24 A leader that misses its own demotion acknowledges what others have truncated",
+        "takes 1 preferred election, 3 elections, 3 late messages, in 11 steps",
+        "avoid it with min.insync.replicas=3 (topic, at once; no write with 1 broker down)"
+        " or auto.leader.rebalance.enable=false (brokers, with a restart)",
+    ]
+
+
+def test_nothing_is_found(ask):
+    code, text, _ = ask("--config t --broker b --kafka-version 3.9", t=DURABLE, b=BROKER)
+    assert (code, text.splitlines()[0]) == (0, "Keeps its promises within these bounds")
+    assert "Defect" not in text
+
+
+def test_what_was_searched_to_a_depth_says_so(ask, fake):
+    fake.rule = lambda case, question: finding(Word.NO_VIOLATION, judged=14)
+    code, text, _ = ask("--config t --broker b --kafka-version 3.9", t=DURABLE, b=BROKER)
+    assert (code, text.splitlines()[0]) == (0, "Keeps its promises within these bounds")
+    assert labelled(text)["Searched"] == ["no acknowledged record is lost, searched to depth 14: a broker crashes"]
+    assert labelled(text)["Source"] == [
+        "recorded, searched as far as --details says on 2026-11-24; --fresh searches again"
+    ]
+
+
+def test_a_topic_without_acknowledgements_is_broken(ask, fake):
+    for version, code, line in (
+        (
+            "3.6",
+            12,
+            "Broken: no acks=all write can be acknowledged, because min.insync.replicas=3 is more than 2 replicas",
+        ),
+        ("3.7", 0, "Keeps its promises within these bounds"),
+    ):
+        topic = DURABLE.replace("replicas=2", "replicas=3").replace("factor=3", "factor=2")
+        got, text, _ = ask(f"--config t --broker b --kafka-version {version}", t=topic, b=BROKER)
+        assert (got, text.splitlines()[0]) == (code, line)
+        assert ("Change" in labelled(text)) == (code == 12)
+    # acks=1 asks for no ISR.
+    got, text, _ = ask("--config t --broker b --kafka-version 3.6", t=topic.replace("all", "1"), b=BROKER)
+    assert (got, text.splitlines()[0]) == (0, "Can lose acknowledged records")
+
+
+def test_a_loss_that_the_settings_do_not_allow_is_a_broken_promise(ask, fake):
+    fake.rule = lambda case, question: (
+        finding(Word.VIOLATED, MISSED_DEMOTION) if question.topic is Topic.LOSS else usual(case, question)
+    )
+    code, text, _ = ask("--config t --broker b --kafka-version 3.9", t=DURABLE, b=BROKER)
+    assert (code, text.splitlines()[0]) == (12, "Can lose acknowledged records")
+    assert "your settings allow this" not in text
+    assert labelled(text)["Change"] == ["no one or two settings prevent it"]
+
+
+@pytest.mark.parametrize(
+    ("topic", "line"),
+    [
+        (Topic.LOSS, "Cannot tell, because the time limit is reached; nothing was found to depth 9"),
+        (
+            Topic.DEFECT,
+            "Cannot tell, because exposure to known defects of this release is undecided"
+            " (8.7d, 8.22b, 8.22c, 8.22d, 8.24, 8.25): the time limit is reached; nothing was found to depth 9",
+        ),
+    ],
+)
+def test_what_is_undecided_never_reads_like_a_pass(ask, fake, topic, line):
+    def rule(case, question):
+        if question.topic is topic:
+            return finding(Word.UNDECIDED, stopped="seconds", judged=9)
+        return finding(Word.HOLDS)
+
+    fake.rule = rule
+    code, text, _ = ask("--config t --broker b --kafka-version 3.9", t=DURABLE, b=BROKER)
+    assert (code, text.splitlines()[0]) == (3, line)
+    assert "Keeps" not in text
+
+
+def test_a_promise_that_no_known_defect_explains(ask, fake):
+    fake.rule = lambda case, question: finding(Word.VIOLATED if question.topic is Topic.ORDER else Word.HOLDS)
+    code, text, _ = ask("--config t --broker b --kafka-version 3.9", t=DURABLE, b=BROKER)
+    assert code == 3
+    assert text.splitlines()[0].startswith(
+        "Cannot tell, because acked_not_lost can fail, which no known defect of this"
+    )
+
+
+def test_defects_that_need_a_disk_are_said_beside(ask, fake):
+    def rule(case, question):
+        return finding(Word.PERMITTED) if question.name == "last_replica_standing" else finding(Word.HOLDS)
+
+    fake.rule = rule
+    code, text, _ = ask("--config t --broker b --kafka-version 3.9", t=DURABLE, b=BROKER)
+    assert (code, text.splitlines()[0]) == (0, "Keeps its promises within these bounds")
+    assert "8.10 The last member of the ISR loses power, and is elected with a shorter log" in text
+
+
+def test_fifteen_lines_are_enough(ask, fake):
+    fake.rule = lambda case, question: finding(
+        Word.VIOLATED if question.topic is Topic.DEFECT else Word.HOLDS,
+        MISSED_DEMOTION if question.topic is Topic.DEFECT else None,
+    )
+    code, text, _ = ask("--config t --kafka-version 1.0", t=f"{DURABLE}enable.idempotence=true\n")
+    lines = text.splitlines()
+    assert code == 12
+    assert lines[0].startswith("Keeps its promises, but for ")
+    assert len(lines) <= 16
+    assert any("and more known defects; --details shows all" in line for line in lines)
+    assert len(ask("--config t --kafka-version 1.0 --details")[1].splitlines()) > 60
+
+
+# ------------------------------------------------------------------------------------------- what the files do not tell
+
+
+def test_a_single_file_says_what_it_lacks(ask):
+    _, text, _ = ask("--config t", t="min.insync.replicas=2\ncleanup.policy=delete\n")
+    assert labelled(text)["Assumed"] == [
+        "Kafka 4.1 (not given: the newest modelled release); give --kafka-version",
+        "1 replica, Kafka's default; give replication.factor, or the output of kafka-topics --describe",
+        "Kafka's defaults of producers (acks=all, enable.idempotence=true; --producer FILE) and of brokers"
+        " (auto.leader.rebalance.enable=true; --broker FILE)",
+    ]
+    _, text, _ = ask("--config p --kafka-version 3.9", p="acks=1\nlinger.ms=5\n")
+    assert labelled(text)["Assumed"][1:] == [
+        "Kafka's defaults of the topic (min.insync.replicas=1; --topic FILE)",
+    ]
+
+
+def test_a_consumers_file_alone_decides_nothing(ask, fake):
+    code, text, _ = ask("--consumer c --kafka-version 3.9", c="group.id=g\nisolation.level=read_committed\n")
+    assert code == 3
+    assert text.splitlines()[0] == (
+        "Cannot tell, because a consumer's settings alone decide nothing about records;"
+        " give the topic's and the producers' files"
+    )
+    assert fake.asked == []
+
+
+def test_a_release_that_is_not_modelled_has_the_answer_of_the_nearest(ask, ask_json):
+    code, text, _ = ask("--config t --broker b --kafka-version 4.2", t=DURABLE, b="node.id=1\n")
+    assert code == 3
+    assert text.splitlines()[0] == (
+        "Cannot tell, because the replication protocol of Kafka 4.2 is not modelled yet; 4.1 is the newest that is"
+    )
+    assert labelled(text)["Nearest"] == [
+        "generation 4.1 is the nearest: Keeps its promises, but for 1 known defect of this release"
+    ]
+    _, content = ask_json("--config t --broker b --kafka-version 4.2")
+    assert (content["kind"], content["verdict"], content["answers"][0]["nearest"]) == (
+        "unknown",
+        "UNDECIDED",
+        "defects",
+    )
+
+
+# ----------------------------------------------------------------------------------------------------- what to change
+
+
+def test_the_smallest_change_comes_first_and_ties_are_all_shown(ask, fake):
+    """Clients before topics before brokers, at once before a restart, one setting before two."""
+
+    def rule(case, question):
+        if question.topic is not Topic.LOSS:
+            return usual(case, question)
+        is_safe = case.acks == "all" and (case.min_insync_replicas >= 2 or not case.unclean_election)
+        return finding(Word.HOLDS) if is_safe else finding(Word.PERMITTED, LOST_WITH_ACKS_1)
+
+    fake.rule = rule
+    topic = "replication.factor=3\nmin.insync.replicas=1\nunclean.leader.election.enable=true\nacks=1\n"
+    _, text, _ = ask("--config t --broker b --kafka-version 3.9", t=topic, b=BROKER)
+    assert [line for line in labelled(text)["Change"] if not line.startswith("costs")] == [
+        "acks=all and unclean.leader.election.enable=false (producers, with a restart; topic, at once):"
+        " then no loss is found, searched to the end",
+        "acks=all and min.insync.replicas=2 (producers, with a restart; topic, at once):"
+        " then no loss is found, searched to the end",
+    ]
+    asked = [(case, question) for case, question in fake.asked if question.topic is Topic.LOSS]
+    assert len(asked) == len(set(asked))
+
+
+def test_min_insync_replicas_above_the_replicas_is_no_advice(ask, fake):
+    fake.rule = lambda case, question: (
+        usual(case, question)
+        if question.topic is Topic.WRITES
+        else finding(Word.PERMITTED if question.topic is Topic.LOSS and case.min_insync_replicas < 3 else Word.HOLDS)
+    )
+    _, text, _ = ask("--config t --broker b --kafka-version 3.6", t="replication.factor=2\nacks=all\n", b=BROKER)
+    assert labelled(text)["Change"][0].startswith(
+        "min.insync.replicas=3 and replication.factor=3 (topic, at once; topic, by a reassignment)"
+    )
+
+
+# ----------------------------------------------------------------------------------------- exit codes, time and Ctrl-C
+
+
+@pytest.mark.parametrize(
+    ("acks", "broker", "fail_on", "code"),
+    [
+        ("1", BROKER, "can-lose", 12),
+        ("1", BROKER, "defects,unknown", 0),
+        ("all", "broker.id=1\n", "can-lose", 0),
+        ("all", "broker.id=1\n", "defects", 12),
+        ("1", "broker.id=1\n", "defects", 0),
+        ("all", BROKER, "can-lose,defects,unknown", 0),
+    ],
+)
+def test_fail_on(ask, acks, broker, fail_on, code):
+    line = f"--config t --broker b --kafka-version 3.9 --fail-on {fail_on}"
+    assert ask(line, t=DURABLE.replace("all", acks), b=broker)[0] == code
+
+
+def test_fail_on_unknown_and_strict(ask, fake):
+    assert ask("--config t --strict --broker b --kafka-version 3.9", t=DURABLE.replace("all", "1"), b=BROKER)[0] == 12
+    fake.rule = lambda case, question: finding(Word.UNDECIDED, stopped="seconds", judged=9)
+    for fail_on, code in (("unknown", 3), ("can-lose", 0)):
+        assert ask(f"--config t --broker b --kafka-version 3.9 --fail-on {fail_on}")[0] == code
+    code, _, err = ask("--config t --fail-on loss")
+    assert (code, err) == (2, "check: --fail-on loss: 'loss' is none of can-lose, defects, unknown\n")
+
+
+def test_ctrl_c_says_what_is_known(ask, fake):
+    fake.most = 1
+    code, text, err = ask("--config t --broker b --kafka-version 3.9", t=DURABLE, b=BROKER)
+    assert code == 130
+    assert "interrupted; this is what was found so far" in err
+    assert text.splitlines()[0].startswith(
+        "Cannot tell, because exposure to known defects of this release is undecided"
+    )
+    assert labelled(text)["Searched"] == ["no acknowledged record is lost, searched to the end: a broker crashes"]
+    fake.most = 0
+    code, text, _ = ask("--config t --broker b --kafka-version 3.9")
+    assert (code, text.splitlines()[0]) == (130, "Cannot tell, because it was interrupted")
+
+
+def test_the_time_of_an_answer_is_shared_by_its_questions(ask, fake, monkeypatch):
+    """The first question gets about half of the time, and none more than what is left."""
+    slept = [0.0]
+    monotonic = time.monotonic
+    monkeypatch.setattr(time, "monotonic", lambda: monotonic() + slept[0])
+    answer = fake.answer
+
+    def sleeping(case, question, limits):
+        slept[0] += limits.seconds
+        return answer(case, question, limits)
+
+    fake.answer = sleeping
+    code, text, _ = ask("--config t --broker b --kafka-version 3.9 --seconds 1000", t=DURABLE, b=BROKER)
+    assert code in (0, 3)
+    assert sum(fake.seconds) <= 1000
+    assert 200 < fake.seconds[0] < 600
+    assert text
+
+
+# ------------------------------------------------------------------------------------------------------ a whole cluster
+
+
+def describe(topic: str, count: int, *, configs: str = "", leader: str = "1", isr: str = "1,2,3") -> str:
+    lines = [f"Topic: {topic}\tTopicId: x\tPartitionCount: {count}\tReplicationFactor: 3\tConfigs: {configs}\n"]
+    lines += [
+        f"\tTopic: {topic}\tPartition: {number}\tLeader: {leader}\tReplicas: 1,2,3\tIsr: {isr}\tElr: \tLastKnownElr: \n"
+        for number in range(count)
+    ]
+    return "".join(lines)
+
+
+def test_each_distinct_case_is_answered_once_the_worst_first(ask, fake, ask_json):
+    topics = (
+        describe("orders", 3, configs="min.insync.replicas=2")
+        + describe("payments", 2, configs="min.insync.replicas=2")
+        + describe("logs", 4, configs="min.insync.replicas=3,retention.ms=5")
+        + describe("metrics", 1, configs="min.insync.replicas=2,retention.ms=7")
+    )
+    code, text, _ = ask("--describe topics --producer p --kafka-version 3.9", topics=topics, p="acks=all\n")
+    assert code == 12
+    lines = text.splitlines()
+    assert lines[0] == "Keeps its promises, but for 1 known defect of this release"
+    assert lines[2] == "  4 topics with 10 partitions, 2 distinct cases, Kafka 3.9 (--kafka-version)"
+    assert [" ".join(line.split()) for line in lines[4:7]] == [
+        "answer topics partitions settings change which",
+        "Keeps its promises, but for 1 known defect of this release 3 6 replicas=3 min.insync=2 acks=all"
+        " min.insync.replicas=3 or auto.leader.rebalance.enable=false metrics, orders, payments",
+        "Keeps its promises within these bounds 1 4 replicas=3 min.insync=3 acks=all - (searched to the end) logs",
+    ]
+    assert sum(question.topic is Topic.LOSS for _, question in fake.asked) == 2
+    _, content = ask_json("--describe topics --producer p --kafka-version 3.9")
+    assert [(one["kind"], one["topics"], one["partitions"]) for one in content["answers"]] == [
+        ("defects", ["metrics", "orders", "payments"], 6),
+        ("keeps", ["logs"], 4),
+    ]
+    _, text, _ = ask("--describe topics --producer p --kafka-version 3.9 --topic-name logs")
+    assert text.splitlines()[0] == "Keeps its promises within these bounds"
+    assert labelled(text)["For"][0].startswith("topic logs, Kafka 3.9, ")
+
+
+def test_what_partitions_cannot_do_now_is_said_first(ask, ask_json):
+    topics = (
+        describe("a", 1, leader="none", isr="2")
+        + describe("b", 2, isr="1", configs="min.insync.replicas=2")
+        + describe("c", 1, isr="1,2", configs="min.insync.replicas=2")
+    )
+    _, text, _ = ask("--describe topics --kafka-version 3.9", topics=topics)
+    assert text.splitlines()[2:5] == [
+        "  Now: a-0 has no leader: nothing can be written or read until a broker of its ISR (2) is up",
+        "  Now: 2 partitions have an ISR below min.insync.replicas (b-0, b-1): writes with acks=all are refused",
+        "  Now: not every replica is in sync: 1 partition more (c-0)",
+    ]
+    _, content = ask_json("--describe topics --kafka-version 3.9")
+    assert content["now"] == {
+        "without_leader": ["a-0"],
+        "below_min_isr": ["b-0", "b-1"],
+        "under_replicated": ["c-0"],
+    }
+    _, text, _ = ask("--describe topics --kafka-version 3.9 --topic-name a")
+    assert labelled(text)["Now"] == [
+        "a-0 has no leader: nothing can be written or read until a broker of its ISR (2) is up"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("elr", "until"),
+    [
+        ("Elr: 3\tLastKnownElr: ", "a broker of its ELR (3) is up"),
+        ("Elr: \tLastKnownElr: 2", "its last known leader (2) is up, or an unclean election is allowed"),
+    ],
+)
+def test_the_elr_says_who_can_lead(ask, elr, until):
+    topics = describe("a", 1, leader="none", isr="").replace("Elr: \tLastKnownElr: ", elr)
+    _, text, _ = ask("--describe topics --kafka-version 4.1", topics=topics)
+    assert labelled(text)["Now"] == [f"a-0 has no leader: nothing can be written or read until {until}"]
+
+
+def test_ten_thousand_partitions_take_seconds(ask):
+    topics = "".join(
+        describe(f"topic{number}", 10, configs=f"min.insync.replicas={1 + number % 3},retention.ms={number}")
+        for number in range(1000)
+    )
+    began = time.process_time()
+    _, text, _ = ask("--describe topics --kafka-version 3.9", topics=topics)
+    assert "  1,000 topics with 10,000 partitions, 3 distinct cases, Kafka 3.9 (--kafka-version)" in text
+    assert time.process_time() - began < 30
+    assert len(text.splitlines()) < 15
+
+
+# ------------------------------------------------------------------------------------------------------------ bad input
+
+
+def test_files_of_both_kinds_are_told_apart(ask):
+    _, text, _ = ask("doctor topics t --kafka-version 3.9", topics=describe("a", 2), t="acks=1\nlinger.ms=1\n")
+    assert text.splitlines()[0] == "Can lose acknowledged records"
+    assert labelled(text)["For"] == ["topic a, Kafka 3.9, 3 replicas, min.insync.replicas=1, acks=1"]
+    code, _, err = ask("doctor")
+    assert (code, err) == (2, "check: doctor needs a file, as in: isrcheck doctor server.properties topics.txt\n")
+    code, _, err = ask("doctor t --no-such 3")
+    assert (code, err) == (2, "check: --no-such is no option of doctor; see isrcheck doctor --help\n")
+
+
+def test_a_byte_order_mark_is_skipped_in_both_kinds_of_files(ask):
+    for encoding in ("utf-8-sig", "utf-16"):
+        code, text, err = ask(
+            "doctor topics t --kafka-version 3.9",
+            topics=describe("a", 1).encode(encoding),
+            t="acks=1\n".encode(encoding),
+        )
+        assert (code, err) == (0, "")
+        assert text.splitlines()[0] == "Can lose acknowledged records"
+
+
+def test_mixed_versions_are_named(ask):
+    line = "--broker a --broker b"
+    files = {
+        name: f"broker.id=1\ninter.broker.protocol.version={version}\n"
+        for name, version in (("a", "2.1"), ("b", "2.4"))
+    }
+    code, out, err = ask(line, **files)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert err == (
+        "check: b:2: the files mix versions: inter.broker.protocol.version=2.4 here and 2.1 in a:2;"
+        " give the files of one version\n"
+    )
+
+
+def test_a_description_that_is_cut_off_is_answered_for_what_is_whole(ask):
+    whole = describe("a", 3)
+    _, text, _ = ask("--describe topics --kafka-version 3.9", topics=whole[: whole.rindex("\tReplicas")])
+    assert labelled(text)["Files"] == [
+        "topics:4: the description is cut off in this line, which is left out; describe the cluster again",
+        "2 of 3 partitions of a are described",
+    ]
+
+
+@pytest.mark.parametrize("name", ["\x1b[31mred", "a\u202eb", "<script>alert(1)</script>", "a\x07"])
+def test_hostile_names_are_text(ask, ask_json, name):
+    code, text, err = ask("--describe topics --kafka-version 3.9 --report DIR", topics=describe(name, 1))
+    assert code in (0, 12)
+    assert not {"\x1b", "\u202e", "\x07"} & set(text + err)
+    page = Path("DIR/index.html").read_text(encoding="utf-8")
+    assert "<script>alert" not in page
+    assert not {"\x1b", "\u202e", "\x07"} & set(page)
+    assert ask_json("--describe topics --kafka-version 3.9")[1]["answers"][0]["topics"] == [name]
+
+
+def test_bad_arguments_get_one_line_with_the_cure(ask):
+    for line, says in (
+        ("--config none.properties", "none.properties: no such file; check the path"),
+        ("--config t kafka", "--config is for a cluster, kafka is a model: give only one of them"),
+        (
+            "--config t --topic-name a",
+            "--topic-name goes with --describe FILE; leave --topic-name out, or add --describe",
+        ),
+        ("kafka --details", "--details goes with --config FILE; leave --details out"),
+        (
+            "--config t --engine z3",
+            "--engine z3 does not go with --config; name a model, as in: check kafka --engine z3",
+        ),
+    ):
+        code, out, err = ask(line, t=DURABLE)
+        assert (code, out) == (2, "")
+        assert err.startswith(f"check: {says}")
+        assert err.count("\n") == 1
+
+
+def test_secrets_are_not_shown(ask):
+    _, text, _ = ask("--config t --details", t=f"{DURABLE}ssl.key.password=hunter2\n")
+    assert "hunter2" not in text
+    assert "[hidden]" in text or "ssl.key.password" in text
+
+
+# ----------------------------------------------------------------------------------------------------- details and json
+
+
+def test_details_name_what_was_understood_ignored_and_found(ask, tmp_path):
+    code, text, _ = ask("--config t --kafka-version 3.9 --details", t=f"{DURABLE}cleanup.policy=compact\n")
+    assert code == 12
+    for line in (
+        "Generation 3.7 is taken: Kafka 3.9 (--kafka-version) with KRaft",
+        "  min.insync.replicas=2 ",
+        "Ignored, not modelled yet:",
+        "  8.24 missed_demotion ",
+        "Known defects of this release that cannot be searched",
+    ):
+        assert f"\n{line}" in text
+    (file,) = [line for line in text.splitlines() if line.startswith("trace show ")]
+    assert Path(tmp_path, file.split()[-1]).is_file()
+
+
+def test_a_quick_answer_writes_no_trace(ask, tmp_path):
+    ask("--config t --kafka-version 3.9", t=DURABLE)
+    assert not (tmp_path / "counterexamples").exists()
+
+
+def test_what_a_history_tells_is_kept(ask, monkeypatch):
+    from isrcheck.checker.doctor import history
+
+    first = ask("--config t --kafka-version 3.9", t=DURABLE)
+    history.told.cache_clear()
+    monkeypatch.setattr(history, "trace_of", None)
+    assert ask("--config t --kafka-version 3.9") == first
+
+
+def test_the_object_of_json(ask_json):
+    _, content = ask_json("--config t --kafka-version 3.9", t=DURABLE.replace("all", "1"))
+    assert (content["headline"], content["kind"], content["verdict"]) == (
+        "Can lose acknowledged records",
+        "can-lose",
+        "PERMITTED",
+    )
+    (answer,) = content["answers"]
+    assert answer["is_allowed"] is True
+    assert answer["how"] == "An acknowledged record is lost: the leader fails before broker 1 has it"
+    assert [one["change"] for one in answer["changes"]] == ["acks=all"]
+    assert answer["findings"]["loss"]["needs"] == {"crashes": 1, "elections": 1}
+    assert answer["availability"][2] == {"brokers_down": 2, "writes": "yes", "reads": "yes"}
+    _, content = ask_json("--config t --kafka-version 3.9", t=DURABLE)
+    (answer,) = content["answers"]
+    assert (content["kind"], answer["changes"]) == ("defects", [])
+    defects = {one["number"]: one for one in answer["defects"]}
+    assert [one["change"] for one in defects["8.24"]["avoided_by"]] == [
+        "min.insync.replicas=3",
+        "auto.leader.rebalance.enable=false",
+    ]
+    assert defects["8.10"]["needs_a_disk"] is True
