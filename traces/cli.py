@@ -75,11 +75,11 @@ SUBCOMMANDS = (
     ),
     Subcommand(
         name="explore",
-        help="walk through the states of a model",
+        help="walk through the states of a model, in the terminal or in the browser",
         module=f"{PACKAGE}.explore",
         examples=(
             "trace explore kafka --protocol 2.1",
-            "trace explore examples/two_phase_commit",
+            "trace explore examples/two_phase_commit --browser",
             "trace explore --from counterexamples/latest",
         ),
     ),

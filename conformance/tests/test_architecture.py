@@ -49,6 +49,7 @@ FLOORS = {
     ),
     "traces": (
         ("command",),
+        ("browser",),
         ("drawing",),
         ("terminal",),
         ("other_tools",),

@@ -19,7 +19,6 @@ from textual.screen import ModalScreen
 from textual.widgets import Footer, Input, OptionList, Static
 from textual.widgets.option_list import Option as Entry
 
-from isrcheck.models.language.declare import INDUCTIVE, LIVENESS, Kind
 from isrcheck.models.messages.errors import UsageError
 from isrcheck.models.messages.printable import escaped_lines
 from isrcheck.traces.format.itf import label
@@ -28,7 +27,7 @@ from isrcheck.traces.kafka.model import shown_fields
 from isrcheck.traces.lanes import generic_lanes
 from isrcheck.traces.terminal.colour import Look
 from isrcheck.traces.terminal.show import lane_rows, lane_titles, step_table
-from isrcheck.traces.terminal.walk import BROKEN, Option, PropertyStatus, Walk
+from isrcheck.traces.terminal.walk import Option, Walk, turn_text
 
 MOST_GUARDS = 500
 """The most steps of one action whose guards are listed; an action over subsets can have thousands."""
@@ -169,6 +168,7 @@ class Explorer(App[None]):
             found = [plain(line) for line in generic_lanes.full_state(self.walk.instance, option.after, fields)]
         else:
             found = [plain(line) for line in self.walk.changes(option) or ["the step changes nothing"]]
+            found[:0] = [plain(turn_text(one), STYLES[one.verdict or VIOLATED]) for one in self.walk.turning(option)]
         self.query_one("#preview", Static).update(Content("\n").join(found))
         self.query_one("#coming", VerticalScroll).scroll_home(animate=False)
 
@@ -258,33 +258,7 @@ class Explorer(App[None]):
 
 def told(walk: Walk) -> Content:
     """Return the verdicts on the properties, with the false ones first and explained."""
-    if not walk.has_begun:
-        return plain("")
-    lines: list[Content] = []
-    statuses = walk.statuses()
-    for status in sorted(statuses, key=_gravity):
-        if status.problem:
-            lines.append(plain(f"{status.prop.name} cannot be evaluated: {status.problem}", STYLES[VIOLATED]))
-        elif status.verdict in BROKEN:
-            when = "now" if status.first == walk.position else f"first at step {status.first}"
-            lines.append(plain(f"{status.prop.name} {status.verdict}, {when}", STYLES[status.verdict or ""]))
-            lines += [plain(line) for line in walk.why(status)]
-    rest = [one for one in statuses if one.verdict not in BROKEN and not one.problem]
-    reached = [one.prop.name for one in rest if one.verdict == REACHED]
-    unreached = [one.prop.name for one in rest if one.verdict is None and one.prop.kind is Kind.SOMETIMES]
-    true = [one.prop.name for one in rest if one.prop.kind in INDUCTIVE]
-    possible = [one.prop.name for one in rest if one.prop.kind is Kind.ALWAYS_POSSIBLE]
-    live = [one.prop.name for one in rest if one.prop.kind in LIVENESS]
-    lines += [plain(f"true: {', '.join(true)}")] if true else []
-    lines += [plain(f"of endless behaviours, so not judged on a path: {', '.join(live)}")] if live else []
-    lines += [plain(f"not known to be stuck: {', '.join(possible)}")] if possible else []
-    lines += [plain(f"reached: {', '.join(reached)}", STYLES[REACHED])] if reached else []
-    lines += [plain(f"not reached here: {', '.join(unreached)}")] if unreached else []
-    return Content("\n").join(lines)
-
-
-def _gravity(status: PropertyStatus) -> int:
-    return BROKEN.index(status.verdict) if status.verdict in BROKEN else len(BROKEN)
+    return Content("\n").join(plain(line, STYLES.get(verdict, "")) for line, verdict in walk.told())
 
 
 class Overlay(ModalScreen[None]):

@@ -3,27 +3,34 @@
 In:  an instance, or a trace to continue; the decisions of a user.
 Out: the options in every state, the verdicts on the properties, and the walk as a certified trace.
 
-There is no screen here (see explore.py). Plain Python (models/run.py) computes every answer, one state at a time.
+There is no screen here: explore.py shows a walk in the terminal, traces/browser in a browser. Plain Python
+(models/run.py) computes every answer, one state at a time.
 """
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
 from isrcheck.models import run
+from isrcheck.models.language.declare import INDUCTIVE, LIVENESS, Kind
 from isrcheck.models.language.model import Instance, Property, Step
 from isrcheck.models.messages.errors import ModelError, UsageError
+from isrcheck.models.messages.printable import escaped
 from isrcheck.models.run import Cells
 from isrcheck.traces.format import folder
 from isrcheck.traces.format.certify import NotCertifiedError, judge
 from isrcheck.traces.format.spelling import changed_cells
-from isrcheck.traces.format.trace import NOT_INDUCTIVE, PERMITTED, VIOLATED, Trace
+from isrcheck.traces.format.trace import NOT_INDUCTIVE, PERMITTED, REACHED, VIOLATED, Trace
 from isrcheck.traces.format.why_false import false_guard, why_false
 
 BROKEN = (VIOLATED, PERMITTED)
+
+NOT_JUDGED_AHEAD = (Kind.ALWAYS_POSSIBLE, *LIVENESS)
+"""What `Walk.turning` leaves out: a search of its own would be needed for each step, or an endless behaviour."""
 
 
 @dataclass(frozen=True)
@@ -119,11 +126,22 @@ class Walk:
     @property
     def trace(self) -> Trace:
         """The walk so far, as a trace without a property."""
-        return self._trace(None, None)
+        return self._trace(self._visits)
 
-    def _trace(self, property_name: str | None, verdict: str | None) -> Trace:
-        states = tuple(visit.cells for visit in self._visits)
-        steps = tuple(visit.step for visit in self._visits if visit.step is not None)
+    @property
+    def whole(self) -> Trace:
+        """The walk with the steps that were undone, as a trace without a property."""
+        return self._trace([*self._visits, *reversed(self._undone)])
+
+    @property
+    def finding(self) -> Trace:
+        """The walk so far, as a trace about the property that the last step made false (`turned`), if there is one."""
+        turned = self.turned()
+        return self.trace if turned is None else self._trace(self._visits, turned.prop.name, turned.verdict)
+
+    def _trace(self, visits: Sequence[Visit], property_name: str | None = None, verdict: str | None = None) -> Trace:
+        states = tuple(visit.cells for visit in visits)
+        steps = tuple(visit.step for visit in visits if visit.step is not None)
         return Trace(self.instance, states, steps, property_name, verdict, self.command)
 
     # ---------------------------------------------------------------------------------------------------------- options
@@ -149,6 +167,32 @@ class Walk:
     def changes(self, option: Option) -> list[str]:
         """Return the cells that an option changes, with both values."""
         return [] if option.after is None or option.step is None else changes(self.instance, self.cells, option.after)
+
+    def turning(self, option: Option) -> tuple[PropertyStatus, ...]:
+        """Return the properties that are not false now, and that an option would make false, or impossible to evaluate
+        (`problem`); violations come first.
+
+        Properties of the kinds NOT_JUDGED_AHEAD are left out.
+        """
+        if option.after is None:
+            return ()
+        here = self._visits[-1] if self._visits else None
+        position = 0 if option.step is None else self.position + 1
+        found = []
+        for number, prop in enumerate(self.instance.properties):
+            is_known = here is not None and (here.verdicts[number] in BROKEN or here.problems[number] != "")
+            if prop.kind in NOT_JUDGED_AHEAD or is_known:
+                continue
+            verdict, problem = self._judged(prop, *self._way(option.after, option.step))
+            if verdict in BROKEN or problem:
+                found.append(PropertyStatus(prop, verdict, position, problem))
+        return tuple(sorted(found, key=gravity))
+
+    def trace_of(self, option: Option, turned: PropertyStatus) -> Trace:
+        """Return the walk so far and an option that makes a property false, as a trace about that property."""
+        assert option.after is not None
+        taken = Visit(option.after, option.step, (), ())
+        return self._trace([*self._visits, taken], turned.prop.name, turned.verdict)
 
     @cached_property
     def actions(self) -> tuple[str, ...]:
@@ -182,7 +226,7 @@ class Walk:
 
     def back(self) -> bool:
         """Go back one step, or to the choice of the initial state. Returns whether that was possible."""
-        if len(self._visits) <= (1 if len(self.instance.initial_states) == 1 else 0):
+        if self.place == self.first:
             return False
         self._undone.append(self._visits.pop())
         return True
@@ -194,11 +238,40 @@ class Walk:
         self._visits.append(self._undone.pop())
         return True
 
+    def go_to(self, place: int) -> bool:
+        """Go to the state after this number of steps; -1 is the choice of the initial state. Returns whether there is
+        such a state in the walk, steps that were undone included."""
+        if not self.first <= place <= self.last:
+            return False
+        while self.place > place:
+            self.back()
+        while self.place < place:
+            self.forward()
+        return True
+
+    @property
+    def place(self) -> int:
+        """The number of steps taken; -1 before an initial state is chosen."""
+        return len(self._visits) - 1
+
+    @property
+    def first(self) -> int:
+        """The least place: 0, or -1 if there are several initial states to choose from."""
+        return 0 if len(self.instance.initial_states) == 1 else -1
+
+    @property
+    def last(self) -> int:
+        """The number of steps that were taken, with those that were undone."""
+        return self.place + len(self._undone)
+
     def _go(self, cells: Cells, step: Step | None) -> None:
-        states = [self._visits[-1].cells, cells] if step is not None else [cells]
-        steps = [step] if step is not None else []
-        found = [self._judged(prop, states, steps) for prop in self.instance.properties]
+        way = self._way(cells, step)
+        found = [self._judged(prop, *way) for prop in self.instance.properties]
         self._visits.append(Visit(cells, step, tuple(v for v, _ in found), tuple(p for _, p in found)))
+
+    def _way(self, cells: Cells, step: Step | None) -> tuple[list[Cells], list[Step]]:
+        """The last states and the step between them, if `step` leads to `cells`, for a property of steps."""
+        return ([cells], []) if step is None else ([self._visits[-1].cells, cells], [step])
 
     def _judged(self, prop: Property, states: Sequence[Cells], steps: Sequence[Step]) -> tuple[str | None, str]:
         try:
@@ -227,6 +300,33 @@ class Walk:
         now = [one for one in self.statuses() if one.verdict in BROKEN and one.first == self.position]
         return min(now, key=lambda one: BROKEN.index(one.verdict or ""), default=None)
 
+    def told(self) -> list[tuple[str, str]]:
+        """Return lines about the properties here, each with a verdict that it reports or "": those that are false come
+        first, with their reasons."""
+        if not self.has_begun:
+            return []
+        lines: list[tuple[str, str]] = []
+        statuses = self.statuses()
+        for status in sorted(statuses, key=gravity):
+            if status.problem:
+                lines.append((f"{status.prop.name} cannot be evaluated: {status.problem}", VIOLATED))
+            elif status.verdict in BROKEN:
+                when = "now" if status.first == self.position else f"first at step {status.first}"
+                lines.append((f"{status.prop.name} {status.verdict}, {when}", status.verdict or ""))
+                lines += [(line, "") for line in self.why(status)]
+        rest = [one for one in statuses if one.verdict not in BROKEN and not one.problem]
+        reached = [one.prop.name for one in rest if one.verdict == REACHED]
+        unreached = [one.prop.name for one in rest if one.verdict is None and one.prop.kind is Kind.SOMETIMES]
+        true = [one.prop.name for one in rest if one.prop.kind in INDUCTIVE]
+        possible = [one.prop.name for one in rest if one.prop.kind is Kind.ALWAYS_POSSIBLE]
+        live = [one.prop.name for one in rest if one.prop.kind in LIVENESS]
+        lines += [(f"true: {', '.join(true)}", "")] if true else []
+        lines += [(f"of endless behaviours, so not judged on a path: {', '.join(live)}", "")] if live else []
+        lines += [(f"not known to be stuck: {', '.join(possible)}", "")] if possible else []
+        lines += [(f"reached: {', '.join(reached)}", REACHED)] if reached else []
+        lines += [(f"not reached here: {', '.join(unreached)}", "")] if unreached else []
+        return lines
+
     def why(self, status: PropertyStatus) -> list[str]:
         """Return why the property of `status` is false in the current state."""
         here = self._visits[-1]
@@ -236,18 +336,31 @@ class Walk:
     # ----------------------------------------------------------------------------------------------------------- saving
 
     def save(self, out: Path) -> Path:
-        """Write the walk as a certified trace and return its path. The trace is about the property that the last step
-        made false (`turned`), if there is one. Raises UsageError."""
+        """Write the walk so far (`finding`) as a certified trace and return its path. Raises UsageError."""
         if not self._visits:
             raise UsageError("there is nothing to save yet; choose an initial state")
-        turned = self.turned()
-        trace = self.trace if turned is None else self._trace(turned.prop.name, turned.verdict)
+        trace = self.finding
         try:
             return folder.write(trace, out)
         except NotCertifiedError as error:
-            raise UsageError(
-                f"the walk is not a trace of {turned.prop.name if turned else 'the model'}: {error}"
-            ) from None
+            raise UsageError(f"the walk is not a trace of {trace.property_name or 'the model'}: {error}") from None
+
+
+def saved_line(path: Path) -> str:
+    """Return the line about a saved walk, with the command that shows it."""
+    return escaped(f"saved {path}; see it with: trace show {shlex.quote(str(path))}")
+
+
+def gravity(status: PropertyStatus) -> int:
+    """Return the place of a verdict in a list with the worst first."""
+    return BROKEN.index(status.verdict) if status.verdict in BROKEN else len(BROKEN)
+
+
+def turn_text(status: PropertyStatus) -> str:
+    """Return what an option does to a property that it makes false (`Walk.turning`)."""
+    if status.problem:
+        return f"then {status.prop.name} cannot be evaluated: {status.problem}"
+    return f"makes {status.prop.name} false{' (permitted)' * (status.verdict == PERMITTED)}"
 
 
 def changes(instance: Instance, before: Cells, after: Cells) -> list[str]:

@@ -49,6 +49,10 @@ def add_options(parser: Parser) -> None:
         default=folder.DEFAULT,
         help="the folder for saved walks (default: ./counterexamples)",
     )
+
+
+def reserve_options(parser: Parser) -> None:
+    """Reserve the options that are declared so far: an entry of a model that has the same name needs `--set`."""
     parser.set_defaults(reserved=tuple(option for option in parser.options() if option.startswith("--")))
 
 

@@ -188,6 +188,22 @@ def test_the_cursor_shows_what_an_option_would_change() -> None:
     drive(begun(), play)
 
 
+def test_the_cursor_shows_what_an_option_would_make_false() -> None:
+    async def play(app: Explorer, pilot: Pilot[None]) -> None:
+        texts = [option.text for option in app.shown]
+        app.query_one("#options", OptionList).highlighted = texts.index(CLASSIC[5])
+        await pilot.pause()
+        assert text_of(app, "#preview").splitlines()[:2] == [
+            "makes acked_not_lost false",
+            "controller_leader: 0 -> 1",
+        ]
+        content = app.screen.query_one("#preview", Static).content
+        assert isinstance(content, Content)
+        assert [str(span.style) for span in content.spans] == ["bold $error"]
+
+    drive(Walk.along(kafka(CLASSIC, "acked_not_lost"), 5, COMMAND), play)
+
+
 def test_a_filter_keeps_the_steps_that_contain_its_words() -> None:
     async def play(app: Explorer, pilot: Pilot[None]) -> None:
         await pilot.press("slash", *"crash", "space", "2")

@@ -8,11 +8,12 @@ import pytest
 
 from conformance.tests.support.trace import CLASSIC, COMMAND, kafka, own_model, weak_isr
 from isrcheck.models import registry
+from isrcheck.models.language.declare import Kind
 from isrcheck.models.language.model import Instance
 from isrcheck.models.messages.errors import ModelError, UsageError
 from isrcheck.traces.format import folder
 from isrcheck.traces.format.trace import NOT_INDUCTIVE, PERMITTED, REACHED, VIOLATED, Trace
-from isrcheck.traces.terminal.walk import BROKEN, Walk
+from isrcheck.traces.terminal.walk import BROKEN, NOT_JUDGED_AHEAD, Walk, turn_text
 
 
 def of_kafka(**values: int) -> Instance:
@@ -109,6 +110,101 @@ def test_a_known_counterexample_makes_properties_false_in_order() -> None:
     assert walk.forward()
     assert not walk.forward()
     assert told(walk) == LOST
+
+
+def turning(walk: Walk) -> dict[str, list[tuple[str, str | None, int]]]:
+    """For each option that would make properties false: these, with the verdict and the step."""
+    found = {option.text: walk.turning(option) for option in walk.options()}
+    return {
+        text: [(one.prop.name, one.verdict, one.first) for one in turned] for text, turned in found.items() if turned
+    }
+
+
+def test_what_an_option_would_make_false_is_what_taking_it_makes_false() -> None:
+    walk = classic()
+    for position, expected in ((5, {CLASSIC[5]: [LOST[0]]}), (4, {CLASSIC[4]: [LOST[1]]}), (3, {})):
+        assert walk.go_to(position)
+        assert turning(walk) == expected
+    for option in walk.options():
+        before = told(walk)
+        expected_next = walk.turning(option)
+        walk.take(option)
+        assert [one for one in told(walk) if one not in before] == [
+            (one.prop.name, one.verdict, one.first) for one in expected_next
+        ]
+        walk.back()
+    walk = take(Walk(of_kafka(acks=1), COMMAND), "initial state 0", "producer_appends at 0")
+    assert turning(walk)["controller_fails_over to 1"] == [("acked_not_lost", PERMITTED, 2)]
+
+
+def test_what_an_option_would_make_false_names_what_cannot_be_evaluated(tmp_path: Path) -> None:
+    path = own_model(tmp_path)
+    path.write_text(path.read_text().replace("return s.count < 9 and", "return s.top[s.count] < 9 and"))
+    walk = Walk(registry.load_file(path).instance(), COMMAND)
+    option = next(option for option in walk.options() if option.text == "clerk_shelves {a,b} 0")
+    assert [turn_text(one) for one in walk.turning(option) if one.problem] == [
+        "then all_three cannot be evaluated: " + next(one.problem for one in walk.turning(option) if one.problem)
+    ]
+    walk.take(option)
+    again = next(option for option in walk.options() if option.text == "clerk_shelves {c} 0")
+    assert [one for one in walk.turning(again) if one.prop.name == "all_three"] == [], "it could not be before"
+
+
+LATCH = """
+from isrcheck.language import Flag, action, always_possible, field
+
+
+class State:
+    shut = field(values=Flag)
+
+
+@action
+def door_shuts(s):
+    s.shut = True
+
+
+@always_possible
+def can_be_open(s):
+    return s.shut == False
+"""
+
+
+def test_an_always_possible_property_is_judged_only_once_the_step_is_taken(tmp_path: Path) -> None:
+    (tmp_path / "latch.py").write_text(LATCH)
+    walk = Walk(registry.load_file(tmp_path / "latch.py").instance(), COMMAND)
+    assert Kind.ALWAYS_POSSIBLE in NOT_JUDGED_AHEAD
+    assert turning(walk) == {}
+    assert told(take(walk, "door_shuts")) == [("can_be_open", VIOLATED, 1)]
+
+
+def path(trace: Trace) -> tuple[object, ...]:
+    return trace.states, trace.steps, trace.property_name, trace.verdict
+
+
+def test_a_walk_goes_to_any_of_its_states() -> None:
+    walk = classic()
+    assert (walk.first, walk.place, walk.last) == (-1, 6, 6)
+    whole = path(walk.whole)
+    for place in (2, 6, -1, 0):
+        assert walk.go_to(place)
+        assert (walk.place, walk.last, path(walk.whole)) == (place, 6, whole)
+    for place in (-2, 7):
+        assert not walk.go_to(place)
+        assert walk.place == 0
+    assert walk.trace.length == 0
+    assert Walk(registry.load("examples/two_phase_commit")[0].instance(None), COMMAND).first == 0
+
+
+def test_the_finding_is_about_the_property_that_turned_false_last() -> None:
+    walk = classic()
+    assert (walk.finding.property_name, walk.finding.verdict, walk.finding.length) == LOST[0]
+    walk.go_to(4)
+    assert path(walk.finding) == path(walk.trace)
+    option = next(option for option in walk.options() if option.text == CLASSIC[4])
+    (turned,) = walk.turning(option)
+    ahead = path(walk.trace_of(option, turned))
+    walk.take(option)
+    assert ahead == path(walk.finding)
 
 
 def test_undone_steps_can_be_redone_until_another_step_is_taken() -> None:

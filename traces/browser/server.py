@@ -1,0 +1,170 @@
+"""A web server for one user of this machine.
+
+In:  a `Site`, which answers the requests, and a port.
+Out: answers on 127.0.0.1, until Ctrl-C.
+
+Other users of the machine can reach the address, and so can any web page that is open in the user's browser. A request
+is therefore refused (403) unless
+
+- its path begins with the token, which only the printed address contains;
+- its Host header names the address, so that no other name that leads to it (DNS rebinding) is of use;
+- its Origin header, if there is one, is the address, so that the form of another page is refused.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+import socketserver
+import urllib.parse
+from collections.abc import Mapping
+from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Protocol
+
+from isrcheck.models.messages.errors import UsageError
+
+ADDRESS = "127.0.0.1"
+
+MOST_BYTES = 10_000
+"""The longest form that is read; those of a walk have a hundred bytes."""
+
+SECONDS = 30
+"""How long a connection may be silent. A browser opens connections ahead, and sends nothing on them."""
+
+HEADERS = {
+    "Cache-Control": "no-store",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    # Not `no-referrer`, with which a browser sends no Origin with a form. To other sites, nothing is sent.
+    "Referrer-Policy": "same-origin",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+}
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a site answers: a page, or with `location` the address to go to, relative to that of the request."""
+
+    page: str = ""
+    security: str = "default-src 'none'"
+    status: int = 200
+    location: str = ""
+
+
+class Site(Protocol):
+    """What is served. `name` is the path after the token; an answer of None stands for a page that is not there.
+    Requests come one after the other in each thread, and in several threads."""
+
+    def get(self, name: str) -> Answer | None:
+        """Answer a request that changes nothing that could be lost."""
+
+    def post(self, name: str, form: Mapping[str, str]) -> Answer | None:
+        """Answer a form that was sent."""
+
+
+class Server(ThreadingHTTPServer):
+    """The server; `address` is its address, with the token."""
+
+    def __init__(self, site: Site, port: int) -> None:
+        """`port` 0 stands for any free port. Raises UsageError if the port cannot be had."""
+        try:
+            super().__init__((ADDRESS, port), _Handler)
+        except OSError as error:
+            raise UsageError(_refusal(port, error)) from None
+        self.site = site
+        self.token = secrets.token_urlsafe(18)
+        names = [f"{name}:{self.server_port}" for name in (ADDRESS, "localhost")]
+        # A browser leaves out the port that is usual for http.
+        self.hosts = {*names, *([ADDRESS, "localhost"] if self.server_port == 80 else [])}
+        self.address = f"http://{names[0]}/{self.token}/"
+
+    def server_bind(self) -> None:
+        """Bind to the address, without the look-up of a name that http.server does."""
+        socketserver.TCPServer.server_bind(self)
+        self.server_name, self.server_port = ADDRESS, self.server_address[1]
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Say nothing about a connection that broke."""
+        import sys
+
+        if not isinstance(sys.exception(), ConnectionError | TimeoutError):
+            super().handle_error(request, client_address)  # type: ignore[arg-type]
+
+
+def _refusal(port: int, error: OSError) -> str:
+    if error.errno == errno.EADDRINUSE:
+        return f"--port {port}: another program uses it; give another port, or leave --port out for a free one"
+    return f"--port {port}: {os.strerror(error.errno or 0)}; give a port above 1023, or leave --port out for a free one"
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: Server
+    timeout = SECONDS
+    server_version = "isrcheck"
+    sys_version = ""
+
+    def do_GET(self) -> None:
+        name = self._name()
+        if name is not None:
+            self._send(self.server.site.get(name))
+
+    def do_POST(self) -> None:
+        name = self._name()
+        form = None if name is None else self._form()
+        if name is not None and form is not None:
+            self._send(self.server.site.post(name, form))
+
+    def _name(self) -> str | None:
+        """The path after the token; None if the request is refused."""
+        origin = self.headers.get("Origin")
+        path, _, name = self.path.partition("?")[0].removeprefix("/").partition("/")
+        if self.headers.get("Host") not in self.server.hosts:
+            self._refuse(403, "this server answers only to the address that trace explore has printed")
+        elif origin is not None and origin not in {f"http://{host}" for host in self.server.hosts}:
+            self._refuse(403, "another page sent this; only the pages of this walk may")
+        elif not secrets.compare_digest(path.encode(), self.server.token.encode()):
+            self._refuse(403, "the address lacks the token; take the whole address that trace explore has printed")
+        else:
+            return name
+        return None
+
+    def _form(self) -> dict[str, str] | None:
+        """The fields of the form that was sent; None if it is refused."""
+        length = self.headers.get("Content-Length", "")
+        if not (length.isascii() and length.isdecimal()) or len(length) > 9 or int(length) > MOST_BYTES:
+            self._refuse(413, f"a form has a length of at most {MOST_BYTES} bytes")
+            return None
+        if self.headers.get_content_type() != "application/x-www-form-urlencoded":
+            self._refuse(415, "a form is sent as application/x-www-form-urlencoded")
+            return None
+        body = self.rfile.read(int(length)).decode("ascii", "replace")
+        return dict(urllib.parse.parse_qsl(body, keep_blank_values=True))
+
+    def _refuse(self, status: int, why: str) -> None:
+        self._write(status, f"{why}\n".encode(), "text/plain", "default-src 'none'", {})
+
+    def _send(self, answer: Answer | None) -> None:
+        if answer is None:
+            self._refuse(404, "there is no such page in this walk")
+        elif answer.location:
+            self._write(303, b"", "text/plain", answer.security, {"Location": answer.location})
+        else:
+            self._write(answer.status, answer.page.encode(), "text/html", answer.security, {})
+
+    def _write(self, status: int, body: bytes, kind: str, security: str, more: Mapping[str, str]) -> None:
+        self.send_response(status)
+        headers = {
+            "Content-Type": f"{kind}; charset=utf-8",
+            "Content-Length": str(len(body)),
+            "Content-Security-Policy": f"{security}; frame-ancestors 'none'",
+        }
+        for name, value in (HEADERS | headers | dict(more)).items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        """Print no line for each request."""
