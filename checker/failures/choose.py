@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from isrcheck.checker.command.form import Options
 from isrcheck.checker.kafka_settings.releases import version_of_binaries
-from isrcheck.checker.questions.defects import is_in
+from isrcheck.checker.questions.concerns import is_in
 from isrcheck.models.kafka.failures.catalogue import Failure, failures
 from isrcheck.models.language.model import nearest
 from isrcheck.models.messages.errors import UsageError

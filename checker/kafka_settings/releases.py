@@ -36,6 +36,11 @@ _CONFLUENT_PLATFORM: dict[tuple[int, ...], tuple[int, ...]] = {
 }
 
 
+def releases() -> list[str]:
+    """Every release with replication, oldest first."""
+    return [_name(numbers) for numbers in _LAST_INTERNAL_VERSION]
+
+
 @dataclass(frozen=True)
 class Version:
     """A version of Kafka's binaries or of its inter-broker protocol, such as 0.10.2.1, 0.10.1-IV2 or 3.9."""

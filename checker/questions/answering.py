@@ -6,6 +6,7 @@ Out: a `Finding`.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -42,6 +43,13 @@ class Result:
     steps: tuple[str, ...] = ()
     loop: int | None = None
     day: str = ""
+
+
+def identity(scenario: Scenario) -> str:
+    """A search as one line: searches with the same line have the same result."""
+    instance = scenario.instance
+    about = instance.model.name, instance.protocol.name, written(instance), scenario.prop
+    return json.dumps([*about, scenario.depth, scenario.initial, scenario.is_permitted])
 
 
 def planned(case: Case, question: Question) -> Sequence[Scenario] | str:

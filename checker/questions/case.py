@@ -40,6 +40,11 @@ class Case:
     numbering: tuple[tuple[str, int], ...] = ()
     transactions: tuple[tuple[str, str], ...] = ()
 
+    @property
+    def has_record_epochs(self) -> bool:
+        """Whether records have the format of 0.11, which idempotence and transactions require."""
+        return self.protocol not in ("0.8", "0.10") and dict(self.switches).get("TRUNC") != "HW"
+
     def as_object(self) -> dict[str, Any]:
         """The case as a JSON object: every setting by its name."""
         pairs = {name: dict(getattr(self, name)) for name in PAIRS}

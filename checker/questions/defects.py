@@ -1,7 +1,7 @@
-"""Which known failures a case may be exposed to, and the searches that tell.
+"""The searches that tell whether a case is exposed to a known failure.
 
-In:  a `Case`, a release, and the library of known failures (models/kafka/failures).
-Out: the questions to ask; and for each the `Scenario`s that answer it, or the reason why no model expresses it.
+In:  a `Case`, and the name of a failure of the library (models/kafka/failures).
+Out: the `Scenario`s that answer it, or the reason why no model expresses it.
 
 A failure is searched alone, within its own bounds and with the settings of the case: its own mistake is as in the case,
 every other known mistake is repaired.
@@ -11,82 +11,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from isrcheck.checker.kafka_settings.releases import Version, version_of_binaries
 from isrcheck.checker.questions.case import Case
-from isrcheck.checker.questions.generations import (
-    KAFKA,
-    LIVENESS,
-    TRANSACTIONS,
-    effective,
-    family,
-    has_records_with_epochs,
-    isolated,
-    loses_data,
-    named,
-    numbers,
-)
+from isrcheck.checker.questions.concerns import KAFKA, LIVENESS, TRANSACTIONS, concerns, loses_data, named
+from isrcheck.checker.questions.generations import effective, family, isolated, numbers
 from isrcheck.checker.questions.question import Question, Topic
-from isrcheck.checker.questions.rules import sizes
-from isrcheck.checker.questions.scenarios import LOST, Scenario, depth_of, settings_of, with_replicas
+from isrcheck.checker.questions.rules import simplified, sizes
+from isrcheck.checker.questions.scenarios import Scenario, depth_of, settings_of, with_replicas
 from isrcheck.models import registry
-from isrcheck.models.kafka.failures.catalogue import NO_RELEASE, Failure, History, failures, pairs
+from isrcheck.models.kafka.failures.catalogue import Failure, History, pairs
 from isrcheck.models.language.model import Instance, spell
-
-NEEDS_ALL_ACKS = (LOST, "tolerates_claimed_failures")
-"""Promises about acknowledged records: there are none without acks=all."""
 
 BEYOND, MOST_BEYOND = 4, 14
 """With more replicas than its history needs, a failure is searched so many steps further, and to this depth at most."""
 
 
-def is_in(failure: Failure, version: Version) -> bool:
-    """Whether a release has a failure. A failure that depends on the configuration alone is in every release."""
-    if failure.since == NO_RELEASE or (failure.since and not version.has_patch(failure.since)):
-        return False
-    return not any(_has_repair(version, release, failure.repaired[-1]) for release in failure.repaired)
-
-
-def _has_repair(version: Version, release: str, last: str) -> bool:
-    """Whether the repair of a release is in a version: of the same branch, or of any later one if it is the last."""
-    is_of_branch = release == last or version_of_binaries(release).release == version.release
-    return is_of_branch and version.has_patch(release)
-
-
-def defects_of(case: Case, version: Version) -> list[Question]:
-    """The known failures of a release that concern the mechanisms of a case, in the order of their numbers."""
-    return [Question(Topic.DEFECT, name=one.name) for one in failures() if is_in(one, version) and concerns(case, one)]
-
-
-def is_beside(name: str) -> bool:
-    """Whether a known failure needs a fault that loses data (power, a disk), which Kafka alone does not survive."""
-    return loses_data(named(name))
-
-
-def concerns(case: Case, failure: Failure) -> bool:
-    """Whether a known failure is about mechanisms of the case. One that the settings alone permit is not a defect."""
-    history = failure.history
-    if not failure.since:
-        return False
-    if history is None:
-        return True
-    if history.model == TRANSACTIONS:
-        return bool(case.transactions)
-    entries = pairs(history.configuration)
-    return (
-        (history.property_name not in NEEDS_ALL_ACKS or case.acks == "all")
-        and (entries.get("enable_idempotence") != "on" or _is_numbered(case))
-        and (entries.get("transactions", "0") == "0" or bool(case.transactions))
-        and (entries.get("unclean_elections", "0") == "0" or case.unclean_election)
-    )
-
-
-def _is_numbered(case: Case) -> bool:
-    return case.enable_idempotence and has_records_with_epochs(case)
-
-
 def searches_of_defect(case: Case, name: str) -> list[Scenario] | str:
     """The searches that tell whether a case is exposed to a known failure, or why no model does."""
-    failure = named(name)
+    case, failure = simplified(case, Question(Topic.DEFECT, name=name)), named(name)
     history = failure.history
     if history is None:
         return failure.why_not
@@ -136,9 +77,10 @@ def _of_kafka(case: Case, failure: Failure, history: History, bounds: Mapping[st
         given["max_in_flight_requests"] = case.max_in_flight_requests
         given |= {name: numbering[name] for name in ("remembered_batches",) if name in numbering}
     is_permitted = history.verdict == "PERMITTED"
+    flushed = {"flush_interval_messages": int(case.flushes_every_message)} if loses_data(failure) else {}
     found = []
     for replicas in sizes(case, least):
-        own = {name: value for name, value in settings_of(case, replicas).items() if name in model.entries}
+        own = {name: one for name, one in (settings_of(case, replicas) | flushed).items() if name in model.entries}
         if given.get("start_isr", 0) >= 1 << replicas:
             own["start_isr"] = (1 << replicas) - 1
         instance = model.instance(case.protocol, effective(given | switches | own))

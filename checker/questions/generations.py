@@ -15,6 +15,8 @@ from enum import Enum
 from functools import cache
 
 from isrcheck.checker.questions.case import Case
+from isrcheck.checker.questions.concerns import KAFKA, LIVENESS, loses_data, named
+from isrcheck.checker.questions.rules import LAST_OF_ZOOKEEPER
 from isrcheck.models import registry
 from isrcheck.models.kafka import MODEL
 from isrcheck.models.kafka.failures.catalogue import ChangeKind, Failure, failures, pairs
@@ -22,14 +24,7 @@ from isrcheck.models.kafka.state.values import Controller, IsrChannel
 from isrcheck.models.language.model import Instance, Model, parse, spell
 from isrcheck.models.messages.errors import UsageError
 
-KAFKA, LIVENESS, TRANSACTIONS = "kafka", "kafka_liveness", "transactions"
-
-LAST_OF_ZOOKEEPER = "2.4"
-"""The last generation in which the leader writes the ISR itself: it repairs how the earlier ones truncate."""
-
 VIOLATED = "VIOLATED"
-LOSSES = ("power_losses", "disk_losses")
-"""The budgets of faults that lose data: what they break is said beside the answer."""
 
 
 class Family(Enum):
@@ -49,11 +44,6 @@ def family(protocol: str, model: str = KAFKA) -> Family:
     return Family.ASKED if configuration.ISR_CHANNEL == IsrChannel.ALTER_PARTITION else Family.WRITTEN
 
 
-def has_records_with_epochs(case: Case) -> bool:
-    """Whether records have the format of 0.11, which idempotence and transactions require."""
-    return dict(case.switches).get("TRUNC", "") != "HW" and case.protocol not in ("0.8", "0.10")
-
-
 def numbers(model: Model, texts: Mapping[str, str]) -> dict[str, int]:
     """The values of entries that are given as text. Raises UsageError."""
     return {name: parse(name, model.entries[name], text) for name, text in texts.items()}
@@ -67,11 +57,6 @@ def written(instance: Instance) -> str:
         for name, value in instance.configuration.items()
         if value != usual[name]
     )
-
-
-def loses_data(failure: Failure) -> bool:
-    """Whether the history of a failure needs a fault that loses data."""
-    return failure.history is not None and any(name in pairs(failure.history.configuration) for name in LOSSES)
 
 
 @dataclass(frozen=True)
@@ -97,11 +82,6 @@ def mistakes(name: str) -> tuple[Mistake, ...]:
                 if switch.isupper() and value != before[switch]:
                     found.setdefault(switch, Mistake(switch, before[switch], value))
     return tuple(found.values())
-
-
-def named(name: str) -> Failure:
-    """The known failure with this name. Raises StopIteration if there is none."""
-    return next(one for one in failures() if one.name == name)
 
 
 def _is_repaired_by_generation(failure: Failure) -> bool:

@@ -14,6 +14,18 @@ from dataclasses import dataclass, replace
 from isrcheck.checker.questions.case import Case
 from isrcheck.checker.questions.question import Question, Topic
 
+WRITTEN_BY_LEADERS = ("0.8", "0.10", "0.11", "2.0", "2.1", "2.4")
+"""The generations in which the leader writes the ISR itself."""
+
+LAST_OF_ZOOKEEPER = WRITTEN_BY_LEADERS[-1]
+"""The last of them repairs how the earlier ones truncate."""
+
+KEPT = ("HW_MINISR_GATE", "BROKER_STATE_CHECK", "EPOCH_BUMP_ON_SHRINK")
+"""The switches of known releases that are no mistakes of Kafka; every other one has its repaired value."""
+
+NOT_REPAIRED = (Topic.DEFECT, Topic.TRANSACTIONS)
+"""The questions about a generation as it is."""
+
 SEARCHED_WHOLE = 3
 """So many replicas are searched to the end; more of them to a depth, because each one multiplies the states."""
 
@@ -27,6 +39,24 @@ class Rule:
     name: str
     why: str
     instead: Callable[[Case, Question], Case]
+
+
+def _repaired_alike(case: Case, question: Question) -> Case:
+    if question.topic in NOT_REPAIRED:
+        return case
+    protocol = LAST_OF_ZOOKEEPER if case.protocol in WRITTEN_BY_LEADERS else case.protocol
+    kept = tuple((name, text) for name, text in case.switches if name in KEPT)
+    return replace(case, protocol=protocol, switches=kept)
+
+
+def _readers(case: Case, question: Question) -> Case:
+    return replace(case, acks="all") if question.topic is Topic.READS else case
+
+
+def _without_resends(case: Case, question: Question) -> Case:
+    if question.topic not in (Topic.DUPLICATES, Topic.ORDER) or (case.retries and case.acks != "0"):
+        return case
+    return replace(case, retries=False, max_in_flight_requests=1)
 
 
 def _one_copy(case: Case, question: Question) -> Case:
@@ -47,6 +77,21 @@ def _alone(case: Case, _: Question) -> Case:
 
 RULES = (
     Rule(
+        "generations that are repaired alike",
+        "the answer is about the generation in which all known mistakes are repaired, and repaired they are the same",
+        _repaired_alike,
+    ),
+    Rule(
+        "readers do not see who acknowledges",
+        "the record that is read was committed before, and what is committed does not depend on acks",
+        _readers,
+    ),
+    Rule(
+        "without resends",
+        "a producer that sends nothing again sends each record once, in order, however many requests are in flight",
+        _without_resends,
+    ),
+    Rule(
         "min.insync.replicas without acks=all",
         "a leader looks at min.insync.replicas only before it appends and acknowledges a record with acks=all; what a"
         " reader sees can depend on it (KIP-966), so that question is left out",
@@ -63,11 +108,18 @@ RULES = (
         _alone,
     ),
 )
-"""The rules that change the settings of a case. One more has no case of its own, but a search: OUTSIDE (`sizes`)."""
+"""The rules that change the settings of a case. Two more are in `sizes` (OUTSIDE) and `asked_instead` (BROKER_LESS)."""
 
 WHY_OUTSIDE = (
     "a history with fewer replicas is one of the case, in which the other replicas are outside the ISR from the start"
     " and take no step; so a failure found with them is one of the case"
+)
+
+
+BROKER_LESS = "one broker less"
+WHY_BROKER_LESS = (
+    "a broker that is down for good leaves the ISR, and then nothing depends on it; with all brokers up, a replica less"
+    " that has to be in sync is as good as one less that min.insync.replicas asks for"
 )
 
 
@@ -76,6 +128,19 @@ def simplified(case: Case, question: Question) -> Case:
     for rule in RULES:
         case = rule.instead(case, question)
     return case
+
+
+def asked_instead(case: Case, question: Question) -> tuple[Case, Question]:
+    """The case and the question that are searched instead, by all rules."""
+    case = simplified(case, question)
+    while question.topic in (Topic.WRITES, Topic.READS) and case.replication_factor > SEARCHED_WHOLE:
+        # The rule BROKER_LESS.
+        replicas, down, least = case.replication_factor, question.number, case.min_insync_replicas
+        least = least if down else max(1, least - 1)
+        case = replace(case, replication_factor=replicas - 1, min_insync_replicas=least)
+        question = replace(question, number=max(0, down - 1))
+        case = simplified(case, question)
+    return case, question
 
 
 def sizes(case: Case, least: int = SEARCHED_WHOLE) -> list[int]:

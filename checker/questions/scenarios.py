@@ -15,26 +15,17 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from isrcheck.checker.questions.case import Case
-from isrcheck.checker.questions.generations import (
-    TRANSACTIONS,
-    Family,
-    effective,
-    family,
-    has_records_with_epochs,
-    numbers,
-    repaired,
-)
+from isrcheck.checker.questions.concerns import LOST, TRANSACTIONS
+from isrcheck.checker.questions.generations import Family, effective, family, numbers, repaired
 from isrcheck.checker.questions.question import Question, Topic
-from isrcheck.checker.questions.rules import OUTSIDE, SEARCHED_WHOLE, simplified, sizes
+from isrcheck.checker.questions.rules import OUTSIDE, SEARCHED_WHOLE, asked_instead, sizes
 from isrcheck.models import registry
 from isrcheck.models.client_settings import Acks
 from isrcheck.models.kafka import MODEL
 from isrcheck.models.language.model import Instance
 
-LOST = "acked_not_lost"
 NO_DUPLICATES, IN_ORDER = "no_duplicates", "order_preserved"
 WRITTEN, READ = "a_write_is_acknowledged", "a_committed_record_is_read"
-ATOMIC = "read_committed_is_atomic"
 
 ACKS = {"all": Acks.ALL, "0": Acks.ZERO, "1": Acks.ONE}
 ONE_RECORD = {"records": 1, "log_size": 1}
@@ -67,17 +58,18 @@ class Scenario:
 
 def scenarios(case: Case, question: Question) -> list[Scenario] | str:
     """The searches of a question, or the reason why no model has what is asked."""
+    case, question = asked_instead(case, question)
     match question.topic:
         case Topic.LOSS:
-            return list(_losses(simplified(case, question)))
+            return list(_losses(case))
         case Topic.POWER | Topic.DISK:
-            return list(_one_fault(simplified(case, question), question.topic))
+            return list(_one_fault(case, question.topic))
         case Topic.DUPLICATES | Topic.ORDER:
-            return _resends(simplified(case, question), question.topic)
+            return _resends(case, question.topic)
         case Topic.TRANSACTIONS:
             return _transactions(case)
         case Topic.WRITES | Topic.READS:
-            return list(_availability(simplified(case, question), question))
+            return list(_availability(case, question))
         case _:
             raise AssertionError(f"{question.text} is answered by defects.py")
 
@@ -96,7 +88,6 @@ def settings_of(case: Case, replicas: int) -> dict[str, int]:
         "replicas": replicas,
         "acks": ACKS[case.acks],
         "min_insync_replicas": case.min_insync_replicas,
-        "flush_interval_messages": int(case.flushes_every_message),
     }
 
 
@@ -174,6 +165,8 @@ def _one_fault(case: Case, topic: Topic) -> Iterator[Scenario]:
         Topic.DISK: ("disk_losses", "a broker comes back with an empty disk"),
     }[topic]
     bounds = ONE_RECORD | {"crashes": 0, "elections": 2, fault: 1}
+    if topic is Topic.POWER:
+        bounds["flush_interval_messages"] = int(case.flushes_every_message)
     if family(fixed.protocol) is Family.WRITTEN:
         bounds["bounces"] = 0
     for replicas in sizes(case):
@@ -187,7 +180,7 @@ def _one_fault(case: Case, topic: Topic) -> Iterator[Scenario]:
 
 def _resends(case: Case, topic: Topic) -> list[Scenario] | str:
     prop = NO_DUPLICATES if topic is Topic.DUPLICATES else IN_ORDER
-    if case.enable_idempotence and not has_records_with_epochs(case):
+    if case.enable_idempotence and not case.has_record_epochs:
         return "an idempotent producer needs records in the format of 0.11"
     fixed = repaired(case)
     values = numbers(MODEL, dict(fixed.switches)) | _longer_log(fixed, 1)

@@ -19,7 +19,7 @@ from isrcheck.checker.questions.question import Question
 from isrcheck.checker.questions.scenarios import Scenario
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.session.reproduce import command_to_show
-from isrcheck.checker.session.session import AskedReduction, SearchSession
+from isrcheck.checker.session.session import EVERY_STATE, AskedReduction, SearchSession
 from isrcheck.models.language.declare import WHOLE, Kind
 from isrcheck.models.language.in_range import DEADLOCK, IN_RANGE
 from isrcheck.models.messages.errors import UsageError
@@ -83,15 +83,25 @@ class Searcher:
                 want_permitted=scenario.is_permitted,
             )
 
-        if scenario.initial is None:
-            try:
-                return explored(_SYMMETRIC)
-            except UsageError:
-                pass  # no two elements can be exchanged
-        return explored(_UNPERMUTED)
+        if not _is_worth_reducing(scenario):
+            return explored(EVERY_STATE)
+        try:
+            return explored(_SYMMETRIC)
+        except UsageError:  # no two elements can be exchanged
+            return explored(_UNPERMUTED)
 
 
 _SYMMETRIC, _UNPERMUTED = AskedReduction(is_sought=True, symmetry=True), AskedReduction(is_sought=True)
+
+
+def _is_worth_reducing(scenario: Scenario) -> bool:
+    """Whether a search may be long enough for a reduction, which needs a kernel of its own: with two followers, that
+    are then alike, and if the settings do not permit what is asked, which is soon found."""
+    configuration = dict(scenario.instance.configuration.items())
+    return configuration.get("replicas", 0) > _FEW and not scenario.is_permitted and scenario.initial is None
+
+
+_FEW = 2
 
 
 def result_from(scenario: Scenario, exploration: Exploration) -> Result:

@@ -36,6 +36,7 @@ FLOORS = {
             ("doctor",),
             ("forms", "graph", "sweep", "failures"),
             ("command",),
+            ("atlas",),
             ("kafka_config",),
             ("questions",),
             ("kafka_settings",),

@@ -8,9 +8,10 @@ from conformance.tests.sampling import exhaustive, recorded
 from isrcheck.checker.kafka_settings.releases import version_of_binaries
 from isrcheck.checker.outcome.verdict import Word
 from isrcheck.checker.questions.case import Case
-from isrcheck.checker.questions.defects import bounds_for, defects_of, is_beside, searches_of_defect
+from isrcheck.checker.questions.concerns import KAFKA, LIVENESS, TRANSACTIONS, defects_of, loses_data, named
+from isrcheck.checker.questions.defects import bounds_for, searches_of_defect
 from isrcheck.checker.questions.finding import Source
-from isrcheck.checker.questions.generations import KAFKA, TRANSACTIONS, mistakes, named
+from isrcheck.checker.questions.generations import mistakes
 from isrcheck.checker.questions.history import trace_of
 from isrcheck.checker.questions.question import Question, Topic
 from isrcheck.models.kafka.failures.catalogue import NO_RELEASE, Failure, failures, pairs
@@ -45,7 +46,7 @@ def test_the_failures_of_a_release_are_those_of_the_mechanisms_in_use():
 
 
 def test_failures_that_need_a_loss_of_data_are_said_beside():
-    beside = [name for name in names(Case("3.7", **DURABLE), "3.9") if is_beside(name)]
+    beside = [name for name in names(Case("3.7", **DURABLE), "3.9") if loses_data(named(name))]
     assert beside == ["power_loss_within_an_epoch", "last_replica_standing"]
 
 
@@ -123,7 +124,7 @@ def own_case(failure: Failure) -> Case:
     if history.model == TRANSACTIONS or "transactions" in entries:
         transactions = (("protocol", history.protocol if history.model == TRANSACTIONS else "2.5"),)
     return Case(
-        "2.8" if history.model not in (KAFKA, "kafka_liveness") else history.protocol,
+        "2.8" if history.model not in (KAFKA, LIVENESS) else history.protocol,
         tuple(sorted((name, text) for name, text in entries.items() if name in own)),
         replication_factor=int(entries.get("replicas", 3)),
         min_insync_replicas=int(entries.get("min_insync_replicas", 2)),

@@ -5,15 +5,14 @@ from __future__ import annotations
 import pytest
 
 from isrcheck.checker.questions.case import Case
+from isrcheck.checker.questions.concerns import loses_data, named
 from isrcheck.checker.questions.generations import (
     Family,
     Mistake,
     effective,
     family,
     isolated,
-    loses_data,
     mistakes,
-    named,
     repaired,
 )
 from isrcheck.models.kafka import MODEL

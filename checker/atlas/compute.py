@@ -1,0 +1,116 @@
+"""Computes the searches of the atlas; a later run goes on where an earlier one has ended.
+
+In:  a file of results, and limits: seconds for each search, and for all of them together.
+Out: the results, a line of JSON for each search, in the order of their importance.
+
+A search is in the file once it has ended or reached its limit. Several processes may share a file, each with its own
+part of the cells.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import os
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from isrcheck.checker.atlas.cells import Cell, cells
+from isrcheck.checker.outcome.verdict import Word
+from isrcheck.checker.questions.answering import Result, assembled, identity, planned
+from isrcheck.checker.questions.rules import SEARCHED_WHOLE
+from isrcheck.checker.questions.scenarios import Scenario
+from isrcheck.checker.questions.searching import Searcher, result_from
+from isrcheck.checker.resources.limits import Limits
+from isrcheck.models.messages.errors import UsageError
+
+
+@dataclass(frozen=True)
+class Known:
+    """A recorded result, and the seconds of its search."""
+
+    result: Result
+    seconds: float
+
+
+def read_results(path: Path) -> dict[str, Known]:
+    """The results in a file, by the identity of their search. Raises UsageError for another file."""
+    found: dict[str, Known] = {}
+    if not path.exists():
+        return found
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        try:
+            content = json.loads(line)
+            found[content["search"]] = Known(_result(content["result"]), content["seconds"])
+        except (ValueError, KeyError, TypeError):
+            raise UsageError(f"{path}:{number}: no result of a search; move the file away") from None
+    return found
+
+
+def _result(content: dict[str, Any]) -> Result:
+    return Result(**{**content, "word": Word(content["word"]), "steps": tuple(content["steps"])})
+
+
+class Computing:
+    """Answers cells from a file of results, and adds the results that it lacks."""
+
+    def __init__(self, path: Path, searcher: Searcher, limits: Limits) -> None:
+        """`limits` are those of one search. Raises UsageError if the file is damaged."""
+        self.known = read_results(path)
+        self.path = path
+        self.searcher = searcher
+        self.limits = limits
+
+    def answer(self, cell: Cell, *, is_searched: bool) -> bool:
+        """Whether the cell is answered, if need be by new searches. Raises KeyboardInterrupt."""
+        searches = planned(cell.case, cell.question)
+        if isinstance(searches, str):
+            return False
+
+        def result_of(scenario: Scenario, _: int) -> Result | None:
+            key = identity(scenario)
+            if key not in self.known and is_searched:
+                self._search(key, scenario)
+            return self.known[key].result if key in self.known else None
+
+        return assembled(searches, result_of) is not None
+
+    def _search(self, key: str, scenario: Scenario) -> None:
+        began = time.monotonic()
+        exploration = self.searcher.explore(scenario, self.limits)
+        if exploration.stopped == "interrupt":
+            raise KeyboardInterrupt
+        day = dt.datetime.now(tz=dt.UTC).date().isoformat()
+        result = replace(result_from(scenario, exploration), day=day)
+        self.known[key] = Known(result, time.monotonic() - began)
+        line = {"search": key, "result": asdict(result), "seconds": round(self.known[key].seconds, 2)}
+        with self.path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(line) + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+
+
+def is_computed(cell: Cell) -> bool:
+    """Whether a cell is searched. One with more replicas is recorded if a rule answers it from fewer."""
+    return cell.case.replication_factor <= SEARCHED_WHOLE
+
+
+def compute(
+    computing: Computing,
+    deadline: float,
+    part: tuple[int, int] = (0, 1),
+    tell: Callable[[int, int], None] = lambda done, total: None,
+) -> Iterator[Cell]:
+    """Yield the cells of a part (its number, and the number of parts) that could be answered until the deadline, a
+    value of time.monotonic. Raises KeyboardInterrupt."""
+    number, parts = part
+    mine = [cell for place, cell in enumerate(cells()) if place % parts == number]
+    for done, cell in enumerate(mine):
+        tell(done, len(mine))
+        if time.monotonic() >= deadline:
+            return
+        if computing.answer(cell, is_searched=is_computed(cell)):
+            yield cell
