@@ -13,7 +13,7 @@ from typing import Any
 
 from isrcheck.checker.atlas.clusters import ReleasedCluster, clusters
 from isrcheck.checker.questions.case import Case
-from isrcheck.checker.questions.concerns import concerns, defects_of, key_of, named, read_by
+from isrcheck.checker.questions.concerns import defects_of, key_of, read_by, why_unasked
 from isrcheck.checker.questions.question import Question, Topic
 from isrcheck.checker.questions.rules import asked_instead
 
@@ -32,7 +32,7 @@ WITH_NUMBER = (Topic.WRITES, Topic.READS)
 class Cell:
     """A question about a case; `key` names the settings that it reads."""
 
-    key: str
+    key: tuple[str, str]
     case: Case
     question: Question
 
@@ -70,7 +70,7 @@ def _varied(cluster: ReleasedCluster, question: Question) -> Iterator[Cell]:
     for chosen in itertools.product(*values.values()):
         changed: dict[str, Any] = dict(zip(values, chosen, strict=True))
         case = replace(cluster.case, **changed)
-        if _is_possible(case, question) and _is_open(case, question):
+        if _is_possible(case, question) and not why_unasked(case, question):
             yield _cell(case, question)
 
 
@@ -102,14 +102,6 @@ def _is_possible(case: Case, question: Question) -> bool:
         and case.enable_idempotence
         and not (case.acks == "all" and case.retries and case.has_record_epochs)
     )
-
-
-def _is_open(case: Case, question: Question) -> bool:
-    """Whether it takes a search to answer."""
-    if question.topic is not Topic.DEFECT:
-        return True
-    failure = named(question.name)
-    return failure.history is not None and concerns(case, failure)
 
 
 def _cell(case: Case, question: Question) -> Cell:

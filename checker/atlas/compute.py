@@ -13,18 +13,22 @@ import datetime as dt
 import json
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from isrcheck.checker.atlas.cells import Cell, cells
 from isrcheck.checker.outcome.verdict import Word
-from isrcheck.checker.questions.answering import Result, assembled, identity, planned
+from isrcheck.checker.questions.answering import Result, assembled
+from isrcheck.checker.questions.planning import asked_of, planned
+from isrcheck.checker.questions.recorded import asked_of_record, result_of
 from isrcheck.checker.questions.rules import SEARCHED_WHOLE
 from isrcheck.checker.questions.scenarios import Scenario
 from isrcheck.checker.questions.searching import Searcher, result_from
 from isrcheck.checker.resources.limits import Limits
+from isrcheck.models import registry
+from isrcheck.models.kafka.atlas.catalogue import Record
 from isrcheck.models.messages.errors import UsageError
 
 
@@ -50,6 +54,17 @@ def read_results(path: Path) -> dict[str, Known]:
     return found
 
 
+def results_of(record: Record) -> dict[str, Known]:
+    """The results in a record, by the identity of their search. They count only for the same models and searches."""
+    digests = record.header["models"]
+    current = {name for name in digests if registry.load(name)[0].digest == digests[name]}
+    return {
+        asked_of_record(one).identity: Known(result_of(one), one["seconds"])
+        for one in record.every_search()
+        if one["model"] in current
+    }
+
+
 def _result(content: dict[str, Any]) -> Result:
     return Result(**{**content, "word": Word(content["word"]), "steps": tuple(content["steps"])})
 
@@ -57,9 +72,9 @@ def _result(content: dict[str, Any]) -> Result:
 class Computing:
     """Answers cells from a file of results, and adds the results that it lacks."""
 
-    def __init__(self, path: Path, searcher: Searcher, limits: Limits) -> None:
-        """`limits` are those of one search. Raises UsageError if the file is damaged."""
-        self.known = read_results(path)
+    def __init__(self, path: Path, known: Mapping[str, Known], searcher: Searcher, limits: Limits) -> None:
+        """New results are added to the file; `limits` are those of one search."""
+        self.known = dict(known)
         self.path = path
         self.searcher = searcher
         self.limits = limits
@@ -70,13 +85,15 @@ class Computing:
         if isinstance(searches, str):
             return False
 
-        def result_of(scenario: Scenario, _: int) -> Result | None:
-            key = identity(scenario)
+        asked = [asked_of(one) for one in searches]
+
+        def result_at(position: int) -> Result | None:
+            key = asked[position].identity
             if key not in self.known and is_searched:
-                self._search(key, scenario)
+                self._search(key, searches[position])
             return self.known[key].result if key in self.known else None
 
-        return assembled(searches, result_of) is not None
+        return assembled(asked, result_at) is not None
 
     def _search(self, key: str, scenario: Scenario) -> None:
         began = time.monotonic()
@@ -85,8 +102,8 @@ class Computing:
             raise KeyboardInterrupt
         day = dt.datetime.now(tz=dt.UTC).date().isoformat()
         result = replace(result_from(scenario, exploration), day=day)
-        self.known[key] = Known(result, time.monotonic() - began)
-        line = {"search": key, "result": asdict(result), "seconds": round(self.known[key].seconds, 2)}
+        self.known[key] = Known(result, round(time.monotonic() - began, 2))
+        line = {"search": key, "result": asdict(result), "seconds": self.known[key].seconds}
         with self.path.open("a", encoding="utf-8") as file:
             file.write(json.dumps(line) + "\n")
             file.flush()
@@ -102,14 +119,12 @@ def compute(
     computing: Computing,
     deadline: float,
     part: tuple[int, int] = (0, 1),
-    tell: Callable[[int, int], None] = lambda done, total: None,
 ) -> Iterator[Cell]:
     """Yield the cells of a part (its number, and the number of parts) that could be answered until the deadline, a
     value of time.monotonic. Raises KeyboardInterrupt."""
     number, parts = part
     mine = [cell for place, cell in enumerate(cells()) if place % parts == number]
-    for done, cell in enumerate(mine):
-        tell(done, len(mine))
+    for cell in mine:
         if time.monotonic() >= deadline:
             return
         if computing.answer(cell, is_searched=is_computed(cell)):

@@ -1,7 +1,7 @@
-"""Puts an answer together from its searches, whoever makes them.
+"""Puts an answer together from its searches, whoever made them.
 
-In:  the `Scenario`s of a question, and a function that returns the `Result` of each.
-Out: a `Finding`.
+In:  what is asked of each search (`Asked`), and a function that returns its `Result`.
+Out: a `Finding`. No model is loaded for it.
 """
 
 from __future__ import annotations
@@ -9,14 +9,13 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 from isrcheck.checker.outcome.verdict import Word
 from isrcheck.checker.questions.case import Case
-from isrcheck.checker.questions.defects import searches_of_defect
 from isrcheck.checker.questions.finding import Finding, History, Part, Source
-from isrcheck.checker.questions.generations import written
-from isrcheck.checker.questions.question import Question, Topic
-from isrcheck.checker.questions.scenarios import Scenario, scenarios
+from isrcheck.checker.questions.question import Question
+from isrcheck.checker.resources.limits import Limits
 
 FAILS = (Word.VIOLATED, Word.PERMITTED)
 
@@ -25,6 +24,37 @@ GRAVITY = (
     *(Word.NOT_REACHED, Word.HOLDS, Word.REACHED, Word.NOT_APPLICABLE),
 )
 """The words of parts, the one that decides the answer first: what was found counts, whatever else is open."""
+
+
+class Answerer(Protocol):
+    """Answers questions: by search, or from the record."""
+
+    def answer(self, case: Case, question: Question, limits: Limits) -> Finding:
+        """Answer a question about a case. Raises KeyboardInterrupt if Ctrl-C was pressed before."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is asked of one search: its faults in words; the model, its generation and its entries; the property (empty:
+    all promises); the depth to which it goes (None: to the end), its only initial state (None: all), and whether the
+    settings may permit a failure. `choices` and `rule` are those of a `Scenario`."""
+
+    says: str
+    model: str
+    protocol: str
+    configuration: str
+    prop: str
+    depth: int | None = None
+    initial: int | None = None
+    is_permitted: bool = False
+    choices: int = 1
+    rule: str = ""
+
+    @property
+    def identity(self) -> str:
+        """The search as one line: searches with the same line have the same result."""
+        about = self.model, self.protocol, self.configuration, self.prop
+        return json.dumps([*about, self.depth, self.initial, self.is_permitted])
 
 
 @dataclass(frozen=True)
@@ -45,81 +75,65 @@ class Result:
     day: str = ""
 
 
-def identity(scenario: Scenario) -> str:
-    """A search as one line: searches with the same line have the same result."""
-    instance = scenario.instance
-    about = instance.model.name, instance.protocol.name, written(instance), scenario.prop
-    return json.dumps([*about, scenario.depth, scenario.initial, scenario.is_permitted])
-
-
-def planned(case: Case, question: Question) -> Sequence[Scenario] | str:
-    """The searches of a question, or the reason why no model has what is asked."""
-    if question.topic is Topic.DEFECT:
-        return searches_of_defect(case, question.name)
-    return scenarios(case, question)
-
-
 def inexpressible(why: str) -> Finding:
     """The finding of a question that no model expresses."""
     return Finding(Word.NOT_APPLICABLE, "", None, None, (), why)
 
 
-def assembled(searches: Sequence[Scenario], result_of: Callable[[Scenario, int], Result | None]) -> Finding | None:
+def assembled(searches: Sequence[Asked], result_of: Callable[[int], Result | None]) -> Finding | None:
     """The finding of these searches, made one after the other until one fails; None if a result is missing.
 
-    The second argument of `result_of` is the number of searches that are left, this one included.
+    The argument of `result_of` is the position of the search.
     """
-    found: list[tuple[Scenario, Result]] = []
-    for number, scenario in enumerate(searches):
-        result = result_of(scenario, len(searches) - number)
+    found: list[tuple[Asked, Result]] = []
+    for position, asked in enumerate(searches):
+        result = result_of(position)
         if result is None:
             return None
-        found.append((scenario, result))
+        found.append((asked, result))
         if result.word in FAILS or result.stopped == "interrupt":
             break
     return _finding(found, len(searches) - len(found))
 
 
-def _finding(found: Sequence[tuple[Scenario, Result]], missing: int) -> Finding:
-    scenario, result = min(found, key=lambda one: (GRAVITY.index(one[1].word), one[1].judged))
+def _finding(found: Sequence[tuple[Asked, Result]], missing: int) -> Finding:
+    asked, result = min(found, key=lambda one: (GRAVITY.index(one[1].word), one[1].judged))
     word, depth, note, history = result.word, result.depth, "", None
     if word in FAILS:
-        history = _history(scenario, result)
+        history = _history(asked, result)
     elif missing or word is Word.UNDECIDED:
         note = f"{result.stopped}; none to depth {result.judged}" if result.judged >= 0 else f"{result.stopped}"
         word, depth = Word.UNDECIDED, None
     finding = Finding(word, result.prop, depth, history, tuple(_part(*one) for one in found), note)
-    days = sorted(one.day for _, one in found)
-    if days[0]:
-        finding = replace(finding, source=Source.RECORDED, recorded=days[0])
-    if history is not None and scenario.rule:
-        finding = replace(finding, source=Source.RULE, rule=scenario.rule)
+    first = min(one.day for _, one in found)
+    if first:
+        finding = replace(finding, source=Source.RECORDED, recorded=first)
+    if history is not None and asked.rule:
+        finding = replace(finding, source=Source.RULE, rule=asked.rule)
     return finding
 
 
-def _part(scenario: Scenario, result: Result) -> Part:
-    instance = scenario.instance
+def _part(asked: Asked, result: Result) -> Part:
     return Part(
-        says=scenario.says,
-        model=instance.model.name,
-        protocol=instance.protocol.name,
-        configuration=written(instance),
+        says=asked.says,
+        model=asked.model,
+        protocol=asked.protocol,
+        configuration=asked.configuration,
         word=result.word,
         depth=result.depth,
         judged=result.judged,
         is_exhausted=result.is_exhausted,
         states=result.states,
         stopped=result.stopped,
-        choices=scenario.choices,
+        choices=asked.choices,
     )
 
 
-def _history(scenario: Scenario, result: Result) -> History:
-    instance = scenario.instance
+def _history(asked: Asked, result: Result) -> History:
     return History(
-        model=instance.model.name,
-        protocol=instance.protocol.name,
-        configuration=written(instance),
+        model=asked.model,
+        protocol=asked.protocol,
+        configuration=asked.configuration,
         property_name=result.prop,
         verdict=result.word.value,
         start=result.start,

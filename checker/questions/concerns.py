@@ -86,6 +86,20 @@ def concerns(case: Case, failure: Failure) -> bool:
     )
 
 
+def why_unasked(case: Case, question: Question) -> str:
+    """Why a question is answered without a search: because no model has what is asked; empty if it takes one."""
+    if question.topic is Topic.TRANSACTIONS and not case.transactions:
+        return "no producer has transactions"
+    if question.topic in (Topic.DUPLICATES, Topic.ORDER) and case.enable_idempotence and not case.has_record_epochs:
+        return "an idempotent producer needs records in the format of 0.11"
+    if question.topic is not Topic.DEFECT:
+        return ""
+    failure = named(question.name)
+    if failure.history is None:
+        return failure.why_not
+    return "" if concerns(case, failure) else f"not with these settings: {failure.title}"
+
+
 def _entries(failure: Failure) -> dict[str, str]:
     return {} if failure.history is None else pairs(failure.history.configuration)
 
@@ -114,11 +128,26 @@ def read_by(question: Question) -> tuple[str, ...]:
     )
 
 
-def key_of(case: Case, question: Question) -> str:
-    """A question with the settings that it reads, as one line: cases with the same line have the same answer."""
+def key_of(case: Case, question: Question) -> tuple[str, str]:
+    """A question with the settings that it reads: cases with the same key have the same answer.
+
+    The first part is the question with what belongs to a release, the second one has the values of the other settings,
+    in the order of `settings_of_topic`.
+    """
     case, question = asked_instead(case, question)
-    settings = (f"{name}={_spelled(getattr(case, name))}" for name in sorted(read_by(question)))
-    return " ".join((question.text.replace(" ", "_"), *settings))
+    read = read_by(question)
+    released = (f"{name}={_spelled(getattr(case, name))}" for name in RELEASED if name in read)
+    settings = (_spelled(getattr(case, name)) for name in settings_of_topic(question))
+    return " | ".join((question.text, *released)), " ".join(settings)
+
+
+RELEASED = (*GENERATION, "numbering", "transactions")
+"""The settings that belong to a release."""
+
+
+def settings_of_topic(question: Question) -> tuple[str, ...]:
+    """The other settings that a question reads."""
+    return tuple(name for name in read_by(question) if name not in RELEASED)
 
 
 def _spelled(value: object) -> str:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from isrcheck.checker.questions.case import Case
-from isrcheck.checker.questions.concerns import KAFKA, LIVENESS, TRANSACTIONS, concerns, loses_data, named
+from isrcheck.checker.questions.concerns import KAFKA, LIVENESS, TRANSACTIONS, loses_data, named
 from isrcheck.checker.questions.generations import effective, family, isolated, numbers
 from isrcheck.checker.questions.question import Question, Topic
 from isrcheck.checker.questions.rules import simplified, sizes
@@ -20,6 +20,7 @@ from isrcheck.checker.questions.scenarios import Scenario, depth_of, settings_of
 from isrcheck.models import registry
 from isrcheck.models.kafka.failures.catalogue import Failure, History, pairs
 from isrcheck.models.language.model import Instance, spell
+from isrcheck.models.messages.errors import UsageError
 
 BEYOND, MOST_BEYOND = 4, 14
 """With more replicas than its history needs, a failure is searched so many steps further, and to this depth at most."""
@@ -29,10 +30,7 @@ def searches_of_defect(case: Case, name: str) -> list[Scenario] | str:
     """The searches that tell whether a case is exposed to a known failure, or why no model does."""
     case, failure = simplified(case, Question(Topic.DEFECT, name=name)), named(name)
     history = failure.history
-    if history is None:
-        return failure.why_not
-    if not concerns(case, failure):
-        return f"{failure.title}: not with these settings"
+    assert history is not None, "it takes a search"
     if history.model == TRANSACTIONS:
         return [_of_transactions(case, history)]
     if history.model not in (KAFKA, LIVENESS):
@@ -41,7 +39,10 @@ def searches_of_defect(case: Case, name: str) -> list[Scenario] | str:
     bounds = bounds_for(failure, case.protocol)
     if bounds is None:
         return f"its bounds in generation {case.protocol} are not known"
-    return _of_kafka(case, failure, history, bounds)
+    try:
+        return _of_kafka(case, failure, history, bounds)
+    except UsageError as refusal:
+        return f"generation {case.protocol} does not have what its history needs: {refusal}"
 
 
 def bounds_for(failure: Failure, protocol: str) -> Mapping[str, str] | None:

@@ -166,7 +166,9 @@ def isolated(case: Case, failure: Failure) -> dict[str, int]:
     history = failure.history
     assert history is not None
     own = {one.switch for one in mistakes(failure.name)}
-    values = numbers(MODEL, dict(case.switches)) | {name: value for name, value in case.numbering if name.isupper()}
+    values = numbers(MODEL, dict(case.switches))
+    if "enable_idempotence" in pairs(history.configuration):
+        values |= {name: value for name, value in case.numbering if name.isupper()}
     values |= {name: value for name, value in repairs(case.protocol, values).items() if name not in own}
     given = {name: text for name, text in pairs(history.configuration).items() if name.isupper() and name not in own}
     set_besides = numbers(MODEL, given).items()

@@ -143,6 +143,11 @@ def asked_instead(case: Case, question: Question) -> tuple[Case, Question]:
     return case, question
 
 
+def with_fewer(replicas: int, of_case: int) -> str:
+    """What is said behind the faults of a search with fewer replicas than the case has."""
+    return f", with {replicas} of {of_case} replicas"
+
+
 def sizes(case: Case, least: int = SEARCHED_WHOLE) -> list[int]:
     """The numbers of replicas to search, the case's own last: by the rule OUTSIDE, a failure with fewer is one of the
     case. Fewer than `least`, or than min.insync.replicas, are not tried."""

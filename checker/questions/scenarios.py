@@ -1,8 +1,7 @@
 """Which searches answer a question about a case, except whether it is exposed to a known failure (defects.py).
 
 In:  a `Case` and a `Question`.
-Out: `Scenario`s: instances of a model, each with the property that is asked and the depth to which it is searched; or
-     the reason why no model has what is asked.
+Out: `Scenario`s: instances of a model, each with the property that is asked and the depth to which it is searched.
 
 Each mechanism that Kafka has by default is searched alone, to the end for up to three replicas, and then all of them
 together to a depth. Within the same bounds, a search that goes to the end costs at most a few processor seconds.
@@ -18,7 +17,7 @@ from isrcheck.checker.questions.case import Case
 from isrcheck.checker.questions.concerns import LOST, TRANSACTIONS
 from isrcheck.checker.questions.generations import Family, effective, family, numbers, repaired
 from isrcheck.checker.questions.question import Question, Topic
-from isrcheck.checker.questions.rules import OUTSIDE, SEARCHED_WHOLE, asked_instead, sizes
+from isrcheck.checker.questions.rules import OUTSIDE, SEARCHED_WHOLE, asked_instead, sizes, with_fewer
 from isrcheck.models import registry
 from isrcheck.models.client_settings import Acks
 from isrcheck.models.kafka import MODEL
@@ -56,8 +55,8 @@ class Scenario:
     rule: str = ""
 
 
-def scenarios(case: Case, question: Question) -> list[Scenario] | str:
-    """The searches of a question, or the reason why no model has what is asked."""
+def scenarios(case: Case, question: Question) -> list[Scenario]:
+    """The searches of a question."""
     case, question = asked_instead(case, question)
     match question.topic:
         case Topic.LOSS:
@@ -95,7 +94,7 @@ def with_replicas(scenario: Scenario, case: Case, replicas: int) -> Scenario:
     """The scenario, with a remark and the rule if it has fewer replicas than the case."""
     if replicas == case.replication_factor:
         return scenario
-    says = f"{scenario.says}, with {replicas} of {case.replication_factor} replicas"
+    says = scenario.says + with_fewer(replicas, case.replication_factor)
     return replace(scenario, says=says, rule=OUTSIDE)
 
 
@@ -150,7 +149,7 @@ def _mechanisms(controller: Family, case: Case) -> Iterator[_Bounds]:
             _Bounds(f"a session expires{and_moves}", one | living),
             _Bounds(f"a broker crashes, a session expires{and_moves}", together, TOGETHER),
         ]
-    if case.unclean_election:
+    if case.unclean_election and case.acks == "all":  # with fewer acks, a crash is enough
         yield _Bounds("brokers crash, an unclean election", unclean)
     yield from found
 
@@ -178,10 +177,8 @@ def _one_fault(case: Case, topic: Topic) -> Iterator[Scenario]:
 # -------------------------------------------------------------------------------------------------------------- resends
 
 
-def _resends(case: Case, topic: Topic) -> list[Scenario] | str:
+def _resends(case: Case, topic: Topic) -> list[Scenario]:
     prop = NO_DUPLICATES if topic is Topic.DUPLICATES else IN_ORDER
-    if case.enable_idempotence and not case.has_record_epochs:
-        return "an idempotent producer needs records in the format of 0.11"
     fixed = repaired(case)
     values = numbers(MODEL, dict(fixed.switches)) | _longer_log(fixed, 1)
     resends = int(case.retries and case.acks != "0")
@@ -219,9 +216,7 @@ def _longer_log(case: Case, changes: int) -> dict[str, int]:
 # --------------------------------------------------------------------------------------------------------- transactions
 
 
-def _transactions(case: Case) -> list[Scenario] | str:
-    if not case.transactions:
-        return "no producer has transactions"
+def _transactions(case: Case) -> list[Scenario]:
     values = dict(case.transactions)
     protocol = values.pop("protocol", None)
     model, _ = registry.load(TRANSACTIONS)

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Protocol
 
 from isrcheck.checker.outcome.exploration import Exploration
 from isrcheck.checker.outcome.verdict import Verdict, verdicts
-from isrcheck.checker.questions.answering import FAILS, GRAVITY, Result, assembled, inexpressible, planned
+from isrcheck.checker.questions.answering import FAILS, GRAVITY, Result, assembled, inexpressible
 from isrcheck.checker.questions.case import Case
 from isrcheck.checker.questions.finding import Finding
+from isrcheck.checker.questions.planning import asked_of, planned
 from isrcheck.checker.questions.question import Question
 from isrcheck.checker.questions.scenarios import Scenario
 from isrcheck.checker.resources.limits import Limits
@@ -24,13 +24,6 @@ from isrcheck.models.language.declare import WHOLE, Kind
 from isrcheck.models.language.in_range import DEADLOCK, IN_RANGE
 from isrcheck.models.messages.errors import UsageError
 from isrcheck.traces.format.certify import from_steps
-
-
-class Answerer(Protocol):
-    """Answers questions: by search, or from the record."""
-
-    def answer(self, case: Case, question: Question, limits: Limits) -> Finding:
-        """Answer a question about a case. Raises KeyboardInterrupt if Ctrl-C was pressed before."""
 
 
 class Searcher:
@@ -49,14 +42,15 @@ class Searcher:
             return inexpressible(searches)
         spent = 0.0
 
-        def result_of(scenario: Scenario, left: int) -> Result:
+        def result_of(position: int) -> Result:
             nonlocal spent
+            left = len(searches) - position
             share = None if limits.seconds is None else max(0.0, limits.seconds - spent) / left
-            exploration = self.explore(scenario, replace(limits, seconds=share))
+            exploration = self.explore(searches[position], replace(limits, seconds=share))
             spent += exploration.seconds
-            return result_from(scenario, exploration)
+            return result_from(searches[position], exploration)
 
-        found = assembled(searches, result_of)
+        found = assembled([asked_of(one) for one in searches], result_of)
         assert found is not None, "every search has a result"
         return found
 

@@ -39,6 +39,7 @@ MARKED = (
     "conformance/tests/checker/proofs/test_unbounded_abstraction.py",
     "conformance/tests/checker/proofs/test_unbounded_loops.py",
     "conformance/tests/checker/questions/test_defects.py",
+    "conformance/tests/checker/questions/test_rules.py",
     "conformance/tests/checker/questions/test_searching.py",
     "conformance/tests/checker/spark/test_command.py",
     "conformance/tests/checker/spark/test_generations.py",

@@ -1,0 +1,187 @@
+"""The rules by which cases share searches: each is checked by search on samples, in both settings."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+import pytest
+
+from conformance.tests.sampling import exhaustive, recorded
+from isrcheck.checker.atlas.clusters import clusters
+from isrcheck.checker.questions import scenarios
+from isrcheck.checker.questions.answering import FAILS
+from isrcheck.checker.questions.case import Case
+from isrcheck.checker.questions.concerns import defects_of, key_of, read_by, why_unasked
+from isrcheck.checker.questions.generations import repaired
+from isrcheck.checker.questions.planning import asked_of, planned
+from isrcheck.checker.questions.question import Question, Topic
+from isrcheck.checker.questions.rules import RULES, asked_instead, simplified, sizes
+
+LOSS, POWER, DUPLICATES, ORDER = (Question(one) for one in (Topic.LOSS, Topic.POWER, Topic.DUPLICATES, Topic.ORDER))
+WRITES_1, READS_1, READS_2 = Question(Topic.WRITES, 1), Question(Topic.READS, 1), Question(Topic.READS, 2)
+STALE, MISSED = (Question(Topic.DEFECT, name=name) for name in ("stale_record", "missed_demotion"))
+TWO = Case("2.4", replication_factor=2, enable_idempotence=False)
+
+
+@pytest.fixture
+def ask_as_it_is(ask, monkeypatch):
+    """Search a question without the rules."""
+
+    def answer(case, question):
+        with monkeypatch.context() as patch:
+            patch.setattr(scenarios, "asked_instead", lambda case, question: (case, question))
+            return ask(case, question)
+
+    return answer
+
+
+def words(found):
+    """What two answers have to have in common: the word, the depth, and whether the searches went to the end."""
+    return found.word, found.depth, all(part.is_exhausted for part in found.parts)
+
+
+@pytest.mark.parametrize(
+    ("rule", "case", "question"),
+    [
+        ("min.insync.replicas without acks=all", replace(TWO, acks="1", min_insync_replicas=2), LOSS),
+        ("min.insync.replicas without acks=all", replace(TWO, acks="0", min_insync_replicas=2), LOSS),
+        ("min.insync.replicas without acks=all", replace(TWO, acks="1", min_insync_replicas=2), POWER),
+        (
+            "min.insync.replicas without acks=all",
+            replace(TWO, acks="1", min_insync_replicas=2),
+            Question(Topic.WRITES, 1),
+        ),
+        exhaustive(("min.insync.replicas without acks=all", Case("3.7", acks="1", min_insync_replicas=3), LOSS)),
+        ("min.insync.replicas above the replicas", replace(TWO, min_insync_replicas=5), LOSS),
+        ("min.insync.replicas above the replicas", replace(TWO, min_insync_replicas=5), Question(Topic.WRITES)),
+        ("one replica", replace(TWO, replication_factor=1, unclean_election=True), LOSS),
+        exhaustive(("one replica", Case("3.7", replication_factor=1, unclean_election=True), LOSS)),
+        (
+            "readers do not see who acknowledges",
+            replace(TWO, acks="1", min_insync_replicas=2),
+            Question(Topic.READS, 1),
+        ),
+        (
+            "readers do not see who acknowledges",
+            replace(TWO, acks="0", min_insync_replicas=1),
+            Question(Topic.READS, 1),
+        ),
+        exhaustive(("readers do not see who acknowledges", Case("3.7", acks="1"), READS_2)),
+        ("without resends", replace(TWO, retries=False), ORDER),
+        ("without resends", replace(TWO, acks="0", retries=True), DUPLICATES),
+    ],
+)
+def test_a_rule_is_sound(ask, ask_as_it_is, rule, case, question):
+    only = next(one for one in RULES if one.name == rule)
+    instead = only.instead(case, question)
+    assert instead != case, "the rule applies"
+    assert words(ask_as_it_is(case, question)) == words(ask_as_it_is(instead, question)) == words(ask(case, question))
+
+
+@pytest.mark.parametrize("cluster", [pytest.param(one, id=f"{one.release} {one.mode}") for one in clusters()])
+def test_generations_that_are_repaired_alike_are_the_same(cluster):
+    assert repaired(simplified(cluster.case, LOSS)) == repaired(cluster.case)
+    defect = Question(Topic.DEFECT, name="missed_demotion")
+    assert simplified(cluster.case, defect).switches == cluster.case.switches
+
+
+@pytest.mark.parametrize(
+    ("replicas", "least"), [exhaustive((4, 1)), exhaustive((4, 3)), recorded((4, 4)), recorded((5, 3))]
+)
+def test_a_broker_less_is_as_good(ask, ask_as_it_is, replicas, least):
+    for topic in (Topic.WRITES, Topic.READS):
+        for down in range(replicas):
+            case, question = Case("2.4", replication_factor=replicas, min_insync_replicas=least), Question(topic, down)
+            assert asked_instead(case, question)[0].replication_factor == 3
+            plain, derived = ask_as_it_is(case, question), ask(case, question)
+            assert {part.word for part in plain.parts} == {part.word for part in derived.parts}
+
+
+@pytest.mark.parametrize(
+    ("case", "question"),
+    [
+        (Case("2.4", acks="1", replication_factor=4), LOSS),
+        exhaustive((Case("2.4", replication_factor=4, unclean_election=True), LOSS)),
+        exhaustive((Case("2.4", replication_factor=4, min_insync_replicas=2), POWER)),
+        recorded(
+            (Case("2.1", replication_factor=4, min_insync_replicas=2), Question(Topic.DEFECT, name="missed_demotion"))
+        ),
+        recorded(
+            (Case("4.1", replication_factor=4, min_insync_replicas=2), Question(Topic.DEFECT, name="stale_record"))
+        ),
+    ],
+)
+def test_a_failure_with_fewer_replicas_is_one_of_the_case(ask, monkeypatch, case, question):
+    by_rule = ask(case, question)
+    for room in (scenarios, defects):
+        monkeypatch.setattr(room, "sizes", lambda case, _=3: [case.replication_factor])
+    searched = ask(case, question, depth=by_rule.depth)
+    assert (searched.word, searched.depth) == (by_rule.word, by_rule.depth)
+    assert (by_rule.rule != "", searched.rule) == (True, "")
+    assert f"replicas={case.replication_factor}" in searched.history.configuration
+
+
+def test_the_sizes_to_search():
+    assert sizes(Case("2.4", replication_factor=5, min_insync_replicas=2)) == [3, 5]
+    assert sizes(Case("2.4", replication_factor=5, min_insync_replicas=4)) == [5]
+    assert sizes(Case("2.4", replication_factor=3, min_insync_replicas=2), least=2) == [2, 3]
+    assert sizes(Case("2.4", replication_factor=2, min_insync_replicas=3)) == [2]
+
+
+def chosen(draw: random.Random) -> Case:
+    """A random case of a known release."""
+    cluster = draw.choice(clusters())
+    replicas = draw.randint(1, 5)
+    is_idempotent = draw.random() < 0.5 and cluster.case.has_record_epochs
+    return replace(
+        cluster.case,
+        acks="all" if is_idempotent else draw.choice(("all", "1", "0")),
+        replication_factor=replicas,
+        min_insync_replicas=draw.randint(1, replicas),
+        unclean_election=draw.random() < 0.5,
+        leader_rebalance=draw.random() < 0.5,
+        flushes_every_message=draw.random() < 0.5,
+        enable_idempotence=is_idempotent,
+        retries=is_idempotent or draw.random() < 0.5,
+        max_in_flight_requests=1 if is_idempotent else draw.choice((1, 5)),
+        transactions=draw.choice(((), *cluster.transactions)) if is_idempotent else (),
+    )
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_what_a_question_does_not_read_makes_no_difference(seed):
+    draw = random.Random(seed)
+    topics = [one for one in Topic if one is not Topic.DEFECT]
+    for _ in range(12):
+        case, other = chosen(draw), chosen(draw)
+        release = next(one.release for one in clusters() if one.case.protocol == case.protocol)
+        question = draw.choice([*(Question(topic) for topic in topics), *defects_of(case, release)])
+        same = replace(other, **{name: getattr(case, name) for name in read_by(question)})
+        if why_unasked(case, question) or why_unasked(same, question):
+            continue
+        assert key_of(case, question) == key_of(same, question)
+        one, another = (planned(each, question) for each in (case, same))
+        if isinstance(one, str):
+            assert one == another
+            continue
+        assert [asked_of(each) for each in one] == [asked_of(each) for each in another]
+
+
+def test_cases_with_one_key_have_the_same_searches():
+    """The key leaves nothing out that a search depends on."""
+    draw = random.Random(0)
+    searches: dict[tuple[str, str], list[str]] = {}
+    for _ in range(80):
+        case = chosen(draw)
+        for question in (LOSS, POWER, DUPLICATES, Question(Topic.READS, 1)):
+            if question.number >= case.replication_factor or why_unasked(case, question):
+                continue
+            found = [asked_of(one).identity for one in planned(case, question)]
+            assert searches.setdefault(key_of(case, question), found) == found
+    assert len(searches) > 50
+
+
+def test_a_failure_ends_the_searches(ask):
+    found = ask(Case("2.4", acks="1", replication_factor=5), LOSS)
+    assert [part.word in FAILS for part in found.parts] == [True]
