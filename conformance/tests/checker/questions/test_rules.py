@@ -9,7 +9,7 @@ import pytest
 
 from conformance.tests.sampling import exhaustive, recorded
 from isrcheck.checker.atlas.clusters import clusters
-from isrcheck.checker.questions import scenarios
+from isrcheck.checker.questions import defects, scenarios
 from isrcheck.checker.questions.answering import FAILS
 from isrcheck.checker.questions.case import Case
 from isrcheck.checker.questions.concerns import defects_of, key_of, read_by, why_unasked
