@@ -1,6 +1,6 @@
 """Computes the searches of the atlas; a later run goes on where an earlier one has ended.
 
-In:  a file of results, and limits: seconds for each search, and for all of them together.
+In:  a file of results, a function that makes a search, and the time for all of them together.
 Out: the results, a line of JSON for each search, in the order of their importance.
 
 A search is in the file once it has ended or reached its limit. Several processes may share a file, each with its own
@@ -13,7 +13,7 @@ import datetime as dt
 import json
 import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -25,8 +25,6 @@ from isrcheck.checker.questions.planning import asked_of, planned
 from isrcheck.checker.questions.recorded import asked_of_record, result_of
 from isrcheck.checker.questions.rules import SEARCHED_WHOLE
 from isrcheck.checker.questions.scenarios import Scenario
-from isrcheck.checker.questions.searching import Searcher, result_from
-from isrcheck.checker.resources.limits import Limits
 from isrcheck.models import registry
 from isrcheck.models.kafka.atlas.catalogue import Record
 from isrcheck.models.messages.errors import UsageError
@@ -72,12 +70,11 @@ def _result(content: dict[str, Any]) -> Result:
 class Computing:
     """Answers cells from a file of results, and adds the results that it lacks."""
 
-    def __init__(self, path: Path, known: Mapping[str, Known], searcher: Searcher, limits: Limits) -> None:
-        """New results are added to the file; `limits` are those of one search."""
+    def __init__(self, path: Path, known: Mapping[str, Known], search: Callable[[Scenario], Result]) -> None:
+        """New results, of `search`, are added to the file."""
         self.known = dict(known)
         self.path = path
-        self.searcher = searcher
-        self.limits = limits
+        self.search = search
 
     def answer(self, cell: Cell, *, is_searched: bool) -> bool:
         """Whether the cell is answered, if need be by new searches. Raises KeyboardInterrupt."""
@@ -97,11 +94,10 @@ class Computing:
 
     def _search(self, key: str, scenario: Scenario) -> None:
         began = time.monotonic()
-        exploration = self.searcher.explore(scenario, self.limits)
-        if exploration.stopped == "interrupt":
+        result = self.search(scenario)
+        if result.stopped == "interrupt":
             raise KeyboardInterrupt
-        day = dt.datetime.now(tz=dt.UTC).date().isoformat()
-        result = replace(result_from(scenario, exploration), day=day)
+        result = replace(result, day=dt.datetime.now(tz=dt.UTC).date().isoformat())
         self.known[key] = Known(result, round(time.monotonic() - began, 2))
         line = {"search": key, "result": asdict(result), "seconds": self.known[key].seconds}
         with self.path.open("a", encoding="utf-8") as file:

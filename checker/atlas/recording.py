@@ -38,7 +38,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     number, _, parts = options.part.partition("/")
     limits = Limits(seconds=options.seconds_a_search, memory=2 << 30)
     known = _recorded() | read_results(options.file)
-    computing = Computing(options.file, known, Searcher(SearchSession(limits, UNLIMITED, [])), limits)
+    searcher = Searcher(SearchSession(limits, UNLIMITED, []))
+    computing = Computing(options.file, known, lambda scenario: searcher.result(scenario, limits))
     if options.minutes > 0:
         deadline = time.monotonic() + 60 * options.minutes
         try:

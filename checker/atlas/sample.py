@@ -13,7 +13,7 @@ from typing import Any
 from isrcheck.checker.outcome.verdict import Word
 from isrcheck.checker.questions.history import instance_of
 from isrcheck.checker.questions.scenarios import Scenario
-from isrcheck.checker.questions.searching import Searcher, result_from
+from isrcheck.checker.questions.searching import Searcher
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.models.kafka.atlas.catalogue import Record
 
@@ -33,7 +33,7 @@ def differences(recorded: Mapping[str, Any], searcher: Searcher, limits: Limits)
         *(recorded["says"], instance, recorded["asked"], recorded["bound"], recorded["initial"]),
         is_permitted=recorded["is_permitted"],
     )
-    result = result_from(scenario, searcher.explore(scenario, limits))
+    result = searcher.result(scenario, limits)
     found = {
         "property": result.prop,
         "word": result.word,

@@ -58,6 +58,10 @@ class Searcher:
         """The searches of a question, or the reason why no model has what is asked."""
         return planned(case, question)
 
+    def result(self, scenario: Scenario, limits: Limits) -> Result:
+        """The result of one search."""
+        return result_from(scenario, self.explore(scenario, limits))
+
     def explore(self, scenario: Scenario, limits: Limits) -> Exploration:
         """Make one search."""
         prop = next((one for one in scenario.instance.properties if one.name == scenario.prop), None)

@@ -40,7 +40,7 @@ def written(searcher, tmp_path_factory):
     """A record of three cells, from two searches."""
     folder = tmp_path_factory.mktemp("atlas")
     cells = [Cell(key_of(case, LOSS), case, LOSS) for case in (LOSES, KEEPS, LARGE)]
-    computing = Computing(folder / "results.jsonl", {}, searcher, Limits())
+    computing = Computing(folder / "results.jsonl", {}, lambda scenario: searcher.result(scenario, Limits()))
     assert [computing.answer(cell, is_searched=True) for cell in cells] == [True, True, True]
     assert write_record(folder / "record.jsonl", cells, computing.known, 60.0) == (3, 2)
     return folder / "record.jsonl"
@@ -124,6 +124,8 @@ def test_without_a_record_everything_is_searched(monkeypatch):
 
 def test_a_result_that_a_limit_has_cut_short_is_not_recorded(searcher, tmp_path):
     cell = Cell(key_of(KEEPS, LOSS), KEEPS, LOSS)
-    computing = Computing(tmp_path / "results.jsonl", {}, searcher, Limits(seconds=0.0))
+    computing = Computing(
+        tmp_path / "results.jsonl", {}, lambda scenario: searcher.result(scenario, Limits(seconds=0.0))
+    )
     assert computing.answer(cell, is_searched=True)
     assert write_record(tmp_path / "record.jsonl", [cell], computing.known, 0.0) == (0, 0)
