@@ -12,7 +12,7 @@ from pathlib import Path
 
 from isrcheck.checker.kafka_config.generation import read_generation
 from isrcheck.checker.kafka_config.producer_rules import read_producer
-from isrcheck.checker.kafka_config.transaction_rules import read_transactions
+from isrcheck.checker.kafka_config.transaction_rules import read_transactions, spelled
 from isrcheck.checker.kafka_config.versions import read_versions
 from isrcheck.checker.kafka_settings.cluster_settings import Section, Settings
 from isrcheck.checker.kafka_settings.keys import Role
@@ -72,7 +72,7 @@ def _transactions(release: Version, mode: str) -> list[tuple[tuple[str, str], ..
         settings = _settings(MODES[mode], *more)
         read = read_transactions(settings, read_versions(settings, release.text))
         if read.why_unsearched is None:
-            values = {"protocol": read.protocol} | {name: str(value) for name, value in read.values.items()}
+            values = {"protocol": read.protocol} | spelled(read.values)
             found.append(tuple(sorted(values.items())))
     return list(dict.fromkeys(found))
 

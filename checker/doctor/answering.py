@@ -16,6 +16,7 @@ from isrcheck.checker.doctor.asking import Answerer
 from isrcheck.checker.questions.case import Case
 from isrcheck.checker.questions.finding import Finding
 from isrcheck.checker.questions.question import Question
+from isrcheck.checker.questions.recorded import Recorded
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.session.progress import ProgressLine
 from isrcheck.models.language.model import parse
@@ -31,7 +32,8 @@ SIZES = ("records", "log_size", "partition_changes")
 
 def answerer_of(options: Options, opening: OpenSession) -> Answerer:
     """Return what answers the questions of a command. Raises UsageError for an entry of --set that is no budget."""
-    return _Searches(opening, budgets_of(options.settings))
+    searches = _Searches(opening, budgets_of(options.settings))
+    return searches if searches.budgets or options.own["fresh"] else _FromTheAtlas(searches)
 
 
 def budgets_of(settings: Sequence[str]) -> dict[str, int]:
@@ -60,6 +62,24 @@ class _EarlyAnswer(ProgressLine):
         """Report the progress of a search."""
         judged = max(progress.depth - 1, 0)
         self.tell(f"so far: nothing to depth {judged}, {progress.distinct:,} states", progress.seconds)
+
+
+class _FromTheAtlas:
+    """Answers from the atlas, and by search what is not in it; says once if the record is not of this version."""
+
+    def __init__(self, searches: Answerer) -> None:
+        self.recorded = Recorded(searches)
+        self.told = ""
+
+    def answer(self, case: Case, question: Question, limits: Limits) -> Finding:
+        """Answer a question. Raises KeyboardInterrupt."""
+        found = self.recorded.find(case, question) if limits.depth is None else None
+        if found is not None:
+            return found
+        if self.recorded.outdated and not self.told:
+            self.told = self.recorded.outdated
+            ProgressLine("atlas").announce(f"the atlas does not count: {self.told}; searching instead")
+        return self.recorded.otherwise.answer(case, question, limits)
 
 
 class _Searches:

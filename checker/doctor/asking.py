@@ -16,9 +16,8 @@ from isrcheck.checker.doctor.changes import fields_of, groups
 from isrcheck.checker.kafka_config.cluster import Cluster
 from isrcheck.checker.outcome.verdict import Word
 from isrcheck.checker.questions.case import Case
-from isrcheck.checker.questions.defects import defects_of
+from isrcheck.checker.questions.concerns import defects_of, loses_data, named
 from isrcheck.checker.questions.finding import Finding
-from isrcheck.checker.questions.generations import loses_data, named
 from isrcheck.checker.questions.question import Question, Topic
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.models.messages.errors import UsageError

@@ -11,7 +11,6 @@ from dataclasses import replace
 from isrcheck.checker.kafka_config.cluster import Cluster
 from isrcheck.checker.kafka_config.transaction_rules import spelled
 from isrcheck.checker.questions.case import Case
-from isrcheck.checker.questions.generations import has_records_with_epochs
 
 MOST_IN_FLIGHT = 5
 """More requests in flight make no difference for the few records of a search."""
@@ -21,7 +20,7 @@ def case_of(cluster: Cluster) -> Case:
     """Return the case of a cluster; that of the nearest generation, if its own is not modelled."""
     generation, producer, replicas = cluster.generation, cluster.producer, cluster.replication_factor.value
     case = Case(generation.protocol, tuple(sorted(generation.switches.items())))
-    has_epochs = has_records_with_epochs(case)
+    has_epochs = case.has_record_epochs
     is_idempotent = producer.is_idempotent.value and has_epochs
     transactions = cluster.transactions if has_epochs else None
     of_transactions: dict[str, str] = {}

@@ -16,7 +16,6 @@ from typing import Any
 
 from isrcheck.checker.kafka_settings.keys import Role
 from isrcheck.checker.questions.case import Case
-from isrcheck.checker.questions.generations import has_records_with_epochs
 from isrcheck.models.kafka.failures.catalogue import Change as KnownChange
 from isrcheck.models.kafka.failures.catalogue import ChangeKind, pairs
 
@@ -114,7 +113,7 @@ def _settings(case: Case) -> Iterator[Setting]:
     replicas = case.replication_factor
     if case.acks != "all":
         yield Setting("acks", "all", Role.PRODUCER, False, "acks", "all")
-    if not case.enable_idempotence and has_records_with_epochs(case):
+    if not case.enable_idempotence and case.has_record_epochs:
         yield Setting("enable.idempotence", "true", Role.PRODUCER, False, "enable_idempotence", True)
     if case.max_in_flight_requests > 1 and case.acks != "0":
         key = "max.in.flight.requests.per.connection"
