@@ -43,13 +43,15 @@ class Answerer(Protocol):
 class Asking:
     """The questions that are asked and their answers, kept so that nothing is asked twice.
 
-    `left` returns the seconds of the command that are left (None: no limit); `tell` says on stderr what is asked.
+    `left` returns the seconds of the command that are left (None: no limit), of which this case gets the `part`; `tell`
+    says on stderr what is asked.
     """
 
     answerer: Answerer
     limits: Limits = field(default_factory=Limits)
     left: Callable[[], float | None] = lambda: None
     tell: Callable[[str], None] = lambda what: None
+    part: float = 1.0
     known: dict[tuple[Case, Question], Finding] = field(default_factory=dict)
     is_interrupted: bool = False
 
@@ -63,7 +65,7 @@ class Asking:
         if left is not None and left <= 0:
             return unasked(OUT_OF_TIME)
         self.tell(question.text)
-        within = self.limits if left is None else replace(self.limits, seconds=left * share)
+        within = self.limits if left is None else replace(self.limits, seconds=left * self.part * share)
         try:
             found = self.answerer.answer(case, question, within)
         except KeyboardInterrupt:

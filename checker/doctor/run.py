@@ -45,7 +45,10 @@ def run(options: Options, opening: OpenSession) -> CommandResult:
         lambda: budget.left,
         lambda what: progress.tell(what, time.monotonic() - began),
     )
-    answers = [examine(cluster, asking) for cluster in reading.clusters]
+    answers = []
+    for done, cluster in enumerate(reading.clusters):
+        asking.part = 1 / (len(reading.clusters) - done)
+        answers.append(examine(cluster, asking))
     progress.clear()
     now = now_of(reading.clusters)
     if len(answers) == 1:

@@ -141,7 +141,7 @@ def _beside_rows(answer: Answer) -> Iterator[tuple[str, str]]:
     ):
         found = answer.findings.get(Question(topic))
         if found is not None:
-            yield label, f"{what} {_can_lose(found)}"
+            yield label, f"{what} {_can_lose(found)}{_claim(answer.case, found)}"
     named = [one for one in answer.exposures if one.is_of_disks and one.finding.fails]
     if named:
         yield "", f"known of such losses: {', '.join(f'{one.failure.number} {one.failure.title}' for one in named[:2])}"
@@ -167,6 +167,13 @@ def _beside_rows(answer: Answer) -> Iterator[tuple[str, str]]:
         yield "Unknown", f"known defects of this release that cannot be searched: {numbers}"
     if answer.open_exposures:
         yield "Undecided", ", ".join(f"{one.failure.number} {one.failure.title}" for one in answer.open_exposures[:2])
+
+
+def _claim(case: Case, found: Finding) -> str:
+    """What the release claims about such losses: only eligible leader replicas are meant to survive them."""
+    if case.protocol != "4.1" or found.fails or not found.is_known:
+        return ""
+    return ", as eligible leader replicas claim (KIP-966)"
 
 
 def _can_lose(found: Finding) -> str:
@@ -238,7 +245,7 @@ def reach(found: Finding) -> str:
 
 def scenarios(found: Finding) -> str:
     """Return the faults that were searched, in words."""
-    return ", ".join(dict.fromkeys(part.says for part in found.parts))
+    return "; ".join(dict.fromkeys(part.says for part in found.parts))
 
 
 def works(found: Finding) -> str:
