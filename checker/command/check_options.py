@@ -75,7 +75,8 @@ OPTIONS = (
     Option(
         name="--threads",
         metavar="N",
-        help="threads of the explorer or of --simulate (default: 1); the results are the same for any number",
+        help="threads of the explorer or of --simulate (default: 1; for a cluster, all cores); the results are the same"
+        " for any number",
         read=threads,
     ),
     Option(

@@ -6,9 +6,11 @@ Out: a `CommandResult` whose `found` is a `Doctored`; trace files.
 
 from __future__ import annotations
 
+import os
 import shlex
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from isrcheck.checker.command.check_options import DOCTOR
@@ -29,6 +31,9 @@ from isrcheck.checker.session.command_result import CommandResult
 from isrcheck.checker.session.progress import ProgressLine
 from isrcheck.models.messages.errors import UsageError
 
+MOST_THREADS = 8
+"""Threads of a search, if the command line does not say how many: all cores, and at most so many."""
+
 
 def run(options: Options, opening: OpenSession) -> CommandResult:
     """Answer for every distinct configuration in the files. Raises UsageError for bad input."""
@@ -41,7 +46,7 @@ def run(options: Options, opening: OpenSession) -> CommandResult:
     )
     asking = Asking(
         answerer,
-        options.limits,
+        replace(options.limits, threads=options.threads or min(os.cpu_count() or 1, MOST_THREADS)),
         lambda: budget.left,
         lambda what: progress.tell(what, time.monotonic() - began),
     )

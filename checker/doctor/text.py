@@ -145,14 +145,14 @@ def _beside_rows(answer: Answer) -> Iterator[tuple[str, str]]:
     named = [one for one in answer.exposures if one.is_of_disks and one.finding.fails]
     if named:
         yield "", f"known of such losses: {', '.join(f'{one.failure.number} {one.failure.title}' for one in named[:2])}"
-    for topic, what in (
-        (Topic.DUPLICATES, "a record can appear twice"),
-        (Topic.ORDER, "records can change their order"),
-    ):
-        found = answer.findings.get(Question(topic))
-        if found is not None and found.fails:
-            allowed = f"; {ALLOWED}" if found.word is Word.PERMITTED else ""
-            yield "Resends", f"{what}{allowed}"
+    resends = [
+        (found, what)
+        for topic, what in ((Topic.DUPLICATES, "a record can appear twice"), (Topic.ORDER, "records can change order"))
+        if (found := answer.findings.get(Question(topic))) is not None and found.fails
+    ]
+    if resends:
+        allowed = f"; {ALLOWED}" if all(found.word is Word.PERMITTED for found, _ in resends) else ""
+        yield "Resends", f"{' and '.join(what for _, what in resends)}{allowed}"
     found = answer.findings.get(Question(Topic.TRANSACTIONS))
     if found is not None:
         says = f"{found.property_name} can fail" if found.fails else f"no promise breaks, {reach(found)}"
@@ -284,7 +284,7 @@ def source_of(findings: Sequence[Finding]) -> str:
     recorded = sorted({one.recorded for one in findings if one.recorded})
     rules = sorted({one.rule for one in findings if one.rule})
     is_whole = all(part.is_exhausted for one in findings for part in one.parts)
-    how_far = "searched to the end" if is_whole else "searched as far as --details says"
+    how_far = "searched to the end" if is_whole else "searched, not everything to the end (--details),"
     if not recorded:
         return f"{how_far} just now"
     fresh = sum(1 for one in findings if one.source is Source.SEARCHED and not one.recorded and one.parts)
