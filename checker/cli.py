@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from isrcheck.checker.session.session import SearchSession
     from isrcheck.models.command_line import Parser
 
-OTHER_FORMS = ("graph", "sweep", "failures")
-"""Optional packages below checker/. Each declares a form of the command as `FORM` in its module `command`."""
+OTHER_FORMS = {"graph": "graph", "sweep": "sweep", "failures": "failures", "atlas": "atlas.pages"}
+"""The words of forms in optional packages below checker/, with the package, whose module `command` declares `FORM`."""
 
 REPORTS = "reports"
 """The optional package below checker/ that implements `--report`."""
@@ -50,7 +50,7 @@ def _room(name: str) -> ModuleType | None:
 
 def forms() -> tuple[Form, ...]:
     """Return the forms of the command that are installed."""
-    others = [found.FORM for found in map(_room, OTHER_FORMS) if found is not None]
+    others = [found.FORM for found in map(_room, OTHER_FORMS.values()) if found is not None]
     return (*FORMS, *others, *OF_A_CLUSTER)
 
 
@@ -110,9 +110,10 @@ def _complain(message: str) -> int:
 
 def options_of(words: Sequence[str]) -> Options:
     """Read the command-line arguments. Raises UsageError."""
-    for name in OTHER_FORMS:
-        if list(words[:1]) == [name] and _room(name) is None:
-            raise UsageError(f"{name}: this form of check is not installed; install the folder checker/{name} as well")
+    word = next(iter(words), "")
+    if word in OTHER_FORMS and _room(OTHER_FORMS[word]) is None:
+        folder = f"checker/{OTHER_FORMS[word].replace('.', '/')}"
+        raise UsageError(f"{word}: this form of check is not installed; install the folder {folder} as well")
     return read_options(words, forms(), _more_options())
 
 

@@ -26,6 +26,7 @@ COMMANDS = {
 
 FORMS = {
     "doctor": ("check", "can a Kafka cluster with these settings lose a record, and what to change?"),
+    "atlas": ("check", "the recorded answers for every combination of Kafka's settings, as pages"),
 }
 """Forms of a command that are named without it: the command, and the help text."""
 
@@ -37,6 +38,7 @@ examples:
   isrcheck check kafka --protocol 0.10 --bound 6
   isrcheck trace show counterexamples/latest
   isrcheck conform run --steps 200
+  isrcheck atlas -o atlas
 
 completion in a shell:
   eval "$(isrcheck completion bash)"    in ~/.bashrc; zsh likewise, in ~/.zshrc"""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -69,8 +69,16 @@ def parser_of(forms: Sequence[Form], more: Sequence[Option] = (), word: str = ""
 
 
 def _options(forms: Sequence[Form], more: Sequence[Option]) -> list[Option]:
-    own = {option.name: option for form in forms for option in form.options}
+    own: dict[str, Option] = {}
+    for option in (option for form in forms for option in form.options):
+        other = own.get(option.name)
+        own[option.name] = option if other is None else _shared(other, option)
     return [*declared.OPTIONS, *own.values(), *more]
+
+
+def _shared(one: Option, other: Option) -> Option:
+    """An option that two forms declare, each with a meaning and a reader of its own (such as -o)."""
+    return replace(one, forms=one.forms | other.forms, help=f"{one.help}; {other.help}")
 
 
 def read_options(words: Sequence[str], forms: Sequence[Form], more: Sequence[Option] = ()) -> Options:
@@ -101,7 +109,8 @@ def read_options(words: Sequence[str], forms: Sequence[Form], more: Sequence[Opt
             raise UsageError(f"{one.word} must be the first argument, as in: {one.as_in}")
     _refuse_other_options(form, options, known, rest)
     spark, on_disk = read_spark_options(known), read_disk_options(known)
-    values = {option.field: option.value(known) for option in options}
+    mine = {option.name: option for option in form.options}
+    values = {option.field: mine.get(option.name, option).value(known) for option in options}
     common = {field.name: values.pop(field.name) for field in fields(Options) if field.name in values}
     found = Options(
         words=typed,

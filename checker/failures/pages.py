@@ -17,6 +17,8 @@ from isrcheck.traces.drawing import pages
 from isrcheck.traces.drawing.index import Entry, index_of, text_page
 from isrcheck.traces.drawing.markup import Content, element
 from isrcheck.traces.explaining.headline import headline
+from isrcheck.traces.explaining.rarity import rarity
+from isrcheck.traces.format.trace import Trace
 
 TITLE = "Known failures of Kafka's replication"
 
@@ -32,14 +34,21 @@ def write(folder: Path, found: Sequence[Searched]) -> None:
 
 
 def _page(one: Searched) -> str:
-    about = list(_about(one))
-    if one.trace is not None:
-        return pages.page(one.trace, about, pages.INDEX)
-    return text_page(one.failure.title, about)
+    told = [] if one.failure.history is None else [history_of(one)]
+    return page_of(one.failure, one.trace, told, list(_ends(one)), pages.INDEX)
 
 
-def _about(one: Searched) -> Iterator[Content]:
-    failure = one.failure
+def page_of(failure: Failure, trace: Trace | None, told: Sequence[str], ends: Sequence[str], index: str) -> str:
+    """Return the page of a failure with the trace of its shortest history, if it has one.
+
+    `told` says in words what is known of the history, `ends` what ends the failure; `index` is the address of a page
+    that leads here.
+    """
+    about = list(_about(failure, trace, told, ends))
+    return text_page(failure.title, about) if trace is None else pages.page(trace, about, index)
+
+
+def _about(failure: Failure, trace: Trace | None, told: Sequence[str], ends: Sequence[str]) -> Iterator[Content]:
     known_as = "".join(f", {name}" for name in failure.known_as)
     yield element("h2", f"{failure.number}: {failure.title}")
     yield element("p", f"Releases: {failure.releases}{known_as}.")
@@ -47,11 +56,11 @@ def _about(one: Searched) -> Iterator[Content]:
     if failure.history is None:
         yield element("p", f"Not searched: {failure.why_not}")
     else:
-        needs = "" if one.happens is None else f" It needs: {events(one.happens)}."
-        yield element("p", f"Shortest history: {history_of(one)}.{needs}")
-    if one.ended:
+        needs = "" if trace is None else f" It needs: {events(rarity(trace))}."
+        yield element("p", f"Shortest history: {', '.join(told)}.{needs}")
+    if ends:
         yield element("h2", "What ends it")
-        yield element("ul", *(element("li", text) for text in _ends(one)))
+        yield element("ul", *(element("li", text) for text in ends))
     yield element("h2", "What to do")
     yield element("p", failure.advice)
 

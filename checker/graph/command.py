@@ -56,7 +56,7 @@ def _graph_file(_option: str, text: str) -> Path:
 _OPTIONS = (
     Option(
         name="-o",
-        field="graph_file",
+        field="output",
         metavar="FILE",
         help="graph: the file to write; .html, .dot or .graphml",
         read=_graph_file,
@@ -81,7 +81,7 @@ _OPTIONS = (
 def request_of(options: Options) -> GraphRequest:
     """Return the requested graph. Raises UsageError."""
     own = options.own
-    path: Path | None = own["graph_file"]
+    path: Path | None = own["output"]
     if path is None:
         raise UsageError(f"{GRAPH} writes a file; name the file with -o, as in: {EXAMPLE}")
     fold: tuple[str, ...] = own["fold"] or ()

@@ -27,6 +27,7 @@ class Type(StrEnum):
     TRUTH = "boolean"
     MAP = "map<string, string>"
     LIST = "array<bigint>"
+    TEXTS = "array<string>"
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -66,7 +67,7 @@ class Tables:
         drafts = {table: draft_in(folder / table) for table in TABLES}
         try:
             for table, draft in drafts.items():
-                write_through(draft, _parquet(TABLES[table], rows[table]))
+                write_through(draft, encoded(TABLES[table], rows[table]))
             for draft in drafts.values():
                 draft.replace(draft.with_name(name))
         finally:
@@ -75,7 +76,8 @@ class Tables:
                     draft.unlink()
 
 
-def _parquet(table: Table, rows: list[TableRow]) -> bytes:
+def encoded(table: Table, rows: Sequence[TableRow]) -> bytes:
+    """Return a table as the content of a Parquet file."""
     import pyarrow as pa
     from pyarrow import parquet
 
@@ -86,6 +88,7 @@ def _parquet(table: Table, rows: list[TableRow]) -> bytes:
         Type.TRUTH: pa.bool_(),
         Type.MAP: pa.map_(pa.string(), pa.string()),
         Type.LIST: pa.list_(pa.int64()),
+        Type.TEXTS: pa.list_(pa.string()),
     }
     fields = [pa.field(column.name, types[column.type], nullable=column.may_lack) for column in table.columns]
     columns = []

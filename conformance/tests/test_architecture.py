@@ -32,7 +32,7 @@ MAY_IMPORT = {
 FLOORS = {
     "checker": (
         *(
-            ("reports",),
+            ("reports", "atlas/pages"),
             ("doctor",),
             ("forms", "graph", "sweep", "failures"),
             ("command",),

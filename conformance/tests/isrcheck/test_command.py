@@ -65,8 +65,10 @@ EXAMPLES = [
 """In an order in which the files are there that they name."""
 
 LONGEST = {"check mutate kafka --protocol 0.10 --bound 3", "check failures --kafka-version 0.10.2"}
+LONGEST |= {f"check atlas -o {folder}" for folder in ("atlas", "atlas_of_kafka", "public/atlas")}
 LONG = {"check mutate published/kip_101 --bound 3", "check --bound 6"} | LONGEST
-"""They search every mutant of a model, or many failures, or look for proofs for twenty seconds."""
+"""They search every mutant of a model, or many failures, or look for proofs for twenty seconds; or write the
+pages of the atlas."""
 
 
 def ran(*words: str, folder: Path) -> subprocess.CompletedProcess[str]:

@@ -1,0 +1,182 @@
+"""The answers of the atlas in an operator's words.
+
+In:  findings.
+Out: `Words`: a short text, and how grave it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+
+from isrcheck.checker.outcome.verdict import Word
+from isrcheck.checker.questions.concerns import loses_data, named
+from isrcheck.checker.questions.finding import Finding, Part, Source
+from isrcheck.checker.questions.question import Question, Topic
+from isrcheck.checker.session.formatting import counted
+
+ALLOWED = "your settings allow this"
+
+
+class Grave(IntEnum):
+    """How grave an answer is, the worst first."""
+
+    BROKEN = 0
+    ALLOWED = 1
+    OPEN = 2
+    TO_DEPTH = 3
+    TO_THE_END = 4
+    FACT = 5
+    NOTHING = 6
+
+
+@dataclass(frozen=True)
+class Words:
+    """A short text about findings, and how grave they are."""
+
+    grave: Grave
+    text: str
+
+
+NOT_ASKED = Words(Grave.NOTHING, "not asked here")
+NOT_RECORDED = Words(Grave.OPEN, "not recorded")
+NONE_KNOWN = Words(Grave.NOTHING, "none known")
+
+
+@dataclass(frozen=True)
+class _Phrases:
+    """How a question is answered: what happens if the property fails, what does not if it holds, and who permits it."""
+
+    happens: str
+    never: str
+    permits: str
+
+
+PHRASES: Mapping[Topic, _Phrases] = {
+    Topic.LOSS: _Phrases("lost", "no loss", ALLOWED),
+    Topic.POWER: _Phrases("lost", "no loss", "not promised"),
+    Topic.DISK: _Phrases("lost", "no loss", "not promised"),
+    Topic.DUPLICATES: _Phrases("appears twice", "no duplicate", ALLOWED),
+    Topic.ORDER: _Phrases("out of order", "in order", ALLOWED),
+    Topic.TRANSACTIONS: _Phrases("torn apart", "all or nothing", ALLOWED),
+}
+
+
+def said(topic: Topic, finding: Finding | None) -> Words:
+    """Say the answer to a question other than those about brokers that are down and about known defects."""
+    if finding is None:
+        return NOT_RECORDED
+    phrases = PHRASES[topic]
+    if finding.fails:
+        when = f"{phrases.happens} after {counted(finding.depth or 0, 'step')}"
+        if finding.word is Word.PERMITTED:
+            return Words(Grave.ALLOWED, f"{when}: {phrases.permits}")
+        return Words(Grave.BROKEN, f"{when}, against Kafka's promise")
+    if finding.word is Word.NOT_APPLICABLE:
+        return NOT_ASKED
+    if not finding.is_known:
+        return Words(Grave.OPEN, f"not decided; {reached(finding.parts)}" if finding.parts else "not decided")
+    depth = least_depth(finding.parts)
+    if depth is None:
+        return Words(Grave.TO_THE_END, f"{phrases.never}, to the end")
+    return Words(Grave.TO_DEPTH, f"{phrases.never} to depth {depth}")
+
+
+def least_depth(parts: Sequence[Part]) -> int | None:
+    """The depth to which every state of every search was judged; None if all searches went to the end."""
+    return min((part.judged for part in parts if not part.is_exhausted), default=None)
+
+
+def reached(parts: Sequence[Part]) -> str:
+    """How far searches went, without a verdict: nothing found to depth 9."""
+    depth = least_depth(parts)
+    return "nothing found" if depth is None or depth < 0 else f"nothing found to depth {depth}"
+
+
+def source_of(finding: Finding) -> str:
+    """Where an answer comes from, as a sentence without a full stop."""
+    day = f" on {finding.recorded}" if finding.recorded else ""
+    if finding.source is Source.RULE:
+        return f"derived by rule: {finding.rule}" + (f"; searched{day}" if day else "")
+    return f"searched{day}" if finding.parts else "not searched"
+
+
+# ------------------------------------------------------------------------------------------------------- brokers down
+
+
+def available(findings: Mapping[Question, Finding | None]) -> Words:
+    """Say with how many brokers down something works: for every set of so many, and for how many larger sets."""
+    works = -1
+    for question in sorted(findings):
+        found = findings[question]
+        parts = () if found is None else found.parts
+        sets = sum(part.choices for part in parts)
+        able = sum(part.choices for part in parts if part.word is Word.REACHED)
+        if able == sets > 0:
+            works = question.number
+            continue
+        if any(part.word not in (Word.REACHED, Word.UNREACHABLE) for part in parts) or not parts:
+            return Words(Grave.OPEN, f"{_works(works)}; with {question.number} down: not decided".lstrip("; "))
+        if works < 0:
+            return Words(Grave.BROKEN, "never, even with all brokers up")
+        some = f"; with {question.number} down, for {able} of {sets} sets of brokers" if able else ""
+        return Words(Grave.FACT, _works(works) + some)
+    return Words(Grave.FACT, _works(works)) if works >= 0 else NOT_ASKED
+
+
+def _works(most: int) -> str:
+    """With how many brokers down something works."""
+    return "" if most < 0 else "only with all brokers up" if most == 0 else f"with up to {most} down"
+
+
+# ------------------------------------------------------------------------------------------------------ known defects
+
+
+@dataclass(frozen=True)
+class Exposures:
+    """The known failures of a case's release, by their names: those to which it is exposed; those `beside` them that
+    need a loss of power or of a disk; `open` ones are undecided, `unmodelled` ones are in no model.
+
+    `absent` counts the others, and `depth` is the least depth to which they were searched (None: to the end).
+    """
+
+    defects: tuple[str, ...]
+    beside: tuple[str, ...]
+    open: tuple[str, ...]
+    unmodelled: tuple[str, ...]
+    absent: int
+    depth: int | None
+
+
+def exposures(findings: Mapping[Question, Finding | None]) -> Exposures:
+    """Sort the findings about known failures that concern a case."""
+    asked = {one.name: found for one, found in findings.items() if found is not None}
+    fails = [name for name, found in asked.items() if found.fails]
+    unmodelled = [name for name, found in asked.items() if found.word is Word.NOT_APPLICABLE]
+    unknown = [one.name for one, found in findings.items() if found is None or not found.is_known]
+    gone = [found for name, found in asked.items() if name not in {*fails, *unmodelled, *unknown}]
+    depths = [least_depth(found.parts) for found in gone]
+    return Exposures(
+        defects=tuple(name for name in fails if not loses_data(named(name))),
+        beside=tuple(name for name in fails if loses_data(named(name))),
+        open=tuple(unknown),
+        unmodelled=tuple(unmodelled),
+        absent=len(gone),
+        depth=min((one for one in depths if one is not None), default=None),
+    )
+
+
+def said_of(found: Exposures) -> Words:
+    """Say how many known defects a case is exposed to, those of power and disks left out."""
+    if found.defects:
+        others = f"; {len(found.open)} not decided" if found.open else ""
+        return Words(Grave.BROKEN, f"exposed to {counted(len(found.defects), 'known defect')}{others}")
+    if found.open:
+        return Words(Grave.OPEN, f"{counted(len(found.open), 'known defect')} not decided")
+    missing = f"; {len(found.unmodelled)} not modelled" if found.unmodelled else ""
+    if not found.absent:
+        return Words(Grave.NOTHING, missing.lstrip("; ")) if missing else NONE_KNOWN
+    if found.depth is not None:
+        return Words(Grave.TO_DEPTH, f"not exposed, to depth {found.depth}{missing}")
+    return Words(Grave.TO_THE_END, f"not exposed, to the end{missing}")

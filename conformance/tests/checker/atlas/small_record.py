@@ -1,0 +1,131 @@
+"""A small record, made by hand, for the tests of the pages of the atlas."""
+
+from __future__ import annotations
+
+from isrcheck.checker.atlas.clusters import ReleasedCluster
+from isrcheck.checker.atlas.pages.content import TOPICS, Answers, Line, Sheet, sheets
+from isrcheck.checker.atlas.pages.index import Facts
+from isrcheck.checker.kafka_settings.releases import version_of_binaries
+from isrcheck.checker.outcome.verdict import Word
+from isrcheck.checker.questions.case import Case
+from isrcheck.checker.questions.concerns import named
+from isrcheck.checker.questions.finding import Finding, History, Part, Source
+from isrcheck.checker.questions.question import Question, Topic
+
+DAY = "2026-11-24"
+FACTS = Facts(DAY, "0123456789ab", "Each search had 60 seconds.", None)
+
+NUMBERING = (
+    ("CLIENT_BUMPS_EPOCH", 1),
+    ("PRODUCER_STATE_KEPT", 1),
+    ("UNKNOWN_PID_POLICY", 1),
+    ("remembered_batches", 5),
+)
+
+CLUSTERS = (
+    ReleasedCluster(version_of_binaries("4.0"), "KRaft", Case("3.7", numbering=NUMBERING), ()),
+    ReleasedCluster(version_of_binaries("4.1"), "KRaft", Case("4.1", numbering=NUMBERING), ((("protocol", "4.1"),),)),
+)
+
+
+def history(name: str) -> History:
+    """The history of a known failure, as a finding has it."""
+    one = named(name).history
+    assert one is not None
+    what = one.model, one.protocol, one.configuration, one.property_name, one.verdict
+    return History(*what, one.start, one.steps, one.loop)
+
+
+def part(word: Word = Word.HOLDS, judged: int = 14, says: str = "a broker crashes", **more: object) -> Part:
+    """A search: to the end, unless the word says otherwise."""
+    is_whole = word is not Word.NO_VIOLATION and word is not Word.UNDECIDED
+    what = {"depth": None, "judged": judged, "is_exhausted": is_whole, "states": 1234} | more
+    return Part(says, "kafka", "4.1", "replicas=2", word, **what)  # type: ignore[arg-type]
+
+
+def found(word: Word, *parts: Part, note: str = "", **more: object) -> Finding:
+    """A recorded finding without a history."""
+    what = {"source": Source.RECORDED, "recorded": DAY} | more
+    return Finding(word, "acked_not_lost", None, None, parts, note, **what)  # type: ignore[arg-type]
+
+
+def failing(name: str, rule: str = "") -> Finding:
+    """A recorded finding with the history of a known failure."""
+    told = history(name)
+    word = Word(told.verdict)
+    source = Source.RULE if rule else Source.RECORDED
+    parts = (part(word, depth=len(told.steps)),)
+    return Finding(word, told.property_name, len(told.steps), told, parts, "", source, rule, DAY)
+
+
+TO_DEPTH = found(Word.NO_VIOLATION, part(), part(Word.NO_VIOLATION, 10, says="a broker crashes, leadership moves"))
+HOLDS = found(Word.HOLDS, part())
+OPEN = found(Word.UNDECIDED, part(Word.UNDECIDED, 7, stopped="seconds"), note="seconds; none to depth 7")
+
+
+def works(*able: tuple[int, int]) -> dict[int, Finding]:
+    """For each number of brokers down, whether something works: the sets for which it does, and for which not."""
+    made = {}
+    for down, (yes, no) in enumerate(able):
+        parts = [part(word, choices=count) for word, count in ((Word.REACHED, yes), (Word.UNREACHABLE, no)) if count]
+        made[down] = found(Word.UNREACHABLE if no else Word.REACHED, *parts)
+    return made
+
+
+def line(
+    loss: Finding | None,
+    defects: dict[str, Finding | None],
+    writes: dict[int, Finding],
+    *,
+    releases: str,
+    **case: object,
+) -> Line:
+    """A case of the table of topics, in which nothing else fails."""
+    settings = {"replication_factor": 3, "min_insync_replicas": 2} | case
+    made = Case("4.1", **settings)  # type: ignore[arg-type]
+    asked = {Question(Topic.WRITES, down): finding for down, finding in writes.items()}
+    reads = {Question(Topic.READS, one.number): finding for one, finding in asked.items()}
+    exposed = {Question(Topic.DEFECT, name=name): finding for name, finding in defects.items()}
+    power, disk = {Question(Topic.POWER): HOLDS}, {Question(Topic.DISK): HOLDS}
+    return Line(releases, made, ({Question(Topic.LOSS): loss}, exposed, power, power, disk, asked, reads))
+
+
+THREE = works((1, 0), (3, 0), (0, 3))
+SMALL = Sheet(
+    TOPICS,
+    [
+        line(
+            *(TO_DEPTH, {"missed_demotion": failing("missed_demotion"), "stale_record": HOLDS}, THREE),
+            releases="4.1",
+        ),
+        line(failing("acks_1"), {}, THREE, releases="4.1", acks="1"),
+        line(failing("acks_1"), {}, THREE, releases="4.1", acks="1", leader_rebalance=False),
+        line(
+            *(HOLDS, {"last_replica_standing": failing("last_replica_standing"), "stale_record": TO_DEPTH}, THREE),
+            releases="3.7 \u2013 4.0",
+        ),
+        line(failing("acks_1", "<b>a rule</b>"), {}, THREE, releases="3.7 \u2013 4.0", acks="1"),
+        line(None, {"stale_record": None}, works((1, 0), (2, 1)), releases="3.7 \u2013 4.0", min_insync_replicas=3),
+    ],
+)
+"""Six cases of two releases in five rows."""
+
+
+def answers(case: Case, question: Question) -> Finding | None:
+    """The answer to any question: what is allowed is lost, some known failures are there, the rest holds."""
+    topic = question.topic
+    if topic in (Topic.WRITES, Topic.READS):
+        is_able = question.number <= case.replication_factor - case.min_insync_replicas
+        return found(Word.REACHED if is_able else Word.UNREACHABLE, part(Word.REACHED if is_able else Word.UNREACHABLE))
+    if topic is Topic.LOSS and case.acks != "all":
+        return failing("acks_1")
+    if topic is Topic.LOSS and case.replication_factor > 3:
+        return None
+    if question.name in ("missed_demotion", "stale_record"):
+        return failing(question.name)
+    return OPEN if topic is Topic.ORDER else HOLDS
+
+
+def whole(reply: Answers = answers) -> list[Sheet]:
+    """All tables of two releases."""
+    return sheets(CLUSTERS, reply)

@@ -1,0 +1,380 @@
+"""The pages of the atlas: what the tables say, where they lead, and that nothing in them is markup."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from conformance.tests.checker.atlas.small_record import (
+    CLUSTERS,
+    FACTS,
+    HOLDS,
+    OPEN,
+    SMALL,
+    THREE,
+    TO_DEPTH,
+    failing,
+    found,
+    part,
+    whole,
+    works,
+)
+from isrcheck.checker.atlas.pages import folder, parquet
+from isrcheck.checker.atlas.pages.cells import Cells
+from isrcheck.checker.atlas.pages.content import PRODUCERS, TOPICS, TRANSACTIONS, sheet_of, sheets
+from isrcheck.checker.atlas.pages.index import WHOLE
+from isrcheck.checker.atlas.pages.proofs import Histories, Searches
+from isrcheck.checker.atlas.pages.rows import Spelling, rows_of
+from isrcheck.checker.atlas.pages.settings import settings_of
+from isrcheck.checker.atlas.pages.words import Grave, available, exposures, said, said_of
+from isrcheck.checker.outcome.verdict import Word
+from isrcheck.checker.questions.question import Question, Topic
+from isrcheck.models.messages.errors import UsageError
+
+
+@pytest.fixture(scope="module")
+def files():
+    return folder.files_of([SMALL], FACTS)
+
+
+class Read(HTMLParser):
+    """The texts of the cells of each row, the addresses, and the identifiers of a page."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.rows: list[list[str]] = []
+        self.addresses: list[str] = []
+        self.identifiers: list[str] = []
+        self.tags: list[str] = []
+        self._is_cell = False
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        known = dict(attributes)
+        self.tags.append(tag)
+        self.addresses += [known["href"]] if "href" in known else []
+        self.identifiers += [known["id"]] if "id" in known else []
+        if tag == "tr":
+            self.rows.append([])
+        if tag in ("td", "th"):
+            self.rows[-1].append("")
+            self._is_cell = True
+
+    def handle_endtag(self, tag):
+        if tag in ("td", "th"):
+            self._is_cell = False
+
+    def handle_data(self, data):
+        if self._is_cell:
+            self.rows[-1][-1] += data
+
+
+def data_of(page: bytes) -> dict:
+    return json.loads(re.search(r'id="atlas">(.*?)</script>', page.decode(), re.DOTALL)[1])
+
+
+# ---------------------------------------------------------------------------------------------------------- the table
+
+
+def test_the_table_of_a_small_record(files):
+    rows = Read(files[WHOLE + "index.html"].decode()).rows
+    assert rows[0] == [
+        *("Answer", "Kafka", "acks", "replicas", "min ISR", "unclean election", "leader rebalance"),
+        *("Acknowledged records", "Known defects", "One loss of power", "Power loss, all flushed"),
+        *("One lost disk", "Writes", "Reads"),
+    ]
+    quiet = ["no loss, to the end"] * 3
+    up_to_one = ["with up to 1 down"] * 2
+    lost = "lost after 3 steps: your settings allow this"
+    assert rows[1:] == [
+        ["Can lose records", "4.1", "1", "3", "2", "off", "any", lost, "none known", *quiet, *up_to_one],
+        [
+            *("Can lose records", "3.7 \u2013 4.0", "1", "3", "2", "off", "on"),
+            *(f"{lost}derived by rule: <b>a rule</b>", "none known", *quiet, *up_to_one),
+        ],
+        [
+            *("Known defects", "4.1", "all", "3", "2", "off", "on"),
+            *("no loss to depth 10", "exposed to 1 known defect 8.24", *quiet, *up_to_one),
+        ],
+        [
+            *("Cannot tell", "3.7 \u2013 4.0", "all", "3", "3", "off", "on"),
+            *("not recorded", "1 known defect not decided 8.25", *quiet),
+            *["only with all brokers up; with 1 down, for 2 of 3 sets of brokers"] * 2,
+        ],
+        [
+            *("Keeps its promises", "3.7 \u2013 4.0", "all", "3", "2", "off", "on", "no loss, to the end"),
+            *("not exposed, to depth 10with a loss of power or of a disk: 8.10", *quiet, *up_to_one),
+        ],
+    ]
+
+
+def test_the_data_of_the_script_are_the_same_table(files):
+    """Each cell, text and mark is in the page once, and the script has only to put them together."""
+    data = data_of(files["index.html"])
+    rows = Read(files[WHOLE + "index.html"].decode()).rows[1:]
+    made = []
+    for answer, _, texts, cells in data["rows"]:
+        row = [data["answers"][answer][1], *(data["texts"][one] for one in texts)]
+        for _, text, _, marks, remark, beside in (data["cells"][one] for one in cells):
+            after = "".join(f" {data['marks'][one][0]}" for one in beside)
+            row.append(text + "".join(f" {data['marks'][one][0]}" for one in marks) + remark + after)
+        made.append(row)
+    assert made == rows
+    assert [masks for _, masks, *_ in data["rows"]] == [
+        [1, 1, 1, 1, 1, 3],
+        [2, 1, 1, 1, 1, 1],
+        [1, 2, 1, 1, 1, 1],
+        [2, 2, 1, 2, 1, 1],
+        [2, 2, 1, 1, 1, 1],
+    ]
+
+
+def test_every_case_is_in_exactly_one_row():
+    for sheet in whole():
+        settings = settings_of(sheet.kind.settings)
+        cells = Cells(Histories(), Searches())
+        rows = rows_of(sheet, settings, lambda line, one=sheet, made=cells: made.of(line, one.kind.columns))
+        assert sum(row.cases for row in rows) == len(sheet.lines)
+        for line in sheet.lines:
+            values = [one.of(line) for one in settings]
+            mine = [row for row in rows if all(one in some for one, some in zip(values, row.values, strict=True))]
+            assert [row.cells for row in mine] == [cells.of(line, sheet.kind.columns)]
+
+
+def test_any_means_every_value_that_occurs_with_these_replicas():
+    sheet = whole()[0]
+    settings = settings_of(sheet.kind.settings)
+    cells = Cells(Histories(), Searches())
+    rows = rows_of(sheet, settings, lambda line: cells.of(line, sheet.kind.columns))
+    spelling = Spelling(sheet.lines, settings)
+    texts = [spelling.texts(row) for row in rows if row.values[0] == {"4.1"} and row.values[1] == {"1", "0"}]
+    assert texts[0][1:] == ["0, 1", "1", "1", "on", "any"]
+
+
+def test_the_tables_of_two_releases():
+    topics, producers, transactions = whole()
+    assert [len(one.lines) for one in (topics, producers, transactions)] == [360, 360, 15]
+    assert list(dict.fromkeys(line.releases for line in topics.lines)) == ["4.1", "4.0"]
+    assert {line.case.acks for line in producers.lines if line.case.enable_idempotence} == {"all"}
+    asked = {
+        kind: sorted({one.name for line in sheet.lines for one in line.findings[-1] if one.name})
+        for kind, sheet in zip("pt", (producers, transactions), strict=True)
+    }
+    assert asked == {
+        "p": ["duplicate_in_a_new_epoch", "snapshot_forgets_batches", "unknown_producer_out_of_order"],
+        "t": ["late_marker_ends_the_next_transaction"],
+    }
+    assert sheet_of(Question(Topic.DEFECT, name="missed_demotion")) is TOPICS
+    assert sheet_of(Question(Topic.DEFECT, name="duplicate_in_a_new_epoch")) is PRODUCERS
+    assert sheet_of(Question(Topic.DEFECT, name="late_record_reopens_the_transaction")) is TRANSACTIONS
+
+
+def test_a_cluster_asks_about_its_own_defects_only():
+    (topics, *_) = sheets(CLUSTERS[:1], lambda case, question: None)
+    assert topics.lines[0].releases == "4.0"
+    assert {finding for line in topics.lines for some in line.findings for finding in some.values()} == {None}
+
+
+# ---------------------------------------------------------------------------------------------------------- the words
+
+
+@pytest.mark.parametrize(
+    ("topic", "finding", "grave", "text"),
+    [
+        (Topic.LOSS, HOLDS, Grave.TO_THE_END, "no loss, to the end"),
+        (Topic.LOSS, TO_DEPTH, Grave.TO_DEPTH, "no loss to depth 10"),
+        (Topic.LOSS, failing("acks_1"), Grave.ALLOWED, "lost after 3 steps: your settings allow this"),
+        (Topic.LOSS, failing("missed_demotion"), Grave.BROKEN, "lost after 11 steps, against Kafka's promise"),
+        (Topic.LOSS, OPEN, Grave.OPEN, "not decided; nothing found to depth 7"),
+        (Topic.LOSS, None, Grave.OPEN, "not recorded"),
+        (Topic.POWER, failing("whole_isr_loses_power"), Grave.ALLOWED, "lost after 6 steps: not promised"),
+        (Topic.ORDER, HOLDS, Grave.TO_THE_END, "in order, to the end"),
+        (Topic.ORDER, found(Word.NOT_APPLICABLE, note="why"), Grave.NOTHING, "not asked here"),
+    ],
+)
+def test_the_words_of_an_answer(topic, finding, grave, text):
+    words = said(topic, finding)
+    assert (words.grave, words.text) == (grave, text)
+
+
+@pytest.mark.parametrize(
+    ("findings", "grave", "text"),
+    [
+        (THREE, Grave.FACT, "with up to 1 down"),
+        (works((1, 0), (0, 2)), Grave.FACT, "only with all brokers up"),
+        (works((1, 0), (2, 0)), Grave.FACT, "with up to 1 down"),
+        (works((0, 1)), Grave.BROKEN, "never, even with all brokers up"),
+        ({0: None}, Grave.OPEN, "with 0 down: not decided"),
+        ({0: works((1, 0))[0], 1: OPEN}, Grave.OPEN, "only with all brokers up; with 1 down: not decided"),
+    ],
+)
+def test_the_words_about_brokers_that_are_down(findings, grave, text):
+    words = available({Question(Topic.WRITES, down): finding for down, finding in findings.items()})
+    assert (words.grave, words.text) == (grave, text)
+
+
+UNMODELLED = found(Word.NOT_APPLICABLE, note="the model has no such thing")
+
+
+@pytest.mark.parametrize(
+    ("findings", "grave", "text"),
+    [
+        ({}, Grave.NOTHING, "none known"),
+        ({"stale_record": HOLDS}, Grave.TO_THE_END, "not exposed, to the end"),
+        ({"stale_record": HOLDS, "missed_demotion": TO_DEPTH}, Grave.TO_DEPTH, "not exposed, to depth 10"),
+        (
+            {"stale_record": HOLDS, "new_incarnation": UNMODELLED},
+            *(Grave.TO_THE_END, "not exposed, to the end; 1 not modelled"),
+        ),
+        ({"new_incarnation": UNMODELLED}, Grave.NOTHING, "1 not modelled"),
+        ({"stale_record": OPEN, "missed_demotion": HOLDS}, Grave.OPEN, "1 known defect not decided"),
+        (
+            {"stale_record": None, "missed_demotion": failing("missed_demotion")},
+            *(Grave.BROKEN, "exposed to 1 known defect; 1 not decided"),
+        ),
+    ],
+)
+def test_the_words_about_known_defects(findings, grave, text):
+    asked = {Question(Topic.DEFECT, name=name): finding for name, finding in findings.items()}
+    words = said_of(exposures(asked))
+    assert (words.grave, words.text) == (grave, text)
+
+
+# ------------------------------------------------------------------------------------------------- pages behind cells
+
+
+def test_every_link_leads_to_a_page_of_the_folder(files):
+    names = set(files)
+    assert {one for one in names if one.startswith("traces/")} == {"traces/4.1_1.html"}
+    assert {one for one in names if one.startswith("defects/")} == {
+        *("defects/missed_demotion.html", "defects/stale_record.html", "defects/last_replica_standing.html")
+    }
+    read = {name: Read(content.decode()) for name, content in files.items() if name.endswith(".html")}
+    followed = 0
+    for name, page in read.items():
+        script = data_of(files[name]) if name == "index.html" else {"cells": [], "marks": []}
+        more = [cell[2] for cell in script["cells"] if cell[2]] + [mark[1] for mark in script["marks"]]
+        for address in [*page.addresses, *more]:
+            path, _, fragment = address.partition("#")
+            target = (Path(name).parent / path).as_posix() if path else name
+            target = target.removeprefix("traces/../").removeprefix("defects/../").removeprefix("searches/../")
+            assert target in names, (name, address)
+            if target.startswith("searches/"):
+                assert fragment in read[target].identifiers
+            followed += 1
+    assert followed > 60
+
+
+def test_a_history_has_one_page_for_all_of_its_cases(files):
+    page = files["traces/4.1_1.html"].decode()
+    text = html.unescape(page)
+    assert "Can an acknowledged record be lost by these settings?" in text
+    assert (
+        f"The shortest history that was found, searched on {FACTS.day}. 3 cases of the table have these steps" in text
+    )
+    assert 'href="../index.html"' in page
+
+
+def test_what_was_searched_is_told_with_the_command_that_repeats_it(files):
+    text = html.unescape(re.sub("<[^>]+>", " ", files["searches/4.1.html"].decode()))
+    assert "NO VIOLATION TO DEPTH, searched on 2026-11-24." in text
+    assert "a broker crashes, leadership moves: NO VIOLATION TO DEPTH, to depth 10 (1,234 states)" in text
+    assert "check kafka --protocol 4.1 --bound 10 --replicas 2" in text
+    assert "check kafka --protocol 4.1 --replicas 2" in text
+
+
+def test_the_page_of_a_known_failure_needs_no_search(files):
+    text = html.unescape(files["defects/missed_demotion.html"].decode())
+    assert "8.24: " in text
+    needs = "1 preferred election, 3 elections, 3 late messages"
+    assert f"Shortest history: acked_not_lost VIOLATED at step 11. It needs: {needs}." in text
+    assert "What ends it" in text
+
+
+def test_a_history_of_another_model_is_refused():
+    line = SMALL.lines[1]
+    loss = line.findings[0][Question(Topic.LOSS)]
+    history = loss.history.__class__(**{**loss.history.__dict__, "steps": ("no such step",)})
+    bad = loss.__class__(**{**loss.__dict__, "history": history})
+    sheet = SMALL.__class__(
+        TOPICS, [line.__class__(line.releases, line.case, ({Question(Topic.LOSS): bad}, *line.findings[1:]))]
+    )
+    with pytest.raises(UsageError, match="has no step `no such step`"):
+        folder.files_of([sheet], FACTS)
+
+
+# ------------------------------------------------------------------------------------------------------------- safety
+
+EVIL = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\u202e\x1b[31m"
+
+
+def test_hostile_text_stays_text():
+    line = SMALL.lines[0]
+    evil = found(Word.NOT_APPLICABLE, note=EVIL)
+    says = found(Word.HOLDS, part(says=EVIL), note=EVIL)
+    findings = ({Question(Topic.LOSS): evil}, line.findings[1], {Question(Topic.POWER): says}, *line.findings[3:])
+    sheet = SMALL.__class__(TOPICS, [line.__class__(EVIL, line.case, findings)])
+    files = folder.files_of([sheet], FACTS.__class__(EVIL, EVIL, EVIL, None))
+    for name, content in files.items():
+        if name.endswith(".html"):
+            tags = Read(content.decode()).tags
+            assert "img" not in tags
+            assert tags.count("script") == (2 if name.startswith(("index", "traces", "defects")) else 0), name
+            assert "\x1b" not in content.decode()
+
+
+def test_every_page_forbids_what_it_does_not_contain(files):
+    for name, content in files.items():
+        if name.endswith(".html"):
+            policy = re.search(r'Content-Security-Policy" content="([^"]*)"', content.decode())[1]
+            assert policy.startswith("default-src 'none'; style-src 'unsafe-inline'")
+            assert ("<script" in content.decode()) == ("script-src" in policy), name
+
+
+def test_the_page_with_filters_stays_small():
+    files = folder.files_of(whole(), FACTS)
+    assert len(files["index.html"]) < 60_000
+    assert sum(map(len, files.values())) < 1_500_000
+
+
+# ------------------------------------------------------------------------------------------------------------ Parquet
+
+
+def test_the_parquet_file_has_a_row_for_each_question(tmp_path):
+    pq = pytest.importorskip("pyarrow.parquet", reason="needs pyarrow: pip install 'isrcheck[spark]'")
+    path = tmp_path / "atlas.parquet"
+    path.write_bytes(parquet.parquet([SMALL]))
+    table = pq.read_table(path)
+    assert table.column_names == [column.name for column in parquet.CELLS.columns]
+    rows = table.to_pylist()
+    assert len(rows) == 6 * 4 + 5 + 5 * 6 + 4
+    first = rows[0]
+    assert {name: first[name] for name in ("table", "releases", "generation", "acks", "replication_factor")} == {
+        "table": "topics",
+        "releases": "4.1",
+        "generation": "4.1",
+        "acks": "all",
+        "replication_factor": 3,
+    }
+    assert [first[name] for name in ("question", "verdict", "step", "to_the_end", "to_depth", "states")] == [
+        *("loss", "NO VIOLATION TO DEPTH", None, False, 10, 2468)
+    ]
+    lost = next(row for row in rows if row["acks"] == "1")
+    assert (lost["verdict"], lost["step"], len(lost["steps"])) == ("PERMITTED", 3, 3)
+    assert [row["flushes_every_message"] for row in rows if row["question"] == "power"] == [False, True] * 6
+    missing = [row for row in rows if row["verdict"] is None]
+    assert [(row["question"], row["to_the_end"], row["steps"]) for row in missing] == [
+        *(("loss", None, []), ("defect", None, []))
+    ]
+
+
+def test_without_pyarrow_there_is_no_parquet_file(monkeypatch):
+    monkeypatch.setattr(folder, "is_installed", lambda: False)
+    files = folder.files_of([SMALL], FACTS)
+    assert folder.PARQUET not in files
+    assert b"parquet" not in files["index.html"]
