@@ -280,17 +280,17 @@ def cost(before: Availability, after: Availability | None) -> str:
 
 
 def source_of(findings: Sequence[Finding]) -> str:
-    """Return where the answers come from: the record, with its date, or a search that ended just now."""
-    recorded = sorted({one.recorded for one in findings if one.recorded})
-    rules = sorted({one.rule for one in findings if one.rule})
-    is_whole = all(part.is_exhausted for one in findings for part in one.parts)
-    how_far = "searched to the end" if is_whole else "searched, not everything to the end (--details),"
-    if not recorded:
-        return f"{how_far} just now"
-    fresh = sum(1 for one in findings if one.source is Source.SEARCHED and not one.recorded and one.parts)
-    some = f", {counted(fresh, 'answer')} just now" if fresh else ""
-    by = f", in part by {counted(len(rules), 'rule')}" if rules else ""
-    return f"recorded, {how_far} on {recorded[-1]}{by}{some}; --fresh searches again"
+    """Return where the answers come from: the record, with its date, or searches that ended just now."""
+    searched = [one for one in findings if one.parts]
+    days = sorted({one.recorded for one in searched if one.recorded})
+    fresh = sum(not one.recorded for one in searched)
+    is_whole = all(part.is_exhausted for one in searched for part in one.parts)
+    how_far = "searched to the end" if is_whole else "searched, but not everything to the end (--details)"
+    if not days:
+        return f"{how_far} just now" if is_whole else f"{how_far}, just now"
+    more = f", {counted(fresh, 'answer')} just now" if fresh else ""
+    on = f" on {days[-1]}" if is_whole else f", on {days[-1]}"
+    return f"recorded, {how_far}{on}{more}; --fresh searches again"
 
 
 # ------------------------------------------------------------------------------------------------------------- details

@@ -120,7 +120,7 @@ def test_what_was_searched_to_a_depth_says_so(ask, fake):
     assert (code, text.splitlines()[0]) == (0, "Keeps its promises within these bounds")
     assert labelled(text)["Searched"] == ["no acknowledged record is lost, searched to depth 14: a broker crashes"]
     assert labelled(text)["Source"] == [
-        "recorded, searched, not everything to the end (--details), on 2026-11-24; --fresh searches again"
+        "recorded, searched, but not everything to the end (--details), on 2026-11-24; --fresh searches again"
     ]
 
 
