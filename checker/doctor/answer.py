@@ -36,6 +36,9 @@ class Kind(Enum):
 FAIL_ON = (Kind.CAN_LOSE.value, Kind.DEFECTS.value, Kind.UNKNOWN.value)
 """The kinds that --fail-on takes; a broken topic fails with any of them."""
 
+MOST_REPLICAS = 7
+"""The most replicas of the model `kafka`."""
+
 CLIENT_QUESTIONS = (Topic.DUPLICATES, Topic.ORDER, Topic.TRANSACTIONS)
 """Questions beside the loss of records: if they fail, the known defects of the release have to explain it."""
 
@@ -139,6 +142,9 @@ class Answer:
         cluster = self.cluster
         if cluster.given_roles == {Role.CONSUMER}:
             return "a consumer's settings alone decide nothing about records; give the topic's and the producers' files"
+        replicas = cluster.replication_factor.value
+        if cluster.why_unknown is None and replicas > MOST_REPLICAS:
+            return f"{replicas} replicas are more than the model supports ({MOST_REPLICAS})"
         return cluster.why_unknown or cluster.generation.why_undecided
 
     @property

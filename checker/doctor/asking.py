@@ -88,7 +88,8 @@ def examine(cluster: Cluster, asking: Asking) -> Answer:
     case = case_of(cluster)
     failures = [named(one.name) for one in defects_of(case, cluster.release)]
     answer = Answer(cluster, case)
-    if answer.why_broken is not None or (answer.why_undecidable and cluster.generation.why_undecided is None):
+    is_searched = answer.why_undecidable in (None, cluster.generation.why_undecided)
+    if answer.why_broken is not None or not is_searched:
         return answer
     rest = _Shares([LOSS_WEIGHT, ADVICE_WEIGHT, *[1.0] * (len(failures) + len(OTHERS))])
     findings = {LOSS: asking.ask(case, LOSS, rest.next(LOSS_WEIGHT))}

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from isrcheck.checker.command.check_options import DOCTOR
+from isrcheck.checker.command.check_options import DOCTOR, TOPIC_NAME_ALONE
 from isrcheck.checker.command.form import OpenSession, Options
 from isrcheck.checker.doctor.answer import Answer, Doctored, code_of
 from isrcheck.checker.doctor.answering import answerer_of
@@ -85,6 +85,8 @@ def _read(options: Options) -> Reading:
             described.append(str(path))
         else:
             files.append((role, path))
+    if options.topic_name is not None and not described:
+        raise UsageError(TOPIC_NAME_ALONE)
     return read_clusters(files, options.kafka_version, described, options.topic_name, options.metadata_version)
 
 

@@ -83,7 +83,8 @@ def _loss_rows(answer: Answer, loss: Finding) -> Iterator[tuple[str, str]]:
             yield "Change", advice.says or "nothing was tried"
     elif loss.is_known:
         yield "Searched", f"no acknowledged record is lost, {reach(loss)}: {scenarios(loss)}"
-    if not answer.advice.changes and answer.availability.writes:
+    known = [one for one in (*answer.availability.writes, *answer.availability.reads) if one.is_known]
+    if not answer.advice.changes and known:
         yield "Brokers", available(answer.availability)
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import json
 import shlex
+import sys
 import time
 from pathlib import Path
 
@@ -13,8 +15,10 @@ from conformance.tests.checker.doctor.answers import LOST_WITH_ACKS_1, MISSED_DE
 from conformance.tests.support.engine import checking
 from isrcheck.checker import cli
 from isrcheck.checker.doctor import run as doctor
+from isrcheck.checker.doctor.answer import MOST_REPLICAS
 from isrcheck.checker.outcome.verdict import Word
 from isrcheck.checker.questions.question import Topic
+from isrcheck.models.kafka import MODEL
 
 DURABLE = "replication.factor=3\nmin.insync.replicas=2\nacks=all\n"
 BROKER = "broker.id=1\nauto.leader.rebalance.enable=false\n"
@@ -235,6 +239,19 @@ def test_a_consumers_file_alone_decides_nothing(ask, fake):
     assert fake.asked == []
 
 
+def test_more_replicas_than_the_model_has_are_not_searched(ask, fake):
+    assert MODEL.entries["replicas"].most == MOST_REPLICAS
+    code, text, _ = ask("--config t --kafka-version 3.9", t="replication.factor=9\nacks=all\n")
+    assert (code, text.splitlines()[0]) == (3, "Cannot tell, because 9 replicas are more than the model supports (7)")
+    assert fake.asked == []
+
+
+def test_standard_input_is_a_description(ask, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(describe("a", 2).encode())))
+    _, text, _ = ask("doctor - t --kafka-version 3.9", t="acks=all\nlinger.ms=1\n")
+    assert labelled(text)["For"] == ["topic a, Kafka 3.9, 3 replicas, min.insync.replicas=1, acks=all"]
+
+
 def test_a_release_that_is_not_modelled_has_the_answer_of_the_nearest(ask, ask_json):
     code, text, _ = ask("--config t --broker b --kafka-version 4.2", t=DURABLE, b="node.id=1\n")
     assert code == 3
@@ -449,6 +466,11 @@ def test_files_of_both_kinds_are_told_apart(ask):
     assert labelled(text)["For"] == ["topic a, Kafka 3.9, 3 replicas, min.insync.replicas=1, acks=1"]
     code, _, err = ask("doctor")
     assert (code, err) == (2, "check: doctor needs a file, as in: isrcheck doctor server.properties topics.txt\n")
+    code, _, err = ask("doctor t --topic-name a")
+    assert (code, err) == (
+        2,
+        "check: --topic-name goes with --describe FILE; leave --topic-name out, or add --describe FILE\n",
+    )
     code, _, err = ask("doctor t --no-such 3")
     assert (code, err) == (2, "check: --no-such is no option of doctor; see isrcheck doctor --help\n")
 
