@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 from isrcheck.checker.atlas.clusters import ReleasedCluster, clusters
@@ -37,30 +38,51 @@ class Cell:
     question: Question
 
     @property
-    def order(self) -> tuple[bool, int, int, int]:
-        """The sort key: three replicas first, then the gravest questions, then recent generations."""
-        replicas = self.case.replication_factor
-        place = RECENT.index(self.case.protocol) if self.case.protocol in RECENT else len(RECENT)
-        return replicas > USUAL_REPLICAS, USUAL_REPLICAS - replicas, FIRST.get(self.question.topic, len(FIRST)), place
+    def order(self) -> tuple[bool, int, int, int, int]:
+        """The sort key: what can be searched, usual settings, recent generations, and the gravest questions first."""
+        case, replicas = self.case, self.case.replication_factor
+        place = RECENT.index(case.protocol) if case.protocol in RECENT else len(RECENT)
+        topic = FIRST.get(self.question.topic, len(FIRST))
+        return replicas > USUAL_REPLICAS, self._unusual, USUAL_REPLICAS - replicas, place, topic
+
+    @property
+    def _unusual(self) -> int:
+        """How many settings that the question reads are not those of a usual topic and producer."""
+        case, read = self.case, read_by(self.question)
+        return sum(
+            name in read and is_unusual
+            for name, is_unusual in (
+                ("acks", case.acks == "0"),
+                ("replication_factor", case.replication_factor != USUAL_REPLICAS),
+                ("min_insync_replicas", case.min_insync_replicas >= case.replication_factor > 1),
+                ("unclean_election", case.unclean_election),
+                ("leader_rebalance", not case.leader_rebalance),
+                ("flushes_every_message", case.flushes_every_message),
+                ("retries", not case.retries),
+                ("max_in_flight_requests", case.max_in_flight_requests == 1),
+            )
+        )
 
 
-def cells() -> list[Cell]:
+@cache
+def cells() -> tuple[Cell, ...]:
     """All cells, the most important first."""
-    found = {cell.key: cell for cluster in clusters() for cell in _of_cluster(cluster)}
-    return sorted(found.values(), key=lambda cell: cell.order)
+    # Releases that replicate alike have the same cells.
+    asked = {(one.case, one.transactions, question): one for one in clusters() for question in _questions(one)}
+    found = {cell.key: cell for (*_, question), one in asked.items() for cell in _varied(one, question)}
+    for one in clusters():
+        for transactions in one.transactions:
+            cell = _cell(replace(one.case, transactions=transactions), Question(Topic.TRANSACTIONS))
+            found[cell.key] = cell
+    return tuple(sorted(found.values(), key=lambda cell: cell.order))
 
 
-def _of_cluster(cluster: ReleasedCluster) -> Iterator[Cell]:
-    for topic in SIMPLE:
-        yield from _varied(cluster, Question(topic))
-    for topic, number in itertools.product(WITH_NUMBER, range(MOST_REPLICAS)):
-        yield from _varied(cluster, Question(topic, number))
-    for each in cluster.transactions:
-        yield _cell(replace(cluster.case, transactions=each), Question(Topic.TRANSACTIONS))
+def _questions(cluster: ReleasedCluster) -> Iterator[Question]:
+    """The questions about a release, but those about transactions."""
+    yield from map(Question, SIMPLE)
+    yield from itertools.starmap(Question, itertools.product(WITH_NUMBER, range(MOST_REPLICAS)))
     transactions = next(iter(cluster.transactions), ())
-    widest = replace(cluster.case, unclean_election=True, transactions=transactions)
-    for question in defects_of(widest, cluster.release):
-        yield from _varied(cluster, question)
+    yield from defects_of(replace(cluster.case, unclean_election=True, transactions=transactions), cluster.release)
 
 
 def _varied(cluster: ReleasedCluster, question: Question) -> Iterator[Cell]:

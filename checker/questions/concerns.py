@@ -104,6 +104,7 @@ def _entries(failure: Failure) -> dict[str, str]:
     return {} if failure.history is None else pairs(failure.history.configuration)
 
 
+@cache
 def read_by(question: Question) -> tuple[str, ...]:
     """The names of the settings of a `Case` that the searches of a question read."""
     if question.topic is not Topic.DEFECT:

@@ -9,8 +9,6 @@ every other known mistake is repaired.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from isrcheck.checker.questions.case import Case
 from isrcheck.checker.questions.concerns import KAFKA, LIVENESS, TRANSACTIONS, loses_data, named
 from isrcheck.checker.questions.generations import effective, family, isolated, numbers
@@ -18,7 +16,7 @@ from isrcheck.checker.questions.question import Question, Topic
 from isrcheck.checker.questions.rules import simplified, sizes
 from isrcheck.checker.questions.scenarios import Scenario, depth_of, settings_of, with_replicas
 from isrcheck.models import registry
-from isrcheck.models.kafka.failures.catalogue import Failure, History, pairs
+from isrcheck.models.kafka.failures.catalogue import Bounds, Failure, History, pairs
 from isrcheck.models.language.model import Instance, spell
 from isrcheck.models.messages.errors import UsageError
 
@@ -45,26 +43,31 @@ def searches_of_defect(case: Case, name: str) -> list[Scenario] | str:
         return f"generation {case.protocol} does not have what its history needs: {refusal}"
 
 
-def bounds_for(failure: Failure, protocol: str) -> Mapping[str, str] | None:
+def bounds_for(failure: Failure, protocol: str) -> Bounds | None:
     """The bounds in which a generation shows a failure: the last ones of its family that are not of a later one."""
     history = failure.history
     assert history is not None
     order = list(registry.load(history.model)[0].protocols)
     if protocol not in order:
         return None
-    known = {history.protocol: history.configuration} | {one.protocol: one.configuration for one in failure.bounds}
+    own = Bounds(history.protocol, history.configuration, _explored(failure))
+    known = {one.protocol: one for one in (own, *failure.bounds)}
     alike = [one for one in known if family(one, history.model) is family(protocol, history.model)]
     if not alike:
         return None
     earlier = [one for one in alike if order.index(one) <= order.index(protocol)]
-    chosen = max(earlier, key=order.index) if earlier else min(alike, key=order.index)
-    return {name: text for name, text in pairs(known[chosen]).items() if not name.isupper()}
+    return known[max(earlier, key=order.index) if earlier else min(alike, key=order.index)]
 
 
-def _of_kafka(case: Case, failure: Failure, history: History, bounds: Mapping[str, str]) -> list[Scenario]:
+def _explored(failure: Failure) -> int | None:
+    """The depth to which the library searches with a change that ends the failure; None if it goes to the end."""
+    return max((one.explored for one in failure.changes if one.explored is not None), default=None)
+
+
+def _of_kafka(case: Case, failure: Failure, history: History, bounds: Bounds) -> list[Scenario]:
     model, _ = registry.load(history.model)
     switches = isolated(case, failure)
-    given = numbers(model, bounds)
+    given = numbers(model, {name: text for name, text in pairs(bounds.configuration).items() if not name.isupper()})
     least = given.pop("replicas", model.entries["replicas"].default)
     for name, is_used in (
         ("unclean_elections", case.unclean_election),
@@ -85,7 +88,7 @@ def _of_kafka(case: Case, failure: Failure, history: History, bounds: Mapping[st
         if given.get("start_isr", 0) >= 1 << replicas:
             own["start_isr"] = (1 << replicas) - 1
         instance = model.instance(case.protocol, effective(given | switches | own))
-        beyond = min(history.depth + BEYOND, MOST_BEYOND) if replicas > least else None
+        beyond = min(history.depth + BEYOND, MOST_BEYOND) if replicas > least else bounds.explored
         depth = depth_of(replicas, beyond)
         scenario = Scenario(budgets(instance), instance, history.property_name, depth, is_permitted=is_permitted)
         found.append(with_replicas(scenario, case, replicas))

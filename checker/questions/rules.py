@@ -46,11 +46,13 @@ def _repaired_alike(case: Case, question: Question) -> Case:
         return case
     protocol = LAST_OF_ZOOKEEPER if case.protocol in WRITTEN_BY_LEADERS else case.protocol
     kept = tuple((name, text) for name, text in case.switches if name in KEPT)
+    if (protocol, kept) == (case.protocol, case.switches):
+        return case
     return replace(case, protocol=protocol, switches=kept)
 
 
 def _readers(case: Case, question: Question) -> Case:
-    return replace(case, acks="all") if question.topic is Topic.READS else case
+    return replace(case, acks="all") if question.topic is Topic.READS and case.acks != "all" else case
 
 
 def _without_resends(case: Case, question: Question) -> Case:
@@ -60,17 +62,18 @@ def _without_resends(case: Case, question: Question) -> Case:
 
 
 def _one_copy(case: Case, question: Question) -> Case:
-    if case.acks == "all" or question.topic is Topic.READS:
+    if case.acks == "all" or question.topic is Topic.READS or case.min_insync_replicas == 1:
         return case
     return replace(case, min_insync_replicas=1)
 
 
 def _above(case: Case, _: Question) -> Case:
-    return replace(case, min_insync_replicas=min(case.min_insync_replicas, case.replication_factor + 1))
+    most = case.replication_factor + 1
+    return case if case.min_insync_replicas <= most else replace(case, min_insync_replicas=most)
 
 
 def _alone(case: Case, _: Question) -> Case:
-    if case.replication_factor > 1:
+    if case.replication_factor > 1 or not (case.unclean_election or case.leader_rebalance):
         return case
     return replace(case, unclean_election=False, leader_rebalance=False)
 

@@ -150,7 +150,9 @@ def _mechanisms(controller: Family, case: Case) -> Iterator[_Bounds]:
             _Bounds(f"a broker crashes, a session expires{and_moves}", together, TOGETHER),
         ]
     if case.unclean_election and case.acks == "all":  # with fewer acks, a crash is enough
-        yield _Bounds("brokers crash, an unclean election", unclean)
+        # A record that every replica had to have is hardly lost, and the search does not end soon.
+        depth = None if case.min_insync_replicas < case.replication_factor else TOGETHER
+        yield _Bounds("brokers crash, an unclean election", unclean, depth)
     yield from found
 
 

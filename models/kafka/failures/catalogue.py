@@ -49,10 +49,14 @@ class Change:
 
 @dataclass(frozen=True)
 class Bounds:
-    """Bounds in which the generation `protocol`, and those after it with the same controller, show the failure."""
+    """Bounds in which the generation `protocol`, and those after it with the same controller, show the failure.
+
+    `explored` is the depth to which a search goes that does not find it, None if it goes to the end.
+    """
 
     protocol: str
     configuration: str
+    explored: int | None = None
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,126 @@
+"""The record of the atlas: whole, of the present models and searches, and confirmed by searching samples of it again.
+
+The samples are drawn anew in each run; a failure names its seed. If a model or the searches have changed, the record is
+made anew, as models/kafka/atlas/README.md says.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+
+import pytest
+
+from conformance.tests.sampling import exhaustive, recorded
+from isrcheck.checker.atlas.cells import cells
+from isrcheck.checker.atlas.sample import differences, sampled
+from isrcheck.checker.outcome.verdict import Word
+from isrcheck.checker.questions.case import Case
+from isrcheck.checker.questions.finding import Source
+from isrcheck.checker.questions.history import trace_of
+from isrcheck.checker.questions.question import Question, Topic
+from isrcheck.checker.questions.recorded import Recorded
+from isrcheck.checker.questions.searching import Searcher
+from isrcheck.checker.resources.budget import UNLIMITED
+from isrcheck.checker.resources.limits import Limits
+from isrcheck.checker.session.session import SearchSession
+from isrcheck.models.kafka.atlas.catalogue import RECORD, Record
+
+LARGEST = 2_000_000
+"""Bytes that the file may have."""
+
+
+class Nobody:
+    """Answers nothing."""
+
+    def answer(self, case, question, limits):
+        raise AssertionError(f"{question.text} about {case} is not recorded")
+
+
+@pytest.fixture(scope="module")
+def record():
+    return Record()
+
+
+@pytest.fixture(scope="module")
+def answered(record):
+    """The recorded cells."""
+    return [cell for cell in cells() if record.searches(*cell.key) is not None]
+
+
+def draw():
+    """A random choice that differs from run to run, and its seed."""
+    seed = random.SystemRandom().randrange(1 << 32)
+    return random.Random(seed), seed
+
+
+def test_the_record_is_whole(record, answered):
+    assert RECORD.stat().st_size < LARGEST
+    groups, searches = record.groups(), record.every_search()
+    numbers = {
+        one for group in groups.values() for cell in group["cells"].values() if isinstance(cell, list) for one in cell
+    }
+    assert numbers == set(range(len(searches)))
+    assert (record.header["groups"], record.header["searches"]) == (len(groups), len(searches))
+    assert record.header["cells"] == sum(len(group["cells"]) for group in groups.values()) == len(answered)
+
+
+def test_every_recorded_search_went_as_far_as_it_says(record):
+    for one in record.every_search():
+        assert one["word"] != Word.UNDECIDED
+        assert one["is_exhausted"] or one["depth"] is not None, "to the end, or to a depth"
+        assert ("steps" in one) == (one["word"] in (Word.VIOLATED, Word.PERMITTED))
+        if one["word"] == Word.HOLDS:
+            assert one["is_exhausted"]
+
+
+def test_recorded_histories_are_taken_again_in_plain_python(answered, record):
+    choice, seed = draw()
+    for cell in choice.sample(answered, min(25, len(answered))):
+        found = Recorded(Nobody(), record).answer(cell.case, cell.question, Limits())
+        if found.history is not None:
+            trace = trace_of(found.history)
+            assert (trace.verdict, trace.length) == (found.word.value, found.depth), f"seed {seed}: {cell.key}"
+
+
+def test_the_recorded_searches_are_those_that_would_be_made_now(answered, record):
+    choice, seed = draw()
+    header = {**record.header, "texts": "of another version"}
+    elsewhere = Record()
+    elsewhere.header = header
+    recorded_answers = Recorded(Nobody(), elsewhere)
+    for cell in choice.sample(answered, min(25, len(answered))):
+        recorded_answers.find(cell.case, cell.question)
+        assert recorded_answers.outdated == "", f"seed {seed}: {cell.key}; see models/kafka/atlas/README.md"
+
+
+@pytest.mark.parametrize(("count", "states"), [(2, 20_000), exhaustive((8, 100_000)), recorded((60, 10_000_000))])
+def test_a_sample_is_searched_again(record, count, states):
+    seed = draw()[1]
+    searcher = Searcher(SearchSession(Limits(), UNLIMITED, []))
+    found = [
+        text for one in sampled(record, count, seed, states) for text in differences(one, searcher, Limits(threads=2))
+    ]
+    assert found == [], f"seed {seed}"
+
+
+def test_a_difference_is_found(record):
+    one = next(one for one in record.every_search() if one["word"] == Word.PERMITTED and one["states"] < 1000)
+    searcher = Searcher(SearchSession(Limits(), UNLIMITED, []))
+    wrong = {**one, "depth": one["depth"] + 1, "word": "HOLDS"}
+    assert [text.split(": ")[-1].split(" is ")[0] for text in differences(wrong, searcher, Limits())] == [
+        "word",
+        "depth",
+    ]
+
+
+def test_what_an_operator_asks_first_is_recorded(record):
+    recorded_answers = Recorded(Nobody(), record)
+    durable = Case("4.1", min_insync_replicas=2)
+    found = recorded_answers.answer(durable, Question(Topic.LOSS), Limits())
+    assert (found.word, found.depth, found.source) == (Word.NO_VIOLATION, 10, Source.RECORDED)
+    assert [part.reach for part in found.parts] == ["to the end", "to the end", "to depth 10"]
+    for name, depth in (("missed_demotion", 12), ("stale_record", 12)):
+        defect = recorded_answers.answer(durable, Question(Topic.DEFECT, name=name), Limits())
+        assert (defect.word, defect.depth) == (Word.VIOLATED, depth)
+    assert json.loads(json.dumps(found.as_object()))["recorded"].startswith("20")
