@@ -102,5 +102,5 @@ def _written(scenario: Scenario, asked: Asked, known: Known) -> dict[str, Any]:
     }
     if result.word in FAILS:
         content |= {"start": result.start, "steps": list(result.steps)}
-        content |= {} if result.loop is None else {"loop": result.loop}
-    return content
+        content |= {"loop": result.loop}
+    return {name: value for name, value in content.items() if value is not None and value is not False}

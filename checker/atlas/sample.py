@@ -18,6 +18,7 @@ from isrcheck.checker.resources.limits import Limits
 from isrcheck.models.kafka.atlas.catalogue import Record
 
 COMPARED = ("property", "word", "depth", "judged", "is_exhausted", "states")
+ABSENT = {"is_exhausted": False}
 
 
 def sampled(record: Record, count: int, seed: int, most_states: int) -> list[Mapping[str, Any]]:
@@ -30,8 +31,8 @@ def differences(recorded: Mapping[str, Any], searcher: Searcher, limits: Limits)
     """Search again, and yield what differs from the record. A limit that ends the search differs."""
     instance = instance_of(recorded["model"], recorded["protocol"], recorded["configuration"])
     scenario = Scenario(
-        *(recorded["says"], instance, recorded["asked"], recorded["bound"], recorded["initial"]),
-        is_permitted=recorded["is_permitted"],
+        *(recorded["says"], instance, recorded["asked"], recorded.get("bound"), recorded.get("initial")),
+        is_permitted=recorded.get("is_permitted", False),
     )
     result = searcher.result(scenario, limits)
     found = {
@@ -43,6 +44,6 @@ def differences(recorded: Mapping[str, Any], searcher: Searcher, limits: Limits)
         "states": result.states,
     }
     for name in COMPARED:
-        written = Word(recorded[name]) if name == "word" else recorded[name]
+        written = Word(recorded[name]) if name == "word" else recorded.get(name, ABSENT.get(name))
         if found[name] != written:
             yield f"{recorded['protocol']} {recorded['configuration']}: {name} is {found[name]}, recorded as {written}"

@@ -112,17 +112,17 @@ class Recorded:
 
 def asked_of_record(content: Mapping[str, Any], of_case: int = 0) -> Asked:
     """What is asked of a recorded search, for a case with so many replicas."""
-    replicas = content["replicas"]
-    is_fewer = replicas is not None and replicas < of_case
+    replicas: int = content.get("replicas", of_case)
+    is_fewer = replicas < of_case
     return Asked(
         says=content["says"] + with_fewer(replicas, of_case) * is_fewer,
         model=content["model"],
         protocol=content["protocol"],
         configuration=content["configuration"],
         prop=content["asked"],
-        depth=content["bound"],
-        initial=content["initial"],
-        is_permitted=content["is_permitted"],
+        depth=content.get("bound"),
+        initial=content.get("initial"),
+        is_permitted=content.get("is_permitted", False),
         choices=content["choices"],
         rule=OUTSIDE * is_fewer,
     )
@@ -133,9 +133,9 @@ def result_of(content: Mapping[str, Any]) -> Result:
     return Result(
         prop=content["property"],
         word=Word(content["word"]),
-        depth=content["depth"],
+        depth=content.get("depth"),
         judged=content["judged"],
-        is_exhausted=content["is_exhausted"],
+        is_exhausted=content.get("is_exhausted", False),
         states=content["states"],
         start=content.get("start", 0),
         steps=tuple(content.get("steps", ())),
