@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 
 from isrcheck.checker.atlas.pages.words import source_of
 from isrcheck.checker.outcome.verdict import WHY_STOPPED
+from isrcheck.checker.questions.concerns import KAFKA
 from isrcheck.checker.questions.finding import Finding, History, Part
 from isrcheck.checker.questions.history import instance_of, trace_of
 from isrcheck.checker.session.formatting import counted
@@ -56,8 +57,8 @@ class Histories:
         key = (history.model, history.protocol, history.property_name, history.verdict, history.start)
         known = self._shown.get((*key, history.steps, history.loop))
         if known is None:
-            number = sum(one.history.protocol == history.protocol for one in self._shown.values()) + 1
-            known = _Shown(asks, finding, history, f"{history.protocol or history.model}_{number}.html")
+            number = sum(_file(one.history) == _file(history) for one in self._shown.values()) + 1
+            known = _Shown(asks, finding, history, f"{_file(history)}_{number}.html")
             self._shown[*key, history.steps, history.loop] = known
         known.cases += 1
         return f"{TRACES}/{known.name}"
@@ -82,6 +83,11 @@ def _stands_for(cases: int) -> str:
     return "One case has it." if cases == 1 else f"{cases:,} cases of the table have these steps; this is the first."
 
 
+def _file(one: History | Part) -> str:
+    """The generation, or the model without one, as a part of a file name."""
+    return one.protocol if one.model == KAFKA else f"{one.model}_{one.protocol}".replace("/", "_").strip("_")
+
+
 @dataclass
 class Searches:
     """What was searched for cells without a history, each text under its address."""
@@ -96,7 +102,7 @@ class Searches:
             return ""
         key = (asks, tuple(findings))
         if key not in self._known:
-            name = parts[0].protocol or parts[0].model
+            name = _file(parts[0])
             texts = self._texts.setdefault(name, [])
             identifier = f"s{len(texts) + 1}"
             texts.append(_section(identifier, asks, findings))
@@ -107,7 +113,7 @@ class Searches:
         """The name and the text of each page."""
         about = element("p", ABOUT_SEARCHES, " ", element("a", "The table.", href=INDEX))
         for name, texts in self._texts.items():
-            yield f"{SEARCHES}/{name}.html", text_page(f"What was searched in generation {name}", [about, *texts])
+            yield f"{SEARCHES}/{name}.html", text_page(f"What was searched: {name}", [about, *texts])
 
 
 def _section(name: str, asks: str, findings: Sequence[tuple[str, Finding]]) -> Element:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import json
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -294,6 +295,20 @@ def test_the_page_of_a_known_failure_needs_no_search(files):
     needs = "1 preferred election, 3 elections, 3 late messages"
     assert f"Shortest history: acked_not_lost VIOLATED at step 11. It needs: {needs}." in text
     assert "What ends it" in text
+
+
+def test_searches_of_other_models_have_pages_of_their_own():
+    searches = Searches()
+    found_in = {
+        name: found(Word.HOLDS, replace(part(), model=name, protocol=protocol, configuration=""))
+        for name, protocol in (("examples/isr_changes", ""), ("transactions", "3.7"), ("kafka", "3.7"))
+    }
+    addresses = [searches.address("?", [("", one)]) for one in found_in.values()]
+    assert addresses == [
+        *("searches/examples_isr_changes.html#s1", "searches/transactions_3.7.html#s1", "searches/3.7.html#s1")
+    ]
+    assert [name for name, _ in searches.pages()] == [one.partition("#")[0] for one in addresses]
+    assert all(folder.OURS.fullmatch(name) for name, _ in searches.pages())
 
 
 def test_a_history_of_another_model_is_refused():
