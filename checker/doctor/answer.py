@@ -170,6 +170,10 @@ class Answer:
             names = ", ".join(one.failure.number for one in self.open_exposures)
             why = why_open(self.open_exposures[0].finding)
             return f"exposure to known defects of this release is undecided ({names}): {why}"
+        for topic in CLIENT_QUESTIONS:
+            found = self.findings.get(Question(topic))
+            if found is not None and not found.is_known:
+                return f"what clients are promised about {topic.value} is undecided: {why_open(found)}"
         failing = [self.findings[Question(one)].property_name for one in CLIENT_QUESTIONS if self._breaks(one)]
         return f"{', '.join(failing)} can fail, which no known defect of this release explains" if failing else None
 

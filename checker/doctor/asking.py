@@ -41,7 +41,8 @@ class Answerer(Protocol):
 
 @dataclass
 class Asking:
-    """The questions that are asked and their answers, kept so that nothing is asked twice.
+    """The questions that are asked and their answers, kept so that nothing is asked twice; `refused` are those that the
+    model refuses.
 
     `left` returns the seconds of the command that are left (None: no limit), of which this case gets the `part`; `tell`
     says on stderr what is asked.
@@ -53,6 +54,7 @@ class Asking:
     tell: Callable[[str], None] = lambda what: None
     part: float = 1.0
     known: dict[tuple[Case, Question], Finding] = field(default_factory=dict)
+    refused: set[tuple[Case, Question]] = field(default_factory=set)
     is_interrupted: bool = False
 
     def ask(self, case: Case, question: Question, share: float = FIRST_SHARE) -> Finding:
@@ -72,8 +74,8 @@ class Asking:
             self.is_interrupted = True
             return unasked(INTERRUPTED)
         except UsageError as error:  # the model does not have what the settings or the question name
-            is_beside = question.topic is Topic.DEFECT
-            found = replace(unasked(str(error)), word=Word.NOT_APPLICABLE if is_beside else Word.UNDECIDED)
+            found = unasked(str(error))
+            self.refused.add((case, question))
         self.known[case, question] = found
         return found
 
@@ -98,7 +100,12 @@ def examine(cluster: Cluster, asking: Asking) -> Answer:
         for one in failures
         if one.history is not None
     ]
-    exposures = [one for one in asked if one.finding.word is not Word.NOT_APPLICABLE]
+    exposures = [
+        one
+        for one in asked
+        if one.finding.word is not Word.NOT_APPLICABLE
+        and (case, Question(Topic.DEFECT, name=one.failure.name)) not in asking.refused
+    ]
     unsearched = [(one, one.why_not) for one in failures if one.history is None]
     unsearched += [(one.failure, one.finding.note) for one in asked if one not in exposures]
     for topic in (*OTHERS, *((Topic.TRANSACTIONS,) if case.transactions else ())):

@@ -151,6 +151,10 @@ def _beside_rows(answer: Answer) -> Iterator[tuple[str, str]]:
         for topic, what in ((Topic.DUPLICATES, "a record can appear twice"), (Topic.ORDER, "records can change order"))
         if (found := answer.findings.get(Question(topic))) is not None and found.fails
     ]
+    for topic in (Topic.DUPLICATES, Topic.ORDER):
+        found = answer.findings.get(Question(topic))
+        if found is not None and not found.is_known:
+            yield "Resends", f"{topic.value} undecided: {why_open(found)}"
     if resends:
         allowed = f"; {ALLOWED}" if all(found.word is Word.PERMITTED for found, _ in resends) else ""
         yield "Resends", f"{' and '.join(what for _, what in resends)}{allowed}"

@@ -19,6 +19,7 @@ from isrcheck.checker.doctor.answer import MOST_REPLICAS
 from isrcheck.checker.outcome.verdict import Word
 from isrcheck.checker.questions.question import Topic
 from isrcheck.models.kafka import MODEL
+from isrcheck.models.messages.errors import UsageError
 
 DURABLE = "replication.factor=3\nmin.insync.replicas=2\nacks=all\n"
 BROKER = "broker.id=1\nauto.leader.rebalance.enable=false\n"
@@ -165,6 +166,11 @@ def test_a_loss_that_the_settings_do_not_allow_is_a_broken_promise(ask, fake):
             "Cannot tell, because exposure to known defects of this release is undecided"
             " (8.7d, 8.22b, 8.22c, 8.22d, 8.24, 8.25): the time limit is reached; nothing was found to depth 9",
         ),
+        (
+            Topic.ORDER,
+            "Cannot tell, because what clients are promised about order is undecided: the time limit is reached;"
+            " nothing was found to depth 9",
+        ),
     ],
 )
 def test_what_is_undecided_never_reads_like_a_pass(ask, fake, topic, line):
@@ -186,6 +192,25 @@ def test_a_promise_that_no_known_defect_explains(ask, fake):
     assert text.splitlines()[0].startswith(
         "Cannot tell, because acked_not_lost can fail, which no known defect of this"
     )
+
+
+def test_what_the_model_refuses_is_no_pass(ask, fake):
+    """A known failure that cannot be searched is named; a change with which it cannot be searched avoids nothing."""
+
+    def rule(case, question):
+        if question.name in ("stale_record", "missed_demotion") and case.min_insync_replicas == 3:
+            raise UsageError("the model refuses it")
+        if question.name == "stale_diverging_response":
+            raise UsageError("the model refuses it")
+        return usual(case, question)
+
+    fake.rule = rule
+    _, text, _ = ask("--config t --kafka-version 3.9", t=DURABLE)
+    assert labelled(text)["Unknown"] == ["known defects of this release that cannot be searched: 8.7e, 8.7d"]
+    assert labelled(text)["Defect"][-1] == "avoid it with auto.leader.rebalance.enable=false (brokers, with a restart)"
+    fake.rule = lambda case, question: (_ for _ in ()).throw(UsageError("the model refuses it"))
+    code, text, _ = ask("--config t --kafka-version 3.9")
+    assert (code, text.splitlines()[0]) == (3, "Cannot tell, because the model refuses it")
 
 
 def test_defects_that_need_a_disk_are_said_beside(ask, fake):
