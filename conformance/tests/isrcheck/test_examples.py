@@ -62,6 +62,6 @@ def test_the_commands_of_the_readme_work(command, tmp_path, monkeypatch, capsys)
     copy_to(tmp_path)
     monkeypatch.chdir(tmp_path)
     name, *words = shlex.split(command)
-    words += ["--seconds", "1"] if "doctor" in words else []
+    words += ["--seconds", "1", "--fresh"] if "doctor" in words else []
     assert {"check": checker, "conform": conformance}[name].main(words) == CODES.get(command, 0)
     assert capsys.readouterr().out

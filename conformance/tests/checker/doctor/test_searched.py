@@ -19,7 +19,8 @@ def ask_json(tmp_path, monkeypatch, capsys):
     check = checking(cli.main, capsys)
 
     def ask(line):
-        code, out, _ = check(*f"doctor topic.properties --kafka-version 2.6 --seconds 600 --json {line}".split())
+        words = f"doctor topic.properties --kafka-version 2.6 --seconds 600 --fresh --json {line}"
+        code, out, _ = check(*words.split())
         return code, json.loads(out)
 
     return ask

@@ -124,7 +124,7 @@ FORMS = [
     "sweep kafka --vary min.insync.replicas=1,2,3 --vary bounces=3,4",
     "published",
     "mutate kafka --protocol 2.1",
-    "--config topic.properties --kafka-version 2.1",
+    "--config topic.properties --kafka-version 2.1 --fresh",
 ]
 
 
