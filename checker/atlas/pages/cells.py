@@ -42,7 +42,7 @@ class Cells:
         (finding,) = asked.values()
         if finding is None:
             return Cell(NOT_RECORDED, "")
-        return Cell(said(column.topic, finding), self._address(column, finding), remark=_remark(finding))
+        return Cell(said(column.topic, finding), self._address(column, finding), remark=_remark(column, finding))
 
     def _address(self, column: Column, finding: Finding) -> str:
         if finding.fails and finding.history is not None:
@@ -74,6 +74,11 @@ def _mark(name: str) -> Mark:
     return Mark(failure.number, defects.address(name), failure.title)
 
 
-def _remark(finding: Finding) -> str:
-    """What a reader should know beside the answer: that it was derived, or why nothing is said."""
-    return f"derived by rule: {finding.rule}" if finding.source is Source.RULE else finding.note
+def _remark(column: Column, finding: Finding) -> str:
+    """What a reader should know beside the answer: that it was derived, which of several promises it is about, or why
+    nothing is said."""
+    if finding.source is Source.RULE:
+        return f"derived by rule: {finding.rule}"
+    if column.topic is Topic.TRANSACTIONS and finding.fails:
+        return finding.property_name
+    return finding.note

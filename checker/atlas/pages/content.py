@@ -125,10 +125,10 @@ TRANSACTIONS = Kind(
     "transactions.html",
     "Transactions",
     "What is promised about transactions over several partitions, and the known defects of their protocol.",
-    "Not all or nothing",
+    "Breaks a promise",
     ("transactions", "replication_factor", "min_insync_replicas"),
     (
-        Column(Topic.TRANSACTIONS, "Transactions", "Are transactions all or nothing?", decides=True),
+        Column(Topic.TRANSACTIONS, "Transactions", "Does every promise about transactions hold?", decides=True),
         _DEFECTS,
     ),
 )

@@ -52,11 +52,16 @@ class Status(Enum):
 
 
 def status_of(columns: Sequence[Column], cells: Sequence[Cell]) -> Status:
-    """The answer as a whole, as `isrcheck doctor` has it: what the settings permit, known defects, what is open."""
+    """The answer as a whole: what the settings permit, known defects, what is open.
+
+    A promise that breaks is put down to the known defects of the release, if the case is exposed to one.
+    """
     deciding = [(one.topic, cell.words.grave) for one, cell in zip(columns, cells, strict=True) if one.decides]
-    if any(grave <= Grave.ALLOWED for topic, grave in deciding if topic is not Topic.DEFECT):
+    graves = {grave for topic, grave in deciding if topic is not Topic.DEFECT}
+    is_exposed = (Topic.DEFECT, Grave.BROKEN) in deciding
+    if Grave.ALLOWED in graves or (Grave.BROKEN in graves and not is_exposed):
         return Status.FAILS
-    if any(grave <= Grave.ALLOWED for _, grave in deciding):
+    if is_exposed:
         return Status.DEFECTS
     return Status.UNKNOWN if any(grave is Grave.OPEN for _, grave in deciding) else Status.KEEPS
 

@@ -59,7 +59,7 @@ PHRASES: Mapping[Topic, _Phrases] = {
     Topic.DISK: _Phrases("lost", "no loss", "not promised"),
     Topic.DUPLICATES: _Phrases("appears twice", "no duplicate", ALLOWED),
     Topic.ORDER: _Phrases("out of order", "in order", ALLOWED),
-    Topic.TRANSACTIONS: _Phrases("torn apart", "all or nothing", ALLOWED),
+    Topic.TRANSACTIONS: _Phrases("a promise breaks", "every promise holds", ALLOWED),
 }
 
 
@@ -117,7 +117,10 @@ def available(findings: Mapping[Question, Finding | None]) -> Words:
             works = question.number
             continue
         if any(part.word not in (Word.REACHED, Word.UNREACHABLE) for part in parts) or not parts:
-            return Words(Grave.OPEN, f"{_works(works)}; with {question.number} down: not decided".lstrip("; "))
+            why = NOT_RECORDED.text if found is None else "not decided"
+            if works < 0:
+                return Words(Grave.OPEN, why)
+            return Words(Grave.OPEN, f"{_works(works)}; with {question.number} down: {why}")
         if works < 0:
             return Words(Grave.BROKEN, "never, even with all brokers up")
         some = f"; with {question.number} down, for {able} of {sets} sets of brokers" if able else ""

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from conformance.tests.checker.atlas.small_record import CLUSTERS, DAY
+from conformance.tests.checker.atlas.test_pages import followed_links
 from conformance.tests.support.engine import checking
 from isrcheck import __main__ as isrcheck
 from isrcheck.checker import cli
@@ -128,6 +129,21 @@ def test_without_a_record_one_line_says_so(atlas, monkeypatch):
     assert atlas("atlas", "-o", "new") == (
         *(2, "", "check: the record of the atlas cannot be read (record.jsonl); install isrcheck again\n"),
     )
+
+
+@pytest.mark.recorded
+def test_the_pages_of_the_record(tmp_path, monkeypatch, capsys):
+    """Every history of the record is taken again, every link leads to a page, and the pages stay small."""
+    monkeypatch.chdir(tmp_path)
+    code, text, _ = checking(cli.main, capsys)("atlas", "-o", "pages")
+    assert (code, len(text.splitlines())) == (0, 2), "nothing is outdated"
+    made = tmp_path / "pages"
+    files = {one.relative_to(made).as_posix(): one.read_bytes() for one in made.rglob("*") if one.is_file()}
+    followed, missing = followed_links(files)
+    assert missing == []
+    assert followed > 10_000
+    assert len(files["index.html"]) < 1_000_000
+    assert sum(map(len, files.values())) < 20_000_000
 
 
 @pytest.mark.exhaustive
