@@ -31,6 +31,8 @@ GOLDEN = (
     "conformance/tests/checker/causes/test_distinct_causes.py",
 )
 MARKED = (
+    "conformance/tests/checker/atlas/test_pages_command.py",
+    "conformance/tests/checker/atlas/test_record.py",
     "conformance/tests/checker/causes/test_distinct_causes.py",
     "conformance/tests/checker/compile/test_kernel.py",
     "conformance/tests/checker/explicit/test_possible_states.py",
