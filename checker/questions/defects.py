@@ -69,13 +69,14 @@ def _of_kafka(case: Case, failure: Failure, history: History, bounds: Bounds) ->
     switches = isolated(case, failure)
     given = numbers(model, {name: text for name, text in pairs(bounds.configuration).items() if not name.isupper()})
     least = given.pop("replicas", model.entries["replicas"].default)
+    explored = bounds.explored
     for name, is_used in (
         ("unclean_elections", case.unclean_election),
         ("preferred_elections", case.leader_rebalance),
         ("retries", case.retries),
     ):
-        if name in given and not is_used:
-            given[name] = 0
+        if given.get(name) and not is_used:
+            given[name], explored = 0, None  # without this mechanism the search ends soon
     if given.get("enable_idempotence"):
         numbering = dict(case.numbering)
         given["max_in_flight_requests"] = case.max_in_flight_requests
@@ -88,7 +89,7 @@ def _of_kafka(case: Case, failure: Failure, history: History, bounds: Bounds) ->
         if given.get("start_isr", 0) >= 1 << replicas:
             own["start_isr"] = (1 << replicas) - 1
         instance = model.instance(case.protocol, effective(given | switches | own))
-        beyond = min(history.depth + BEYOND, MOST_BEYOND) if replicas > least else bounds.explored
+        beyond = min(history.depth + BEYOND, MOST_BEYOND) if replicas > least else explored
         depth = depth_of(replicas, beyond)
         scenario = Scenario(budgets(instance), instance, history.property_name, depth, is_permitted=is_permitted)
         found.append(with_replicas(scenario, case, replicas))

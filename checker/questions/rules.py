@@ -139,7 +139,10 @@ def asked_instead(case: Case, question: Question) -> tuple[Case, Question]:
     while question.topic in (Topic.WRITES, Topic.READS) and case.replication_factor > SEARCHED_WHOLE:
         # The rule BROKER_LESS.
         replicas, down, least = case.replication_factor, question.number, case.min_insync_replicas
-        least = least if down else max(1, least - 1)
+        if not down:
+            least = max(1, least - 1)
+        elif question.topic is Topic.READS:
+            least = min(least, replicas - 1)  # what was committed is read, even where nobody can write any more
         case = replace(case, replication_factor=replicas - 1, min_insync_replicas=least)
         question = replace(question, number=max(0, down - 1))
         case = simplified(case, question)

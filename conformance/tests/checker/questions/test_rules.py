@@ -116,6 +116,7 @@ def test_a_failure_with_fewer_replicas_is_one_of_the_case(ask, monkeypatch, case
     by_rule = ask(case, question)
     for room in (scenarios, defects):
         monkeypatch.setattr(room, "sizes", lambda case, _=3: [case.replication_factor])
+        monkeypatch.setattr(room, "depth_of", lambda replicas, depth=None: None)
     searched = ask(case, question, depth=by_rule.depth)
     assert (searched.word, searched.depth) == (by_rule.word, by_rule.depth)
     assert (by_rule.rule != "", searched.rule) == (True, "")
