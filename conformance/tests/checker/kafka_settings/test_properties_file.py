@@ -237,9 +237,7 @@ def test_file_below_a_file(file: Path) -> None:
     assert complaint(file / "more") == f"{file}/more: cannot be read (Not a directory); give a readable file"
 
 
-@pytest.mark.parametrize(
-    ("content", "line"), [(b"a=b\r\nc=\0d\n", 2), ("a=b\n".encode("utf-16"), 1), ("\ufeffa=b\n".encode("utf-16-be"), 1)]
-)
+@pytest.mark.parametrize(("content", "line"), [(b"a=b\r\nc=\0d\n", 2), ("a=b\n".encode("utf-16-le"), 1)])
 def test_binary_file(file: Path, content: bytes, line: int) -> None:
     file.write_bytes(content)
     assert complaint(file) == (
