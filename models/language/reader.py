@@ -16,7 +16,7 @@ from enum import IntEnum
 from typing import Any, NoReturn
 
 from isrcheck.models.language.core.containers import NO_SLICES, Scope
-from isrcheck.models.language.core.rewriting import global_names, rewritten
+from isrcheck.models.language.core.rewriting import rewritten
 from isrcheck.models.language.declare import (
     WHOLE,
     Domain,
@@ -135,7 +135,7 @@ class FunctionReader:
         self.locals = {p.name for p in self.function.parameters} - set(special)
         # As in Python, a name that is assigned anywhere in a function is local everywhere in it.
         self.own = {p.name for p in self.function.parameters} | set(self.function.stores)
-        scope = self._scope(code, body)
+        scope = self._scope(body)
         self.axes, self.records = scope.axes, scope.records
         self.function.body = rewritten(body, scope)
         if self.function.body is not body:
@@ -161,15 +161,17 @@ class FunctionReader:
         self.function.reads = frozenset(self.reads)
         self.function.python = self._sealed(code)
 
-    def _scope(self, code: types.CodeType, body: list[ast.stmt]) -> Scope:
+    def _scope(self, body: list[ast.stmt]) -> Scope:
         """Return the meanings of names for rewriting into the core."""
+        # Not the names in the compiled code: Python compiles nothing that it knows to be dead, as after `True or`.
+        named = {node.id for part in body for node in ast.walk(part) if isinstance(node, ast.Name)}
         return Scope(
-            {one for one in global_names(code) - self.own if self._is_domain(one)},
+            {one for one in named - self.own if self._is_domain(one)},
             self.vocabulary.contents,
             self.vocabulary.groups,
             lambda name: None if name in self.own else self.names.get(name),
             {p.name: p.domain.of for p in self.function.parameters if p.domain and issubclass(p.domain, Subset)},
-            self.own | {node.id for part in body for node in ast.walk(part) if isinstance(node, ast.Name)},
+            self.own | named,
             self.function.stores,
             self._is_builtin,
             self._refuse,

@@ -12,7 +12,6 @@ has the attribute `origin`: the node as it is written, for messages and explanat
 from __future__ import annotations
 
 import ast
-import types
 from typing import Any
 
 from isrcheck.models.language.core.containers import Node, Scope, original
@@ -25,15 +24,6 @@ def rewritten(body: list[ast.stmt], scope: Scope) -> list[ast.stmt]:
     if not (scope.domains or scope.contents or scope.groups or scope.subsets):
         return body
     return _Rewriting(scope).body(body)
-
-
-def global_names(code: types.CodeType) -> set[str]:
-    """The names that a function and its generators read from their module, and the names of attributes."""
-    names = set(code.co_names)
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            names |= global_names(constant)
-    return names
 
 
 class _Rewriting(QueueRewriting):

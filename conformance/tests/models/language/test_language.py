@@ -1012,6 +1012,7 @@ MEANINGS = {
     "range with a negative product": "for i in range(-1 * s.y[0], s.y[0]):\n        s.f = not s.f",
     "domain": "for i in Place:\n        s.y[i] = len(Node)",
     "folds over domains": "s.f = any(all(s.z[i][j] for j in Place) for i in Node)",
+    "a fold that Python does not compile": "s.f = True or any(s.x[i] in Place for i in Node)",
     "elements counted": "s.y[0] = sum(1 for i in Node if s.x[i] in Place)",
     "element of a domain": "s.f = s.x[node] in Node\n    s.g = s.x[node] not in Place",
     "in a tuple": "s.f = s.y[0] in (1, s.y[1])\n    s.g = s.x[node] not in (0, -1, s.f)",
