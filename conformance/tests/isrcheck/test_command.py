@@ -218,6 +218,8 @@ def test_examples_of_the_help_work(
     if {"--log", "-o"} & set(words) or words[0] == "convert":  # nothing is overwritten
         monkeypatch.chdir(tmp_path)
         (tmp_path / "holds.txt").write_text("delay fetch from broker 2 to broker 1 by 200 ms\n", encoding="utf-8")
+        if "counterexamples" in words:
+            shutil.copytree(inside / "counterexamples", tmp_path / "counterexamples")
         if words[0] == "convert":
             shutil.copytree(RECORDINGS / "wire" / "steady", tmp_path / "recording")
     if "--browser" in words:  # it serves until Ctrl-C
