@@ -41,7 +41,7 @@ TAKES_IT_FIRST = ("2.8", "3.3")
 RARE = {"follower_is_out_of_range", "controller_fences_last_leader"}
 """The actions that few of the walks take; the second one needs an ISR that has shrunk to a leader that crashes."""
 
-SEEDS = [range(250), range(250, 1000)]
+SEEDS = [range(120), range(120, 1000)]
 """A thousand walks of every generation, in two parts; each part takes every expected action."""
 
 
