@@ -13,8 +13,9 @@ import datetime as dt
 import json
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,6 @@ from isrcheck.checker.outcome.verdict import Word
 from isrcheck.checker.questions.answering import Result, assembled
 from isrcheck.checker.questions.planning import asked_of, planned
 from isrcheck.checker.questions.recorded import asked_of_record, result_of
-from isrcheck.checker.questions.rules import SEARCHED_WHOLE
 from isrcheck.checker.questions.scenarios import Scenario
 from isrcheck.models import registry
 from isrcheck.models.kafka.atlas.catalogue import Record
@@ -76,52 +76,61 @@ class Computing:
         self.path = path
         self.search = search
 
-    def answer(self, cell: Cell, *, is_searched: bool) -> bool:
-        """Whether the cell is answered, if need be by new searches. Raises KeyboardInterrupt."""
+    def answer(self, cell: Cell) -> None:
+        """Make the searches that the answer to a cell lacks. Raises KeyboardInterrupt."""
+        while (found := self.missing(cell)) is not None:
+            key, number = found
+            scenario = planned(cell.case, cell.question)[number]
+            assert not isinstance(scenario, str), "what no model has is not missing"
+            self.add(key, known_of(partial(self.search, scenario)))
+
+    def missing(self, cell: Cell) -> tuple[str, int] | None:
+        """The first search that the answer to a cell lacks: its identity, and its number among those of the cell."""
         searches = planned(cell.case, cell.question)
         if isinstance(searches, str):
-            return False
-
+            return None
+        lacking: list[tuple[str, int]] = []
         asked = [asked_of(one) for one in searches]
 
-        def result_at(position: int) -> Result | None:
-            key = asked[position].identity
-            if key not in self.known and is_searched:
-                self._search(key, searches[position])
-            return self.known[key].result if key in self.known else None
+        def result_at(number: int) -> Result | None:
+            key = asked[number].identity
+            if key not in self.known:
+                lacking.append((key, number))
+                return None
+            return self.known[key].result
 
-        return assembled(asked, result_at) is not None
+        assembled(asked, result_at)
+        return lacking[0] if lacking else None
 
-    def _search(self, key: str, scenario: Scenario) -> None:
-        began = time.monotonic()
-        result = self.search(scenario)
-        if result.stopped == "interrupt":
-            raise KeyboardInterrupt
-        result = replace(result, day=dt.datetime.now(tz=dt.UTC).date().isoformat())
-        self.known[key] = Known(result, round(time.monotonic() - began, 2))
-        line = {"search": key, "result": asdict(result), "seconds": self.known[key].seconds}
+    def add(self, key: str, known: Known) -> None:
+        """Keep the result of the search with this identity, and write it to the file."""
+        self.known[key] = known
+        line = {"search": key, "result": asdict(known.result), "seconds": known.seconds}
         with self.path.open("a", encoding="utf-8") as file:
             file.write(json.dumps(line) + "\n")
             file.flush()
             os.fsync(file.fileno())
 
 
-def is_computed(cell: Cell) -> bool:
-    """Whether a cell is searched. One with more replicas is recorded if a rule answers it from fewer."""
-    return cell.case.replication_factor <= SEARCHED_WHOLE
+def known_of(search: Callable[[], Result]) -> Known:
+    """Make a search, and note its day and how long it took. Raises KeyboardInterrupt if it was interrupted."""
+    began = time.monotonic()
+    result = search()
+    if result.stopped == "interrupt":
+        raise KeyboardInterrupt
+    result = replace(result, day=dt.datetime.now(tz=dt.UTC).date().isoformat())
+    return Known(result, round(time.monotonic() - began, 2))
 
 
-def compute(
-    computing: Computing,
-    deadline: float,
-    part: tuple[int, int] = (0, 1),
-) -> Iterator[Cell]:
-    """Yield the cells of a part (its number, and the number of parts) that could be answered until the deadline, a
-    value of time.monotonic. Raises KeyboardInterrupt."""
-    number, parts = part
-    mine = [cell for place, cell in enumerate(cells()) if place % parts == number]
-    for cell in mine:
+def compute(computing: Computing, wanted: Sequence[Cell], deadline: float) -> None:
+    """Make the missing searches of the cells, one after another, until the deadline, a value of time.monotonic. Raises
+    KeyboardInterrupt; the results until then are kept."""
+    for cell in wanted:
         if time.monotonic() >= deadline:
             return
-        if computing.answer(cell, is_searched=is_computed(cell)):
-            yield cell
+        computing.answer(cell)
+
+
+def part_of(number: int, parts: int) -> list[Cell]:
+    """The cells of one of several processes, which share the work."""
+    return [cell for place, cell in enumerate(cells()) if place % parts == number]

@@ -1,9 +1,10 @@
 """`python -m isrcheck.checker.atlas.recording FILE`: computes the atlas, as far as the time allows, and records it.
 
 In:  the file of results, which a later run continues; options.
-Out: models/kafka/atlas/record.jsonl, with --write. Exit code 0; 130 after Ctrl-C.
+Out: models/kafka/atlas/record.jsonl, with --write. Exit code 0; 2 for bad input; 130 after Ctrl-C.
 
-Several processes can share a file, each with its own --part. What the record holds already is not searched again.
+With --master the searches run on Spark. Without it, several processes can share the file, each with its own --part.
+What the record holds already is not searched again.
 """
 
 from __future__ import annotations
@@ -15,15 +16,17 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from isrcheck.checker.atlas.cells import cells
-from isrcheck.checker.atlas.compute import Computing, Known, compute, read_results, results_of
+from isrcheck.checker.atlas.compute import Computing, Known, compute, part_of, read_results, results_of
 from isrcheck.checker.atlas.record import write_record
 from isrcheck.checker.questions.searching import Searcher
 from isrcheck.checker.resources.budget import UNLIMITED
 from isrcheck.checker.resources.limits import Limits
+from isrcheck.checker.session.progress import ProgressLine
 from isrcheck.checker.session.session import SearchSession
 from isrcheck.models.kafka.atlas.catalogue import RECORD, Record
+from isrcheck.models.messages.errors import UsageError
 
-INTERRUPTED = 130
+BAD_INPUT, INTERRUPTED = 2, 130
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -33,24 +36,40 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--minutes", type=float, default=60.0, help="of computing (0: only write the record)")
     parser.add_argument("--seconds-a-search", type=float, default=60.0)
     parser.add_argument("--part", default="0/1", help="NUMBER/PARTS: the cells of one of several processes")
+    parser.add_argument("--master", help="make the searches on Spark, as in --master 'local[2]'")
     parser.add_argument("--write", type=Path, nargs="?", const=RECORD, help="write the record, there or to this file")
     options = parser.parse_args(arguments)
-    number, _, parts = options.part.partition("/")
     limits = Limits(seconds=options.seconds_a_search, memory=2 << 30)
-    known = _recorded() | read_results(options.file)
-    searcher = Searcher(SearchSession(limits, UNLIMITED, []))
-    computing = Computing(options.file, known, lambda scenario: searcher.result(scenario, limits))
-    if options.minutes > 0:
-        deadline = time.monotonic() + 60 * options.minutes
-        try:
-            answered = sum(1 for _ in compute(computing, deadline, (int(number), int(parts))))
-        except KeyboardInterrupt:
-            return INTERRUPTED
-        print(f"{answered:,} cells are answered; {len(computing.known) - len(known):,} new searches")
+    try:
+        known = _recorded() | read_results(options.file)
+        searcher = Searcher(SearchSession(limits, UNLIMITED, []))
+        computing = Computing(options.file, known, lambda scenario: searcher.result(scenario, limits))
+        if options.minutes > 0:
+            _compute(computing, options, limits)
+            print(f"{len(computing.known) - len(known):,} new searches")
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except UsageError as error:
+        print(f"recording: {error}", file=sys.stderr)
+        return BAD_INPUT
     if options.write is not None:
         found, searches = write_record(options.write, cells(), computing.known, options.seconds_a_search)
         print(f"{found:,} cells from {searches:,} searches are recorded in {options.write}")
     return 0
+
+
+def _compute(computing: Computing, options: argparse.Namespace, limits: Limits) -> None:
+    number, _, parts = options.part.partition("/")
+    wanted, seconds = part_of(int(number), int(parts)), 60 * options.minutes
+    if options.master is None:
+        compute(computing, wanted, time.monotonic() + seconds)
+        return
+    from isrcheck.checker.atlas.on_spark import compute_on_spark  # needs Spark's packages
+    from isrcheck.checker.spark.runtime.session import spark_session
+    from isrcheck.checker.spark.runtime.spark_options import SparkOptions
+
+    with spark_session(SparkOptions(master=options.master), ProgressLine("atlas").announce) as session:
+        compute_on_spark(session, computing, wanted, limits, seconds)
 
 
 def _recorded() -> dict[str, Known]:

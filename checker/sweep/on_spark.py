@@ -12,10 +12,9 @@ from dataclasses import replace
 from isrcheck.checker.outcome.records import Record
 from isrcheck.checker.resources.budget import Budget
 from isrcheck.checker.session.progress import ProgressLine
-from isrcheck.checker.spark.runtime.environment_check import require_same
 from isrcheck.checker.spark.runtime.session import Session
 from isrcheck.checker.spark.runtime.task_memory import task_memory
-from isrcheck.checker.spark.runtime.task_statistics import TaskStatistics, running, task_statistics, values_of
+from isrcheck.checker.spark.runtime.tasks import results_of
 from isrcheck.checker.sweep.case import Case
 from isrcheck.checker.sweep.cases import RunCases, bar, search_case
 
@@ -26,35 +25,23 @@ def run_cases_on_spark(session: Session, progress: ProgressLine, total: int, bud
     connection to Spark is lost."""
 
     def run_cases(cases: Sequence[Case]) -> Iterator[tuple[int, Record]]:
-        require_same(session)
         began = time.monotonic()
-        statistics, given = task_statistics(session.context), set[int]()
         # A time of day, because executors share no other clock.
         deadline = None if budget.left is None else time.time() + budget.left
         tasks = [replace(case, threads=1, memory=task_memory(session, case.memory)) for case in cases]
 
-        def search() -> None:
-            spread = session.context.parallelize(tasks, max(1, len(tasks)))
-            spread.foreach(lambda case: _search(statistics, case, deadline))
-
-        def new() -> Iterator[tuple[int, Record]]:
-            for position, record in values_of(statistics).items():
-                if position not in given:
-                    given.add(position)
-                    yield position, record
-
-        for _ in running(session, search):
-            yield from new()
-            done = total - len(cases) + len(given)
-            progress.subject = bar(done, total)
+        def look(done: int) -> None:
+            progress.subject = bar(total - len(cases) + done, total)
             progress.tell("on Spark", time.monotonic() - began)
-        yield from new()
+
+        for position, record in results_of(session, tasks, lambda case: _search(case, deadline), look):
+            yield tasks[position].position, record
         progress.clear()
 
     return run_cases
 
 
-def _search(statistics: TaskStatistics, case: Case, deadline: float | None) -> None:
+def _search(case: Case, deadline: float | None) -> Record:
     if deadline is not None:
         case = replace(case, seconds=max(0.0, deadline - time.time()))
-    statistics.add({case.position: search_case(case)})
+    return search_case(case)

@@ -50,7 +50,8 @@ def silent(message: str) -> None:
 @contextlib.contextmanager
 def local_session(folder: Path, **options: object) -> Iterator[Session]:
     """A session on two threads of this machine."""
-    given = {"master": "local[2]", "conf": (("spark.sql.shuffle.partitions", "2"),), "fault_dir": folder} | options
+    conf = (("spark.sql.shuffle.partitions", "2"), ("spark.driver.extraJavaOptions", SMALL_JAVA))
+    given = {"master": "local[2]", "conf": conf, "fault_dir": folder} | options
     with spark_session(SparkOptions(**given), silent) as session:  # type: ignore[arg-type]
         yield session
 

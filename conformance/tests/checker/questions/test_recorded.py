@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import math
 
 import pytest
 
 from isrcheck.checker.atlas.cells import Cell
-from isrcheck.checker.atlas.compute import Computing
+from isrcheck.checker.atlas.compute import Computing, compute
 from isrcheck.checker.atlas.record import write_record
 from isrcheck.checker.outcome.verdict import Word
 from isrcheck.checker.questions.case import Case
@@ -41,7 +42,8 @@ def written(searcher, tmp_path_factory):
     folder = tmp_path_factory.mktemp("atlas")
     cells = [Cell(key_of(case, LOSS), case, LOSS) for case in (LOSES, KEEPS, LARGE)]
     computing = Computing(folder / "results.jsonl", {}, lambda scenario: searcher.result(scenario, Limits()))
-    assert [computing.answer(cell, is_searched=True) for cell in cells] == [True, True, True]
+    compute(computing, cells, math.inf)
+    assert [computing.missing(cell) for cell in cells] == [None, None, None]
     assert write_record(folder / "record.jsonl", cells, computing.known, 60.0) == (3, 2)
     return folder / "record.jsonl"
 
@@ -127,5 +129,5 @@ def test_a_result_that_a_limit_has_cut_short_is_not_recorded(searcher, tmp_path)
     computing = Computing(
         tmp_path / "results.jsonl", {}, lambda scenario: searcher.result(scenario, Limits(seconds=0.0))
     )
-    assert computing.answer(cell, is_searched=True)
+    compute(computing, [cell], math.inf)
     assert write_record(tmp_path / "record.jsonl", [cell], computing.known, 0.0) == (0, 0)

@@ -1,0 +1,85 @@
+"""Computes the searches of the atlas on Spark: each search is a task.
+
+In:  a Spark session, the cells, and the results that are known already.
+Out: the new results, which are added to the known ones as their tasks end.
+
+A cell whose search finds no failure needs the next one: the searches are made in rounds, each with the next missing
+search of every cell. Cells that share a search share its task.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from isrcheck.checker.atlas.cells import Cell
+from isrcheck.checker.atlas.compute import Computing, Known, known_of
+from isrcheck.checker.questions.case import Case
+from isrcheck.checker.questions.planning import planned
+from isrcheck.checker.questions.question import Question
+from isrcheck.checker.questions.searching import Searcher
+from isrcheck.checker.resources.budget import UNLIMITED
+from isrcheck.checker.resources.limits import Limits
+from isrcheck.checker.session.progress import ProgressLine
+from isrcheck.checker.session.session import SearchSession
+from isrcheck.checker.spark.runtime.session import Session
+from isrcheck.checker.spark.runtime.tasks import results_of
+
+
+@dataclass(frozen=True)
+class Task:
+    """A search: its number among those of a question about a case, the limits, and when it is too late to begin (a
+    value of time.time)."""
+
+    case: Case
+    question: Question
+    number: int
+    limits: Limits
+    deadline: float
+
+
+def compute_on_spark(
+    session: Session, computing: Computing, wanted: Sequence[Cell], limits: Limits, seconds: float
+) -> None:
+    """Make the missing searches of the cells, each within the limits, until so many seconds are over.
+
+    Raises KeyboardInterrupt, SparkLostError; the results until then are kept.
+    """
+    deadline, progress = time.time() + seconds, ProgressLine("atlas")  # a time of day: executors share no other clock
+    began = time.monotonic()
+    try:
+        while time.time() < deadline:
+            missing: dict[str, Task] = {}
+            for cell in wanted:
+                found = computing.missing(cell)
+                if found is not None:
+                    missing.setdefault(found[0], Task(cell.case, cell.question, found[1], limits, deadline))
+            if not missing:
+                return
+
+            def look(done: int, total: int = len(missing)) -> None:
+                progress.tell(f"{done:,} of {total:,} searches", time.monotonic() - began)
+
+            keys = list(missing)
+            for position, known in results_of(session, list(missing.values()), _search, look):
+                if known is not None:
+                    computing.add(keys[position], known)
+    finally:
+        progress.clear()
+
+
+def _search(task: Task) -> Known | None:
+    """Make a search on an executor; None if it is too late."""
+    if time.time() >= task.deadline:
+        return None
+    scenario = planned(task.case, task.question)[task.number]
+    assert not isinstance(scenario, str), "what no model has is not missing"
+    return known_of(lambda: _searcher(task.limits).result(scenario, task.limits))
+
+
+@cache
+def _searcher(limits: Limits) -> Searcher:
+    """The searcher of this process, which keeps its kernels for later tasks."""
+    return Searcher(SearchSession(limits, UNLIMITED, []))

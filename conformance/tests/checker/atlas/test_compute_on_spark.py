@@ -1,0 +1,41 @@
+"""The searches of the atlas on Spark: the same results as here, and each search once."""
+
+from __future__ import annotations
+
+import json
+import math
+
+from isrcheck.checker.atlas.cells import Cell
+from isrcheck.checker.atlas.compute import Computing, compute, read_results
+from isrcheck.checker.atlas.on_spark import compute_on_spark
+from isrcheck.checker.questions.case import Case
+from isrcheck.checker.questions.concerns import key_of
+from isrcheck.checker.questions.question import Question, Topic
+from isrcheck.checker.questions.searching import Searcher
+from isrcheck.checker.resources.budget import UNLIMITED
+from isrcheck.checker.resources.limits import Limits
+from isrcheck.checker.session.session import SearchSession
+
+LOSS, LIMITS = Question(Topic.LOSS), Limits(seconds=60.0, memory=1 << 30)
+LOSES, KEEPS = Case("2.4", acks="1"), Case("2.4", replication_factor=1)
+LARGE = Case("2.4", acks="1", replication_factor=4)
+"""It loses what LOSES loses: the same search answers it."""
+
+CELLS = [Cell(key_of(case, LOSS), case, LOSS) for case in (LOSES, KEEPS, LARGE)]
+
+
+def test_spark_finds_the_same_and_an_interrupted_run_goes_on(local_spark, tmp_path):
+    searcher = Searcher(SearchSession(LIMITS, UNLIMITED, []))
+    here = Computing(tmp_path / "here.jsonl", {}, lambda scenario: searcher.result(scenario, LIMITS))
+    compute(here, CELLS, math.inf)
+
+    late = Computing(tmp_path / "there.jsonl", {}, here.search)
+    compute_on_spark(local_spark, late, CELLS, LIMITS, seconds=0.0)
+    assert late.known == {}, "nothing begins after the end of the time"
+    compute_on_spark(local_spark, late, CELLS[:1], LIMITS, seconds=60.0)
+
+    there = Computing(tmp_path / "there.jsonl", read_results(tmp_path / "there.jsonl"), here.search)
+    compute_on_spark(local_spark, there, CELLS, LIMITS, seconds=60.0)
+    assert {key: one.result for key, one in there.known.items()} == {key: one.result for key, one in here.known.items()}
+    lines = (tmp_path / "there.jsonl").read_text(encoding="utf-8").splitlines()
+    assert sorted(json.loads(line)["search"] for line in lines) == sorted(here.known)
