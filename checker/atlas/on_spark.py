@@ -10,20 +10,18 @@ search of every cell. Cells that share a search share its task.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import partial
 
 from isrcheck.checker.atlas.cells import Cell
 from isrcheck.checker.atlas.compute import Computing, Known, known_of
+from isrcheck.checker.questions.answering import Result
 from isrcheck.checker.questions.case import Case
-from isrcheck.checker.questions.planning import planned
 from isrcheck.checker.questions.question import Question
-from isrcheck.checker.questions.searching import Searcher
-from isrcheck.checker.resources.budget import UNLIMITED
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.session.progress import ProgressLine
-from isrcheck.checker.session.session import SearchSession
+from isrcheck.checker.spark.runtime.environment_check import require_same
 from isrcheck.checker.spark.runtime.session import Session
 from isrcheck.checker.spark.runtime.tasks import results_of
 
@@ -40,13 +38,18 @@ class Task:
     deadline: float
 
 
+Search = Callable[[Case, Question, int, Limits], Result]
+"""What makes a search of a question, by its number, within limits (search_on_executor in checker/questions)."""
+
+
 def compute_on_spark(
-    session: Session, computing: Computing, wanted: Sequence[Cell], limits: Limits, seconds: float
+    session: Session, computing: Computing, wanted: Sequence[Cell], search: Search, limits: Limits, seconds: float
 ) -> None:
     """Make the missing searches of the cells, each within the limits, until so many seconds are over.
 
     Raises KeyboardInterrupt, SparkLostError; the results until then are kept.
     """
+    require_same(session)
     deadline, progress = time.time() + seconds, ProgressLine("atlas")  # a time of day: executors share no other clock
     began = time.monotonic()
     try:
@@ -63,23 +66,15 @@ def compute_on_spark(
                 progress.tell(f"{done:,} of {total:,} searches", time.monotonic() - began)
 
             keys = list(missing)
-            for position, known in results_of(session, list(missing.values()), _search, look):
+            for position, known in results_of(session, list(missing.values()), partial(_searched, search), look):
                 if known is not None:
                     computing.add(keys[position], known)
     finally:
         progress.clear()
 
 
-def _search(task: Task) -> Known | None:
+def _searched(search: Search, task: Task) -> Known | None:
     """Make a search on an executor; None if it is too late."""
     if time.time() >= task.deadline:
         return None
-    scenario = planned(task.case, task.question)[task.number]
-    assert not isinstance(scenario, str), "what no model has is not missing"
-    return known_of(lambda: _searcher(task.limits).result(scenario, task.limits))
-
-
-@cache
-def _searcher(limits: Limits) -> Searcher:
-    """The searcher of this process, which keeps its kernels for later tasks."""
-    return Searcher(SearchSession(limits, UNLIMITED, []))
+    return known_of(lambda: search(task.case, task.question, task.number, task.limits))

@@ -18,7 +18,7 @@ from pathlib import Path
 from isrcheck.checker.atlas.cells import cells
 from isrcheck.checker.atlas.compute import Computing, Known, compute, part_of, read_results, results_of
 from isrcheck.checker.atlas.record import write_record
-from isrcheck.checker.questions.searching import Searcher
+from isrcheck.checker.questions.searching import Searcher, search_on_executor
 from isrcheck.checker.resources.budget import UNLIMITED
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.session.progress import ProgressLine
@@ -69,7 +69,7 @@ def _compute(computing: Computing, options: argparse.Namespace, limits: Limits) 
     from isrcheck.checker.spark.runtime.spark_options import SparkOptions
 
     with spark_session(SparkOptions(master=options.master), ProgressLine("atlas").announce) as session:
-        compute_on_spark(session, computing, wanted, limits, seconds)
+        compute_on_spark(session, computing, wanted, search_on_executor, limits, seconds)
 
 
 def _recorded() -> dict[str, Known]:

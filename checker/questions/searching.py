@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import cache
 
 from isrcheck.checker.outcome.exploration import Exploration
 from isrcheck.checker.outcome.verdict import Verdict, verdicts
@@ -17,6 +18,7 @@ from isrcheck.checker.questions.finding import Finding
 from isrcheck.checker.questions.planning import asked_of, planned
 from isrcheck.checker.questions.question import Question
 from isrcheck.checker.questions.scenarios import Scenario
+from isrcheck.checker.resources.budget import UNLIMITED
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.session.reproduce import command_to_show
 from isrcheck.checker.session.session import EVERY_STATE, AskedReduction, SearchSession
@@ -131,3 +133,15 @@ def _judged(exploration: Exploration, name: str) -> Iterator[Verdict]:
         is_promise = verdict.prop is not DEADLOCK and verdict.prop.kind is not Kind.SOMETIMES
         if verdict.prop is IN_RANGE or (verdict.prop.name == name if name else is_promise):
             yield verdict
+
+
+def search_on_executor(case: Case, question: Question, number: int, limits: Limits) -> Result:
+    """The result of one of the searches of a question, by its number; later calls in the process reuse its kernels."""
+    scenario = planned(case, question)[number]
+    assert not isinstance(scenario, str), "a question that no model has needs no search"
+    return _searcher(limits).result(scenario, limits)
+
+
+@cache
+def _searcher(limits: Limits) -> Searcher:
+    return Searcher(SearchSession(limits, UNLIMITED, []))

@@ -12,6 +12,7 @@ from dataclasses import replace
 from isrcheck.checker.outcome.records import Record
 from isrcheck.checker.resources.budget import Budget
 from isrcheck.checker.session.progress import ProgressLine
+from isrcheck.checker.spark.runtime.environment_check import require_same
 from isrcheck.checker.spark.runtime.session import Session
 from isrcheck.checker.spark.runtime.task_memory import task_memory
 from isrcheck.checker.spark.runtime.tasks import results_of
@@ -25,6 +26,7 @@ def run_cases_on_spark(session: Session, progress: ProgressLine, total: int, bud
     connection to Spark is lost."""
 
     def run_cases(cases: Sequence[Case]) -> Iterator[tuple[int, Record]]:
+        require_same(session)
         began = time.monotonic()
         # A time of day, because executors share no other clock.
         deadline = None if budget.left is None else time.time() + budget.left

@@ -1,6 +1,7 @@
 """Independent tasks on executors: the driver gets the result of each when it ends.
 
-In:  a session, the tasks, and a function that runs one of them on an executor.
+In:  a session whose executors have been checked (environment_check.py), the tasks, and a function that runs one of
+     them on an executor.
 Out: the position and the result of each task.
 """
 
@@ -9,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
-from isrcheck.checker.spark.runtime.environment_check import require_same
 from isrcheck.checker.spark.runtime.session import Session
 from isrcheck.checker.spark.runtime.task_statistics import running, task_statistics, values_of
 
@@ -25,7 +25,6 @@ def results_of(
     Every 0.2 s, `look` is called with the number of finished tasks. Results are small: they travel as task statistics.
     Ctrl-C cancels the tasks. Raises SparkLostError or UsageError if Spark fails, and every exception of `run`.
     """
-    require_same(session)
     statistics, given = task_statistics(session.context), set[int]()
 
     def work() -> None:

@@ -11,7 +11,7 @@ from isrcheck.checker.atlas.on_spark import compute_on_spark
 from isrcheck.checker.questions.case import Case
 from isrcheck.checker.questions.concerns import key_of
 from isrcheck.checker.questions.question import Question, Topic
-from isrcheck.checker.questions.searching import Searcher
+from isrcheck.checker.questions.searching import Searcher, search_on_executor
 from isrcheck.checker.resources.budget import UNLIMITED
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.session.session import SearchSession
@@ -30,12 +30,12 @@ def test_spark_finds_the_same_and_an_interrupted_run_goes_on(local_spark, tmp_pa
     compute(here, CELLS, math.inf)
 
     late = Computing(tmp_path / "there.jsonl", {}, here.search)
-    compute_on_spark(local_spark, late, CELLS, LIMITS, seconds=0.0)
+    compute_on_spark(local_spark, late, CELLS, search_on_executor, LIMITS, seconds=0.0)
     assert late.known == {}, "nothing begins after the end of the time"
-    compute_on_spark(local_spark, late, CELLS[:1], LIMITS, seconds=60.0)
+    compute_on_spark(local_spark, late, CELLS[:1], search_on_executor, LIMITS, seconds=60.0)
 
     there = Computing(tmp_path / "there.jsonl", read_results(tmp_path / "there.jsonl"), here.search)
-    compute_on_spark(local_spark, there, CELLS, LIMITS, seconds=60.0)
+    compute_on_spark(local_spark, there, CELLS, search_on_executor, LIMITS, seconds=60.0)
     assert {key: one.result for key, one in there.known.items()} == {key: one.result for key, one in here.known.items()}
     lines = (tmp_path / "there.jsonl").read_text(encoding="utf-8").splitlines()
     assert sorted(json.loads(line)["search"] for line in lines) == sorted(here.known)
