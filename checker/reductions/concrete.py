@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 from isrcheck.checker.outcome.exploration import Exploration, Finding, Findings, StepPath
 from isrcheck.checker.reductions.dead import dead_cells
@@ -49,12 +50,17 @@ class RealPaths:
         assert reduction.symmetry is not None
         self.instance = instance
         self.cleared = reduction.cleared
-        # A cell that the search clears may be copied into one that it does not clear, because that saves nothing.
-        dead = {position for one in dead_cells(instance) if reduction.dead for position, _ in one.cells}
-        self.living = [position for position in range(instance.cells) if position not in dead]
+        self.clears = bool(reduction.dead)
         self.symmetry = reduction.symmetry
         self.kept = kept
         self.known: dict[StepPath, _Reached] = {}
+
+    @cached_property
+    def living(self) -> list[int]:
+        """The positions of the cells that decide something; they are only looked for if there is a path."""
+        # A cell that the search clears may be copied into one that it does not clear, because that saves nothing.
+        dead = {position for one in dead_cells(self.instance) for position, _ in one.cells} if self.clears else ()
+        return [position for position in range(self.instance.cells) if position not in dead]
 
     def translate(self, result: Exploration, *, may_overreport: bool) -> None:
         """Put real paths in place of the paths of a result. If its kernel `may_overreport`, and no permutation of the

@@ -26,7 +26,7 @@ from isrcheck.checker.outcome.proof_results import Phase, Proofs
 from isrcheck.checker.outcome.verdict import Word, cut_short, refuse_contradictions, verdicts, with_proofs
 from isrcheck.checker.proofs.premises import with_established_premise, with_open_premise
 from isrcheck.checker.proofs.proof_cache import proved
-from isrcheck.checker.reductions.find import reduction_of
+from isrcheck.checker.reductions.find import Found, kept_or_found, reduction_of
 from isrcheck.checker.reductions.reduction import Reduction
 from isrcheck.checker.resources.budget import Budget, Spent
 from isrcheck.checker.resources.formula_budget import Interrupts, Memory
@@ -158,18 +158,30 @@ class SearchSession:
         compiled, says = self._compiled(None), ""
         if asked.is_sought:
             enumerate_initial_states(instance, self.budget, progress)
-            reduction, says = reduction_of(instance, symmetry=asked.symmetry, whole=asked.whole)
-            if reduction is not None and cleared_before is not None:
-                reduction = reduction.clearing(cleared_before)
-            elif reduction is not None and reduction.dead:
-                # Another kernel is compiled only if that pays: what is cleared has to make the first states fewer.
-                before = begin(instance, self.budget, self._compiled(reduction.without_clearings), progress)
-                reduction = reduction.worthwhile(first_states(instance, self.budget.limits(self.limits), before.kernel))
+            if cleared_before is None:
+                reduction, says = kept_or_found(
+                    instance,
+                    f"{asked.symmetry} {asked.whole}",
+                    lambda: self._reduction(instance, asked, progress),
+                    lambda: self.budget.left != 0,
+                )
+            else:
+                reduction, says = reduction_of(instance, symmetry=asked.symmetry, whole=asked.whole)
+                reduction = None if reduction is None else reduction.clearing(cleared_before)
             compiled = self._compiled(reduction)
         beginning = begin(instance, self.budget, compiled, progress)
         if self.seen:
             raise KeyboardInterrupt
         return replace(beginning, says=says)
+
+    def _reduction(self, instance: Instance, asked: AskedReduction, progress: ProgressLine) -> Found:
+        """The reduction of a search, as far as it pays; and what a report says of one that is not possible."""
+        reduction, says = reduction_of(instance, symmetry=asked.symmetry, whole=asked.whole)
+        if reduction is not None and reduction.dead:
+            # Another kernel is compiled only if that pays: what is cleared has to make the first states fewer.
+            before = begin(instance, self.budget, self._compiled(reduction.without_clearings), progress)
+            reduction = reduction.worthwhile(first_states(instance, self.budget.limits(self.limits), before.kernel))
+        return reduction, says
 
     def _compiled(self, reduction: Reduction | None) -> Compile:
         return partial(self.kernels.of, reduction=None if reduction == Reduction() else reduction)

@@ -15,7 +15,7 @@ from conformance.tests.sampling import exhaustive, sampled
 from isrcheck.checker.outcome.exploration import Findings
 from isrcheck.checker.reductions.clearing import Clearing
 from isrcheck.checker.reductions.dead import dead_cells
-from isrcheck.checker.reductions.find import reduction_of
+from isrcheck.checker.reductions.find import kept_or_found, reduction_of
 from isrcheck.checker.reductions.reduction import Reduction
 from isrcheck.conformance.fuzz.roles.programs import HEAD, model_text
 from isrcheck.models import registry
@@ -539,6 +539,38 @@ def test_liveness_and_whole_searches_keep_every_cell(tmp_path: Path) -> None:
         path = tmp_path / f"{kind}.py"
         path.write_text(head + text.replace("@always", f"@{kind}"), encoding="utf-8")
         assert reduction_of(load_file(path).instance()) == (None, "")
+
+
+# ------------------------------------------------------------------------------------------------------------ the cache
+
+
+def test_a_reduction_is_found_once_for_a_text_and_what_is_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ISRCHECK_CACHE", str(tmp_path / "cache"))
+    path = tmp_path / "model.py"
+    path.write_text(Path(registry.load("examples/two_phase_commit")[0].path).read_text(), encoding="utf-8")
+    finds: list[str] = []
+
+    def kept(asked: str, is_whole: bool = True) -> tuple[Reduction | None, str]:
+        instance = load_file(path).instance()
+
+        def find() -> tuple[Reduction | None, str]:
+            finds.append(asked)
+            return reduction_of(instance, symmetry=True)
+
+        found = kept_or_found(instance, asked, find, lambda: is_whole)
+        assert found == reduction_of(instance, symmetry=True)
+        return found
+
+    first = kept("cut short", is_whole=False)
+    assert first[0] is not None and first[0].symmetry is not None and first[0].dead
+    assert kept("cut short") == kept("cut short") == kept("other words") == first
+    assert finds == ["cut short", "cut short", "other words"]
+    # A line more makes no other model; but a symmetry names the places of comparisons.
+    path.write_text("# A remark.\n" + path.read_text(), encoding="utf-8")
+    kept("cut short")
+    assert finds[3:] == ["cut short"]
 
 
 # ---------------------------------------------------------------------------------------------------------- the command
