@@ -18,7 +18,7 @@ INSTALL := python -m pip install --quiet --disable-pip-version-check --no-compil
 # Not `python -m pytest`: with this folder on its path, pytest would rewrite the assertions of the whole product.
 PYTEST := $(BIN)/pytest -n auto --dist loadgroup --no-loadscope-reorder $(OPTIONS)
 
-.PHONY: check test test-exhaustive test-all verify lint fuzz benchmark clean
+.PHONY: check test test-exhaustive test-all verify lint fuzz atlas benchmark clean
 
 check: .venv/ready
 	$(BIN)/check --bound 6
@@ -47,6 +47,11 @@ SECONDS ?= 120
 SEED ?= 1
 fuzz: .venv/ready-for-tests
 	$(BIN)/python -m isrcheck.conformance.fuzz --seconds $(SECONDS) --seed $(SEED)
+
+# Searches a random sample of the recorded atlas again: `make atlas ATLAS_SECONDS=600 SEED=2`.
+ATLAS_SECONDS ?= 15
+atlas: .venv/ready-for-tests
+	$(BIN)/python -m isrcheck.checker.atlas.sample --seconds $(ATLAS_SECONDS) --seed $(SEED)
 
 benchmark: .venv/ready-for-benchmarks
 	$(BIN)/python -m benchmarks.limit_loop

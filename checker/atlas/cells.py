@@ -88,7 +88,8 @@ def _questions(cluster: ReleasedCluster) -> Iterator[Question]:
 def _varied(cluster: ReleasedCluster, question: Question) -> Iterator[Cell]:
     """The question with every combination of the settings that it reads."""
     read = read_by(question)
-    values = {name: found for name, found in _values(cluster).items() if name in read}
+    every = axes(cluster) | {"transactions": ((), *cluster.transactions)}
+    values = {name: found for name, found in every.items() if name in read}
     for chosen in itertools.product(*values.values()):
         changed: dict[str, Any] = dict(zip(values, chosen, strict=True))
         case = replace(cluster.case, **changed)
@@ -96,8 +97,9 @@ def _varied(cluster: ReleasedCluster, question: Question) -> Iterator[Cell]:
             yield _cell(case, question)
 
 
-def _values(cluster: ReleasedCluster) -> dict[str, tuple[Any, ...]]:
-    either = (False, True)
+def axes(cluster: ReleasedCluster) -> dict[str, tuple[Any, ...]]:
+    """The settings that vary in the atlas, each with its values for a release."""
+    either = (True, False)
     in_flight = (1,) if dict(cluster.case.numbering)["remembered_batches"] == 1 else (1, 5)
     return {
         "acks": ("all", "1", "0"),
@@ -109,7 +111,7 @@ def _values(cluster: ReleasedCluster) -> dict[str, tuple[Any, ...]]:
         "enable_idempotence": either,
         "retries": either,
         "max_in_flight_requests": in_flight,
-        "transactions": ((), *cluster.transactions),
+        "transactions": cluster.transactions,
     }
 
 

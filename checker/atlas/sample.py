@@ -1,30 +1,44 @@
-"""Searches a random sample of the record again.
+"""`python -m isrcheck.checker.atlas.sample`: searches a random sample of the record again.
 
-In:  the record, how many searches, and a seed.
-Out: what differs, in words; nothing if everything is as recorded.
+In:  the record; a seed; and the processor seconds after which no further search begins, or the number of searches.
+Out: what differs, in words. Exit code 0 if everything is as recorded; 1 if something differs; 2 if there is no record.
+
+The seed decides the order of the searches: with it and the number of searches, a difference is found again.
 """
 
 from __future__ import annotations
 
+import argparse
 import random
-from collections.abc import Iterator, Mapping
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from isrcheck.checker.outcome.verdict import Word
 from isrcheck.checker.questions.history import instance_of
 from isrcheck.checker.questions.scenarios import Scenario
 from isrcheck.checker.questions.searching import Searcher
+from isrcheck.checker.resources.budget import UNLIMITED
 from isrcheck.checker.resources.limits import Limits
-from isrcheck.models.kafka.atlas.catalogue import Record
+from isrcheck.checker.session.session import SearchSession
+from isrcheck.models.kafka.atlas.catalogue import RECORD, Record
 
 COMPARED = ("property", "word", "depth", "judged", "is_exhausted", "states")
 ABSENT = {"is_exhausted": False}
 
+MOST_STATES = 1_000_000
+"""A search with more recorded states than this is not in a sample."""
+
+COMMAND = "python -m isrcheck.checker.atlas.sample"
+DIFFERS, NO_RECORD = 1, 2
+
 
 def sampled(record: Record, count: int, seed: int, most_states: int) -> list[Mapping[str, Any]]:
-    """So many of the recorded searches with at most so many states."""
+    """So many of the recorded searches with at most so many states, in the order that the seed decides."""
     small = [one for one in record.every_search() if one["states"] <= most_states]
-    return random.Random(seed).sample(small, min(count, len(small)))  # noqa: S311 - no secret
+    random.Random(seed).shuffle(small)  # noqa: S311 - no secret
+    return small[:count]
 
 
 def differences(recorded: Mapping[str, Any], searcher: Searcher, limits: Limits) -> Iterator[str]:
@@ -47,3 +61,39 @@ def differences(recorded: Mapping[str, Any], searcher: Searcher, limits: Limits)
         written = Word(recorded[name]) if name == "word" else recorded.get(name, ABSENT.get(name))
         if found[name] != written:
             yield f"{recorded['protocol']} {recorded['configuration']}: {name} is {found[name]}, recorded as {written}"
+
+
+def main(arguments: Sequence[str] | None = None, record: Record | None = None) -> int:
+    """Search a sample again, and print what differs."""
+    parser = argparse.ArgumentParser(prog=COMMAND, description=__doc__)
+    parser.add_argument("--seed", type=int, default=1, help="decides which searches are made (default: 1)")
+    parser.add_argument("--seconds", type=float, default=15.0, help="of a processor; then no search begins any more")
+    parser.add_argument("--searches", type=int, help="the number of searches, however long they take")
+    options = parser.parse_args(arguments)
+    try:
+        record = Record() if record is None else record
+    except (OSError, ValueError, KeyError):
+        print(f"there is no record of the atlas, or it is damaged: {RECORD}", file=sys.stderr)
+        return NO_RECORD
+    searcher, limits = Searcher(SearchSession(Limits(), UNLIMITED, [])), Limits(threads=1)
+    made, began = 0, time.process_time()
+    for one in sampled(record, record.header["searches"], options.seed, MOST_STATES):
+        is_over = (
+            time.process_time() - began >= options.seconds if options.searches is None else made >= options.searches
+        )
+        if is_over:
+            break
+        made += 1
+        found = list(differences(one, searcher, limits))
+        if found:
+            print(*found, sep="\n")
+            print(
+                f"the record of the atlas differs; to find it again: {COMMAND} --seed {options.seed} --searches {made}"
+            )
+            return DIFFERS
+    print(f"seed {options.seed}: {made} of {record.header['searches']} recorded searches made again, all as recorded")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

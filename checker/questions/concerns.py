@@ -11,7 +11,7 @@ from functools import cache
 from isrcheck.checker.kafka_settings.releases import Version, version_of_binaries
 from isrcheck.checker.questions.case import Case
 from isrcheck.checker.questions.question import Question, Topic
-from isrcheck.checker.questions.rules import asked_instead
+from isrcheck.checker.questions.rules import GENERATIONS, asked_instead
 from isrcheck.models.kafka.failures.catalogue import NO_RELEASE, Failure, failures, pairs
 
 KAFKA, LIVENESS, TRANSACTIONS = "kafka", "kafka_liveness", "transactions"
@@ -45,11 +45,27 @@ def named(name: str) -> Failure:
     return next(one for one in failures() if one.name == name)
 
 
-def is_in(failure: Failure, version: Version) -> bool:
-    """Whether a release has a failure. A failure that depends on the configuration alone is in every release."""
+def is_in(failure: Failure, version: Version, case: Case | None = None) -> bool:
+    """Whether a release has a failure. A failure that depends on the configuration alone is in every release.
+
+    With a `case`, whether the release has it in this cluster: its protocol may be older, and its controller another.
+    """
     if failure.since == NO_RELEASE or (failure.since and not version.has_patch(failure.since)):
         return False
-    return not any(_has_repair(version, release, failure.repaired[-1]) for release in failure.repaired)
+    if case is not None and _is_before(case.protocol, failure.first_generation):
+        return False
+    is_repaired = any(_has_repair(version, release, failure.repaired[-1]) for release in failure.repaired)
+    return not is_repaired or (case is not None and _remains(failure, case))
+
+
+def _is_before(protocol: str, first: str) -> bool:
+    return bool(first) and GENERATIONS.index(protocol) < GENERATIONS.index(first)
+
+
+def _remains(failure: Failure, case: Case) -> bool:
+    """Whether a failure that a release has repaired is still in a cluster of it."""
+    of_case = {"protocol": case.protocol} | dict(case.switches)
+    return any(of_case.get(name) == value for one in failure.remains_with for name, value in pairs(one).items())
 
 
 def _has_repair(version: Version, release: str, last: str) -> bool:
@@ -60,7 +76,9 @@ def _has_repair(version: Version, release: str, last: str) -> bool:
 
 def defects_of(case: Case, version: Version) -> list[Question]:
     """The known failures of a release that concern the mechanisms of a case, in the order of their numbers."""
-    return [Question(Topic.DEFECT, name=one.name) for one in failures() if is_in(one, version) and concerns(case, one)]
+    return [
+        Question(Topic.DEFECT, name=one.name) for one in failures() if is_in(one, version, case) and concerns(case, one)
+    ]
 
 
 def loses_data(failure: Failure) -> bool:

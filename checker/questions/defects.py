@@ -35,28 +35,30 @@ def searches_of_defect(case: Case, name: str) -> list[Scenario] | str:
         # A small model of the mechanism alone: no setting of the case is in it.
         return [Scenario(failure.title, history.instance, history.property_name)]
     bounds = bounds_for(failure, case.protocol)
-    if bounds is None:
+    if not bounds:
         return f"its bounds in generation {case.protocol} are not known"
     try:
-        return _of_kafka(case, failure, history, bounds)
+        return [scenario for one in bounds for scenario in _of_kafka(case, failure, history, one)]
     except UsageError as refusal:
         return f"generation {case.protocol} does not have what its history needs: {refusal}"
 
 
-def bounds_for(failure: Failure, protocol: str) -> Bounds | None:
-    """The bounds in which a generation shows a failure: the last ones of its family that are not of a later one."""
+def bounds_for(failure: Failure, protocol: str) -> list[Bounds]:
+    """The bounds in which a generation shows a failure: the last ones of its family that are not of a later one. Empty
+    if there are none."""
     history = failure.history
     assert history is not None
     order = list(registry.load(history.model)[0].protocols)
     if protocol not in order:
-        return None
+        return []
     own = Bounds(history.protocol, history.configuration, _explored(failure))
-    known = {one.protocol: one for one in (own, *failure.bounds)}
-    alike = [one for one in known if family(one, history.model) is family(protocol, history.model)]
-    if not alike:
-        return None
-    earlier = [one for one in alike if order.index(one) <= order.index(protocol)]
-    return known[max(earlier, key=order.index) if earlier else min(alike, key=order.index)]
+    alike = [
+        one for one in (own, *failure.bounds) if family(one.protocol, history.model) is family(protocol, history.model)
+    ]
+    places = sorted({order.index(one.protocol) for one in alike})
+    earlier = [place for place in places if place <= order.index(protocol)]
+    chosen = earlier[-1:] or places[:1]
+    return [one for one in alike if order.index(one.protocol) in chosen]
 
 
 def _explored(failure: Failure) -> int | None:

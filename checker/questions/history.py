@@ -11,10 +11,10 @@ import shlex
 from isrcheck.checker.questions.finding import History
 from isrcheck.models import registry
 from isrcheck.models.kafka.failures.catalogue import pairs
-from isrcheck.models.language.model import Instance, Step, parse
+from isrcheck.models.language.model import Instance, parse
 from isrcheck.models.messages.errors import UsageError
 from isrcheck.models.settings import words_of_name, words_of_values
-from isrcheck.traces.format.certify import behaviour
+from isrcheck.traces.format.certify import behaviour, step_named
 from isrcheck.traces.format.trace import Trace
 
 
@@ -35,18 +35,9 @@ def trace_of(history: History) -> Trace:
     return behaviour(
         instance,
         history.start,
-        [read_step(instance, text) for text in history.steps],
+        [step_named(instance, text) for text in history.steps],
         history.property_name,
         command,
         history.verdict,
         history.loop,
     )
-
-
-def read_step(instance: Instance, text: str) -> Step:
-    """The step of an instance with this text. Raises UsageError if there is none."""
-    action = text.partition(" ")[0]
-    for step in instance.steps:
-        if step.action == action and instance.spell_step(step) == text:
-            return step
-    raise UsageError(f"{instance.model.name} has no step `{text}`; the history is of another version")

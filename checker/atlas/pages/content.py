@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any
 
+from isrcheck.checker.atlas.cells import axes
 from isrcheck.checker.atlas.clusters import ReleasedCluster
 from isrcheck.checker.questions.case import Case
 from isrcheck.checker.questions.concerns import PRODUCER, concerns, is_in, read_by
@@ -27,9 +28,6 @@ Answers = Callable[[Case, Question], Finding | None]
 
 FIRST_WITH_BOTH, FIRST_WITHOUT_ZOOKEEPER = "3.3", "4.0"
 """The releases between these have two modes that are modelled: with ZooKeeper, and KRaft."""
-
-MOST_REPLICAS = 5
-EITHER = (True, False)
 
 
 @dataclass(frozen=True)
@@ -143,7 +141,8 @@ def sheets(clusters: Sequence[ReleasedCluster], answers: Answers) -> list[Sheet]
 def _lines(kind: Kind, clusters: Sequence[ReleasedCluster], answers: Answers) -> Iterator[Line]:
     for name, cluster in _grouped(kind, clusters):
         known = _known(kind, cluster)
-        values = _values(kind, cluster)
+        every = axes(cluster)
+        values = {name: every[name] for name in kind.settings}
         for chosen in itertools.product(*values.values()):
             changed: dict[str, Any] = dict(zip(values, chosen, strict=True))
             case = replace(cluster.case, **changed)
@@ -166,7 +165,7 @@ def _findings(
 
 def _known(kind: Kind, cluster: ReleasedCluster) -> list[Failure]:
     """The known failures of a release whose settings vary in a table."""
-    return [one for one in failures() if is_in(one, cluster.release) and sheet_of(_about(one)) is kind]
+    return [one for one in failures() if is_in(one, cluster.release, cluster.case) and sheet_of(_about(one)) is kind]
 
 
 def _about(failure: Failure) -> Question:
@@ -180,21 +179,6 @@ def sheet_of(question: Question) -> Kind:
     if "transactions" in read:
         return TRANSACTIONS
     return PRODUCERS if set(PRODUCER) & set(read) else TOPICS
-
-
-def _values(kind: Kind, cluster: ReleasedCluster) -> dict[str, tuple[Any, ...]]:
-    values: dict[str, tuple[Any, ...]] = {
-        "acks": ("all", "1", "0"),
-        "replication_factor": tuple(range(1, MOST_REPLICAS + 1)),
-        "min_insync_replicas": tuple(range(1, MOST_REPLICAS + 1)),
-        "unclean_election": EITHER,
-        "leader_rebalance": EITHER,
-        "enable_idempotence": EITHER,
-        "retries": EITHER,
-        "max_in_flight_requests": (1,) if dict(cluster.case.numbering).get("remembered_batches") == 1 else (1, 5),
-        "transactions": cluster.transactions,
-    }
-    return {name: values[name] for name in kind.settings}
 
 
 def _is_possible(kind: Kind, case: Case) -> bool:

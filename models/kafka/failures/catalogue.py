@@ -49,7 +49,8 @@ class Change:
 
 @dataclass(frozen=True)
 class Bounds:
-    """Bounds in which the generation `protocol`, and those after it with the same controller, show the failure.
+    """Bounds in which the generation `protocol`, and those after it with the same controller, show the failure. Several
+    of one generation are searched one after the other.
 
     `explored` is the depth to which a search goes that does not find it, None if it goes to the end.
     """
@@ -103,8 +104,11 @@ class Failure:
 
     `since` is the first release that has it; it is empty if every release has it, because it depends on the
     configuration alone, and `NO_RELEASE` if it was repaired before a release. `repaired` are the first releases without
-    it, one for each branch that was repaired, oldest first. `known_as` are KIPs, JIRA issues and other names. `history`
-    is None if no model expresses the failure; then `why_not` is the reason.
+    it, one for each branch that was repaired, oldest first. A cluster of such a release can still have the failure, or
+    not yet, because it runs an older protocol, or another controller: `first_generation` is the first generation that
+    has it (empty: every one), and with one of `remains_with` (`protocol=2.8`, `TRUNC=HW`) the repair is not at work.
+    `known_as` are KIPs, JIRA issues and other names. `history` is None if no model expresses the failure; then
+    `why_not` is the reason.
     """
 
     name: str
@@ -119,6 +123,8 @@ class Failure:
     changes: tuple[Change, ...]
     why_not: str
     bounds: tuple[Bounds, ...] = ()
+    first_generation: str = ""
+    remains_with: tuple[str, ...] = ()
 
     @property
     def releases(self) -> str:
@@ -179,6 +185,7 @@ def _read(path: Path) -> Failure:
         history=None if history is None else _history(history),
         changes=tuple(_change(kind, one) for kind in ChangeKind for one in content.pop(kind.value, ())),
         bounds=tuple(Bounds(**one) for one in content.pop("bounds", ())),
+        remains_with=tuple(content.pop("remains_with", ())),
         **content,  # an unknown key is an error
     )
 

@@ -13,7 +13,7 @@ import pytest
 
 from conformance.tests.sampling import exhaustive, recorded
 from isrcheck.checker.atlas.cells import cells
-from isrcheck.checker.atlas.sample import differences, sampled
+from isrcheck.checker.atlas.sample import DIFFERS, differences, main, sampled
 from isrcheck.checker.outcome.verdict import Word
 from isrcheck.checker.questions.case import Case
 from isrcheck.checker.questions.finding import Source
@@ -112,6 +112,20 @@ def test_a_difference_is_found(record):
         "word",
         "depth",
     ]
+
+
+def test_a_sample_names_its_seed_and_a_difference_how_to_find_it_again(record, capsys, tmp_path):
+    assert main(["--seed", "7", "--searches", "1"], record) == 0
+    whole = capsys.readouterr().out
+    assert whole == f"seed 7: 1 of {record.header['searches']} recorded searches made again, all as recorded\n"
+    one = next(one for one in record.every_search() if one["word"] == Word.PERMITTED and one["states"] < 1000)
+    header = {**record.header, "groups": 0, "searches": 1}
+    file = tmp_path / "record.jsonl"
+    file.write_text(f"{json.dumps(header)}\n{json.dumps({**one, 'word': 'HOLDS'})}\n", encoding="utf-8")
+    assert main(["--seed", "7"], Record(file)) == DIFFERS
+    first, last = capsys.readouterr().out.splitlines()
+    assert first.endswith("word is PERMITTED, recorded as HOLDS")
+    assert last.endswith("to find it again: python -m isrcheck.checker.atlas.sample --seed 7 --searches 1")
 
 
 def test_what_an_operator_asks_first_is_recorded(record):
