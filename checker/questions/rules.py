@@ -129,6 +129,17 @@ WHY_BROKER_LESS = (
 )
 
 
+ONE_ENTRY = "a log of one entry"
+WHY_ONE_ENTRY = (
+    "a broker that loses power keeps a part of its log that is shorter than the log; of one entry that need not be on"
+    " disk, this is nothing, as after the loss of its disk; so both searches have the same states, and if nothing is"
+    " found after the one loss, nothing is found after the other"
+)
+READ_WITH_LOSSES = ("flush_interval_messages", "late_fetches", "delete_records")
+"""The entries with which a loss of power and one of a disk are not alike: what is flushed is kept, late fetches need
+the loss of a disk, and a log that starts later keeps its start."""
+
+
 def simplified(case: Case, question: Question) -> Case:
     """The case that is searched instead, by all rules that change settings."""
     for rule in RULES:

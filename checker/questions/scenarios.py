@@ -17,7 +17,14 @@ from isrcheck.checker.questions.case import Case
 from isrcheck.checker.questions.concerns import LOST, TRANSACTIONS
 from isrcheck.checker.questions.generations import Family, effective, family, numbers, repaired
 from isrcheck.checker.questions.question import Question, Topic
-from isrcheck.checker.questions.rules import OUTSIDE, SEARCHED_WHOLE, asked_instead, sizes, with_fewer
+from isrcheck.checker.questions.rules import (
+    OUTSIDE,
+    READ_WITH_LOSSES,
+    SEARCHED_WHOLE,
+    asked_instead,
+    sizes,
+    with_fewer,
+)
 from isrcheck.models import registry
 from isrcheck.models.client_settings import Acks
 from isrcheck.models.kafka import MODEL
@@ -174,6 +181,18 @@ def _one_fault(case: Case, topic: Topic) -> Iterator[Scenario]:
         entries = effective(numbers(MODEL, dict(fixed.switches)) | settings_of(case, replicas) | bounds)
         instance = MODEL.instance(fixed.protocol, entries)
         yield with_replicas(Scenario(says, instance, LOST, depth_of(replicas), is_permitted=True), case, replicas)
+
+
+def with_power(scenario: Scenario) -> Scenario | None:
+    """The search in which power is lost, perhaps in place of a disk, if the rule ONE_ENTRY holds for it; or None."""
+    instance = scenario.instance
+    values = dict(instance.configuration.items())
+    losses = values.get("power_losses", 0) + values.get("disk_losses", 0)
+    are_alike = values.get("log_size") == 1 and not any(values.get(name) for name in READ_WITH_LOSSES)
+    if losses != 1 or not are_alike:
+        return None
+    alike = instance.model.instance(instance.protocol.name, values | {"power_losses": 1, "disk_losses": 0})
+    return replace(scenario, instance=alike)
 
 
 # -------------------------------------------------------------------------------------------------------------- resends

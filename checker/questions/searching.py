@@ -6,7 +6,8 @@ Out: a `Finding`. Every history in it was certified in plain Python.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 
@@ -17,11 +18,12 @@ from isrcheck.checker.questions.case import Case
 from isrcheck.checker.questions.finding import Finding
 from isrcheck.checker.questions.planning import asked_of, planned
 from isrcheck.checker.questions.question import Question
-from isrcheck.checker.questions.scenarios import Scenario
+from isrcheck.checker.questions.scenarios import Scenario, with_power
 from isrcheck.checker.resources.budget import UNLIMITED
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.session.reproduce import command_to_show
 from isrcheck.checker.session.session import EVERY_STATE, AskedReduction, SearchSession
+from isrcheck.models.client_settings import Acks
 from isrcheck.models.language.declare import WHOLE, Kind
 from isrcheck.models.language.in_range import DEADLOCK, IN_RANGE
 from isrcheck.models.messages.errors import UsageError
@@ -33,6 +35,8 @@ class Searcher:
 
     def __init__(self, session: SearchSession) -> None:
         self.session = session
+        self._held: dict[tuple[str, int | None], Result] = {}
+        """Finished searches of a loss of power that found nothing, by identity and greatest depth."""
 
     def answer(self, case: Case, question: Question, limits: Limits) -> Finding:
         """Search a question; `limits` are those of all its searches together, and a depth limits each of them.
@@ -48,9 +52,10 @@ class Searcher:
             nonlocal spent
             left = len(searches) - position
             share = None if limits.seconds is None else max(0.0, limits.seconds - spent) / left
-            exploration = self.explore(searches[position], replace(limits, seconds=share))
-            spent += exploration.seconds
-            return result_from(searches[position], exploration)
+            began = time.monotonic()
+            result = self.result(searches[position], replace(limits, seconds=share))
+            spent += time.monotonic() - began
+            return result
 
         found = assembled([asked_of(one) for one in searches], result_of)
         assert found is not None, "every search has a result"
@@ -61,8 +66,17 @@ class Searcher:
         return planned(case, question)
 
     def result(self, scenario: Scenario, limits: Limits) -> Result:
-        """The result of one search."""
-        return result_from(scenario, self.explore(scenario, limits))
+        """The result of one search; by the rule ONE_ENTRY (rules.py), perhaps that of another one of this session."""
+        as_power = with_power(scenario)
+        if as_power is None:
+            return result_from(scenario, self.explore(scenario, limits))
+        key = asked_of(as_power).identity, limits.depth
+        if key in self._held:
+            return self._held[key]
+        result = result_from(scenario, self.explore(scenario, limits))
+        if result.word not in FAILS and result.stopped is None:
+            self._held[key] = result
+        return result
 
     def explore(self, scenario: Scenario, limits: Limits) -> Exploration:
         """Make one search."""
@@ -96,9 +110,20 @@ _SYMMETRIC, _UNPERMUTED = AskedReduction(is_sought=True, symmetry=True), AskedRe
 
 def _is_worth_reducing(scenario: Scenario) -> bool:
     """Whether a search may be long enough for a reduction, which needs a kernel of its own: with two followers, that
-    are then alike, and if the settings do not permit what is asked, which is soon found."""
+    are then alike, and if the settings do not permit what is asked, which is soon found. What the release claims to
+    survive is not found soon, even if the settings permit it."""
     configuration = dict(scenario.instance.configuration.items())
-    return configuration.get("replicas", 0) > _FEW and not scenario.is_permitted and scenario.initial is None
+    if configuration.get("replicas", 0) <= _FEW or scenario.initial is not None:
+        return False
+    return not scenario.is_permitted or _claims_to_survive(configuration)
+
+
+def _claims_to_survive(configuration: Mapping[str, int]) -> bool:
+    """Whether eligible leader replicas are meant to survive all losses of power and disks of a search (KIP-966)."""
+    losses = configuration.get("power_losses", 0) + configuration.get("disk_losses", 0)
+    least = min(configuration.get("min_insync_replicas", 0), configuration["replicas"])
+    is_durable = configuration.get("acks") == Acks.ALL and not configuration.get("unclean_elections")
+    return bool(configuration.get("ELR")) and is_durable and 0 < losses < least
 
 
 _FEW = 2

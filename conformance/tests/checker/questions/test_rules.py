@@ -123,6 +123,30 @@ def test_a_failure_with_fewer_replicas_is_one_of_the_case(ask, monkeypatch, case
     assert f"replicas={case.replication_factor}" in searched.history.configuration
 
 
+@pytest.mark.parametrize(
+    ("values", "word", "shared"),
+    [
+        ({}, "HOLDS", True),
+        ({"flushes_every_message": True}, "HOLDS", False),
+        ({"min_insync_replicas": 1}, "PERMITTED", False),
+    ],
+)
+def test_of_one_entry_a_loss_of_power_leaves_as_much_as_one_of_the_disk(ask, searcher, monkeypatch, values, word, shared):
+    """The rule ONE_ENTRY, with two replicas: a second answer without a search is that of a search."""
+    case = Case("4.1", **{"replication_factor": 2, "min_insync_replicas": 2, **values})
+    monkeypatch.setattr(searcher, "_held", {})
+    made = []
+    explore = searcher.explore
+    monkeypatch.setattr(searcher, "explore", lambda *given: made.append(given) or explore(*given))
+    ask(case, POWER)
+    found = ask(case, Question(Topic.DISK))
+    assert (found.word.value, len(made)) == (word, 1 if shared else 2)
+    monkeypatch.setattr(searcher, "_held", {})
+    assert ask(case, Question(Topic.DISK)) == found
+    assert (found.history is not None) is (word == "PERMITTED")
+    assert found.history is None or any("loses_disk" in step for step in found.history.steps)
+
+
 def test_the_sizes_to_search():
     assert sizes(Case("2.4", replication_factor=5, min_insync_replicas=2)) == [3, 5]
     assert sizes(Case("2.4", replication_factor=5, min_insync_replicas=4)) == [5]
