@@ -131,7 +131,9 @@ def test_a_failure_with_fewer_replicas_is_one_of_the_case(ask, monkeypatch, case
         ({"min_insync_replicas": 1}, "PERMITTED", False),
     ],
 )
-def test_of_one_entry_a_loss_of_power_leaves_as_much_as_one_of_the_disk(ask, searcher, monkeypatch, values, word, shared):
+def test_of_one_entry_a_loss_of_power_leaves_as_much_as_one_of_the_disk(
+    ask, searcher, monkeypatch, values, word, shared
+):
     """The rule ONE_ENTRY, with two replicas: a second answer without a search is that of a search."""
     case = Case("4.1", **{"replication_factor": 2, "min_insync_replicas": 2, **values})
     monkeypatch.setattr(searcher, "_held", {})
