@@ -62,8 +62,8 @@ def kept_or_found(instance: Instance, asked: str, find: Callable[[], Found], is_
     `asked` says in words what is asked for. What was found is kept only if it `is_whole`: not if the time has ended.
     """
     content = hashlib.sha256(f"{instance.digest}\0{asked}\0{engine_digest()}\0{sys.version}".encode())
+    # The digest of a model leaves out which domains are symmetric, and where its text stands, which a symmetry names.
     for file, name in sorted(instance.model.sources.items()):
-        # The digest of a model leaves out where its text stands, which a symmetry names.
         content.update(f"{name}\0".encode() + Path(file).read_bytes() + b"\0")
     path = cache_folder() / "reductions" / f"{content.hexdigest()[:32]}.pickle"
     known = kept(path)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -571,6 +572,48 @@ def test_a_reduction_is_found_once_for_a_text_and_what_is_asked(
     path.write_text("# A remark.\n" + path.read_text(), encoding="utf-8")
     kept("cut short")
     assert finds[3:] == ["cut short"]
+
+
+def test_a_domain_of_another_file_that_becomes_symmetric_is_not_answered_from_the_cache(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("ISRCHECK_CACHE", str(tmp_path / "cache"))
+    (tmp_path / "walkers.py").write_text(WALKERS, encoding="utf-8")
+    for declared, states in (("", 16), (", symmetric=True", 5), ("", 16)):
+        (tmp_path / "places.py").write_text(PLACES.format(declared=declared), encoding="utf-8")
+        for module in ("places", "walkers"):
+            sys.modules.pop(module, None)
+        code, out = check(capsys, tmp_path, str(tmp_path / "walkers.py"), "--no-deadlock")
+        assert (code, f"\n{states} distinct states, " in out) == (0, True), out
+
+
+PLACES = """
+from isrcheck.models.language import Domain
+
+
+class Walker(Domain, size=4{declared}):
+    pass
+"""
+
+WALKERS = """
+from isrcheck.models.language import Flag, action, always, field, require
+from places import Walker
+
+
+class State:
+    has_gone = field(Walker, values=Flag)
+
+
+@action
+def goes(s, walker: Walker):
+    require(not s.has_gone[walker])
+    s.has_gone[walker] = True
+
+
+@always
+def somebody_stays_or_all_are_gone(s):
+    return any(not s.has_gone[w] for w in Walker) or all(s.has_gone[w] for w in Walker)
+"""
 
 
 # ---------------------------------------------------------------------------------------------------------- the command
