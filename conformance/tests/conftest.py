@@ -57,8 +57,8 @@ def pytest_collection_finish() -> None:
 
 @pytest.hookimpl(wrapper=True, optionalhook=True)
 def pytest_xdist_auto_num_workers() -> Generator[None, int, int]:
-    """Two workers more than there are cores, because the tests of Spark and of interrupts often wait."""
-    return (yield) + 2
+    """One worker more than there are cores, because the tests of Spark and of interrupts often wait."""
+    return (yield) + 1
 
 
 RUN_WITH = {"exhaustive": "make test-exhaustive", "recorded": "make verify"}
