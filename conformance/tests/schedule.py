@@ -95,10 +95,11 @@ def limit_volume(items: Sequence[pytest.Item]) -> None:
     for (file, name), parameters in tests.items():
         limits = volume()[file][name]
         quick = [one for one in parameters if not has(one, "exhaustive") and not has(one, "recorded")]
-        kept = spread(quick, limits.get("test", len(quick)))
         in_ci = [one for one in parameters if not has(one, "recorded")]
+        most = limits.get("all", len(in_ci))
+        kept = spread(quick, min(limits.get("test", len(quick)), most))
         others = [one for one in in_ci if one not in kept]
-        more = spread(others, max(0, limits.get("all", len(in_ci)) - len(kept)))
+        more = spread(others, most - len(kept))
         for one in others:
             one.add_marker(pytest.mark.exhaustive if one in more else pytest.mark.recorded)
 

@@ -304,10 +304,11 @@ def test_the_gallery_at_every_width(width: int, browser: Any) -> None:
 def test_a_window_that_becomes_narrow_keeps_ladder_and_state_in_step(browser: Any, folder: Path) -> None:
     with Page(browser, folder / "read_twice.html") as opened:
         opened.keyboard.press("End")
+        # The browser tells the page of its new width a little later.
         opened.set_viewport_size({"width": 390, "height": 844})
-        assert opened.evaluate(IN_STEP)[3]
+        opened.wait_for_function(f"() => ({IN_STEP})()[3]")
         opened.set_viewport_size({"width": 1280, "height": 800})
-        assert not opened.evaluate(IN_STEP)[3]
+        opened.wait_for_function(f"() => !({IN_STEP})()[3]")
 
 
 def test_the_check_for_overlaps_detects_one(browser: Any, folder: Path) -> None:
