@@ -79,28 +79,26 @@ class Computing:
     def answer(self, cell: Cell) -> None:
         """Make the searches that the answer to a cell lacks. Raises KeyboardInterrupt."""
         while (found := self.missing(cell)) is not None:
-            key, number = found
-            scenario = planned(cell.case, cell.question)[number]
-            assert not isinstance(scenario, str), "what no model has is not missing"
-            self.add(key, known_of(partial(self.search, scenario)))
+            _, scenario = found
+            self.add(asked_of(scenario).identity, known_of(partial(self.search, scenario)))
 
-    def missing(self, cell: Cell) -> tuple[str, int] | None:
-        """The first search that the answer to a cell lacks: its identity, and its number among those of the cell."""
+    def missing(self, cell: Cell) -> tuple[int, Scenario] | None:
+        """The first search that the answer to a cell lacks, behind its number among those of the cell."""
         searches = planned(cell.case, cell.question)
         if isinstance(searches, str):
             return None
-        lacking: list[tuple[str, int]] = []
+        lacking: list[int] = []
         asked = [asked_of(one) for one in searches]
 
         def result_at(number: int) -> Result | None:
             key = asked[number].identity
             if key not in self.known:
-                lacking.append((key, number))
+                lacking.append(number)
                 return None
             return self.known[key].result
 
         assembled(asked, result_at)
-        return lacking[0] if lacking else None
+        return (lacking[0], searches[lacking[0]]) if lacking else None
 
     def add(self, key: str, known: Known) -> None:
         """Keep the result of the search with this identity, and write it to the file."""

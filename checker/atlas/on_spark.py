@@ -18,6 +18,7 @@ from isrcheck.checker.atlas.cells import Cell
 from isrcheck.checker.atlas.compute import Computing, Known, known_of
 from isrcheck.checker.questions.answering import Result
 from isrcheck.checker.questions.case import Case
+from isrcheck.checker.questions.planning import asked_of
 from isrcheck.checker.questions.question import Question
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.session.progress import ProgressLine
@@ -55,12 +56,13 @@ def compute_on_spark(
     try:
         while time.time() < deadline:
             missing: dict[str, Task] = {}
-            for cell in wanted:
-                found = computing.missing(cell)
-                if found is not None:
-                    missing.setdefault(found[0], Task(cell.case, cell.question, found[1], limits, deadline))
+            lacking = [(cell, found) for cell in wanted if (found := computing.missing(cell)) is not None]
+            for cell, (number, scenario) in lacking:
+                task = Task(cell.case, cell.question, number, limits, deadline)
+                missing.setdefault(asked_of(scenario).identity, task)
             if not missing:
                 return
+            wanted = [cell for cell, _ in lacking]  # the others are answered, and are not planned again
 
             def look(done: int, total: int = len(missing)) -> None:
                 progress.tell(f"{done:,} of {total:,} searches", time.monotonic() - began)
