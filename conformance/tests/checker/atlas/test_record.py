@@ -26,8 +26,8 @@ from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.session.session import SearchSession
 from isrcheck.models.kafka.atlas.catalogue import RECORD, Record
 
-LARGEST = 2_000_000
-"""Bytes that the file may have."""
+LARGEST = 5_000_000
+"""Bytes that the file may have: it has about 640 a search."""
 
 
 class Nobody:
