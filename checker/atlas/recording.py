@@ -18,7 +18,7 @@ from pathlib import Path
 from isrcheck.checker.atlas.cells import cells
 from isrcheck.checker.atlas.compute import Computing, Known, compute, part_of, read_results, results_of
 from isrcheck.checker.atlas.record import write_record
-from isrcheck.checker.questions.searching import Searcher, search_on_executor
+from isrcheck.checker.questions.searching import InThisProcess, Searcher, search_on_executor
 from isrcheck.checker.resources.budget import UNLIMITED
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.session.progress import ProgressLine
@@ -42,7 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     limits = Limits(seconds=options.seconds_a_search, memory=2 << 30)
     try:
         known = _recorded() | read_results(options.file)
-        searcher = Searcher(SearchSession(limits, UNLIMITED, []))
+        searcher = Searcher(InThisProcess(SearchSession(limits, UNLIMITED, [])))
         computing = Computing(options.file, known, lambda scenario: searcher.result(scenario, limits))
         if options.minutes > 0:
             _compute(computing, options, limits)

@@ -18,7 +18,7 @@ from typing import Any
 from isrcheck.checker.outcome.verdict import Word
 from isrcheck.checker.questions.history import instance_of
 from isrcheck.checker.questions.scenarios import Scenario
-from isrcheck.checker.questions.searching import Searcher
+from isrcheck.checker.questions.searching import InThisProcess, Searcher
 from isrcheck.checker.resources.budget import UNLIMITED
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.session.session import SearchSession
@@ -75,7 +75,7 @@ def main(arguments: Sequence[str] | None = None, record: Record | None = None) -
     except (OSError, ValueError, KeyError):
         print(f"there is no record of the atlas, or it is damaged: {RECORD}", file=sys.stderr)
         return NO_RECORD
-    searcher, limits = Searcher(SearchSession(Limits(), UNLIMITED, [])), Limits(threads=1)
+    searcher, limits = Searcher(InThisProcess(SearchSession(Limits(), UNLIMITED, []))), Limits(threads=1)
     made, began = 0, time.process_time()
     for one in sampled(record, record.header["searches"], options.seed, MOST_STATES):
         is_over = (

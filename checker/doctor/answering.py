@@ -1,18 +1,21 @@
 """Who answers the questions: the atlas, and the searches where it has no answer, or where --fresh asks for them.
 
 In:  `Options`, and a function that opens a session of searches.
-Out: an answerer (checker/doctor/asking.py). The session is opened at the first search, because importing it takes a
-while; it says how far a search has come, which is an early answer.
+Out: an answerer (checker/doctor/asking.py). What searches is imported for the first search, because that takes a while;
+it says how far a search has come, which is an early answer.
 """
 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, Protocol
 
 from isrcheck.checker.command.form import OpenSession, Options
-from isrcheck.checker.doctor.asking import Answerer
+from isrcheck.checker.doctor.asking import Answerer, Expected
+from isrcheck.checker.doctor.searches.early_answer import EarlyAnswer
 from isrcheck.checker.questions.case import Case
 from isrcheck.checker.questions.finding import Finding
 from isrcheck.checker.questions.question import Question
@@ -23,16 +26,21 @@ from isrcheck.models.language.model import parse
 from isrcheck.models.messages.errors import UsageError
 
 if TYPE_CHECKING:
-    from isrcheck.checker.outcome.exploration import Progress
+    from isrcheck.checker.questions.scenarios import Scenario
 
 
 SIZES = ("records", "log_size", "partition_changes")
 """Bounds that --set can raise besides the budgets of faults."""
 
 
-def answerer_of(options: Options, opening: OpenSession) -> Answerer:
-    """Return what answers the questions of a command. Raises UsageError for an entry of --set that is no budget."""
-    searches = _Searches(opening, budgets_of(options.settings))
+MOST_PROCESSES = 4
+"""Searches that are made at a time: with more, the last ones run alone for most of the time."""
+
+
+def answerer_of(options: Options, opening: OpenSession, left: Callable[[], float | None]) -> Answerer:
+    """Return what answers the questions of a command; `left` returns the seconds that it has left. Raises UsageError
+    for an entry of --set that is no budget."""
+    searches = _Searches(opening, budgets_of(options.settings), left)
     return searches if searches.budgets or options.own["fresh"] else _FromTheAtlas(searches)
 
 
@@ -55,44 +63,94 @@ def budgets_of(settings: Sequence[str]) -> dict[str, int]:
     return found
 
 
-class _EarlyAnswer(ProgressLine):
-    """Says of a search that runs how far nothing was found."""
-
-    def report(self, progress: Progress) -> None:
-        """Report the progress of a search."""
-        judged = max(progress.depth - 1, 0)
-        self.tell(f"so far: nothing to depth {judged}, {progress.distinct:,} states", progress.seconds)
-
-
 class _FromTheAtlas:
     """Answers from the atlas, and by search what is not in it; says once if the record is not of this version."""
 
-    def __init__(self, searches: Answerer) -> None:
+    def __init__(self, searches: _Searches) -> None:
+        self.searches = searches
         self.recorded = Recorded(searches)
         self.told = ""
 
+    def expect(self, expected: Expected) -> None:
+        """Begin to search what will be asked and is not in the atlas."""
+        lacking = [one for one in expected.questions if self._find(*one[:2], expected.limits) is None]
+        self.searches.expect(replace(expected, questions=lacking))
+
     def answer(self, case: Case, question: Question, limits: Limits) -> Finding:
         """Answer a question. Raises KeyboardInterrupt."""
-        found = self.recorded.find(case, question) if limits.depth is None else None
+        found = self._find(case, question, limits)
         if found is not None:
             return found
         if self.recorded.outdated and not self.told:
             self.told = self.recorded.outdated
             ProgressLine("atlas").announce(f"the atlas does not count: {self.told}; searching instead")
-        return self.recorded.otherwise.answer(case, question, limits)
+        return self.searches.answer(case, question, limits)
+
+    def close(self) -> None:
+        """End all searches."""
+        self.searches.close()
+
+    def _find(self, case: Case, question: Question, limits: Limits) -> Finding | None:
+        return self.recorded.find(case, question) if limits.depth is None else None
+
+
+class _Searcher(Protocol):
+    """Plans and makes the searches of a question; in checker/questions/searching.py, which imports the engines."""
+
+    def plan(self, case: Case, question: Question) -> Sequence[Scenario] | str: ...
+
+    def answer(self, case: Case, question: Question, limits: Limits) -> Finding: ...
 
 
 class _Searches:
-    """Opens a session at the first question, and answers by search, with at least the given budgets."""
+    """Answers by search, with at least the given budgets: one search at a time in a session, which is opened for the
+    first of them; or several side by side, if several are expected and more than one thread may be used."""
 
-    def __init__(self, opening: OpenSession, budgets: Mapping[str, int]) -> None:
+    def __init__(self, opening: OpenSession, budgets: Mapping[str, int], left: Callable[[], float | None]) -> None:
         self.opening = opening
         self.budgets = budgets
-        self.searcher: Answerer | None = None
+        self.left = left
+        self.searcher: _Searcher | None = None
+        self.several: Any = None
+
+    def expect(self, expected: Expected) -> None:
+        """Begin to search what will be asked."""
+        count = min(expected.limits.threads, MOST_PROCESSES)
+        if self.searcher is None and (count == 1 or len(expected.questions) <= 1):
+            return
+        if self.searcher is None:
+            self.several = _room("side_by_side").SideBySide(count, self.left, _room("worker").serve)
+            self.searcher = _room("larger").SearcherWithBudgets(self.several, self.budgets)
+        if self.several is None:
+            return
+        searches: list[tuple[Scenario, float]] = []
+        for case, question, weight in expected.questions:
+            planned = self._planned(case, question)
+            searches += [(one, weight / len(planned)) for one in planned]
+        self.several.expect(searches, expected.limits, expected.reserve, expected.part)
 
     def answer(self, case: Case, question: Question, limits: Limits) -> Finding:
         """Search a question. Raises KeyboardInterrupt."""
         if self.searcher is None:
-            searching = importlib.import_module("isrcheck.checker.doctor.larger")  # here, for it imports the engines
-            self.searcher = searching.SearcherWithBudgets(self.opening.open(progress_line=_EarlyAnswer), self.budgets)
+            session = self.opening.open(progress_line=EarlyAnswer)
+            search = importlib.import_module("isrcheck.checker.questions.searching").InThisProcess(session)
+            self.searcher = _room("larger").SearcherWithBudgets(search, self.budgets)
         return self.searcher.answer(case, question, limits)
+
+    def close(self) -> None:
+        """End all searches."""
+        if self.several is not None:
+            self.several.close()
+
+    def _planned(self, case: Case, question: Question) -> Sequence[Scenario]:
+        assert self.searcher is not None
+        try:
+            found = self.searcher.plan(case, question)
+        except UsageError:  # told when the question is asked
+            return ()
+        return () if isinstance(found, str) else found
+
+
+def _room(name: str) -> ModuleType:
+    """A module that imports the engines, which takes a while."""
+    return importlib.import_module(f"isrcheck.checker.doctor.searches.{name}")

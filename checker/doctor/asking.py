@@ -6,13 +6,13 @@ Out: an `Answer`. Ctrl-C and the end of the time leave the remaining questions o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from isrcheck.checker.doctor.answer import Advice, Answer, Availability, Exposure, Tried
 from isrcheck.checker.doctor.case_of import case_of
-from isrcheck.checker.doctor.changes import fields_of, groups
+from isrcheck.checker.doctor.changes import Change, fields_of, groups
 from isrcheck.checker.kafka_config.cluster import Cluster
 from isrcheck.checker.outcome.verdict import Word
 from isrcheck.checker.questions.case import Case
@@ -27,15 +27,37 @@ OTHERS = (Topic.DUPLICATES, Topic.ORDER, Topic.POWER, Topic.DISK)
 INTERRUPTED = "it was interrupted"
 OUT_OF_TIME = "the time is over (--seconds)"
 
-FIRST_SHARE, LOSS_WEIGHT, ADVICE_WEIGHT = 1.0, 8.0, 6.0
+FIRST_SHARE, LOSS_WEIGHT, ADVICE_WEIGHT, SETTING_WEIGHT, BROKERS_WEIGHT = 1.0, 8.0, 6.0, 0.5, 0.1
 """How the time is shared: each question gets its weight's part of the rest; all other questions weigh 1."""
+
+
+@dataclass(frozen=True)
+class Expected:
+    """Questions that will be asked about cases, in their order, each with its weight.
+
+    They have this `part` of the time that the command has left, and share it with what will be asked later, of which
+    the weight is the `reserve`.
+    """
+
+    questions: Sequence[tuple[Case, Question, float]]
+    limits: Limits
+    reserve: float
+    part: float
 
 
 class Answerer(Protocol):
     """What answers a question about a case, within limits: the searches, or the atlas."""
 
+    def expect(self, expected: Expected) -> None:
+        """Begin to answer what will be asked, if that can be done side by side."""
+        ...
+
     def answer(self, case: Case, question: Question, limits: Limits) -> Finding:
         """Return the answer; UNDECIDED with a note, if the limits end it. Raises KeyboardInterrupt."""
+        ...
+
+    def close(self) -> None:
+        """End what still runs."""
         ...
 
 
@@ -57,16 +79,19 @@ class Asking:
     refused: set[tuple[Case, Question]] = field(default_factory=set)
     is_interrupted: bool = False
 
+    def expect(self, questions: Iterable[tuple[Case, Question, float]], reserve: float) -> None:
+        """Say which questions will be asked, with their weights; `reserve` is the weight of what is asked later."""
+        wanted = [one for one in questions if one[:2] not in self.known]
+        if wanted and not self.is_interrupted:
+            self.answerer.expect(Expected(wanted, self.limits, reserve, self.part))
+
     def ask(self, case: Case, question: Question, share: float = FIRST_SHARE) -> Finding:
         """Return the answer to a question, which gets this share of the time that is left."""
         if (case, question) in self.known:
             return self.known[case, question]
-        if self.is_interrupted:
-            return unasked(INTERRUPTED)
         left = self.left()
-        if left is not None and left <= 0:
-            return unasked(OUT_OF_TIME)
-        self.tell(question.text)
+        if not self.is_interrupted:
+            self.tell(question.text)
         within = self.limits if left is None else replace(self.limits, seconds=left * self.part * share)
         try:
             found = self.answerer.answer(case, question, within)
@@ -94,6 +119,7 @@ def examine(cluster: Cluster, asking: Asking) -> Answer:
     if answer.why_broken is not None or not is_searched:
         return answer
     rest = _Shares([LOSS_WEIGHT, ADVICE_WEIGHT, *[1.0] * (len(failures) + len(OTHERS))])
+    asking.expect(_expected(case, [one.name for one in failures if one.history is not None]), ADVICE_WEIGHT)
     findings = {LOSS: asking.ask(case, LOSS, rest.next(LOSS_WEIGHT))}
     asked = [
         Exposure(one, asking.ask(case, Question(Topic.DEFECT, name=one.name), rest.next()), loses_data(one))
@@ -113,8 +139,31 @@ def examine(cluster: Cluster, asking: Asking) -> Answer:
     answer = replace(answer, findings=findings, exposures=exposures, unsearched=unsearched)
     answer = replace(answer, availability=_availability(case, asking))
     answer = replace(answer, advice=_advice(case, answer, asking, rest))
+    of_settings = [
+        (change.of(case), Question(Topic.DEFECT, name=one.failure.name), SETTING_WEIGHT)
+        for one in exposures
+        for change in _smallest(_changes(one, case, is_named=True))
+    ]
+    asking.expect(of_settings, 0.0)
     answer = replace(answer, exposures=[_with_settings(one, case, asking, rest) for one in exposures])
     return replace(answer, is_interrupted=asking.is_interrupted)
+
+
+def _expected(case: Case, defects: Sequence[str]) -> Iterator[tuple[Case, Question, float]]:
+    """What is asked about every case, in this order. The loss of a disk is left out: a rule may answer it."""
+    yield case, LOSS, LOSS_WEIGHT
+    for name in defects:
+        yield case, Question(Topic.DEFECT, name=name), 1.0
+    for topic in (*OTHERS, *((Topic.TRANSACTIONS,) if case.transactions else ())):
+        if topic is not Topic.DISK:
+            yield case, Question(topic), 1.0
+    for question in _about_brokers(case):
+        yield case, question, BROKERS_WEIGHT
+
+
+def _about_brokers(case: Case) -> list[Question]:
+    downs = range(case.replication_factor)
+    return [Question(topic, number) for topic in (Topic.WRITES, Topic.READS) for number in downs]
 
 
 class _Shares:
@@ -130,11 +179,9 @@ class _Shares:
 
 
 def _availability(case: Case, asking: Asking) -> Availability:
-    downs = range(case.replication_factor)
-    writes, reads = (
-        tuple(asking.ask(case, Question(topic, number)) for number in downs) for topic in (Topic.WRITES, Topic.READS)
-    )
-    return Availability(writes, reads)
+    found = [asking.ask(case, question) for question in _about_brokers(case)]
+    count = case.replication_factor
+    return Availability(tuple(found[:count]), tuple(found[count:]))
 
 
 def is_gone(found: Finding) -> bool:
@@ -149,6 +196,7 @@ def _advice(case: Case, answer: Answer, asking: Asking, rest: _Shares) -> Advice
     share = rest.next(ADVICE_WEIGHT)
     is_open = False
     for group in groups(case):
+        asking.expect([(change.of(case), LOSS, ADVICE_WEIGHT / 2) for change in group], rest.left)
         tried = [Tried(change, asking.ask(change.of(case), LOSS, share / 2)) for change in group]
         works = list(_smallest_values(one for one in tried if is_gone(one.finding)))
         if works:
@@ -160,10 +208,16 @@ def _advice(case: Case, answer: Answer, asking: Asking, rest: _Shares) -> Advice
 
 
 def _smallest_values(works: Iterator[Tried]) -> Iterator[Tried]:
+    """Yield those with the smallest changes."""
+    by_change = {one.change: one for one in works}
+    return (by_change[one] for one in _smallest(by_change))
+
+
+def _smallest(changes: Iterable[Change]) -> Iterator[Change]:
     """Yield the first of the changes that differ only in the value of a setting."""
     seen: set[tuple[str, ...]] = set()
-    for one in works:
-        keys = tuple(setting.key for setting in one.change.settings)
+    for one in changes:
+        keys = tuple(setting.key for setting in one.settings)
         if keys not in seen:
             seen.add(keys)
             yield one
@@ -176,26 +230,34 @@ def _with_settings(exposure: Exposure, case: Case, asking: Asking, rest: _Shares
     """
     if not exposure.finding.fails or exposure.is_of_disks:
         return exposure
-    named_there = {field for one in exposure.failure.changes for field in fields_of(one)}
-    first = _avoiding(exposure, case, asking, rest, lambda field: field in named_there)
+    first = _avoiding(exposure, case, asking, rest, _changes(exposure, case, is_named=True))
     if first.avoided_by or not first.is_tried:
         return first
-    return _avoiding(exposure, case, asking, rest, lambda field: field not in named_there)
+    return _avoiding(exposure, case, asking, rest, _changes(exposure, case, is_named=False))
 
 
-def _avoiding(
-    exposure: Exposure, case: Case, asking: Asking, rest: _Shares, is_tried: Callable[[str], bool]
-) -> Exposure:
-    question = Question(Topic.DEFECT, name=exposure.failure.name)
-    found: list[Tried] = []
-    is_open = False
+def _changes(exposure: Exposure, case: Case, *, is_named: bool) -> Iterator[Change]:
+    """Yield the changes of one setting that may avoid an exposure: those that the library names, or all others."""
+    if not exposure.finding.fails or exposure.is_of_disks:
+        return
+    named_there = {field for one in exposure.failure.changes for field in fields_of(one)}
     for group in groups(case, most=1):
         for change in group:
             (setting,) = change.settings
-            if not is_tried(setting.field) or any(setting.key == one.change.settings[0].key for one in found):
-                continue
-            tried = Tried(change, asking.ask(change.of(case), question, rest.next(0.5)))
-            if is_gone(tried.finding):
-                found.append(replace(tried, availability=_availability(change.of(case), asking)))
-            is_open = is_open or not tried.finding.is_known
+            if (setting.field in named_there) == is_named:
+                yield change
+
+
+def _avoiding(exposure: Exposure, case: Case, asking: Asking, rest: _Shares, changes: Iterator[Change]) -> Exposure:
+    question = Question(Topic.DEFECT, name=exposure.failure.name)
+    found: list[Tried] = []
+    is_open = False
+    for change in changes:
+        (setting,) = change.settings
+        if any(setting.key == one.change.settings[0].key for one in found):
+            continue
+        tried = Tried(change, asking.ask(change.of(case), question, rest.next(SETTING_WEIGHT)))
+        if is_gone(tried.finding):
+            found.append(replace(tried, availability=_availability(change.of(case), asking)))
+        is_open = is_open or not tried.finding.is_known
     return replace(exposure, avoided_by=tuple(found), is_tried=not is_open)

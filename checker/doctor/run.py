@@ -10,6 +10,7 @@ import os
 import shlex
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -37,13 +38,13 @@ MOST_THREADS = 8
 
 def run(options: Options, opening: OpenSession) -> CommandResult:
     """Answer for every distinct configuration in the files. Raises UsageError for bad input."""
-    answerer = answerer_of(options, opening)
-    reading = _read(options)
-    progress = ProgressLine("doctor")
-    began = time.monotonic()
     budget = Budget(
         options.form.seconds if options.limits.seconds is None else options.limits.seconds, 0, opening.began
     )
+    answerer = answerer_of(options, opening, lambda: budget.left)
+    reading = _read(options)
+    progress = ProgressLine("doctor")
+    began = time.monotonic()
     asking = Asking(
         answerer,
         replace(options.limits, threads=options.threads or min(os.cpu_count() or 1, MOST_THREADS)),
@@ -51,9 +52,10 @@ def run(options: Options, opening: OpenSession) -> CommandResult:
         lambda what: progress.tell(what, time.monotonic() - began),
     )
     answers = []
-    for done, cluster in enumerate(reading.clusters):
-        asking.part = 1 / (len(reading.clusters) - done)
-        answers.append(examine(cluster, asking))
+    with closing(answerer):
+        for done, cluster in enumerate(reading.clusters):
+            asking.part = 1 / (len(reading.clusters) - done)
+            answers.append(examine(cluster, asking))
     progress.clear()
     now = now_of(reading.clusters)
     if len(answers) == 1:

@@ -245,7 +245,7 @@ def reach(found: Finding) -> str:
     least = min(part.judged for part in found.parts if not part.is_exhausted)
     whole = sum(part.is_exhausted for part in found.parts)
     some = f" (to the end in {whole} of {len(found.parts)} searches)" if whole else ""
-    return f"searched to depth {least}{some}"
+    return f"searched to depth {least}{some}" if least >= 0 else f"not searched to any depth{some}"
 
 
 def scenarios(found: Finding) -> str:

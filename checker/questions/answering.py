@@ -74,6 +74,11 @@ class Result:
     loop: int | None = None
     day: str = ""
 
+    @classmethod
+    def not_begun(cls, prop: str, why: str) -> Result:
+        """The result of a search that ended before its first state; `why` is the word for what stopped it."""
+        return cls(prop, Word.UNDECIDED, None, -1, is_exhausted=False, states=0, stopped=why)
+
 
 def inexpressible(why: str) -> Finding:
     """The finding of a question that no model expresses."""

@@ -64,8 +64,10 @@ class Part:
 
     @property
     def reach(self) -> str:
-        """How far the search went: "to the end", or "to depth 14"."""
-        return "to the end" if self.is_exhausted else f"to depth {self.judged}"
+        """How far the search went: "to the end", "to depth 14", or "not begun"."""
+        if self.is_exhausted:
+            return "to the end"
+        return f"to depth {self.judged}" if self.judged >= 0 else "not begun"
 
 
 @dataclass(frozen=True)

@@ -1,13 +1,13 @@
 """Answers questions by search.
 
-In:  a `Case`, a `Question`, and the limits of its searches.
+In:  a `Case`, a `Question`, and the limits of its searches; what makes a search.
 Out: a `Finding`. Every history in it was certified in plain Python.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 
@@ -29,19 +29,22 @@ from isrcheck.models.language.in_range import DEADLOCK, IN_RANGE
 from isrcheck.models.messages.errors import UsageError
 from isrcheck.traces.format.certify import from_steps
 
+Search = Callable[[Scenario, Limits], Result]
+"""Makes a search within limits. After Ctrl-C it returns what it has found; from then on it raises KeyboardInterrupt."""
+
 
 class Searcher:
-    """Answers questions by search, within the budget of a session."""
+    """Answers questions by search."""
 
-    def __init__(self, session: SearchSession) -> None:
-        self.session = session
+    def __init__(self, search: Search) -> None:
+        self.search = search
         self._held: dict[tuple[str, int | None], Result] = {}
         """Finished searches of a loss of power that found nothing, by identity and greatest depth."""
 
     def answer(self, case: Case, question: Question, limits: Limits) -> Finding:
         """Search a question; `limits` are those of all its searches together, and a depth limits each of them.
 
-        After Ctrl-C the finding says what is known, and later questions raise KeyboardInterrupt.
+        After Ctrl-C the finding says what the searches so far have found, and later questions raise KeyboardInterrupt.
         """
         searches = self.plan(case, question)
         if isinstance(searches, str):
@@ -53,9 +56,14 @@ class Searcher:
             left = len(searches) - position
             share = None if limits.seconds is None else max(0.0, limits.seconds - spent) / left
             began = time.monotonic()
-            result = self.result(searches[position], replace(limits, seconds=share))
-            spent += time.monotonic() - began
-            return result
+            try:
+                return self.result(searches[position], replace(limits, seconds=share))
+            except KeyboardInterrupt:
+                if not position:
+                    raise
+                return Result.not_begun(searches[position].prop, "interrupt")
+            finally:
+                spent += time.monotonic() - began
 
         found = assembled([asked_of(one) for one in searches], result_of)
         assert found is not None, "every search has a result"
@@ -69,14 +77,29 @@ class Searcher:
         """The result of one search; by the rule ONE_ENTRY (rules.py), perhaps that of another one of this session."""
         as_power = with_power(scenario)
         if as_power is None:
-            return result_from(scenario, self.explore(scenario, limits))
+            return self.search(scenario, limits)
         key = asked_of(as_power).identity, limits.depth
         if key in self._held:
             return self._held[key]
-        result = result_from(scenario, self.explore(scenario, limits))
+        result = self.search(scenario, limits)
         if result.word not in FAILS and result.stopped is None:
             self._held[key] = result
         return result
+
+
+class InThisProcess:
+    """Makes searches within the budget of a session, one after the other."""
+
+    def __init__(self, session: SearchSession) -> None:
+        self.session = session
+
+    def __call__(self, scenario: Scenario, limits: Limits) -> Result:
+        """The result of a search. After Ctrl-C it is what was found so far, and later calls raise KeyboardInterrupt."""
+        if self.session.seen:
+            raise KeyboardInterrupt
+        if limits.seconds == 0:
+            return Result.not_begun(scenario.prop, "seconds")
+        return result_from(scenario, self.explore(scenario, limits))
 
     def explore(self, scenario: Scenario, limits: Limits) -> Exploration:
         """Make one search."""
@@ -169,4 +192,4 @@ def search_on_executor(case: Case, question: Question, number: int, limits: Limi
 
 @cache
 def _searcher(limits: Limits) -> Searcher:
-    return Searcher(SearchSession(limits, UNLIMITED, []))
+    return Searcher(InThisProcess(SearchSession(limits, UNLIMITED, [])))

@@ -34,6 +34,7 @@ FLOORS = {
         *(
             ("reports", "atlas/pages"),
             ("doctor",),
+            ("doctor/searches",),
             ("forms", "graph", "sweep", "failures"),
             ("command",),
             ("atlas",),

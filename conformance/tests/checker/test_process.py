@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -130,6 +132,55 @@ def test_an_interrupt_during_the_search_reports_the_findings(folder, form):
     else:
         assert "acked_not_lost" in out
         assert "no state is left to expand" not in out
+
+
+@pytest.fixture
+def durable_topic(folder):
+    """The words of a fresh answer for a durable topic, which takes longer than the tests wait."""
+    (folder / "topic.properties").write_text("replication.factor=3\nmin.insync.replicas=2\nacks=all\n")
+    return ["doctor", "topic.properties", "--kafka-version", "4.1", "--fresh"]
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("threads", [1, 2], ids=["one_search", "side_by_side"])
+def test_an_interrupt_of_a_fresh_answer_leaves_what_is_known(folder, durable_topic, threads):
+    """On a terminal, a search tells its early answer twice a second; an interrupted one has to say as much."""
+    ours, terminal = os.openpty()
+    with subprocess.Popen(
+        [sys.executable, "-P", "-m", "isrcheck", *durable_topic, "--threads", str(threads)],
+        cwd=folder, env=environment(), stdout=subprocess.PIPE, stderr=terminal, text=True,
+    ) as process:  # fmt: skip
+        os.close(terminal)
+        told = ""
+        while (early := re.search(r"a broker crashes: \d+ s, so far: nothing to depth (\d+)", told)) is None:
+            told += os.read(ours, 4096).decode()
+        process.send_signal(signal.SIGINT)
+        out, _ = process.communicate(timeout=60)
+    os.set_blocking(ours, False)
+    told += read_all(ours)
+    os.close(ours)
+    assert process.returncode == 130
+    assert "Traceback" not in told
+    assert told.splitlines()[-1].endswith("check: interrupted; this is what was found so far")
+    found = re.match(r"Cannot tell, because the user interrupted it; nothing was found to depth (\d+)\n", out)
+    assert found is not None, out
+    assert int(early[1]) <= int(found[1]) < 30
+
+
+def read_all(descriptor: int) -> str:
+    """What a terminal has been told, after the last process has closed it."""
+    parts = []
+    with contextlib.suppress(OSError):
+        while part := os.read(descriptor, 4096):
+            parts.append(part)
+    return b"".join(parts).decode()
+
+
+@pytest.mark.exhaustive
+def test_a_time_limit_bounds_the_whole_fresh_answer(folder, durable_topic):
+    code, out, _ = run(folder, *durable_topic, "--seconds", "0.2")
+    assert code == 3
+    assert out.startswith("Cannot tell, because the time ")
 
 
 def test_output_fits_the_encoding_of_the_terminal(folder):

@@ -98,7 +98,7 @@ def no_proofs_of_the_matrix(request):
 @pytest.fixture
 def no_searches_for_a_cluster(monkeypatch):
     """Answer for a cluster by simple rules."""
-    monkeypatch.setattr(doctor, "answerer_of", lambda options, opening: Fake())
+    monkeypatch.setattr(doctor, "answerer_of", lambda options, opening, left: Fake())
 
 
 def test_the_schema_is_valid():

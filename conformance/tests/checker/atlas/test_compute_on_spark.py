@@ -11,7 +11,7 @@ from isrcheck.checker.atlas.on_spark import compute_on_spark
 from isrcheck.checker.questions.case import Case
 from isrcheck.checker.questions.concerns import key_of
 from isrcheck.checker.questions.question import Question, Topic
-from isrcheck.checker.questions.searching import Searcher, search_on_executor
+from isrcheck.checker.questions.searching import InThisProcess, Searcher, search_on_executor
 from isrcheck.checker.resources.budget import UNLIMITED
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.session.session import SearchSession
@@ -25,7 +25,7 @@ CELLS = [Cell(key_of(case, LOSS), case, LOSS) for case in (LOSES, KEEPS, LARGE)]
 
 
 def test_spark_finds_the_same_and_an_interrupted_run_goes_on(local_spark, tmp_path):
-    searcher = Searcher(SearchSession(LIMITS, UNLIMITED, []))
+    searcher = Searcher(InThisProcess(SearchSession(LIMITS, UNLIMITED, [])))
     here = Computing(tmp_path / "here.jsonl", {}, lambda scenario: searcher.result(scenario, LIMITS))
     compute(here, CELLS, math.inf)
 

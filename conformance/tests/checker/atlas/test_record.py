@@ -20,7 +20,7 @@ from isrcheck.checker.questions.finding import Source
 from isrcheck.checker.questions.history import trace_of
 from isrcheck.checker.questions.question import Question, Topic
 from isrcheck.checker.questions.recorded import Recorded
-from isrcheck.checker.questions.searching import Searcher
+from isrcheck.checker.questions.searching import InThisProcess, Searcher
 from isrcheck.checker.resources.budget import UNLIMITED
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.session.session import SearchSession
@@ -97,7 +97,7 @@ def test_the_recorded_searches_are_those_that_would_be_made_now(answered, record
 @pytest.mark.parametrize(("count", "states"), [(2, 20_000), exhaustive((8, 100_000)), recorded((60, 10_000_000))])
 def test_a_sample_is_searched_again(record, count, states):
     seed = draw()[1]
-    searcher = Searcher(SearchSession(Limits(), UNLIMITED, []))
+    searcher = Searcher(InThisProcess(SearchSession(Limits(), UNLIMITED, [])))
     found = [
         text for one in sampled(record, count, seed, states) for text in differences(one, searcher, Limits(threads=2))
     ]
@@ -106,7 +106,7 @@ def test_a_sample_is_searched_again(record, count, states):
 
 def test_a_difference_is_found(record):
     one = next(one for one in record.every_search() if one["word"] == Word.PERMITTED and one["states"] < 1000)
-    searcher = Searcher(SearchSession(Limits(), UNLIMITED, []))
+    searcher = Searcher(InThisProcess(SearchSession(Limits(), UNLIMITED, [])))
     wrong = {**one, "depth": one["depth"] + 1, "word": "HOLDS"}
     assert [text.split(": ")[-1].split(" is ")[0] for text in differences(wrong, searcher, Limits())] == [
         "word",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from isrcheck.checker.doctor.asking import Expected
 from isrcheck.checker.outcome.verdict import Word
 from isrcheck.checker.questions.case import Case
 from isrcheck.checker.questions.finding import Finding, History, Part, Source
@@ -72,12 +73,22 @@ def usual(case: Case, question: Question) -> Finding:
 
 @dataclass
 class Fake:
-    """Answers by a rule, and notes what was asked. After `most` answers, Ctrl-C is pressed."""
+    """Answers by a rule, and notes what was expected and what was asked. After `most` answers, Ctrl-C is pressed."""
 
     rule: Callable[[Case, Question], Finding] = usual
     most: int | None = None
     asked: list[tuple[Case, Question]] = field(default_factory=list)
     seconds: list[float | None] = field(default_factory=list)
+    expected: list[tuple[Case, Question]] = field(default_factory=list)
+    is_closed: bool = False
+
+    def expect(self, expected: Expected) -> None:
+        """Note what is expected."""
+        self.expected += [(case, question) for case, question, _ in expected.questions]
+
+    def close(self) -> None:
+        """Note the end."""
+        self.is_closed = True
 
     def answer(self, case: Case, question: Question, limits: Limits) -> Finding:
         """Return the answer by the rule."""

@@ -28,7 +28,7 @@ BROKER = "broker.id=1\nauto.leader.rebalance.enable=false\n"
 @pytest.fixture
 def fake(monkeypatch):
     one = Fake()
-    monkeypatch.setattr(doctor, "answerer_of", lambda options, opening: one)
+    monkeypatch.setattr(doctor, "answerer_of", lambda options, opening, left: one)
     return one
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from isrcheck.checker.questions.searching import Searcher
+from isrcheck.checker.questions.searching import InThisProcess, Searcher
 from isrcheck.checker.resources.budget import UNLIMITED
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.session.session import SearchSession
@@ -13,7 +13,7 @@ from isrcheck.checker.session.session import SearchSession
 @pytest.fixture(scope="session")
 def searcher():
     """Searches without a limit."""
-    return Searcher(SearchSession(Limits(), UNLIMITED, []))
+    return Searcher(InThisProcess(SearchSession(Limits(), UNLIMITED, [])))
 
 
 @pytest.fixture

@@ -384,7 +384,7 @@ def test_a_sweep(check, tmp_path):
 @pytest.fixture
 def fake(monkeypatch):
     one = Fake()
-    monkeypatch.setattr(doctor, "answerer_of", lambda options, opening: one)
+    monkeypatch.setattr(doctor, "answerer_of", lambda options, opening, left: one)
     return one
 
 

@@ -1,6 +1,6 @@
 """Searches with larger budgets than those that answer a question as a rule.
 
-In:  a session, and the least budgets (`--set crashes=2`).
+In:  what makes a search, and the least budgets (`--set crashes=2`).
 Out: an answerer.
 """
 
@@ -12,8 +12,7 @@ from dataclasses import replace
 from isrcheck.checker.questions.case import Case
 from isrcheck.checker.questions.question import Question, Topic
 from isrcheck.checker.questions.scenarios import Scenario
-from isrcheck.checker.questions.searching import Searcher
-from isrcheck.checker.session.session import SearchSession
+from isrcheck.checker.questions.searching import Search, Searcher
 
 AS_THEY_ARE = (Topic.WRITES, Topic.READS)
 """Questions whose searches have no faults but the brokers that are down."""
@@ -22,8 +21,8 @@ AS_THEY_ARE = (Topic.WRITES, Topic.READS)
 class SearcherWithBudgets(Searcher):
     """Answers by search; each search has at least the budgets `least`, as far as its model has them."""
 
-    def __init__(self, session: SearchSession, least: Mapping[str, int]) -> None:
-        super().__init__(session)
+    def __init__(self, search: Search, least: Mapping[str, int]) -> None:
+        super().__init__(search)
         self.least = least
 
     def plan(self, case: Case, question: Question) -> Sequence[Scenario] | str:
