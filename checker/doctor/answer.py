@@ -17,6 +17,7 @@ from isrcheck.checker.kafka_settings.keys import Role
 from isrcheck.checker.outcome.exit_codes import SAFE, UNDECIDED, VIOLATED
 from isrcheck.checker.outcome.verdict import WHY_STOPPED, Word
 from isrcheck.checker.questions.case import Case
+from isrcheck.checker.questions.concerns import is_exposed
 from isrcheck.checker.questions.finding import Finding
 from isrcheck.checker.questions.question import Question, Topic
 from isrcheck.checker.session.formatting import counted
@@ -83,6 +84,11 @@ class Exposure:
     avoided_by: tuple[Tried, ...] = ()
     is_tried: bool = True
 
+    @property
+    def is_shown(self) -> bool:
+        """Whether the finding shows the failure, and not only what the settings permit."""
+        return is_exposed(self.failure, self.finding)
+
 
 @dataclass(frozen=True)
 class Advice:
@@ -119,7 +125,7 @@ class Answer:
     @property
     def exposed(self) -> list[Exposure]:
         """The known defects of the release to which the case is exposed, without those of disks."""
-        return [one for one in self.exposures if not one.is_of_disks and one.finding.fails]
+        return [one for one in self.exposures if not one.is_of_disks and one.is_shown]
 
     @property
     def open_exposures(self) -> list[Exposure]:

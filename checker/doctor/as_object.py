@@ -75,6 +75,7 @@ def _exposure(one: Exposure) -> dict[str, Any]:
         "since": one.failure.since,
         "repaired": list(one.failure.repaired),
         "needs_a_disk": one.is_of_disks,
+        "is_exposed": one.is_shown,
         "finding": _finding(one.finding),
         "avoided_by": [_tried(tried) for tried in one.avoided_by],
         "every_setting_was_tried": one.is_tried,

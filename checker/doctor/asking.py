@@ -228,7 +228,7 @@ def _with_settings(exposure: Exposure, case: Case, asking: Asking, rest: _Shares
 
     Of those that the library names only; if none of them helps in this case, all others.
     """
-    if not exposure.finding.fails or exposure.is_of_disks:
+    if not exposure.is_shown or exposure.is_of_disks:
         return exposure
     first = _avoiding(exposure, case, asking, rest, _changes(exposure, case, is_named=True))
     if first.avoided_by or not first.is_tried:
@@ -238,7 +238,7 @@ def _with_settings(exposure: Exposure, case: Case, asking: Asking, rest: _Shares
 
 def _changes(exposure: Exposure, case: Case, *, is_named: bool) -> Iterator[Change]:
     """Yield the changes of one setting that may avoid an exposure: those that the library names, or all others."""
-    if not exposure.finding.fails or exposure.is_of_disks:
+    if not exposure.is_shown or exposure.is_of_disks:
         return
     named_there = {field for one in exposure.failure.changes for field in fields_of(one)}
     for group in groups(case, most=1):

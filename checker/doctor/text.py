@@ -143,7 +143,7 @@ def _beside_rows(answer: Answer) -> Iterator[tuple[str, str]]:
         found = answer.findings.get(Question(topic))
         if found is not None:
             yield label, f"{what} {_can_lose(found)}{_claim(answer.case, found)}"
-    named = [one for one in answer.exposures if one.is_of_disks and one.finding.fails]
+    named = [one for one in answer.exposures if one.is_of_disks and one.is_shown]
     if named:
         yield "", f"known of such losses: {', '.join(f'{one.failure.number} {one.failure.title}' for one in named[:2])}"
     resends = [

@@ -9,7 +9,9 @@ from __future__ import annotations
 from functools import cache
 
 from isrcheck.checker.kafka_settings.releases import Version, version_of_binaries
+from isrcheck.checker.outcome.verdict import Word
 from isrcheck.checker.questions.case import Case
+from isrcheck.checker.questions.finding import Finding
 from isrcheck.checker.questions.question import Question, Topic
 from isrcheck.checker.questions.rules import GENERATIONS, asked_instead
 from isrcheck.models.kafka.failures.catalogue import NO_RELEASE, Failure, failures, pairs
@@ -95,6 +97,8 @@ def concerns(case: Case, failure: Failure) -> bool:
         return True
     if history.model == TRANSACTIONS:
         return bool(case.transactions)
+    if case.replication_factor == 1:  # nothing is replicated, and nobody else can be elected
+        return False
     entries = _entries(failure)
     return (
         (history.property_name not in NEEDS_ALL_ACKS or case.acks == "all")
@@ -102,6 +106,14 @@ def concerns(case: Case, failure: Failure) -> bool:
         and ("transactions" not in entries or (bool(case.transactions) and case.acks == "all"))
         and ("unclean_elections" not in entries or case.unclean_election)
     )
+
+
+def is_exposed(failure: Failure, found: Finding) -> bool:
+    """Whether a finding shows that the case is exposed to a failure. Where a failure breaks a promise, and the settings
+    make none, it adds nothing to what they permit."""
+    history = failure.history
+    is_promised = found.word is not Word.PERMITTED or (history is not None and history.verdict == Word.PERMITTED.value)
+    return found.fails and is_promised
 
 
 def why_unasked(case: Case, question: Question) -> str:

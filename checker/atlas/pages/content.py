@@ -26,9 +26,6 @@ from isrcheck.models.kafka.failures.catalogue import Failure, failures
 Answers = Callable[[Case, Question], Finding | None]
 """The record: the finding of a question about a case; None if it is not recorded."""
 
-FIRST_WITH_BOTH, FIRST_WITHOUT_ZOOKEEPER = "3.3", "4.0"
-"""The releases between these have two modes that are modelled: with ZooKeeper, and KRaft."""
-
 
 @dataclass(frozen=True)
 class Column:
@@ -209,24 +206,27 @@ def _grouped(kind: Kind, clusters: Sequence[ReleasedCluster]) -> list[tuple[str,
         if kind is TRANSACTIONS:
             case = replace(case, protocol="", switches=()) if not any(map(_reads_topic, known)) else case
         groups.setdefault((case, cluster.transactions if kind is TRANSACTIONS else (), known), []).append(cluster)
-    return [(_name(group), group[0]) for group in groups.values()]
+    return [(_name(group, clusters), group[0]) for group in groups.values()]
 
 
 def _reads_topic(question: Question) -> bool:
     return "protocol" in read_by(question)
 
 
-def _name(group: Sequence[ReleasedCluster]) -> str:
-    """The releases of a group, from the oldest to the newest, for each mode."""
-    ranges: dict[str, list[ReleasedCluster]] = {}
+def _name(group: Sequence[ReleasedCluster], clusters: Sequence[ReleasedCluster]) -> str:
+    """The releases of a group, from the oldest to the newest, for each mode. A range leaves out no release of its mode
+    between its ends, and a mode is named if releases of the range have another one as well."""
+    modes: dict[str, list[str]] = {}
+    is_named = False
     for mode in dict.fromkeys(one.mode for one in group):
-        some = [one for one in group if one.mode == mode]
-        newest, oldest = some[0].release.text, some[-1].release.text
-        ranges.setdefault(newest if newest == oldest else f"{oldest} \u2013 {newest}", []).append(some[0])
-    return "; ".join(f"{shown} {some[0].mode}" if _has_both(some) else shown for shown, some in ranges.items())
+        of_mode = [one for one in clusters if one.mode == mode]
+        runs = itertools.groupby(of_mode, lambda one: any(one is other for other in group))
+        chosen = [[one.release.text for one in run] for is_in_group, run in runs if is_in_group]
+        modes.setdefault(", ".join(map(_range, chosen)), []).append(mode)
+        others = {one.release.text for one in clusters if one.mode != mode}
+        is_named = is_named or not others.isdisjoint(itertools.chain(*chosen))
+    return "; ".join(f"{shown} {some[0]}" if is_named and len(some) == 1 else shown for shown, some in modes.items())
 
 
-def _has_both(some: Sequence[ReleasedCluster]) -> bool:
-    """Whether a release can have another mode than the one of these clusters."""
-    release = some[0].release
-    return len(some) == 1 and release.has(FIRST_WITH_BOTH) and not release.has(FIRST_WITHOUT_ZOOKEEPER)
+def _range(releases: Sequence[str]) -> str:
+    return releases[0] if len(releases) == 1 else f"{releases[0]} \u2013 {releases[-1]}"

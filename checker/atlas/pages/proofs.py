@@ -37,9 +37,9 @@ ABOUT_SEARCHES = (
 
 @dataclass
 class _Shown:
-    """A history with the first finding that has it, and the number of cases for which it stands."""
+    """A history with the first finding that has it, the questions that it answers, and the number of answers."""
 
-    asks: str
+    asks: dict[str, None]
     finding: Finding
     history: History
     name: str
@@ -58,8 +58,9 @@ class Histories:
         known = self._shown.get((*key, history.steps, history.loop))
         if known is None:
             number = sum(_file(one.history) == _file(history) for one in self._shown.values()) + 1
-            known = _Shown(asks, finding, history, f"{_file(history)}_{number}.html")
+            known = _Shown({}, finding, history, f"{_file(history)}_{number}.html")
             self._shown[*key, history.steps, history.loop] = known
+        known.asks[asks] = None
         known.cases += 1
         return f"{TRACES}/{known.name}"
 
@@ -74,13 +75,16 @@ class Histories:
 
 def _about(one: _Shown) -> Iterator[Content]:
     """What stands beside the steps: the question, and what else was searched."""
-    yield element("h2", one.asks)
+    for asks in one.asks:
+        yield element("h2", asks)
     yield element("p", f"The shortest history that was found, {source_of(one.finding)}. {_stands_for(one.cases)}")
     yield from _searched(one.finding)
 
 
 def _stands_for(cases: int) -> str:
-    return "One case has it." if cases == 1 else f"{cases:,} cases of the table have these steps; this is the first."
+    if cases == 1:
+        return "One answer of the table leads here."
+    return f"{cases:,} answers of the table have these steps; the settings on this page are those of the first."
 
 
 def _file(one: History | Part) -> str:

@@ -31,7 +31,7 @@ def _switch(name: str) -> Callable[[Line], str]:
 
 
 def _verification(line: Line) -> str:
-    return "off" if dict(line.case.transactions).get("TXN_VERIFY") == "0" else "as in the release"
+    return "off" if dict(line.case.transactions).get("TXN_VERIFY") == "OFF" else "as in the release"
 
 
 RELEASES = Setting("kafka", "Kafka", "the release of the brokers", lambda line: line.releases)

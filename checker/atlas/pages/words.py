@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 from isrcheck.checker.outcome.verdict import Word
-from isrcheck.checker.questions.concerns import loses_data, named
+from isrcheck.checker.questions.concerns import LOSSES, is_exposed, loses_data, named
 from isrcheck.checker.questions.finding import Finding, Part, Source
 from isrcheck.checker.questions.question import Question, Topic
 from isrcheck.checker.session.formatting import counted
@@ -71,7 +71,8 @@ def said(topic: Topic, finding: Finding | None) -> Words:
     if finding.fails:
         when = f"{phrases.happens} after {counted(finding.depth or 0, 'step')}"
         if finding.word is Word.PERMITTED:
-            return Words(Grave.ALLOWED, f"{when}: {phrases.permits}")
+            permits = phrases.permits if _has_loss(finding) else ALLOWED
+            return Words(Grave.ALLOWED, f"{when}: {permits}")
         return Words(Grave.BROKEN, f"{when}, against Kafka's promise")
     if finding.word is Word.NOT_APPLICABLE:
         return NOT_ASKED
@@ -81,6 +82,11 @@ def said(topic: Topic, finding: Finding | None) -> Words:
     if depth is None:
         return Words(Grave.TO_THE_END, f"{phrases.never}, to the end")
     return Words(Grave.TO_DEPTH, f"{phrases.never} to depth {depth}")
+
+
+def _has_loss(finding: Finding) -> bool:
+    """Whether the history may lose power or a disk: without acks=all, a record is lost before anything else fails."""
+    return finding.history is not None and any(f"{name}=" in finding.history.configuration for name in LOSSES)
 
 
 def least_depth(parts: Sequence[Part]) -> int | None:
@@ -139,7 +145,8 @@ def _works(most: int) -> str:
 @dataclass(frozen=True)
 class Exposures:
     """The known failures of a case's release, by their names: those to which it is exposed; those `beside` them that
-    need a loss of power or of a disk; `open` ones are undecided, `unmodelled` ones are in no model.
+    need a loss of power or of a disk; `open` ones are undecided, and of `unsearched` ones no model of the release has
+    what they need.
 
     `absent` counts the others, and `depth` is the least depth to which they were searched (None: to the end).
     """
@@ -147,7 +154,7 @@ class Exposures:
     defects: tuple[str, ...]
     beside: tuple[str, ...]
     open: tuple[str, ...]
-    unmodelled: tuple[str, ...]
+    unsearched: tuple[str, ...]
     absent: int
     depth: int | None
 
@@ -155,16 +162,16 @@ class Exposures:
 def exposures(findings: Mapping[Question, Finding | None]) -> Exposures:
     """Sort the findings about known failures that concern a case."""
     asked = {one.name: found for one, found in findings.items() if found is not None}
-    fails = [name for name, found in asked.items() if found.fails]
-    unmodelled = [name for name, found in asked.items() if found.word is Word.NOT_APPLICABLE]
+    fails = [name for name, found in asked.items() if is_exposed(named(name), found)]
+    unsearched = [name for name, found in asked.items() if found.word is Word.NOT_APPLICABLE]
     unknown = [one.name for one, found in findings.items() if found is None or not found.is_known]
-    gone = [found for name, found in asked.items() if name not in {*fails, *unmodelled, *unknown}]
+    gone = [found for name, found in asked.items() if name not in {*fails, *unsearched, *unknown}]
     depths = [least_depth(found.parts) for found in gone]
     return Exposures(
         defects=tuple(name for name in fails if not loses_data(named(name))),
         beside=tuple(name for name in fails if loses_data(named(name))),
         open=tuple(unknown),
-        unmodelled=tuple(unmodelled),
+        unsearched=tuple(unsearched),
         absent=len(gone),
         depth=min((one for one in depths if one is not None), default=None),
     )
@@ -177,7 +184,7 @@ def said_of(found: Exposures) -> Words:
         return Words(Grave.BROKEN, f"exposed to {counted(len(found.defects), 'known defect')}{others}")
     if found.open:
         return Words(Grave.OPEN, f"{counted(len(found.open), 'known defect')} not decided")
-    missing = f"; {len(found.unmodelled)} not modelled" if found.unmodelled else ""
+    missing = f"; {len(found.unsearched)} not searched" if found.unsearched else ""
     if not found.absent:
         return Words(Grave.NOTHING, missing.lstrip("; ")) if missing else NONE_KNOWN
     if found.depth is not None:

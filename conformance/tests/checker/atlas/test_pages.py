@@ -6,6 +6,7 @@ import html
 import json
 import posixpath
 import re
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import replace
 from html.parser import HTMLParser
@@ -27,15 +28,17 @@ from conformance.tests.checker.atlas.small_record import (
     whole,
     works,
 )
+from isrcheck.checker.atlas.clusters import clusters
 from isrcheck.checker.atlas.pages import folder, parquet
 from isrcheck.checker.atlas.pages.cells import Cells
 from isrcheck.checker.atlas.pages.content import PRODUCERS, TOPICS, TRANSACTIONS, sheet_of, sheets
 from isrcheck.checker.atlas.pages.index import WHOLE
 from isrcheck.checker.atlas.pages.proofs import Histories, Searches
 from isrcheck.checker.atlas.pages.rows import Cell, Spelling, Status, rows_of, status_of
-from isrcheck.checker.atlas.pages.settings import settings_of
+from isrcheck.checker.atlas.pages.settings import SETTINGS, settings_of
 from isrcheck.checker.atlas.pages.words import Grave, Words, available, exposures, said, said_of
 from isrcheck.checker.outcome.verdict import Word
+from isrcheck.checker.questions.concerns import named
 from isrcheck.checker.questions.question import Question, Topic
 from isrcheck.models.messages.errors import UsageError
 
@@ -172,8 +175,9 @@ def test_any_means_every_value_that_occurs_with_these_replicas():
     cells = Cells(Histories(), Searches())
     rows = rows_of(sheet, settings, lambda line: cells.of(line, sheet.kind.columns))
     spelling = Spelling(sheet.lines, settings)
-    texts = [spelling.texts(row) for row in rows if row.values[0] == {"4.1"} and row.values[1] == {"1", "0"}]
-    assert texts[0][1:] == ["0, 1", "1", "1", "on", "any"]
+    texts = [spelling.texts(row) for row in rows if "4.1" in row.values[0] and row.values[1] == {"1", "0"}]
+    assert texts[0] == ["4.1", "0, 1", "2", "1", "on", "any"]
+    assert [one for one in texts if one[2] == "1"] == [["any", "0, 1", "1", "1", "any", "any"]]
 
 
 def test_the_tables_of_two_releases():
@@ -192,6 +196,53 @@ def test_the_tables_of_two_releases():
     assert sheet_of(Question(Topic.DEFECT, name="missed_demotion")) is TOPICS
     assert sheet_of(Question(Topic.DEFECT, name="duplicate_in_a_new_epoch")) is PRODUCERS
     assert sheet_of(Question(Topic.DEFECT, name="late_record_reopens_the_transaction")) is TRANSACTIONS
+
+
+def test_the_names_of_releases_leave_none_out_between_their_ends():
+    """Two tables say different things of 2.8 with ZooKeeper: it must not be in the range of another row."""
+    everything = clusters()
+    for sheet in sheets(everything, lambda case, question: None):
+        places = defaultdict(list)
+        for name in {line.releases for line in sheet.lines}:
+            for number, one in enumerate(everything):
+                if is_in_name(one, name):
+                    places[number].append(name)
+        shown = [number for number, one in enumerate(everything) if sheet.kind is not TRANSACTIONS or one.transactions]
+        assert {number: names for number, names in places.items() if len(names) > 1} == {}
+        assert sorted(places) == shown
+
+
+def is_in_name(cluster, name):
+    """Whether a reader takes the name of a row to speak of a release in its mode."""
+    order = list(dict.fromkeys(one.release.text for one in clusters()))
+    for shown in name.split("; "):
+        mode = next((one for one in ("KRaft", "ZooKeeper") if shown.endswith(one)), None)
+        text = shown.removesuffix(f" {mode}")
+        if mode not in (None, cluster.mode):
+            continue
+        for one in text.split(", "):
+            first, _, last = one.partition(" \u2013 ")
+            if order.index(first) <= order.index(cluster.release.text) <= order.index(last or first):
+                return True
+    return False
+
+
+def test_the_verification_of_transactions_is_a_setting():
+    *_, transactions = sheets(clusters(), lambda case, question: None)
+    verification = SETTINGS["transactions"].of
+    of_3_7 = [line for line in transactions.lines if "3.7" in line.releases and line.case.replication_factor == 3]
+    assert {verification(line) for line in of_3_7} == {"as in the release", "off"}
+    with_it = {dict(line.case.transactions).get("TXN_VERIFY") for line in of_3_7 if verification(line) == "off"}
+    assert with_it == {"OFF"}
+
+
+def test_one_replica_has_no_known_failure_of_replication():
+    topics, producers, _ = sheets(clusters(), lambda case, question: None)
+    for sheet in (topics, producers):
+        place = [one.topic for one in sheet.kind.columns].index(Topic.DEFECT)
+        alone = [line.findings[place] for line in sheet.lines if line.case.replication_factor == 1]
+        assert alone
+        assert {one.name for asked in alone for one in asked if named(one.name).history is not None} == set()
 
 
 def test_a_cluster_asks_about_its_own_defects_only():
@@ -231,6 +282,7 @@ def test_the_answer_of_a_row(graves, status):
         (Topic.LOSS, OPEN, Grave.OPEN, "not decided; nothing found to depth 7"),
         (Topic.LOSS, None, Grave.OPEN, "not recorded"),
         (Topic.POWER, failing("whole_isr_loses_power"), Grave.ALLOWED, "lost after 6 steps: not promised"),
+        (Topic.POWER, failing("acks_1"), Grave.ALLOWED, "lost after 3 steps: your settings allow this"),
         (Topic.ORDER, HOLDS, Grave.TO_THE_END, "in order, to the end"),
         (Topic.ORDER, found(Word.NOT_APPLICABLE, note="why"), Grave.NOTHING, "not asked here"),
     ],
@@ -269,9 +321,11 @@ UNMODELLED = found(Word.NOT_APPLICABLE, note="the model has no such thing")
         ({"stale_record": HOLDS, "missed_demotion": TO_DEPTH}, Grave.TO_DEPTH, "not exposed, to depth 10"),
         (
             {"stale_record": HOLDS, "new_incarnation": UNMODELLED},
-            *(Grave.TO_THE_END, "not exposed, to the end; 1 not modelled"),
+            *(Grave.TO_THE_END, "not exposed, to the end; 1 not searched"),
         ),
-        ({"new_incarnation": UNMODELLED}, Grave.NOTHING, "1 not modelled"),
+        ({"new_incarnation": UNMODELLED}, Grave.NOTHING, "1 not searched"),
+        # A loss that the settings permit says nothing about a failure that breaks a promise.
+        ({"new_incarnation": failing("minimum_of_one")}, Grave.TO_THE_END, "not exposed, to the end"),
         ({"stale_record": OPEN, "missed_demotion": HOLDS}, Grave.OPEN, "1 known defect not decided"),
         (
             {"stale_record": None, "missed_demotion": failing("missed_demotion")},
@@ -304,7 +358,7 @@ def test_a_history_has_one_page_for_all_of_its_cases(files):
     text = html.unescape(page)
     assert "Can an acknowledged record be lost by these settings?" in text
     assert (
-        f"The shortest history that was found, searched on {FACTS.day}. 3 cases of the table have these steps" in text
+        f"The shortest history that was found, searched on {FACTS.day}. 3 answers of the table have these steps" in text
     )
     assert 'href="../index.html"' in page
 
