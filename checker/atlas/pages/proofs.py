@@ -31,7 +31,8 @@ TRACES, SEARCHES = "traces", "searches"
 
 ABOUT_SEARCHES = (
     "Answers of the table lead to their searches here. \u201cTo the end\u201d says that no further state exists within"
-    " the bounds of the search. The command under a search repeats it."
+    " the bounds of the search. The command under a search repeats it; where it says which brokers are down, the"
+    " command searches all choices of them, and counts more states."
 )
 
 
