@@ -119,7 +119,10 @@ def examine(cluster: Cluster, asking: Asking) -> Answer:
     if answer.why_broken is not None or not is_searched:
         return answer
     rest = _Shares([LOSS_WEIGHT, ADVICE_WEIGHT, *[1.0] * (len(failures) + len(OTHERS))])
-    asking.expect(_expected(case, [one.name for one in failures if one.history is not None]), ADVICE_WEIGHT)
+    others = list(_others(case))
+    expected = [(case, LOSS, LOSS_WEIGHT)]
+    expected += [(case, Question(Topic.DEFECT, name=one.name), 1.0) for one in failures if one.history is not None]
+    asking.expect([*expected, *others], ADVICE_WEIGHT)
     findings = {LOSS: asking.ask(case, LOSS, rest.next(LOSS_WEIGHT))}
     asked = [
         Exposure(one, asking.ask(case, Question(Topic.DEFECT, name=one.name), rest.next()), loses_data(one))
@@ -134,27 +137,30 @@ def examine(cluster: Cluster, asking: Asking) -> Answer:
     ]
     unsearched = [(one, one.why_not) for one in failures if one.history is None]
     unsearched += [(one.failure, one.finding.note) for one in asked if one not in exposures]
-    for topic in (*OTHERS, *((Topic.TRANSACTIONS,) if case.transactions else ())):
-        findings[Question(topic)] = asking.ask(case, Question(topic), rest.next())
-    answer = replace(answer, findings=findings, exposures=exposures, unsearched=unsearched)
-    answer = replace(answer, availability=_availability(case, asking))
-    answer = replace(answer, advice=_advice(case, answer, asking, rest))
     of_settings = [
         (change.of(case), Question(Topic.DEFECT, name=one.failure.name), SETTING_WEIGHT)
         for one in exposures
         for change in _smallest(_changes(one, case, is_named=True))
     ]
+    asking.expect([*others, *of_settings], ADVICE_WEIGHT)
+    for topic in _topics(case):
+        findings[Question(topic)] = asking.ask(case, Question(topic), rest.next())
+    answer = replace(answer, findings=findings, exposures=exposures, unsearched=unsearched)
+    answer = replace(answer, availability=_availability(case, asking))
+    answer = replace(answer, advice=_advice(case, answer, asking, rest))
     asking.expect(of_settings, 0.0)
     answer = replace(answer, exposures=[_with_settings(one, case, asking, rest) for one in exposures])
     return replace(answer, is_interrupted=asking.is_interrupted)
 
 
-def _expected(case: Case, defects: Sequence[str]) -> Iterator[tuple[Case, Question, float]]:
-    """What is asked about every case, in this order. The loss of a disk is left out: a rule may answer it."""
-    yield case, LOSS, LOSS_WEIGHT
-    for name in defects:
-        yield case, Question(Topic.DEFECT, name=name), 1.0
-    for topic in (*OTHERS, *((Topic.TRANSACTIONS,) if case.transactions else ())):
+def _topics(case: Case) -> tuple[Topic, ...]:
+    """What is asked beside the loss of records and known failures, and beside brokers that are down."""
+    return (*OTHERS, *((Topic.TRANSACTIONS,) if case.transactions else ()))
+
+
+def _others(case: Case) -> Iterator[tuple[Case, Question, float]]:
+    """What is asked after the known failures, in this order. The loss of a disk is left out: a rule may answer it."""
+    for topic in _topics(case):
         if topic is not Topic.DISK:
             yield case, Question(topic), 1.0
     for question in _about_brokers(case):

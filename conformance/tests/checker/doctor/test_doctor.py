@@ -603,6 +603,17 @@ def test_what_a_history_tells_is_kept(ask, monkeypatch):
     assert ask("--config t --kafka-version 3.9") == first
 
 
+def test_what_is_asked_was_expected(ask, fake):
+    """Only the loss of a disk, and brokers that are down after a change, are searched when they are asked."""
+    ask("--config t --kafka-version 3.9", t=DURABLE)
+    alone = {(case, question.topic) for case, question in fake.asked if (case, question) not in fake.expected}
+    (first, _), *_ = fake.asked
+    assert {topic for case, topic in alone if case == first} == {Topic.DISK}
+    assert {topic for case, topic in alone if case != first} == {Topic.WRITES, Topic.READS}
+    assert set(fake.expected) <= set(fake.asked)
+    assert fake.is_closed
+
+
 def test_the_object_of_json(ask_json):
     _, content = ask_json("--config t --kafka-version 3.9", t=DURABLE.replace("all", "1"))
     assert (content["headline"], content["kind"], content["verdict"]) == (
