@@ -44,8 +44,9 @@ def tables(rows: Sequence[Sequence[str]], widest: int, absent: str) -> list[str]
 
 
 def counted(count: int, noun: str) -> str:
-    """Return a count with its noun: 1 level, 2 levels."""
-    return f"{count:,} {noun}{'s' * (count != 1)}"
+    """Return a count with its noun: 1 level, 2 levels, 2 searches."""
+    ending = "es" if noun.endswith(("s", "x", "ch", "sh")) else "s"
+    return f"{count:,} {noun}{ending * (count != 1)}"
 
 
 def human_bytes(count: float) -> str:

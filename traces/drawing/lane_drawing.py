@@ -107,7 +107,7 @@ def draw_lane(lane: Lane) -> Fragment:
     y = 4.0
     if lane.title:
         parts.append(element("text", lane.title, x=width / 2, y=y + 15, class_="role", text_anchor="middle"))
-        things["title"] = Box(PAD / 2, y, width - PAD, TITLE_LINE - 2), (lane.title, lane.role)
+        things["title"] = Box(PAD / 2, y, width - PAD, TITLE_LINE - 2), lane.title
         y += TITLE_LINE
     if lane.cells:
         left = (width - log_width) / 2

@@ -55,7 +55,8 @@ const drawn = (() => {
     const made = make("div", "lane" + (now.role ? " " + now.role : ""));
     made.append(make("h3", "", title));
     if (now.title) {
-      made.append(mark(make("p", "role", now.title), now.title !== before.title || now.role !== before.role));
+      // What a card is to the others, such as that of a stale leader, is its border: another broker's step can change it.
+      made.append(mark(make("p", "role", now.title), now.title !== before.title));
     }
     if (now.cells.length) made.append(log(now, before), pointers(now, before));
     if (now.notes.length) made.append(list(now.notes, before.notes, ""));

@@ -76,9 +76,10 @@ def _facts(record: Record, tables: list[Sheet]) -> Facts:
     day = min((one.recorded for one in findings if one is not None and one.recorded), default="")
     header = record.header
     limits = (
-        f"{counted(header['searches'], 'search')} answer {counted(header['cells'], 'question')}; each had at most"
-        f" {header['limit']:g} seconds. Up to three replicas are searched; what is said of more of them follows from a"
-        " search with fewer, by a named rule. Faults are limited in number, as each search says."
+        f"{counted(header['cells'], 'question')} answered by {counted(header['searches'], 'search')}, each of at most"
+        f" {header['limit']:g} seconds. Up to three replicas are searched to the end where that is possible; four are"
+        " searched to depth 10 at most, and five to depth 8. Where a search with fewer replicas answers for more, the"
+        " cell names the rule. Faults are limited in number, as each search says."
     )
     return Facts(day, str(header["models"]["kafka"])[:12], limits, None)
 

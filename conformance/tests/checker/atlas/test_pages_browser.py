@@ -9,7 +9,8 @@ import pytest
 
 from conformance.tests.checker.atlas.small_record import FACTS, SMALL, whole
 from conformance.tests.support.browser import Page, contrast
-from isrcheck.checker.atlas.pages import folder
+from isrcheck.checker.atlas.pages import defects, folder
+from isrcheck.models.kafka.failures.catalogue import failures
 
 pytestmark = pytest.mark.exhaustive
 """A real browser takes seconds."""
@@ -120,6 +121,24 @@ def test_everything_is_readable_at_every_width(browser: Any, all_tables: Path, w
                 assert not page.is_visible("[name=acks], [name=verification]"), "filters are folded on a telephone"
                 page.click("summary:has-text('Filters')")
                 assert page.is_visible("[name=replicas]")
+
+
+OVER_THE_EDGE = """() => [document.documentElement, ...document.querySelectorAll('#controls > *, aside li')]
+  .filter(one => one.getBoundingClientRect().right > 390 || one.scrollWidth > 390)
+  .map(one => one.id || one.tagName)"""
+
+
+def test_the_page_of_every_known_failure_fits_a_telephone(browser: Any, tmp_path: Path) -> None:
+    """What ends a failure has names of switches, in which only the style breaks a line."""
+    made = dict(defects.pages([defects.address(one.name) for one in failures()]))
+    folder.write(tmp_path, {name: text.encode() for name, text in made.items()})
+    first, *others = sorted(made)
+    with Page(browser, tmp_path / first, 390, 844) as page:
+        found = {first: page.evaluate(OVER_THE_EDGE)}
+        for name in others:
+            page.goto((tmp_path / name).as_uri())
+            found[name] = page.evaluate(OVER_THE_EDGE)
+    assert {name: over for name, over in found.items() if over} == {}
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

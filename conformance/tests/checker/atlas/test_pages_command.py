@@ -52,7 +52,8 @@ def test_the_folder_and_what_is_said(atlas, tmp_path):
     page = (tmp_path / "pages" / "index.html").read_text()
     assert f"recorded {DAY}" in page
     assert "model <code>0123456789ab</code>" in page
-    assert "1 search answer 1 question" in page
+    assert "1 question answered by 1 search, each of at most 60 seconds" in page
+    assert "four are searched to depth 10 at most, and five to depth 8" in page
     assert '"no loss, to the end"' in page
     assert "check kafka --protocol 4.1 --acks 1" in (tmp_path / "pages/searches/4.1.html").read_text()
 

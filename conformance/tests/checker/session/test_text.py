@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
+import pytest
+
 from isrcheck.checker import cli
+from isrcheck.checker.session.formatting import counted
+
+
+@pytest.mark.parametrize(
+    ("noun", "text"), [("level", "6,185 levels"), ("search", "6,185 searches"), ("box", "6,185 boxes")]
+)
+def test_a_noun_that_ends_in_a_hiss_has_its_own_plural(noun, text):
+    assert counted(6185, noun) == text
+    assert counted(1, noun) == f"1 {noun}"
 
 
 def test_one_state_and_one_level(tmp_path, monkeypatch, capsys):

@@ -41,6 +41,9 @@ TRACES = {
     "transaction": lambda: trace_support.kafka(
         trace_support.TRANSACTION, None, None, "2.1", transactions=1, log_size=3
     ),
+    "missed_demotion": lambda: trace_support.kafka(
+        trace_support.MISSED_DEMOTION, "isr_is_complete", None, "2.1", elections=3, preferred_elections=1
+    ),
     "another_model": trace_support.weak_isr,
 }
 
@@ -186,6 +189,24 @@ def test_a_step_that_removes_a_record_shows_what_is_gone(browser: Any, tmp_path:
         elected = opened.evaluate("() => document.querySelector('#state .lane.elected').innerText.split('\\n')[0]")
         assert elected == "broker 1"
         assert opened.locator("#row-6 .mark.election").all_inner_texts() == ["elects 1", "elected"]
+
+
+ROLES = """() => [...document.querySelectorAll('.lane .role')].map((one) =>
+  [one.textContent, one.parentNode.className, one.classList.contains('changed')])"""
+
+
+def test_a_line_that_says_the_same_as_before_is_not_changed(browser: Any, folder: Path) -> None:
+    """An election makes a stale leader of another broker, whose variables stay: the border of its card tells."""
+    with Page(browser, folder / "missed_demotion.html") as opened:
+        before, borders = opened.evaluate(ROLES), 0
+        for _ in trace_support.MISSED_DEMOTION:
+            opened.keyboard.press("ArrowRight")
+            now = opened.evaluate(ROLES)
+            for (old, was, _), (new, kind, is_changed) in zip(before, now, strict=True):
+                assert is_changed == (old != new), new
+                borders += old == new and was != kind
+            before = now
+    assert borders > 1
 
 
 def test_the_page_shows_the_reason(browser: Any, folder: Path) -> None:
