@@ -17,7 +17,7 @@ from isrcheck.checker.kafka_settings.keys import Role
 from isrcheck.checker.outcome.exit_codes import SAFE, UNDECIDED, VIOLATED
 from isrcheck.checker.outcome.verdict import WHY_STOPPED, Word
 from isrcheck.checker.questions.case import Case
-from isrcheck.checker.questions.concerns import is_exposed
+from isrcheck.checker.questions.concerns import is_exposed, is_open
 from isrcheck.checker.questions.finding import Finding
 from isrcheck.checker.questions.question import Question, Topic
 from isrcheck.checker.session.formatting import counted
@@ -46,7 +46,7 @@ CLIENT_QUESTIONS = (Topic.DUPLICATES, Topic.ORDER, Topic.TRANSACTIONS)
 
 def why_open(found: Finding) -> str:
     """Return why a question is undecided, and how far nothing was found."""
-    for part in found.parts:
+    for part in sorted(found.parts, key=lambda one: one.stopped != "interrupt"):
         if part.stopped is not None:
             so_far = f"; nothing was found to depth {part.judged}" if part.judged >= 0 else ""
             return f"{WHY_STOPPED[part.stopped]}{so_far}"
@@ -83,6 +83,20 @@ class Exposure:
     is_of_disks: bool
     avoided_by: tuple[Tried, ...] = ()
     is_tried: bool = True
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the finding leaves open if the case is exposed."""
+        return is_open(self.failure, self.finding)
+
+    @property
+    def why_open(self) -> str:
+        """Why the finding leaves it open."""
+        history = self.failure.history
+        if not self.finding.is_known or history is None:
+            return why_open(self.finding)
+        depth = min(part.judged for part in self.finding.parts if not part.is_exhausted)
+        return f"searched to depth {depth} only, and its known history takes {counted(history.depth, 'step')}"
 
     @property
     def is_shown(self) -> bool:
@@ -123,6 +137,14 @@ class Answer:
         return self.findings.get(Question(Topic.LOSS))
 
     @property
+    def every_finding(self) -> list[Finding]:
+        """All findings, also those with changes that were tried."""
+        tried = [*self.advice.changes, *(one for exposure in self.exposures for one in exposure.avoided_by)]
+        of_brokers = [*self.availability.writes, *self.availability.reads]
+        of_defects = [one.finding for one in self.exposures]
+        return [*self.findings.values(), *of_defects, *of_brokers, *(one.finding for one in tried)]
+
+    @property
     def exposed(self) -> list[Exposure]:
         """The known defects of the release to which the case is exposed, without those of disks."""
         return [one for one in self.exposures if not one.is_of_disks and one.is_shown]
@@ -130,7 +152,7 @@ class Answer:
     @property
     def open_exposures(self) -> list[Exposure]:
         """The known defects of the release for which it is not known, without those of disks."""
-        return [one for one in self.exposures if not one.is_of_disks and not one.finding.is_known]
+        return [one for one in self.exposures if not one.is_of_disks and one.is_open]
 
     @property
     def why_broken(self) -> str | None:
@@ -174,7 +196,7 @@ class Answer:
             return None
         if self.open_exposures:
             names = ", ".join(one.failure.number for one in self.open_exposures)
-            why = why_open(self.open_exposures[0].finding)
+            why = self.open_exposures[0].why_open
             return f"exposure to known defects of this release is undecided ({names}): {why}"
         for topic in CLIENT_QUESTIONS:
             found = self.findings.get(Question(topic))

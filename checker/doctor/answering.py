@@ -22,7 +22,7 @@ from isrcheck.checker.questions.question import Question
 from isrcheck.checker.questions.recorded import Recorded
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.session.progress import ProgressLine
-from isrcheck.models.language.model import parse
+from isrcheck.models.language.model import parse, refuse_out_of_range
 from isrcheck.models.messages.errors import UsageError
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def answerer_of(options: Options, opening: OpenSession, left: Callable[[], float
 
 
 def budgets_of(settings: Sequence[str]) -> dict[str, int]:
-    """Read the budgets of `--set NAME=VALUE`. Raises UsageError for another entry of the model."""
+    """Read the budgets of `--set NAME=VALUE`. Raises UsageError for another entry, or a value out of its range."""
     if not settings:
         return {}
     from isrcheck.models.kafka.generations import MODEL  # here, for few commands raise budgets
@@ -60,6 +60,7 @@ def budgets_of(settings: Sequence[str]) -> dict[str, int]:
                 " as in --set crashes=2"
             )
         found[name] = parse(name, entry, value)
+        refuse_out_of_range(name, entry, found[name])
     return found
 
 

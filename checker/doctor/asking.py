@@ -190,6 +190,11 @@ def _availability(case: Case, asking: Asking) -> Availability:
     return Availability(tuple(found[:count]), tuple(found[count:]))
 
 
+def _is_never_written(availability: Availability | None) -> bool:
+    """Whether no write is acknowledged, even with all brokers up: then nothing is lost, and nothing is gained."""
+    return availability is not None and availability.writes[0].word is Word.UNREACHABLE
+
+
 def is_gone(found: Finding) -> bool:
     """Whether a failure is known not to happen, as far as was searched."""
     return found.is_known and not found.fails
@@ -204,9 +209,13 @@ def _advice(case: Case, answer: Answer, asking: Asking, rest: _Shares) -> Advice
     for group in groups(case):
         asking.expect([(change.of(case), LOSS, ADVICE_WEIGHT / 2) for change in group], rest.left)
         tried = [Tried(change, asking.ask(change.of(case), LOSS, share / 2)) for change in group]
-        works = list(_smallest_values(one for one in tried if is_gone(one.finding)))
+        works = [
+            replace(one, availability=_availability(one.change.of(case), asking))
+            for one in _smallest_values(one for one in tried if is_gone(one.finding))
+        ]
+        works = [one for one in works if not _is_never_written(one.availability)]
         if works:
-            return Advice(tuple(replace(one, availability=_availability(one.change.of(case), asking)) for one in works))
+            return Advice(tuple(works))
         is_open = is_open or any(not one.finding.is_known for one in tried)
     if is_open:
         return Advice(says=f"not every change could be tried: {INTERRUPTED if asking.is_interrupted else OUT_OF_TIME}")

@@ -80,7 +80,7 @@ def table_lines(answers: Sequence[Answer], now: Now, remarks: Sequence[str] = ()
         for row in rows
     ]
     lines += ["", *table(cells, "  ", frozenset({1, 2})), ""]
-    findings = [found for row in rows for found in row.first.findings.values()]
+    findings = [found for row in rows for found in row.first.every_finding]
     if findings:
         lines.append(f"  Source: {source_of(findings)}")
     lines.append("  --topic-name NAME shows one topic in full")
@@ -96,14 +96,16 @@ def settings_of(case: Case) -> str:
 
 
 def change_of(answer: Answer) -> str:
-    """Return the smallest change that helps: against the loss of records, or against the first defect."""
+    """Return the smallest change that helps: against the loss of records, or against each of the known defects."""
     if answer.kind is Kind.BROKEN:
         return f"min.insync.replicas={answer.cluster.replication_factor.value} or less"
-    found = answer.advice.changes
-    if not found and answer.exposed:
-        found = answer.exposed[0].avoided_by
-    if found:
-        return " or ".join(one.change.spelled for one in found[:2])
+    alternatives = answer.advice.changes or (answer.exposed[0].avoided_by if len(answer.exposed) == 1 else ())
+    if alternatives:
+        return " or ".join(one.change.spelled for one in alternatives[:2])
+    cures = list(dict.fromkeys(one.avoided_by[0].change.spelled for one in answer.exposed if one.avoided_by))
+    if cures:
+        without = [one.failure.number for one in answer.exposed if not one.avoided_by]
+        return " and ".join(cures) + (f"; nothing against {', '.join(without)}" if without else "")
     loss = answer.loss
     if answer.kind is Kind.KEEPS and loss is not None:
         return f"- ({reach(loss)})" if loss.word is not Word.NOT_APPLICABLE else "-"

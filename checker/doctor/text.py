@@ -43,7 +43,9 @@ def answer_lines(answer: Answer, now: Now, remarks: Sequence[str] = (), *, detai
     if not details and len(defects) > room:
         defects = _short_defect_rows(answer)
     if not details and len(defects) > room:
-        defects = [*defects[: max(room - 1, 0)], ("", "and more known defects; --details shows all")]
+        kept = max(room - 1, 0)
+        more = ", ".join(one.failure.number for one in answer.exposed[kept:])
+        defects = [*defects[:kept], ("", f"and {len(defects) - kept} more known defects ({more}); --details shows all")]
     lines = [answer.headline, *table([*before, *defects, *after], "  ")]
     return [*lines, *detail_lines(answer)] if details else lines
 
@@ -145,7 +147,10 @@ def _beside_rows(answer: Answer) -> Iterator[tuple[str, str]]:
             yield label, f"{what} {_can_lose(found)}{_claim(answer.case, found)}"
     named = [one for one in answer.exposures if one.is_of_disks and one.is_shown]
     if named:
-        yield "", f"known of such losses: {', '.join(f'{one.failure.number} {one.failure.title}' for one in named[:2])}"
+        beside = [answer.findings.get(Question(topic)) for topic in (Topic.POWER, Topic.DISK)]
+        is_claimed = any(found is not None and found.is_known and not found.fails for found in beside)
+        what = "but known defects of this release lose one then" if is_claimed else "known of such losses"
+        yield "", f"{what}: {', '.join(f'{one.failure.number} {one.failure.title}' for one in named)}"
     resends = [
         (found, what)
         for topic, what in ((Topic.DUPLICATES, "a record can appear twice"), (Topic.ORDER, "records can change order"))
@@ -160,18 +165,28 @@ def _beside_rows(answer: Answer) -> Iterator[tuple[str, str]]:
         yield "Resends", f"{' and '.join(what for _, what in resends)}{allowed}"
     found = answer.findings.get(Question(Topic.TRANSACTIONS))
     if found is not None:
-        says = f"{found.property_name} can fail" if found.fails else f"no promise breaks, {reach(found)}"
+        breaks = told(found.history).how if found.history is not None else f"{found.property_name} can fail"
+        says = breaks if found.fails else f"no promise breaks, {reach(found)}"
         yield "Transactions", says if found.is_known else f"undecided: {why_open(found)}"
     transactions = answer.cluster.transactions
     if transactions is not None and (why := transactions.why_none_begins or transactions.why_unsearched):
         yield "Transactions", f"{'none can begin' if transactions.why_none_begins else 'not searched'}: {why}"
     if answer.findings:
-        yield "Source", source_of([*answer.findings.values(), *(one.finding for one in answer.exposures)])
+        yield "Source", source_of(answer.every_finding)
     if answer.unsearched:
         numbers = ", ".join(one.number for one, _ in answer.unsearched)
         yield "Unknown", f"known defects of this release that cannot be searched: {numbers}"
     if answer.open_exposures:
-        yield "Undecided", ", ".join(f"{one.failure.number} {one.failure.title}" for one in answer.open_exposures[:2])
+        yield "Undecided", _undecided(answer.open_exposures)
+
+
+def _undecided(exposures: Sequence[Exposure]) -> str:
+    """Say which known defects are not decided, all of them, and why the first one is not."""
+    if len(exposures) == 1:
+        shown = f"{exposures[0].failure.number} {exposures[0].failure.title}"
+    else:
+        shown = ", ".join(one.failure.number for one in exposures)
+    return f"{shown}: {exposures[0].why_open}"
 
 
 def _claim(case: Case, found: Finding) -> str:

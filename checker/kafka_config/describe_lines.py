@@ -169,9 +169,14 @@ class Reader:
 
     def _leave_out_the_end(self, line: str) -> None:
         """Leave out a last line without a line break that looks whole, if the topic has more partitions: the file ends
-        in its middle, and the ISR may name more brokers. A file may also lack nothing but its last line break."""
+        in its middle, and the ISR may name more brokers. A file may also lack nothing but its last line break, unless
+        that line is a topic's: partitions follow, if other topics have theirs (--topics-with-overrides shows none)."""
         labels = _fields(line)
         topic = labels.get("Topic", "")
+        described = {name for name, _ in self.found.partitions}
+        if "PartitionCount" in labels and described and topic not in described:
+            del self.found.topics[topic], self.found.headers[topic]
+            self.found.cut.append(self._place)
         if "Partition" not in labels or topic not in self.found.topics:
             return
         one = self.found.partitions[topic, int(labels["Partition"])]
@@ -194,9 +199,10 @@ class Reader:
     def _topic(self, labels: dict[str, str]) -> None:
         self.has_heading = False
         name = self._word(labels, "Topic")
-        partitions = self._number(labels, "PartitionCount", 1)
-        self.found.headers[name] = partitions, self._number(labels, "ReplicationFactor", 1), self._place
-        self.found.topics.setdefault(name, []).extend(self._pairs(labels.get("Configs", "")))
+        partitions, replicas = self._number(labels, "PartitionCount", 1), self._number(labels, "ReplicationFactor", 1)
+        settings = list(self._pairs(labels.get("Configs", "")))
+        self.found.headers[name] = partitions, replicas, self._place
+        self.found.topics.setdefault(name, []).extend(settings)
         if "TopicId" in labels:
             self.found.topic_ids.append(self._place)
         if labels.get("MarkedForDeletion") == "true":

@@ -116,6 +116,14 @@ def is_exposed(failure: Failure, found: Finding) -> bool:
     return found.fails and is_promised
 
 
+def is_open(failure: Failure, found: Finding) -> bool:
+    """Whether a finding leaves open if the case is exposed: also if nothing was found in fewer steps than the failure
+    takes, which say nothing about it."""
+    if found.word is not Word.NO_VIOLATION or failure.history is None:
+        return not found.is_known
+    return any(not part.is_exhausted and part.judged < failure.history.depth for part in found.parts)
+
+
 def why_unasked(case: Case, question: Question) -> str:
     """Why a question is answered without a search: because no model has what is asked; empty if it takes one."""
     if question.topic is Topic.TRANSACTIONS and not case.transactions:

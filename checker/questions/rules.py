@@ -124,8 +124,9 @@ WHY_OUTSIDE = (
 
 BROKER_LESS = "one broker less"
 WHY_BROKER_LESS = (
-    "a broker that is down for good leaves the ISR, and then nothing depends on it; with all brokers up, a replica less"
-    " that has to be in sync is as good as one less that min.insync.replicas asks for"
+    "a broker that is down for good leaves the ISR, and then nothing depends on it; with all brokers up, or where a"
+    " write needs every replica, a replica less that has to be in sync is as good as one less that min.insync.replicas"
+    " asks for"
 )
 
 
@@ -153,12 +154,15 @@ def asked_instead(case: Case, question: Question) -> tuple[Case, Question]:
     while question.topic in (Topic.WRITES, Topic.READS) and case.replication_factor > SEARCHED_WHOLE:
         # The rule BROKER_LESS.
         replicas, down, least = case.replication_factor, question.number, case.min_insync_replicas
-        if not down:
-            least = max(1, least - 1)
-        elif question.topic is Topic.READS:
+        if question.topic is Topic.READS and down:
             least = min(least, replicas - 1)  # what was committed is read, even where nobody can write any more
+        if not down or least >= replicas:
+            # From 3.7 on min.insync.replicas above the replicas asks for all of them, so it has to become less as well.
+            least, down = max(1, least - 1), min(down, replicas - 2)
+        else:
+            down -= 1
         case = replace(case, replication_factor=replicas - 1, min_insync_replicas=least)
-        question = replace(question, number=max(0, down - 1))
+        question = replace(question, number=down)
         case = simplified(case, question)
     return case, question
 

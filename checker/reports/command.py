@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from isrcheck.checker.command.check_options import CONFIG, DESCRIBE, MATRIX, MODEL, SWEEP
+from isrcheck.checker.command.check_options import CONFIG, DESCRIBE, DOCTOR, MATRIX, MODEL, SWEEP
 from isrcheck.checker.command.form import Options
 from isrcheck.checker.command.option import Option
 from isrcheck.checker.command.option_values import path
@@ -26,7 +26,7 @@ OPTION = Option(
     metavar="DIR",
     help="write a report to DIR: an HTML page with traces, JUnit, SARIF and pytest files",
     read=path,
-    forms=frozenset({MATRIX, MODEL, SWEEP, CONFIG, DESCRIBE}),
+    forms=frozenset({MATRIX, MODEL, SWEEP, CONFIG, DESCRIBE, DOCTOR}),
     refusal=NO_REPORT,
 )
 

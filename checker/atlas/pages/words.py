@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 from isrcheck.checker.outcome.verdict import Word
-from isrcheck.checker.questions.concerns import LOSSES, is_exposed, loses_data, named
+from isrcheck.checker.questions.concerns import LOSSES, is_exposed, is_open, loses_data, named
 from isrcheck.checker.questions.finding import Finding, Part, Source
 from isrcheck.checker.questions.question import Question, Topic
 from isrcheck.checker.session.formatting import counted
@@ -164,7 +164,7 @@ def exposures(findings: Mapping[Question, Finding | None]) -> Exposures:
     asked = {one.name: found for one, found in findings.items() if found is not None}
     fails = [name for name, found in asked.items() if is_exposed(named(name), found)]
     unsearched = [name for name, found in asked.items() if found.word is Word.NOT_APPLICABLE]
-    unknown = [one.name for one, found in findings.items() if found is None or not found.is_known]
+    unknown = [one.name for one, found in findings.items() if found is None or is_open(named(one.name), found)]
     gone = [found for name, found in asked.items() if name not in {*fails, *unsearched, *unknown}]
     depths = [least_depth(found.parts) for found in gone]
     return Exposures(

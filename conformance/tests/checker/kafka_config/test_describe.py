@@ -294,6 +294,26 @@ def test_a_description_that_is_cut_off_is_read_as_far_as_it_is_whole(kept: int) 
     assert ("1 of 2 partitions of t are described" in reading.remarks) == (len(cluster.partitions) == 1)
 
 
+NEXT = "Topic: u\tPartitionCount: 1\tReplicationFactor: 3\tConfigs: min.insync.replicas=12\n"
+
+
+@pytest.mark.parametrize("kept", range(1, len(NEXT)))
+def test_a_topic_whose_line_is_cut_off_is_left_out(kept: int) -> None:
+    """Whatever is whole in its settings: a number may have had more digits."""
+    reading = read_all(TWO + NEXT[:kept])
+    assert [cluster.topics for cluster in reading.clusters] == [("t",)]
+    assert reading.remarks == (
+        "1.txt:4: the description is cut off in this line, which is left out; describe the cluster again",
+    )
+
+
+def test_topics_without_partitions_are_whole() -> None:
+    """kafka-topics --describe --topics-with-overrides."""
+    only = NEXT.removesuffix("\n").replace("12", "2")
+    (cluster,) = read_all(only).clusters
+    assert cluster.min_insync_replicas.value == 2
+
+
 def test_a_line_that_ends_in_its_middle_elsewhere_is_an_error() -> None:
     broken = TWO.replace("\tIsr: 1,2,3\n\tTopic", "\n\tTopic")
     assert complaint(broken) == f"1.txt:2: this line has no Isr{UNCHANGED}"

@@ -9,6 +9,7 @@ import pytest
 
 from conformance.tests.sampling import exhaustive, recorded
 from isrcheck.checker.atlas.clusters import clusters
+from isrcheck.checker.outcome.verdict import Word
 from isrcheck.checker.questions import defects, scenarios
 from isrcheck.checker.questions.answering import FAILS
 from isrcheck.checker.questions.case import Case
@@ -96,6 +97,16 @@ def test_a_broker_less_is_as_good(ask, ask_as_it_is, replicas, least):
             assert asked_instead(case, question)[0].replication_factor == 3
             plain, derived = ask_as_it_is(case, question), ask(case, question)
             assert {part.word for part in plain.parts} == {part.word for part in derived.parts}
+
+
+@pytest.mark.parametrize("protocol", ["3.3", "3.7", "4.1"])
+def test_a_write_that_needs_every_replica_fails_with_a_broker_down(ask, protocol):
+    """From 3.7 on, min.insync.replicas above the replicas asks for all of them: it has to become less with them."""
+    for least in (4, 5):
+        case = Case(protocol, replication_factor=4, min_insync_replicas=least)
+        for down in (1, 3):
+            found = ask(case, Question(Topic.WRITES, down))
+            assert {part.word for part in found.parts} == {Word.UNREACHABLE}
 
 
 @pytest.mark.parametrize(
