@@ -154,7 +154,7 @@ def test_a_change_after_which_nothing_is_written_is_no_advice(ask, fake):
     assert labelled(text)["Change"][0].startswith("acks=all and min.insync.replicas=2 (")
 
 
-@pytest.mark.parametrize("text", ["crashes=-1", "crashes=99"])
+@pytest.mark.parametrize("text", ["crashes=-1", "crashes=128"])
 def test_a_budget_out_of_its_range_is_refused(text):
     with pytest.raises(UsageError, match="crashes"):
         budgets_of([text])
