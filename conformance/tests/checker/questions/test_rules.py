@@ -149,8 +149,8 @@ def test_of_one_entry_a_loss_of_power_leaves_as_much_as_one_of_the_disk(
     case = Case("4.1", **{"replication_factor": 2, "min_insync_replicas": 2, **values})
     monkeypatch.setattr(searcher, "_held", {})
     made = []
-    explore = searcher.explore
-    monkeypatch.setattr(searcher, "explore", lambda *given: made.append(given) or explore(*given))
+    search = searcher.search
+    monkeypatch.setattr(searcher, "search", lambda *given: made.append(given) or search(*given))
     ask(case, POWER)
     found = ask(case, Question(Topic.DISK))
     assert (found.word.value, len(made)) == (word, 1 if shared else 2)
