@@ -35,6 +35,9 @@ PACKAGE = "isrcheck.checker.atlas.pages"
 WHOLE = "all_"
 """What the name of the page without a script begins with."""
 
+SCRIPTS = ("table.js", "asked.js", "atlas.js")
+"""The script of a page, in parts: makes rows, understands an address, shows what is asked for."""
+
 CLASSES = {
     Grave.BROKEN: "bad",
     Grave.ALLOWED: "warn",
@@ -97,10 +100,10 @@ def with_filters(view: View, kinds: Sequence[Kind], facts: Facts) -> str:
         SCRIPT_SECURITY,
         _header(view, kinds, facts),
         _filters(view, spelling),
-        element("main", _table(view, [_without_script(view)])),
+        element("main", *_told(), _table(view, [_without_script(view)]), _rest()),
         element("footer", element("p", product())),
         data("atlas", _data(view, spelling)),
-        element("script", text_beside(PACKAGE, "atlas.js")),
+        element("script", *(text_beside(PACKAGE, name) for name in SCRIPTS)),
     )
 
 
@@ -228,8 +231,22 @@ def _data(view: View, spelling: Spelling) -> dict[str, object]:
         "marks": marks.values,
         "cells": cells.values,
         "rows": rows,
+        "cases": _cases(view, spelling),
         "start": {RELEASES.name: "0"},
     }
+
+
+def _cases(view: View, spelling: Spelling) -> list[list[int]]:
+    """The combinations of settings that are cases, each setting as in the masks of a row. Those that differ in their
+    releases alone are one."""
+    numbers = [{text: number for number, text in enumerate(values)} for values in spelling.order]
+    place = view.settings.index(RELEASES)
+    merged: dict[tuple[int, ...], int] = {}
+    for line in view.lines:
+        bits = [1 << known[one.of(line)] for one, known in zip(view.settings, numbers, strict=True)]
+        others = tuple(bits[:place] + bits[place + 1 :])
+        merged[others] = merged.get(others, 0) | bits[place]
+    return [[*others[:place], releases, *others[place:]] for others, releases in merged.items()]
 
 
 class _Numbers:
@@ -273,6 +290,20 @@ def _table(view: View, rows: Iterable[Element]) -> Element:
         *(element("th", one.heading, scope="col", title=one.asks) for one in view.kind.columns),
     )
     return element("table", element("thead", head), element("tbody", *rows))
+
+
+def _told() -> Iterator[Element]:
+    """What the script says above the rows: of a filter in the address that the table does not have, and of no rows."""
+    yield element("p", "", id="unknown", class_="told", role="status", hidden="")
+    clear = element("button", "clear the filters", type="button", id="clear")
+    yield element(
+        "p", element("span", "", id="reasons", role="status"), " ", clear, id="told", class_="told", hidden=""
+    )
+
+
+def _rest() -> Element:
+    """What stands below the rows while there are more: the script makes them as they come near."""
+    return element("p", element("span", ""), " more rows follow as you scroll.", id="rest", hidden="")
 
 
 def _without_script(view: View) -> Element:

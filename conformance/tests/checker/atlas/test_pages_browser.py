@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from conformance.tests.checker.atlas.small_record import FACTS, SMALL, whole
+from conformance.tests.checker.atlas.small_record import FACTS, SMALL, answers, found, part, whole
 from conformance.tests.support.browser import Page, contrast
 from isrcheck.checker.atlas.pages import defects, folder
+from isrcheck.checker.outcome.verdict import Word
+from isrcheck.checker.questions.case import Case
+from isrcheck.checker.questions.finding import Finding
+from isrcheck.checker.questions.question import Question, Topic
 from isrcheck.models.kafka.failures.catalogue import failures
 
 pytestmark = pytest.mark.exhaustive
@@ -38,6 +43,22 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def all_tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp("atlas")
     folder.write(made, folder.files_of(whole(), FACTS))
+    return made
+
+
+@pytest.fixture(scope="module")
+def many_rows(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Each case of the first table has an answer of its own, so that none share a row."""
+    numbers: dict[object, int] = {}
+
+    def reply(case: Case, question: Question) -> Finding | None:
+        if question.topic is not Topic.LOSS:
+            return answers(case, question)
+        depth = numbers.setdefault(case, len(numbers))
+        return found(Word.NO_VIOLATION, part(Word.NO_VIOLATION, depth))
+
+    made = tmp_path_factory.mktemp("many")
+    folder.write(made, folder.files_of(whole(reply)[:1], FACTS))
     return made
 
 
@@ -79,10 +100,133 @@ def test_filters_and_the_address(browser: Any, small: Path) -> None:
         # A row stands for both values of a setting that makes no difference.
         page.goto(f"{(small / 'index.html').as_uri()}#acks=1&rebalance=off")
         assert shown(page) == [OF_4_1[0]]
-        page.goto(f"{(small / 'index.html').as_uri()}#acks=<b>&kafka=9.9")
-        assert len(shown(page)) == 5, "an unknown value is no filter"
         assert opened.complaints == []
         assert {one.partition("#")[0] for one in opened.requests} == {(small / "index.html").as_uri()}
+
+
+@pytest.mark.parametrize(
+    ("words", "rows"),
+    [
+        ("kafka=4.1", OF_4_1),
+        ("kafka=4.1.1", OF_4_1),
+        ("kafka=3.7 \u2013 4.0", OF_4_0),
+        ("kafka=3.7 - 4.0", OF_4_0),
+        ("kafka=3.8", OF_4_0),
+        ("kafka=3.9.1&acks=-1", OF_4_0[1:]),
+        ("kafka=3.8 KRaft&acks=ALL", OF_4_0[1:]),
+        ("kafka=4.1&acks=1&rebalance=false", OF_4_1[:1]),
+    ],
+)
+def test_other_spellings_in_an_address(browser: Any, small: Path, words: str, rows: list[str]) -> None:
+    with Page(browser, small / "index.html") as page:
+        page.goto(f"{(small / 'index.html').as_uri()}#{words}")
+        assert shown(page) == rows
+        assert not page.is_visible(".told")
+
+
+def test_a_filter_that_the_table_does_not_have_is_told(browser: Any, small: Path) -> None:
+    """Answers of other releases are never shown in its place."""
+    with Page(browser, small / "index.html") as page:
+        page.goto(f"{(small / 'index.html').as_uri()}#acks=<b>&kafka=9.9&colour=red")
+        assert shown(page) == []
+        assert page.inner_text("#reasons") == (
+            "Kafka 9.9 is not in this table. It has: 4.1, 3.7 \u2013 4.0. acks <b> is not in this table."
+            " It has: 1, all. No row fits these filters."
+        )
+        assert page.inner_text("#unknown").startswith(
+            "Left out, because this table has no such filter: colour. It has: kafka, acks, replicas,"
+        )
+        page.select_option("[name=acks]", label="1")
+        assert shown(page) == []
+        page.select_option("[name=kafka]", label="4.1")
+        assert shown(page) == OF_4_1[:1]
+        assert not page.is_visible(".told")
+        assert page.url.endswith("#kafka=4.1&acks=1")
+
+
+PRINTS = "dispatchEvent(new Event('beforeprint'))"
+"""A printed page has all of its rows."""
+
+MODES = """() => {
+  const select = document.createElement('select');
+  select.name = 'kafka';
+  for (const [value, text] of [['', 'any'], ...LABELS.map((one, at) => [at, one])]) select.add(new Option(text, value));
+  const found = {};
+  for (const asked of ASKED) {
+    askedFor.choose(select, asked);
+    const mask = askedFor.mask(select);
+    found[asked] = LABELS.filter((_, at) => mask & (1 << at));
+  }
+  return found;
+}"""
+
+
+def test_a_release_is_found_in_every_mode(browser: Any, small: Path) -> None:
+    """What several options have becomes an option of its own; a patch release is in the range that it continues."""
+    kraft, zookeeper, both = "3.7 \u2013 3.9 KRaft", "3.7 \u2013 3.9 ZooKeeper", "3.5 KRaft; 2.9 \u2013 3.5 ZooKeeper"
+    labels = ["4.0 \u2013 4.1", kraft, zookeeper, both, "2.8.1 \u2013 2.8.9", "2.8", "0.8.0 \u2013 0.8.2"]
+    expected = {
+        "3.8": [kraft, zookeeper],
+        "3.9.1": [kraft, zookeeper],
+        "3.8 KRaft": [kraft],
+        "4.0 kraft": labels[:1],
+        "3.5": [both],
+        "2.8": ["2.8"],
+        "2.8.0": ["2.8"],
+        "2.8.2": [labels[4]],
+        "0.8.2.1": labels[6:],
+        **{text: [] for text in ("3.6", "4.2", "3", "", "all")},
+    }
+    with Page(browser, small / "index.html") as page:
+        script = MODES.replace("LABELS", json.dumps(labels)).replace("ASKED", json.dumps([*expected]))
+        assert page.evaluate(script) == expected
+
+
+def test_a_combination_that_is_no_case_has_no_row(browser: Any, all_tables: Path) -> None:
+    """A row of one replica says any min.insync.replicas, of which it has one."""
+    address = f"{(all_tables / 'index.html').as_uri()}#kafka=4.1&acks=all&replicas=1"
+    with Page(browser, all_tables / "index.html") as page:
+        page.goto(f"{address}&min-isr=1")
+        assert len(shown(page)) > 0
+        page.goto(f"{address}&min-isr=5")
+        assert shown(page) == []
+        assert page.inner_text("#told") == "No row fits these filters. clear the filters"
+        page.click("text=clear the filters")
+        assert len(shown(page)) > 0
+        assert page.url.endswith("#all")
+        assert not page.is_visible("#told")
+
+
+def test_rows_are_made_as_they_come_near(browser: Any, many_rows: Path) -> None:
+    """A browser takes seconds to lay out some thousand rows."""
+    with Page(browser, many_rows / "index.html") as page:
+        page.click("text=show all")
+        count = int(page.inner_text("#shown").split()[0])
+        assert count > 250
+        assert len(shown(page)) == 100
+        assert page.inner_text("#rest") == f"{count - 100} more rows follow as you scroll."
+        page.evaluate("scrollTo(0, document.documentElement.scrollHeight)")
+        page.wait_for_function("document.querySelectorAll('tbody tr').length > 100")
+        page.evaluate(PRINTS)
+        assert len(shown(page)) == count
+        assert not page.is_visible("#rest")
+        page.select_option("[name=acks]", label="all")
+        assert len(shown(page)) == 100
+
+
+def test_a_link_that_has_the_focus_is_not_hidden(browser: Any, all_tables: Path) -> None:
+    """On the way back, the window scrolls upwards: filters and headings stay above the rows."""
+    script = """() => {
+      const one = document.activeElement, box = one.getBoundingClientRect();
+      return !one.closest('tbody') || one.contains(document.elementFromPoint(box.left + 3, box.top + 3));
+    }"""
+    for name in ("index.html", "all_index.html"):
+        with Page(browser, all_tables / name) as page:
+            page.evaluate("scrollTo(0, 1500)")
+            page.evaluate("document.querySelectorAll('tbody a')[120].focus()")
+            for step in range(30):
+                page.keyboard.press("Shift+Tab")
+                assert page.evaluate(script), (name, step)
 
 
 def test_answers_lead_to_their_pages(browser: Any, small: Path) -> None:
@@ -102,6 +246,7 @@ def test_the_script_shows_what_the_page_without_a_script_has(browser: Any, all_t
     for name in ("index.html", "producers.html", "transactions.html"):
         with Page(browser, all_tables / name) as page:
             page.click("text=show all")
+            page.evaluate(PRINTS)
             made = page.eval_on_selector_all("tbody tr", script)
         with Page(browser, all_tables / f"all_{name}") as page:
             assert page.eval_on_selector_all("tbody tr", script) == made
@@ -134,17 +279,17 @@ def test_the_page_of_every_known_failure_fits_a_telephone(browser: Any, tmp_path
     folder.write(tmp_path, {name: text.encode() for name, text in made.items()})
     first, *others = sorted(made)
     with Page(browser, tmp_path / first, 390, 844) as page:
-        found = {first: page.evaluate(OVER_THE_EDGE)}
+        wide = {first: page.evaluate(OVER_THE_EDGE)}
         for name in others:
             page.goto((tmp_path / name).as_uri())
-            found[name] = page.evaluate(OVER_THE_EDGE)
-    assert {name: over for name, over in found.items() if over} == {}
+            wide[name] = page.evaluate(OVER_THE_EDGE)
+    assert {name: over for name, over in wide.items() if over} == {}
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_texts_stand_out_from_their_background(browser: Any, all_tables: Path, scheme: str) -> None:
     with Page(browser, all_tables / "index.html", scheme=scheme) as page:
-        assert contrast(page, "td, th, p, h1, nav a, label span, summary, button, output") >= 4.5
+        assert contrast(page, "td, th, p, h1, nav a, label span, summary, button, output, .told, #rest") >= 4.5
 
 
 def test_a_reader_without_scripts_is_led_to_the_whole_table(browser: Any, small: Path) -> None:
