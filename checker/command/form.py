@@ -59,6 +59,11 @@ class Form:
     files: str = ""
 
     @property
+    def takes_model(self) -> bool:
+        """Whether a model, and so its options, can follow the word: not if files follow, or nothing is searched."""
+        return self.opens and not self.files
+
+    @property
     def options(self) -> tuple[Option, ...]:
         """The options that only this form accepts."""
         return tuple(replace(option, forms=frozenset({self.name}), refusal=self.goes_with) for option in self.own)

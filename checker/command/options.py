@@ -93,7 +93,9 @@ def read_options(words: Sequence[str], forms: Sequence[Form], more: Sequence[Opt
     known, rest = parser.parse_known_args(words)
     taken = [pair for pair in pairwise(words) if pair[1] == known.target and pair[0] in rest and pair[0][:2] == "--"]
     if taken or known.target in (None, "published"):
-        _refuse_misspelt(rest, parser, "published" if known.target == "published" else "kafka")
+        accepted = parser if asked is None else parser_of(forms, more, asked.word)
+        model = "published" if known.target == "published" else "kafka"
+        _refuse_misspelt(rest, accepted.options(), None if asked is not None and not asked.takes_model else model)
     if asked is not None and asked.usual_target is not None and (taken or known.target is None):
         known, rest = parser.parse_known_args([asked.usual_target, *words])
     elif taken:
@@ -127,16 +129,17 @@ def read_options(words: Sequence[str], forms: Sequence[Form], more: Sequence[Opt
     return found
 
 
-def _refuse_misspelt(rest: Sequence[str], parser: Parser, model: str) -> None:
-    """Raise UsageError for an unknown option that resembles an option of `check` or of `model`.
+def _refuse_misspelt(rest: Sequence[str], accepted: Sequence[str], model: str | None) -> None:
+    """Raise UsageError for an unknown option that resembles an option that the form accepts, or one of `model`.
 
     If the command names a model, the misspelling is found later, when the model's options are read.
     """
     if not any(word.startswith("--") for word in rest):
         return
-    own = [entry.option for entry in registry.load(model)[0].entries.values() if entry.option is not None]
+    entries = {} if model is None else registry.load(model)[0].entries
+    own = [entry.option for entry in entries.values() if entry.option is not None]
     for word in rest:
-        close = alike(word, [*parser.options(), *own]) if word.startswith("--") else None
+        close = alike(word, [*accepted, *own]) if word.startswith("--") else None
         if close is not None and close != word.partition("=")[0]:
             raise UsageError(f"there is no option {word.partition('=')[0]}; did you mean {close}?")
 

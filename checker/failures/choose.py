@@ -9,10 +9,8 @@ from __future__ import annotations
 from isrcheck.checker.command.form import Options
 from isrcheck.checker.kafka_settings.releases import version_of_binaries
 from isrcheck.checker.questions.concerns import is_in
-from isrcheck.models.kafka.failures.catalogue import Failure, failures
-from isrcheck.models.language.model import nearest
+from isrcheck.models.kafka.failures.catalogue import Failure, failures, refusal
 from isrcheck.models.messages.errors import UsageError
-from isrcheck.models.messages.printable import escaped
 
 
 def chosen(options: Options) -> list[Failure]:
@@ -23,8 +21,7 @@ def chosen(options: Options) -> list[Failure]:
         if word.startswith("-"):
             raise UsageError(f"{word.partition('=')[0]} is no option of check failures; see check failures --help")
         if not any(one.is_called(word) for one in found):
-            names = [name for one in found for name in (one.number, one.name, *one.known_as)]
-            raise UsageError(f"no known failure {escaped(word)}; {nearest(word, names)}; check failures lists them all")
+            raise UsageError(refusal(word))
     if words:
         found = [one for one in found if any(one.is_called(word) for word in words)]
     if options.kafka_version is None:

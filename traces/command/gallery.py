@@ -10,8 +10,7 @@ import argparse
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from isrcheck.models.kafka.failures.catalogue import Failure, failures
-from isrcheck.models.language.model import nearest
+from isrcheck.models.kafka.failures.catalogue import Failure, failures, refusal
 from isrcheck.models.messages.errors import UsageError
 from isrcheck.models.messages.printable import escaped
 from isrcheck.traces.command.shared import print_lines
@@ -52,7 +51,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def _gallery(arguments: argparse.Namespace) -> int:
     made = gallery(_chosen(arguments.failures or EXHIBITS))
-    pages.begin(arguments.out, "with -o DIR, or add --force", replace=arguments.force)
+    pages.begin(arguments.out, "with -o DIR", replace=arguments.force, or_else=", or add --force")
     for path in pages.write_all(arguments.out, made, replace=arguments.force):
         print_lines([escaped(str(path))])
     return 0
@@ -63,8 +62,7 @@ def _chosen(words: tuple[str, ...] | list[str]) -> list[Failure]:
     for word in words:
         named = [one for one in failures() if one.is_called(word)]
         if not named:
-            names = [name for one in failures() for name in (one.number, one.name, *one.known_as)]
-            raise UsageError(f"no known failure {escaped(word)}; {nearest(word, names)}; check failures lists them all")
+            raise UsageError(refusal(word))
         if all(one.history is None for one in named):
             raise UsageError(f"{escaped(word)} has no history: {named[0].why_not}; leave it out")
     return [one for one in failures() if one.history is not None and any(one.is_called(word) for word in words)]

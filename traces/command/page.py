@@ -72,7 +72,7 @@ def _pages(arguments: argparse.Namespace) -> int:
     out = arguments.html or Path(f"{arguments.file.resolve().name}-pages")
     title = f"{len(histories)} trace{'s' * (len(histories) != 1)}"
     made = pages.with_index(histories, title)
-    pages.begin(out, "with -o DIR, or add --force", replace=arguments.force)
+    pages.begin(out, "with -o DIR", replace=arguments.force, or_else=", or add --force")
     for path in pages.write_all(out, made, replace=arguments.force):
         print_lines([escaped(str(path))])
     return code

@@ -41,15 +41,19 @@ def page(trace: Trace, about: Sequence[Content] = (), index: str | None = None) 
     return page_of(scene_of(trace), with_changes(page_text_of(trace), about=about), index)
 
 
-def begin(folder: Path, cure: str, *, replace: bool = False) -> None:
-    """Create a folder for pages. Raises UsageError if it has files already, unless they may be replaced; `cure` says at
-    the end of the message how to give another folder."""
+def begin(folder: Path, how: str, *, replace: bool = False, or_else: str = "") -> None:
+    """Create a folder for pages. Raises UsageError if it has files already, unless they may be replaced.
+
+    Messages end with `how` another folder is given, and that about files also with what else helps, `or_else`.
+    """
+    if folder.exists() and not folder.is_dir():
+        raise UsageError(f"{folder}: a file, where a folder is needed; give another name {how}")
     try:
         folder.mkdir(parents=True, exist_ok=True)
         if not replace and any(folder.iterdir()):
-            raise UsageError(f"{folder}: has files, which are not overwritten; give a new folder {cure}")
+            raise UsageError(f"{folder}: has files, which are not overwritten; give a new folder {how}{or_else}")
     except OSError as error:
-        raise UsageError(f"{folder}: {error.strerror}; give another folder {cure}") from None
+        raise UsageError(f"{folder}: {error.strerror}; give another folder {how}") from None
 
 
 def write_all(folder: Path, contents: Mapping[str, str], *, replace: bool = False) -> list[Path]:

@@ -18,6 +18,8 @@ EXAMPLE = f"isrcheck {ATLAS} -o DIR"
 def _refuse(options: Options) -> None:
     if options.target is not None or options.rest:
         word = options.target or options.rest[0]
+        if word.startswith("-"):
+            raise UsageError(f"{word}: {ATLAS} has no such option; see isrcheck {ATLAS} --help")
         raise UsageError(f"{word}: {ATLAS} takes no model; leave it out, as in: {EXAMPLE}")
     if options.own["output"] is None:
         raise UsageError(f"{ATLAS} writes a folder of pages; name the folder with -o, as in: {EXAMPLE}")

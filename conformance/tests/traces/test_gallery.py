@@ -46,7 +46,10 @@ def test_others_are_shown_on_request(
 
 def test_bad_input(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    assert complaint(capsys, "gallery", "KIP-1", "-o", "x").startswith("no known failure KIP-1; ")
+    assert complaint(capsys, "gallery", "KIP-9999", "-o", "x") == (
+        "no known failure KIP-9999; similar names: KIP-966, KIP-903, KIP-890; check failures lists them all"
+    )
+    assert complaint(capsys, "gallery", "zzz", "-o", "x") == "no known failure zzz; check failures lists them all"
     assert complaint(capsys, "gallery", "alter_partition_races", "-o", "x") == (
         "alter_partition_races has no history: the model has the repaired rule only; leave it out"
     )
@@ -56,4 +59,8 @@ def test_bad_input(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypat
         "mine: has files, which are not overwritten; give a new folder with -o DIR, or add --force"
     )
     assert Path("mine/index.html").read_text(encoding="utf-8") == "mine"
+    for force in ([], ["--force"]):
+        assert complaint(capsys, "gallery", "9.1", "-o", "mine/index.html", *force) == (
+            "mine/index.html: a file, where a folder is needed; give another name with -o DIR"
+        )
     assert not Path("x").exists()

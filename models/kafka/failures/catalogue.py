@@ -10,6 +10,7 @@ which other generations show the failure.
 
 from __future__ import annotations
 
+import difflib
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,10 +21,13 @@ from typing import Any
 
 from isrcheck.models import registry
 from isrcheck.models.language.model import Instance, parse, spell
+from isrcheck.models.messages.printable import escaped
 
 FOLDER = Path(__file__).parent
 EXHAUSTED = "exhausted"
 NO_RELEASE = "none"
+MOST_NAMED = 3
+"""The most names that are proposed in place of an unknown one."""
 
 
 class ChangeKind(Enum):
@@ -144,6 +148,14 @@ class Failure:
 def failures() -> tuple[Failure, ...]:
     """All known failures, in the order of their numbers."""
     return tuple(sorted(map(_read, FOLDER.glob("*/*.toml")), key=lambda one: _position(one.number)))
+
+
+def refusal(word: str) -> str:
+    """Say that no known failure is called so, which names are like it, and how all of them are listed."""
+    names = dict.fromkeys(name for one in failures() for name in (one.number, one.name, *one.known_as))
+    close = difflib.get_close_matches(word, names, n=MOST_NAMED)
+    like = f"; similar names: {', '.join(close)}" if close else ""
+    return f"no known failure {escaped(word)}{like}; check failures lists them all"
 
 
 def pairs(text: str) -> dict[str, str]:

@@ -111,6 +111,9 @@ def test_each_question_is_looked_up_once():
         ("atlas -o new --acks 1", "--acks 1: name the model first, as in: check kafka --acks 1"),
         ("atlas -o new --bound 3", "--bound 3 does not go with atlas, which searches nothing; leave the option out"),
         ("atlas -o new --json", "--json does not go with atlas, which searches nothing; leave the option out"),
+        ("atlas --bogus", "--bogus: atlas has no such option; see isrcheck atlas --help"),
+        ("atlas -o new --bounce", "--bounce: atlas has no such option; see isrcheck atlas --help"),
+        ("atlas -o new --outputs", "--outputs: atlas has no such option; see isrcheck atlas --help"),
         ("kafka atlas", "atlas must be the first argument, as in: isrcheck atlas -o DIR"),
     ],
 )  # fmt: skip
