@@ -206,7 +206,7 @@ def test_rows_are_made_as_they_come_near(browser: Any, many_rows: Path) -> None:
         assert len(shown(page)) == 100
         assert page.inner_text("#rest") == f"{count - 100} more rows follow as you scroll."
         page.evaluate("scrollTo(0, document.documentElement.scrollHeight)")
-        page.wait_for_function("document.querySelectorAll('tbody tr').length > 100")
+        page.wait_for_function("() => document.querySelectorAll('tbody tr').length > 100")
         page.evaluate(PRINTS)
         assert len(shown(page)) == count
         assert not page.is_visible("#rest")
