@@ -95,7 +95,7 @@ class Exposure:
         history = self.failure.history
         if not self.finding.is_known or history is None:
             return why_open(self.finding)
-        depth = min(part.judged for part in self.finding.parts if not part.is_exhausted)
+        depth = self.finding.least_depth
         return f"searched to depth {depth} only, and its known history takes {counted(history.depth, 'step')}"
 
     @property

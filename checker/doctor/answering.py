@@ -14,8 +14,9 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, Protocol
 
 from isrcheck.checker.command.form import OpenSession, Options
-from isrcheck.checker.doctor.asking import Answerer, Expected
+from isrcheck.checker.doctor.asking import Expected, ExpectingAnswerer
 from isrcheck.checker.doctor.searches.early_answer import EarlyAnswer
+from isrcheck.checker.questions.answering import Answerer
 from isrcheck.checker.questions.case import Case
 from isrcheck.checker.questions.finding import Finding
 from isrcheck.checker.questions.question import Question
@@ -37,7 +38,7 @@ MOST_PROCESSES = 4
 """Searches that are made at a time: with more, the last ones run alone for most of the time."""
 
 
-def answerer_of(options: Options, opening: OpenSession, left: Callable[[], float | None]) -> Answerer:
+def answerer_of(options: Options, opening: OpenSession, left: Callable[[], float | None]) -> ExpectingAnswerer:
     """Return what answers the questions of a command; `left` returns the seconds that it has left. Raises UsageError
     for an entry of --set that is no budget."""
     searches = _Searches(opening, budgets_of(options.settings), left)
@@ -70,7 +71,8 @@ class _FromTheAtlas:
     def __init__(self, searches: _Searches) -> None:
         self.searches = searches
         self.recorded = Recorded(searches)
-        self.told = ""
+        self._found: dict[tuple[Case, Question], Finding | None] = {}
+        self._is_told = False
 
     def expect(self, expected: Expected) -> None:
         """Begin to search what will be asked and is not in the atlas."""
@@ -80,27 +82,28 @@ class _FromTheAtlas:
     def answer(self, case: Case, question: Question, limits: Limits) -> Finding:
         """Answer a question. Raises KeyboardInterrupt."""
         found = self._find(case, question, limits)
-        if found is not None:
-            return found
-        if self.recorded.outdated and not self.told:
-            self.told = self.recorded.outdated
-            ProgressLine("atlas").announce(f"the atlas does not count: {self.told}; searching instead")
-        return self.searches.answer(case, question, limits)
+        return self.searches.answer(case, question, limits) if found is None else found
 
     def close(self) -> None:
         """End all searches."""
         self.searches.close()
 
     def _find(self, case: Case, question: Question, limits: Limits) -> Finding | None:
-        return self.recorded.find(case, question) if limits.depth is None else None
+        """The recorded answer, looked up once; a depth in the limits asks for a search."""
+        if limits.depth is not None:
+            return None
+        if (case, question) not in self._found:
+            self._found[case, question] = self.recorded.find(case, question)
+            if self.recorded.outdated and not self._is_told:
+                self._is_told = True
+                ProgressLine("atlas").announce(f"the atlas does not count: {self.recorded.outdated}; searching instead")
+        return self._found[case, question]
 
 
-class _Searcher(Protocol):
+class _Searcher(Answerer, Protocol):
     """Plans and makes the searches of a question; in checker/questions/searching.py, which imports the engines."""
 
     def plan(self, case: Case, question: Question) -> Sequence[Scenario] | str: ...
-
-    def answer(self, case: Case, question: Question, limits: Limits) -> Finding: ...
 
 
 class _Searches:

@@ -15,6 +15,7 @@ from isrcheck.checker.doctor.case_of import case_of
 from isrcheck.checker.doctor.changes import Change, fields_of, groups
 from isrcheck.checker.kafka_config.cluster import Cluster
 from isrcheck.checker.outcome.verdict import Word
+from isrcheck.checker.questions.answering import Answerer
 from isrcheck.checker.questions.case import Case
 from isrcheck.checker.questions.concerns import defects_of, loses_data, named
 from isrcheck.checker.questions.finding import Finding
@@ -45,20 +46,14 @@ class Expected:
     part: float
 
 
-class Answerer(Protocol):
-    """What answers a question about a case, within limits: the searches, or the atlas."""
+class ExpectingAnswerer(Answerer, Protocol):
+    """An answerer that is told beforehand what will be asked."""
 
     def expect(self, expected: Expected) -> None:
         """Begin to answer what will be asked, if that can be done side by side."""
-        ...
-
-    def answer(self, case: Case, question: Question, limits: Limits) -> Finding:
-        """Return the answer; UNDECIDED with a note, if the limits end it. Raises KeyboardInterrupt."""
-        ...
 
     def close(self) -> None:
         """End what still runs."""
-        ...
 
 
 @dataclass
@@ -70,7 +65,7 @@ class Asking:
     says on stderr what is asked.
     """
 
-    answerer: Answerer
+    answerer: ExpectingAnswerer
     limits: Limits = field(default_factory=Limits)
     left: Callable[[], float | None] = lambda: None
     tell: Callable[[str], None] = lambda what: None

@@ -255,9 +255,9 @@ def reach(found: Finding) -> str:
     """Return how far a question was searched: to the end, or to a depth."""
     if not found.parts:
         return "by a rule" if found.source is Source.RULE else "not searched"
-    if all(part.is_exhausted for part in found.parts):
+    least = found.least_depth
+    if least is None:
         return "searched to the end"
-    least = min(part.judged for part in found.parts if not part.is_exhausted)
     whole = sum(part.is_exhausted for part in found.parts)
     some = f" (to the end in {whole} of {len(found.parts)} searches)" if whole else ""
     return f"searched to depth {least}{some}" if least >= 0 else f"not searched to any depth{some}"

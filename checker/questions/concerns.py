@@ -121,7 +121,7 @@ def is_open(failure: Failure, found: Finding) -> bool:
     takes, which say nothing about it."""
     if found.word is not Word.NO_VIOLATION or failure.history is None:
         return not found.is_known
-    return any(not part.is_exhausted and part.judged < failure.history.depth for part in found.parts)
+    return found.least_depth is not None and found.least_depth < failure.history.depth
 
 
 def why_unasked(case: Case, question: Question) -> str:

@@ -98,6 +98,11 @@ class Finding:
         """Whether the question is answered; an answer to a depth counts, and says so."""
         return self.word is not Word.UNDECIDED
 
+    @property
+    def least_depth(self) -> int | None:
+        """The depth to which every state of every search was judged (-1: none was); None if all went to the end."""
+        return min((part.judged for part in self.parts if not part.is_exhausted), default=None)
+
     def as_object(self) -> dict[str, Any]:
         """The finding as a JSON object."""
         return asdict(self)

@@ -11,7 +11,6 @@ from collections.abc import Iterator, Sequence
 
 from isrcheck.checker.atlas.pages.content import Column as Asked
 from isrcheck.checker.atlas.pages.content import Line, Sheet
-from isrcheck.checker.atlas.pages.words import least_depth
 from isrcheck.checker.outcome.verdict import Word
 from isrcheck.checker.questions.finding import Finding
 from isrcheck.checker.questions.question import Question
@@ -96,7 +95,7 @@ def _of_question(question: Question) -> TableRow:
 def _of_finding(finding: Finding | None) -> TableRow:
     if finding is None:
         return dict.fromkeys(_ANSWER) | {"steps": []}
-    depth = least_depth(finding.parts)
+    depth = finding.least_depth
     is_answered = finding.word not in (Word.NOT_APPLICABLE, Word.UNDECIDED)
     return {
         "verdict": finding.word.value,

@@ -6,13 +6,13 @@ Out: `Words`: a short text, and how grave it is.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import IntEnum
 
 from isrcheck.checker.outcome.verdict import Word
 from isrcheck.checker.questions.concerns import LOSSES, is_exposed, is_open, loses_data, named
-from isrcheck.checker.questions.finding import Finding, Part, Source
+from isrcheck.checker.questions.finding import Finding, Source
 from isrcheck.checker.questions.question import Question, Topic
 from isrcheck.checker.session.formatting import counted
 
@@ -77,8 +77,8 @@ def said(topic: Topic, finding: Finding | None) -> Words:
     if finding.word is Word.NOT_APPLICABLE:
         return NOT_ASKED
     if not finding.is_known:
-        return Words(Grave.OPEN, f"not decided; {reached(finding.parts)}" if finding.parts else "not decided")
-    depth = least_depth(finding.parts)
+        return Words(Grave.OPEN, f"not decided; {reached(finding)}" if finding.parts else "not decided")
+    depth = finding.least_depth
     if depth is None:
         return Words(Grave.TO_THE_END, f"{phrases.never}, to the end")
     return Words(Grave.TO_DEPTH, f"{phrases.never} to depth {depth}")
@@ -89,14 +89,9 @@ def _has_loss(finding: Finding) -> bool:
     return finding.history is not None and any(f"{name}=" in finding.history.configuration for name in LOSSES)
 
 
-def least_depth(parts: Sequence[Part]) -> int | None:
-    """The depth to which every state of every search was judged; None if all searches went to the end."""
-    return min((part.judged for part in parts if not part.is_exhausted), default=None)
-
-
-def reached(parts: Sequence[Part]) -> str:
+def reached(finding: Finding) -> str:
     """How far searches went, without a verdict: nothing found to depth 9."""
-    depth = least_depth(parts)
+    depth = finding.least_depth
     return "nothing found" if depth is None or depth < 0 else f"nothing found to depth {depth}"
 
 
@@ -166,7 +161,7 @@ def exposures(findings: Mapping[Question, Finding | None]) -> Exposures:
     unsearched = [name for name, found in asked.items() if found.word is Word.NOT_APPLICABLE]
     unknown = [one.name for one, found in findings.items() if found is None or is_open(named(one.name), found)]
     gone = [found for name, found in asked.items() if name not in {*fails, *unsearched, *unknown}]
-    depths = [least_depth(found.parts) for found in gone]
+    depths = [found.least_depth for found in gone]
     return Exposures(
         defects=tuple(name for name in fails if not loses_data(named(name))),
         beside=tuple(name for name in fails if loses_data(named(name))),
