@@ -17,7 +17,7 @@ from isrcheck.checker.kafka_settings.keys import Role
 from isrcheck.checker.outcome.exit_codes import SAFE, UNDECIDED, VIOLATED
 from isrcheck.checker.outcome.verdict import WHY_STOPPED, Word
 from isrcheck.checker.questions.case import Case
-from isrcheck.checker.questions.concerns import is_exposed, is_open
+from isrcheck.checker.questions.concerns import NEEDS_ALL_ACKS, is_exposed, is_open
 from isrcheck.checker.questions.finding import Finding
 from isrcheck.checker.questions.question import Question, Topic
 from isrcheck.checker.session.formatting import counted
@@ -99,6 +99,11 @@ class Exposure:
         return f"searched to depth {depth} only, and its known history takes {counted(history.depth, 'step')}"
 
     @property
+    def loses_records(self) -> bool:
+        """Whether the failure loses acknowledged records."""
+        return self.finding.property_name in NEEDS_ALL_ACKS
+
+    @property
     def is_shown(self) -> bool:
         """Whether the finding shows the failure, and not only what the settings permit."""
         return is_exposed(self.failure, self.finding)
@@ -146,8 +151,10 @@ class Answer:
 
     @property
     def exposed(self) -> list[Exposure]:
-        """The known defects of the release to which the case is exposed, without those of disks."""
-        return [one for one in self.exposures if not one.is_of_disks and one.is_shown]
+        """The known defects of the release to which the case is exposed, without those of disks: those that lose an
+        acknowledged record come first."""
+        shown = [one for one in self.exposures if not one.is_of_disks and one.is_shown]
+        return sorted(shown, key=lambda one: not one.loses_records)
 
     @property
     def open_exposures(self) -> list[Exposure]:

@@ -21,10 +21,12 @@ from isrcheck.checker.questions.concerns import defects_of, loses_data, named
 from isrcheck.checker.questions.finding import Finding
 from isrcheck.checker.questions.question import Question, Topic
 from isrcheck.checker.resources.limits import Limits
+from isrcheck.checker.session.formatting import counted
 from isrcheck.models.messages.errors import UsageError
 
 LOSS = Question(Topic.LOSS)
 OTHERS = (Topic.DUPLICATES, Topic.ORDER, Topic.POWER, Topic.DISK)
+ABOUT = {Topic.LOSS: "lost records", Topic.POWER: "a loss of power", Topic.DISK: "a lost disk"}
 INTERRUPTED = "it was interrupted"
 OUT_OF_TIME = "the time is over (--seconds)"
 
@@ -86,7 +88,7 @@ class Asking:
             return self.known[case, question]
         left = self.left()
         if not self.is_interrupted:
-            self.tell(question.text)
+            self.tell(in_words(question))
         within = self.limits if left is None else replace(self.limits, seconds=left * self.part * share)
         try:
             found = self.answerer.answer(case, question, within)
@@ -98,6 +100,15 @@ class Asking:
             self.refused.add((case, question))
         self.known[case, question] = found
         return found
+
+
+def in_words(question: Question) -> str:
+    """Return what a question is about, for the line that shows the progress."""
+    if question.topic is Topic.DEFECT:
+        return f"known defect {named(question.name).number}"
+    if question.topic in (Topic.WRITES, Topic.READS):
+        return f"{question.topic.value} with {counted(question.number, 'broker')} down"
+    return ABOUT.get(question.topic, question.topic.value)
 
 
 def unasked(why: str) -> Finding:

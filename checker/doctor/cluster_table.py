@@ -44,12 +44,14 @@ class Row:
 
 
 def rows_of(answers: Sequence[Answer]) -> list[Row]:
-    """Return the rows, the worst first; of equally bad ones, the one with most partitions."""
+    """Return the rows, the worst first; of equally bad ones, those with most known defects, then most partitions."""
     alike: dict[tuple[Case, str], list[Answer]] = {}
     for one in answers:
         alike.setdefault((one.case, one.headline), []).append(one)
     rows = [Row(tuple(some)) for some in alike.values()]
-    return sorted(rows, key=lambda row: (ORDER.index(row.first.kind), -row.partitions, row.topics))
+    return sorted(
+        rows, key=lambda row: (ORDER.index(row.first.kind), -len(row.first.exposed), -row.partitions, row.topics)
+    )
 
 
 def table_lines(answers: Sequence[Answer], now: Now, remarks: Sequence[str] = ()) -> list[str]:
@@ -96,7 +98,7 @@ def settings_of(case: Case) -> str:
 
 
 def change_of(answer: Answer) -> str:
-    """Return the smallest change that helps: against the loss of records, or against each of the known defects."""
+    """Return the smallest change that helps: against the loss of records, or one against each of the known defects."""
     if answer.kind is Kind.BROKEN:
         return f"min.insync.replicas={answer.cluster.replication_factor.value} or less"
     alternatives = answer.advice.changes or (answer.exposed[0].avoided_by if len(answer.exposed) == 1 else ())
@@ -105,7 +107,7 @@ def change_of(answer: Answer) -> str:
     cures = list(dict.fromkeys(one.avoided_by[0].change.spelled for one in answer.exposed if one.avoided_by))
     if cures:
         without = [one.failure.number for one in answer.exposed if not one.avoided_by]
-        return " and ".join(cures) + (f"; nothing against {', '.join(without)}" if without else "")
+        return "; ".join(cures) + (f"; nothing against {', '.join(without)}" if without else "")
     loss = answer.loss
     if answer.kind is Kind.KEEPS and loss is not None:
         return f"- ({reach(loss)})" if loss.word is not Word.NOT_APPLICABLE else "-"

@@ -18,6 +18,7 @@ from isrcheck.checker.kafka_settings.keys import NEWEST_LISTED_RELEASE, Role
 from isrcheck.checker.kafka_settings.releases import version_of_binaries
 from isrcheck.checker.outcome.verdict import Word
 from isrcheck.checker.questions.case import Case
+from isrcheck.checker.questions.concerns import KAFKA
 from isrcheck.checker.questions.finding import Finding, Source
 from isrcheck.checker.questions.question import Question, Topic
 from isrcheck.checker.session.formatting import counted, table
@@ -220,6 +221,8 @@ def subject(cluster: Cluster) -> str:
     release = cluster.kafka_version.value if cluster.kafka_version else values.get("Kafka version", "")
     shown = [counted(cluster.replication_factor.value, "replica")]
     shown += [f"{key}={values[key]}" for key in SETTINGS if key in values]
+    if cluster.is_min_insync_limited:
+        shown[1] += f" (counts as {cluster.min_insync_replicas.value}, the number of replicas)"
     if cluster.unclean_election.value:
         shown.append("unclean.leader.election.enable=true")
     return f"{topics}Kafka {release}, {', '.join(shown)}"
@@ -231,6 +234,11 @@ def assumptions(cluster: Cluster) -> list[str]:
     if cluster.kafka_version is None:
         version = next(one for one in cluster.understood if one.key == "Kafka version")
         found.append(f"Kafka {version.value} ({version.source}); give --kafka-version")
+    if cluster.generation.assumes_elr:
+        found.append(
+            "eligible leader replicas, which a cluster has that was created with 4.1; if it was created before, give"
+            " eligible.leader.replicas.version=0 in a broker's file"
+        )
     if not cluster.is_replication_given:
         count = counted(cluster.replication_factor.value, "replica")
         found.append(f"{count}, Kafka's default; give replication.factor, or the output of kafka-topics --describe")
@@ -329,8 +337,10 @@ def detail_lines(answer: Answer) -> list[str]:
     parts = [part for found in answer.findings.values() for part in found.parts]
     parts += [part for one in answer.exposures for part in one.finding.parts]
     if parts:
-        searched = [[part.says, part.reach, f"{part.states:,} states"] for part in parts]
-        lines += ["", "Searched", *table(searched, "  ")]
+        searched = [
+            [part.says, f"{part.model} {part.protocol}", part.reach, f"{part.states:,} states"] for part in parts
+        ]
+        lines += ["", f"Searched{_why_another(answer)}", *table(searched, "  ")]
     if answer.availability.writes:
         lines += ["", "Availability", f"  {available(answer.availability)}"]
     if answer.unsearched:
@@ -340,6 +350,14 @@ def detail_lines(answer: Answer) -> list[str]:
     if loss is not None and loss.history is not None:
         lines += ["", "Steps", *(f"  {place:>3}  {text}" for place, text in enumerate(loss.history.steps, start=1))]
     return lines
+
+
+def _why_another(answer: Answer) -> str:
+    """Why searches are in another generation than that of the cluster; empty if none is."""
+    protocols = {part.protocol for found in answer.findings.values() for part in found.parts if part.model == KAFKA}
+    if protocols <= {answer.case.protocol}:
+        return ""
+    return " (all but the known defects: in a generation in which these are repaired)"
 
 
 def _cells(found: Finding) -> list[str]:
@@ -367,5 +385,5 @@ def understood_lines(cluster: Cluster) -> list[str]:
             lines += ["", f"Ignored, {why.value}:", *(f"  {one}" for one in found)]
     newest = version_of_binaries(NEWEST_LISTED_RELEASE)
     if cluster.kafka_version and version_of_binaries(cluster.kafka_version.value).is_newer_than(newest):
-        lines += ["", f"isrcheck does not know settings that are newer than Kafka {newest}"]
+        lines += ["", f"Settings that Kafka has since {newest} are known to isrcheck only as far as it uses them"]
     return lines

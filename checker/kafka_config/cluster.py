@@ -96,6 +96,12 @@ class Cluster:
         return version_of_binaries(next(one.value for one in self.understood if one.key == "Kafka version"))
 
     @property
+    def is_min_insync_limited(self) -> bool:
+        """Whether min.insync.replicas is above the number of replicas, and counts as that number."""
+        given = next(one.value for one in self.understood if one.key == "min.insync.replicas")
+        return given != str(self.min_insync_replicas.value)
+
+    @property
     def can_acknowledge_acks_all(self) -> bool:
         """Whether an acks=all write can succeed; not so if min.insync.replicas exceeds the number of replicas."""
         return self.min_insync_replicas.value <= self.replication_factor.value

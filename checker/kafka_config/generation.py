@@ -61,6 +61,8 @@ _REPAIRED_IN_2_0_1 = "the fixes of 2.0.1 (KAFKA-7128, KAFKA-7164, KAFKA-7414, KA
 _FIRST_ELR, _FIRST_ELR_BY_DEFAULT = "4.0-IV1", "4.1-IV0"
 """The metadata versions that allow eligible leader replicas (KIP-966), and that enable them in new clusters."""
 
+_BY_DEFAULT = "the default of a cluster created with 4.1"
+
 # Releases whose patch number matters for the model, or for the defaults of a producer.
 _PATCH_MATTERS = ("2.0", "2.8", "3.0", "3.1")
 
@@ -70,12 +72,14 @@ class Generation:
     """A modelled generation, with switches (name -> value, as on the command line).
 
     If `why_undecided` is not None, it is the reason why the cluster is not modelled; `protocol` is then the nearest
-    generation. `taken` says in one line which generation was taken, and why."""
+    generation. `taken` says in one line which generation was taken, and why. `assumes_elr` says that the controller
+    keeps eligible leader replicas, because nothing shows that it does not."""
 
     protocol: str
     switches: Mapping[str, str]
     why_undecided: str | None
     taken: str = field(default="", compare=False)
+    assumes_elr: bool = field(default=False, compare=False)
 
 
 def read_generation(
@@ -86,10 +90,11 @@ def read_generation(
     `eligible_replicas` is the place in the `--describe` output that names eligible leader replicas, if there is one.
     """
     release = versions.release
-    has_elr = ""
+    has_elr, assumes_elr = "", False
     if versions.has_kraft:
         elr = _elr(settings, versions, eligible_replicas)
         found, differs = _with_kraft(versions, has_elr=elr.value), ""
+        assumes_elr = elr.value and elr.source.startswith(_BY_DEFAULT)
         if release.has(_FIRST_ELR):
             has_elr = f", {'with' if elr.value else 'without'} eligible leader replicas ({elr.source})"
     else:
@@ -116,7 +121,7 @@ def read_generation(
         elif is_old and switches.get("TRUNC") != "HW":
             switches["TRUNC"] = "HW"
             why = why or _why_inexact(record_format, release)
-    return Generation(protocol, switches, why, _taken(protocol, switches, versions) + has_elr), lines
+    return Generation(protocol, switches, why, _taken(protocol, switches, versions) + has_elr, assumes_elr), lines
 
 
 def _taken(protocol: str, switches: Mapping[str, str], versions: Versions) -> str:
@@ -236,7 +241,7 @@ def _elr(settings: Settings, versions: Versions, eligible_replicas: str | None) 
     if given:
         return Setting(bool(given.value), f"{given.spelled} in {given.source}")
     if metadata.value.has(_FIRST_ELR_BY_DEFAULT):
-        return Setting(True, f"the default of a cluster created with 4.1; give {ELR_VERSION[1]}=0 if it is off")
+        return Setting(True, f"{_BY_DEFAULT}; give {ELR_VERSION[1]}=0 if it is off")
     return Setting(False, f"off by default before {_FIRST_ELR_BY_DEFAULT}")
 
 

@@ -319,6 +319,6 @@ def _refuse_wrong_release(binaries: Setting[Version], mode: Setting[Mode], evide
                 )
         return
     raise PropertiesError(
-        f"{binaries.source}: Kafka {release} contradicts {mode.source}: {why}; correct {KAFKA_VERSION}, or leave the "
-        "other out"
+        f"{binaries.source}: Kafka {release} contradicts {mode.value.value} ({mode.source}): {why}; correct "
+        f"{KAFKA_VERSION}, or leave the other out"
     )

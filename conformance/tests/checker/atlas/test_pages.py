@@ -377,7 +377,7 @@ def test_what_was_searched_is_told_with_the_command_that_repeats_it(files):
 def test_the_page_of_a_known_failure_needs_no_search(files):
     text = html.unescape(files["defects/missed_demotion.html"].decode())
     assert "8.24: " in text
-    needs = "1 preferred election, 3 elections, 3 late messages"
+    needs = "3 elections (1 preferred), 3 late messages"
     assert f"Shortest history: acked_not_lost VIOLATED at step 11. It needs: {needs}." in text
     assert "What ends it" in text
 

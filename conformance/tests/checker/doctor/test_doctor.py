@@ -7,6 +7,7 @@ import json
 import shlex
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,8 +18,9 @@ from isrcheck.checker import cli
 from isrcheck.checker.doctor import run as doctor
 from isrcheck.checker.doctor.answer import MOST_REPLICAS
 from isrcheck.checker.doctor.answering import budgets_of
+from isrcheck.checker.doctor.asking import in_words
 from isrcheck.checker.outcome.verdict import Word
-from isrcheck.checker.questions.question import Topic
+from isrcheck.checker.questions.question import Question, Topic
 from isrcheck.models.kafka import MODEL
 from isrcheck.models.messages.errors import UsageError
 
@@ -108,7 +110,7 @@ def test_a_known_defect_of_the_release(ask):
     ]
     assert found["Defect"] == [
         "8.24 A leader that misses its own demotion acknowledges what others have truncated",
-        "takes 1 preferred election, 3 elections, 3 late messages, in 11 steps",
+        "takes 3 elections (1 preferred), 3 late messages, in 11 steps",
         "avoid it with min.insync.replicas=3 (topic, at once; no write with 1 broker down)"
         " or auto.leader.rebalance.enable=false (brokers, with a restart)",
     ]
@@ -254,6 +256,29 @@ def test_defects_that_need_a_disk_are_said_beside(ask, fake):
     assert "8.10 The last member of the ISR loses power, and is elected with a shorter log" in text
 
 
+def test_defects_that_lose_records_come_first(ask, fake):
+    """8.22b and 8.22c have the smaller numbers, and break other promises."""
+
+    def rule(case, question):
+        if question.topic is not Topic.DEFECT:
+            return finding(Word.HOLDS)
+        found = finding(Word.VIOLATED, MISSED_DEMOTION)
+        return found if question.name == "missed_demotion" else replace(found, property_name="no_duplicates")
+
+    fake.rule = rule
+    _, text, _ = ask("--topic t --producer p --kafka-version 4.0", t=DURABLE, p="acks=all\n")
+    defects = [line.split()[0] for line in labelled(text)["Defect"]]
+    assert defects[0] == "8.24"
+    assert {"8.22b", "8.22c"} <= set(defects[1:])
+
+
+def test_the_progress_speaks_of_known_defects_by_number():
+    assert in_words(Question(Topic.DEFECT, name="missed_demotion")) == "known defect 8.24"
+    assert in_words(Question(Topic.WRITES, 1)) == "writes with 1 broker down"
+    assert in_words(Question(Topic.LOSS)) == "lost records"
+    assert in_words(Question(Topic.ORDER)) == "order"
+
+
 def test_fifteen_lines_are_enough(ask, fake):
     fake.rule = lambda case, question: finding(
         Word.VIOLATED if question.topic is Topic.DEFECT else Word.HOLDS,
@@ -271,10 +296,35 @@ def test_fifteen_lines_are_enough(ask, fake):
 # ------------------------------------------------------------------------------------------- what the files do not tell
 
 
+ELR_ASSUMED = (
+    "eligible leader replicas, which a cluster has that was created with 4.1; if it was created before, give"
+    " eligible.leader.replicas.version=0 in a broker's file"
+)
+
+
+def test_eligible_leader_replicas_are_assumed_only_if_nothing_is_said_of_them(ask):
+    _, text, _ = ask("--config t --kafka-version 4.1", t="min.insync.replicas=2\n")
+    assert ELR_ASSUMED in labelled(text)["Assumed"]
+    for value in (0, 1):
+        files = {"t": "min.insync.replicas=2\n", "b": f"eligible.leader.replicas.version={value}\n"}
+        _, text, _ = ask("--topic t --broker b --kafka-version 4.1", **files)
+        assert ELR_ASSUMED not in labelled(text)["Assumed"]
+    _, text, _ = ask("--config t --kafka-version 4.0", t="min.insync.replicas=2\n")
+    assert ELR_ASSUMED not in labelled(text)["Assumed"]
+
+
+def test_a_minimum_above_the_replicas_says_what_it_counts_as(ask):
+    _, text, _ = ask("--config t --kafka-version 4.0", t="replication.factor=2\nmin.insync.replicas=3\n")
+    assert labelled(text)["For"] == [
+        "Kafka 4.0, 2 replicas, min.insync.replicas=3 (counts as 2, the number of replicas), acks=all"
+    ]
+
+
 def test_a_single_file_says_what_it_lacks(ask):
     _, text, _ = ask("--config t", t="min.insync.replicas=2\ncleanup.policy=delete\n")
     assert labelled(text)["Assumed"] == [
         "Kafka 4.1 (not given: the newest modelled release); give --kafka-version",
+        ELR_ASSUMED,
         "1 replica, Kafka's default; give replication.factor, or the output of kafka-topics --describe",
         "Kafka's defaults of producers (acks=all, enable.idempotence=true; --producer FILE) and of brokers"
         " (auto.leader.rebalance.enable=true; --broker FILE)",
@@ -464,6 +514,22 @@ def test_each_distinct_case_is_answered_once_the_worst_first(ask, fake, ask_json
     assert labelled(text)["For"][0].startswith("topic logs, Kafka 3.9, ")
 
 
+def test_of_equally_bad_cases_the_one_with_most_defects_comes_first(ask, fake):
+    """With min.insync.replicas=1 nine partitions have one defect; with 2 one partition has all of them."""
+
+    def rule(case, question):
+        if question.topic is not Topic.DEFECT:
+            return finding(Word.HOLDS)
+        is_shown = case.min_insync_replicas == 2 or question.name == "missed_demotion"
+        return finding(Word.VIOLATED, MISSED_DEMOTION) if is_shown else finding(Word.HOLDS)
+
+    fake.rule = rule
+    topics = describe("many", 9, configs="min.insync.replicas=1")
+    topics += describe("few", 1, configs="min.insync.replicas=2")
+    _, text, _ = ask("--describe topics --producer p --kafka-version 3.9", topics=topics, p="acks=all\n")
+    assert [line.split()[-1] for line in text.splitlines()[5:7]] == ["few", "many"]
+
+
 def test_what_partitions_cannot_do_now_is_said_first(ask, ask_json):
     topics = (
         describe("a", 1, leader="none", isr="2")
@@ -618,6 +684,15 @@ def test_details_name_what_was_understood_ignored_and_found(ask, tmp_path):
         assert f"\n{line}" in text
     (file,) = [line for line in text.splitlines() if line.startswith("trace show ")]
     assert Path(tmp_path, file.split()[-1]).is_file()
+
+
+def test_details_say_which_generation_was_searched(ask):
+    """What no known defect of 1.0 explains is searched in 2.4; with the fake, all searches are those of 3.7."""
+    _, text, _ = ask("--config t --kafka-version 1.0 --details", t=DURABLE)
+    assert ("Searched (all but the known defects: in a generation in which these are repaired)") in text.splitlines()
+    _, text, _ = ask("--config t --kafka-version 3.9 --details")
+    assert "Searched" in text.splitlines()
+    assert "  a broker crashes  kafka 3.7  to the end  1,234 states" in text.splitlines()
 
 
 def test_a_quick_answer_writes_no_trace(ask, tmp_path):

@@ -756,12 +756,11 @@ def test_kraft_keys_are_understood() -> None:
         ((ZOOKEEPER,), None, "3.6", "server.properties:1: zookeeper.connect=a:2181 contradicts KRaft"
          " (--metadata-version): either ZooKeeper or KRaft controllers keep"
          " the metadata of a cluster; leave one of them out"),
-        ((ZOOKEEPER,), "4.0", None, "--kafka-version: Kafka 4.0 contradicts zookeeper.connect=a:2181 in"
-         " server.properties:1: 3.9 is the last release with ZooKeeper; correct --kafka-version, or leave the other"
+        ((ZOOKEEPER,), "4.0", None, "--kafka-version: Kafka 4.0 contradicts ZooKeeper (zookeeper.connect=a:2181 in"
+         " server.properties:1): 3.9 is the last release with ZooKeeper; correct --kafka-version, or leave the other"
          " out"),
-        ((KRAFT,), "2.7", None, "--kafka-version: Kafka 2.7 contradicts process.roles=broker in server.properties:1:"
-         " KRaft"
-         " came with 2.8; correct --kafka-version, or leave the other out"),
+        ((KRAFT,), "2.7", None, "--kafka-version: Kafka 2.7 contradicts KRaft (process.roles=broker in"
+         " server.properties:1): KRaft came with 2.8; correct --kafka-version, or leave the other out"),
         ((KRAFT, "inter.broker.protocol.version=2.8"), "3.9", None, "server.properties:2:"
          " inter.broker.protocol.version: a"
          " KRaft broker refuses 2.8, which is older than 3.0-IV1; leave it out, and give --metadata-version if you"
