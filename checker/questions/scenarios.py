@@ -121,15 +121,15 @@ def _losses(case: Case) -> Iterator[Scenario]:
     fixed = repaired(case)
     values = numbers(MODEL, dict(fixed.switches))
     for replicas in sizes(case):
-        for bounds in _mechanisms(family(fixed.protocol), case):
+        for bounds in _mechanisms(family(fixed.protocol), case, replicas):
             entries = effective(values | settings_of(case, replicas) | dict(bounds.values))
             may = case.acks != "all" or bool(bounds.values.get("unclean_elections"))
             instance, depth = MODEL.instance(fixed.protocol, entries), depth_of(replicas, bounds.depth)
             yield with_replicas(Scenario(bounds.says, instance, LOST, depth, is_permitted=may), case, replicas)
 
 
-def _mechanisms(controller: Family, case: Case) -> Iterator[_Bounds]:
-    """What happens in the searches of a loss: what brokers do by themselves, and what Kafka does by default."""
+def _mechanisms(controller: Family, case: Case, replicas: int) -> Iterator[_Bounds]:
+    """What happens in the searches of a loss with so many replicas: what brokers do by themselves, and what Kafka does by default."""
     moves = int(case.leader_rebalance)
     and_moves = ", leadership moves" * moves
     if controller is Family.WRITTEN:
@@ -158,7 +158,7 @@ def _mechanisms(controller: Family, case: Case) -> Iterator[_Bounds]:
         ]
     if case.unclean_election and case.acks == "all":  # with fewer acks, a crash is enough
         # A record that every replica had to have is hardly lost, and the search does not end soon.
-        depth = None if case.min_insync_replicas < case.replication_factor else TOGETHER
+        depth = None if case.min_insync_replicas < replicas else TOGETHER
         yield _Bounds("brokers crash, an unclean election", unclean, depth)
     yield from found
 
