@@ -440,7 +440,7 @@ def test_names_and_values_are_never_markup(browser: Any, tmp_path: Path) -> None
         assert dialogs == []
         assert shown_page.locator("h1").inner_text() == SHOWN
         assert shown_page.locator(".command").text_content() == SHOWN
-        assert shown_page.evaluate("() => document.scripts.length") == 2
+        assert shown_page.evaluate("() => document.scripts.length") == 3
         assert "<script>alert(" in next(iter(shown(shown_page)))
 
 
