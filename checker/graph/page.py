@@ -1,6 +1,6 @@
 """A state graph as one HTML page: a drawing that can be moved and zoomed, and a panel with the state of a chosen node.
 
-In:  a `StateGraph`. Out: the text of an HTML file that loads no other file, and runs only the script page.js.
+In:  a `StateGraph`. Out: the text of an HTML file that loads no other file, and runs only its own scripts.
 """
 
 from __future__ import annotations
@@ -11,12 +11,13 @@ from isrcheck.checker.graph.text import failing_names, node_notes
 from isrcheck.checker.session.formatting import counted
 from isrcheck.models.messages.printable import escaped
 from isrcheck.models.version import product
-from isrcheck.traces.drawing.markup import SCRIPT_SECURITY, Content, Element, as_html, beside, data, element, page_head
-from isrcheck.traces.drawing.theme import adaptive_colours
+from isrcheck.traces.drawing.markup import Content, Element, as_html, beside, data, element
+from isrcheck.traces.drawing.theme import theme_button, themed_head, themed_security
 
 
 def page(drawn: StateGraph) -> str:
     """Return the text of the page."""
+    script = beside("isrcheck.checker.graph", "page.js")
     title = f"State graph of {escaped(f'{drawn.instance.model.name} {drawn.instance.protocol.name}'.strip())}"
     body = element(
         "body",
@@ -34,9 +35,9 @@ def page(drawn: StateGraph) -> str:
             element("aside", element("p", "Choose a node to see its state."), id="panel", aria_live="polite"),
         ),
         data("data", _page_data(drawn)),
-        element("script", beside("isrcheck.checker.graph", "page.js")),
+        element("script", script),
     )
-    head = page_head(title, adaptive_colours() + beside("isrcheck.checker.graph", "page.css"), SCRIPT_SECURITY)
+    head = themed_head(title, beside("isrcheck.checker.graph", "page.css"), themed_security(script))
     return as_html(element("html", head, body, lang="en"))
 
 
@@ -66,6 +67,7 @@ def _buttons() -> Element:
         "div",
         element("span", "Drag to move, scroll to zoom.", class_="quiet"),
         *(element("button", says, id=name, type="button") for name, says in names.items()),
+        theme_button(),
         id="controls",
     )
 

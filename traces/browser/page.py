@@ -1,7 +1,7 @@
 """The page of a walk: the state, the steps that are possible next as buttons, the properties, and the walk so far.
 
 In:  a `View`.
-Out: the text of an HTML file, and its content security policy. It loads nothing, and runs only its own script.
+Out: the text of an HTML file, and its content security policy. It loads nothing, and runs only its own scripts.
 
 The walk so far and the state are drawn as on the page of a trace (traces/drawing). Text of a model is text everywhere,
 never markup.
@@ -9,16 +9,14 @@ never markup.
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from isrcheck.models.version import product
 from isrcheck.traces.drawing.ladder import ladder
-from isrcheck.traces.drawing.markup import SECURITY, Content, Element, as_html, beside, data, element, page_head
+from isrcheck.traces.drawing.markup import Content, Element, as_html, beside, data, element
 from isrcheck.traces.drawing.page import lane_data, script, state_place
-from isrcheck.traces.drawing.theme import adaptive_colours
+from isrcheck.traces.drawing.theme import theme_button, themed_head, themed_security
 from isrcheck.traces.lanes.scene import Scene
 
 PACKAGE = "isrcheck.traces.browser"
@@ -78,7 +76,7 @@ class View:
 
 def page_of(view: View) -> str:
     """Return the page."""
-    style = adaptive_colours() + beside("isrcheck.traces.drawing", "page.css") + beside(PACKAGE, "page.css")
+    style = beside("isrcheck.traces.drawing", "page.css") + beside(PACKAGE, "page.css")
     main: list[Content] = [_next(view)]
     if view.scene is not None:
         main = [state_place(), _next(view), _promises(view), _walk(view.scene, view.place)]
@@ -91,13 +89,12 @@ def page_of(view: View) -> str:
         element("script", script(PACKAGE)),
     )
     where = "choose an initial state" if view.place < 0 else f"step {view.place}"
-    return as_html(element("html", page_head(f"{where}: {view.title}", style, security()), body, lang="en"))
+    return as_html(element("html", themed_head(f"{where}: {view.title}", style, security()), body, lang="en"))
 
 
 def security() -> str:
-    """Return the content security policy of the page: only its own script runs."""
-    digest = base64.b64encode(hashlib.sha256(script(PACKAGE).encode()).digest()).decode()
-    return f"{SECURITY}; script-src 'sha256-{digest}'; form-action 'self'; base-uri 'none'"
+    """Return the content security policy of the page: only its own scripts run."""
+    return f"{themed_security(script(PACKAGE))}; form-action 'self'; base-uri 'none'"
 
 
 def address_of(place: int) -> str:
@@ -117,7 +114,7 @@ def _header(view: View) -> Element:
         "header",
         element("h1", view.title),
         element("p", *verdict, element("span", view.subtitle), class_="caption"),
-        element("p", element("span", product()), class_="product"),
+        element("p", element("span", product()), theme_button(), class_="product"),
         *said,
     )
 

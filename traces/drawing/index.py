@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from isrcheck.models.version import product
-from isrcheck.traces.drawing.markup import Content, Element, append, as_html, element, page_head
-from isrcheck.traces.drawing.theme import adaptive_colours
+from isrcheck.traces.drawing.markup import Content, Element, append, as_html, element
+from isrcheck.traces.drawing.theme import theme_button, themed_head
 
 STYLE = """
 *{box-sizing:border-box}
@@ -33,10 +33,21 @@ code{font-family:ui-monospace,"DejaVu Sans Mono",Menlo,Consolas,monospace;font-s
 .verdict.PERMITTED,.verdict.NOT-INDUCTIVE{background:var(--warnpaper);color:var(--warn);border-color:var(--warn)}
 .verdict.REACHED,.verdict.HOLDS-ON-THIS-PATH{background:var(--goodpaper);color:var(--good);border-color:var(--good)}
 .product{color:var(--faint);font-size:13px}
+nav{position:sticky;top:0;display:flex;gap:18px;padding:6px 0;margin:0 0 12px;background:var(--paper);
+  border-bottom:1px solid var(--line)}
+html:has(nav){scroll-padding-top:46px}
+.legend{display:grid;grid-template-columns:max-content minmax(0,1fr);gap:4px 16px;margin:0 0 10px}
+dt{font-weight:600}dd{margin:0;max-width:46rem}
+button{float:right;font:inherit;font-size:13px;color:inherit;background:var(--panel);border:1px solid var(--line);
+  border-radius:6px;padding:3px 10px;margin:2px 0 8px 14px;cursor:pointer}
+button:hover{border-color:var(--faint)}
+:focus-visible{outline:2px solid var(--accent);outline-offset:1px}
 @media(max-width:560px){
   .entries li{grid-template-columns:minmax(0,1fr) auto}.entries h2,.facts{grid-column:1/3}
   .verdict{grid-row:1;grid-column:2}
+  .legend{display:block}dd{margin:0 0 6px}
 }
+@media print{button,nav{display:none}}
 """
 
 
@@ -74,6 +85,6 @@ def _entry(one: Entry) -> Element:
 
 def text_page(title: str, content: Sequence[Content]) -> str:
     """Return a page with this content under a heading."""
-    body = element("body", element("h1", title))
+    body = element("body", theme_button(), element("h1", title))
     append(body, *content, element("p", product(), class_="product"))
-    return as_html(element("html", page_head(title, adaptive_colours() + STYLE), body, lang="en"))
+    return as_html(element("html", themed_head(title, STYLE), body, lang="en"))

@@ -130,12 +130,6 @@
     go(to, event.repeat);
   });
   narrow.addEventListener("change", place);
-  find("theme").addEventListener("click", () => {
-    const root = document.documentElement;
-    const dark = root.dataset.theme
-      ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
-    root.dataset.theme = dark ? "light" : "dark";
-  });
   const ofAddress = () => { const match = /^#step=(\d+)$/.exec(location.hash); return match ? Number(match[1]) : 0; };
   addEventListener("hashchange", () => show(ofAddress()));
   for (const link of document.querySelectorAll('a[href^="#step="]')) link.addEventListener("click", pause);

@@ -1,7 +1,7 @@
 """A trace as one self-contained page: what goes wrong, every step in plain words, the state after it, and why.
 
 In:  a `Scene`, and the text beside its steps (page_text.py).
-Out: the text of an HTML file. It loads nothing, sends nothing, and runs only the script page.js.
+Out: the text of an HTML file. It loads nothing, sends nothing, and runs only its own scripts.
 
 The ladder (ladder.py) is part of the page; the state of the chosen step is made by the script from plain data, the same
 lanes that drawing.py draws. Text of a trace is text everywhere, never markup.
@@ -13,25 +13,25 @@ from collections.abc import Mapping
 
 from isrcheck.models.version import product
 from isrcheck.traces.drawing.ladder import ladder
-from isrcheck.traces.drawing.markup import SCRIPT_SECURITY, Content, Element, as_html, beside, data, element, page_head
+from isrcheck.traces.drawing.markup import Content, Element, as_html, beside, data, element
 from isrcheck.traces.drawing.page_text import PageText
-from isrcheck.traces.drawing.theme import EPOCHS, adaptive_colours
+from isrcheck.traces.drawing.theme import EPOCHS, theme_button, themed_head, themed_security
 from isrcheck.traces.kafka.fates import BAD
 from isrcheck.traces.lanes.scene import Lane, Scene
 
 
 def page_of(scene: Scene, text: PageText, index: str | None = None) -> str:
     """Return the page of a scene with this text; `index` is the address of a page that leads here."""
-    style = adaptive_colours() + beside("isrcheck.traces.drawing", "page.css")
+    style, program = beside("isrcheck.traces.drawing", "page.css"), script("isrcheck.traces.drawing")
     body = element(
         "body",
         _header(scene, text, index),
         _controls(len(scene.moments) - 1),
         element("main", ladder(scene), state_place(), _aside(scene, text)),
         data("story", _story(scene, text)),
-        element("script", script("isrcheck.traces.drawing")),
+        element("script", program),
     )
-    return as_html(element("html", page_head(scene.title, style, SCRIPT_SECURITY), body, lang="en"))
+    return as_html(element("html", themed_head(scene.title, style, themed_security(program)), body, lang="en"))
 
 
 def script(package: str) -> str:
@@ -51,12 +51,12 @@ def _header(scene: Scene, text: PageText, index: str | None) -> Element:
         "header",
         element("h1", scene.title),
         element("p", *verdict, element("span", scene.caption), element("span", scene.subtitle), class_="caption"),
-        element("p", *back, element("span", product()), _button("theme", "light / dark", ""), class_="product"),
+        element("p", *back, element("span", product()), theme_button(), class_="product"),
     )
 
 
 def _button(name: str, sign: str, hint: str) -> Element:
-    return element("button", sign, id=name, type="button", title=hint or None, aria_label=hint or None)
+    return element("button", sign, id=name, type="button", title=hint, aria_label=hint)
 
 
 def _controls(last: int) -> Element:

@@ -1,10 +1,13 @@
 """The colours and fonts of all drawings, light and dark.
 
 In:  the name of a theme.
-Out: style sheets. A graphics file contains its colours; a page uses the theme of the reader's system.
+Out: style sheets; the head of a page, and its button. A graphics file contains its colours; a page has the theme of the
+     reader's system until the reader chooses one.
 """
 
 from __future__ import annotations
+
+from isrcheck.traces.drawing.markup import Element, beside, element, page_head, security
 
 EPOCHS = 8
 """The number of colours of leader epochs; the ninth epoch has the first colour again."""
@@ -83,6 +86,29 @@ def stylesheet(theme: str) -> str:
     for name, pair in COLOURS.items():
         style = style.replace(f"var(--{name})", pair[theme == "dark"])
     return style
+
+
+def themed_head(title: str, style: str, policy: str = "") -> Element:
+    """Make the head of a page that is light or dark as the reader chose, here or on another page.
+
+    Without a policy of its own (`themed_security`), the page has no other script.
+    """
+    colours = adaptive_colours()
+    return page_head(title, colours + style, policy or themed_security(), element("script", _script()))
+
+
+def themed_security(*scripts: str) -> str:
+    """Return the security policy of a page with these scripts and that of the theme."""
+    return security(_script(), *scripts)
+
+
+def _script() -> str:
+    return beside("isrcheck.traces.drawing", "theme.js")
+
+
+def theme_button() -> Element:
+    """Make the button that changes between light and dark. It is hidden where no script runs."""
+    return element("button", "light / dark", id="theme", type="button", hidden="")
 
 
 def adaptive_colours() -> str:

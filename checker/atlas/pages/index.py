@@ -1,4 +1,4 @@
-"""A table of the atlas as a self-contained page with filters, and as a page without a script.
+"""A table of the atlas as a self-contained page with filters, and as a page that needs no script.
 
 In:  a `View`: a sheet with its rows, settings and words.
 Out: the texts of HTML files. They load nothing. The page with filters holds the rows as data, each text once, because a
@@ -17,23 +17,14 @@ from isrcheck.checker.atlas.pages.settings import RELEASES, Setting
 from isrcheck.checker.atlas.pages.words import Grave
 from isrcheck.checker.session.formatting import counted
 from isrcheck.models.version import product
-from isrcheck.traces.drawing.markup import (
-    SCRIPT_SECURITY,
-    SECURITY,
-    Content,
-    Element,
-    as_html,
-    data,
-    element,
-    page_head,
-)
+from isrcheck.traces.drawing.markup import Content, Element, as_html, data, element
 from isrcheck.traces.drawing.markup import beside as text_beside
-from isrcheck.traces.drawing.theme import adaptive_colours
+from isrcheck.traces.drawing.theme import theme_button, themed_head, themed_security
 
 TITLE = "The atlas of Kafka's settings"
 PACKAGE = "isrcheck.checker.atlas.pages"
 WHOLE = "all_"
-"""What the name of the page without a script begins with."""
+"""What the name of the page that needs no script begins with."""
 
 SCRIPTS = ("table.js", "asked.js", "atlas.js")
 """The script of a page, in parts: makes rows, understands an address, shows what is asked for."""
@@ -95,35 +86,36 @@ class View:
 def with_filters(view: View, kinds: Sequence[Kind], facts: Facts) -> str:
     """Return the page with filters; `kinds` are all tables."""
     spelling = Spelling(view.lines, view.settings)
+    script = "".join(text_beside(PACKAGE, name) for name in SCRIPTS)
     return _page(
         view,
-        SCRIPT_SECURITY,
+        themed_security(script),
         _header(view, kinds, facts),
         _filters(view, spelling),
         element("main", *_told(), _table(view, [_without_script(view)]), _rest()),
         element("footer", element("p", product())),
         data("atlas", _data(view, spelling)),
-        element("script", *(text_beside(PACKAGE, name) for name in SCRIPTS)),
+        element("script", script),
     )
 
 
 def whole(view: View, kinds: Sequence[Kind], facts: Facts) -> str:
-    """Return the page with all rows and without a script."""
+    """Return the page with all rows, which needs no script."""
     spelling = Spelling(view.lines, view.settings)
     rows = (_row(view, row, spelling) for row in view.rows)
     return _page(
         view,
-        SECURITY,
+        themed_security(),
         _header(view, kinds, facts),
         element("main", _table(view, rows)),
         element("footer", element("p", product())),
     )
 
 
-def _page(view: View, security: str, *content: Content) -> str:
-    style = adaptive_colours() + text_beside(PACKAGE, "atlas.css") + _labels(view)
+def _page(view: View, policy: str, *content: Content) -> str:
+    style = text_beside(PACKAGE, "atlas.css") + _labels(view)
     title = f"{view.kind.title}: {TITLE[0].lower()}{TITLE[1:]}"
-    return as_html(element("html", page_head(title, style, security), element("body", *content), lang="en"))
+    return as_html(element("html", themed_head(title, style, policy), element("body", *content), lang="en"))
 
 
 # ----------------------------------------------------------------------------------------------------- top and filters
@@ -163,6 +155,7 @@ def _header(view: View, kinds: Sequence[Kind], facts: Facts) -> Element:
     )
     return element(
         "header",
+        theme_button(),
         element("h1", TITLE),
         element("nav", *tabs, aria_label="tables"),
         element("p", view.kind.about),

@@ -4,7 +4,8 @@ In:  findings.
 Out: addresses for the cells, and then the pages: histories taken again in plain Python, and one page of searches for
      each release.
 
-A history that is the same, step by step, with several settings has one page.
+A history that is the same, step by step, with several settings has one page. What was searched stands once on a page:
+other answers that rest on the same searches lead there.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from isrcheck.checker.atlas.pages import legend
 from isrcheck.checker.atlas.pages.words import source_of
 from isrcheck.checker.outcome.verdict import WHY_STOPPED
 from isrcheck.checker.questions.concerns import KAFKA
@@ -20,7 +22,7 @@ from isrcheck.checker.questions.history import instance_of, trace_of
 from isrcheck.checker.session.formatting import counted
 from isrcheck.checker.session.reproduce import command_of
 from isrcheck.traces.drawing.index import text_page
-from isrcheck.traces.drawing.markup import Content, Element, element
+from isrcheck.traces.drawing.markup import Content, Element, append, element
 from isrcheck.traces.drawing.pages import page
 
 INDEX = "../index.html"
@@ -29,10 +31,12 @@ INDEX = "../index.html"
 TRACES, SEARCHES = "traces", "searches"
 """The folders of these pages."""
 
+LEGEND = "words"
+"""The name by which a link leads to the legend."""
+
 ABOUT_SEARCHES = (
-    "Answers of the table lead to their searches here. \u201cTo the end\u201d says that no further state exists within"
-    " the bounds of the search. The command under a search repeats it; where it says which brokers are down, the"
-    " command searches all choices of them, and counts more states."
+    "Answers of the table lead to their searches here. The command under a search repeats it; where it says which"
+    " brokers are down, the command searches all choices of them, and counts more states."
 )
 
 
@@ -80,6 +84,8 @@ def _about(one: _Shown) -> Iterator[Content]:
         yield element("h2", asks)
     yield element("p", f"The shortest history that was found, {source_of(one.finding)}. {_stands_for(one.cases)}")
     yield from _searched(one.finding)
+    if one.finding.parts:
+        yield element("details", element("summary", legend.TITLE), legend.legend([one.finding]))
 
 
 def _stands_for(cases: int) -> str:
@@ -98,7 +104,7 @@ class Searches:
     """What was searched for cells without a history, each text under its address."""
 
     _known: dict[object, str] = field(default_factory=dict)
-    _texts: dict[str, list[Element]] = field(default_factory=dict)
+    _pages: dict[str, _Searched] = field(default_factory=dict)
 
     def address(self, asks: str, findings: Sequence[tuple[str, Finding]]) -> str:
         """The address of a text about findings, each with a label; empty if nothing was searched."""
@@ -108,27 +114,48 @@ class Searches:
         key = (asks, tuple(findings))
         if key not in self._known:
             name = _file(parts[0])
-            texts = self._texts.setdefault(name, [])
-            identifier = f"s{len(texts) + 1}"
-            texts.append(_section(identifier, asks, findings))
+            identifier = self._pages.setdefault(name, _Searched()).add(asks, findings)
             self._known[key] = f"{SEARCHES}/{name}.html#{identifier}"
         return self._known[key]
 
     def pages(self) -> Iterator[tuple[str, str]]:
         """The name and the text of each page."""
-        about = element("p", ABOUT_SEARCHES, " ", element("a", "The table.", href=INDEX))
-        for name, texts in self._texts.items():
-            yield f"{SEARCHES}/{name}.html", text_page(f"What was searched: {name}", [about, *texts])
+        for name, one in self._pages.items():
+            links = element("a", "the table", href=INDEX), element("a", legend.TITLE.lower(), href=f"#{LEGEND}")
+            words = element("section", element("h2", legend.TITLE), legend.legend(one.findings), id=LEGEND)
+            content = [element("nav", *links), element("p", ABOUT_SEARCHES), words, *one.sections]
+            yield f"{SEARCHES}/{name}.html", text_page(f"What was searched: {name}", content)
 
 
-def _section(name: str, asks: str, findings: Sequence[tuple[str, Finding]]) -> Element:
-    section = element("section", element("h2", asks), id=name)
-    for label, finding in findings:
-        title = [element("h3", label)] if label else []
+@dataclass
+class _Searched:
+    """A page of searches: its sections, the findings in them, and where the searches of a finding stand."""
+
+    sections: list[Element] = field(default_factory=list)
+    findings: dict[Finding, None] = field(default_factory=dict)
+    _shown: dict[tuple[Part, ...], tuple[str, Element]] = field(default_factory=dict)
+
+    def add(self, asks: str, findings: Sequence[tuple[str, Finding]]) -> str:
+        """Add a section about findings, each with a label; return the name by which a link leads to it."""
+        name = f"s{len(self.sections) + 1}"
+        section = element("section", element("h2", asks), id=name)
+        for number, (label, finding) in enumerate(findings, start=1):
+            self.findings[finding] = None
+            section.extend(self._told(f"{name}-{number}", label, finding))
+        self.sections.append(section)
+        return name
+
+    def _told(self, name: str, label: str, finding: Finding) -> list[Element]:
         depth = "" if finding.depth is None else f" {finding.depth}"
-        section.extend([*title, element("p", f"{finding.word.value}{depth}, {source_of(finding)}. {finding.note}")])
-        section.extend(_searched(finding))
-    return section
+        says = element("p", f"{finding.word.value}{depth}, {source_of(finding)}. {finding.note}".rstrip())
+        told = [element("h3", label), says] if label else [says]
+        if finding.parts in self._shown:
+            first, place = self._shown[finding.parts]
+            place.set("id", first)
+            append(says, " ", element("a", "Its searches.", href=f"#{first}"))
+            return told
+        self._shown[finding.parts] = name, told[0]
+        return [*told, *_searched(finding)]
 
 
 def _searched(finding: Finding) -> list[Element]:

@@ -241,6 +241,55 @@ def test_answers_lead_to_their_pages(browser: Any, small: Path) -> None:
         assert page.url.endswith("/searches/4.1.html#s1")
 
 
+def test_light_or_dark_is_kept_on_every_page(browser: Any, small: Path) -> None:
+    ground = "() => getComputedStyle(document.body).backgroundColor"
+    opened = Page(browser, small / "index.html")
+    with opened as page:
+        assert page.evaluate(ground) == "rgb(255, 255, 255)"
+        page.click("text=light / dark")
+        names = ("index", "all_index", "traces/4.1_1", "searches/4.1", "defects/missed_demotion")
+        for name in names:
+            page.goto((small / f"{name}.html").as_uri())
+            assert page.evaluate(ground) == "rgb(20, 23, 28)", name
+            assert page.is_visible("#theme"), name
+            page.emulate_media(media="print")
+            assert not page.is_visible("#theme"), name
+            page.emulate_media(media="screen")
+        assert opened.complaints == []
+
+
+SEEN = """() => {
+  const box = document.getElementById(location.hash.slice(1)).getBoundingClientRect();
+  return box.top >= document.querySelector('nav').getBoundingClientRect().bottom && box.bottom <= innerHeight;
+}"""
+"""Whether that to which the address leads is in the window, and not under the links that stay above."""
+
+
+def test_a_legend_says_what_the_words_of_the_searches_mean(browser: Any, small: Path) -> None:
+    with Page(browser, small / "searches" / "4.1.html", 1280, 1000) as page:
+        page.goto(f"{(small / 'searches' / '4.1.html').as_uri()}#s3")
+        page.click("text=what the words mean")
+        assert page.evaluate(SEEN)
+        words = page.eval_on_selector_all(".legend dt", "all => all.map(one => one.textContent)")
+        assert words == [
+            *("the first line", "VIOLATED 6", "UNREACHABLE", "PERMITTED 2", "NO VIOLATION TO DEPTH 14", "HOLDS"),
+            *("REACHED 1", "to the end", "to depth 14", "1,482 states"),
+        ]
+        page.click("text=the table")
+        assert page.url.endswith("/index.html")
+
+
+def test_searches_that_answer_again_stand_once(browser: Any, small: Path) -> None:
+    with Page(browser, small / "searches" / "4.1.html") as page:
+        link = page.locator("section a", has_text="Its searches.").first
+        again = link.evaluate("one => one.parentNode.textContent.replace(' Its searches.', '')")
+        link.click()
+        assert page.evaluate(SEEN)
+        section = page.locator("section", has=page.locator(page.url[page.url.index("#") :]))
+        assert again in section.locator("p").all_inner_texts()
+        assert section.locator("li code").first.inner_text().startswith("check kafka --protocol 4.1")
+
+
 def test_the_script_shows_what_the_page_without_a_script_has(browser: Any, all_tables: Path) -> None:
     script = "rows => rows.map(row => row.outerHTML)"
     for name in ("index.html", "producers.html", "transactions.html"):

@@ -147,7 +147,7 @@ def test_the_pages_of_the_record(tmp_path, monkeypatch, capsys):
     assert missing == []
     assert followed > 10_000
     assert len(files["index.html"]) < 1_000_000
-    assert sum(map(len, files.values())) < 20_000_000
+    assert sum(map(len, files.values())) < 17_500_000
 
 
 @pytest.mark.exhaustive

@@ -55,7 +55,7 @@ def test_the_page_is_self_contained_and_model_text_is_escaped(folder):
         *("edge", "edge", "edge", "edge violated"),
         *("node initial component", "node permitted component", "node violated dead"),
     ]
-    assert contents.text.count("<script") == 2
+    assert contents.text.count("<script") == 3
     assert "<title>State graph of light - isrcheck</title>" in contents.text
     assert f"<p>{product()}</p>" in contents.text
     assert re.findall(r"(?:src|href)=|https?:|@import|url\((?!#)", contents.text) == []

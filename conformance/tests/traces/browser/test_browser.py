@@ -114,6 +114,19 @@ def test_a_walk_in_a_browser(browser: Any, tmp_path: Path) -> None:
         other.context.close()
 
 
+def test_light_or_dark_is_kept_on_the_next_step(browser: Any, tmp_path: Path) -> None:
+    ground = "() => getComputedStyle(document.body).backgroundColor"
+    with visiting(WalkSite(classic(4), tmp_path, lambda _: None)) as visitor:
+        tab = Tab(browser, 1280)
+        tab.page.goto(visitor.server.address)
+        tab.press("light / dark")
+        assert (tab.page.evaluate(ground), tab.position()) == ("rgb(20, 23, 28)", "step 4 of 6")
+        tab.press("broker 1 restarts so quickly")
+        assert (tab.page.evaluate(ground), tab.position()) == ("rgb(20, 23, 28)", "step 5 of 6")
+        assert tab.complaints == []
+        tab.context.close()
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", WIDTHS)
 def test_everything_can_be_read(width: int, scheme: str, browser: Any, tmp_path: Path) -> None:
@@ -137,12 +150,12 @@ def test_text_of_a_model_runs_nothing(browser: Any, tmp_path: Path) -> None:
     with visiting(WalkSite(hostile(tmp_path), tmp_path, lambda _: None)) as visitor:
         tab = Tab(browser, 1280)
         tab.page.goto(visitor.server.address)
-        assert tab.page.evaluate("() => [document.scripts.length, document.images.length]") == [2, 0]
+        assert tab.page.evaluate("() => [document.scripts.length, document.images.length]") == [3, 0]
         assert MARKUP in tab.page.locator("#next").text_content()
         assert MARKUP in tab.page.locator("#state").text_content()
         assert tab.complaints == []
         inserted = "() => { const s = document.createElement('script'); s.text = 'alert(3)'; document.body.append(s); }"
         tab.page.evaluate(inserted)
         assert tab.complaints
-        assert all("Content Security Policy" in one for one in tab.complaints), "no script runs but that of the page"
+        assert all("Content Security Policy" in one for one in tab.complaints), "no script runs but those of the page"
         tab.context.close()

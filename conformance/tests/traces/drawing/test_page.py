@@ -69,7 +69,7 @@ def test_a_page_is_one_self_contained_file(trace_file: Path, capsys: pytest.Capt
     contents = Contents(text)
     assert all(address.startswith("#") for address in contents.addresses)
     assert not {"link", "img", "iframe", "object", "embed", "base", "form"} & set(contents.names)
-    assert contents.names.count("script") == 2
+    assert contents.names.count("script") == 3
     story = json.loads(contents.data)
     assert story["steps"][STEPS] == "controller_fails_over to 1"
     assert story["words"][STEPS] == "the controller takes broker 0 for dead, and elects broker 1"

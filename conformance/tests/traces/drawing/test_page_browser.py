@@ -341,16 +341,81 @@ def test_the_check_for_overlaps_detects_one(browser: Any, folder: Path) -> None:
         assert overlaps(opened, PLACES)[0].endswith(" has 11 px")
 
 
+GROUND = "() => getComputedStyle(document.body).backgroundColor"
+LIGHT, DARK = "rgb(255, 255, 255)", "rgb(20, 23, 28)"
+REFUSED = """Object.defineProperty(window, 'localStorage', {
+  get() { throw new DOMException('Access is denied for this document.', 'SecurityError'); }
+})"""
+"""What a browser does that keeps nothing, as in a private window."""
+
+
 def test_light_and_dark(browser: Any, folder: Path) -> None:
-    ground = "() => getComputedStyle(document.body).backgroundColor"
     with Page(browser, folder / "read_twice.html", scheme="dark") as opened:
-        assert opened.evaluate(ground) == "rgb(20, 23, 28)"
+        assert opened.evaluate(GROUND) == DARK
         opened.click("#theme")
-        assert opened.evaluate(ground) == "rgb(255, 255, 255)"
+        assert opened.evaluate(GROUND) == LIGHT
     with Page(browser, folder / "read_twice.html", scheme="light") as opened:
-        assert opened.evaluate(ground) == "rgb(255, 255, 255)"
+        assert opened.evaluate(GROUND) == LIGHT
         opened.click("#theme")
-        assert opened.evaluate(ground) == "rgb(20, 23, 28)"
+        assert opened.evaluate(GROUND) == DARK
+
+
+def test_light_or_dark_is_kept_on_the_next_page(browser: Any) -> None:
+    opened = Page(browser, PROJECT / "docs" / "gallery" / "index.html")
+    with opened as shown_page:
+        assert shown_page.evaluate(GROUND) == LIGHT
+        shown_page.click("#theme")
+        assert shown_page.evaluate(GROUND) == DARK
+        shown_page.click("text=A stale metadata record")
+        assert shown_page.evaluate(GROUND) == DARK
+        shown_page.click("#theme")
+        assert shown_page.evaluate(GROUND) == LIGHT
+        shown_page.go_back()
+        assert shown_page.evaluate(GROUND) == LIGHT
+        # A browser may have kept the page itself, as it was before the choice.
+        shown_page.evaluate("() => { document.documentElement.dataset.theme = 'dark'; }")
+        shown_page.evaluate("() => { dispatchEvent(new PageTransitionEvent('pageshow', { persisted: true })); }")
+        assert shown_page.evaluate(GROUND) == LIGHT
+        assert opened.complaints == []
+
+
+def test_where_nothing_can_be_kept_a_choice_is_that_of_one_page(browser: Any, folder: Path) -> None:
+    opened = Page(browser, folder / "read_twice.html")
+    with opened as shown_page:
+        shown_page.add_init_script(REFUSED)
+        shown_page.reload()
+        shown_page.click("#theme")
+        assert shown_page.evaluate(GROUND) == DARK
+        shown_page.keyboard.press("End")
+        assert position(shown_page) == 11
+        shown_page.reload()
+        assert shown_page.evaluate(GROUND) == LIGHT
+        assert opened.complaints == []
+
+
+def test_without_scripts_there_is_no_button_that_does_nothing(browser: Any) -> None:
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto((PROJECT / "docs" / "gallery" / "index.html").as_uri())
+    assert page.locator("h1").is_visible()
+    assert not page.locator("#theme").is_visible()
+    context.close()
+
+
+ON_TOP = """() => {
+  const box = document.activeElement.getBoundingClientRect();
+  return document.activeElement.contains(document.elementFromPoint(box.left + 3, box.top + 3));
+}"""
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_a_step_that_has_the_focus_is_not_hidden(width: int, browser: Any, folder: Path) -> None:
+    """The names of the lanes stay above the ladder."""
+    with Page(browser, folder / "long_walk.html", width, 844) as opened:
+        opened.locator("#ladder .step").last.focus()
+        for step in range(30):
+            opened.keyboard.press("Shift+Tab")
+            assert opened.evaluate(ON_TOP), step
 
 
 def test_printed_pages_are_light_and_fit_the_sheet(browser: Any, folder: Path) -> None:
@@ -375,7 +440,7 @@ def test_names_and_values_are_never_markup(browser: Any, tmp_path: Path) -> None
         assert dialogs == []
         assert shown_page.locator("h1").inner_text() == SHOWN
         assert shown_page.locator(".command").text_content() == SHOWN
-        assert shown_page.evaluate("() => document.scripts.length") == 2
+        assert shown_page.evaluate("() => document.scripts.length") == 3
         assert "<script>alert(" in next(iter(shown(shown_page)))
 
 
