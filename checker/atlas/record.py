@@ -1,7 +1,8 @@
 """Writes the record of the atlas from the results of its searches.
 
 In:  cells, and the results (compute.py).
-Out: the file that models/kafka/atlas/catalogue.py reads. What a limit has cut short is left out.
+Out: the file that models/kafka/atlas/catalogue.py reads. A search that a limit has cut short is recorded as undecided,
+with the depth that it reached.
 """
 
 from __future__ import annotations
@@ -61,14 +62,14 @@ def write_record(path: Path, cells: Iterable[Cell], known: Mapping[str, Known], 
 
 def _answer(cell: Cell, known: Mapping[str, Known]) -> list[tuple[Scenario, Asked]] | str | None:
     """The searches that answer a cell, up to the first one that fails, or the reason why nothing is searched; None if a
-    search is missing or was cut short."""
+    search is missing."""
     searches = planned(cell.case, cell.question)
     if isinstance(searches, str):
         return searches
     found = []
     for scenario in searches:
         asked = asked_of(scenario)
-        if asked.identity not in known or known[asked.identity].result.stopped is not None:
+        if asked.identity not in known:
             return None
         found.append((scenario, asked))
         if known[asked.identity].result.word in FAILS:
@@ -97,6 +98,7 @@ def _written(scenario: Scenario, asked: Asked, known: Known) -> dict[str, Any]:
         "judged": result.judged,
         "is_exhausted": result.is_exhausted,
         "states": result.states,
+        "stopped": result.stopped,
         "day": result.day,
         "seconds": known.seconds,
     }

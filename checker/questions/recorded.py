@@ -137,6 +137,7 @@ def result_of(content: Mapping[str, Any]) -> Result:
         judged=content["judged"],
         is_exhausted=content.get("is_exhausted", False),
         states=content["states"],
+        stopped=content.get("stopped"),
         start=content.get("start", 0),
         steps=tuple(content.get("steps", ())),
         loop=content.get("loop"),

@@ -129,7 +129,7 @@ def _losses(case: Case) -> Iterator[Scenario]:
 
 
 def _mechanisms(controller: Family, case: Case, replicas: int) -> Iterator[_Bounds]:
-    """What happens in the searches of a loss with so many replicas: what brokers do by themselves, and what Kafka does by default."""
+    """What happens in the searches of a loss: what brokers do by themselves, and what Kafka does by default."""
     moves = int(case.leader_rebalance)
     and_moves = ", leadership moves" * moves
     if controller is Family.WRITTEN:
