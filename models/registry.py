@@ -31,6 +31,7 @@ FAMILIES = {
     "kafka_liveness": "isrcheck.models.kafka.liveness",
     "transactions_liveness": "isrcheck.models.transactions.liveness",
     "published": "isrcheck.models.published",
+    "isr_propagation": "isrcheck.models.isr.propagation",
 }
 """The models whose package or module assembles a base and its variants into `MODEL`.
 

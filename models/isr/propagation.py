@@ -1,0 +1,370 @@
+"""How brokers hear of a changed ISR where leaders write it to ZooKeeper (0.9 to 2.6), on a clock.
+
+One partition. Its leader writes the ISR to ZooKeeper, by a conditional write, and notes that it has news. Every 2.5
+seconds a thread of the leader's broker looks whether to tell the controller: if the ISR has not changed for five
+seconds, or if nothing was told for a minute (KAFKA-2406). It writes a notification to ZooKeeper; the controller, which
+watches, reads the ISR again, sends it to all brokers (UpdateMetadata), and deletes the notification. A controller can
+fail between any two of these steps. The next one deletes all notifications before it reads the ISR and sends it.
+
+A tick is 2.5 seconds. A change is somewhere between two ticks, so `n` ticks after it between `n - 1` and `n` times 2.5
+seconds have passed. What takes milliseconds takes no tick: the thread, a controller that is up, and a broker that has a
+request do what they have to do before the next tick.
+
+Kafka: ReplicaManager.maybePropagateIsrChanges, KafkaController.processIsrChangeNotification, onControllerFailover. Left
+out: several partitions; brokers that are slow or away; an UpdateMetadata or LeaderAndIsr request that is not the latest
+one of its broker, because a later one replaces what it says; elections, which announce the ISR as well.
+"""
+
+from enum import IntEnum
+
+from isrcheck.models.language import (
+    Domain,
+    Flag,
+    action,
+    always,
+    always_step,
+    between,
+    bound,
+    budget,
+    field,
+    leads_to,
+    require,
+    setting,
+    sometimes,
+    switch,
+)
+
+
+class Configuration:
+    brokers = bound(2, "brokers that answer clients", least=1, most=4, option="--brokers")
+    followers = bound(1, "followers that leave the ISR and rejoin it", least=1, most=3, option="--followers")
+    quiet_ticks = setting(2, "ticks without a change, after which changes are told (5 s)", least=1, most=8)
+    latest_ticks = setting(24, "ticks without a notification, after which changes are told (60 s)", least=1, most=40)
+    failover_ticks = setting(3, "ticks until a new controller has begun", least=1, most=8)
+    within_ticks = setting(28, "ticks within which every broker has heard of a change", least=1, most=60)
+    controller_failures = budget(1, "how often the controller fails", option="--controller-failures")
+    controller_writes = budget(1, "how often the controller itself removes a follower from the ISR")
+    LATEST_AFTER_A_MINUTE = switch(True, "a change is told after a minute, even if others follow (KAFKA-2406)")
+    READS_AFTER_DELETING = switch(True, "a new controller deletes the notifications before it reads the ISR")
+
+
+class Broker(Domain, size="brokers"):
+    pass
+
+
+class Follower(Domain, size="followers"):
+    pass
+
+
+class Watched(Domain, size=2):
+    """Whether a change is the one whose age is measured."""
+
+
+class Controller(IntEnum):
+    """What the controller does next."""
+
+    WATCHES = 0
+    HAS_READ = 1
+    HAS_SENT = 2
+    FAILED = 3
+    STARTS = 4
+    HAS_PREPARED = 5
+
+
+class State:
+    isr = field(Follower, values=Flag, initially=True)  # in ZooKeeper, without the leader
+    leader_has_version = field(values=Flag, initially=True)  # the leader knows the version that a write has to name
+    leader_request = field(values=Flag)  # LeaderAndIsr with the current version
+    has_news = field(values=Flag)  # the leader has changed the ISR, and has not told the controller
+    ticks_since_change = field(values=between(0, lambda configuration: configuration.quiet_ticks + 1))
+    ticks_since_notification = field(values=between(0, lambda configuration: configuration.latest_ticks + 1))
+    thread_has_run = field(values=Flag)  # since the last tick
+    notification = field(values=Flag)  # in ZooKeeper, and not read
+    controller = field(values=Controller)
+    ticks_without_controller = field(values=between(0, "failover_ticks"))
+    read_isr = field(Follower, values=Flag)  # what the controller has read
+    request = field(Broker, values=Flag)  # UpdateMetadata
+    request_isr = field(Broker, Follower, values=Flag)
+    shown_isr = field(Broker, Follower, values=Flag, initially=True)  # what the broker answers clients
+    is_measured = field(values=Flag)  # the watched change has happened
+    ticks_since_measured = field(values=between(0, lambda configuration: configuration.within_ticks + 1))
+    read_has_heard = field(values=Flag)  # what the controller has read is from after the watched change
+    request_has_heard = field(Broker, values=Flag)
+    has_heard = field(Broker, values=Flag)
+    failures_so_far = field(values=between(0, "controller_failures"))
+    writes_so_far = field(values=between(0, "controller_writes"))
+
+
+# ----------------------------------------------------------------------------------------------------------- the leader
+
+
+@action
+def leader_changes_isr(s, follower: Follower, watched: Watched):
+    """The follower falls behind and leaves the ISR, or has caught up and rejoins it.
+
+    The write names the version that the leader knows. If the controller has written since, it fails, and nothing
+    changes until the leader has the controller's request (KAFKA-2729).
+    """
+    require(s.leader_has_version)
+    require(watched == 0 or not s.is_measured)
+    s.isr[follower] = not s.isr[follower]
+    s.has_news = True
+    s.ticks_since_change = 0
+    begin_to_measure(s, watched)
+
+
+def begin_to_measure(s, watched):
+    """The watched change is any one of all: what holds of its age holds of every change."""
+    if watched == 1:
+        s.is_measured = True
+
+
+@action(fair=True)
+def leader_gets_leader_and_isr(s):
+    require(s.leader_request)
+    s.leader_request = False
+    s.leader_has_version = True
+
+
+def is_to_be_told(s):
+    """isr-change-propagation: no change for five seconds, or nothing told for a minute."""
+    return s.has_news and (
+        s.ticks_since_change > s.quiet_ticks
+        or (s.LATEST_AFTER_A_MINUTE and s.ticks_since_notification > s.latest_ticks)
+    )
+
+
+@action(fair=True)
+def thread_runs(s):
+    """The thread of the leader's broker writes a notification, if it is time."""
+    require(not s.thread_has_run)
+    s.thread_has_run = True
+    if is_to_be_told(s):
+        s.has_news = False
+        s.ticks_since_notification = 0
+        s.notification = True
+
+
+# ------------------------------------------------------------------------------------------------------- the controller
+
+
+def read_isr_from_zookeeper(s):
+    for follower in range(s.followers):
+        s.read_isr[follower] = s.isr[follower]
+    s.read_has_heard = s.is_measured
+
+
+def send_update_metadata(s):
+    for broker in range(s.brokers):
+        s.request[broker] = True
+        s.request_has_heard[broker] = s.read_has_heard
+        for follower in range(s.followers):
+            s.request_isr[broker][follower] = s.read_isr[follower]
+
+
+def forget_what_was_read(s):
+    for follower in range(s.followers):
+        s.read_isr[follower] = False
+    s.read_has_heard = False
+
+
+@action(fair=True)
+def controller_reads_isr(s):
+    """The controller reads the notifications, and then the ISR. A later notification fires its watch again."""
+    require(s.controller == Controller.WATCHES)
+    require(s.notification)
+    s.notification = False
+    read_isr_from_zookeeper(s)
+    s.controller = Controller.HAS_READ
+
+
+@action(fair=True)
+def controller_sends_update_metadata(s):
+    require(s.controller == Controller.HAS_READ)
+    send_update_metadata(s)
+    forget_what_was_read(s)
+    s.controller = Controller.HAS_SENT
+
+
+@action(fair=True)
+def controller_deletes_notifications(s):
+    """It deletes those that it has read."""
+    require(s.controller == Controller.HAS_SENT)
+    s.controller = Controller.WATCHES
+
+
+@action
+def controller_removes_follower(s, follower: Follower, watched: Watched):
+    """The follower's broker has failed: the controller writes the ISR itself, and sends it to everybody.
+
+    Kafka: KafkaController.onBrokerFailure, ReplicaStateMachine.removeReplicasFromIsr.
+    """
+    require(s.controller == Controller.WATCHES)
+    require(s.writes_so_far < s.controller_writes)
+    require(s.isr[follower])
+    require(watched == 0 or not s.is_measured)
+    s.writes_so_far += 1
+    s.isr[follower] = False
+    s.leader_has_version = False
+    begin_to_measure(s, watched)
+    read_isr_from_zookeeper(s)
+    send_update_metadata(s)
+    forget_what_was_read(s)
+    s.leader_request = True
+
+
+@action
+def controller_fails(s):
+    """What it has sent may still arrive; what it has read is gone; what it has not deleted stays."""
+    require(s.failures_so_far < s.controller_failures)
+    require(s.controller != Controller.FAILED)
+    s.failures_so_far += 1
+    s.controller = Controller.FAILED
+    forget_what_was_read(s)
+
+
+@action(fair=True)
+def controller_is_elected(s):
+    require(s.controller == Controller.FAILED)
+    s.controller = Controller.STARTS
+    s.ticks_without_controller = 0
+
+
+@action(fair=True)
+def new_controller_prepares(s):
+    """It deletes all notifications, also those that nobody has read; the other order is a mistake that was avoided."""
+    require(s.controller == Controller.STARTS)
+    if s.READS_AFTER_DELETING:
+        s.notification = False
+    else:
+        read_isr_from_zookeeper(s)
+    s.controller = Controller.HAS_PREPARED
+
+
+@action(fair=True)
+def new_controller_sends_everything(s):
+    """It reads the ISR, and sends it to all brokers and to the leader."""
+    require(s.controller == Controller.HAS_PREPARED)
+    if s.READS_AFTER_DELETING:
+        read_isr_from_zookeeper(s)
+    else:
+        s.notification = False
+    send_update_metadata(s)
+    forget_what_was_read(s)
+    s.leader_request = not s.leader_has_version
+    s.controller = Controller.WATCHES
+
+
+# ---------------------------------------------------------------------------------------------------------- the brokers
+
+
+@action(fair="broker")
+def broker_updates_metadata(s, broker: Broker):
+    require(s.request[broker])
+    for follower in range(s.followers):
+        s.shown_isr[broker][follower] = s.request_isr[broker][follower]
+        s.request_isr[broker][follower] = False
+    if s.request_has_heard[broker]:
+        s.has_heard[broker] = True
+    s.request[broker] = False
+    s.request_has_heard[broker] = False
+
+
+# ------------------------------------------------------------------------------------------------------------ the clock
+
+
+def nothing_is_left_to_do(s):
+    """Everything that takes no tick is done. A new controller takes its time."""
+    return (
+        s.thread_has_run
+        and not s.leader_request
+        and all(not s.request[broker] for broker in range(s.brokers))
+        and (
+            (s.controller == Controller.WATCHES and not s.notification)
+            or (s.controller == Controller.FAILED and s.ticks_without_controller < s.failover_ticks)
+        )
+    )
+
+
+@action(fair=True)
+def tick_passes(s):
+    require(nothing_is_left_to_do(s))
+    s.thread_has_run = False
+    s.ticks_since_change = min(s.ticks_since_change + 1, s.quiet_ticks + 1)
+    s.ticks_since_notification = min(s.ticks_since_notification + 1, s.latest_ticks + 1)
+    if s.controller == Controller.FAILED:
+        s.ticks_without_controller += 1
+    if s.is_measured and not everyone_has_heard(s):
+        s.ticks_since_measured = min(s.ticks_since_measured + 1, s.within_ticks + 1)
+
+
+# ----------------------------------------------------------------------------------------------------------- properties
+
+
+def everyone_has_heard(s):
+    return all(s.has_heard[broker] for broker in range(s.brokers))
+
+
+@always
+def changes_arrive_in_time(s):
+    """Every broker has what the ISR was after a change, or later, within `within_ticks` of it."""
+    return s.ticks_since_measured <= s.within_ticks or everyone_has_heard(s)
+
+
+def some_broker_is_behind(s):
+    return any(s.shown_isr[b][f] != s.isr[f] for b in range(s.brokers) for f in range(s.followers))
+
+
+def is_at_rest(s):
+    """Nothing is on its way, and nothing is to be told."""
+    return (
+        not s.has_news
+        and not s.notification
+        and s.controller == Controller.WATCHES
+        and all(not s.request[broker] for broker in range(s.brokers))
+    )
+
+
+@always
+def nothing_is_lost(s):
+    """Where nothing is on its way, every broker shows the ISR as it is, also after a controller has failed."""
+    return not is_at_rest(s) or not some_broker_is_behind(s)
+
+
+@always_step
+def notifications_are_apart(before, after, taken):
+    """However often the ISR changes, a notification comes at least `quiet_ticks + 1` ticks after the one before."""
+    is_written = taken == thread_runs and before.has_news and not after.has_news
+    return not is_written or before.ticks_since_notification > before.quiet_ticks
+
+
+def is_untold(s):
+    return s.has_news
+
+
+@leads_to(when=is_untold)
+def changes_are_told(s):
+    """The controller is told at last that the ISR has changed, however often it changes."""
+    return not is_untold(s)
+
+
+def a_change_is_measured(s):
+    return s.is_measured
+
+
+@leads_to(when=a_change_is_measured)
+def every_change_is_heard(s):
+    """Every broker hears of a change at last, or of a later one: the watched change is any one of all."""
+    return everyone_has_heard(s)
+
+
+@sometimes
+def a_burst_is_told_after_a_minute(before, after, taken):
+    """The ISR has changed less than five seconds ago, and yet it is told."""
+    is_written = taken == thread_runs and before.has_news and not after.has_news
+    return is_written and before.ticks_since_change <= before.quiet_ticks
+
+
+@sometimes
+def a_notification_waits_for_a_new_controller(s):
+    return s.notification and s.controller == Controller.FAILED
