@@ -31,7 +31,6 @@ FAMILIES = {
     "kafka_liveness": "isrcheck.models.kafka.liveness",
     "transactions_liveness": "isrcheck.models.transactions.liveness",
     "published": "isrcheck.models.published",
-    "isr_propagation": "isrcheck.models.isr.propagation",
 }
 """The models whose package or module assembles a base and its variants into `MODEL`.
 
@@ -59,7 +58,11 @@ EXAMPLES = (
 LANGUAGE = str(Path(inspect.getsourcefile(assemble) or "").parent)
 """The folder of the language's own files."""
 
-SINGLE = {f"examples/{name}": f"isrcheck.models.examples.{name.replace('/', '.')}" for name in EXAMPLES}
+SINGLE = {
+    **{name: f"isrcheck.models.isr.{name.removeprefix('isr_')}" for name in ("isr_propagation", "isr_by_lag")},
+    "placement": "isrcheck.models.placement.failures",
+    **{f"examples/{name}": f"isrcheck.models.examples.{name.replace('/', '.')}" for name in EXAMPLES},
+}
 
 
 def names() -> list[str]:

@@ -38,6 +38,16 @@ SUBCOMMANDS = (
         ),
     ),
     Subcommand(
+        name="plot",
+        help="plot fields over the steps of a trace, such as the ISR over time",
+        module=f"{PACKAGE}.plot",
+        examples=(
+            "trace plot counterexamples/latest",
+            "trace plot counterexamples/latest controller_isr log_end_offset",
+            "trace plot counterexamples/latest --svg isr.svg",
+        ),
+    ),
+    Subcommand(
         name="gallery",
         help="write pages of known failures of Kafka, and an index",
         module=f"{PACKAGE}.gallery",

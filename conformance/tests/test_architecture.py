@@ -35,7 +35,7 @@ FLOORS = {
             ("reports", "atlas/pages"),
             ("doctor",),
             ("doctor/searches",),
-            ("forms", "graph", "sweep", "failures"),
+            ("forms", "graph", "sweep", "failures", "family"),
             ("command",),
             ("atlas",),
             ("kafka_config",),
@@ -52,6 +52,7 @@ FLOORS = {
     "traces": (
         ("command",),
         ("browser",),
+        ("plotting",),
         ("drawing",),
         ("terminal",),
         ("other_tools",),

@@ -1,0 +1,76 @@
+"""`check family`: the tables of the small models are as recorded, and a difference is seen."""
+
+from __future__ import annotations
+
+import csv
+import json
+
+import pytest
+
+from conformance.tests.support.engine import checking
+from isrcheck.checker import cli
+from isrcheck.checker.family import cases
+from isrcheck.models import registry
+
+
+@pytest.fixture
+def check(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    return checking(cli.main, capsys)
+
+
+@pytest.mark.parametrize("name", cases.FILES)
+def test_every_table_is_as_recorded(check, name):
+    code, out, _ = check("family", name)
+    count = len(cases.chosen([name])[0].cases)
+    assert (code, out.splitlines()[-1]) == (0, f"{count} cases: all as recorded")
+    assert out.startswith(f"{name}: ")
+
+
+@pytest.mark.parametrize("name", cases.FILES)
+def test_every_property_of_the_model_has_a_column(name):
+    (table,) = cases.chosen([name])
+    model, _ = registry.load(name)
+    assert table.properties == tuple(one.name for one in model.properties)
+
+
+def test_a_verdict_that_differs_is_told(check, monkeypatch):
+    read = csv.DictReader
+
+    def altered(lines):
+        return read(line.replace("VIOLATED at step 7", "HOLDS") for line in lines)
+
+    monkeypatch.setattr(cases.csv, "DictReader", altered)
+    code, out, _ = check("family", "isr_by_lag")
+    assert code == 10
+    assert "VIOLATED at step 7 (recorded: HOLDS)" in out
+    assert out.splitlines()[-1] == "6 cases: 2 differ from the record"
+
+
+def test_a_search_that_is_cut_short_is_no_pass(check):
+    code, out, _ = check("family", "isr_propagation", "--seconds", "1e-9")
+    assert code == 3
+    assert out.splitlines()[-1].startswith("UNDECIDED: 6 cases cut short; ")
+    assert "(recorded:" not in out
+
+
+def test_the_object_of_json(check):
+    code, out, _ = check("family", "isr_by_lag", "--json")
+    content = json.loads(out)
+    assert (code, content["verdict"]) == (0, "as recorded")
+    first = content["cases"][0]
+    assert (first["model"], first["found"]) == ("isr_by_lag", first["recorded"])
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("isr_lag",), "check: no table of isr_lag; did you mean isr_by_lag?"),
+        (("isr_by_lag", "--burst", "3"), "check: --burst"),
+        (("--engine", "z3"), "check: --engine z3 does not go with family, whose cases are searched explicitly;"),
+    ],
+)
+def test_bad_arguments_get_one_line(check, words, says):
+    code, out, err = check("family", *words)
+    assert (code, out) == (2, "")
+    assert err.startswith(says) and err.count("\n") == 1

@@ -1,0 +1,200 @@
+"""What the loss of brokers or racks takes along: leaders, the possibility to write, whole partitions.
+
+Several partitions, each with replicas that all are in sync at first. The assignment is that of Kafka
+(kafka_assignment.py), for every start and every shift: each is an initial state. Brokers fail for good, alone or with
+their rack; the controller elects the first replica of a partition that is up. What is counted has a limit in the
+configuration, so that a search finds the worst case: it is the smallest limit that holds.
+
+Left out: how long an election takes, and replicas that are not in sync, of which the other models tell.
+"""
+
+from isrcheck.models.language import (
+    NONE,
+    Domain,
+    Flag,
+    action,
+    always,
+    between,
+    bound,
+    budget,
+    contradiction,
+    field,
+    initial,
+    optional,
+    require,
+    setting,
+    switch,
+    terminal,
+)
+from isrcheck.models.placement.kafka_assignment import assignment, rack_of
+
+
+class Configuration:
+    brokers = bound(6, "brokers", least=1, most=12, option="--brokers")
+    partitions = bound(6, "partitions", least=1, most=24, option="--partitions")
+    replication_factor = bound(3, "replicas of each partition", least=1, most=5, option="--replication-factor")
+    racks = bound(3, "racks, each with brokers of successive numbers", least=1, most=6, option="--racks")
+    min_insync_replicas = setting(2, "min.insync.replicas", least=1, most=5, option="--min-insync-replicas")
+    broker_failures = budget(1, "brokers that fail", option="--broker-failures")
+    rack_failures = budget(0, "racks that fail", option="--rack-failures")
+    RACK_AWARE = switch(True, "replicas are spread over racks (KIP-36)", shapes=True)
+    most_moved = setting(127, "the limit of leaders_move_rarely")
+    most_readonly = setting(127, "the limit of writes_stop_rarely")
+    most_offline = setting(127, "the limit of partitions_are_rarely_offline")
+    most_led = setting(127, "the limit of leaders_are_spread")
+
+
+class Broker(Domain, size="brokers"):
+    pass
+
+
+class Rack(Domain, size="racks"):
+    pass
+
+
+class Partition(Domain, size="partitions"):
+    pass
+
+
+class Place(Domain, size="replication_factor"):
+    """A place in the list of a partition's replicas; the preferred leader has place 0."""
+
+
+class State:
+    replica = field(Partition, Place, values=Broker)
+    rack = field(Broker, values=Rack)
+    leader = field(Partition, values=optional(Broker))
+    is_up = field(Broker, values=Flag, initially=True)
+    broker_failures_so_far = field(values=between(0, "broker_failures"))
+    rack_failures_so_far = field(values=between(0, "rack_failures"))
+
+
+@contradiction
+def more_replicas_than_brokers(c):
+    """replication_factor: a partition has at most one replica on a broker; give more brokers or fewer replicas."""
+    return c.replication_factor > c.brokers
+
+
+@contradiction
+def more_racks_than_brokers(c):
+    """racks: each rack has a broker; give more brokers or fewer racks."""
+    return c.racks > c.brokers
+
+
+@initial
+def every_start_and_shift(configuration):
+    """Every assignment that Kafka can choose; chance decides where it starts, and by how much it shifts."""
+    c = configuration
+    known = set()
+    for start in range(c.brokers):
+        for shift in range(c.brokers):
+            sizes = c.brokers, c.partitions, c.replication_factor, c.racks
+            found = assignment(*sizes, start=start, shift=shift, is_rack_aware=bool(c.RACK_AWARE))
+            key = tuple(map(tuple, found))
+            if key not in known:
+                known.add(key)
+                yield {
+                    "replica": found,
+                    "leader": [one[0] for one in found],
+                    "rack": [rack_of(broker, c.brokers, c.racks) for broker in range(c.brokers)],
+                }
+
+
+# ------------------------------------------------------------------------------------------------------------ the steps
+
+
+@action
+def broker_fails(s, broker: Broker):
+    require(s.broker_failures_so_far < s.broker_failures)
+    require(s.is_up[broker])
+    s.broker_failures_so_far += 1
+    s.is_up[broker] = False
+
+
+@action
+def rack_fails(s, rack: Rack):
+    require(s.rack_failures_so_far < s.rack_failures)
+    require(any(s.is_up[broker] and s.rack[broker] == rack for broker in range(s.brokers)))
+    s.rack_failures_so_far += 1
+    for broker in range(s.brokers):
+        if s.rack[broker] == rack:
+            s.is_up[broker] = False
+
+
+def is_led(s, partition):
+    return s.leader[partition] != NONE and s.is_up[s.leader[partition]]
+
+
+@action
+def controller_elects(s, partition: Partition, place: Place):
+    """The first replica that is up becomes the leader."""
+    require(not is_led(s, partition))
+    require(s.is_up[s.replica[partition][place]])
+    require(all(not s.is_up[s.replica[partition][earlier]] for earlier in range(s.replication_factor) if earlier < place))
+    s.leader[partition] = s.replica[partition][place]
+
+
+@terminal
+def nothing_more_happens(s):
+    """Every failure has happened, and every partition that can have a leader has one."""
+    return True
+
+
+# ----------------------------------------------------------------------------------------------------------- properties
+
+
+def up(s, partition):
+    return sum(1 for place in range(s.replication_factor) if s.is_up[s.replica[partition][place]])
+
+
+@always
+def leaders_move_rarely(s):
+    """At most `most_moved` partitions lose their first leader."""
+    return sum(1 for p in range(s.partitions) if not s.is_up[s.replica[p][0]]) <= s.most_moved
+
+
+@always
+def writes_stop_rarely(s):
+    """At most `most_readonly` partitions have replicas, but fewer than min.insync.replicas."""
+    return sum(1 for p in range(s.partitions) if 0 < up(s, p) and up(s, p) < s.min_insync_replicas) <= s.most_readonly
+
+
+@always
+def partitions_are_rarely_offline(s):
+    """At most `most_offline` partitions have no replica any more."""
+    return sum(1 for p in range(s.partitions) if up(s, p) == 0) <= s.most_offline
+
+
+@always
+def leaders_are_spread(s):
+    """No broker leads more than `most_led` partitions, also after elections."""
+    return all(
+        sum(1 for p in range(s.partitions) if s.leader[p] == broker) <= s.most_led
+        for broker in range(s.brokers)
+        if s.is_up[broker]
+    )
+
+
+@always
+def replicas_are_on_different_brokers(s):
+    return all(
+        s.replica[p][a] != s.replica[p][b]
+        for p in range(s.partitions)
+        for a in range(s.replication_factor)
+        for b in range(s.replication_factor)
+        if a < b
+    )
+
+
+@always(applies=lambda c: bool(c.RACK_AWARE))
+def racks_are_used(s):
+    """Each partition has replicas on as many racks as possible."""
+    return all(
+        sum(
+            1
+            for rack in range(s.racks)
+            if any(s.rack[s.replica[p][place]] == rack for place in range(s.replication_factor))
+        )
+        == min(s.racks, s.replication_factor)
+        for p in range(s.partitions)
+    )

@@ -1,0 +1,1 @@
+"""Plots of fields over the steps of a trace."""
