@@ -38,9 +38,12 @@ def searches_of_defect(case: Case, name: str) -> list[Scenario] | str:
     if not bounds:
         return f"its bounds in generation {case.protocol} are not known"
     try:
-        return [scenario for one in bounds for scenario in _of_kafka(case, failure, history, one)]
+        found = [scenario for one in bounds for scenario in _of_kafka(case, failure, history, one)]
     except UsageError as refusal:
         return f"generation {case.protocol} does not have what its history needs: {refusal}"
+    if not any(one.name == history.property_name for scenario in found for one in scenario.instance.properties):
+        return f"generation {case.protocol} does not promise {history.property_name}"
+    return found
 
 
 def bounds_for(failure: Failure, protocol: str) -> list[Bounds]:

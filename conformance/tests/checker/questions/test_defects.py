@@ -113,9 +113,14 @@ def test_the_defects_of_each_release_with_each_controller():
             }
     assert found == NAMED
     # Its model with ZooKeeper judges a lost disk before the broker is back, so no bounds show this one alone.
-    assert unknown == {("2.8", "rebooted_follower_joins_the_isr")}
+    unbounded = ("2.8", "rebooted_follower_joins_the_isr")
+    # Consumers that look for a truncation came in 2.3, within this generation.
+    unpromised = ("2.1", "truncation_is_not_noticed")
+    assert unknown == {unbounded, unpromised}
     why = searches_of_defect(Case("2.8", **DURABLE), "rebooted_follower_joins_the_isr")
     assert why == "its bounds in generation 2.8 are not known"
+    why = searches_of_defect(Case("2.1", unclean_election=True, **DURABLE), "truncation_is_not_noticed")
+    assert why == "generation 2.1 does not promise truncation_is_detected"
 
 
 @pytest.mark.parametrize(

@@ -124,10 +124,14 @@ def test_without_a_record_everything_is_searched(monkeypatch):
         Recorded(Unasked()).answer(LOSES, LOSS, Limits())
 
 
-def test_a_result_that_a_limit_has_cut_short_is_not_recorded(searcher, tmp_path):
+def test_a_result_that_a_limit_has_cut_short_is_recorded_as_undecided(searcher, tmp_path):
     cell = Cell(key_of(KEEPS, LOSS), KEEPS, LOSS)
     computing = Computing(
         tmp_path / "results.jsonl", {}, lambda scenario: searcher.result(scenario, Limits(seconds=0.0))
     )
     compute(computing, [cell], math.inf)
-    assert write_record(tmp_path / "record.jsonl", [cell], computing.known, 0.0) == (0, 0)
+    path = tmp_path / "record.jsonl"
+    assert write_record(path, [cell], computing.known, 0.0) == (1, 1)
+    found = Recorded(Unasked(), Record(path)).answer(KEEPS, LOSS, Limits())
+    assert (found.word, found.source, found.recorded[:2]) == (Word.UNDECIDED, Source.RECORDED, "20")
+    assert {part.stopped for part in found.parts} == {"seconds"}
