@@ -4,8 +4,8 @@ In:  a CSV file beside the model; `#` begins a line of comment.
 Out: `Table`s of `Case`s.
 
 The columns are `case` (in words), `protocol` (empty if the model has only one), `entries` (as on the command line), the
-distinct `states`, and the properties, in which a cell is a verdict as `check` prints it. In a column `SETTING for PROPERTY`
-it is the least value of the setting with which the property holds.
+distinct `states`, and the properties, in which a cell is a verdict as `check` prints it. In a column `SETTING for
+PROPERTY` it is the least value of the setting with which the property holds; `none` if no value will do.
 """
 
 from __future__ import annotations

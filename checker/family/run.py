@@ -19,6 +19,7 @@ from isrcheck.checker.session.command_result import CommandResult, was_interrupt
 from isrcheck.checker.session.formatting import counted, tables
 from isrcheck.checker.session.session import SearchSession
 from isrcheck.models.language.model import Instance
+from isrcheck.models.messages.errors import UsageError
 
 WIDEST = 132
 ABSENT = Word.NOT_APPLICABLE.value
@@ -94,8 +95,8 @@ def run(options: Options, session: SearchSession) -> CommandResult:
     searching = _Searching(session, options.limits)
     blocks: list[str] = []
     found, differing, cut = [], 0, 0
-    for table in chosen([*([options.target] if options.target else []), *options.rest]):
-        rows = [["case", STATES, *table.columns]]
+    for table in chosen(_names(options)):
+        rows = [["case", STATES, *(column.partition(FOR)[0] for column in table.columns)]]
         for case in table.cases:
             try:
                 ours = searching.answer(table, case)
@@ -115,6 +116,19 @@ def run(options: Options, session: SearchSession) -> CommandResult:
     words = {SAFE: "as recorded", UNDECIDED: Word.UNDECIDED.value, UNEXPECTED: "differs"}
     content = {"cases": found, "verdict": words[code]}
     return CommandResult("\n".join([*blocks, closing]), content, code, is_interrupted=searching.is_interrupted)
+
+
+def _names(options: Options) -> list[str]:
+    """The names of models on the command line. Raises UsageError for an option of a model."""
+    names = [*([options.target] if options.target else []), *options.rest]
+    given = next((place for place, name in enumerate(names) if name.startswith("-")), None)
+    if given is not None:
+        model = names[0] if given else "isr_by_lag"
+        raise UsageError(
+            f"{names[given]} does not go with {options.form.name}, whose cases are recorded; search the model itself,"
+            f" as in: check {model} {' '.join(names[given:])}"
+        )
+    return names
 
 
 def _title(table: Table) -> str:

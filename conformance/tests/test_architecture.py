@@ -82,7 +82,15 @@ LONGER = {"models/language/model.py", "models/language/reader.py"}
 """Files over the limit that are known of: this set may shrink, not grow."""
 
 MODELLING_LANGUAGE = (
-    *("models/kafka/", "models/exactly_once/", "models/transactions/", "models/published/", "models/examples/"),
+    *(
+        "models/kafka/",
+        "models/exactly_once/",
+        "models/transactions/",
+        "models/published/",
+        "models/examples/",
+        "models/isr/",
+    ),
+    "models/placement/failures.py",
     "models/log.py",
 )
 """Files in the modelling language: an action whose name is a sentence needs no docstring, its module does."""

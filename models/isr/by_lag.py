@@ -1,11 +1,11 @@
 """Who leaves the ISR: whoever lacks many records (0.8), or whoever has been behind for long (0.9 on), on a clock.
 
-One follower of a leader that is alone in the ISR otherwise. A tick is the time between two fetches of the follower. Each
-fetch takes at most `fetch_size` records, and tells the leader how far the follower has come. The leader looks every
-`check_ticks` whether the follower is to leave the ISR; a fetch that has everything lets it rejoin.
+One follower of a leader that is alone in the ISR otherwise. A tick is the time between two fetches of the follower.
+Each fetch takes at most `fetch_size` records, and tells the leader how far the follower's log went before it. The
+leader looks every `check_ticks` whether the follower is to leave the ISR; a fetch that has everything lets it rejoin.
 
-`replica.lag.max.messages` (0.8) counts what the follower lacks: a burst of more records removes a follower that is never
-late, and the next fetch lets it rejoin. `replica.lag.time.max.ms` (0.9 on) counts the time since the follower last had
+`replica.lag.max.messages` (0.8) counts what the follower lacks: bursts remove a follower that is never late, and its
+next fetch lets it rejoin. `replica.lag.time.max.ms` (alone since 0.9) counts the time since the follower last had
 everything that the leader had when it fetched: a burst does not matter, and a follower that is too slow leaves and
 stays out. Kafka: Replica.updateFetchState, Partition.getOutOfSyncReplicas, maybeExpandIsr; KAFKA-1546.
 
@@ -39,10 +39,10 @@ class Configuration:
     burst = bound(4, "records that the producer may write between two ticks", least=1, most=8, option="--burst")
     least_writes = setting(0, "records that the producer writes at least between two ticks", most=8)
     fetch_size = setting(4, "records that a fetch takes at most", least=1, most=8, option="--fetch-size")
-    lag_max_messages = setting(2, "replica.lag.max.messages", least=1, most=8, option="--lag-max-messages")
+    lag_max_messages = setting(2, "replica.lag.max.messages", least=1, most=30, option="--lag-max-messages")
     lag_time_max_ticks = setting(4, "replica.lag.time.max.ms in ticks", least=1, most=8, option="--lag-time-max-ticks")
     check_ticks = setting(2, "ticks between two looks at the ISR", least=1, most=8)
-    most_behind = setting(10, "a follower that lacks more records counts as one that lacks so many", least=1, most=60)
+    most_behind = setting(20, "a follower that lacks more records counts as one that lacks so many", least=1, most=60)
     stops = setting(False, "the follower may stop fetching", values=bool, option="--stops")
     SHRINK_RULE = switch(ShrinkRule.TIME, "who leaves the ISR")
 

@@ -130,7 +130,9 @@ def controller_elects(s, partition: Partition, place: Place):
     """The first replica that is up becomes the leader."""
     require(not is_led(s, partition))
     require(s.is_up[s.replica[partition][place]])
-    require(all(not s.is_up[s.replica[partition][earlier]] for earlier in range(s.replication_factor) if earlier < place))
+    require(
+        all(not s.is_up[s.replica[partition][earlier]] for earlier in range(s.replication_factor) if earlier < place)
+    )
     s.leader[partition] = s.replica[partition][place]
 
 
@@ -156,7 +158,7 @@ def leaders_move_rarely(s):
 @always
 def writes_stop_rarely(s):
     """At most `most_readonly` partitions have replicas, but fewer than min.insync.replicas."""
-    return sum(1 for p in range(s.partitions) if 0 < up(s, p) and up(s, p) < s.min_insync_replicas) <= s.most_readonly
+    return sum(1 for p in range(s.partitions) if up(s, p) > 0 and up(s, p) < s.min_insync_replicas) <= s.most_readonly
 
 
 @always

@@ -11,8 +11,8 @@ from isrcheck.traces.drawing.theme import stylesheet
 from isrcheck.traces.plotting.curves import Curve, Curves
 
 LETTER, ROW, TALL, GAP, TOP, WIDTH, MARGIN = 8.0, 18.0, 54.0, 8.0, 56.0, 720.0, 16.0
-"""Sizes in units of the drawing: a letter, a row of a flag, one of a number, the gap below each, the room for the title,
-the axis, and the margin."""
+"""Sizes in units of the drawing: a letter, a row of a flag, one of a number, the gap below each, the room for the
+title, the axis, and the margin."""
 
 TICKS = 12
 """The most numbers on the axis."""
@@ -40,7 +40,9 @@ def svg_of(curves: Curves, title: str) -> str:
     body.append(element("rect", width=width, height=height, class_="paper"))
     body.append(element("text", title, x=MARGIN, y=28, class_="headline"))
     body += rows
-    body.append(element("text", curves.across, x=left + WIDTH / 2, y=top + 2 * ROW, text_anchor="middle", class_="step"))
+    body.append(
+        element("text", curves.across, x=left + WIDTH / 2, y=top + 2 * ROW, text_anchor="middle", class_="step")
+    )
     drawn = element("svg", *body, xmlns="http://www.w3.org/2000/svg", width=width, height=height, role="img")
     drawn.set("viewBox", f"0 0 {width:g} {height:g}")
     return as_svg(drawn)

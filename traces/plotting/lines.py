@@ -15,7 +15,7 @@ def lines_of(curves: Curves) -> list[str]:
     """Return the plot as lines; of several states at one place, the last one counts."""
     last = dict(zip(curves.places, range(len(curves.places)), strict=True))
     width = max((len(_text(one, state)) for one in curves.curves for state in last.values()), default=1)
-    names = max(len(one.name) for one in curves.curves)
+    names = max(len(curves.across), *(len(one.name) for one in curves.curves))
     head = "".join(_mark(place).ljust(width) for place in sorted(last))
     lines = [f"{curves.across:>{names}}  {head}".rstrip()]
     for one in curves.curves:

@@ -22,18 +22,18 @@ def judged(**entries):
 
 @pytest.mark.parametrize(
     ("burst", "limit", "stays"),
-    [(4, 8, True), (4, 7, False), (2, 4, True), (2, 3, False), (1, 2, True), (1, 1, False)],
+    [(4, 12, True), (4, 11, False), (2, 6, True), (2, 5, False), (1, 3, True), (1, 2, False)],
 )
-def test_by_messages_two_bursts_between_fetches_decide(burst, limit, stays):
-    """Before and after a fetch there is room for a burst each."""
-    found = judged(SHRINK_RULE=MESSAGES, burst=burst, lag_max_messages=limit)
+def test_by_messages_three_bursts_decide(burst, limit, stays):
+    """Two bursts between two fetches, and one after the second fetch, which tells of what was there before it."""
+    found = judged(SHRINK_RULE=MESSAGES, burst=burst, lag_max_messages=limit, fetch_size=8)
     assert (found["a_follower_that_keeps_up_stays"] == "HOLDS") == stays
     assert (found["the_isr_does_not_flap"] == "HOLDS") == stays
 
 
 @pytest.mark.parametrize("burst", [1, 4, 8])
 def test_by_time_no_burst_removes_a_follower_that_keeps_up(burst):
-    found = judged(SHRINK_RULE=TIME, burst=burst, fetch_size=8, most_behind=16)
+    found = judged(SHRINK_RULE=TIME, burst=burst, fetch_size=8)
     assert found["a_follower_that_keeps_up_stays"] == "HOLDS"
     assert found["the_isr_does_not_flap"] == "HOLDS"
 

@@ -43,12 +43,12 @@ def trace(tmp_path, monkeypatch, capsys, flapping):
 def test_the_fields_of_the_isr_are_the_default(trace):
     code, out, _ = trace()
     assert code == 0
-    assert out.splitlines() == ["     step  0    5    10", "is_in_isr  #######.####"]
+    assert out.splitlines() == ["     step  0    5    10", "is_in_isr  #######....#"]
 
 
 def test_a_clock_counts_an_action_and_numbers_are_written(trace):
     _, out, _ = trace("is_in_isr", "behind", "--clock", "tick_passes")
-    assert out.splitlines() == ["tick_passes  0", "  is_in_isr  ####", "     behind  0000"]
+    assert out.splitlines() == ["tick_passes  0", "  is_in_isr  ##.#", "     behind  0300"]
 
 
 def test_graphics_have_a_bar_for_each_time_in_the_isr(trace, tmp_path):
@@ -58,7 +58,7 @@ def test_graphics_have_a_bar_for_each_time_in_the_isr(trace, tmp_path):
     names = {one.tag.rpartition("}")[2] for one in root.iter()}
     assert {"title", "desc", "polyline"} <= names
     bars = [one for one in root.iter() if one.get("class") == "cell e2"]
-    assert len(bars) == 11
+    assert len(bars) == 8
     code, _, err = trace("--svg", "isr.svg")
     assert code == 2
     assert "isr.svg: exists already and is not overwritten; name another file, or add --force" in err

@@ -1,0 +1,1 @@
+"""What a cut of the network takes away from the clients of a partition."""

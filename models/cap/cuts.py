@@ -1,0 +1,443 @@
+"""What a cut of the network takes away: which reads go back, and who still gets answers.
+
+One partition on a few brokers, a controller, and two clients, which write and read. A cut puts every broker and client
+on the controller's side or on the other side; nothing passes between the sides until it heals. A leader that is cut off
+from the controller does not know that it was replaced: it goes on, and only its ISR holds it back.
+
+What a client reads is the log up to the high watermark, of the leader or, with FOLLOWER_READS (KIP-392), of a follower.
+A read is one step, so it is linearizable if it has every record that was acknowledged before, and every record that
+anybody has read before. Kafka: ReplicaManager.appendRecords and fetchMessages, Partition.maybeIncrementLeaderHW,
+PartitionStateMachine, KIP-392.
+
+Left out: messages in flight, for which the other models are there: here a follower fetches and confirms an entry in one
+step with its leader, and the controller tells everybody on its side at once. Brokers do not fail.
+"""
+
+from enum import IntEnum
+
+from isrcheck.models.language import (
+    NONE,
+    Domain,
+    Flag,
+    Subset,
+    action,
+    always,
+    between,
+    bound,
+    budget,
+    field,
+    initial,
+    leads_to,
+    optional,
+    require,
+    setting,
+    sometimes,
+    switch,
+    terminal,
+)
+from isrcheck.models.log import append_entry, cut_log, has_entry, same_entry
+
+
+class Acks(IntEnum):
+    ZERO = 0
+    ONE = 1
+    ALL = 2
+
+
+class Configuration:
+    replicas = bound(3, "brokers, each with a replica", least=2, most=5, option="--replicas")
+    records = bound(2, "records that are written", least=1, most=3, option="--records")
+    log_size = bound(2, "entries that a log can hold", least=1, most=3)
+    acks = setting(Acks.ALL, "acks of the producers", values=Acks, option="--acks")
+    min_insync_replicas = setting(2, "min.insync.replicas", least=1, most=5, option="--min-insync-replicas")
+    unclean_elections = budget(0, "elections of a replica outside the ISR", option="--unclean-elections")
+    cuts = budget(1, "cuts of the network", option="--cuts")
+    elections = budget(1, "elections", shapes=True, most=3, option="--elections")
+    HW_MINISR_GATE = switch(True, "nothing is committed while the ISR is too small (3.7)")
+    FOLLOWER_READS = switch(False, "clients read from followers as well (KIP-392)")
+
+
+class Replica(Domain, size="replicas"):
+    pass
+
+
+class Offset(Domain, size="log_size"):
+    pass
+
+
+class Record(Domain, size="records", letters=True):
+    pass
+
+
+class Client(Domain, size=2):
+    pass
+
+
+class Brokers(Subset, of=Replica):
+    pass
+
+
+class Clients(Subset, of=Client):
+    pass
+
+
+class State:
+    log_record = field(Replica, Offset, values=optional(Record), initially=NONE)
+    log_epoch = field(Replica, Offset, values=between(-1, "elections"), initially=NONE)
+    log_end_offset = field(Replica, values=between(0, "log_size"))
+    high_watermark = field(Replica, values=between(0, "log_size"))
+    leads = field(Replica, values=Flag)  # the broker believes that it is the leader
+    leader_epoch = field(Replica, values=between(0, "elections"))
+    isr = field(Replica, Replica, values=Flag)  # in the view of a broker that leads
+    controller_leader = field(values=Replica)
+    controller_epoch = field(values=between(0, "elections"))
+    controller_isr = field(Replica, values=Flag, initially=True)
+    is_cut = field(values=Flag)
+    is_away = field(Replica, values=Flag)  # on the other side than the controller
+    client_is_away = field(Client, values=Flag)
+    written_to = field(Record, values=optional(Replica), initially=NONE)  # the leader that has to answer
+    writer = field(Record, values=optional(Client), initially=NONE)
+    is_acknowledged = field(Record, values=Flag)
+    has_seen = field(Client, Record, values=Flag)
+    next_record = field(values=between(0, "records"))
+    cuts_so_far = field(values=between(0, "cuts"))
+    unclean_so_far = field(values=between(0, "unclean_elections"))
+    misses_acknowledged = field(values=Flag)  # the last read had not every acknowledged record
+    misses_seen = field(values=Flag)  # nor every record that somebody has read
+    misses_own = field(values=Flag)  # nor every acknowledged record of its reader
+    goes_back = field(values=Flag)  # nor every record that its reader has read
+
+
+@initial
+def leader_with_all_replicas_in_sync(s, leader: Replica):
+    """Replica 0 leads: the others are alike."""
+    require(leader == 0)
+    s.leads[leader] = True
+    for member in range(s.replicas):
+        s.isr[leader][member] = True
+
+
+# ---------------------------------------------------------------------------------------------------------- vocabulary
+
+
+def are_together(s, a, b):
+    return s.is_away[a] == s.is_away[b]
+
+
+def reaches(s, client, broker):
+    return s.client_is_away[client] == s.is_away[broker]
+
+
+def isr_size(s, leader):
+    return sum(1 for member in range(s.replicas) if s.isr[leader][member])
+
+
+def is_shown(s, broker, record):
+    """The broker shows the record to a client: it is below the high watermark."""
+    return any(
+        offset < s.high_watermark[broker] and s.log_record[broker][offset] == record for offset in range(s.log_size)
+    )
+
+
+def follows(s, follower, leader):
+    """The follower is in the leader's epoch, and reaches it."""
+    return (
+        follower != leader
+        and s.leads[leader]
+        and not s.leads[follower]
+        and s.leader_epoch[follower] == s.leader_epoch[leader]
+        and are_together(s, leader, follower)
+    )
+
+
+def common_end(s, a, b):
+    """The end of what both logs have in common."""
+    return sum(
+        1
+        for offset in range(s.log_size)
+        if all(same_entry(s, a, b, below) for below in range(s.log_size) if below <= offset)
+    )
+
+
+def write_isr(s, leader, member, is_in):
+    s.isr[leader][member] = is_in
+    s.controller_isr[member] = is_in
+
+
+# ---------------------------------------------------------------------------------------------------------- the network
+
+
+@action
+def network_is_cut(s, away: Brokers, clients_away: Clients):
+    """The chosen brokers and clients are on the other side than the controller."""
+    require(not s.is_cut)
+    require(s.cuts_so_far < s.cuts)
+    require(any(away[broker] for broker in range(s.replicas)))
+    s.cuts_so_far += 1
+    s.is_cut = True
+    for broker in range(s.replicas):
+        s.is_away[broker] = away[broker]
+    for client in range(2):
+        s.client_is_away[client] = clients_away[client]
+
+
+@action
+def network_heals(s):
+    require(s.is_cut)
+    s.is_cut = False
+    for broker in range(s.replicas):
+        s.is_away[broker] = False
+    for client in range(2):
+        s.client_is_away[client] = False
+
+
+# ----------------------------------------------------------------------------------------------------------- the writer
+
+
+@action
+def client_writes(s, client: Client, broker: Replica):
+    """The broker, which takes itself for the leader, appends the next record."""
+    require(s.next_record < s.records)
+    require(reaches(s, client, broker))
+    require(s.leads[broker])
+    require(s.log_end_offset[broker] < s.log_size)
+    require(s.acks != Acks.ALL or isr_size(s, broker) >= s.min_insync_replicas)
+    s.written_to[s.next_record] = broker
+    s.writer[s.next_record] = client
+    s.is_acknowledged[s.next_record] = s.acks != Acks.ALL
+    append_entry(s, broker, s.next_record, s.leader_epoch[broker])
+    s.next_record += 1
+
+
+@action
+def client_writes_in_vain(s, client: Client, broker: Replica):
+    """With acks=0, the producer takes for written what it has sent, also to a leader that it does not reach."""
+    require(s.acks == Acks.ZERO)
+    require(s.next_record < s.records)
+    require(s.controller_leader == broker)
+    require(not reaches(s, client, broker))
+    s.writer[s.next_record] = client
+    s.is_acknowledged[s.next_record] = True
+    s.next_record += 1
+
+
+# ----------------------------------------------------------------------------------------------------------- the leader
+
+
+@action(fair="follower")
+def follower_fetches(s, leader: Replica, follower: Replica):
+    """The follower drops what the leader does not have, takes the next entry, and the leader's high watermark."""
+    require(follows(s, follower, leader))
+    require(
+        common_end(s, leader, follower) < s.log_end_offset[leader]
+        or s.log_end_offset[follower] > s.log_end_offset[leader]
+        or s.high_watermark[follower] < s.high_watermark[leader]
+    )
+    cut_log(s, follower, common_end(s, leader, follower))
+    if s.log_end_offset[follower] < s.log_end_offset[leader]:
+        offset = s.log_end_offset[follower]
+        append_entry(s, follower, s.log_record[leader][offset], s.log_epoch[leader][offset])
+    s.high_watermark[follower] = min(s.high_watermark[leader], s.log_end_offset[follower])
+
+
+@action(fair=True)
+def leader_commits_entry(s, leader: Replica):
+    """Every member of the ISR has the entry at the high watermark: it is shown to clients, and its producer gets an
+    answer, which is an error if the ISR has become too small."""
+    require(s.leads[leader])
+    require(has_entry(s, leader, s.high_watermark[leader]))
+    require(not s.HW_MINISR_GATE or isr_size(s, leader) >= s.min_insync_replicas)
+    require(
+        all(
+            follows(s, member, leader) and same_entry(s, leader, member, s.high_watermark[leader])
+            for member in range(s.replicas)
+            if s.isr[leader][member] and member != leader
+        )
+    )
+    record = s.log_record[leader][s.high_watermark[leader]]
+    s.high_watermark[leader] += 1
+    if s.written_to[record] == leader:
+        s.written_to[record] = NONE
+        if isr_size(s, leader) >= s.min_insync_replicas and reaches(s, s.writer[record], leader):
+            s.is_acknowledged[record] = True
+
+
+@action
+def leader_shrinks_isr(s, leader: Replica, follower: Replica):
+    """The controller knows the leader, and agrees."""
+    require(s.leads[leader] and not s.is_away[leader])
+    require(s.controller_leader == leader and s.controller_epoch == s.leader_epoch[leader])
+    require(follower != leader and s.isr[leader][follower])
+    require(not follows(s, follower, leader) or s.log_end_offset[follower] < s.log_end_offset[leader])
+    write_isr(s, leader, follower, False)
+
+
+@action
+def leader_expands_isr(s, leader: Replica, follower: Replica):
+    require(s.leads[leader] and not s.is_away[leader])
+    require(s.controller_leader == leader and s.controller_epoch == s.leader_epoch[leader])
+    require(not s.isr[leader][follower])
+    require(follows(s, follower, leader))
+    require(common_end(s, leader, follower) >= s.log_end_offset[leader])
+    write_isr(s, leader, follower, True)
+
+
+# ------------------------------------------------------------------------------------------------------- the controller
+
+
+def controller_appoints(s, leader):
+    """Everybody on the controller's side hears of the new leader."""
+    s.controller_leader = leader
+    s.controller_epoch += 1
+    for broker in range(s.replicas):
+        if not s.is_away[broker]:
+            learn_leader(s, broker)
+
+
+def learn_leader(s, broker):
+    s.leader_epoch[broker] = s.controller_epoch
+    s.leads[broker] = s.controller_leader == broker
+    for member in range(s.replicas):
+        s.isr[broker][member] = s.leads[broker] and s.controller_isr[member]
+
+
+@action
+def controller_elects(s, elected: Replica):
+    """The controller does not hear of the leader any more, and elects a member of the ISR."""
+    require(s.controller_epoch < s.elections)
+    require(s.is_away[s.controller_leader])
+    require(s.controller_isr[elected] and not s.is_away[elected])
+    s.controller_isr[s.controller_leader] = False
+    controller_appoints(s, elected)
+
+
+@action
+def controller_elects_uncleanly(s, elected: Replica):
+    """No member of the ISR is within reach."""
+    require(s.controller_epoch < s.elections)
+    require(s.unclean_so_far < s.unclean_elections)
+    require(all(s.is_away[member] for member in range(s.replicas) if s.controller_isr[member]))
+    require(not s.is_away[elected])
+    s.unclean_so_far += 1
+    for member in range(s.replicas):
+        s.controller_isr[member] = member == elected
+    controller_appoints(s, elected)
+
+
+@action(fair="broker")
+def broker_learns_leader(s, broker: Replica):
+    """The cut has healed."""
+    require(not s.is_away[broker])
+    require(s.leader_epoch[broker] < s.controller_epoch)
+    learn_leader(s, broker)
+
+
+# ---------------------------------------------------------------------------------------------------------- the readers
+
+
+@action
+def client_reads(s, client: Client, broker: Replica):
+    """The client reads everything that a broker shows which it takes for the leader, or which is a follower."""
+    require(reaches(s, client, broker))
+    require(s.leads[broker] or s.FOLLOWER_READS)
+    s.misses_acknowledged = any(s.is_acknowledged[r] and not is_shown(s, broker, r) for r in range(s.records))
+    s.misses_seen = any(
+        s.has_seen[other][r] and not is_shown(s, broker, r) for other in range(2) for r in range(s.records)
+    )
+    s.misses_own = any(
+        s.is_acknowledged[r] and s.writer[r] == client and not is_shown(s, broker, r) for r in range(s.records)
+    )
+    s.goes_back = any(s.has_seen[client][r] and not is_shown(s, broker, r) for r in range(s.records))
+    for r in range(s.records):
+        if is_shown(s, broker, r):
+            s.has_seen[client][r] = True
+
+
+@terminal
+def everything_is_written(s):
+    """The records are written and confirmed, and the network stays as it is."""
+    return True
+
+
+# ----------------------------------------------------------------------------------------------------------- properties
+
+
+def promises_nothing(s):
+    return s.acks != Acks.ALL or s.unclean_so_far > 0
+
+
+@always(permitted=promises_nothing)
+def acked_not_lost(s):
+    """The controller's leader has every acknowledged record."""
+    return all(
+        not s.is_acknowledged[r]
+        or any(s.log_record[s.controller_leader][offset] == r for offset in range(s.log_size))
+        for r in range(s.records)
+    )
+
+
+@always
+def linearizable_read(s):
+    """A read has what was acknowledged before it, and what anybody has read before it."""
+    return not s.misses_acknowledged and not s.misses_seen
+
+
+@always
+def read_your_writes(s):
+    """A client that reads has its own records that were acknowledged."""
+    return not s.misses_own
+
+
+@always
+def monotonic_reads(s):
+    """A client that reads has what it has read before."""
+    return not s.goes_back
+
+
+def waits(s, r):
+    """The record waits for its acknowledgement at a leader that reaches its whole ISR, and the client."""
+    return (
+        s.acks == Acks.ALL
+        and s.written_to[r] != NONE
+        and s.leads[s.written_to[r]]
+        and isr_size(s, s.written_to[r]) >= s.min_insync_replicas
+        and reaches(s, s.writer[r], s.written_to[r])
+        and any(s.log_record[s.written_to[r]][offset] == r for offset in range(s.log_size))
+        and all(
+            member == s.written_to[r] or follows(s, member, s.written_to[r])
+            for member in range(s.replicas)
+            if s.isr[s.written_to[r]][member]
+        )
+    )
+
+
+def some_request_waits(s):
+    return any(waits(s, r) for r in range(s.records))
+
+
+@leads_to(when=some_request_waits)
+def requests_are_answered(s):
+    """A leader that reaches its ISR acknowledges at last, also during a cut."""
+    return not some_request_waits(s)
+
+
+def is_answered(before, after, is_away):
+    return before.is_cut and any(
+        after.is_acknowledged[r]
+        and not before.is_acknowledged[r]
+        and max(before.written_to[r], after.written_to[r]) != NONE
+        and before.is_away[max(before.written_to[r], after.written_to[r])] == is_away
+        for r in range(before.records)
+    )
+
+
+@sometimes
+def a_write_is_acknowledged_beside_the_controller(before, after):
+    """During the cut, on the controller's side."""
+    return is_answered(before, after, False)
+
+
+@sometimes
+def a_write_is_acknowledged_away_from_the_controller(before, after):
+    """During the cut, on the other side."""
+    return is_answered(before, after, True)
