@@ -30,6 +30,9 @@ FAMILIES = {
     "transactions": "isrcheck.models.transactions",
     "kafka_liveness": "isrcheck.models.kafka.liveness",
     "transactions_liveness": "isrcheck.models.transactions.liveness",
+    "quorum": "isrcheck.models.quorum",
+    "quorum_liveness": "isrcheck.models.quorum.liveness",
+    "quorum_schemes": "isrcheck.models.quorum.schemes",
     "published": "isrcheck.models.published",
 }
 """The models whose package or module assembles a base and its variants into `MODEL`.

@@ -35,7 +35,7 @@ FLOORS = {
             ("reports", "atlas/pages"),
             ("doctor",),
             ("doctor/searches",),
-            ("forms", "graph", "sweep", "failures"),
+            ("forms", "graph", "sweep", "failures", "schemes"),
             ("command",),
             ("atlas",),
             ("kafka_config",),
@@ -81,7 +81,8 @@ LONGER = {"models/language/model.py", "models/language/reader.py"}
 """Files over the limit that are known of: this set may shrink, not grow."""
 
 MODELLING_LANGUAGE = (
-    *("models/kafka/", "models/exactly_once/", "models/transactions/", "models/published/", "models/examples/"),
+    *("models/kafka/", "models/exactly_once/", "models/transactions/", "models/quorum/"),
+    *("models/published/", "models/examples/"),
     "models/log.py",
 )
 """Files in the modelling language: an action whose name is a sentence needs no docstring, its module does."""

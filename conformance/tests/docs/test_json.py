@@ -46,6 +46,8 @@ FORMS = [
     ("sweep", "sweep kafka --vary min.insync.replicas=2,9 --bound 1"),
     ("failures", "failures 8.1 8.7c"),
     ("failures", "failures 8.3 --seconds 1e-9"),
+    ("schemes", "compare-schemes --most-replicas 1"),
+    ("schemes", "compare-schemes --seconds 1e-9"),
     ("cluster_answer", f"--config {DURABLE}"),
     ("cluster_answer", f"--config {DURABLE} --kafka-version 4.2"),
     ("cluster_answer", f"--config {DURABLE} --describe described.txt"),
