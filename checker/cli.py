@@ -30,7 +30,14 @@ if TYPE_CHECKING:
     from isrcheck.checker.session.session import SearchSession
     from isrcheck.models.command_line import Parser
 
-OTHER_FORMS = {"graph": "graph", "sweep": "sweep", "failures": "failures", "family": "family", "atlas": "atlas.pages"}
+OTHER_FORMS = {
+    "graph": "graph",
+    "sweep": "sweep",
+    "failures": "failures",
+    "family": "family",
+    "compare-schemes": "schemes",
+    "atlas": "atlas.pages",
+}
 """The words of forms in optional packages below checker/, with the package, whose module `command` declares `FORM`."""
 
 REPORTS = "reports"

@@ -30,6 +30,9 @@ FAMILIES = {
     "transactions": "isrcheck.models.transactions",
     "kafka_liveness": "isrcheck.models.kafka.liveness",
     "transactions_liveness": "isrcheck.models.transactions.liveness",
+    "quorum": "isrcheck.models.quorum",
+    "quorum_liveness": "isrcheck.models.quorum.liveness",
+    "quorum_schemes": "isrcheck.models.quorum.schemes",
     "published": "isrcheck.models.published",
 }
 """The models whose package or module assembles a base and its variants into `MODEL`.
@@ -61,6 +64,7 @@ LANGUAGE = str(Path(inspect.getsourcefile(assemble) or "").parent)
 SINGLE = {
     **{name: f"isrcheck.models.isr.{name.removeprefix('isr_')}" for name in ("isr_propagation", "isr_by_lag")},
     "placement": "isrcheck.models.placement.failures",
+    "cap": "isrcheck.models.cap.cuts",
     **{f"examples/{name}": f"isrcheck.models.examples.{name.replace('/', '.')}" for name in EXAMPLES},
 }
 

@@ -100,8 +100,8 @@ def read_options(words: Sequence[str], forms: Sequence[Form], more: Sequence[Opt
         known, rest = parser.parse_known_args([asked.usual_target, *words])
     elif taken:
         option, value = taken[0]
-        form = _form_of(forms, known)
-        if form.name in (declared.CONFIG, declared.DESCRIBE):
+        form = asked or _form_of(forms, known)
+        if form.name in (declared.CONFIG, declared.DESCRIBE) or (asked is not None and form.rest):
             raise UsageError(form.rest.format(option=option, form=form.name))
         raise UsageError(f"{option} {value}: name the model first, as in: check kafka {option} {value}")
     options = _options(forms, more)

@@ -21,6 +21,7 @@ from isrcheck.checker.questions.case import Case
 from isrcheck.checker.questions.concerns import KAFKA
 from isrcheck.checker.questions.finding import Finding, Source
 from isrcheck.checker.questions.question import Question, Topic
+from isrcheck.checker.questions.rules import FEWER_IN_SYNC
 from isrcheck.checker.session.formatting import counted, table
 
 MOST_LINES = 15
@@ -74,7 +75,8 @@ def _loss_rows(answer: Answer, loss: Finding) -> Iterator[tuple[str, str]]:
             (told(loss.history).how if loss.history is not None else "An acknowledged record is lost") + allowed,
         )
         if loss.history is not None:
-            yield "Takes", f"{told(loss.history).needs}, in {counted(len(loss.history.steps), 'step')}"
+            more = "; every further replica that is in sync has to fail as well" if loss.rule == FEWER_IN_SYNC else ""
+            yield "Takes", f"{told(loss.history).needs}, in {counted(len(loss.history.steps), 'step')}{more}"
         advice = answer.advice
         for tried in advice.changes[:MOST_CHANGES]:
             yield (

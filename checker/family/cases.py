@@ -23,6 +23,7 @@ FILES: Mapping[str, tuple[str, str]] = {
     "isr_propagation": ("isrcheck.models.isr", "propagation.csv"),
     "isr_by_lag": ("isrcheck.models.isr", "by_lag.csv"),
     "placement": ("isrcheck.models.placement", "failures.csv"),
+    "cap": ("isrcheck.models.cap", "cuts.csv"),
 }
 """The models, each with the package and the name of its file."""
 

@@ -21,11 +21,11 @@ from isrcheck.checker.questions.case import Case
 from isrcheck.checker.questions.concerns import key_of, why_unasked
 from isrcheck.checker.questions.finding import Finding
 from isrcheck.checker.questions.question import Question
-from isrcheck.checker.questions.rules import OUTSIDE, asked_instead, with_fewer
+from isrcheck.checker.questions.rules import LEAST, asked_instead, instead_of
 from isrcheck.checker.resources.engine_digest import hashed_modules
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.models.kafka.atlas.catalogue import Record
-from isrcheck.models.kafka.failures.catalogue import FOLDER
+from isrcheck.models.kafka.failures.catalogue import FOLDER, pairs
 
 PACKAGES = {
     **dict.fromkeys(("isrcheck.models", "isrcheck.models.examples"), False),
@@ -82,9 +82,7 @@ class Recorded:
         if recorded is None:
             return None
         searched = asked_instead(case, question)[0]
-        asked = (
-            [] if isinstance(recorded, str) else [asked_of_record(one, searched.replication_factor) for one in recorded]
-        )
+        asked = [] if isinstance(recorded, str) else [asked_of_record(one, searched) for one in recorded]
         if not self._is_as_recorded:
             self.outdated = self._why_outdated(case, question, asked)
             if self.outdated:
@@ -110,12 +108,14 @@ class Recorded:
         return ""
 
 
-def asked_of_record(content: Mapping[str, Any], of_case: int = 0) -> Asked:
-    """What is asked of a recorded search, for a case with so many replicas."""
-    replicas: int = content.get("replicas", of_case)
-    is_fewer = replicas < of_case
+def asked_of_record(content: Mapping[str, Any], case: Case | None = None) -> Asked:
+    """What is asked of a recorded search, for a case."""
+    rule = says = ""
+    if case is not None and "replicas" in content:
+        least = int(pairs(content["configuration"]).get("min_insync_replicas", LEAST))
+        rule, says = instead_of(case, content["replicas"], least)
     return Asked(
-        says=content["says"] + with_fewer(replicas, of_case) * is_fewer,
+        says=content["says"] + says,
         model=content["model"],
         protocol=content["protocol"],
         configuration=content["configuration"],
@@ -124,7 +124,7 @@ def asked_of_record(content: Mapping[str, Any], of_case: int = 0) -> Asked:
         initial=content.get("initial"),
         is_permitted=content.get("is_permitted", False),
         choices=content["choices"],
-        rule=OUTSIDE * is_fewer,
+        rule=rule,
     )
 
 

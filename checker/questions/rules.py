@@ -114,13 +114,23 @@ RULES = (
         _alone,
     ),
 )
-"""The rules that change the settings of a case. Two more are in `sizes` (OUTSIDE) and `asked_instead` (BROKER_LESS)."""
+"""The rules that change the settings of a case. Others are in `sizes` (OUTSIDE), `asked_instead` (BROKER_LESS), and in
+the plan of losses (FEWER_IN_SYNC)."""
 
 WHY_OUTSIDE = (
     "a history with fewer replicas is one of the case, in which the other replicas are outside the ISR from the start"
     " and take no step; so a failure found with them is one of the case"
 )
 
+
+FEWER_IN_SYNC = "fewer replicas have to be in sync"
+WHY_FEWER_IN_SYNC = (
+    "an unclean election elects a replica that need not have the record; a history with fewer replicas, of which fewer"
+    " have to be in sync, is one of the case, in which the other replicas are in sync until the record is acknowledged,"
+    " and then fail for good"
+)
+LEAST = 2
+"""So many replicas have to be in sync in the search of the rule FEWER_IN_SYNC, and in a model that is told nothing."""
 
 BROKER_LESS = "one broker less"
 WHY_BROKER_LESS = (
@@ -167,9 +177,15 @@ def asked_instead(case: Case, question: Question) -> tuple[Case, Question]:
     return case, question
 
 
-def with_fewer(replicas: int, of_case: int) -> str:
-    """What is said behind the faults of a search with fewer replicas than the case has."""
-    return f", with {replicas} of {of_case} replicas"
+def instead_of(case: Case, replicas: int, least: int) -> tuple[str, str]:
+    """Why a search with so many replicas, of which `least` have to be in sync, answers for a case: the name of the
+    rule, and what is said behind the faults of the search. Both are empty if the search has the case's replicas."""
+    if replicas >= case.replication_factor:
+        return "", ""
+    says = f", with {replicas} of {case.replication_factor} replicas"
+    if least >= case.min_insync_replicas:
+        return OUTSIDE, says
+    return FEWER_IN_SYNC, f"{says} and min.insync.replicas={least}"
 
 
 def sizes(case: Case, least: int = SEARCHED_WHOLE) -> list[int]:

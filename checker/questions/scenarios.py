@@ -18,12 +18,12 @@ from isrcheck.checker.questions.concerns import LOST, TRANSACTIONS
 from isrcheck.checker.questions.generations import Family, effective, family, numbers, repaired
 from isrcheck.checker.questions.question import Question, Topic
 from isrcheck.checker.questions.rules import (
-    OUTSIDE,
+    LEAST,
     READ_WITH_LOSSES,
     SEARCHED_WHOLE,
     asked_instead,
+    instead_of,
     sizes,
-    with_fewer,
 )
 from isrcheck.models import registry
 from isrcheck.models.client_settings import Acks
@@ -97,12 +97,11 @@ def settings_of(case: Case, replicas: int) -> dict[str, int]:
     }
 
 
-def with_replicas(scenario: Scenario, case: Case, replicas: int) -> Scenario:
-    """The scenario, with a remark and the rule if it has fewer replicas than the case."""
-    if replicas == case.replication_factor:
-        return scenario
-    says = scenario.says + with_fewer(replicas, case.replication_factor)
-    return replace(scenario, says=says, rule=OUTSIDE)
+def with_replicas(scenario: Scenario, case: Case, replicas: int, least: int | None = None) -> Scenario:
+    """The scenario, with a remark and the rule if it has fewer replicas than the case, of which `least` have to be in
+    sync (None: as many as in the case)."""
+    rule, says = instead_of(case, replicas, case.min_insync_replicas if least is None else least)
+    return replace(scenario, says=scenario.says + says, rule=rule)
 
 
 # --------------------------------------------------------------------------------------------------------------- losses
@@ -120,12 +119,21 @@ class _Bounds:
 def _losses(case: Case) -> Iterator[Scenario]:
     fixed = repaired(case)
     values = numbers(MODEL, dict(fixed.switches))
+
+    def scenario(searched: Case, replicas: int, bounds: _Bounds) -> Scenario:
+        entries = effective(values | settings_of(searched, replicas) | dict(bounds.values))
+        may = case.acks != "all" or bool(bounds.values.get("unclean_elections"))
+        instance, depth = MODEL.instance(fixed.protocol, entries), depth_of(replicas, bounds.depth)
+        found = Scenario(bounds.says, instance, LOST, depth, is_permitted=may)
+        return with_replicas(found, case, replicas, searched.min_insync_replicas)
+
+    if case.unclean_election and case.acks == "all" and LEAST < case.min_insync_replicas < case.replication_factor:
+        # Histories of the case itself are longer than its searches go.
+        fewer = replace(case, min_insync_replicas=LEAST)
+        yield scenario(fewer, SEARCHED_WHOLE, next(_mechanisms(family(fixed.protocol), fewer, SEARCHED_WHOLE)))
     for replicas in sizes(case):
         for bounds in _mechanisms(family(fixed.protocol), case, replicas):
-            entries = effective(values | settings_of(case, replicas) | dict(bounds.values))
-            may = case.acks != "all" or bool(bounds.values.get("unclean_elections"))
-            instance, depth = MODEL.instance(fixed.protocol, entries), depth_of(replicas, bounds.depth)
-            yield with_replicas(Scenario(bounds.says, instance, LOST, depth, is_permitted=may), case, replicas)
+            yield scenario(case, replicas, bounds)
 
 
 def _mechanisms(controller: Family, case: Case, replicas: int) -> Iterator[_Bounds]:

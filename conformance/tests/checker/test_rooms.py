@@ -17,6 +17,7 @@ START = "import sys; from isrcheck.checker.__main__ import main; sys.exit(main()
 NOT_THERE = "{0}: this form of check is not installed; install the folder checker/{0} as well"
 WORKS = "examples/two_phase_commit --bound 2"
 SWEEP = "sweep examples/two_phase_commit --vary resource_managers=2,3 --bound 2 --json"
+SCHEMES = "compare-schemes --most-replicas 1"
 GRAPH = "graph examples/two_phase_commit --bound 2 -o states.dot"
 REPORT = "examples/two_phase_commit --bound 2 --report report"
 
@@ -42,6 +43,7 @@ def check(folder: Path, words: str) -> tuple[int, str, str]:
             REPORT,
         ),
         exhaustive(("sweep", SWEEP, NOT_THERE.format("sweep"), REPORT)),
+        exhaustive(("schemes", SCHEMES, NOT_THERE.format("schemes").replace("schemes", "compare-schemes", 1), REPORT)),
         exhaustive(
             (
                 "reports",

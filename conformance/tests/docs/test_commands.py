@@ -27,7 +27,7 @@ MARKS: dict[str, tuple[pytest.MarkDecorator, ...]] = {
 }
 
 
-SLOW = {"docs/clients.md", "docs/conformance.md", "docs/exactly_once.md"}
+SLOW = {"docs/clients.md", "docs/conformance.md", "docs/exactly_once.md", "docs/quorum.md"}
 SLOW |= {"models/kafka/new_incarnation.md", "models/kafka/stale_record.md"}
 """Pages whose commands together take three seconds and more, which run with the exhaustive tests."""
 

@@ -15,6 +15,7 @@ from isrcheck.models.language.declare import Kind
 
 KAFKA = registry.load("kafka")[0]
 TRANSACTIONS = registry.load("transactions")[0]
+QUORUM = registry.load("quorum")[0]
 
 
 def first_column(document: str, heading: str) -> list[str]:
@@ -103,3 +104,12 @@ def test_the_matrix_in_the_document_is_the_record():
         assert {row[0] for row in rows} <= known
     assert {protocol for protocol, _ in shown} == set(KAFKA.protocols)
     assert set(violated) | set(permitted) <= shown
+
+
+def test_the_document_on_quorums_names_what_there_is():
+    """Also where a property has a published name: figure 3.2 of Ongaro's thesis, invariants of KRaft.tla."""
+    promises = [one.name for one in QUORUM.properties if one.kind is not Kind.SOMETIMES]
+    assert first_column("docs/quorum.md", "Properties") == promises
+    assert first_column("docs/quorum.md", "Switches") == [name for name in QUORUM.entries if name.isupper()]
+    liveness = [one.name for one in registry.load("quorum_liveness")[0].properties]
+    assert first_column("docs/quorum.md", "Pre-vote and check quorum") == liveness

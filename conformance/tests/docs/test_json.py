@@ -48,6 +48,8 @@ FORMS = [
     ("failures", "failures 8.3 --seconds 1e-9"),
     ("family", "family isr_by_lag"),
     ("family", "family isr_by_lag --seconds 1e-9"),
+    ("schemes", "compare-schemes --most-replicas 1"),
+    ("schemes", "compare-schemes --seconds 1e-9"),
     ("cluster_answer", f"--config {DURABLE}"),
     ("cluster_answer", f"--config {DURABLE} --kafka-version 4.2"),
     ("cluster_answer", f"--config {DURABLE} --describe described.txt"),

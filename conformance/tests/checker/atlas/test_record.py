@@ -20,6 +20,7 @@ from isrcheck.checker.questions.finding import Source
 from isrcheck.checker.questions.history import trace_of
 from isrcheck.checker.questions.question import Question, Topic
 from isrcheck.checker.questions.recorded import Recorded
+from isrcheck.checker.questions.rules import FEWER_IN_SYNC
 from isrcheck.checker.questions.searching import InThisProcess, Searcher
 from isrcheck.checker.resources.budget import UNLIMITED
 from isrcheck.checker.resources.limits import Limits
@@ -120,6 +121,14 @@ def test_what_a_limit_has_cut_short_says_how_far_it_came(record):
     case = Case("3.7", min_insync_replicas=3)
     found = Recorded(Nobody(), record).answer(case, Question(Topic.DEFECT, name="stale_diverging_response"), Limits())
     assert (found.word, found.note, found.source) == (Word.UNDECIDED, "memory; none to depth 13", Source.RECORDED)
+
+
+@pytest.mark.parametrize(("replicas", "least"), [(4, 3), (5, 3), (5, 4)])
+@pytest.mark.parametrize("protocol", ["2.4", "2.8", "3.3", "3.7", "4.1"])
+def test_an_unclean_election_loses_records_whatever_has_to_be_in_sync(record, protocol, replicas, least):
+    case = Case(protocol, replication_factor=replicas, min_insync_replicas=least, unclean_election=True)
+    found = Recorded(Nobody(), record).answer(case, Question(Topic.LOSS), Limits())
+    assert (found.word, found.source, found.rule) == (Word.PERMITTED, Source.RULE, FEWER_IN_SYNC)
 
 
 def test_a_difference_is_found(record):

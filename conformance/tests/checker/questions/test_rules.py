@@ -14,10 +14,12 @@ from isrcheck.checker.questions import defects, scenarios
 from isrcheck.checker.questions.answering import FAILS
 from isrcheck.checker.questions.case import Case
 from isrcheck.checker.questions.concerns import defects_of, key_of, read_by, why_unasked
+from isrcheck.checker.questions.finding import Source
 from isrcheck.checker.questions.generations import repaired
 from isrcheck.checker.questions.planning import asked_of, planned
 from isrcheck.checker.questions.question import Question, Topic
-from isrcheck.checker.questions.rules import RULES, asked_instead, simplified, sizes
+from isrcheck.checker.questions.rules import FEWER_IN_SYNC, LEAST, RULES, asked_instead, simplified, sizes
+from isrcheck.checker.resources.limits import Limits
 
 LOSS, POWER, DUPLICATES, ORDER = (Question(one) for one in (Topic.LOSS, Topic.POWER, Topic.DUPLICATES, Topic.ORDER))
 WRITES_1, READS_1, READS_2 = Question(Topic.WRITES, 1), Question(Topic.READS, 1), Question(Topic.READS, 2)
@@ -40,6 +42,30 @@ def ask_as_it_is(ask, monkeypatch):
 def words(found):
     """What two answers have to have in common: the word, the depth, and whether the searches went to the end."""
     return found.word, found.depth, all(part.is_exhausted for part in found.parts)
+
+
+MORE_IN_SYNC = Case("2.4", replication_factor=4, min_insync_replicas=3, unclean_election=True)
+
+
+def test_with_more_replicas_in_sync_an_unclean_election_loses_as_with_fewer(ask):
+    """The rule FEWER_IN_SYNC: the search is that of three replicas, of which two have to be in sync."""
+    assert scenarios.MODEL.entries["min_insync_replicas"].default == LEAST
+    found = ask(MORE_IN_SYNC, LOSS)
+    assert (found.word, found.depth, found.source, found.rule) == (Word.PERMITTED, 7, Source.RULE, FEWER_IN_SYNC)
+    assert found.parts[0].says == "brokers crash, an unclean election, with 3 of 4 replicas and min.insync.replicas=2"
+    fewer = ask(replace(MORE_IN_SYNC, replication_factor=3, min_insync_replicas=2), LOSS)
+    assert (fewer.history, fewer.depth) == (found.history, 7)
+    whole = planned(replace(MORE_IN_SYNC, min_insync_replicas=4), LOSS)
+    assert [one.rule for one in whole] == [""] * len(whole), "a record that every replica has to have"
+
+
+@pytest.mark.parametrize("depth", [recorded(11)])
+def test_the_rule_for_fewer_in_sync_is_confirmed_by_a_search_of_the_case_itself(searcher, depth):
+    """Two more replicas fetch and confirm the record, and one more fails: eleven steps, where the case's own searches
+    go to depth 10."""
+    own = [one for one in planned(MORE_IN_SYNC, LOSS) if not one.rule and "unclean" in one.says]
+    found = searcher.result(replace(own[0], depth=depth), Limits())
+    assert (found.word, found.depth) == (Word.PERMITTED, 11)
 
 
 @pytest.mark.parametrize(

@@ -51,6 +51,7 @@ from isrcheck.testing.strategies import legal_values
 # ----------------------------------------------------------------------------------------------- every model, any wish
 
 EXAMPLES = {"kafka": 4, "exactly_once": 6, "transactions": 4, "published": 20, "examples": 20, "examples/tla": 20}
+EXAMPLES |= {"quorum": 6, "quorum_schemes": 20}
 """How many configurations are drawn for each protocol of a model of a family, if others have the same shapes."""
 
 OF_EACH_SHAPE = 16
@@ -76,6 +77,8 @@ LEAST_ANSWERS = {
     "exactly_once": 10_000,
     "transactions": 30_000,
     "published": 30_000,
+    "quorum": 5_000,
+    "quorum_schemes": 2_000,
     "examples": 11_000,
     "examples/tla": 4_000,
 }
@@ -84,6 +87,8 @@ LEAST_SUCCESSORS = {
     "exactly_once": 1_000,
     "transactions": 2_000,
     "published": 2_000,
+    "quorum": 500,
+    "quorum_schemes": 500,
     "examples": 2_000,
     "examples/tla": 900,
 }
@@ -93,13 +98,13 @@ What Hypothesis draws depends on the modules that are loaded, and therefore on t
 """
 
 LEAVING_A_RANGE = {
-    *("kafka", "exactly_once", "transactions"),
+    *("kafka", "exactly_once", "transactions", "quorum", "quorum_schemes"),
     *("examples/tla/barriers", "examples/tla/coffee_can", "examples/tla/lamport_mutex"),
 }
 """Models that leave a declared range in random states, which need not be reachable.
 
 Kafka's leader can be NONE where an action indexes with it, and sequence numbers, epochs, clocks and counts can be too
-large; the other models guard every index, and everything that they count.
+large; below the end of a log there may be no record; the other models guard every index, and all that they count.
 """
 
 Wish = tuple[str, dict[str, int], dict[str, str]]

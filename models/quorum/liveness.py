@@ -1,0 +1,92 @@
+"""What must happen at last in a quorum: liveness. `MODEL` has the state and the actions of the model `quorum`.
+
+A search for loops needs every reachable state and its transitions, so these properties are no part of the model that
+`check quorum` searches; `check quorum_liveness` searches this one. Time-outs come only to who hears nothing, because
+elections without a reason prevent all progress.
+
+What is fair: everything that replicas do by themselves, and no fault and no repair. Epochs are bounded: where none is
+left, no election can begin, and a behaviour that ends there is permitted.
+"""
+
+import sys
+
+from isrcheck.models.language import always_eventually, leads_to, weak_fairness
+from isrcheck.models.language.model import assemble
+from isrcheck.models.quorum import elections, fields, outside, pull, push, start
+from isrcheck.models.quorum.fields import LeaderEpoch, Voter
+from isrcheck.models.quorum.promises import is_healthy
+from isrcheck.models.quorum.roles import (
+    can_reach,
+    is_answered_by_majority,
+    is_leader,
+    is_majority,
+    may_get_vote_of,
+)
+from isrcheck.models.quorum.variants import KRAFT_SWITCHES
+
+WORK = [
+    weak_fairness("voter_times_out", each="voter"),
+    weak_fairness("prospective_becomes_candidate", each="voter"),
+    weak_fairness("voter_grants_vote", "voter_refuses_vote", each=("voter", "candidate")),
+    weak_fairness("candidate_becomes_leader", each="candidate"),
+    weak_fairness("leader_announces_itself", each=("leader", "follower")),
+    weak_fairness("sender_learns_of_epoch", each="sender"),
+    weak_fairness("leader_resigns", each="leader"),
+    weak_fairness("leader_replicates", each=("leader", "follower")),
+    weak_fairness("leader_commits", each="leader"),
+    weak_fairness("follower_fetches", "follower_truncates", each=("leader", "follower")),
+]
+"""What is done at last if it stays possible."""
+
+
+def no_epoch_is_left(s):
+    """Some voter cannot begin an election: the bounds end here."""
+    return any(s.epoch[voter] + 1 not in LeaderEpoch for voter in Voter)
+
+
+def a_leader_is_cut_off(s):
+    return any(is_leader(s, leader) and not is_answered_by_majority(s, leader) for leader in Voter)
+
+
+@leads_to(when=a_leader_is_cut_off, fair=WORK)
+def cut_off_leader_resigns(s):
+    """A leader that no majority answers presumes leadership no longer, or is answered again."""
+    return not a_leader_is_cut_off(s)
+
+
+def could_lead(s, voter):
+    """The voter reaches a majority, and its log is good enough for it."""
+    return is_majority(
+        s,
+        sum(
+            1 for other in Voter if other == voter or (can_reach(s, voter, other) and may_get_vote_of(s, voter, other))
+        ),
+    )
+
+
+@always_eventually(fair=WORK, permitted=no_epoch_is_left)
+def a_majority_has_a_leader(s):
+    """Again and again, a leader reaches a majority that follows it, or nobody could lead one.
+
+    KRaft.tla of KIP-996: EventuallyLeaderElected.
+    """
+    return any(is_healthy(s, leader) for leader in Voter) or not any(could_lead(s, voter) for voter in Voter)
+
+
+@always_eventually(fair=WORK)
+def healthy_leader_commits(s):
+    """A leader that reaches a majority commits all that it has. KRaft.tla: ValuesNotStuck."""
+    return not any(is_healthy(s, leader) and s.high_watermark[leader] < s.log_end_offset[leader] for leader in Voter)
+
+
+BOUNDS = {"TIMEOUTS_NEED_SILENCE": True, "PRE_VOTE": True, "CHECK_QUORUM": True}
+BOUNDS |= {"records": 1, "restarts": 0, "cuts": 1, "elections": 2}
+
+MODEL = assemble(
+    "quorum_liveness",
+    [fields, start, elections, outside, sys.modules[__name__]],
+    {
+        "raft": (push, BOUNDS | {"log_size": 1}),
+        "kraft": (pull, KRAFT_SWITCHES | BOUNDS | {"replicas": 3, "observers": 0}),
+    },
+)

@@ -1,0 +1,127 @@
+"""What a quorum promises. Where a property has a published name, it stands beside it.
+
+Raft: the properties of figure 3.2 of Ongaro's thesis. KRaft: the invariants of Vanlightly's KRaft.tla (raft-tlaplus),
+written from Kafka's implementation. Its NoIllegalState says that no replica is told to follow a second leader in its
+epoch, which is `one_leader_per_epoch` here; a leader only appends (Leader Append-Only) by construction.
+"""
+
+from isrcheck.models.language import NONE, always, always_step
+from isrcheck.models.log import has_entry, logs_match, same_entry
+from isrcheck.models.quorum.fields import Voter
+from isrcheck.models.quorum.outside import replica_restarts
+from isrcheck.models.quorum.roles import can_reach, follows, holds_record, is_leader, is_majority
+from isrcheck.models.quorum.values import Role
+
+
+@always
+def one_leader_per_epoch(s):
+    """No two replicas follow, or are, different leaders in one epoch.
+
+    Raft: Election Safety. KRaft.tla: NeverTwoLeadersInSameEpoch.
+    """
+    return not any(
+        s.leader[a] != NONE and s.leader[b] != NONE and s.leader[a] != s.leader[b] and s.epoch[a] == s.epoch[b]
+        for a in range(s.replicas)
+        for b in range(s.replicas)
+        if a < b
+    )
+
+
+def is_newest_leader(s, leader):
+    return is_leader(s, leader) and not any(s.epoch[r] > s.epoch[leader] for r in range(s.replicas))
+
+
+@always
+def acked_not_lost(s):
+    """The leader of the newest epoch holds every acknowledged record.
+
+    Raft: Leader Completeness. KRaft.tla: LeaderHasAllAckedValues.
+    """
+    return all(
+        not s.acknowledged[record] or holds_record(s, leader, record)
+        for leader in Voter
+        if is_newest_leader(s, leader)
+        for record in range(s.records)
+    )
+
+
+@always
+def committed_agrees(s):
+    """Replicas do not differ below both high watermarks. Raft: State Machine Safety. KRaft.tla: NoLogDivergence."""
+    return all(
+        same_entry(s, a, b, offset)
+        for a in range(s.replicas)
+        for b in range(s.replicas)
+        if a < b
+        for offset in range(s.log_size)
+        if offset < min(s.high_watermark[a], s.high_watermark[b])
+    )
+
+
+@always
+def committed_is_on_majority(s):
+    """What a leader has committed is on a majority of the voters. KRaft.tla: CommittedEntriesReachMajority."""
+    return all(
+        is_majority(s, sum(1 for voter in Voter if same_entry(s, leader, voter, offset)))
+        for leader in Voter
+        if is_leader(s, leader)
+        for offset in range(s.log_size)
+        if offset < s.high_watermark[leader]
+    )
+
+
+@always
+def log_matching(s):
+    """Replicas with the same epoch at an offset have the same entries up to there. Raft: Log Matching."""
+    return logs_match(s)
+
+
+@always_step
+def committed_is_not_truncated(before, after):
+    """No replica removes what it knows to be committed. Kafka refuses to truncate below the high watermark."""
+    return all(
+        offset >= before.high_watermark[r]
+        or (
+            has_entry(after, r, offset)
+            and before.log_record[r][offset] == after.log_record[r][offset]
+            and before.log_epoch[r][offset] == after.log_epoch[r][offset]
+        )
+        for r in range(before.replicas)
+        for offset in range(before.log_size)
+    )
+
+
+@always
+def roles_match(s):
+    """Observers only follow, and a leader follows itself. KRaft.tla of KIP-996: StatesMatchRoles, ValidVotesRecv."""
+    return all(
+        (r in Voter or s.role[r] == Role.FOLLOWER)
+        and (s.role[r] != Role.LEADER or s.leader[r] == r)
+        and (s.role[r] == Role.FOLLOWER or s.role[r] == Role.LEADER or s.leader[r] == NONE)
+        for r in range(s.replicas)
+    ) and all(s.role[v] == Role.CANDIDATE or len(s.votes[v]) == 0 for v in Voter)
+
+
+def is_kept_by(s, leader, r):
+    """The replica is the leader, or follows it and is reached by it."""
+    return r == leader or (follows(s, r, leader) and can_reach(s, leader, r))
+
+
+def is_healthy(s, leader):
+    """The leader reaches a majority that follows it, itself included."""
+    return is_leader(s, leader) and is_majority(s, sum(1 for v in Voter if is_kept_by(s, leader, v)))
+
+
+@always_step(applies=lambda configuration: configuration.TIMEOUTS_NEED_SILENCE)
+def healthy_leader_is_kept(before, after, taken):
+    """While a leader reaches a majority that follows it, none of those leaves it: no election disturbs it.
+
+    With time-outs at any time, this is never so. A restart is a fault of its own.
+    """
+    return taken == replica_restarts or all(
+        after.epoch[r] == before.epoch[r] and (r != leader or is_leader(after, r))
+        for leader in Voter
+        if is_healthy(before, leader)
+        for r in range(before.replicas)
+        if is_kept_by(before, leader, r)
+    )

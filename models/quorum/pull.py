@@ -1,0 +1,115 @@
+"""KRaft (KIP-595): followers and observers fetch from the leader, which learns how far they are from the next fetch.
+
+A fetch and its response are one step, with one entry; or the response is lost, and only the leader knows more. That
+nothing is left out by that: a follower has one fetch in flight, drops the response if its epoch has changed meanwhile,
+and does nothing else with its log.
+"""
+
+from isrcheck.models.language import NONE, action, require
+from isrcheck.models.log import append_entry, cut_log
+from isrcheck.models.quorum.fields import Replica, Voter
+from isrcheck.models.quorum.roles import (
+    become_follower,
+    can_reach,
+    commit,
+    committed_end_offset,
+    follows,
+    is_leader,
+    last_epoch,
+)
+from isrcheck.models.quorum.values import Role
+
+
+def end_offset_for_epoch(s, r, epoch):
+    """The end of the entries of this epoch and of earlier ones. Kafka: LeaderEpochFileCache.endOffsetFor."""
+    return sum(1 for offset in range(s.log_size) if offset < s.log_end_offset[r] and s.log_epoch[r][offset] <= epoch)
+
+
+def epoch_before(s, r, end_offset):
+    """The epoch of the entry below this offset; NONE at the start of the log."""
+    return s.log_epoch[r][end_offset - 1] if end_offset > 0 else NONE
+
+
+def is_diverging(s, leader, follower):
+    """The last fetched epoch and the fetch offset do not fit into the leader's log.
+
+    The epoch is not in it, or ends before the offset. Kafka: validateFetchOffsetAndEpoch.
+    """
+    return (
+        epoch_before(s, leader, end_offset_for_epoch(s, leader, last_epoch(s, follower))) != last_epoch(s, follower)
+        or end_offset_for_epoch(s, leader, last_epoch(s, follower)) < s.log_end_offset[follower]
+    )
+
+
+def can_fetch(s, follower, leader):
+    return (
+        is_leader(s, leader) and leader != follower and can_reach(s, leader, follower) and follows(s, follower, leader)
+    )
+
+
+def leader_learns_of_fetch(s, leader, follower):
+    """The fetch offset is the end of the follower's log: that much it has. Kafka: LeaderState.updateReplicaState."""
+    s.match_offset[leader][follower] = s.log_end_offset[follower]
+    commit(s, leader, committed_end_offset(s, leader))
+
+
+@action(shows="{follower} from {leader}")
+def follower_fetches(s, follower: Replica, leader: Voter):
+    require(can_fetch(s, follower, leader))
+    require(not is_diverging(s, leader, follower))
+    leader_learns_of_fetch(s, leader, follower)
+    follower_applies_response(s, leader, follower)
+
+
+def follower_applies_response(s, leader, follower):
+    """The next entry, if there is one, and the high watermark, as far as the log reaches."""
+    offset = s.log_end_offset[follower]
+    if offset < s.log_end_offset[leader]:
+        append_entry(s, follower, s.log_record[leader][offset], s.log_epoch[leader][offset])
+    s.high_watermark[follower] = max(
+        s.high_watermark[follower], min(s.high_watermark[leader], s.log_end_offset[follower])
+    )
+
+
+@action(shows="{follower} from {leader}")
+def follower_fetches_and_response_is_lost(s, follower: Replica, leader: Voter):
+    require(can_fetch(s, follower, leader))
+    require(not is_diverging(s, leader, follower))
+    require(s.match_offset[leader][follower] != s.log_end_offset[follower])
+    leader_learns_of_fetch(s, leader, follower)
+
+
+@action(shows="{follower} from {leader}")
+def follower_truncates(s, follower: Replica, leader: Voter):
+    """The response has a diverging epoch and its end offset: the follower cuts its log there, and fetches again.
+
+    Kafka: ReplicatedLog.truncateToEndOffset. It may take several rounds, one for each epoch that the leader lacks.
+    """
+    require(can_fetch(s, follower, leader))
+    require(is_diverging(s, leader, follower))
+    truncate_to(
+        s,
+        follower,
+        end_offset_for_epoch(s, leader, last_epoch(s, follower)),
+        epoch_before(s, leader, end_offset_for_epoch(s, leader, last_epoch(s, follower))),
+    )
+
+
+def truncate_to(s, follower, end_offset, epoch):
+    """Keep what is not later than the diverging epoch, and of that epoch itself no more than the leader has."""
+    if epoch_before(s, follower, end_offset_for_epoch(s, follower, epoch)) == epoch:
+        cut_log(s, follower, min(end_offset, end_offset_for_epoch(s, follower, epoch)))
+    else:
+        cut_log(s, follower, end_offset_for_epoch(s, follower, epoch))
+
+
+@action(shows="{sender} from {other}")
+def sender_learns_of_epoch(s, sender: Voter, other: Replica):
+    """Who asks for votes is told of a later epoch. A leader asks nobody: nothing tells it, until it is asked itself.
+
+    KIP-595, Leader Progress Timeout, calls it a zombie leader.
+    """
+    require(s.role[sender] == Role.CANDIDATE or s.role[sender] == Role.PROSPECTIVE)
+    require(can_reach(s, sender, other))
+    require(s.epoch[other] > s.epoch[sender])
+    become_follower(s, sender, s.epoch[other], NONE)

@@ -1,0 +1,44 @@
+"""Raft: the leader pushes entries to its followers, and learns from each answer how far they agree.
+
+AppendEntries and its answer are one step, with one entry. That nothing is left out by that: see elections.py.
+"""
+
+from isrcheck.models.language import action, require
+from isrcheck.models.log import append_entry, cut_log, same_entry
+from isrcheck.models.quorum.fields import Replica, Voter
+from isrcheck.models.quorum.roles import can_reach, commit, committed_end_offset, follows, is_leader
+
+
+def common_end_offset(s, a, b):
+    """The end of the common beginning of both logs, which a leader finds by going back entry by entry (nextIndex)."""
+    for offset in range(s.log_size):
+        if not same_entry(s, a, b, offset):
+            return offset
+    return s.log_size
+
+
+@action(shows="{leader} to {follower}")
+def leader_replicates(s, leader: Voter, follower: Replica):
+    """The next entry replaces what the follower has in its place, and all that comes after it, if that differs."""
+    require(is_leader(s, leader) and leader != follower)
+    require(can_reach(s, leader, follower))
+    require(follows(s, follower, leader))
+    replicate_entry(s, leader, follower, common_end_offset(s, leader, follower))
+
+
+def replicate_entry(s, leader, follower, end_offset):
+    known = end_offset
+    if end_offset < s.log_end_offset[leader]:
+        cut_log(s, follower, end_offset)
+        append_entry(s, follower, s.log_record[leader][end_offset], s.log_epoch[leader][end_offset])
+        known = end_offset + 1
+    s.match_offset[leader][follower] = known
+    s.high_watermark[follower] = max(s.high_watermark[follower], min(s.high_watermark[leader], known))
+
+
+@action
+def leader_commits(s, leader: Voter):
+    """Enough followers have answered. What comes before the entry that is counted is committed with it."""
+    require(is_leader(s, leader))
+    require(committed_end_offset(s, leader) > s.high_watermark[leader])
+    commit(s, leader, committed_end_offset(s, leader))
