@@ -48,6 +48,12 @@ SUBCOMMANDS = (
         ),
     ),
     Subcommand(
+        name="history",
+        help="print what clients did and saw, for checkers of consistency",
+        module=f"{PACKAGE}.history",
+        examples=("trace history counterexamples/latest",),
+    ),
+    Subcommand(
         name="gallery",
         help="write pages of known failures of Kafka, and an index",
         module=f"{PACKAGE}.gallery",

@@ -370,8 +370,7 @@ def promises_nothing(s):
 def acked_not_lost(s):
     """The controller's leader has every acknowledged record."""
     return all(
-        not s.is_acknowledged[r]
-        or any(s.log_record[s.controller_leader][offset] == r for offset in range(s.log_size))
+        not s.is_acknowledged[r] or any(s.log_record[s.controller_leader][offset] == r for offset in range(s.log_size))
         for r in range(s.records)
     )
 

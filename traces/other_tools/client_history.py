@@ -1,0 +1,80 @@
+"""What the clients of a partition did and saw in a trace of the model `cap`, for checkers of consistency.
+
+In:  a certified trace.
+Out: `Operation`s, and lines of JSON: an event a line, as Jepsen and Knossos number and name them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from isrcheck.models.language.declare import NONE
+from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.run import Cells
+from isrcheck.traces.format.trace import Trace, arguments_of
+
+MODEL = "cap"
+WRITES, READS = ("client_writes", "client_writes_in_vain"), "client_reads"
+
+
+@dataclass(frozen=True)
+class Operation:
+    """A write of a record, or a read, which returns the records in the order of the log.
+
+    It begins and ends with the steps `invoked` and `answered`; None: the client never got an answer.
+    """
+
+    client: int
+    is_read: bool
+    records: tuple[int, ...]
+    invoked: int
+    answered: int | None
+
+
+def operations_of(trace: Trace) -> list[Operation]:
+    """Return the operations in the order in which they were invoked. Raises UsageError for a trace of another model."""
+    if trace.instance.model.name != MODEL:
+        raise UsageError(
+            f"a trace of {trace.instance.model.name} has no reads of clients; give one of the model {MODEL}"
+        )
+    return list(_operations(trace))
+
+
+def events(operations: Sequence[Operation]) -> list[str]:
+    """Return the history as lines of JSON: `invoke`, and `ok` where a client got an answer."""
+    found = []
+    for number, one in enumerate(operations):
+        f, value = ("read", list(one.records)) if one.is_read else ("append", one.records[0])
+        found.append((one.invoked, 0, number, one.client, "invoke", f, None if one.is_read else value))
+        if one.answered is not None:
+            found.append((one.answered, 1, number, one.client, "ok", f, value))
+    names = ("process", "type", "f", "value")
+    return [
+        json.dumps({"index": index, "step": step, **dict(zip(names, rest, strict=True))})
+        for index, (step, _, _, *rest) in enumerate(sorted(found, key=lambda event: event[:3]))
+    ]
+
+
+def _operations(trace: Trace) -> Iterator[Operation]:
+    layouts = trace.instance.layouts
+    for position, step in enumerate(trace.steps, start=1):
+        arguments = arguments_of(trace.instance, step)
+        if step.action in WRITES:
+            record = trace.states[position - 1][layouts["next_record"].offset]
+            cell = layouts["is_acknowledged"].position((record,))
+            answered = next((at for at, state in enumerate(trace.states) if state[cell]), None)
+            yield Operation(arguments["client"], False, (record,), position, answered)
+        elif step.action == READS:
+            shown = tuple(_shown(trace, trace.states[position], arguments["broker"]))
+            yield Operation(arguments["client"], True, shown, position, position)
+
+
+def _shown(trace: Trace, state: Cells, broker: int) -> Iterator[int]:
+    """The records below the high watermark of a broker."""
+    layouts = trace.instance.layouts
+    for offset in range(state[layouts["high_watermark"].position((broker,))]):
+        record = state[layouts["log_record"].position((broker, offset))]
+        if record != NONE:
+            yield record
