@@ -46,7 +46,11 @@ FORM = Form(
     word=COMPARE_SCHEMES,
     module="isrcheck.checker.schemes.run",
     usage=(("check compare-schemes", "majority against ISR: failures tolerated, answers waited for"),),
-    examples=(EXAMPLE, f"check {COMPARE_SCHEMES} --csv schemes.csv"),
+    examples=(
+        EXAMPLE,
+        f"check {COMPARE_SCHEMES} --most-replicas 2 --json",
+        f"check {COMPARE_SCHEMES} --most-replicas 2 --csv schemes.csv",
+    ),
     as_in=EXAMPLE,
     own=(
         Option(
