@@ -51,7 +51,11 @@ SUBCOMMANDS = (
         name="history",
         help="print what clients did and saw, for checkers of consistency",
         module=f"{PACKAGE}.history",
-        examples=("trace history counterexamples/latest",),
+        examples=(
+            "trace history cuts/latest",
+            "trace history cuts/latest --jsonl history.jsonl",
+            "trace history cuts/latest --jsonl reads.jsonl --force",
+        ),
     ),
     Subcommand(
         name="gallery",

@@ -16,7 +16,7 @@ FORM = Form(
     word=FAMILY,
     module="isrcheck.checker.family.run",
     usage=(("check family [NAME ...]", "small models around replication: what each case breaks, as recorded"),),
-    examples=("check family isr_by_lag",),
+    examples=("check family isr_by_lag", "check family placement cap", "check family isr_propagation --json"),
     as_in="check family isr_by_lag",
     refusals={
         **dict.fromkeys((*FILES, DESCRIBE), "{option} does not go with family, whose models have cases of their own"),

@@ -4,7 +4,8 @@ One partition on a few brokers, a controller, and two clients, which write and r
 on the controller's side or on the other side; nothing passes between the sides until it heals. A leader that is cut off
 from the controller does not know that it was replaced: it goes on, and only its ISR holds it back.
 
-What a client reads is the log up to the high watermark, of the leader or, with FOLLOWER_READS (KIP-392), of a follower.
+What a client reads is the log from its start to the high watermark, of the leader or, with FOLLOWER_READS (KIP-392),
+of a follower. A consumer that keeps its position would wait where this reader sees the log go back.
 A read is one step, so it is linearizable if it has every record that was acknowledged before, and every record that
 anybody has read before. Kafka: ReplicaManager.appendRecords and fetchMessages, Partition.maybeIncrementLeaderHW,
 PartitionStateMachine, KIP-392.

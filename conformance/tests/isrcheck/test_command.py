@@ -194,6 +194,8 @@ def inside(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     (folder / "my_protocol.py").write_text(OWN)
     if not (folder / "mine").exists():
         assert check.main(["my_protocol.py", "--out", "mine"]) == 12
+    if not (folder / "cuts").exists():
+        assert check.main(["cap", "--records", "1", "--out", "cuts"]) == 12
     if not (folder / "counterexamples").exists():
         assert check.main(["kafka", "--protocol", "0.10", "--bound", "6"]) == 12
     if not (folder / "my_run.ndjson").exists():

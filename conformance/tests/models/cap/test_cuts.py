@@ -111,6 +111,17 @@ def test_a_trace_of_the_model_is_printed_as_a_history(tmp_path, capsys):
     ]
 
 
+def test_a_history_is_written_and_not_overwritten(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    file = str(folder.write(path(MODEL.instance("", {}), STALE), tmp_path))
+    assert cli.main(["history", file, "--jsonl", "history.jsonl"]) == 0
+    assert capsys.readouterr().out == "history.jsonl\n"
+    assert len((tmp_path / "history.jsonl").read_text().splitlines()) == 4
+    assert cli.main(["history", file, "--jsonl", "history.jsonl"]) == 2
+    assert "exists already and is not overwritten" in capsys.readouterr().err
+    assert cli.main(["history", file, "--jsonl", "history.jsonl", "--force"]) == 0
+
+
 def test_a_trace_of_another_model_has_no_history(tmp_path, capsys):
     instance = registry.load("isr_by_lag")[0].instance("", {})
     file = folder.write(path(instance, ("follower_fetches",)), tmp_path)
