@@ -51,8 +51,10 @@ class Configuration:
     log_size = bound(2, "entries that a log can hold", least=1, most=3)
     acks = setting(Acks.ALL, "acks of the producers", values=Acks, option="--acks")
     min_insync_replicas = setting(2, "min.insync.replicas", least=1, most=5, option="--min-insync-replicas")
-    unclean_elections = budget(0, "elections of a replica outside the ISR", option="--unclean-elections")
-    cuts = budget(1, "cuts of the network", option="--cuts")
+    unclean_elections = budget(
+        0, "elections of a replica outside the ISR", shapes=True, most=3, option="--unclean-elections"
+    )
+    cuts = budget(1, "cuts of the network", shapes=True, most=3, option="--cuts")
     elections = budget(1, "elections", shapes=True, most=3, option="--elections")
     HW_MINISR_GATE = switch(True, "nothing is committed while the ISR is too small (3.7)")
     FOLLOWER_READS = switch(False, "clients read from followers as well (KIP-392)")
@@ -127,6 +129,11 @@ def are_together(s, a, b):
 
 def reaches(s, client, broker):
     return s.client_is_away[client] == s.is_away[broker]
+
+
+def hears(s, r, leader):
+    """The client that has written a record hears the leader's answer."""
+    return s.writer[r] != NONE and reaches(s, s.writer[r], leader)
 
 
 def isr_size(s, leader):
@@ -259,7 +266,7 @@ def leader_commits_entry(s, leader: Replica):
     s.high_watermark[leader] += 1
     if s.written_to[record] == leader:
         s.written_to[record] = NONE
-        if isr_size(s, leader) >= s.min_insync_replicas and reaches(s, s.writer[record], leader):
+        if isr_size(s, leader) >= s.min_insync_replicas and hears(s, record, leader):
             s.is_acknowledged[record] = True
 
 
@@ -401,7 +408,7 @@ def waits(s, r):
         and s.written_to[r] != NONE
         and s.leads[s.written_to[r]]
         and isr_size(s, s.written_to[r]) >= s.min_insync_replicas
-        and reaches(s, s.writer[r], s.written_to[r])
+        and hears(s, r, s.written_to[r])
         and any(s.log_record[s.written_to[r]][offset] == r for offset in range(s.log_size))
         and all(
             member == s.written_to[r] or follows(s, member, s.written_to[r])

@@ -40,9 +40,9 @@ class Configuration:
     least_writes = setting(0, "records that the producer writes at least between two ticks", most=8)
     fetch_size = setting(4, "records that a fetch takes at most", least=1, most=8, option="--fetch-size")
     lag_max_messages = setting(2, "replica.lag.max.messages", least=1, most=30, option="--lag-max-messages")
-    lag_time_max_ticks = setting(4, "replica.lag.time.max.ms in ticks", least=1, most=8, option="--lag-time-max-ticks")
-    check_ticks = setting(2, "ticks between two looks at the ISR", least=1, most=8)
-    most_behind = setting(20, "a follower that lacks more records counts as one that lacks so many", least=1, most=60)
+    lag_time_max_ticks = bound(4, "replica.lag.time.max.ms in ticks", least=1, most=8, option="--lag-time-max-ticks")
+    check_ticks = bound(2, "ticks between two looks at the ISR", least=1, most=8)
+    most_behind = bound(20, "a follower that lacks more records counts as one that lacks so many", least=1, most=60)
     stops = setting(False, "the follower may stop fetching", values=bool, option="--stops")
     SHRINK_RULE = switch(ShrinkRule.TIME, "who leaves the ISR")
 

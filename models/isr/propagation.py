@@ -29,7 +29,6 @@ from isrcheck.models.language import (
     field,
     leads_to,
     require,
-    setting,
     sometimes,
     switch,
 )
@@ -38,12 +37,14 @@ from isrcheck.models.language import (
 class Configuration:
     brokers = bound(2, "brokers that answer clients", least=1, most=4, option="--brokers")
     followers = bound(1, "followers that leave the ISR and rejoin it", least=1, most=3, option="--followers")
-    quiet_ticks = setting(2, "ticks without a change, after which changes are told (5 s)", least=1, most=8)
-    latest_ticks = setting(24, "ticks without a notification, after which changes are told (60 s)", least=1, most=40)
-    failover_ticks = setting(3, "ticks until a new controller has begun", least=1, most=8)
-    within_ticks = setting(28, "ticks within which every broker has heard of a change", least=1, most=60)
-    controller_failures = budget(1, "how often the controller fails", option="--controller-failures")
-    controller_writes = budget(1, "how often the controller itself removes a follower from the ISR")
+    quiet_ticks = bound(2, "ticks without a change, after which changes are told (5 s)", least=1, most=8)
+    latest_ticks = bound(24, "ticks without a notification, after which changes are told (60 s)", least=1, most=40)
+    failover_ticks = bound(3, "ticks until a new controller has begun", least=1, most=8)
+    within_ticks = bound(28, "ticks within which every broker has heard of a change", least=1, most=60)
+    controller_failures = budget(
+        1, "how often the controller fails", shapes=True, most=3, option="--controller-failures"
+    )
+    controller_writes = budget(1, "how often the controller itself removes a follower", shapes=True, most=3)
     LATEST_AFTER_A_MINUTE = switch(True, "a change is told after a minute, even if others follow (KAFKA-2406)")
     READS_AFTER_DELETING = switch(True, "a new controller deletes the notifications before it reads the ISR")
 

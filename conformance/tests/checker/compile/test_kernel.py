@@ -142,13 +142,20 @@ SHAPES: Mapping[str, Sequence[Mapping[str, int]]] = {
         {"replicas": 4, "observers": 1, "records": 1, "log_size": 3, "elections": 2},
     ),
     "quorum_schemes": ({},),
+    "isr_propagation": ({}, {"brokers": 1, "followers": 2, "latest_ticks": 6, "within_ticks": 9}),
+    "isr_by_lag": ({}, {"burst": 2, "most_behind": 6, "lag_time_max_ticks": 2}),
+    "placement": (
+        {"brokers": 4, "partitions": 4},
+        {"brokers": 3, "replication_factor": 2, "racks": 2, "rack_failures": 1},
+    ),
+    "cap": ({}, {"replicas": 2, "cuts": 2, "unclean_elections": 1}),
     "examples": ({},),  # each has bounds of its own: the default ones
     "examples/tla": ({},),
 }
 """Few shapes, since each is compiled; all run-time values of a shape share one kernel."""
 
 EXAMPLES = {"kafka": 30, "exactly_once": 30, "transactions": 30, "published": 150, "examples": 150, "examples/tla": 60}
-EXAMPLES |= {"quorum": 30, "quorum_schemes": 60}
+EXAMPLES |= {"quorum": 30, "quorum_schemes": 60, "isr_propagation": 60, "isr_by_lag": 60, "placement": 60, "cap": 60}
 """How many configurations are drawn for each protocol of a model of a family, if others have the same shapes."""
 
 OF_EACH_SHAPE = 80
@@ -164,6 +171,10 @@ LEAST_STEPS = {
     "published": 15_000,
     "quorum": 10_000,
     "quorum_schemes": 1_000,
+    "isr_propagation": 2_000,
+    "isr_by_lag": 2_000,
+    "placement": 500,
+    "cap": 2_000,
     "examples": 20_000,
     "examples/tla": 5_000,
 }

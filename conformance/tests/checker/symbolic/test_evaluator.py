@@ -51,7 +51,7 @@ from isrcheck.testing.strategies import legal_values
 # ----------------------------------------------------------------------------------------------- every model, any wish
 
 EXAMPLES = {"kafka": 4, "exactly_once": 6, "transactions": 4, "published": 20, "examples": 20, "examples/tla": 20}
-EXAMPLES |= {"quorum": 6, "quorum_schemes": 20}
+EXAMPLES |= {"quorum": 6, "quorum_schemes": 20, "isr_propagation": 6, "isr_by_lag": 10, "placement": 4, "cap": 6}
 """How many configurations are drawn for each protocol of a model of a family, if others have the same shapes."""
 
 OF_EACH_SHAPE = 16
@@ -79,6 +79,10 @@ LEAST_ANSWERS = {
     "published": 30_000,
     "quorum": 5_000,
     "quorum_schemes": 2_000,
+    "isr_propagation": 1_000,
+    "isr_by_lag": 1_000,
+    "placement": 200,
+    "cap": 1_000,
     "examples": 11_000,
     "examples/tla": 4_000,
 }
@@ -89,6 +93,10 @@ LEAST_SUCCESSORS = {
     "published": 2_000,
     "quorum": 500,
     "quorum_schemes": 500,
+    "isr_propagation": 100,
+    "isr_by_lag": 100,
+    "placement": 20,
+    "cap": 100,
     "examples": 2_000,
     "examples/tla": 900,
 }
