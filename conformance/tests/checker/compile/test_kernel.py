@@ -135,10 +135,19 @@ SHAPES: Mapping[str, Sequence[Mapping[str, int]]] = {
     ),
     "examples": ({},),  # each has bounds of its own: the default ones
     "examples/tla": ({},),
+    "published/others": ({},),
 }
 """Few shapes, since each is compiled; all run-time values of a shape share one kernel."""
 
-EXAMPLES = {"kafka": 30, "exactly_once": 30, "transactions": 30, "published": 150, "examples": 150, "examples/tla": 60}
+EXAMPLES = {
+    "kafka": 30,
+    "exactly_once": 30,
+    "transactions": 30,
+    "published": 150,
+    "published/others": 60,
+    "examples": 150,
+    "examples/tla": 60,
+}
 """How many configurations are drawn for each protocol of a model of a family, if others have the same shapes."""
 
 OF_EACH_SHAPE = 80
@@ -152,6 +161,7 @@ LEAST_STEPS = {
     "exactly_once": 15_000,
     "transactions": 15_000,
     "published": 15_000,
+    "published/others": 5_000,
     "examples": 20_000,
     "examples/tla": 5_000,
 }

@@ -50,7 +50,15 @@ from isrcheck.testing.strategies import legal_values
 
 # ----------------------------------------------------------------------------------------------- every model, any wish
 
-EXAMPLES = {"kafka": 4, "exactly_once": 6, "transactions": 4, "published": 20, "examples": 20, "examples/tla": 20}
+EXAMPLES = {
+    "kafka": 4,
+    "exactly_once": 6,
+    "transactions": 4,
+    "published": 20,
+    "published/others": 20,
+    "examples": 20,
+    "examples/tla": 20,
+}
 """How many configurations are drawn for each protocol of a model of a family, if others have the same shapes."""
 
 OF_EACH_SHAPE = 16
@@ -76,6 +84,7 @@ LEAST_ANSWERS = {
     "exactly_once": 10_000,
     "transactions": 30_000,
     "published": 30_000,
+    "published/others": 4_000,
     "examples": 11_000,
     "examples/tla": 4_000,
 }
@@ -84,6 +93,7 @@ LEAST_SUCCESSORS = {
     "exactly_once": 1_000,
     "transactions": 2_000,
     "published": 2_000,
+    "published/others": 900,
     "examples": 2_000,
     "examples/tla": 900,
 }

@@ -11,7 +11,7 @@ The same: every state and step, with offsets counted from 0 and as many replicas
 record is identified by its partition epoch, so that the copy of the metadata log on a broker is a position, and
 MetadataLogMatchingProperty is true by construction. A follower and a leader have one fetch on the way between them. A
 request to change the ISR is identified by the partition epoch at which it was sent, the proposed ISR, and the broker
-epochs of those that join. `broker epochs` and incarnations are counted per registration. Left out: reassignments
+epochs of those that join. A broker epoch is the number of a registration. Left out: reassignments
 (ReassignmentLimit = 0, as in the model file), liveness, and a minimum ISR of 1.
 
 Where Kafka 4.1 does something else (org.apache.kafka.controller, kafka.cluster.Partition):
@@ -28,8 +28,8 @@ Where Kafka 4.1 does something else (org.apache.kafka.controller, kafka.cluster.
   and Kafka has not implemented it.
 - A record is appended only if the committed ISR has the minimum size; the maximal ISR decides on acknowledgements.
   Here the maximal ISR decides on appending.
-- The high watermark also waits for a replica outside the maximal ISR that is caught up and may join. A truncation lowers
-  the high watermark of a follower to the end of its log. Here neither does.
+- The high watermark also waits for a replica outside the maximal ISR that is caught up and may join. A truncation
+  lowers the high watermark of a follower to the end of its log. Here neither does.
 """
 
 from isrcheck.models.published.others.kip_966 import controller, fetching, promises, replicas, state
