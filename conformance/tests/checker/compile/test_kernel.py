@@ -135,7 +135,7 @@ SHAPES: Mapping[str, Sequence[Mapping[str, int]]] = {
     ),
     "examples": ({},),  # each has bounds of its own: the default ones
     "examples/tla": ({},),
-    "published/others": ({},),
+    "published/others": ({}, {"lossy_shutdowns": 0, "lossless_shutdowns": 1, "fencings": 1, "isr_shrinks": 1}),
 }
 """Few shapes, since each is compiled; all run-time values of a shape share one kernel."""
 

@@ -2,17 +2,17 @@
 
 After kafka_data_replication/kraft/kip-966 of github.com/Vanlightly/kafka-tlaplus (commit 823615e8, 2025-01-24). An ISR
 may become empty here; who leaves an ISR below the minimum becomes eligible (ELR), and only an ISR of the minimum size
-commits. The authors report no counts: "brute-force model checking is only practical on tiny models". They report that
-the invariants of the model file hold; that NoCommittedRecordLostGlobally fails once as many replicas have lost their
-logs as min.insync.replicas; and that TLC finds a counterexample without each condition that is marked CHECK. Three of
-these conditions are switches here.
+commits. Its author reports no counts, because the state space is too large; he reports that the invariants of the model
+file hold, that NoCommittedRecordLostGlobally fails once as many replicas have lost their logs as min.insync.replicas,
+and that TLC finds a counterexample without each condition that is marked CHECK. Three of these are switches here.
 
 The same: every state and step, with offsets counted from 0 and as many replicas as brokers. Different: a metadata
 record is identified by its partition epoch, so that the copy of the metadata log on a broker is a position, and
 MetadataLogMatchingProperty is true by construction. A follower and a leader have one fetch on the way between them. A
 request to change the ISR is identified by the partition epoch at which it was sent, the proposed ISR, and the broker
-epochs of those that join. A broker epoch is the number of a registration. Left out: reassignments
-(ReassignmentLimit = 0, as in the model file), liveness, and a minimum ISR of 1.
+epochs of those that join. A broker epoch is the number of a registration. As in the original, `is_delayed` is set after
+an error and never read: a follower asks again at once. Left out: reassignments (ReassignmentLimit = 0, as in the model
+file), liveness, and a minimum ISR of 1.
 
 Where Kafka 4.1 does something else (org.apache.kafka.controller, kafka.cluster.Partition):
 
