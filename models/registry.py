@@ -61,11 +61,15 @@ EXAMPLES = (
 LANGUAGE = str(Path(inspect.getsourcefile(assemble) or "").parent)
 """The folder of the language's own files."""
 
+OTHERS = ("atomic_commitment", "kip_966", "raft_mongo", "voting")
+"""Models that others published, below models/published/others/: each is one module, or names its modules as `PARTS`."""
+
 SINGLE = {
     **{name: f"isrcheck.models.isr.{name.removeprefix('isr_')}" for name in ("isr_propagation", "isr_by_lag")},
     "placement": "isrcheck.models.placement.failures",
     "cap": "isrcheck.models.cap.cuts",
     **{f"examples/{name}": f"isrcheck.models.examples.{name.replace('/', '.')}" for name in EXAMPLES},
+    **{f"published/others/{name}": f"isrcheck.models.published.others.{name}" for name in OTHERS},
 }
 
 
@@ -90,7 +94,8 @@ def load(name: str) -> tuple[Model, str | None]:
 
 @cache
 def _single(name: str) -> Model:
-    return assemble(name, importlib.import_module(SINGLE[name]))
+    module = importlib.import_module(SINGLE[name])
+    return assemble(name, getattr(module, "PARTS", module))
 
 
 def load_file(path: Path) -> Model:

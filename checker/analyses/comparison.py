@@ -1,6 +1,6 @@
 """What a comparison of isrcheck's figures with TLC's consists of: rows, each a model of a certain size.
 
-In:  nothing; checker/analyses/published.py and checker/analyses/tla_examples.py read the recorded figures.
+In:  nothing; published.py, other_models.py and tla_examples.py beside this file read the recorded figures.
 Out: `Comparison` and `Row`, and the printed cells of a row.
 """
 
@@ -17,7 +17,8 @@ from isrcheck.models.language.model import Instance
 class Row(Protocol):
     """A model of a certain size, TLC's figures for it, and those that isrcheck has to find, all as text by name.
 
-    The two differ where a reason is recorded: `why` is the reason, or empty. `leading` are the first printed cells.
+    The two differ where a reason is recorded: `why` is the reason, or empty. TLC's figures lack those that nobody has
+    published. `leading` are the first printed cells.
     """
 
     @property
@@ -39,6 +40,10 @@ class Row(Protocol):
     @property
     def expected(self) -> Mapping[str, str]:
         """The figures that isrcheck has to find."""
+
+    @property
+    def symmetric(self) -> bool:
+        """Whether TLC visited one state of each orbit, and so counted orbits."""
 
     @property
     def why(self) -> str:
@@ -64,6 +69,15 @@ class Comparison:
     deadlock: bool = True
 
     def line(self, row: Row, ours: Mapping[str, str]) -> list[str]:
-        """Return the cells of one printed row. Each figure is `OURS = TLC'S` or `OURS != TLC'S`."""
-        signs = {name: "=" if ours[name] == row.tlc[name] else "!=" for name in self.figures}
-        return [*row.leading, *(f"{ours[name]} {signs[name]} {row.tlc[name]}" for name in self.figures)]
+        """Return the cells of one printed row. Each figure is `OURS = TLC'S` or `OURS != TLC'S`; ours alone if TLC's is
+        not published."""
+        return [*row.leading, *(_cell(ours[name], row.tlc.get(name)) for name in self.figures)]
+
+
+def equals_published(row: Row, ours: Mapping[str, str]) -> bool:
+    """Whether our figures equal all of TLC's that are published."""
+    return all(ours[name] == figure for name, figure in row.tlc.items())
+
+
+def _cell(ours: str, published: str | None) -> str:
+    return ours if published is None else f"{ours} {'=' if ours == published else '!='} {published}"

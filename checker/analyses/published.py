@@ -1,4 +1,4 @@
-"""`check published`: the figures of the five published models, and those of TLC.
+"""`check published`, its first table: the figures of the five published models, and those of TLC.
 
 In:  models/published/tlc.csv.
 Out: `COMPARISON`: a row for each row of the file.
@@ -30,6 +30,7 @@ class PublishedRow:
     sizes: dict[str, int]
     tlc: dict[str, str]
     why: str = ""
+    symmetric: bool = False
 
     @property
     def title(self) -> str:

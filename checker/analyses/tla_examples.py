@@ -36,6 +36,7 @@ class ExampleRow:
     tlc: dict[str, str]
     expected: dict[str, str]
     why: str
+    symmetric: bool = False
 
     @property
     def title(self) -> str:

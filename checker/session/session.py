@@ -54,12 +54,14 @@ BROKEN = (Word.VIOLATED, Word.PERMITTED)
 @dataclass(frozen=True)
 class AskedReduction:
     """Whether a search may make its states fewer; whether it uses every symmetric domain, or those that the model
-    declares; why it has to visit every state (empty: it need not); and the options that say so."""
+    declares; why it has to visit every state (empty: it need not); the options that say so; and whether dead cells are
+    cleared."""
 
     is_sought: bool = False
     symmetry: bool = False
     whole: str = ""
     words: str = ""
+    dead: bool = True
 
 
 EVERY_STATE = AskedReduction()
@@ -161,7 +163,7 @@ class SearchSession:
             if cleared_before is None:
                 reduction, says = kept_or_found(
                     instance,
-                    f"{asked.symmetry} {asked.whole}",
+                    f"{asked.symmetry} {asked.dead} {asked.whole}",
                     lambda: self._reduction(instance, asked, progress),
                     lambda: self.budget.left != 0,
                 )
@@ -176,7 +178,7 @@ class SearchSession:
 
     def _reduction(self, instance: Instance, asked: AskedReduction, progress: ProgressLine) -> Found:
         """The reduction of a search, as far as it pays; and what a report says of one that is not possible."""
-        reduction, says = reduction_of(instance, symmetry=asked.symmetry, whole=asked.whole)
+        reduction, says = reduction_of(instance, symmetry=asked.symmetry, dead=asked.dead, whole=asked.whole)
         if reduction is not None and reduction.dead:
             # Another kernel is compiled only if that pays: what is cleared has to make the first states fewer.
             before = begin(instance, self.budget, self._compiled(reduction.without_clearings), progress)

@@ -40,7 +40,7 @@ SECONDS: Mapping[str, int] = {
     "checker/symbolic/test_evaluator": 34,
     "checker/test_start": 30,
     "checker/proofs/test_unbounded_abstraction": 30,
-    "models/test_published": 28,
+    "models/published/test_published": 28,
     "checker/resources/test_budget": 28,
     "traces/drawing/test_page_browser": 25,
     "checker/disk/test_disk": 15,

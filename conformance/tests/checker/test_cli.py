@@ -14,6 +14,7 @@ import pytest
 from conformance.tests.support.engine import checking
 from isrcheck.checker import cli
 from isrcheck.checker.analyses import published
+from isrcheck.checker.forms import comparison
 from isrcheck.checker.forms import model as one_model
 from isrcheck.checker.outcome.verdict import Word, exit_code, overall
 from isrcheck.checker.session.progress import ProgressLine
@@ -437,9 +438,10 @@ def test_the_matrix_shows_findings_and_agreement_with_the_record(check, check_js
 
 @pytest.fixture
 def five_rows(monkeypatch):
-    """The first five rows of the published table: one size, one kernel."""
+    """The first five rows of the first published table, alone: one size, one kernel."""
     rows = list(published.rows())[:5]
     monkeypatch.setattr(published, "rows", lambda: iter(rows))
+    monkeypatch.setitem(comparison.COMPARISONS, "check published", (published.COMPARISON,))
     return rows
 
 

@@ -151,10 +151,19 @@ SHAPES: Mapping[str, Sequence[Mapping[str, int]]] = {
     "cap": ({}, {"replicas": 2, "cuts": 2, "unclean_elections": 1}),
     "examples": ({},),  # each has bounds of its own: the default ones
     "examples/tla": ({},),
+    "published/others": ({}, {"lossy_shutdowns": 0, "lossless_shutdowns": 1, "fencings": 1, "isr_shrinks": 1}),
 }
 """Few shapes, since each is compiled; all run-time values of a shape share one kernel."""
 
-EXAMPLES = {"kafka": 30, "exactly_once": 30, "transactions": 30, "published": 150, "examples": 150, "examples/tla": 60}
+EXAMPLES = {
+    "kafka": 30,
+    "exactly_once": 30,
+    "transactions": 30,
+    "published": 150,
+    "published/others": 60,
+    "examples": 150,
+    "examples/tla": 60,
+}
 EXAMPLES |= {"quorum": 30, "quorum_schemes": 60, "isr_propagation": 60, "isr_by_lag": 60, "placement": 60, "cap": 60}
 """How many configurations are drawn for each protocol of a model of a family, if others have the same shapes."""
 
@@ -175,6 +184,7 @@ LEAST_STEPS = {
     "isr_by_lag": 2_000,
     "placement": 500,
     "cap": 2_000,
+    "published/others": 5_000,
     "examples": 20_000,
     "examples/tla": 5_000,
 }

@@ -50,7 +50,15 @@ from isrcheck.testing.strategies import legal_values
 
 # ----------------------------------------------------------------------------------------------- every model, any wish
 
-EXAMPLES = {"kafka": 4, "exactly_once": 6, "transactions": 4, "published": 20, "examples": 20, "examples/tla": 20}
+EXAMPLES = {
+    "kafka": 4,
+    "exactly_once": 6,
+    "transactions": 4,
+    "published": 20,
+    "published/others": 20,
+    "examples": 20,
+    "examples/tla": 20,
+}
 EXAMPLES |= {"quorum": 6, "quorum_schemes": 20, "isr_propagation": 6, "isr_by_lag": 10, "placement": 4, "cap": 6}
 """How many configurations are drawn for each protocol of a model of a family, if others have the same shapes."""
 
@@ -63,6 +71,8 @@ SHARES = {
     "transactions": 2,
     "examples/tla/bcast_byz": 4,
     "examples/tla/paxos": 4,
+    "published/others/kip_966": 4,
+    "published/others/voting": 4,
 }
 """`make test` compares this part of the configurations of the models that take longest."""
 
@@ -83,6 +93,7 @@ LEAST_ANSWERS = {
     "isr_by_lag": 1_000,
     "placement": 200,
     "cap": 1_000,
+    "published/others": 4_000,
     "examples": 11_000,
     "examples/tla": 4_000,
 }
@@ -97,6 +108,7 @@ LEAST_SUCCESSORS = {
     "isr_by_lag": 100,
     "placement": 20,
     "cap": 100,
+    "published/others": 900,
     "examples": 2_000,
     "examples/tla": 900,
 }
@@ -108,11 +120,13 @@ What Hypothesis draws depends on the modules that are loaded, and therefore on t
 LEAVING_A_RANGE = {
     *("kafka", "exactly_once", "transactions", "quorum", "quorum_schemes"),
     *("examples/tla/barriers", "examples/tla/coffee_can", "examples/tla/lamport_mutex"),
+    "published/others/kip_966",
 }
 """Models that leave a declared range in random states, which need not be reachable.
 
-Kafka's leader can be NONE where an action indexes with it, and sequence numbers, epochs, clocks and counts can be too
-large; below the end of a log there may be no record; the other models guard every index, and all that they count.
+A leader of Kafka or of KIP-966 can be NONE where an action indexes with it, and sequence numbers, epochs, clocks and
+counts can be too large; below the end of a log there may be no record; the other models guard every index, and all that
+they count.
 """
 
 Wish = tuple[str, dict[str, int], dict[str, str]]

@@ -1,0 +1,294 @@
+"""Atomic commitment with a coordinator that can fail, after Babaoglu and Toueg (1993).
+
+After specifications/acp/ACP_SB.tla and ACP_NB.tla by Michel Charpentier (github.com/tlaplus/Examples, MIT license).
+Model files: ACP_SB_TLC.cfg, with three participants, and ACP_NB_TLC.cfg, with two. `FORWARDS` says which of the two
+protocols it is: with it, every participant forwards a decision to all others before it decides (ACP_NB), so that no
+participant that stays alive waits for ever; without it, the broadcast of a coordinator that dies may reach some of them
+and not the others (ACP_SB).
+
+As in the original, a message is what its sender remembers to have sent, and everybody knows at once that somebody is
+dead. The same: every state and step. Different: `alive` is left out, because it is always `not faulty`; the decision of
+the coordinator is an action for each outcome; and fairness and liveness are left out.
+"""
+
+from enum import IntEnum
+
+from isrcheck.models.language import (
+    Domain,
+    Flag,
+    Subset,
+    action,
+    always,
+    always_step,
+    bound,
+    field,
+    initial,
+    require,
+    sometimes,
+    switch,
+    terminal,
+)
+
+
+class Configuration:
+    participants = bound(3, "participants", least=1, option="--participants")
+    FORWARDS = switch(False, "a participant forwards a decision to all others before it decides")
+
+
+class Participant(Domain, size="participants"):
+    pass
+
+
+class ParticipantSet(Subset, of=Participant):
+    pass
+
+
+class Decision(IntEnum):
+    NONE = 0  # undecided, or not sent
+    COMMIT = 1
+    ABORT = 2
+
+
+class Recorded(IntEnum):
+    """What the coordinator knows of a vote."""
+
+    WAITING = 0
+    YES = 1
+    NO = 2
+
+
+class State:
+    votes_yes = field(Participant, values=Flag)
+    is_faulty = field(Participant, values=Flag)
+    has_sent_vote = field(Participant, values=Flag)
+    decision = field(Participant, values=Decision)
+    forwarded = field(Participant, Participant, values=Decision)  # forwarded[p][p]: what p received and has to forward
+    coordinator_is_faulty = field(values=Flag)
+    coordinator_decision = field(values=Decision)
+    requested = field(Participant, values=Flag)
+    recorded_vote = field(Participant, values=Recorded)
+    broadcast = field(Participant, values=Decision)
+
+
+@initial
+def every_participant_has_a_vote(s, yes: ParticipantSet):
+    for p in Participant:
+        s.votes_yes[p] = yes[p]
+
+
+def all_are_asked(s):
+    return all(s.requested[p] for p in Participant)
+
+
+# ---------------------------------------------------------------------------------------------------------- coordinator
+
+
+@action
+def coordinator_requests_vote(s, p: Participant):
+    require(not s.coordinator_is_faulty)
+    require(not s.requested[p])
+    s.requested[p] = True
+
+
+@action
+def coordinator_records_vote(s, p: Participant):
+    require(not s.coordinator_is_faulty)
+    require(s.coordinator_decision == Decision.NONE)
+    require(all_are_asked(s))
+    require(s.recorded_vote[p] == Recorded.WAITING)
+    require(s.has_sent_vote[p])
+    s.recorded_vote[p] = Recorded.YES if s.votes_yes[p] else Recorded.NO
+
+
+@action
+def coordinator_detects_fault(s, p: Participant):
+    """A participant died before it sent its vote: the coordinator decides to abort."""
+    require(not s.coordinator_is_faulty)
+    require(s.coordinator_decision == Decision.NONE)
+    require(all_are_asked(s))
+    require(s.recorded_vote[p] == Recorded.WAITING)
+    require(s.is_faulty[p])
+    require(not s.has_sent_vote[p])
+    s.coordinator_decision = Decision.ABORT
+
+
+@action
+def coordinator_decides_to_commit(s):
+    require(not s.coordinator_is_faulty)
+    require(s.coordinator_decision == Decision.NONE)
+    require(all(s.recorded_vote[p] == Recorded.YES for p in Participant))
+    s.coordinator_decision = Decision.COMMIT
+
+
+@action(shows="because of {p}")
+def coordinator_decides_to_abort(s, p: Participant):
+    require(not s.coordinator_is_faulty)
+    require(s.coordinator_decision == Decision.NONE)
+    require(all(s.recorded_vote[other] != Recorded.WAITING for other in Participant))
+    require(s.recorded_vote[p] == Recorded.NO)
+    s.coordinator_decision = Decision.ABORT
+
+
+@action
+def coordinator_broadcasts(s, p: Participant):
+    """The coordinator sends its decision to one participant after the other."""
+    require(not s.coordinator_is_faulty)
+    require(s.coordinator_decision != Decision.NONE)
+    require(s.broadcast[p] == Decision.NONE)
+    s.broadcast[p] = s.coordinator_decision
+
+
+@action
+def coordinator_dies(s):
+    require(not s.coordinator_is_faulty)
+    s.coordinator_is_faulty = True
+
+
+# --------------------------------------------------------------------------------------------------------- participants
+
+
+@action
+def participant_sends_vote(s, p: Participant):
+    """A participant sends its vote, perhaps again."""
+    require(not s.is_faulty[p])
+    require(s.requested[p])
+    s.has_sent_vote[p] = True
+
+
+@action
+def participant_aborts_on_its_vote(s, p: Participant):
+    require(not s.is_faulty[p])
+    require(s.decision[p] == Decision.NONE)
+    require(s.has_sent_vote[p])
+    require(not s.votes_yes[p])
+    s.decision[p] = Decision.ABORT
+
+
+@action
+def participant_aborts_unasked(s, p: Participant):
+    """The coordinator died before it asked this participant."""
+    require(not s.is_faulty[p])
+    require(s.decision[p] == Decision.NONE)
+    require(s.coordinator_is_faulty)
+    require(not s.requested[p])
+    s.decision[p] = Decision.ABORT
+
+
+@action
+def participant_decides(s, p: Participant):
+    """Without forwarding, a participant decides what it receives from the coordinator."""
+    require(not s.FORWARDS)
+    require(not s.is_faulty[p])
+    require(s.decision[p] == Decision.NONE)
+    require(s.broadcast[p] != Decision.NONE)
+    s.decision[p] = s.broadcast[p]
+
+
+@action
+def participant_dies(s, p: Participant):
+    require(not s.is_faulty[p])
+    s.is_faulty[p] = True
+
+
+# ----------------------------------------------------------------------------------------------------------- forwarding
+
+
+@action(shows="{p} to {other}")
+def participant_forwards(s, p: Participant, other: Participant):
+    require(s.FORWARDS)
+    require(p != other)
+    require(not s.is_faulty[p])
+    require(s.forwarded[p][p] != Decision.NONE)
+    require(s.forwarded[p][other] == Decision.NONE)
+    s.forwarded[p][other] = s.forwarded[p][p]
+
+
+@action(shows="{p} from {other}")
+def participant_receives_forwarded(s, p: Participant, other: Participant):
+    require(s.FORWARDS)
+    require(p != other)
+    require(not s.is_faulty[p])
+    require(s.forwarded[p][p] == Decision.NONE)
+    require(s.forwarded[other][p] != Decision.NONE)
+    s.forwarded[p][p] = s.forwarded[other][p]
+
+
+@action
+def participant_receives_broadcast(s, p: Participant):
+    require(s.FORWARDS)
+    require(not s.is_faulty[p])
+    require(s.forwarded[p][p] == Decision.NONE)
+    require(s.broadcast[p] != Decision.NONE)
+    s.forwarded[p][p] = s.broadcast[p]
+
+
+@action
+def participant_decides_after_forwarding(s, p: Participant):
+    require(s.FORWARDS)
+    require(not s.is_faulty[p])
+    require(all(s.forwarded[p][other] != Decision.NONE for other in Participant))
+    s.decision[p] = s.forwarded[p][p]
+
+
+@action
+def participant_aborts_on_timeout(s, p: Participant):
+    """No participant that is alive can receive a decision any more: the dead ones have sent none to them."""
+    require(s.FORWARDS)
+    require(not s.is_faulty[p])
+    require(s.decision[p] == Decision.NONE)
+    require(s.coordinator_is_faulty)
+    require(all(s.is_faulty[other] or s.broadcast[other] == Decision.NONE for other in Participant))
+    require(
+        all(
+            not s.is_faulty[dead] or s.is_faulty[alive] or s.forwarded[dead][alive] == Decision.NONE
+            for dead in Participant
+            for alive in Participant
+        )
+    )
+    s.decision[p] = Decision.ABORT
+
+
+@terminal
+def everybody_is_dead(s):
+    """Whoever is alive can die. The model files have CHECK_DEADLOCK FALSE."""
+    return s.coordinator_is_faulty and all(s.is_faulty[p] for p in Participant)
+
+
+# ----------------------------------------------------------------------------------------------------------- properties
+
+
+@always
+def participants_decide_alike(s):
+    """AC1: all participants that decide reach the same decision."""
+    return not any(
+        s.decision[p] == Decision.COMMIT and s.decision[other] == Decision.ABORT
+        for p in Participant
+        for other in Participant
+    )
+
+
+@always
+def commits_only_if_all_vote_yes(s):
+    """AC2."""
+    return not any(s.decision[p] == Decision.COMMIT for p in Participant) or all(s.votes_yes[p] for p in Participant)
+
+
+@always
+def aborts_only_for_a_reason(s):
+    """AC3_1: somebody voted no, or somebody is faulty."""
+    return (
+        not any(s.decision[p] == Decision.ABORT for p in Participant)
+        or any(not s.votes_yes[p] or s.is_faulty[p] for p in Participant)
+        or s.coordinator_is_faulty
+    )
+
+
+@always_step
+def decides_at_most_once(before, after):
+    """AC4."""
+    return all(before.decision[p] == Decision.NONE or before.decision[p] == after.decision[p] for p in Participant)
+
+
+@sometimes
+def everybody_commits(s):
+    return all(s.decision[p] == Decision.COMMIT for p in Participant)
