@@ -22,6 +22,7 @@ from isrcheck.models.language import (
     always,
     between,
     bound,
+    contradiction,
     field,
     require,
     setting,
@@ -64,6 +65,12 @@ class State:
     has_fetched = field(values=Flag)  # since the last tick
     times_left = field(values=between(0, 2))  # how often the follower has left the ISR; 2 is often
     is_late = field(values=Flag)  # the follower has once not had at a fetch what was there at the one before
+
+
+@contradiction
+def more_is_written_than_may_be(c):
+    """least_writes: the producer writes at most `burst` records between two ticks; give a larger burst."""
+    return c.least_writes > c.burst
 
 
 # ------------------------------------------------------------------------------------------------------------ the steps

@@ -2,9 +2,10 @@
 
 One partition. Its leader writes the ISR to ZooKeeper, by a conditional write, and notes that it has news. Every 2.5
 seconds a thread of the leader's broker looks whether to tell the controller: if the ISR has not changed for five
-seconds, or if nothing was told for a minute (KAFKA-2406). It writes a notification to ZooKeeper; the controller, which
-watches, reads the ISR again, sends it to all brokers (UpdateMetadata), and deletes the notification. A controller can
-fail between any two of these steps. The next one deletes all notifications before it reads the ISR and sends it.
+seconds, or if nothing was told for a minute (KAFKA-2406, KAFKA-2722). It writes a notification to ZooKeeper; the
+controller, which watches, reads the ISR again, sends it to all brokers (UpdateMetadata), and deletes the notification.
+A controller can fail between any two of these steps. The next one deletes all notifications before it reads the ISR
+and sends it.
 
 A tick is 2.5 seconds. A change is somewhere between two ticks, so `n` ticks after it between `n - 1` and `n` times 2.5
 seconds have passed. What takes milliseconds takes no tick: the thread, a controller that is up, and a broker that has a
@@ -45,7 +46,7 @@ class Configuration:
         1, "how often the controller fails", shapes=True, most=3, option="--controller-failures"
     )
     controller_writes = budget(1, "how often the controller itself removes a follower", shapes=True, most=3)
-    LATEST_AFTER_A_MINUTE = switch(True, "a change is told after a minute, even if others follow (KAFKA-2406)")
+    LATEST_AFTER_A_MINUTE = switch(True, "a change is told after a minute, even if others follow (KAFKA-2722)")
     READS_AFTER_DELETING = switch(True, "a new controller deletes the notifications before it reads the ISR")
 
 

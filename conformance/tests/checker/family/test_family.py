@@ -66,6 +66,23 @@ def test_the_object_of_json(check):
 @pytest.mark.parametrize(
     ("words", "says"),
     [
+        ("isr_by_lag --set least_writes=6", "least_writes: the producer writes at most `burst` records"),
+        ("isr_by_lag --burst 0", "burst=0 is impossible"),
+        ("isr_propagation --brokers 0", "brokers=0 is impossible"),
+        ("placement --brokers 2", "replication_factor: a partition has at most one replica on a broker"),
+        ("placement --brokers 4 --racks 5 --replication-factor 2", "racks: each rack has a broker"),
+        ("cap --replicas 9", "replicas=9 is impossible"),
+    ],
+)
+def test_impossible_settings_of_the_models_get_one_line(check, words, says):
+    code, out, err = check(*words.split())
+    assert (code, out) == (2, "")
+    assert err.startswith(f"check: {says}") and err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
         (("isr_lag",), "check: no table of isr_lag; did you mean isr_by_lag?"),
         (
             ("isr_by_lag", "--burst", "3"),
