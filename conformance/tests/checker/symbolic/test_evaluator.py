@@ -70,6 +70,8 @@ SHARES = {
     "transactions": 2,
     "examples/tla/bcast_byz": 4,
     "examples/tla/paxos": 4,
+    "published/others/kip_966": 10,
+    "published/others/voting": 4,
 }
 """`make test` compares this part of the configurations of the models that take longest."""
 
@@ -105,11 +107,12 @@ What Hypothesis draws depends on the modules that are loaded, and therefore on t
 LEAVING_A_RANGE = {
     *("kafka", "exactly_once", "transactions"),
     *("examples/tla/barriers", "examples/tla/coffee_can", "examples/tla/lamport_mutex"),
+    "published/others/kip_966",
 }
 """Models that leave a declared range in random states, which need not be reachable.
 
-Kafka's leader can be NONE where an action indexes with it, and sequence numbers, epochs, clocks and counts can be too
-large; the other models guard every index, and everything that they count.
+A leader of Kafka, or of KIP-966, can be NONE where an action indexes with it, and sequence numbers, epochs, clocks and
+counts can be too large; the other models guard every index, and everything that they count.
 """
 
 Wish = tuple[str, dict[str, int], dict[str, str]]
