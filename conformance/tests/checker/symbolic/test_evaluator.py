@@ -71,7 +71,7 @@ SHARES = {
     "transactions": 2,
     "examples/tla/bcast_byz": 4,
     "examples/tla/paxos": 4,
-    "published/others/kip_966": 4,
+    "published/others/kip_966": 10,
     "published/others/voting": 4,
 }
 """`make test` compares this part of the configurations of the models that take longest."""

@@ -52,6 +52,17 @@ def last_partition_epoch(configuration):
     )
 
 
+MOST_REQUESTS = 700
+"""Different requests to change the ISR; each takes five bits of every state. The model file's size has 640."""
+
+
+@contradiction
+def requests_are_too_many(configuration):
+    """so many brokers and faults have more requests to change the ISR than a state should hold; leave some out"""
+    sets = 2**configuration.brokers * (shutdowns_of(configuration) + 1) ** configuration.brokers
+    return sets * (last_partition_epoch(configuration) + 1) > MOST_REQUESTS
+
+
 class Broker(Domain, size="brokers"):
     """A broker, and its replica. At first, broker 0 leads."""
 
