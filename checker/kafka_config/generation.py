@@ -61,8 +61,6 @@ _REPAIRED_IN_2_0_1 = "the fixes of 2.0.1 (KAFKA-7128, KAFKA-7164, KAFKA-7414, KA
 _FIRST_ELR, _FIRST_ELR_BY_DEFAULT = "4.0-IV1", "4.1-IV0"
 """The metadata versions that allow eligible leader replicas (KIP-966), and that enable them in new clusters."""
 
-_BY_DEFAULT = "the default of a cluster created with 4.1"
-
 # Releases whose patch number matters for the model, or for the defaults of a producer.
 _PATCH_MATTERS = ("2.0", "2.8", "3.0", "3.1")
 
@@ -94,7 +92,7 @@ def read_generation(
     if versions.has_kraft:
         elr = _elr(settings, versions, eligible_replicas)
         found, differs = _with_kraft(versions, has_elr=elr.value), ""
-        assumes_elr = elr.value and elr.source.startswith(_BY_DEFAULT)
+        assumes_elr = elr.value and not eligible_replicas and settings.get(*ELR_VERSION) is None
         if release.has(_FIRST_ELR):
             has_elr = f", {'with' if elr.value else 'without'} eligible leader replicas ({elr.source})"
     else:
@@ -241,7 +239,7 @@ def _elr(settings: Settings, versions: Versions, eligible_replicas: str | None) 
     if given:
         return Setting(bool(given.value), f"{given.spelled} in {given.source}")
     if metadata.value.has(_FIRST_ELR_BY_DEFAULT):
-        return Setting(True, f"{_BY_DEFAULT}; give {ELR_VERSION[1]}=0 if it is off")
+        return Setting(True, f"the default of a cluster created with 4.1; give {ELR_VERSION[1]}=0 if it is off")
     return Setting(False, f"off by default before {_FIRST_ELR_BY_DEFAULT}")
 
 
