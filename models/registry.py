@@ -65,7 +65,8 @@ OTHERS = ("atomic_commitment", "kip_966", "raft_mongo", "voting")
 """Models that others published, below models/published/others/: each is one module, or names its modules as `PARTS`."""
 
 SINGLE = {
-    **{name: f"isrcheck.models.isr.{name.removeprefix('isr_')}" for name in ("isr_propagation", "isr_by_lag")},
+    "isr_propagation": "isrcheck.models.isr.propagation",
+    "isr_by_lag": "isrcheck.models.isr.by_lag",
     "placement": "isrcheck.models.placement.failures",
     "cap": "isrcheck.models.cap.cuts",
     **{f"examples/{name}": f"isrcheck.models.examples.{name.replace('/', '.')}" for name in EXAMPLES},
