@@ -1,56 +1,48 @@
 """What a comparison of isrcheck's figures with TLC's consists of: rows, each a model of a certain size.
 
 In:  nothing; published.py, other_models.py and tla_examples.py beside this file read the recorded figures.
-Out: `Comparison` and `Row`, and the printed cells of a row.
+Out: `Comparison` and `Row`, the printed cells of a row, and what the files of recorded figures have in common.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import csv
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from pathlib import Path
 
 from isrcheck.checker.outcome.exploration import Exploration
+from isrcheck.models import registry
 from isrcheck.models.language.model import Instance
 
 
-class Row(Protocol):
+@dataclass(frozen=True)
+class Row:
     """A model of a certain size, TLC's figures for it, and those that isrcheck has to find, all as text by name.
 
     The two differ where a reason is recorded: `why` is the reason, or empty. TLC's figures lack those that nobody has
-    published. `leading` are the first printed cells.
+    published. `target` is the name of the model on the command line, `leading` are the first printed cells, and
+    `source` is where the figures stand. If `symmetric`, TLC visited one state of each orbit, and so counted orbits.
     """
+
+    target: str
+    sizes: Mapping[str, int]
+    leading: tuple[str, ...]
+    tlc: Mapping[str, str]
+    expected: Mapping[str, str]
+    source: str = ""
+    why: str = ""
+    symmetric: bool = False
 
     @property
     def title(self) -> str:
         """The name of the model, and its sizes."""
-
-    @property
-    def target(self) -> str:
-        """The name of the model on the command line."""
-
-    @property
-    def leading(self) -> tuple[str, ...]:
-        """The printed cells before the figures."""
-
-    @property
-    def tlc(self) -> Mapping[str, str]:
-        """TLC's figures."""
-
-    @property
-    def expected(self) -> Mapping[str, str]:
-        """The figures that isrcheck has to find."""
-
-    @property
-    def symmetric(self) -> bool:
-        """Whether TLC visited one state of each orbit, and so counted orbits."""
-
-    @property
-    def why(self) -> str:
-        """Why the two differ; empty where they are equal."""
+        return f"{self.target} {printed_sizes(self.sizes)}"
 
     def instance(self) -> Instance:
         """Return the instance of the model."""
+        model, protocol = registry.load(self.target)
+        return model.instance(protocol or "", self.sizes)
 
 
 @dataclass(frozen=True)
@@ -81,3 +73,31 @@ def equals_published(row: Row, ours: Mapping[str, str]) -> bool:
 
 def _cell(ours: str, published: str | None) -> str:
     return ours if published is None else f"{ours} {'=' if ours == published else '!='} {published}"
+
+
+def lines_of(file: Path) -> Iterator[dict[str, str]]:
+    """Yield the lines of a file of recorded figures, as text by column; `#` begins a comment. Raises OSError."""
+    with file.open(encoding="utf-8", newline="") as opened:
+        yield from csv.DictReader(one for one in opened if not one.startswith("#"))
+
+
+def read_sizes(text: str) -> dict[str, int]:
+    """Read sizes as they stand in a file: `replicas=3 records=2`."""
+    return {name: int(value) for name, value in (pair.split("=") for pair in text.split())}
+
+
+def printed_sizes(sizes: Mapping[str, int]) -> str:
+    """Return sizes as they stand in a file."""
+    return " ".join(f"{name}={value}" for name, value in sizes.items())
+
+
+def counted_as_tlc(exploration: Exploration) -> dict[str, str]:
+    """Return the distinct and generated states of a search, and its depth.
+
+    TLC counts initial states as generated, and the first level as depth 1; so do these figures.
+    """
+    return {
+        "distinct": str(exploration.distinct),
+        "generated": str(exploration.generated_with_initial),
+        "depth": str(len(exploration.levels)),
+    }

@@ -13,21 +13,17 @@ from isrcheck.checker.command.form import Options
 from isrcheck.checker.family.cases import FOR, STATES, Case, Table, chosen
 from isrcheck.checker.outcome.exit_codes import SAFE, UNDECIDED, UNEXPECTED
 from isrcheck.checker.outcome.exploration import Exploration
-from isrcheck.checker.outcome.verdict import Word, verdicts
+from isrcheck.checker.outcome.verdict import WHY_STOPPED, Word, verdicts
 from isrcheck.checker.resources.limits import Limits
-from isrcheck.checker.session.command_result import CommandResult, was_interrupted
+from isrcheck.checker.session.command_result import CommandResult
 from isrcheck.checker.session.formatting import counted, tables
-from isrcheck.checker.session.session import SearchSession
+from isrcheck.checker.session.session import CutShortError, SearchSession
 from isrcheck.models.language.model import Instance
 from isrcheck.models.messages.errors import UsageError
 
 WIDEST = 132
 ABSENT = Word.NOT_APPLICABLE.value
 CUT_SHORT, NONE = "?", "none"
-
-
-class _CutShortError(Exception):
-    """A limit, or Ctrl-C, has ended a search."""
 
 
 @dataclass
@@ -39,7 +35,7 @@ class _Searching:
     is_interrupted: bool = False
 
     def answer(self, table: Table, case: Case) -> dict[str, str]:
-        """The states, the verdicts and the least values of a case, as text by column. Raises _CutShortError."""
+        """The states, the verdicts and the least values of a case, as text by column. Raises CutShortError."""
         exploration = self._explore(case.instance, case.says)
         found = {STATES: str(exploration.distinct)}
         judged = {one.prop.name: one.bare for one in verdicts(exploration)}
@@ -77,31 +73,24 @@ class _Searching:
 
     def _explore(self, instance: Instance, says: str, prop: str = "") -> Exploration:
         if self.is_interrupted:
-            raise _CutShortError
+            raise KeyboardInterrupt
         only = (prop,) if prop else ()
-        try:
-            found = self.session.explore(instance, self.limits, count_all=not prop, subject=says, only=only)
-        except KeyboardInterrupt:
-            self.is_interrupted = True
-            raise _CutShortError from None
-        self.is_interrupted = was_interrupted([found])
-        if not found.is_complete:
-            raise _CutShortError
-        return found
+        return self.session.explore_whole(instance, self.limits, count_all=not prop, subject=says, only=only)
 
 
 def run(options: Options, session: SearchSession) -> CommandResult:
     """Search the cases of the models that are named, or of all. Raises UsageError for an unknown name."""
     searching = _Searching(session, options.limits)
     blocks: list[str] = []
-    found, differing, cut = [], 0, 0
+    found, differing, cut, why = [], 0, 0, ""
     for table in chosen(_names(options)):
         rows = [["case", STATES, *(column.partition(FOR)[0] for column in table.columns)]]
         for case in table.cases:
             try:
                 ours = searching.answer(table, case)
-            except _CutShortError:
-                cut += 1
+            except (CutShortError, KeyboardInterrupt) as error:
+                searching.is_interrupted = isinstance(error, KeyboardInterrupt)
+                why, cut = str(error) or WHY_STOPPED["interrupt"], cut + 1
                 rows.append([case.says, *[CUT_SHORT] * (1 + len(table.columns))])
                 continue
             differing += ours != case.recorded
@@ -111,7 +100,7 @@ def run(options: Options, session: SearchSession) -> CommandResult:
     closing = f"{counted(len(found), 'case')}: "
     closing += f"{differing} differ from the record" if differing else "all as recorded"
     if cut:
-        closing = f"{Word.UNDECIDED.value}: {counted(cut, 'case')} cut short; {closing}"
+        closing = f"{Word.UNDECIDED.value}: {why}; {counted(cut, 'case')} cut short; {closing}"
     code = UNEXPECTED if differing else UNDECIDED if cut else SAFE
     words = {SAFE: "as recorded", UNDECIDED: Word.UNDECIDED.value, UNEXPECTED: "differs"}
     content = {"cases": found, "verdict": words[code]}

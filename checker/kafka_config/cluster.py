@@ -67,8 +67,9 @@ class Cluster:
 
     `generation` is the modelled generation of the cluster, or the nearest one if its `why_undecided` is not None.
     `kafka_version` is None if no version is given; the newest modelled version is then assumed.
-    `is_replication_given` is False if the number of replicas is only Kafka's default. `given_roles` are the roles of
-    which any setting is given. `topics` are the described topics and `partitions` theirs; both can be empty.
+    `min_insync_replicas` is the number that counts; if `is_min_insync_limited`, the setting is above the number of
+    replicas. `is_replication_given` is False if the number of replicas is only Kafka's default. `given_roles` are the
+    roles of which any setting is given. `topics` are the described topics and `partitions` theirs; both can be empty.
     `transactions` is None if the producer has none. `why_unknown` is the reason why there is no answer, or None.
     """
 
@@ -78,6 +79,7 @@ class Cluster:
     consumer: Consumer
     transactions: Transactions | None
     min_insync_replicas: Setting[int]
+    is_min_insync_limited: bool
     replication_factor: Setting[int]
     is_replication_given: bool
     unclean_election: Setting[bool]
@@ -94,12 +96,6 @@ class Cluster:
     def release(self) -> Version:
         """The release of the brokers, given or assumed."""
         return version_of_binaries(next(one.value for one in self.understood if one.key == "Kafka version"))
-
-    @property
-    def is_min_insync_limited(self) -> bool:
-        """Whether min.insync.replicas is above the number of replicas, and counts as that number."""
-        given = next(one.value for one in self.understood if one.key == "min.insync.replicas")
-        return given != str(self.min_insync_replicas.value)
 
     @property
     def can_acknowledge_acks_all(self) -> bool:
@@ -151,7 +147,8 @@ def _cluster(
     generation, version_lines = read_generation(settings, versions, description.eligible_replicas)
     replication_factor, replication_factor_line = _decide(_REPLICATION_FACTOR, settings, versions)
     min_insync_replicas, min_insync_replicas_line = _decide(_MIN_INSYNC_REPLICAS, settings, versions)
-    if versions.release.has("3.7") and min_insync_replicas.value > replication_factor.value:
+    is_limited = versions.release.has("3.7") and min_insync_replicas.value > replication_factor.value
+    if is_limited:
         # Since 3.7 Kafka limits min.insync.replicas to the number of replicas (KAFKA-15583).
         min_insync_replicas = Setting(replication_factor.value, min_insync_replicas.source)
         meaning = f"since 3.7 at most the number of replicas: {_MIN_INSYNC_REPLICAS.meaning(replication_factor.value)}"
@@ -178,6 +175,7 @@ def _cluster(
         consumer=consumer,
         transactions=transactions,
         min_insync_replicas=min_insync_replicas,
+        is_min_insync_limited=is_limited,
         replication_factor=replication_factor,
         is_replication_given=is_replication_given,
         unclean_election=unclean_election,

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from pathlib import Path
 
-from isrcheck.checker.outcome.verdict import WHY_STOPPED, Word, verdicts
+from isrcheck.checker.outcome.verdict import Word, verdicts
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.session.session import SearchSession
 from isrcheck.models.quorum import schemes
@@ -22,17 +22,6 @@ TOLERATED = {"writes": "write_can_be_acknowledged", "reads": "acked_can_be_read"
 """The columns of failures, with the properties that must hold."""
 
 ANSWERED = "acknowledged_when_so_many_hold_it"
-
-FINAL = frozenset({Word.VIOLATED, Word.HOLDS, Word.REACHED, Word.UNREACHABLE})
-"""The verdicts of a search that no limit has ended early."""
-
-
-class CutShortError(Exception):
-    """A limit or Ctrl-C ended a search; the message says which."""
-
-    def __init__(self, stopped: str | None) -> None:
-        super().__init__(WHY_STOPPED.get(stopped or "", "a search is not complete"))
-        self.is_interrupt = stopped == "interrupt"
 
 
 @dataclass(frozen=True)
@@ -136,8 +125,5 @@ class _Search:
         chosen = {"replicas": self.replicas, "FOLLOWERS_LAG": int(self.lag)} | values
         chosen |= {} if self.min_isr is None else {"min_isr": self.min_isr}
         instance = schemes.MODEL.instance(self.scheme, chosen)
-        exploration = self.session.explore(instance, self.limits, only=asked)
-        words = {one.prop.name: one.word for one in verdicts(exploration) if one.prop.name in asked}
-        if not FINAL.issuperset(words.values()):
-            raise CutShortError(exploration.stopped)
-        return words
+        exploration = self.session.explore_whole(instance, self.limits, only=asked)
+        return {one.prop.name: one.word for one in verdicts(exploration) if one.prop.name in asked}

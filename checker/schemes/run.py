@@ -12,12 +12,12 @@ from typing import Any
 
 from isrcheck.checker.command.form import Options
 from isrcheck.checker.outcome.exit_codes import SAFE, UNDECIDED, UNEXPECTED
-from isrcheck.checker.outcome.verdict import Word
+from isrcheck.checker.outcome.verdict import WHY_STOPPED, Word
 from isrcheck.checker.schemes.command import MOST_REPLICAS
-from isrcheck.checker.schemes.figures import CutShortError, Row, recorded, rows, write
+from isrcheck.checker.schemes.figures import Row, recorded, rows, write
 from isrcheck.checker.session.command_result import CommandResult
 from isrcheck.checker.session.formatting import counted, table
-from isrcheck.checker.session.session import SearchSession
+from isrcheck.checker.session.session import CutShortError, SearchSession
 
 NAMES = {"majority": "majority", "isr": "ISR", "isr_with_elr": "ISR, ELR"}
 
@@ -40,9 +40,9 @@ def run(options: Options, session: SearchSession) -> CommandResult:
         for row in rows(most, session, options.limits):
             found.append(row)  # noqa: PERF402 - what was found before a limit is reached is kept
     except CutShortError as error:
-        why, stopped = str(error), error.is_interrupt
+        why = str(error)
     except KeyboardInterrupt:
-        why, stopped = "the user interrupted it", True
+        why, stopped = WHY_STOPPED["interrupt"], True
     differing = [row for row in found if row.cells not in recorded()]
     if options.own["csv"] is not None and not why:
         write(options.own["csv"], found)

@@ -23,7 +23,14 @@ from isrcheck.checker.outcome.agreement import differences
 from isrcheck.checker.outcome.bmc_result import BmcResult
 from isrcheck.checker.outcome.exploration import Exploration, Findings
 from isrcheck.checker.outcome.proof_results import Phase, Proofs
-from isrcheck.checker.outcome.verdict import Word, cut_short, refuse_contradictions, verdicts, with_proofs
+from isrcheck.checker.outcome.verdict import (
+    WHY_STOPPED,
+    Word,
+    cut_short,
+    refuse_contradictions,
+    verdicts,
+    with_proofs,
+)
 from isrcheck.checker.proofs.premises import with_established_premise, with_open_premise
 from isrcheck.checker.proofs.proof_cache import proved
 from isrcheck.checker.reductions.find import Found, kept_or_found, reduction_of
@@ -65,6 +72,10 @@ class AskedReduction:
 
 
 EVERY_STATE = AskedReduction()
+
+
+class CutShortError(Exception):
+    """A limit ended a search before it did what was requested; the message says which limit."""
 
 
 class SearchSession:
@@ -146,6 +157,15 @@ class SearchSession:
             exploration.limits = limits
             exploration.reduction = beginning.said(exploration.reduction)
         progress.clear()
+        return exploration
+
+    def explore_whole(self, instance: Instance, limits: Limits, **more: Any) -> Exploration:
+        """Search an instance as `explore` does. Raises CutShortError if a limit ends the search, KeyboardInterrupt."""
+        exploration = self.explore(instance, limits, **more)
+        if exploration.stopped == "interrupt":
+            raise KeyboardInterrupt
+        if not exploration.is_complete:
+            raise CutShortError(WHY_STOPPED[exploration.stopped or ""])
         return exploration
 
     def begin(

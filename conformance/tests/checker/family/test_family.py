@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import csv
 import json
+from dataclasses import replace
 
 import pytest
 
 from conformance.tests.support.engine import checking
 from isrcheck.checker import cli
 from isrcheck.checker.family import cases
+from isrcheck.checker.session.session import SearchSession
 from isrcheck.models import registry
 
 
@@ -51,8 +53,28 @@ def test_a_verdict_that_differs_is_told(check, monkeypatch):
 def test_a_search_that_is_cut_short_is_no_pass(check):
     code, out, _ = check("family", "isr_propagation", "--seconds", "1e-9")
     assert code == 3
-    assert out.splitlines()[-1].startswith("UNDECIDED: 4 cases cut short; ")
+    assert out.splitlines()[-1].startswith("UNDECIDED: the time limit is reached; 4 cases cut short; ")
     assert "(recorded:" not in out
+
+
+@pytest.mark.parametrize("raises", [False, True])
+def test_ctrl_c_keeps_the_cases_until_then(check, monkeypatch, raises):
+    """Whether the key is pressed within a search, which then ends early, or before one. Nothing more is searched."""
+    explore, searches = SearchSession.explore, []
+
+    def interrupted(self, *given, **more):
+        searches.append(given)
+        if len(searches) <= 16:
+            return explore(self, *given, **more)
+        if raises:
+            raise KeyboardInterrupt
+        return replace(explore(self, *given, **more), stopped="interrupt")
+
+    monkeypatch.setattr(SearchSession, "explore", interrupted)
+    code, out, err = check("family", "placement")
+    assert (code, len(searches)) == (130, 17)
+    assert out.splitlines()[-1] == ("UNDECIDED: the user interrupted it; 15 cases cut short; 2 cases: all as recorded")
+    assert err == "check: interrupted; this is what was found so far\n"
 
 
 def test_the_object_of_json(check):

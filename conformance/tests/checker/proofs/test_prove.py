@@ -10,8 +10,9 @@ import pytest
 import z3
 
 from conformance.tests.sampling import sampled
-from conformance.tests.support.engine import ALL_THE_WATER, JUGS, instance_of, joined, proofs_of, proving
+from conformance.tests.support.engine import ALL_THE_WATER, ENDS, JUGS, instance_of, joined, proofs_of, proving
 from isrcheck.checker import cli
+from isrcheck.checker.compile.kernels import kernel_of
 from isrcheck.checker.outcome.exploration import Finding, StepPath
 from isrcheck.checker.outcome.proof_results import Phase, Proof, Proofs
 from isrcheck.checker.outcome.verdict import Word, exit_code, verdicts, with_proofs
@@ -288,9 +289,9 @@ def test_the_violating_step_may_close_a_cycle(check, bound):
 # ----------------------------------------------------------------------------------------------------------- cut short
 
 
-def test_without_time_nothing_is_proved_and_nothing_is_called_unprovable(check):
+def test_without_time_nothing_is_proved_and_nothing_is_called_unprovable(check, tmp_path):
     # Without a compiled kernel the search would not begin, and nothing would be proved for that reason.
-    assert check(JUGS + ALL_THE_WATER)[0] == 0
+    assert kernel_of(instance_of(tmp_path, JUGS + ALL_THE_WATER + ENDS))
     code, out, err = check(JUGS + ALL_THE_WATER, "--seconds", "1e-9")
     assert (code, err) == (3, "")
     assert "the proofs were cut short: the time limit was reached" in out

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from conformance.tests.checker.schemes.named_brokers import Scheme
 from conformance.tests.sampling import exhaustive, recorded
 from isrcheck.checker import cli
 from isrcheck.checker.schemes import figures, run
+from isrcheck.checker.session.session import SearchSession
 from isrcheck.models.language.model import Instance
 from isrcheck.models.messages.errors import UsageError
 from isrcheck.models.quorum.schemes import MODEL
@@ -129,12 +131,23 @@ def test_a_limit_leaves_it_undecided_and_writes_no_file(check) -> None:
     assert not Path("some.csv").exists()
 
 
-def test_ctrl_c_ends_it(check, monkeypatch) -> None:
-    def interrupted(*_: object) -> None:
-        raise KeyboardInterrupt
+@pytest.mark.parametrize("raises", [False, True])
+def test_ctrl_c_keeps_the_rows_until_then(check, monkeypatch, raises: bool) -> None:
+    """Whether the key is pressed within a search, which then ends early, or before one."""
+    explore, searches = SearchSession.explore, []
 
-    monkeypatch.setattr(run, "rows", interrupted)
-    assert check("")[0] == 130
+    def interrupted(self, *given, **more):
+        searches.append(given)
+        if len(searches) <= 6:
+            return explore(self, *given, **more)
+        if raises:
+            raise KeyboardInterrupt
+        return replace(explore(self, *given, **more), stopped="interrupt")
+
+    monkeypatch.setattr(SearchSession, "explore", interrupted)
+    code, text, err = check("--most-replicas 1")
+    assert (code, text.splitlines()[-1]) == (130, "UNDECIDED: the user interrupted it; 3 rows until then")
+    assert err == "check: interrupted; this is what was found so far\n"
 
 
 AS_IN = "does not go with compare-schemes, which has its own model; as in: check compare-schemes --most-replicas 3"

@@ -228,7 +228,7 @@ SHALLOW = [row for row in published.rows() if any((level_of(row, name) or 99) <=
 
 
 def named(row):
-    return " ".join([row.variant, *map(str, row.sizes.values())])
+    return " ".join([row.leading[0], *map(str, row.sizes.values())])
 
 
 LONG = {"truncate_to_high_watermark 2 1 1 2"}

@@ -36,8 +36,8 @@ def row_of(title):
 
 def test_every_model_has_a_row_with_its_source():
     assert {row.target for row in ROWS} == {f"published/others/{name}" for name in registry.OTHERS}
-    assert {row.figures_of for row in ROWS} == {"published", "measured"}
-    assert {row.target for row in ROWS if row.figures_of == "measured"} == {"published/others/kip_966"}
+    assert {row.leading[2] for row in ROWS} == {"published", "measured"}
+    assert {row.target for row in ROWS if row.leading[2] == "measured"} == {"published/others/kip_966"}
     assert all("/" in row.source for row in ROWS)
     assert [row.target for row in ROWS if row.symmetric] == ["published/others/raft_mongo"] * 3
 
