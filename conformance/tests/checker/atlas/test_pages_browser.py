@@ -322,9 +322,10 @@ OVER_THE_EDGE = """() => [document.documentElement, ...document.querySelectorAll
   .map(one => one.id || one.tagName)"""
 
 
-def test_the_page_of_every_known_failure_fits_a_telephone(browser: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize("part", range(4))
+def test_the_page_of_every_known_failure_fits_a_telephone(browser: Any, tmp_path: Path, part: int) -> None:
     """What ends a failure has names of switches, in which only the style breaks a line."""
-    made = dict(defects.pages([defects.address(one.name) for one in failures()]))
+    made = dict(defects.pages([defects.address(one.name) for one in failures()][part::4]))
     folder.write(tmp_path, {name: text.encode() for name, text in made.items()})
     first, *others = sorted(made)
     with Page(browser, tmp_path / first, 390, 844) as page:
