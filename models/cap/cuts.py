@@ -280,13 +280,23 @@ def leader_shrinks_isr(s, leader: Replica, follower: Replica):
     write_isr(s, leader, follower, False)
 
 
+def epoch_start(s, leader):
+    """The end of what the leader's log held when it was elected."""
+    return sum(
+        1
+        for offset in range(s.log_size)
+        if has_entry(s, leader, offset) and s.log_epoch[leader][offset] < s.leader_epoch[leader]
+    )
+
+
 @action
 def leader_expands_isr(s, leader: Replica, follower: Replica):
+    """The follower has what is committed, and what was there when the leader was elected; it may lack the rest."""
     require(s.leads[leader] and not s.is_away[leader])
     require(s.controller_leader == leader and s.controller_epoch == s.leader_epoch[leader])
     require(not s.isr[leader][follower])
     require(follows(s, follower, leader))
-    require(common_end(s, leader, follower) >= s.log_end_offset[leader])
+    require(common_end(s, leader, follower) >= max(s.high_watermark[leader], epoch_start(s, leader)))
     write_isr(s, leader, follower, True)
 
 

@@ -39,6 +39,18 @@ def path(instance, texts):
     return behaviour(instance, 0, [step_named(instance, text) for text in texts], None, "check cap", None, None)
 
 
+def after(instance, *texts, start=None):
+    """The state after these steps."""
+    cells = start or instance.initial_states[0]
+    for text in texts:
+        cells = run.take(instance, cells, step_named(instance, text))
+    return cells
+
+
+def steps_from(instance, cells):
+    return [instance.spell_step(step) for step, _ in run.successors(instance, cells)]
+
+
 def write(client, record, invoked, answered):
     return Operation(client, False, (record,), invoked, answered)
 
@@ -128,6 +140,25 @@ def test_a_trace_of_another_model_has_no_history(tmp_path, capsys):
     assert cli.main(["history", str(file)]) == 2
     says = "trace: a trace of isr_by_lag has no reads of clients; give one of the model cap\n"
     assert capsys.readouterr().err == says
+
+
+def test_a_follower_joins_the_isr_although_it_lacks_what_is_not_committed():
+    """Kafka asks for the high watermark, not for the end of the leader's log."""
+    instance = MODEL.instance("", {})
+    cells = after(instance, "client_writes 0 0", "leader_shrinks_isr 0 1")
+    assert "leader_expands_isr 0 1" in steps_from(instance, cells)
+
+
+def test_a_follower_that_lacks_what_was_there_at_the_election_does_not_join_the_isr():
+    """The new leader has an acknowledged record above its own high watermark: joining would lose it."""
+    instance = MODEL.instance("", {})
+    cells = after(
+        instance,
+        *("client_writes 0 0", "follower_fetches 0 1", "leader_shrinks_isr 0 2", "leader_commits_entry 0"),
+        *("network_is_cut {0} {}", "controller_elects 1"),
+    )
+    assert "leader_expands_isr 1 2" not in steps_from(instance, cells)
+    assert "leader_expands_isr 1 2" in steps_from(instance, after(instance, "follower_fetches 1 2", start=cells))
 
 
 @pytest.mark.parametrize(("replicas", "least"), [(2, 1), (2, 2), (4, 2), (4, 3)])
