@@ -26,6 +26,7 @@ from isrcheck.models.language import (
     between,
     bound,
     budget,
+    contradiction,
     field,
     initial,
     leads_to,
@@ -109,6 +110,12 @@ class State:
     misses_seen = field(values=Flag)  # nor every record that somebody has read
     misses_own = field(values=Flag)  # nor every acknowledged record of its reader
     goes_back = field(values=Flag)  # nor every record that its reader has read
+
+
+@contradiction
+def more_in_sync_than_replicas(c):
+    """min_insync_replicas: there are not so many replicas; give a smaller one, or more replicas."""
+    return c.min_insync_replicas > c.replicas
 
 
 @initial
@@ -448,13 +455,13 @@ def is_answered(before, after, is_away):
     )
 
 
-@sometimes
+@sometimes(applies=lambda c: c.cuts > 0)
 def a_write_is_acknowledged_beside_the_controller(before, after):
     """During the cut, on the controller's side."""
     return is_answered(before, after, False)
 
 
-@sometimes
+@sometimes(applies=lambda c: c.cuts > 0)
 def a_write_is_acknowledged_away_from_the_controller(before, after):
     """During the cut, on the other side."""
     return is_answered(before, after, True)

@@ -7,7 +7,8 @@ leader looks every `check_ticks` whether the follower is to leave the ISR; a fet
 `replica.lag.max.messages` (0.8) counts what the follower lacks: bursts remove a follower that is never late, and its
 next fetch lets it rejoin. `replica.lag.time.max.ms` (alone since 0.9) counts the time since the follower last had
 everything that the leader had when it fetched: with a limit of two ticks or more a burst does not matter, and a
-follower that is too slow leaves and stays out. Kafka: Replica.updateFetchState, Partition.getOutOfSyncReplicas, maybeExpandIsr; KAFKA-1546.
+follower that is too slow leaves and stays out. Kafka: Replica.updateFetchState, Partition.getOutOfSyncReplicas,
+maybeExpandIsr; KAFKA-1546.
 
 Left out: a second follower, with which the high watermark can be lower than the end of the leader's log, so that a
 follower rejoins earlier; the time that a change of the ISR takes.

@@ -97,7 +97,9 @@ def test_the_object_of_json(check):
         ("isr_propagation --brokers 0", "brokers=0 is impossible"),
         ("placement --brokers 2", "replication_factor: a partition has at most one replica on a broker"),
         ("placement --brokers 4 --racks 5 --replication-factor 2", "racks: each rack has a broker"),
+        ("placement --replication-factor 1", "min_insync_replicas: no partition has so many replicas"),
         ("cap --replicas 9", "replicas=9 is impossible"),
+        ("cap --min-insync-replicas 4", "min_insync_replicas: there are not so many replicas"),
     ],
 )
 def test_impossible_settings_of_the_models_get_one_line(check, words, says):
