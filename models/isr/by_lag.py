@@ -75,6 +75,12 @@ def more_is_written_than_may_be(c):
 
 
 @contradiction
+def a_fetch_takes_all(c):
+    """fetch_size: a fetch takes all that a follower can lack, because most_behind is no greater; raise most_behind."""
+    return c.fetch_size >= c.most_behind
+
+
+@contradiction
 def no_follower_lacks_so_many(c):
     """lag_max_messages: no follower lacks more than this, because most_behind is no greater; raise most_behind."""
     return c.SHRINK_RULE == ShrinkRule.MESSAGES and c.lag_max_messages >= c.most_behind
@@ -179,6 +185,10 @@ def a_slow_follower_leaves(s):
     return not s.is_in_isr and not keeps_up(s)
 
 
-@sometimes(applies=lambda c: c.SHRINK_RULE == ShrinkRule.MESSAGES and c.burst > c.lag_max_messages)
+@sometimes(
+    applies=lambda c: (
+        c.SHRINK_RULE == ShrinkRule.MESSAGES and c.burst > c.lag_max_messages and c.least_writes <= c.fetch_size
+    )
+)
 def a_follower_rejoins(s):
     return s.is_in_isr and s.times_left > 0

@@ -40,6 +40,16 @@ def test_by_time_no_burst_removes_a_follower_that_keeps_up_if_two_ticks_are_allo
     assert (found["the_isr_does_not_flap"] == "HOLDS") == stays
 
 
+@pytest.mark.parametrize("fetch_size", [1, 2])
+def test_a_slow_follower_leaves_however_little_is_counted(fetch_size):
+    slow = {"burst": fetch_size + 1, "least_writes": fetch_size + 1, "fetch_size": fetch_size}
+    with pytest.raises(UsageError, match="raise most_behind"):
+        MODEL.instance("", slow | {"most_behind": fetch_size})
+    found = judged(**slow, most_behind=fetch_size + 1)
+    assert found["a_slow_follower_leaves"].startswith("REACHED at step ")
+    assert found["a_slow_follower_stays_out"] == "HOLDS"
+
+
 @pytest.mark.parametrize("limit", [20, 30])
 def test_a_limit_that_no_follower_can_exceed_is_refused(limit):
     """`most_behind` is 20: with such a limit nobody would leave, however much a follower lacks."""
