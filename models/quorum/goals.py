@@ -25,8 +25,8 @@ def has_minorities(configuration):
 
 
 def has_conflicts(configuration):
-    """Two leaders can append something."""
-    return has_elections(configuration) and configuration.records > (0 if configuration.LEADER_CHANGE_RECORD else 1)
+    """Two leaders can append something. Of two voters, who lacks an entry of the other is not elected."""
+    return has_minorities(configuration) and configuration.records > (0 if configuration.LEADER_CHANGE_RECORD else 1)
 
 
 @sometimes(applies=lambda configuration: configuration.records > 0)
