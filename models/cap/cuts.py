@@ -320,6 +320,10 @@ def controller_appoints(s, leader):
 
 
 def learn_leader(s, broker):
+    """Whoever waits for an answer of a leader that was replaced gets an error. Kafka: DelayedProduce."""
+    for r in range(s.records):
+        if s.written_to[r] == broker:
+            s.written_to[r] = NONE
     s.leader_epoch[broker] = s.controller_epoch
     s.leads[broker] = s.controller_leader == broker
     for member in range(s.replicas):

@@ -161,9 +161,13 @@ def test_a_follower_that_lacks_what_was_there_at_the_election_does_not_join_the_
     assert "leader_expands_isr 1 2" in steps_from(instance, after(instance, "follower_fetches 1 2", start=cells))
 
 
-@pytest.mark.parametrize(("replicas", "least"), [(2, 1), (2, 2), (4, 2), (4, 3)])
-def test_acknowledged_records_survive_a_cut_with_any_number_of_brokers(replicas, least):
+@pytest.mark.parametrize(
+    ("replicas", "least", "times"), [(2, 1, 1), (2, 2, 1), (4, 2, 1), (4, 3, 1), (3, 1, 2), (3, 2, 2), (3, 3, 2)]
+)
+def test_acknowledged_records_survive_cuts_and_leaders_answer(replicas, least, times):
+    """With other numbers of brokers; and with two cuts and elections, after which a leader can lead again."""
     entries = {"replicas": replicas, "min_insync_replicas": least, "records": 1, "log_size": 1}
+    entries |= {"cuts": times, "elections": times}
     found = explore(MODEL.instance("", entries), Limits(), count_all=True)
     words = {one.prop.name: one.word for one in verdicts(found) if one.prop.kind is not Kind.SOMETIMES}
     assert words["acked_not_lost"] is Word.HOLDS
