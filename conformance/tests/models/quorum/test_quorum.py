@@ -49,6 +49,8 @@ RUNS: list[tuple[str, Values, dict[str, int], int]] = [
     ("kraft", {"replicas": 1, "observers": 0}, {}, 3),
     ("kraft", {"replicas": 3, "observers": 2}, {}, 11),
     ("raft", QUIET | {"replicas": 2}, {}, 1_512),
+    ("raft", QUIET | {"replicas": 2} | ASKS, {}, 28),
+    ("raft", QUIET | {"replicas": 2, "elections": 1}, {}, 107),
     # Without the rule about the own epoch: figure 3.7 of the thesis, figure 8 of the paper.
     ("raft", QUIET, {}, 277_635),
     ("raft", QUIET | COUNTS, lost(16, 18, 18, 19), 358_782),
