@@ -98,7 +98,8 @@ def run(options: Options, session: SearchSession) -> CommandResult:
             found.append({"model": table.name, "case": case.says, "found": ours, "recorded": dict(case.recorded)})
         blocks += [f"{table.name}: {_title(table)}", "", *tables(rows, WIDEST, ABSENT), ""]
     closing = f"{counted(len(found), 'case')}: "
-    closing += f"{differing} differ from the record" if differing else "all as recorded"
+    differ = "differs" if differing == 1 else "differ"
+    closing += f"{differing} {differ} from the record" if differing else "all as recorded"
     if cut:
         closing = f"{Word.UNDECIDED.value}: {why}; {counted(cut, 'case')} cut short; {closing}"
     code = UNEXPECTED if differing else UNDECIDED if cut else SAFE

@@ -25,6 +25,9 @@ from isrcheck.models.messages.errors import UsageError
 
 ENGINE = ("--engine", "--prove")
 NAME_A_MODEL = "{option} does not go with {form}; name a model, as in: check kafka {option} ..."
+NAME_ONE_ALONE = (
+    "{option} does not go with {form}, which compares every model; search one, as in: check published/kip_101"
+)
 ABOUT_ONE_MODEL = "{typed} works only with one model; name the model, as in: check kafka --protocol 2.1 {typed}"
 NO_REPORT = "--report goes with the matrix, one model, a sweep or a cluster, as in: check kafka --report DIR"
 
@@ -100,7 +103,7 @@ _PUBLISHED = Form(
     module="isrcheck.checker.forms.comparison",
     usage=(("check published", "published models, compared with TLC's figures"),),
     refusals=_WITHOUT_MODEL | {"--report": NO_REPORT},
-    rest=NAME_A_MODEL,
+    rest=NAME_ONE_ALONE,
     refuse=_refuse_for_comparison,
 )
 

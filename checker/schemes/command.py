@@ -33,6 +33,8 @@ def _file(option: str, text: str) -> Path:
     path = Path(text)
     if not path.parent.is_dir() or path.is_dir():
         raise UsageError(f"{option} {path}: not the name of a file in a folder that exists; give another name")
+    if path.exists() or path.is_symlink():
+        raise UsageError(f"{option} {path}: exists already and is not overwritten; give another name")
     return path
 
 

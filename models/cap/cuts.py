@@ -26,6 +26,7 @@ from isrcheck.models.language import (
     between,
     bound,
     budget,
+    contradiction,
     field,
     initial,
     leads_to,
@@ -109,6 +110,12 @@ class State:
     misses_seen = field(values=Flag)  # nor every record that somebody has read
     misses_own = field(values=Flag)  # nor every acknowledged record of its reader
     goes_back = field(values=Flag)  # nor every record that its reader has read
+
+
+@contradiction
+def more_in_sync_than_replicas(c):
+    """min_insync_replicas: there are not so many replicas; give a smaller one, or more replicas."""
+    return c.min_insync_replicas > c.replicas
 
 
 @initial
@@ -280,13 +287,23 @@ def leader_shrinks_isr(s, leader: Replica, follower: Replica):
     write_isr(s, leader, follower, False)
 
 
+def epoch_start(s, leader):
+    """The end of what the leader's log held when it was elected."""
+    return sum(
+        1
+        for offset in range(s.log_size)
+        if has_entry(s, leader, offset) and s.log_epoch[leader][offset] < s.leader_epoch[leader]
+    )
+
+
 @action
 def leader_expands_isr(s, leader: Replica, follower: Replica):
+    """The follower has what is committed, and what was there when the leader was elected; it may lack the rest."""
     require(s.leads[leader] and not s.is_away[leader])
     require(s.controller_leader == leader and s.controller_epoch == s.leader_epoch[leader])
     require(not s.isr[leader][follower])
     require(follows(s, follower, leader))
-    require(common_end(s, leader, follower) >= s.log_end_offset[leader])
+    require(common_end(s, leader, follower) >= max(s.high_watermark[leader], epoch_start(s, leader)))
     write_isr(s, leader, follower, True)
 
 
@@ -303,6 +320,10 @@ def controller_appoints(s, leader):
 
 
 def learn_leader(s, broker):
+    """Whoever waits for an answer of a leader that was replaced gets an error. Kafka: DelayedProduce."""
+    for r in range(s.records):
+        if s.written_to[r] == broker:
+            s.written_to[r] = NONE
     s.leader_epoch[broker] = s.controller_epoch
     s.leads[broker] = s.controller_leader == broker
     for member in range(s.replicas):
@@ -438,13 +459,13 @@ def is_answered(before, after, is_away):
     )
 
 
-@sometimes
+@sometimes(applies=lambda c: c.cuts > 0)
 def a_write_is_acknowledged_beside_the_controller(before, after):
     """During the cut, on the controller's side."""
     return is_answered(before, after, False)
 
 
-@sometimes
+@sometimes(applies=lambda c: c.cuts > 0)
 def a_write_is_acknowledged_away_from_the_controller(before, after):
     """During the cut, on the other side."""
     return is_answered(before, after, True)

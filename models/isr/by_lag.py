@@ -6,8 +6,9 @@ leader looks every `check_ticks` whether the follower is to leave the ISR; a fet
 
 `replica.lag.max.messages` (0.8) counts what the follower lacks: bursts remove a follower that is never late, and its
 next fetch lets it rejoin. `replica.lag.time.max.ms` (alone since 0.9) counts the time since the follower last had
-everything that the leader had when it fetched: a burst does not matter, and a follower that is too slow leaves and
-stays out. Kafka: Replica.updateFetchState, Partition.getOutOfSyncReplicas, maybeExpandIsr; KAFKA-1546.
+everything that the leader had when it fetched: with a limit of two ticks or more a burst does not matter, and a
+follower that is too slow leaves and stays out. Kafka: Replica.updateFetchState, Partition.getOutOfSyncReplicas,
+maybeExpandIsr; KAFKA-1546.
 
 Left out: a second follower, with which the high watermark can be lower than the end of the leader's log, so that a
 follower rejoins earlier; the time that a change of the ISR takes.
@@ -71,6 +72,18 @@ class State:
 def more_is_written_than_may_be(c):
     """least_writes: the producer writes at most `burst` records between two ticks; give a larger burst."""
     return c.least_writes > c.burst
+
+
+@contradiction
+def a_fetch_takes_all(c):
+    """fetch_size: a fetch takes all that a follower can lack, because most_behind is no greater; raise most_behind."""
+    return c.fetch_size >= c.most_behind
+
+
+@contradiction
+def no_follower_lacks_so_many(c):
+    """lag_max_messages: no follower lacks more than this, because most_behind is no greater; raise most_behind."""
+    return c.SHRINK_RULE == ShrinkRule.MESSAGES and c.lag_max_messages >= c.most_behind
 
 
 # ------------------------------------------------------------------------------------------------------------ the steps
@@ -172,6 +185,10 @@ def a_slow_follower_leaves(s):
     return not s.is_in_isr and not keeps_up(s)
 
 
-@sometimes(applies=lambda c: c.SHRINK_RULE == ShrinkRule.MESSAGES and c.burst > c.lag_max_messages)
+@sometimes(
+    applies=lambda c: (
+        c.SHRINK_RULE == ShrinkRule.MESSAGES and c.burst > c.lag_max_messages and c.least_writes <= c.fetch_size
+    )
+)
 def a_follower_rejoins(s):
     return s.is_in_isr and s.times_left > 0

@@ -105,7 +105,7 @@ def leader_changes_isr(s, follower: Follower, watched: Watched):
     """The follower falls behind and leaves the ISR, or has caught up and rejoins it.
 
     The write names the version that the leader knows. If the controller has written since, it fails, and nothing
-    changes until the leader has the controller's request (KAFKA-2729).
+    changes until the leader has the controller's request. Here that always comes; see KAFKA-2729 for where it does not.
     """
     require(s.leader_has_version)
     require(watched == 0 or not s.is_measured)
@@ -340,6 +340,16 @@ def notifications_are_apart(before, after, taken):
     return not is_written or before.ticks_since_notification > before.quiet_ticks
 
 
+@always_step
+def a_stale_write_changes_nothing(before, after, taken):
+    """A leader that has not heard of the controller's write cannot undo it: its own write names an old version."""
+    return (
+        before.leader_has_version
+        or taken == controller_removes_follower
+        or all(after.isr[f] == before.isr[f] for f in range(before.followers))
+    )
+
+
 def is_untold(s):
     return s.has_news
 
@@ -360,13 +370,13 @@ def every_change_is_heard(s):
     return everyone_has_heard(s)
 
 
-@sometimes
+@sometimes(applies=lambda c: bool(c.LATEST_AFTER_A_MINUTE))
 def a_burst_is_told_after_a_minute(before, after, taken):
     """The ISR has changed less than five seconds ago, and yet it is told."""
     is_written = taken == thread_runs and before.has_news and not after.has_news
     return is_written and before.ticks_since_change <= before.quiet_ticks
 
 
-@sometimes
+@sometimes(applies=lambda c: c.controller_failures > 0)
 def a_notification_waits_for_a_new_controller(s):
     return s.notification and s.controller == Controller.FAILED

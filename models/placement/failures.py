@@ -3,7 +3,8 @@
 Several partitions, each with replicas that all are in sync at first. The assignment is that of Kafka
 (kafka_assignment.py), for every start and every shift: each is an initial state. Brokers fail for good, alone or with
 their rack; the controller elects the first replica of a partition that is up. What is counted has a limit in the
-configuration, so that a search finds the worst case: it is the smallest limit that holds.
+configuration, so that a search finds the worst case: it is the smallest limit that holds. Without a limit, the property
+about it says nothing.
 
 Left out: how long an election takes, and replicas that are not in sync, of which the other models tell.
 """
@@ -28,6 +29,8 @@ from isrcheck.models.language import (
 )
 from isrcheck.models.placement.kafka_assignment import assignment, rack_of
 
+NO_LIMIT = 127
+
 
 class Configuration:
     brokers = bound(6, "brokers", least=1, most=12, option="--brokers")
@@ -38,10 +41,10 @@ class Configuration:
     broker_failures = budget(1, "brokers that fail", shapes=True, most=6, option="--broker-failures")
     rack_failures = budget(0, "racks that fail", shapes=True, most=6, option="--rack-failures")
     RACK_AWARE = switch(True, "replicas are spread over racks (KIP-36)")
-    most_moved = setting(127, "the limit of leaders_move_rarely")
-    most_readonly = setting(127, "the limit of writes_stop_rarely")
-    most_offline = setting(127, "the limit of partitions_are_rarely_offline")
-    most_led = setting(127, "the limit of leaders_are_spread")
+    most_moved = setting(NO_LIMIT, "the limit of leaders_move_rarely; 127: none")
+    most_readonly = setting(NO_LIMIT, "the limit of writes_stop_rarely; 127: none")
+    most_offline = setting(NO_LIMIT, "the limit of partitions_are_rarely_offline; 127: none")
+    most_led = setting(NO_LIMIT, "the limit of leaders_are_spread; 127: none")
 
 
 class Broker(Domain, size="brokers"):
@@ -79,6 +82,12 @@ def more_replicas_than_brokers(c):
 def more_racks_than_brokers(c):
     """racks: each rack has a broker; give more brokers or fewer racks."""
     return c.racks > c.brokers
+
+
+@contradiction
+def more_in_sync_than_replicas(c):
+    """min_insync_replicas: no partition has so many replicas; give a smaller one, or more replicas."""
+    return c.min_insync_replicas > c.replication_factor
 
 
 @initial
@@ -149,25 +158,25 @@ def up(s, partition):
     return sum(1 for place in range(s.replication_factor) if s.is_up[s.replica[partition][place]])
 
 
-@always
+@always(applies=lambda c: c.most_moved < NO_LIMIT)
 def leaders_move_rarely(s):
     """At most `most_moved` partitions lose their first leader."""
     return sum(1 for p in range(s.partitions) if not s.is_up[s.replica[p][0]]) <= s.most_moved
 
 
-@always
+@always(applies=lambda c: c.most_readonly < NO_LIMIT)
 def writes_stop_rarely(s):
     """At most `most_readonly` partitions have replicas, but fewer than min.insync.replicas."""
     return sum(1 for p in range(s.partitions) if up(s, p) > 0 and up(s, p) < s.min_insync_replicas) <= s.most_readonly
 
 
-@always
+@always(applies=lambda c: c.most_offline < NO_LIMIT)
 def partitions_are_rarely_offline(s):
     """At most `most_offline` partitions have no replica any more."""
     return sum(1 for p in range(s.partitions) if up(s, p) == 0) <= s.most_offline
 
 
-@always
+@always(applies=lambda c: c.most_led < NO_LIMIT)
 def leaders_are_spread(s):
     """No broker leads more than `most_led` partitions, also after elections."""
     return all(

@@ -39,7 +39,11 @@ def voter_times_out(s, voter: Voter):
 
 
 def would_vote_for(s, voter, prospective):
-    """It follows no leader, has seen no later epoch, and its log is not the newer one (KIP-996)."""
+    """It follows no leader, has seen no later epoch, and its log is not the newer one (KIP-996).
+
+    Left out, of Kafka: who is asked goes on to the epoch of who asks, if that is later; and a follower that has not
+    fetched from its leader yet would vote as well.
+    """
     return voter == prospective or (
         can_reach(s, voter, prospective)
         and s.leader[voter] == NONE

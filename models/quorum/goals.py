@@ -11,11 +11,17 @@ from isrcheck.models.quorum.values import Role
 
 
 def has_elections(configuration):
-    """Anyone may begin an election, and somebody else can vote."""
+    """Anyone may begin an election, and somebody else can vote; with pre-vote, a leader only when it leads no more."""
     return (
         configuration.elections > 0
         and configuration.replicas - configuration.observers > 1
         and not configuration.TIMEOUTS_NEED_SILENCE
+        and (
+            not configuration.PRE_VOTE
+            or configuration.replicas - configuration.observers > 2
+            or configuration.CHECK_QUORUM
+            or configuration.restarts > 0
+        )
     )
 
 
@@ -25,8 +31,8 @@ def has_minorities(configuration):
 
 
 def has_conflicts(configuration):
-    """Two leaders can append something."""
-    return has_elections(configuration) and configuration.records > (0 if configuration.LEADER_CHANGE_RECORD else 1)
+    """Two leaders can append something. Of two voters, who lacks an entry of the other is not elected."""
+    return has_minorities(configuration) and configuration.records > (0 if configuration.LEADER_CHANGE_RECORD else 1)
 
 
 @sometimes(applies=lambda configuration: configuration.records > 0)
@@ -65,7 +71,14 @@ def two_replicas_presume_leadership(s):
     return any(is_leader(s, a) and is_leader(s, b) for a in Voter for b in Voter if a < b)
 
 
-@sometimes(applies=has_elections)
+def has_two_candidates(configuration):
+    """The first leader can be one of them, in a second epoch. Of two voters that ask before, one knows of the other."""
+    return configuration.elections > 1 and (
+        has_minorities(configuration) if configuration.PRE_VOTE else has_elections(configuration)
+    )
+
+
+@sometimes(applies=has_two_candidates)
 def votes_are_split(s):
     """Two candidates of one epoch have votes of their own."""
     return any(

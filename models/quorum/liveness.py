@@ -34,6 +34,7 @@ WORK = [
     weak_fairness("leader_resigns", each="leader"),
     weak_fairness("leader_replicates", each=("leader", "follower")),
     weak_fairness("leader_commits", each="leader"),
+    weak_fairness("only_voter_commits", each="leader"),
     weak_fairness("follower_fetches", "follower_truncates", each=("leader", "follower")),
 ]
 """What is done at last if it stays possible."""
@@ -80,7 +81,7 @@ def healthy_leader_commits(s):
 
 
 BOUNDS = {"TIMEOUTS_NEED_SILENCE": True, "PRE_VOTE": True, "CHECK_QUORUM": True}
-BOUNDS |= {"records": 1, "restarts": 0, "cuts": 1, "elections": 2}
+BOUNDS |= {"records": 1, "restarts": 0, "cuts": 2, "elections": 2}
 
 MODEL = assemble(
     "quorum_liveness",

@@ -53,6 +53,18 @@ def leader_learns_of_fetch(s, leader, follower):
     commit(s, leader, committed_end_offset(s, leader))
 
 
+@action
+def only_voter_commits(s, leader: Voter):
+    """Its own log is a majority; with more voters, fetches alone raise the high watermark.
+
+    Kafka: LeaderState.updateLocalState.
+    """
+    require(len(Voter) == 1)
+    require(is_leader(s, leader))
+    require(s.high_watermark[leader] < s.log_end_offset[leader])
+    commit(s, leader, committed_end_offset(s, leader))
+
+
 @action(shows="{follower} from {leader}")
 def follower_fetches(s, follower: Replica, leader: Voter):
     require(can_fetch(s, follower, leader))
@@ -107,7 +119,8 @@ def truncate_to(s, follower, end_offset, epoch):
 def sender_learns_of_epoch(s, sender: Voter, other: Replica):
     """Who asks for votes is told of a later epoch. A leader asks nobody: nothing tells it, until it is asked itself.
 
-    KIP-595, Leader Progress Timeout, calls it a zombie leader.
+    KIP-595, Leader Progress Timeout, calls it a zombie leader. Left out: the answers to BeginQuorumEpoch, which since
+    KIP-853 a leader repeats for every voter that does not fetch.
     """
     require(s.role[sender] == Role.CANDIDATE or s.role[sender] == Role.PROSPECTIVE)
     require(can_reach(s, sender, other))

@@ -552,6 +552,10 @@ BAD = {
         "published/kip_101 already fixes the protocol (kip_101); leave --protocol kip_320 out"
     ),
     "published --bound 3": "check published compares whole state spaces: leave --bound out, or name one model",
+    "published raft_mongo": (
+        "raft_mongo does not go with check published, which compares every model; search one, as in: check"
+        " published/kip_101"
+    ),
     "--protocol 0.10": "--protocol does not go with the matrix; name a model, as in: check kafka --protocol ...",
     "--set replicas=3": "--set does not go with the matrix; name a model, as in: check kafka --set ...",
     "--switch A=on": "--switch does not go with the matrix; name a model, as in: check kafka --switch ...",

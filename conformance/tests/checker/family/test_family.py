@@ -37,17 +37,21 @@ def test_every_property_of_the_model_has_a_column(name):
     assert shown == {one.name for one in model.properties}
 
 
-def test_a_verdict_that_differs_is_told(check, monkeypatch):
+@pytest.mark.parametrize(
+    ("before", "closing"),
+    [("VIOLATED at step 7", "3 differ from the record"), ("REACHED at step 8", "1 differs from the record")],
+)
+def test_a_verdict_that_differs_is_told(check, monkeypatch, before, closing):
     read = csv.DictReader
 
     def altered(lines):
-        return read(line.replace("VIOLATED at step 7", "HOLDS") for line in lines)
+        return read(line.replace(before, "HOLDS") for line in lines)
 
     monkeypatch.setattr(cases.csv, "DictReader", altered)
     code, out, _ = check("family", "isr_by_lag")
     assert code == 10
-    assert "VIOLATED at step 7 (recorded: HOLDS)" in out
-    assert out.splitlines()[-1] == "6 cases: 2 differ from the record"
+    assert f"{before} (recorded: " in out
+    assert out.splitlines()[-1] == f"7 cases: {closing}"
 
 
 def test_a_search_that_is_cut_short_is_no_pass(check):
@@ -93,7 +97,9 @@ def test_the_object_of_json(check):
         ("isr_propagation --brokers 0", "brokers=0 is impossible"),
         ("placement --brokers 2", "replication_factor: a partition has at most one replica on a broker"),
         ("placement --brokers 4 --racks 5 --replication-factor 2", "racks: each rack has a broker"),
+        ("placement --replication-factor 1", "min_insync_replicas: no partition has so many replicas"),
         ("cap --replicas 9", "replicas=9 is impossible"),
+        ("cap --min-insync-replicas 4", "min_insync_replicas: there are not so many replicas"),
     ],
 )
 def test_impossible_settings_of_the_models_get_one_line(check, words, says):

@@ -131,6 +131,13 @@ def test_a_limit_leaves_it_undecided_and_writes_no_file(check) -> None:
     assert not Path("some.csv").exists()
 
 
+def test_a_file_that_exists_is_not_overwritten(check) -> None:
+    Path("some.csv").write_text("mine", encoding="utf-8")
+    says = "check: --csv some.csv: exists already and is not overwritten; give another name\n"
+    assert check("--most-replicas 1 --csv some.csv") == (2, "", says)
+    assert Path("some.csv").read_text(encoding="utf-8") == "mine"
+
+
 @pytest.mark.parametrize("raises", [False, True])
 def test_ctrl_c_keeps_the_rows_until_then(check, monkeypatch, raises: bool) -> None:
     """Whether the key is pressed within a search, which then ends early, or before one."""

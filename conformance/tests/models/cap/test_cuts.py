@@ -39,6 +39,18 @@ def path(instance, texts):
     return behaviour(instance, 0, [step_named(instance, text) for text in texts], None, "check cap", None, None)
 
 
+def after(instance, *texts, start=None):
+    """The state after these steps."""
+    cells = start or instance.initial_states[0]
+    for text in texts:
+        cells = run.take(instance, cells, step_named(instance, text))
+    return cells
+
+
+def steps_from(instance, cells):
+    return [instance.spell_step(step) for step, _ in run.successors(instance, cells)]
+
+
 def write(client, record, invoked, answered):
     return Operation(client, False, (record,), invoked, answered)
 
@@ -130,9 +142,32 @@ def test_a_trace_of_another_model_has_no_history(tmp_path, capsys):
     assert capsys.readouterr().err == says
 
 
-@pytest.mark.parametrize(("replicas", "least"), [(2, 1), (2, 2), (4, 2), (4, 3)])
-def test_acknowledged_records_survive_a_cut_with_any_number_of_brokers(replicas, least):
+def test_a_follower_joins_the_isr_although_it_lacks_what_is_not_committed():
+    """Kafka asks for the high watermark, not for the end of the leader's log."""
+    instance = MODEL.instance("", {})
+    cells = after(instance, "client_writes 0 0", "leader_shrinks_isr 0 1")
+    assert "leader_expands_isr 0 1" in steps_from(instance, cells)
+
+
+def test_a_follower_that_lacks_what_was_there_at_the_election_does_not_join_the_isr():
+    """The new leader has an acknowledged record above its own high watermark: joining would lose it."""
+    instance = MODEL.instance("", {})
+    cells = after(
+        instance,
+        *("client_writes 0 0", "follower_fetches 0 1", "leader_shrinks_isr 0 2", "leader_commits_entry 0"),
+        *("network_is_cut {0} {}", "controller_elects 1"),
+    )
+    assert "leader_expands_isr 1 2" not in steps_from(instance, cells)
+    assert "leader_expands_isr 1 2" in steps_from(instance, after(instance, "follower_fetches 1 2", start=cells))
+
+
+@pytest.mark.parametrize(
+    ("replicas", "least", "times"), [(2, 1, 1), (2, 2, 1), (4, 2, 1), (4, 3, 1), (3, 1, 2), (3, 2, 2), (3, 3, 2)]
+)
+def test_acknowledged_records_survive_cuts_and_leaders_answer(replicas, least, times):
+    """With other numbers of brokers; and with two cuts and elections, after which a leader can lead again."""
     entries = {"replicas": replicas, "min_insync_replicas": least, "records": 1, "log_size": 1}
+    entries |= {"cuts": times, "elections": times}
     found = explore(MODEL.instance("", entries), Limits(), count_all=True)
     words = {one.prop.name: one.word for one in verdicts(found) if one.prop.kind is not Kind.SOMETIMES}
     assert words["acked_not_lost"] is Word.HOLDS

@@ -42,6 +42,12 @@ def test_a_change_arrives_within_a_tick_more_than_a_minute_and_every_fail_over(e
     assert found["changes_arrive_in_time"].startswith("VIOLATED at step ")
 
 
+def test_what_a_configuration_cannot_reach_is_not_asked():
+    _, found = judged(**QUIET, **SHORT, LATEST_AFTER_A_MINUTE=0)
+    for name in ("a_burst_is_told_after_a_minute", "a_notification_waits_for_a_new_controller"):
+        assert found[name] == "n/a"
+
+
 def test_without_the_minute_an_isr_that_changes_all_the_time_is_never_told():
     _, found = judged(**QUIET, **SHORT, LATEST_AFTER_A_MINUTE=0)
     for name in ("changes_arrive_in_time", "changes_are_told", "every_change_is_heard"):
