@@ -15,6 +15,7 @@ from isrcheck.models.language import (
     Flag,
     action,
     always,
+    always_step,
     between,
     bound,
     budget,
@@ -184,6 +185,26 @@ def leaders_are_spread(s):
         for broker in range(s.brokers)
         if s.is_up[broker]
     )
+
+
+@always
+def the_first_replica_that_is_up_leads(s):
+    """Whoever leads, and is up, has no replica before it that is up, too: nobody comes back."""
+    return all(
+        not is_led(s, p)
+        or all(
+            s.replica[p][place] == s.leader[p]
+            or not s.is_up[s.replica[p][place]]
+            or any(s.replica[p][earlier] == s.leader[p] for earlier in range(s.replication_factor) if earlier < place)
+            for place in range(s.replication_factor)
+        )
+        for p in range(s.partitions)
+    )
+
+
+@always_step
+def who_is_elected_is_up(before, after):
+    return all(after.leader[p] == before.leader[p] or after.is_up[after.leader[p]] for p in range(before.partitions))
 
 
 @always
