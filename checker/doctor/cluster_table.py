@@ -75,7 +75,7 @@ def table_lines(answers: Sequence[Answer], now: Now, remarks: Sequence[str] = ()
             row.first.headline,
             f"{len(row.topics):,}",
             f"{row.partitions:,}",
-            settings_of(row.first.case),
+            settings_of(row.first),
             change_of(row.first),
             listed(row.topics),
         ]
@@ -89,9 +89,11 @@ def table_lines(answers: Sequence[Answer], now: Now, remarks: Sequence[str] = ()
     return lines
 
 
-def settings_of(case: Case) -> str:
+def settings_of(answer: Answer) -> str:
     """Return the settings in which the cases of a cluster usually differ."""
-    words = [f"replicas={case.replication_factor}", f"min.insync={case.min_insync_replicas}", f"acks={case.acks}"]
+    case = answer.case
+    replicas = case.replication_factor if answer.cluster.is_replication_given else "?"
+    words = [f"replicas={replicas}", f"min.insync={case.min_insync_replicas}", f"acks={case.acks}"]
     words += ["unclean election"] if case.unclean_election else []
     words += ["flushed"] if case.flushes_every_message else []
     return " ".join(words)

@@ -221,7 +221,8 @@ def subject(cluster: Cluster) -> str:
         topics = f"{kind} {listed(cluster.topics)}, "
     values = {one.key: one.value for one in cluster.understood}
     release = cluster.kafka_version.value if cluster.kafka_version else values.get("Kafka version", "")
-    shown = [counted(cluster.replication_factor.value, "replica")]
+    replicas = counted(cluster.replication_factor.value, "replica")
+    shown = [replicas if cluster.is_replication_given else "an unknown number of replicas"]
     shown += [f"{key}={values[key]}" for key in SETTINGS if key in values]
     if cluster.is_min_insync_limited:
         shown[1] += f" (counts as {cluster.min_insync_replicas.value}, the number of replicas)"
@@ -241,9 +242,6 @@ def assumptions(cluster: Cluster) -> list[str]:
             "eligible leader replicas, which a cluster has that was created with 4.1; if it was created before, give"
             " eligible.leader.replicas.version=0 in a broker's file"
         )
-    if not cluster.is_replication_given:
-        count = counted(cluster.replication_factor.value, "replica")
-        found.append(f"{count}, Kafka's default; give replication.factor, or the output of kafka-topics --describe")
     lacking = []
     if Role.PRODUCER not in cluster.given_roles:
         lacking.append(f"producers ({_defaults(cluster, 'acks', 'enable.idempotence')}; --producer FILE)")

@@ -325,14 +325,30 @@ def test_a_single_file_says_what_it_lacks(ask):
     assert labelled(text)["Assumed"] == [
         "Kafka 4.1 (not given: the newest modelled release); give --kafka-version",
         ELR_ASSUMED,
-        "1 replica, Kafka's default; give replication.factor, or the output of kafka-topics --describe",
         "Kafka's defaults of producers (acks=all, enable.idempotence=true; --producer FILE) and of brokers"
         " (auto.leader.rebalance.enable=true; --broker FILE)",
     ]
     _, text, _ = ask("--config p --kafka-version 3.9", p="acks=1\nlinger.ms=5\n")
-    assert labelled(text)["Assumed"][1:] == [
+    assert labelled(text)["Assumed"] == [
         "Kafka's defaults of the topic (min.insync.replicas=1; --topic FILE)",
     ]
+
+
+@pytest.mark.parametrize("release", ["2.8", "4.1"])
+@pytest.mark.parametrize("broker", ["", "auto.leader.rebalance.enable=false\n"])
+def test_a_topic_whose_replicas_are_not_given_has_no_answer(ask, fake, release, broker):
+    """Kafka's default, one replica, says nothing of a topic that was created with three: with one, 4.1 would keep every
+    promise, and 2.8 would be broken."""
+    files = {"t": "min.insync.replicas=2\n", "p": "acks=all\n"} | ({"b": broker} if broker else {})
+    given = f"--topic t --producer p {'--broker b' if broker else ''} --kafka-version {release}"
+    code, text, _ = ask(given, **files)
+    assert code == 3
+    assert text.splitlines()[0] == (
+        "Cannot tell, because the number of the topic's replicas is not given;"
+        " add the output of kafka-topics --describe, or replication.factor in a file"
+    )
+    assert labelled(text)["For"] == [f"Kafka {release}, an unknown number of replicas, min.insync.replicas=2, acks=all"]
+    assert fake.asked == []
 
 
 def test_a_consumers_file_alone_decides_nothing(ask, fake):
