@@ -116,6 +116,21 @@ def test_a_known_defect_of_the_release(ask):
     ]
 
 
+def test_the_first_line_counts_the_defects_that_no_search_decided(ask, fake):
+    """Of four replicas the searches of 8.7d and 8.25 end too early: a first line with one defect alone hides both."""
+
+    def rule(case, question):
+        is_open = question.name in ("stale_diverging_response", "stale_record")
+        return finding(Word.NO_VIOLATION, judged=10) if is_open else usual(case, question)
+
+    fake.rule = rule
+    code, text, _ = ask("--config t --kafka-version 3.9", t=DURABLE)
+    assert code == 12
+    assert text.splitlines()[0] == "Keeps its promises, but for 1 known defect of this release; 2 more undecided"
+    why = "searched to depth 10 only, and its known history takes 23 steps"
+    assert labelled(text)["Undecided"] == [f"8.7d, 8.25: {why}"]
+
+
 def test_nothing_is_found(ask):
     code, text, _ = ask("--config t --broker b --kafka-version 3.9", t=DURABLE, b=BROKER)
     assert (code, text.splitlines()[0]) == (0, "Keeps its promises within these bounds")
