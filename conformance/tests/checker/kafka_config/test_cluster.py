@@ -1248,6 +1248,8 @@ def test_before_0_11_there_is_no_idempotence() -> None:
     [
         (("delivery.timeout.ms=29999",), "2.1", "0 + 30000"),
         (("delivery.timeout.ms=30004", "linger.ms=5"), "2.1", "5 + 30000"),
+        (("delivery.timeout.ms=30000",), "4.0", "5 + 30000"),  # the default of linger.ms is 5 since 4.0 (KIP-1030)
+        (("delivery.timeout.ms=30000", "linger.ms=1"), "4.1", "1 + 30000"),
         (("delivery.timeout.ms=1005", "linger.ms=6", "request.timeout.ms=1000"), "3.9", "6 + 1000"),
     ],
 )
