@@ -85,6 +85,7 @@ _LABELS = (
 )
 _LABEL = re.compile(rf"(?:^|(?<=\s))({'|'.join(_LABELS)}):")
 
+# Of these lines, those about users and clients have no bearing on replication.
 _CONFIGS_ON_ONE_LINE = re.compile(r"Configs for (?P<whose>.+?) are(?: (?P<pairs>.*))?")
 _CONFIGS_BELOW = re.compile(
     r"(?:(?:Dynamic|All) configs|Configs) for (?P<kind>[a-z-]+) (?P<name>\S+) are:|"
@@ -300,6 +301,8 @@ class Reader:
                 self._keep(f"broker {broker['name'] or broker['old']}", Layer.RUNNING, one["pairs"])
             elif one["whose"] == "default brokers":
                 self._keep("the cluster", Layer.CLUSTER, one["pairs"])
+            elif re.match(r"(?:default )?(?:topic|broker)s?\b", one["whose"]):
+                raise self._error(f"{quoted(one['whose'])} is no name as {_TOOLS} print it")
             return True
         return False
 

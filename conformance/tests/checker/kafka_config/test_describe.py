@@ -468,6 +468,16 @@ def test_secrets_unset_values_users_and_warnings_are_ignored() -> None:
     assert "hunter2" not in repr(cluster)
 
 
+@pytest.mark.parametrize("whose", ["topic t", "topics t", "broker 1.5", "default topics", "brokers default"])
+def test_a_line_about_an_unknown_topic_or_broker_is_not_taken_for_one_about_a_client(whose: str) -> None:
+    """Its settings would be left out in silence."""
+    text = f"Configs for {whose} are unclean.leader.election.enable=true,retention.ms=1\n"
+    assert complaint(text) == (
+        f"1.txt:1: '{whose}' is no name as kafka-topics, kafka-configs or kafka-features print it; give the unchanged"
+        " output of kafka-topics --describe, kafka-configs --describe or kafka-features describe"
+    )
+
+
 # --- Standard input ---------------------------------------------------------------------------------------------------
 
 
