@@ -18,7 +18,7 @@ from isrcheck.checker.kafka_settings.keys import NEWEST_LISTED_RELEASE, Role
 from isrcheck.checker.kafka_settings.releases import version_of_binaries
 from isrcheck.checker.outcome.verdict import Word
 from isrcheck.checker.questions.case import Case
-from isrcheck.checker.questions.concerns import KAFKA
+from isrcheck.checker.questions.concerns import KAFKA, is_in
 from isrcheck.checker.questions.finding import Finding, Source
 from isrcheck.checker.questions.question import Question, Topic
 from isrcheck.checker.questions.rules import FEWER_IN_SYNC
@@ -102,8 +102,7 @@ def _allowed_by(case: Case) -> str:
 
 def _short_defect_rows(answer: Answer) -> list[tuple[str, str]]:
     """Return a line for each defect: its title, and what avoids it."""
-    before = answer.availability
-    return [("Defect", f"{one.failure.number} {one.failure.title}; {_avoid(one, before)}") for one in answer.exposed]
+    return [("Defect", f"{one.failure.number} {one.failure.title}; {_avoid(one, answer)}") for one in answer.exposed]
 
 
 def _defect_rows(answer: Answer) -> list[tuple[str, str]]:
@@ -114,18 +113,22 @@ def _defect_rows(answer: Answer) -> list[tuple[str, str]]:
         if one.finding.history is not None:
             steps = counted(len(one.finding.history.steps), "step")
             rows.append(("", f"takes {told(one.finding.history).needs}, in {steps}"))
-        rows.append(("", _avoid(one, answer.availability)))
+        rows.append(("", _avoid(one, answer)))
     return rows
 
 
-def _avoid(one: Exposure, before: Availability) -> str:
+def _avoid(one: Exposure, answer: Answer) -> str:
     if one.avoided_by:
+        before = answer.availability
         return f"avoid it with {' or '.join(_avoided(tried, before) for tried in one.avoided_by[:MOST_CHANGES])}"
-    if one.is_tried:
-        return (
-            f"no single setting avoids it{f'; repaired in {one.failure.repaired[-1]}' if one.failure.repaired else ''}"
-        )
-    return "not every setting could be tried"
+    if not one.is_tried:
+        return "not every setting could be tried"
+    if not one.failure.repaired:
+        return "no single setting avoids it"
+    if is_in(one.failure, answer.cluster.release):
+        return f"no single setting avoids it; repaired in {one.failure.repaired[-1]}"
+    # The release has the repair, which an older protocol or format of the cluster keeps from working.
+    return one.failure.advice
 
 
 def _avoided(tried: Tried, before: Availability) -> str:

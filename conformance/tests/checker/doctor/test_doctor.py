@@ -131,6 +131,30 @@ def test_the_first_line_counts_the_defects_that_no_search_decided(ask, fake):
     assert labelled(text)["Undecided"] == [f"8.7d, 8.25: {why}"]
 
 
+@pytest.mark.parametrize(
+    ("format_version", "release", "says"),
+    [
+        ("0.10.2", "2.3", "Nothing but an upgrade helps: the record is lost with acks=all and min.insync.replicas equal to"
+         " the number of replicas. From 0.11 on, the brokers need inter.broker.protocol.version=0.11.0 and the topic"
+         " message.format.version=0.11.0, or followers truncate as before."),
+        ("0.10.2", "0.10.2", "no single setting avoids it; repaired in 0.11"),
+    ],
+)  # fmt: skip
+def test_a_release_that_has_a_repair_is_not_told_to_upgrade_to_it(ask, fake, format_version, release, says):
+    """Where an old record format keeps the repair from working, the advice says what is to be done."""
+
+    def rule(case, question):
+        is_shown = question.name == "truncation_to_high_watermark"
+        return finding(Word.VIOLATED, MISSED_DEMOTION) if is_shown else usual(case, question)
+
+    fake.rule = rule
+    topic = f"{DURABLE}message.format.version={format_version}\nunclean.leader.election.enable=false\n"
+    _, text, _ = ask(f"--config t --broker b --kafka-version {release}", t=topic, b=BROKER)
+    defect = labelled(text)["Defect"]
+    assert defect[0] == "8.1 A follower truncates to its high watermark"
+    assert defect[2] == says
+
+
 def test_nothing_is_found(ask):
     code, text, _ = ask("--config t --broker b --kafka-version 3.9", t=DURABLE, b=BROKER)
     assert (code, text.splitlines()[0]) == (0, "Keeps its promises within these bounds")
