@@ -18,11 +18,12 @@ from isrcheck.checker.kafka_settings.keys import NEWEST_LISTED_RELEASE, Role
 from isrcheck.checker.kafka_settings.releases import version_of_binaries
 from isrcheck.checker.outcome.verdict import Word
 from isrcheck.checker.questions.case import Case
-from isrcheck.checker.questions.concerns import KAFKA, is_in
+from isrcheck.checker.questions.concerns import KAFKA, is_in, loses_data
 from isrcheck.checker.questions.finding import Finding, Source
 from isrcheck.checker.questions.question import Question, Topic
 from isrcheck.checker.questions.rules import FEWER_IN_SYNC
 from isrcheck.checker.session.formatting import counted, table
+from isrcheck.models.kafka.failures.catalogue import Failure
 
 MOST_LINES = 15
 """The most lines after the first one, without --details."""
@@ -125,8 +126,10 @@ def _avoid(one: Exposure, answer: Answer) -> str:
         return "not every setting could be tried"
     if not one.failure.repaired:
         return "no single setting avoids it"
-    if is_in(one.failure, answer.cluster.release):
-        return f"no single setting avoids it; repaired in {one.failure.repaired[-1]}"
+    release = answer.cluster.release
+    if is_in(one.failure, release):
+        nearest = next(each for each in one.failure.repaired if not release.has_patch(each))
+        return f"no single setting avoids it; repaired in {nearest}"
     # The release has the repair, which an older protocol or format of the cluster keeps from working.
     return one.failure.advice
 
@@ -152,11 +155,14 @@ def _beside_rows(answer: Answer) -> Iterator[tuple[str, str]]:
         if found is not None:
             yield label, f"{what} {_can_lose(found)}{_claim(answer.case, found)}"
     named = [one for one in answer.exposures if one.is_of_disks and one.is_shown]
+    unsearched = [one for one, _ in answer.unsearched if loses_data(one)]
     if named:
         beside = [answer.findings.get(Question(topic)) for topic in (Topic.POWER, Topic.DISK)]
         is_claimed = any(found is not None and found.is_known and not found.fails for found in beside)
         what = "but known defects of this release lose one then" if is_claimed else "known of such losses"
-        yield "", f"{what}: {', '.join(f'{one.failure.number} {one.failure.title}' for one in named)}"
+        yield "", f"{what}: {_titled([one.failure for one in named])}"
+    if unsearched:
+        yield "", f"known of such losses, but not searched: {_titled(unsearched)}"
     resends = [
         (found, what)
         for topic, what in ((Topic.DUPLICATES, "a record can appear twice"), (Topic.ORDER, "records can change order"))
@@ -179,11 +185,15 @@ def _beside_rows(answer: Answer) -> Iterator[tuple[str, str]]:
         yield "Transactions", f"{'none can begin' if transactions.why_none_begins else 'not searched'}: {why}"
     if answer.findings:
         yield "Source", source_of(answer.every_finding)
-    if answer.unsearched:
-        numbers = ", ".join(one.number for one, _ in answer.unsearched)
-        yield "Unknown", f"known defects of this release that cannot be searched: {numbers}"
+    unknown = [one for one, _ in answer.unsearched if one not in unsearched]
+    if unknown:
+        yield "Unknown", f"known defects of this release that cannot be searched: {_titled(unknown)}"
     if answer.open_exposures:
         yield "Undecided", _undecided(answer.open_exposures)
+
+
+def _titled(failures: Sequence[Failure]) -> str:
+    return ", ".join(f"{one.number} {one.title}" for one in failures)
 
 
 def _undecided(exposures: Sequence[Exposure]) -> str:

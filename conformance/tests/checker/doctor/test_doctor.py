@@ -25,6 +25,7 @@ from isrcheck.models.kafka import MODEL
 from isrcheck.models.messages.errors import UsageError
 
 DURABLE = "replication.factor=3\nmin.insync.replicas=2\nacks=all\n"
+UNSEARCHED = "8.7e A response in flight carries records of the next epoch"
 BROKER = "broker.id=1\nauto.leader.rebalance.enable=false\n"
 
 
@@ -94,7 +95,7 @@ def test_settings_that_allow_a_loss(ask):
         "Disk": ["one lost disk loses no acknowledged record, searched to the end"],
         "Resends": ["a record can appear twice; your settings allow this"],
         "Source": ["recorded, searched to the end on 2026-11-24; --fresh searches again"],
-        "Unknown": ["known defects of this release that cannot be searched: 8.7e"],
+        "Unknown": [f"known defects of this release that cannot be searched: {UNSEARCHED}"],
     }
     assert "PERMITTED" not in text
 
@@ -134,8 +135,8 @@ def test_the_first_line_counts_the_defects_that_no_search_decided(ask, fake):
 @pytest.mark.parametrize(
     ("format_version", "release", "says"),
     [
-        ("0.10.2", "2.3", "Nothing but an upgrade helps: the record is lost with acks=all and min.insync.replicas equal to"
-         " the number of replicas. From 0.11 on, the brokers need inter.broker.protocol.version=0.11.0 and the topic"
+        ("0.10.2", "2.3", "Nothing but an upgrade helps: the record is lost with acks=all and min.insync.replicas equal"
+         " to the number of replicas. From 0.11 on, the brokers need inter.broker.protocol.version=0.11.0 and the topic"
          " message.format.version=0.11.0, or followers truncate as before."),
         ("0.10.2", "0.10.2", "no single setting avoids it; repaired in 0.11"),
     ],
@@ -278,7 +279,10 @@ def test_what_the_model_refuses_is_no_pass(ask, fake):
 
     fake.rule = rule
     _, text, _ = ask("--config t --kafka-version 3.9", t=DURABLE)
-    assert labelled(text)["Unknown"] == ["known defects of this release that cannot be searched: 8.7e, 8.7d"]
+    assert labelled(text)["Unknown"] == [
+        f"known defects of this release that cannot be searched: {UNSEARCHED},"
+        " 8.7d An old answer truncates a follower that has joined the ISR"
+    ]
     assert labelled(text)["Defect"][-1] == "avoid it with auto.leader.rebalance.enable=false (brokers, with a restart)"
     fake.rule = lambda case, question: (_ for _ in ()).throw(UsageError("the model refuses it"))
     code, text, _ = ask("--config t --kafka-version 3.9")
@@ -293,6 +297,38 @@ def test_defects_that_need_a_disk_are_said_beside(ask, fake):
     code, text, _ = ask("--config t --broker b --kafka-version 3.9", t=DURABLE, b=BROKER)
     assert (code, text.splitlines()[0]) == (0, "Keeps its promises within these bounds")
     assert "8.10 The last member of the ISR loses power, and is elected with a shorter log" in text
+
+
+def test_a_loss_of_a_disk_that_cannot_be_searched_is_said_beside_the_others(ask, fake):
+    """8.9 with ZooKeeper: the model judges a lost disk before the broker is back."""
+
+    def rule(case, question):
+        if question.name == "rebooted_follower_joins_the_isr":
+            return finding(Word.NOT_APPLICABLE)
+        return finding(Word.PERMITTED) if question.topic is Topic.DISK else usual(case, question)
+
+    fake.rule = rule
+    broker = "zookeeper.connect=z:2181\n"
+    _, text, _ = ask("--config t --broker b --kafka-version 3.9", t=DURABLE, b=broker)
+    assert labelled(text)["Disk"] == [
+        "one lost disk can lose an acknowledged record, which this release does not claim to survive",
+        "known of such losses, but not searched: 8.9 A follower that has lost its disk joins the ISR by a request from"
+        " before",
+    ]
+    assert labelled(text)["Unknown"] == [f"known defects of this release that cannot be searched: {UNSEARCHED}"]
+
+
+@pytest.mark.parametrize(("release", "repaired"), [("2.7", "2.7.2"), ("2.8", "2.8.1"), ("2.8.0", "2.8.1")])
+def test_the_nearest_release_with_a_repair_is_named(ask, fake, release, repaired):
+    """8.7a is repaired in 2.7.2, 2.8.1 and 3.0."""
+
+    def rule(case, question):
+        is_shown = question.name == "diverging_fetch_counts"
+        return finding(Word.VIOLATED, MISSED_DEMOTION) if is_shown else usual(case, question)
+
+    fake.rule = rule
+    _, text, _ = ask(f"--config t --broker b --kafka-version {release}", t=DURABLE, b=BROKER)
+    assert labelled(text)["Defect"][2] == f"no single setting avoids it; repaired in {repaired}"
 
 
 def test_defects_that_lose_records_come_first(ask, fake):
