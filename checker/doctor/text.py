@@ -58,6 +58,8 @@ def _rows(answer: Answer) -> Iterator[tuple[str, str]]:
     yield "For", subject(answer.cluster)
     for line in assumptions(answer.cluster):
         yield "Assumed", line
+    for line in misspelt(answer.cluster):
+        yield "Ignored", line
     if answer.kind is Kind.UNKNOWN and answer.cluster.generation.why_undecided is not None:
         nearest = answer.nearest
         if nearest is not Kind.UNKNOWN:
@@ -265,6 +267,11 @@ def assumptions(cluster: Cluster) -> list[str]:
     if lacking:
         found.append(f"Kafka's defaults of {' and of '.join(lacking)}")
     return found
+
+
+def misspelt(cluster: Cluster) -> list[str]:
+    """Return the ignored settings that were probably meant for some on which the answer depends."""
+    return [f"{one.key}={one.value} ({one.source}): {one.reason}" for one in cluster.ignored if one.meant]
 
 
 def _defaults(cluster: Cluster, *keys: str) -> str:

@@ -388,6 +388,18 @@ def test_eligible_leader_replicas_are_assumed_only_if_nothing_is_said_of_them(as
     assert ELR_ASSUMED not in labelled(text)["Assumed"]
 
 
+def test_a_misspelt_setting_is_named_without_details(ask):
+    """With min.insync.replicas=1, its default, the answer is for another topic than the file's author has in mind."""
+    misspelt = "Kafka 3.9 has no such topic setting; did you mean min.insync.replicas?"
+    _, text, _ = ask("--config t --kafka-version 3.9", t="replication.factor=3\nmin.insync.replica=2\nretention.m=1\n")
+    assert labelled(text)["Ignored"] == [f"min.insync.replica=2 (t:2): {misspelt}"]
+    described = "".join(
+        f"Topic: {name}\tPartitionCount: 1\tReplicationFactor: {count}\tConfigs: \n" for name, count in ("u3", "v2")
+    )
+    _, text, _ = ask("--describe d --topic t --kafka-version 3.9", d=described, t="min.insync.replica=2\n")
+    assert text.splitlines()[2:3] == [f"  Ignored: min.insync.replica=2 (t:1): {misspelt}"]
+
+
 def test_a_minimum_above_the_replicas_says_what_it_counts_as(ask):
     _, text, _ = ask("--config t --kafka-version 4.0", t="replication.factor=2\nmin.insync.replicas=3\n")
     assert labelled(text)["For"] == [

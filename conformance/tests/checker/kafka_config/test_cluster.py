@@ -1648,6 +1648,25 @@ def test_keys_that_kafka_does_not_know_are_named(line: str, version: str | None,
     assert (unknown.why, unknown.reason, unknown.source) == (WhyIgnored.UNKNOWN, reason, "topic.properties:1")
 
 
+@pytest.mark.parametrize(
+    ("line", "version", "meant"),
+    [
+        ("min.insync.replica=3", "3.9", "min.insync.replicas"),
+        ("min.insync.replica=3", "4.1", "min.insync.replicas"),
+        ("unclean.leader.election.enabled=true", "4.1", "unclean.leader.election.enable"),
+        ("request.required.acks=-1", "0.8.2", "acks"),
+        ("retention.m=1", "3.9", ""),  # no answer depends on retention.ms
+        ("remote.storage.enable=true", "2.1", ""),  # a setting of a later release
+        ("a.plugins.own.key=1", "3.9", ""),
+    ],
+)
+def test_a_misspelt_setting_on_which_the_answer_depends_is_told_apart(line: str, version: str, meant: str) -> None:
+    (one,) = read((TOPIC, file("topic.properties", line)), version=version).ignored
+    assert one.meant == meant
+    if meant and meant != "acks":
+        assert one.reason.endswith(f"; did you mean {meant}?")
+
+
 def test_one_role_may_know_a_key_later_than_another() -> None:
     lines = ("broker.id=0", "sasl.jaas.config=x")
     broker = file("server.properties", *lines)
