@@ -41,7 +41,7 @@ def answer_lines(answer: Answer, now: Now, remarks: Sequence[str] = (), *, detai
     """Return the whole text of an answer; `remarks` say what is missing in the files."""
     before = [("Now", line) for line in now.lines()] + [("Files", line) for line in remarks]
     before += _rows(answer)
-    defects, after = _defect_rows(answer), list(_beside_rows(answer))
+    defects, after = _defect_rows(answer, details=details), list(_beside_rows(answer))
     room = MOST_LINES - len(before) - len(after)
     if not details and len(defects) > room:
         defects = _short_defect_rows(answer)
@@ -108,15 +108,18 @@ def _short_defect_rows(answer: Answer) -> list[tuple[str, str]]:
     return [("Defect", f"{one.failure.number} {one.failure.title}; {_avoid(one, answer)}") for one in answer.exposed]
 
 
-def _defect_rows(answer: Answer) -> list[tuple[str, str]]:
-    """Return three lines for each defect: its title, what it takes, and what avoids it."""
+def _defect_rows(answer: Answer, *, details: bool) -> list[tuple[str, str]]:
+    """Return three lines for each defect: its title, what it takes, and what avoids it; and the advice as a detail."""
     rows: list[tuple[str, str]] = []
     for one in answer.exposed:
         rows.append(("Defect", f"{one.failure.number} {one.failure.title}"))
         if one.finding.history is not None:
             steps = counted(len(one.finding.history.steps), "step")
             rows.append(("", f"takes {told(one.finding.history).needs}, in {steps}"))
-        rows.append(("", _avoid(one, answer)))
+        avoid = _avoid(one, answer)
+        rows.append(("", avoid))
+        if details and avoid != one.failure.advice:
+            rows.append(("", f"advice: {one.failure.advice}"))
     return rows
 
 

@@ -789,6 +789,22 @@ def test_details_name_what_was_understood_ignored_and_found(ask, tmp_path):
     assert Path(tmp_path, file.split()[-1]).is_file()
 
 
+def test_details_have_the_advice_of_a_defect(ask, fake):
+    """Every single setting that avoids 8.7b costs availability; none is needed if consumers read from leaders only."""
+
+    def rule(case, question):
+        is_shown = question.name == "high_watermark_of_a_diverging_response"
+        return finding(Word.VIOLATED, MISSED_DEMOTION) if is_shown else usual(case, question)
+
+    fake.rule = rule
+    _, text, _ = ask("--config t --broker b --kafka-version 3.3 --details", t=DURABLE, b=BROKER)
+    assert labelled(text)["Defect"][3] == (
+        "advice: Upgrade to 3.4.1 or 3.5; until then let consumers read from the leader only"
+        " (no replica.selector.class)."
+    )
+    assert "advice:" not in ask("--config t --broker b --kafka-version 3.3")[1]
+
+
 def test_details_say_which_generation_was_searched(ask):
     """What no known defect of 1.0 explains is searched in 2.4; with the fake, all searches are those of 3.7."""
     _, text, _ = ask("--config t --kafka-version 1.0 --details", t=DURABLE)
