@@ -10,6 +10,7 @@ import difflib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from functools import cache
 
 from isrcheck.checker.kafka_config.versions import Versions
 from isrcheck.checker.kafka_settings.cluster_settings import READERS, GivenSetting, Settings, printable, shown
@@ -231,6 +232,7 @@ def _why_unknown(each: GivenSetting, versions: Versions) -> str:
     return f"Kafka {release if versions.is_given else f'up to {newest}'} has no such {each.role.value} setting{hint}"
 
 
+@cache
 def _meant(key: str) -> str:
     """Return the setting of some release that is spelt nearly like a key; empty if there is none, or if it is one."""
     known = sorted({one for role in Role for one in keys_of(role)})

@@ -685,6 +685,22 @@ def test_ten_thousand_partitions_take_seconds(ask):
 # ------------------------------------------------------------------------------------------------------------ bad input
 
 
+def test_the_settings_of_plugins_are_compared_with_kafkas_once(ask):
+    """A broker of a distribution has hundreds of keys that Kafka does not know, and topics differ in theirs."""
+    plugins = "".join(
+        f"  plugin.setting.number.{key}=1 sensitive=false synonyms={{DEFAULT_CONFIG:plugin.setting.number.{key}=1}}\n"
+        for key in range(200)
+    )
+    topics = "".join(
+        f"Topic: t{number}\tPartitionCount: 1\tReplicationFactor: 3\tConfigs: retention.ms={number}\n"
+        for number in range(60)
+    )
+    described = f"{topics}All configs for broker 1 are:\n{plugins}"
+    began = time.process_time()
+    ask("--describe d --kafka-version 3.9", d=described)
+    assert time.process_time() - began < 12
+
+
 def test_files_of_both_kinds_are_told_apart(ask):
     _, text, _ = ask("doctor topics t --kafka-version 3.9", topics=describe("a", 2), t="acks=1\nlinger.ms=1\n")
     assert text.splitlines()[0] == "Can lose acknowledged records"
