@@ -18,7 +18,7 @@ from isrcheck.checker.kafka_settings.keys import NEWEST_LISTED_RELEASE, Role
 from isrcheck.checker.kafka_settings.releases import version_of_binaries
 from isrcheck.checker.outcome.verdict import Word
 from isrcheck.checker.questions.case import Case
-from isrcheck.checker.questions.concerns import KAFKA, is_in, loses_data
+from isrcheck.checker.questions.concerns import KAFKA, NEEDS_ALL_ACKS, defects_of, is_in, loses_data, named
 from isrcheck.checker.questions.finding import Finding, Source
 from isrcheck.checker.questions.question import Question, Topic
 from isrcheck.checker.questions.rules import FEWER_IN_SYNC
@@ -87,6 +87,8 @@ def _loss_rows(answer: Answer, loss: Finding) -> Iterator[tuple[str, str]]:
                 f"{tried.change.spelled} ({tried.change.how}): then no loss is found, {reach(tried.finding)}",
             )
             yield "", cost(answer.availability, tried.availability)
+            if numbers := _more_defects(answer, tried):
+                yield "", f"known defects of this release that may lose a record then: {', '.join(numbers)}"
         if not advice.changes:
             yield "Change", advice.says or "nothing was tried"
     elif loss.is_known:
@@ -94,6 +96,19 @@ def _loss_rows(answer: Answer, loss: Finding) -> Iterator[tuple[str, str]]:
     known = [one for one in (*answer.availability.writes, *answer.availability.reads) if one.is_known]
     if not answer.advice.changes and known:
         yield "Brokers", available(answer.availability)
+
+
+def _more_defects(answer: Answer, tried: Tried) -> list[str]:
+    """The numbers of known defects that lose records, and are about the case only with a change: without acks=all no
+    promise is there to be broken."""
+    release, changed = answer.cluster.release, tried.change.of(answer.case)
+    before = defects_of(answer.case, release)
+    more = [named(one.name) for one in defects_of(changed, release) if one not in before]
+    return [
+        one.number
+        for one in more
+        if one.history is not None and one.history.property_name in NEEDS_ALL_ACKS and not loses_data(one)
+    ]
 
 
 def _allowed_by(case: Case) -> str:

@@ -90,6 +90,7 @@ def test_settings_that_allow_a_loss(ask):
         "Change": [
             "acks=all (producers, with a restart): then no loss is found, searched to the end",
             "costs writes with 0, 1, 2 brokers down: yes, yes, yes before, yes, yes, no after",
+            "known defects of this release that may lose a record then: 8.7d, 8.24, 8.25",
         ],
         "Power": ["one loss of power loses no acknowledged record, searched to the end"],
         "Disk": ["one lost disk loses no acknowledged record, searched to the end"],
@@ -98,6 +99,32 @@ def test_settings_that_allow_a_loss(ask):
         "Unknown": [f"known defects of this release that cannot be searched: {UNSEARCHED}"],
     }
     assert "PERMITTED" not in text
+
+
+@pytest.mark.parametrize(
+    ("release", "settings", "change", "numbers"),
+    [
+        ("2.3", "acks=1", "acks=all", "8.24"),
+        ("4.1", "acks=1", "acks=all", "8.24, 8.25"),
+        ("4.1", "acks=all\nunclean.leader.election.enable=true", "unclean.leader.election.enable=false", None),
+    ],
+)
+def test_a_change_says_which_known_defects_matter_with_it(ask, fake, release, settings, change, numbers):
+    """With acks=1 the defects that lose an acknowledged record break no promise; with acks=all they do."""
+    is_lost = {"acks=all": lambda case: case.acks != "all"}.get(change, lambda case: case.unclean_election)
+
+    def rule(case, question):
+        if question.topic is Topic.LOSS and is_lost(case):
+            return finding(Word.PERMITTED, LOST_WITH_ACKS_1)
+        return finding(Word.HOLDS) if question.topic is Topic.LOSS else usual(case, question)
+
+    fake.rule = rule
+    topic = f"replication.factor=3\nmin.insync.replicas=2\n{settings}\n"
+    _, text, _ = ask(f"--config t --kafka-version {release}", t=topic)
+    lines = labelled(text)["Change"]
+    assert lines[0].startswith(f"{change} (")
+    says = [line for line in lines if line.startswith("known defects")]
+    assert says == ([f"known defects of this release that may lose a record then: {numbers}"] if numbers else [])
 
 
 def test_a_known_defect_of_the_release(ask):
@@ -493,7 +520,7 @@ def test_the_smallest_change_comes_first_and_ties_are_all_shown(ask, fake):
     fake.rule = rule
     topic = "replication.factor=3\nmin.insync.replicas=1\nunclean.leader.election.enable=true\nacks=1\n"
     _, text, _ = ask("--config t --broker b --kafka-version 3.9", t=topic, b=BROKER)
-    assert [line for line in labelled(text)["Change"] if not line.startswith("costs")] == [
+    assert [line for line in labelled(text)["Change"] if not line.startswith(("costs", "known defects"))] == [
         "acks=all and unclean.leader.election.enable=false (producers, with a restart; topic, at once):"
         " then no loss is found, searched to the end",
         "acks=all and min.insync.replicas=2 (producers, with a restart; topic, at once):"
