@@ -164,6 +164,10 @@ VERSIONS = ("inter.broker.protocol.version", "metadata.version")
 _SECRET = re.compile(r"pas+w|pass|pwd|secret|jaas|credential|token|\.key$", re.IGNORECASE)
 
 
+# Of Kafka's configuration providers, of a shell, and of templates: ${env:ACKS}, {{ acks }}.
+_PLACEHOLDER = re.compile(r"\$\{.*\}|\{\{.*\}\}")
+
+
 def shown(key: str, value: str) -> str:
     """Return a value on one line; a secret becomes [hidden], as in Kafka's logs."""
     return "[hidden]" if _SECRET.search(key) else printable(value)
@@ -317,7 +321,8 @@ def _given(each: Property, file_role: Role, layer: Layer) -> GivenSetting:
     try:
         value = READERS.get(each.key, str)(text)
     except ValueError as error:
-        raise PropertiesError(f"{each.place}: {each.key}: {error}") from None
+        why = f"{quoted(text)} is a placeholder; write its value" if _PLACEHOLDER.search(text) else str(error)
+        raise PropertiesError(f"{each.place}: {each.key}: {why}") from None
     role = _role_of_key(each.key, file_role)
     return GivenSetting(role, each.key, text, value, (each.place,), file_role, layer)
 

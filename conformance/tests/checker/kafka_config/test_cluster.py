@@ -296,6 +296,8 @@ def test_more_required_than_existing_replicas_are_accepted_as_in_kafka() -> None
     ("line", "message"),
     [
         ("acks=2", "acks: '2' is not a value of acks; write all (or -1), 1 or 0"),
+        ("acks=${env:ACKS}", "acks: '${env:ACKS}' is a placeholder; write its value"),
+        ("min.insync.replicas={{ isr }}", "min.insync.replicas: '{{ isr }}' is a placeholder; write its value"),
         ("acks=ALL", "acks: 'ALL' is not a value of acks; write all (or -1), 1 or 0"),
         ("acks", "acks: '' is not a value of acks; write all (or -1), 1 or 0"),
         ("acks=a\\nb\\u001bc", r"acks: 'a\nb\x1bc' is not a value of acks; write all (or -1), 1 or 0"),
