@@ -354,7 +354,34 @@ def test_two_values_in_one_file() -> None:
 
 def test_two_values_in_two_files_of_one_role() -> None:
     assert complaint(file("a.properties", "acks=all"), file("b.properties", "linger.ms=1", "acks=1")) == (
-        "b.properties:2: acks=1 contradicts acks=all in a.properties:1; one producer cannot have both; keep one of them"
+        "b.properties:2: acks=1 contradicts acks=all in a.properties:1; the answer is for producers that agree in it;"
+        " give those that do"
+    )
+
+
+def test_brokers_and_clients_may_differ_in_what_no_answer_depends_on() -> None:
+    """A cluster of unequal machines, or of several producers, is one cluster."""
+    one = file("b1.properties", "broker.id=1", "num.io.threads=8", "min.insync.replicas=2")
+    two = file("b2.properties", "broker.id=2", "num.io.threads=16", "min.insync.replicas=2")
+    first = file("p1.properties", "acks=all", "batch.size=1")
+    second = file("p2.properties", "acks=all", "batch.size=2")
+    cluster = read(one, two, first, second, version="3.9")
+    assert cluster.min_insync_replicas.source == "b1.properties:3 and b2.properties:3"
+    assert [(each.key, each.value) for each in cluster.ignored if each.key in ("num.io.threads", "batch.size")] == [
+        ("num.io.threads", "8"),
+        ("num.io.threads", "16"),
+        ("batch.size", "1"),
+        ("batch.size", "2"),
+    ]
+    twice = file("b2.properties", "broker.id=2", "num.io.threads=8", "num.io.threads=16")
+    assert complaint(one, twice) == (
+        "b2.properties:3: num.io.threads=16 contradicts num.io.threads=8 in b1.properties:2 and b2.properties:2;"
+        " one broker cannot have both; keep one of them"
+    )
+    flushes = [file(f"{value}.properties", f"log.flush.interval.messages={value}", "broker.id=1") for value in (1, 9)]
+    assert complaint(*flushes) == (
+        "9.properties:1: log.flush.interval.messages=9 contradicts log.flush.interval.messages=1 in 1.properties:1;"
+        " the answer is for brokers that agree in it; give those that do"
     )
 
 

@@ -434,7 +434,12 @@ def test_brokers_may_differ_in_irrelevant_settings() -> None:
     last = text.rindex("replicas=2")
     assert complaint(text[:last] + "replicas=1" + text[last + 10 :]) == (
         "1.txt:8: min.insync.replicas=1 contradicts min.insync.replicas=2 in 1.txt:4; "
-        "one broker cannot have both; keep one of them"
+        "the answer is for brokers that agree in it; give those that do"
+    )
+    flushes = text.replace("num.io.threads", "log.flush.interval.messages")
+    assert complaint(flushes) == (
+        "1.txt:7: log.flush.interval.messages=2 contradicts log.flush.interval.messages=1 in 1.txt:3; "
+        "the answer is for brokers that agree in it; give those that do"
     )
 
 
