@@ -689,6 +689,7 @@ def test_what_partitions_cannot_do_now_is_said_first(ask, ask_json):
     [
         ("Elr: 3\tLastKnownElr: ", "a broker of its ELR (3) is up"),
         ("Elr: \tLastKnownElr: 2", "its last known leader (2) is up, or an unclean election is allowed"),
+        ("Elr: \tLastKnownElr: ", "an unclean election is allowed, as no broker is in its ISR or ELR"),
     ],
 )
 def test_the_elr_says_who_can_lead(ask, elr, until):
