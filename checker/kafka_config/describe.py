@@ -159,6 +159,8 @@ def _remarks(found: Found, counts: Mapping[str, int]) -> Iterator[str]:
         name, (count, whole) = next(iter(fewer.items()))
         more = f", and fewer than all of {len(fewer) - 1} other topics" if len(fewer) > 1 else ""
         yield f"{count} of {whole} partitions of {printable(name)} are described{more}"
+    if bare := [name for name in counts if name not in found.with_settings]:
+        yield f"no settings of {listed(bare)} are described: those of the brokers are assumed; describe whole topics"
 
 
 def listed(names: Sequence[str]) -> str:

@@ -105,6 +105,15 @@ def test_a_description_with_only_partition_lines() -> None:
     assert cluster.replication_factor == Setting(3, "1.txt:1")
 
 
+def test_settings_that_partition_lines_do_not_show_are_missed() -> None:
+    """min.insync.replicas=1 would be an answer for another topic."""
+    lines = partition(4, "3", "3") + partition(0, "1", "1").replace("Topic: t", "Topic: u")
+    says = "no settings of {} are described: those of the brokers are assumed; describe whole topics"
+    assert read_all(lines).remarks == (says.format("t, u"),)
+    for settings in ("Configs for topic 't' are ", "Dynamic configs for topic t are:"):
+        assert read_all(lines, f"{settings}\n").remarks == (says.format("u"),)
+
+
 def test_all_partitions_are_read_in_the_order_of_their_numbers() -> None:
     lines = [partition(1, "2", "2,3"), partition(0, "1", "1,2,3"), partition(3, "none", "1"), partition(2, "-1", "")]
     cluster = read("Topic:t\tPartitionCount:4\tReplicationFactor:3\tConfigs:\n" + "".join(lines))
