@@ -245,7 +245,8 @@ class Answer:
             case Kind.CAN_LOSE:
                 return "Can lose acknowledged records"
             case Kind.DEFECTS:
-                return f"Keeps its promises, but for {counted(len(self.exposed), 'known defect')} of this release"
+                more = f"; {len(self.open_exposures)} more undecided" if self.open_exposures else ""
+                return f"Keeps its promises, but for {counted(len(self.exposed), 'known defect')} of this release{more}"
             case Kind.UNKNOWN:
                 return f"Cannot tell, because {self.why_unknown or self._why_open}"
             case Kind.KEEPS:

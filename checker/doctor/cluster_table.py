@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from isrcheck.checker.doctor.answer import Answer, Kind
 from isrcheck.checker.doctor.now import Now
-from isrcheck.checker.doctor.text import reach, source_of
+from isrcheck.checker.doctor.text import misspelt, reach, source_of
 from isrcheck.checker.kafka_config.cluster import Cluster
 from isrcheck.checker.kafka_config.describe import listed
 from isrcheck.checker.outcome.verdict import Word
@@ -62,6 +62,7 @@ def table_lines(answers: Sequence[Answer], now: Now, remarks: Sequence[str] = ()
     lines = [worst.headline, ""]
     lines += [f"  Now: {line}" for line in now.lines()]
     lines += [f"  Files: {remark}" for remark in remarks]
+    lines += [f"  Ignored: {line}" for line in dict.fromkeys(line for one in answers for line in misspelt(one.cluster))]
     if now.under_replicated:
         count = counted(len(now.under_replicated), "partition")
         lines.append(f"  Now: not every replica is in sync: {count} more ({_names(now)})")
@@ -75,7 +76,7 @@ def table_lines(answers: Sequence[Answer], now: Now, remarks: Sequence[str] = ()
             row.first.headline,
             f"{len(row.topics):,}",
             f"{row.partitions:,}",
-            settings_of(row.first.case),
+            settings_of(row.first),
             change_of(row.first),
             listed(row.topics),
         ]
@@ -89,9 +90,11 @@ def table_lines(answers: Sequence[Answer], now: Now, remarks: Sequence[str] = ()
     return lines
 
 
-def settings_of(case: Case) -> str:
+def settings_of(answer: Answer) -> str:
     """Return the settings in which the cases of a cluster usually differ."""
-    words = [f"replicas={case.replication_factor}", f"min.insync={case.min_insync_replicas}", f"acks={case.acks}"]
+    case = answer.case
+    replicas = case.replication_factor if answer.cluster.is_replication_given else "?"
+    words = [f"replicas={replicas}", f"min.insync={case.min_insync_replicas}", f"acks={case.acks}"]
     words += ["unclean election"] if case.unclean_election else []
     words += ["flushed"] if case.flushes_every_message else []
     return " ".join(words)

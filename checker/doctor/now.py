@@ -66,7 +66,7 @@ def _who_can_lead(partitions: Sequence[Partition]) -> str:
         return f"a broker of its ELR ({_ids(one.elr)}) is up"
     if one.last_known_elr:
         return f"its last known leader ({_ids(one.last_known_elr)}) is up, or an unclean election is allowed"
-    return "a broker of its ISR is up"
+    return "an unclean election is allowed, as no broker is in its ISR or ELR"
 
 
 def _ids(brokers: Iterable[int]) -> str:

@@ -18,11 +18,12 @@ from isrcheck.checker.kafka_settings.keys import NEWEST_LISTED_RELEASE, Role
 from isrcheck.checker.kafka_settings.releases import version_of_binaries
 from isrcheck.checker.outcome.verdict import Word
 from isrcheck.checker.questions.case import Case
-from isrcheck.checker.questions.concerns import KAFKA
+from isrcheck.checker.questions.concerns import KAFKA, NEEDS_ALL_ACKS, defects_of, is_in, loses_data, named
 from isrcheck.checker.questions.finding import Finding, Source
 from isrcheck.checker.questions.question import Question, Topic
 from isrcheck.checker.questions.rules import FEWER_IN_SYNC
 from isrcheck.checker.session.formatting import counted, table
+from isrcheck.models.kafka.failures.catalogue import Failure
 
 MOST_LINES = 15
 """The most lines after the first one, without --details."""
@@ -40,7 +41,7 @@ def answer_lines(answer: Answer, now: Now, remarks: Sequence[str] = (), *, detai
     """Return the whole text of an answer; `remarks` say what is missing in the files."""
     before = [("Now", line) for line in now.lines()] + [("Files", line) for line in remarks]
     before += _rows(answer)
-    defects, after = _defect_rows(answer), list(_beside_rows(answer))
+    defects, after = _defect_rows(answer, details=details), list(_beside_rows(answer))
     room = MOST_LINES - len(before) - len(after)
     if not details and len(defects) > room:
         defects = _short_defect_rows(answer)
@@ -57,6 +58,8 @@ def _rows(answer: Answer) -> Iterator[tuple[str, str]]:
     yield "For", subject(answer.cluster)
     for line in assumptions(answer.cluster):
         yield "Assumed", line
+    for line in misspelt(answer.cluster):
+        yield "Ignored", line
     if answer.kind is Kind.UNKNOWN and answer.cluster.generation.why_undecided is not None:
         nearest = answer.nearest
         if nearest is not Kind.UNKNOWN:
@@ -84,6 +87,8 @@ def _loss_rows(answer: Answer, loss: Finding) -> Iterator[tuple[str, str]]:
                 f"{tried.change.spelled} ({tried.change.how}): then no loss is found, {reach(tried.finding)}",
             )
             yield "", cost(answer.availability, tried.availability)
+            if numbers := _more_defects(answer, tried):
+                yield "", f"known defects of this release that may lose a record then: {', '.join(numbers)}"
         if not advice.changes:
             yield "Change", advice.says or "nothing was tried"
     elif loss.is_known:
@@ -91,6 +96,19 @@ def _loss_rows(answer: Answer, loss: Finding) -> Iterator[tuple[str, str]]:
     known = [one for one in (*answer.availability.writes, *answer.availability.reads) if one.is_known]
     if not answer.advice.changes and known:
         yield "Brokers", available(answer.availability)
+
+
+def _more_defects(answer: Answer, tried: Tried) -> list[str]:
+    """The numbers of known defects that lose records, and are about the case only with a change: without acks=all no
+    promise is there to be broken."""
+    release, changed = answer.cluster.release, tried.change.of(answer.case)
+    before = defects_of(answer.case, release)
+    more = [named(one.name) for one in defects_of(changed, release) if one not in before]
+    return [
+        one.number
+        for one in more
+        if one.history is not None and one.history.property_name in NEEDS_ALL_ACKS and not loses_data(one)
+    ]
 
 
 def _allowed_by(case: Case) -> str:
@@ -102,30 +120,38 @@ def _allowed_by(case: Case) -> str:
 
 def _short_defect_rows(answer: Answer) -> list[tuple[str, str]]:
     """Return a line for each defect: its title, and what avoids it."""
-    before = answer.availability
-    return [("Defect", f"{one.failure.number} {one.failure.title}; {_avoid(one, before)}") for one in answer.exposed]
+    return [("Defect", f"{one.failure.number} {one.failure.title}; {_avoid(one, answer)}") for one in answer.exposed]
 
 
-def _defect_rows(answer: Answer) -> list[tuple[str, str]]:
-    """Return three lines for each defect: its title, what it takes, and what avoids it."""
+def _defect_rows(answer: Answer, *, details: bool) -> list[tuple[str, str]]:
+    """Return three lines for each defect: its title, what it takes, and what avoids it; and the advice as a detail."""
     rows: list[tuple[str, str]] = []
     for one in answer.exposed:
         rows.append(("Defect", f"{one.failure.number} {one.failure.title}"))
         if one.finding.history is not None:
             steps = counted(len(one.finding.history.steps), "step")
             rows.append(("", f"takes {told(one.finding.history).needs}, in {steps}"))
-        rows.append(("", _avoid(one, answer.availability)))
+        avoid = _avoid(one, answer)
+        rows.append(("", avoid))
+        if details and avoid != one.failure.advice:
+            rows.append(("", f"advice: {one.failure.advice}"))
     return rows
 
 
-def _avoid(one: Exposure, before: Availability) -> str:
+def _avoid(one: Exposure, answer: Answer) -> str:
     if one.avoided_by:
+        before = answer.availability
         return f"avoid it with {' or '.join(_avoided(tried, before) for tried in one.avoided_by[:MOST_CHANGES])}"
-    if one.is_tried:
-        return (
-            f"no single setting avoids it{f'; repaired in {one.failure.repaired[-1]}' if one.failure.repaired else ''}"
-        )
-    return "not every setting could be tried"
+    if not one.is_tried:
+        return "not every setting could be tried"
+    if not one.failure.repaired:
+        return "no single setting avoids it"
+    release = answer.cluster.release
+    if is_in(one.failure, release):
+        nearest = next(each for each in one.failure.repaired if not release.has_patch(each))
+        return f"no single setting avoids it; repaired in {nearest}"
+    # The release has the repair, which an older protocol or format of the cluster keeps from working.
+    return one.failure.advice
 
 
 def _avoided(tried: Tried, before: Availability) -> str:
@@ -149,11 +175,14 @@ def _beside_rows(answer: Answer) -> Iterator[tuple[str, str]]:
         if found is not None:
             yield label, f"{what} {_can_lose(found)}{_claim(answer.case, found)}"
     named = [one for one in answer.exposures if one.is_of_disks and one.is_shown]
+    unsearched = [one for one, _ in answer.unsearched if loses_data(one)]
     if named:
         beside = [answer.findings.get(Question(topic)) for topic in (Topic.POWER, Topic.DISK)]
         is_claimed = any(found is not None and found.is_known and not found.fails for found in beside)
         what = "but known defects of this release lose one then" if is_claimed else "known of such losses"
-        yield "", f"{what}: {', '.join(f'{one.failure.number} {one.failure.title}' for one in named)}"
+        yield "", f"{what}: {_titled([one.failure for one in named])}"
+    if unsearched:
+        yield "", f"known of such losses, but not searched: {_titled(unsearched)}"
     resends = [
         (found, what)
         for topic, what in ((Topic.DUPLICATES, "a record can appear twice"), (Topic.ORDER, "records can change order"))
@@ -176,11 +205,15 @@ def _beside_rows(answer: Answer) -> Iterator[tuple[str, str]]:
         yield "Transactions", f"{'none can begin' if transactions.why_none_begins else 'not searched'}: {why}"
     if answer.findings:
         yield "Source", source_of(answer.every_finding)
-    if answer.unsearched:
-        numbers = ", ".join(one.number for one, _ in answer.unsearched)
-        yield "Unknown", f"known defects of this release that cannot be searched: {numbers}"
+    unknown = [one for one, _ in answer.unsearched if one not in unsearched]
+    if unknown:
+        yield "Unknown", f"known defects of this release that cannot be searched: {_titled(unknown)}"
     if answer.open_exposures:
         yield "Undecided", _undecided(answer.open_exposures)
+
+
+def _titled(failures: Sequence[Failure]) -> str:
+    return ", ".join(f"{one.number} {one.title}" for one in failures)
 
 
 def _undecided(exposures: Sequence[Exposure]) -> str:
@@ -221,7 +254,8 @@ def subject(cluster: Cluster) -> str:
         topics = f"{kind} {listed(cluster.topics)}, "
     values = {one.key: one.value for one in cluster.understood}
     release = cluster.kafka_version.value if cluster.kafka_version else values.get("Kafka version", "")
-    shown = [counted(cluster.replication_factor.value, "replica")]
+    replicas = counted(cluster.replication_factor.value, "replica")
+    shown = [replicas if cluster.is_replication_given else "an unknown number of replicas"]
     shown += [f"{key}={values[key]}" for key in SETTINGS if key in values]
     if cluster.is_min_insync_limited:
         shown[1] += f" (counts as {cluster.min_insync_replicas.value}, the number of replicas)"
@@ -241,9 +275,6 @@ def assumptions(cluster: Cluster) -> list[str]:
             "eligible leader replicas, which a cluster has that was created with 4.1; if it was created before, give"
             " eligible.leader.replicas.version=0 in a broker's file"
         )
-    if not cluster.is_replication_given:
-        count = counted(cluster.replication_factor.value, "replica")
-        found.append(f"{count}, Kafka's default; give replication.factor, or the output of kafka-topics --describe")
     lacking = []
     if Role.PRODUCER not in cluster.given_roles:
         lacking.append(f"producers ({_defaults(cluster, 'acks', 'enable.idempotence')}; --producer FILE)")
@@ -254,6 +285,11 @@ def assumptions(cluster: Cluster) -> list[str]:
     if lacking:
         found.append(f"Kafka's defaults of {' and of '.join(lacking)}")
     return found
+
+
+def misspelt(cluster: Cluster) -> list[str]:
+    """Return the ignored settings that were probably meant for some on which the answer depends."""
+    return [f"{one.key}={one.value} ({one.source}): {one.reason}" for one in cluster.ignored if one.meant]
 
 
 def _defaults(cluster: Cluster, *keys: str) -> str:

@@ -68,8 +68,9 @@ class Cluster:
     `generation` is the modelled generation of the cluster, or the nearest one if its `why_undecided` is not None.
     `kafka_version` is None if no version is given; the newest modelled version is then assumed.
     `min_insync_replicas` is the number that counts; if `is_min_insync_limited`, the setting is above the number of
-    replicas. `is_replication_given` is False if the number of replicas is only Kafka's default. `given_roles` are the
-    roles of which any setting is given. `topics` are the described topics and `partitions` theirs; both can be empty.
+    replicas. `is_replication_given` is False if the number of replicas is only Kafka's default, which says nothing of a
+    topic that was created with a number of its own. `given_roles` are the roles of which any setting is given.
+    `topics` are the described topics and `partitions` theirs; both can be empty.
     `transactions` is None if the producer has none. `why_unknown` is the reason why there is no answer, or None.
     """
 
@@ -147,7 +148,9 @@ def _cluster(
     generation, version_lines = read_generation(settings, versions, description.eligible_replicas)
     replication_factor, replication_factor_line = _decide(_REPLICATION_FACTOR, settings, versions)
     min_insync_replicas, min_insync_replicas_line = _decide(_MIN_INSYNC_REPLICAS, settings, versions)
-    is_limited = versions.release.has("3.7") and min_insync_replicas.value > replication_factor.value
+    is_replication_given = settings.first(_REPLICATION_FACTOR.keys) is not None
+    is_above = is_replication_given and min_insync_replicas.value > replication_factor.value
+    is_limited = is_above and versions.release.has("3.7")
     if is_limited:
         # Since 3.7 Kafka limits min.insync.replicas to the number of replicas (KAFKA-15583).
         min_insync_replicas = Setting(replication_factor.value, min_insync_replicas.source)
@@ -166,8 +169,6 @@ def _cluster(
     flushes = flush is not None and flush.text == EVERY_MESSAGE
     if flush is not None and flushes:
         decisive.append(_FLUSH)
-    is_replication_given = settings.first(_REPLICATION_FACTOR.keys) is not None
-    why_unknown = NO_REPLICAS_GIVEN if topics and not is_replication_given else None
     return Cluster(
         kafka_version=Setting(str(versions.release), versions.binaries.source) if versions.is_given else None,
         generation=generation,
@@ -184,7 +185,7 @@ def _cluster(
         given_roles=frozenset(one.role for one in settings),
         topics=tuple(one.name for one in topics),
         partitions=tuple(partition for one in topics for partition in one.partitions),
-        why_unknown=why_unknown,
+        why_unknown=None if is_replication_given else NO_REPLICAS_GIVEN,
         understood=(
             *version_lines,
             *_mode_lines(versions),

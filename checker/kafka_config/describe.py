@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from isrcheck.checker.kafka_config.describe_lines import (
+    NO_ELR,
     REASSIGNED,
     Found,
     Partition,
@@ -25,6 +26,7 @@ from isrcheck.checker.kafka_config.versions import Evidence, Mode
 from isrcheck.checker.kafka_settings.cluster_settings import Section, printable
 from isrcheck.checker.kafka_settings.keys import Role
 from isrcheck.checker.kafka_settings.properties_file import LINE_END, PropertiesError, Property, decode, read_text
+from isrcheck.checker.kafka_settings.releases import LAST_WITH_ZOOKEEPER
 
 STANDARD_INPUT = Path("standard input")
 
@@ -157,6 +159,8 @@ def _remarks(found: Found, counts: Mapping[str, int]) -> Iterator[str]:
         name, (count, whole) = next(iter(fewer.items()))
         more = f", and fewer than all of {len(fewer) - 1} other topics" if len(fewer) > 1 else ""
         yield f"{count} of {whole} partitions of {printable(name)} are described{more}"
+    if bare := [name for name in counts if name not in found.with_settings]:
+        yield f"no settings of {listed(bare)} are described: those of the brokers are assumed; describe whole topics"
 
 
 def listed(names: Sequence[str]) -> str:
@@ -168,16 +172,19 @@ def listed(names: Sequence[str]) -> str:
 def _evidence(found: Found) -> Iterator[Evidence]:
     """Yield what the newest of the outputs shows: a TopicId since 2.8, and Elr since 3.8.
 
-    Only KRaft brokers send ELRs (DescribeTopicPartitions); for others the tool prints N/A.
+    Only KRaft brokers send ELRs (DescribeTopicPartitions), and every broker of 4.0 or newer is one of them; for others
+    the tool prints N/A. (It also does if topics are described by their ids.)
     """
     if found.eligible_replicas:
         yield Evidence(f"names replicas in Elr ({found.eligible_replicas[0]})", since="4.0", mode=Mode.KRAFT)
     elif found.known_elrs:
         yield Evidence(f"shows an Elr ({found.known_elrs[0]})", since="3.8", mode=Mode.KRAFT)
+    elif found.elr_fields:
+        unknown = Evidence(f"shows {NO_ELR} as Elr ({found.elr_fields[0]})", until=LAST_WITH_ZOOKEEPER)
+        yield replace(unknown, since="2.8") if found.topic_ids else unknown
     elif found.topic_ids:
-        shown, is_older = f"shows a TopicId ({found.topic_ids[0]})", not found.elr_fields
-        yield Evidence(shown, "2.8", "3.7" if is_older else None, lacks=", but no Elr" if is_older else "")
-    elif found.headers and not found.elr_fields:
+        yield Evidence(f"shows a TopicId ({found.topic_ids[0]})", "2.8", "3.7", lacks=", but no Elr")
+    elif found.headers:
         yield Evidence(f"shows no TopicId ({next(iter(found.headers.values()))[2]})", until="2.7")
-    elif found.partitions and not found.elr_fields:
+    elif found.partitions:
         yield Evidence(f"shows no Elr ({next(iter(found.partitions.values())).place})", until="3.7")

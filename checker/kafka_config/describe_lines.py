@@ -62,11 +62,13 @@ class Partition:
 
 @dataclass
 class Found:
-    """The contents of all outputs. `headers` maps a topic to its partitions, its replicas, and the line that says so;
+    """The contents of all outputs. `with_settings` are the topics whose settings are shown, or that they have none.
+    `headers` maps a topic to its partitions, its replicas, and the line that says so;
     `cut` are the places of lines that end in their middle,
     `doubtful` those of last lines that may do so."""
 
     topics: dict[str, list[Property]] = field(default_factory=dict)
+    with_settings: set[str] = field(default_factory=set)
     headers: dict[str, tuple[int, int, str]] = field(default_factory=dict)
     partitions: dict[tuple[str, int], Partition] = field(default_factory=dict)
     brokers: list[tuple[str, Layer, Property]] = field(default_factory=list)
@@ -85,6 +87,7 @@ _LABELS = (
 )
 _LABEL = re.compile(rf"(?:^|(?<=\s))({'|'.join(_LABELS)}):")
 
+# Of these lines, those about users and clients have no bearing on replication.
 _CONFIGS_ON_ONE_LINE = re.compile(r"Configs for (?P<whose>.+?) are(?: (?P<pairs>.*))?")
 _CONFIGS_BELOW = re.compile(
     r"(?:(?:Dynamic|All) configs|Configs) for (?P<kind>[a-z-]+) (?P<name>\S+) are:|"
@@ -203,6 +206,7 @@ class Reader:
         settings = list(self._pairs(labels.get("Configs", "")))
         self.found.headers[name] = partitions, replicas, self._place
         self.found.topics.setdefault(name, []).extend(settings)
+        self.found.with_settings.add(name)
         if "TopicId" in labels:
             self.found.topic_ids.append(self._place)
         if labels.get("MarkedForDeletion") == "true":
@@ -290,16 +294,20 @@ class Reader:
             elif below["kind"] == "topic":
                 self.heading = Role.TOPIC, below["name"], Layer.FILE
                 self.found.topics.setdefault(below["name"], [])
+                self.found.with_settings.add(below["name"])
             return True
         if one := _CONFIGS_ON_ONE_LINE.fullmatch(line):
             self.has_heading = False
             if topic := _OF_TOPIC.fullmatch(one["whose"]):
                 name = topic["name"] or topic["old"]
                 self.found.topics.setdefault(name, []).extend(self._pairs(one["pairs"] or ""))
+                self.found.with_settings.add(name)
             elif broker := _OF_BROKER.fullmatch(one["whose"]):
                 self._keep(f"broker {broker['name'] or broker['old']}", Layer.RUNNING, one["pairs"])
             elif one["whose"] == "default brokers":
                 self._keep("the cluster", Layer.CLUSTER, one["pairs"])
+            elif re.match(r"(?:default )?(?:topic|broker)s?\b", one["whose"]):
+                raise self._error(f"{quoted(one['whose'])} is no name as {_TOOLS} print it")
             return True
         return False
 

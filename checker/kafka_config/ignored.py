@@ -10,9 +10,10 @@ import difflib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from functools import cache
 
 from isrcheck.checker.kafka_config.versions import Versions
-from isrcheck.checker.kafka_settings.cluster_settings import GivenSetting, Settings, printable, shown
+from isrcheck.checker.kafka_settings.cluster_settings import READERS, GivenSetting, Settings, printable, shown
 from isrcheck.checker.kafka_settings.keys import NEWEST_LISTED_RELEASE, Role, first_release, keys_of, knows
 from isrcheck.checker.kafka_settings.releases import version_of_binaries
 
@@ -31,13 +32,18 @@ class WhyIgnored(Enum):
 
 @dataclass(frozen=True)
 class Ignored:
-    """A setting on which the verdict does not depend. `value` is safe to print: one line, and no secret."""
+    """A setting on which the verdict does not depend. `value` is safe to print: one line, and no secret.
+
+    `meant` is the setting on which it does depend and that was probably meant, as min.insync.replicas by a key without
+    its last letter; otherwise empty.
+    """
 
     key: str
     value: str
     why: WhyIgnored
     reason: str
     source: str
+    meant: str = ""
 
 
 Keys = Sequence[tuple[Role, str]]
@@ -126,6 +132,9 @@ _NOT_MODELLED: Mapping[str, str] = {
     ),
 }
 
+_OF_THE_OLD_PRODUCER = {"request.required.acks": "acks", "message.send.max.retries": "retries"}
+"""The old producer's keys for settings that the answer uses."""
+
 _OF_TRANSACTIONS = frozenset(
     {
         "transaction.max.timeout.ms",
@@ -184,7 +193,9 @@ def read_ignored(
         why, reason = _why_ignored(each, versions, overridden)
         if (each.role, each.key) in reasons:
             why, reason = WhyIgnored.NO_BEARING, reasons[each.role, each.key]
-        yield Ignored(printable(each.key), shown(each.key, each.text), why, reason, each.source)
+        meant = _meant(each.key) if why is WhyIgnored.UNKNOWN else _OF_THE_OLD_PRODUCER.get(each.key, "")
+        counts = meant if meant in READERS else ""
+        yield Ignored(printable(each.key), shown(each.key, each.text), why, reason, each.source, counts)
 
 
 def _place(each: GivenSetting) -> tuple[Role, str, int]:
@@ -212,10 +223,17 @@ def _why_ignored(each: GivenSetting, versions: Versions, winner: GivenSetting | 
 def _why_unknown(each: GivenSetting, versions: Versions) -> str:
     release, newest = versions.release, version_of_binaries(NEWEST_LISTED_RELEASE)
     since = first_release(each.role, each.key)
+    meant = _meant(each.key)
+    hint = f"; did you mean {meant}?" if meant else ""
     if since:
         return f"Kafka {release} does not know this {each.role.value} setting, which is new in {since}"
     if versions.is_given and release.is_newer_than(newest):
-        return f"not a {each.role.value} setting of Kafka up to {newest}; isrcheck does not know newer settings"
-    alike = difflib.get_close_matches(each.key, sorted({key for role in Role for key in keys_of(role)}), 1, cutoff=0.9)
-    hint = f"; did you mean {alike[0]}?" if alike else ""
+        return f"not a {each.role.value} setting of Kafka up to {newest}; isrcheck does not know newer settings{hint}"
     return f"Kafka {release if versions.is_given else f'up to {newest}'} has no such {each.role.value} setting{hint}"
+
+
+@cache
+def _meant(key: str) -> str:
+    """Return the setting of some release that is spelt nearly like a key; empty if there is none, or if it is one."""
+    known = sorted({one for role in Role for one in keys_of(role)})
+    return "" if key in known else next(iter(difflib.get_close_matches(key, known, 1, cutoff=0.9)), "")

@@ -5,8 +5,9 @@ Out: `Settings`: the values of each key for each role, with their places; of sev
 
 The user states the role of a file, or its keys determine it. A key that only one role has belongs to that role in every
 file (`acks` is always the producer's), so that one file can hold a topic's settings and its producers' `acks`.
-Two values of one key in one role are an error, unless each broker or client has its own value (broker.id, client.id,
-...) and the values are in different files. Dynamic settings of brokers take precedence over their files.
+Two values of one key in one role are an error, unless the values are in different files, and each broker or client has
+its own value (broker.id, client.id, ...), or the answer does not depend on it (num.io.threads). Dynamic settings of
+brokers take precedence over their files.
 """
 
 from __future__ import annotations
@@ -156,12 +157,29 @@ READERS: Mapping[str, Callable[[str], object]] = {
 }
 """The reader of each key that affects the answer; the values of other keys are not interpreted."""
 
+READ_AS_TEXT = frozenset(
+    {
+        "controller.quorum.bootstrap.servers",
+        "controller.quorum.voters",
+        "flush.messages",
+        "log.flush.interval.messages",
+        "replica.selector.class",
+        "zookeeper.connect",
+        "zookeeper.metadata.migration.enable",
+    }
+)
+"""Keys that affect the answer as well, by one value of theirs or because they are given."""
+
 
 VERSIONS = ("inter.broker.protocol.version", "metadata.version")
 """The keys that say which version a cluster has agreed on."""
 
 # Deliberately too cautious: the value of a misspelt password key is still a password.
 _SECRET = re.compile(r"pas+w|pass|pwd|secret|jaas|credential|token|\.key$", re.IGNORECASE)
+
+
+# Of Kafka's configuration providers, of a shell, and of templates: ${env:ACKS}, {{ acks }}.
+_PLACEHOLDER = re.compile(r"\$\{.*\}|\{\{.*\}\}")
 
 
 def shown(key: str, value: str) -> str:
@@ -220,7 +238,8 @@ class UnderstoodSetting:
 
 @dataclass(frozen=True)
 class GivenSetting:
-    """A given value of a key of `role`, with all places that give it; `file_role` is the role of the file itself."""
+    """A given value of a key of `role`, with all places that give it; `file_role` is the role of the file itself, and
+    `members` are the brokers, topics or clients that have it."""
 
     role: Role
     key: str
@@ -229,6 +248,7 @@ class GivenSetting:
     places: tuple[str, ...]
     file_role: Role
     layer: Layer
+    members: tuple[str, ...] = ()
 
     @property
     def source(self) -> str:
@@ -258,11 +278,18 @@ class Settings:
         for section in sections:
             file_role = section.role or role_of(section.properties, section.member)
             for each in section.properties:
-                new = _given(each, file_role, section.layer)
-                # Dynamic settings may differ between brokers, if the answer does not depend on them.
-                is_own = new.key in OF_ONE_MEMBER or (new.layer is Layer.RUNNING and new.key not in READERS)
-                holder = new.role, new.key, new.layer, section.member if is_own else None
+                new = replace(_given(each, file_role, section.layer), members=(section.member,))
+                holder = new.role, new.key, new.layer, section.member if self._is_own(new) else None
                 self._given[holder] = _agreeing(self._given[holder], new) if holder in self._given else new
+
+    def _is_own(self, new: GivenSetting) -> bool:
+        """Whether a broker or client has a value of its own: it may differ from others in what no answer depends on."""
+        if new.key in OF_ONE_MEMBER:
+            return True
+        if new.key in READERS or new.key in READ_AS_TEXT:
+            return False
+        shared = self._given.get((new.role, new.key, new.layer, None))
+        return shared is not None and shared.value != new.value and new.members[0] not in shared.members
 
     def __iter__(self) -> Iterator[GivenSetting]:
         return iter(self._given.values())
@@ -317,7 +344,8 @@ def _given(each: Property, file_role: Role, layer: Layer) -> GivenSetting:
     try:
         value = READERS.get(each.key, str)(text)
     except ValueError as error:
-        raise PropertiesError(f"{each.place}: {each.key}: {error}") from None
+        why = f"{quoted(text)} is a placeholder; write its value" if _PLACEHOLDER.search(text) else str(error)
+        raise PropertiesError(f"{each.place}: {each.key}: {why}") from None
     role = _role_of_key(each.key, file_role)
     return GivenSetting(role, each.key, text, value, (each.place,), file_role, layer)
 
@@ -329,8 +357,9 @@ def _agreeing(old: GivenSetting, new: GivenSetting) -> GivenSetting:
             " give the files of one version"
         )
     if old.value != new.value:
-        raise PropertiesError(
-            f"{new.source}: {new.spelled} contradicts {old.spelled} in {old.source}; "
-            f"one {new.role.value} cannot have both; keep one of them"
-        )
-    return replace(old, places=old.places + new.places)
+        role = new.role.value
+        why = f"one {role} cannot have both; keep one of them"
+        if new.members[0] not in old.members:
+            why = f"the answer is for {role}s that agree in it; give those that do"
+        raise PropertiesError(f"{new.source}: {new.spelled} contradicts {old.spelled} in {old.source}; {why}")
+    return replace(old, places=old.places + new.places, members=old.members + new.members)

@@ -33,7 +33,7 @@ _DEFAULTS: dict[str, tuple[tuple[str, str], ...]] = {
     "transaction.state.log.replication.factor": (("0.8.0", "3"),),
     "transaction.partition.verification.enable": (("0.8.0", "true"),),
     "delivery.timeout.ms": (("0.8.0", "120000"),),
-    "linger.ms": (("0.8.0", "0"),),
+    "linger.ms": (("4.0", "5"), ("0.8.0", "0")),
     "request.timeout.ms": (("0.8.0", "30000"),),
 }
 """The defaults by key and first release. A release without a key behaves as if the key had the listed default."""

@@ -66,7 +66,8 @@ def _is_before(protocol: str, first: str) -> bool:
 
 def _remains(failure: Failure, case: Case) -> bool:
     """Whether a failure that a release has repaired is still in a cluster of it."""
-    of_case = {"protocol": case.protocol} | dict(case.switches)
+    is_of_transactions = failure.history is not None and failure.history.model == TRANSACTIONS
+    of_case = dict(case.transactions) if is_of_transactions else {"protocol": case.protocol} | dict(case.switches)
     return any(of_case.get(name) == value for one in failure.remains_with for name, value in pairs(one).items())
 
 
@@ -93,12 +94,12 @@ def concerns(case: Case, failure: Failure) -> bool:
     history = failure.history
     if not failure.since:
         return False
-    if history is None:
-        return True
-    if history.model == TRANSACTIONS:
+    if history is not None and history.model == TRANSACTIONS:
         return bool(case.transactions)
     if case.replication_factor == 1:  # nothing is replicated, and nobody else can be elected
         return False
+    if history is None:
+        return True
     entries = _entries(failure)
     return (
         (history.property_name not in NEEDS_ALL_ACKS or case.acks == "all")

@@ -36,7 +36,7 @@ def searches_of_defect(case: Case, name: str) -> list[Scenario] | str:
         return [Scenario(failure.title, history.instance, history.property_name)]
     bounds = bounds_for(failure, case.protocol)
     if not bounds:
-        return f"its bounds in generation {case.protocol} are not known"
+        return f"there is no search that shows it alone in generation {case.protocol}"
     try:
         found = [scenario for one in bounds for scenario in _of_kafka(case, failure, history, one)]
     except UsageError as refusal:

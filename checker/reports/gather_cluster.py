@@ -23,7 +23,7 @@ def of_cluster(printed: PrintedAnswer, found: Doctored) -> ReportContent:
     searches, cells = [], []
     for place, row in enumerate(rows):
         answer = row.first
-        name = ", ".join(row.topics[:1]) or settings_of(answer.case)
+        name = ", ".join(row.topics[:1]) or settings_of(answer)
         searches.append(
             SearchReport(
                 name, None, None, (), _outcome(answer, found.code), answer.headline, traces if place == 0 else ()
@@ -31,7 +31,7 @@ def of_cluster(printed: PrintedAnswer, found: Doctored) -> ReportContent:
         )
         cells.append(
             GridRow(
-                (settings_of(answer.case),),
+                (settings_of(answer),),
                 (answer.headline, change_of(answer), f"{row.partitions:,}" if row.partitions else "-"),
             )
         )

@@ -25,6 +25,7 @@ from isrcheck.models.kafka import MODEL
 from isrcheck.models.messages.errors import UsageError
 
 DURABLE = "replication.factor=3\nmin.insync.replicas=2\nacks=all\n"
+UNSEARCHED = "8.7e A response in flight carries records of the next epoch"
 BROKER = "broker.id=1\nauto.leader.rebalance.enable=false\n"
 
 
@@ -89,14 +90,41 @@ def test_settings_that_allow_a_loss(ask):
         "Change": [
             "acks=all (producers, with a restart): then no loss is found, searched to the end",
             "costs writes with 0, 1, 2 brokers down: yes, yes, yes before, yes, yes, no after",
+            "known defects of this release that may lose a record then: 8.7d, 8.24, 8.25",
         ],
         "Power": ["one loss of power loses no acknowledged record, searched to the end"],
         "Disk": ["one lost disk loses no acknowledged record, searched to the end"],
         "Resends": ["a record can appear twice; your settings allow this"],
         "Source": ["recorded, searched to the end on 2026-11-24; --fresh searches again"],
-        "Unknown": ["known defects of this release that cannot be searched: 8.7e"],
+        "Unknown": [f"known defects of this release that cannot be searched: {UNSEARCHED}"],
     }
     assert "PERMITTED" not in text
+
+
+@pytest.mark.parametrize(
+    ("release", "settings", "change", "numbers"),
+    [
+        ("2.3", "acks=1", "acks=all", "8.24"),
+        ("4.1", "acks=1", "acks=all", "8.24, 8.25"),
+        ("4.1", "acks=all\nunclean.leader.election.enable=true", "unclean.leader.election.enable=false", None),
+    ],
+)
+def test_a_change_says_which_known_defects_matter_with_it(ask, fake, release, settings, change, numbers):
+    """With acks=1 the defects that lose an acknowledged record break no promise; with acks=all they do."""
+    is_lost = {"acks=all": lambda case: case.acks != "all"}.get(change, lambda case: case.unclean_election)
+
+    def rule(case, question):
+        if question.topic is Topic.LOSS and is_lost(case):
+            return finding(Word.PERMITTED, LOST_WITH_ACKS_1)
+        return finding(Word.HOLDS) if question.topic is Topic.LOSS else usual(case, question)
+
+    fake.rule = rule
+    topic = f"replication.factor=3\nmin.insync.replicas=2\n{settings}\n"
+    _, text, _ = ask(f"--config t --kafka-version {release}", t=topic)
+    lines = labelled(text)["Change"]
+    assert lines[0].startswith(f"{change} (")
+    says = [line for line in lines if line.startswith("known defects")]
+    assert says == ([f"known defects of this release that may lose a record then: {numbers}"] if numbers else [])
 
 
 def test_a_known_defect_of_the_release(ask):
@@ -114,6 +142,45 @@ def test_a_known_defect_of_the_release(ask):
         "avoid it with min.insync.replicas=3 (topic, at once; no write with 1 broker down)"
         " or auto.leader.rebalance.enable=false (brokers, with a restart)",
     ]
+
+
+def test_the_first_line_counts_the_defects_that_no_search_decided(ask, fake):
+    """Of four replicas the searches of 8.7d and 8.25 end too early: a first line with one defect alone hides both."""
+
+    def rule(case, question):
+        is_open = question.name in ("stale_diverging_response", "stale_record")
+        return finding(Word.NO_VIOLATION, judged=10) if is_open else usual(case, question)
+
+    fake.rule = rule
+    code, text, _ = ask("--config t --kafka-version 3.9", t=DURABLE)
+    assert code == 12
+    assert text.splitlines()[0] == "Keeps its promises, but for 1 known defect of this release; 2 more undecided"
+    why = "searched to depth 10 only, and its known history takes 23 steps"
+    assert labelled(text)["Undecided"] == [f"8.7d, 8.25: {why}"]
+
+
+@pytest.mark.parametrize(
+    ("format_version", "release", "says"),
+    [
+        ("0.10.2", "2.3", "Nothing but an upgrade helps: the record is lost with acks=all and min.insync.replicas equal"
+         " to the number of replicas. From 0.11 on, the brokers need inter.broker.protocol.version=0.11.0 and the topic"
+         " message.format.version=0.11.0, or followers truncate as before."),
+        ("0.10.2", "0.10.2", "no single setting avoids it; repaired in 0.11"),
+    ],
+)  # fmt: skip
+def test_a_release_that_has_a_repair_is_not_told_to_upgrade_to_it(ask, fake, format_version, release, says):
+    """Where an old record format keeps the repair from working, the advice says what is to be done."""
+
+    def rule(case, question):
+        is_shown = question.name == "truncation_to_high_watermark"
+        return finding(Word.VIOLATED, MISSED_DEMOTION) if is_shown else usual(case, question)
+
+    fake.rule = rule
+    topic = f"{DURABLE}message.format.version={format_version}\nunclean.leader.election.enable=false\n"
+    _, text, _ = ask(f"--config t --broker b --kafka-version {release}", t=topic, b=BROKER)
+    defect = labelled(text)["Defect"]
+    assert defect[0] == "8.1 A follower truncates to its high watermark"
+    assert defect[2] == says
 
 
 def test_nothing_is_found(ask):
@@ -239,7 +306,10 @@ def test_what_the_model_refuses_is_no_pass(ask, fake):
 
     fake.rule = rule
     _, text, _ = ask("--config t --kafka-version 3.9", t=DURABLE)
-    assert labelled(text)["Unknown"] == ["known defects of this release that cannot be searched: 8.7e, 8.7d"]
+    assert labelled(text)["Unknown"] == [
+        f"known defects of this release that cannot be searched: {UNSEARCHED},"
+        " 8.7d An old answer truncates a follower that has joined the ISR"
+    ]
     assert labelled(text)["Defect"][-1] == "avoid it with auto.leader.rebalance.enable=false (brokers, with a restart)"
     fake.rule = lambda case, question: (_ for _ in ()).throw(UsageError("the model refuses it"))
     code, text, _ = ask("--config t --kafka-version 3.9")
@@ -254,6 +324,38 @@ def test_defects_that_need_a_disk_are_said_beside(ask, fake):
     code, text, _ = ask("--config t --broker b --kafka-version 3.9", t=DURABLE, b=BROKER)
     assert (code, text.splitlines()[0]) == (0, "Keeps its promises within these bounds")
     assert "8.10 The last member of the ISR loses power, and is elected with a shorter log" in text
+
+
+def test_a_loss_of_a_disk_that_cannot_be_searched_is_said_beside_the_others(ask, fake):
+    """8.9 with ZooKeeper: the model judges a lost disk before the broker is back."""
+
+    def rule(case, question):
+        if question.name == "rebooted_follower_joins_the_isr":
+            return finding(Word.NOT_APPLICABLE)
+        return finding(Word.PERMITTED) if question.topic is Topic.DISK else usual(case, question)
+
+    fake.rule = rule
+    broker = "zookeeper.connect=z:2181\n"
+    _, text, _ = ask("--config t --broker b --kafka-version 3.9", t=DURABLE, b=broker)
+    assert labelled(text)["Disk"] == [
+        "one lost disk can lose an acknowledged record, which this release does not claim to survive",
+        "known of such losses, but not searched: 8.9 A follower that has lost its disk joins the ISR by a request from"
+        " before",
+    ]
+    assert labelled(text)["Unknown"] == [f"known defects of this release that cannot be searched: {UNSEARCHED}"]
+
+
+@pytest.mark.parametrize(("release", "repaired"), [("2.7", "2.7.2"), ("2.8", "2.8.1"), ("2.8.0", "2.8.1")])
+def test_the_nearest_release_with_a_repair_is_named(ask, fake, release, repaired):
+    """8.7a is repaired in 2.7.2, 2.8.1 and 3.0."""
+
+    def rule(case, question):
+        is_shown = question.name == "diverging_fetch_counts"
+        return finding(Word.VIOLATED, MISSED_DEMOTION) if is_shown else usual(case, question)
+
+    fake.rule = rule
+    _, text, _ = ask(f"--config t --broker b --kafka-version {release}", t=DURABLE, b=BROKER)
+    assert labelled(text)["Defect"][2] == f"no single setting avoids it; repaired in {repaired}"
 
 
 def test_defects_that_lose_records_come_first(ask, fake):
@@ -313,6 +415,18 @@ def test_eligible_leader_replicas_are_assumed_only_if_nothing_is_said_of_them(as
     assert ELR_ASSUMED not in labelled(text)["Assumed"]
 
 
+def test_a_misspelt_setting_is_named_without_details(ask):
+    """With min.insync.replicas=1, its default, the answer is for another topic than the file's author has in mind."""
+    misspelt = "Kafka 3.9 has no such topic setting; did you mean min.insync.replicas?"
+    _, text, _ = ask("--config t --kafka-version 3.9", t="replication.factor=3\nmin.insync.replica=2\nretention.m=1\n")
+    assert labelled(text)["Ignored"] == [f"min.insync.replica=2 (t:2): {misspelt}"]
+    described = "".join(
+        f"Topic: {name}\tPartitionCount: 1\tReplicationFactor: {count}\tConfigs: \n" for name, count in ("u3", "v2")
+    )
+    _, text, _ = ask("--describe d --topic t --kafka-version 3.9", d=described, t="min.insync.replica=2\n")
+    assert text.splitlines()[2:3] == [f"  Ignored: min.insync.replica=2 (t:1): {misspelt}"]
+
+
 def test_a_minimum_above_the_replicas_says_what_it_counts_as(ask):
     _, text, _ = ask("--config t --kafka-version 4.0", t="replication.factor=2\nmin.insync.replicas=3\n")
     assert labelled(text)["For"] == [
@@ -325,14 +439,30 @@ def test_a_single_file_says_what_it_lacks(ask):
     assert labelled(text)["Assumed"] == [
         "Kafka 4.1 (not given: the newest modelled release); give --kafka-version",
         ELR_ASSUMED,
-        "1 replica, Kafka's default; give replication.factor, or the output of kafka-topics --describe",
         "Kafka's defaults of producers (acks=all, enable.idempotence=true; --producer FILE) and of brokers"
         " (auto.leader.rebalance.enable=true; --broker FILE)",
     ]
     _, text, _ = ask("--config p --kafka-version 3.9", p="acks=1\nlinger.ms=5\n")
-    assert labelled(text)["Assumed"][1:] == [
+    assert labelled(text)["Assumed"] == [
         "Kafka's defaults of the topic (min.insync.replicas=1; --topic FILE)",
     ]
+
+
+@pytest.mark.parametrize("release", ["2.8", "4.1"])
+@pytest.mark.parametrize("broker", ["", "auto.leader.rebalance.enable=false\n"])
+def test_a_topic_whose_replicas_are_not_given_has_no_answer(ask, fake, release, broker):
+    """Kafka's default, one replica, says nothing of a topic that was created with three: with one, 4.1 would keep every
+    promise, and 2.8 would be broken."""
+    files = {"t": "min.insync.replicas=2\n", "p": "acks=all\n"} | ({"b": broker} if broker else {})
+    given = f"--topic t --producer p {'--broker b' if broker else ''} --kafka-version {release}"
+    code, text, _ = ask(given, **files)
+    assert code == 3
+    assert text.splitlines()[0] == (
+        "Cannot tell, because the number of the topic's replicas is not given;"
+        " add the output of kafka-topics --describe, or replication.factor in a file"
+    )
+    assert labelled(text)["For"] == [f"Kafka {release}, an unknown number of replicas, min.insync.replicas=2, acks=all"]
+    assert fake.asked == []
 
 
 def test_a_consumers_file_alone_decides_nothing(ask, fake):
@@ -390,7 +520,7 @@ def test_the_smallest_change_comes_first_and_ties_are_all_shown(ask, fake):
     fake.rule = rule
     topic = "replication.factor=3\nmin.insync.replicas=1\nunclean.leader.election.enable=true\nacks=1\n"
     _, text, _ = ask("--config t --broker b --kafka-version 3.9", t=topic, b=BROKER)
-    assert [line for line in labelled(text)["Change"] if not line.startswith("costs")] == [
+    assert [line for line in labelled(text)["Change"] if not line.startswith(("costs", "known defects"))] == [
         "acks=all and unclean.leader.election.enable=false (producers, with a restart; topic, at once):"
         " then no loss is found, searched to the end",
         "acks=all and min.insync.replicas=2 (producers, with a restart; topic, at once):"
@@ -559,6 +689,7 @@ def test_what_partitions_cannot_do_now_is_said_first(ask, ask_json):
     [
         ("Elr: 3\tLastKnownElr: ", "a broker of its ELR (3) is up"),
         ("Elr: \tLastKnownElr: 2", "its last known leader (2) is up, or an unclean election is allowed"),
+        ("Elr: \tLastKnownElr: ", "an unclean election is allowed, as no broker is in its ISR or ELR"),
     ],
 )
 def test_the_elr_says_who_can_lead(ask, elr, until):
@@ -580,6 +711,22 @@ def test_ten_thousand_partitions_take_seconds(ask):
 
 
 # ------------------------------------------------------------------------------------------------------------ bad input
+
+
+def test_the_settings_of_plugins_are_compared_with_kafkas_once(ask):
+    """A broker of a distribution has hundreds of keys that Kafka does not know, and topics differ in theirs."""
+    plugins = "".join(
+        f"  plugin.setting.number.{key}=1 sensitive=false synonyms={{DEFAULT_CONFIG:plugin.setting.number.{key}=1}}\n"
+        for key in range(200)
+    )
+    topics = "".join(
+        f"Topic: t{number}\tPartitionCount: 1\tReplicationFactor: 3\tConfigs: retention.ms={number}\n"
+        for number in range(60)
+    )
+    described = f"{topics}All configs for broker 1 are:\n{plugins}"
+    began = time.process_time()
+    ask("--describe d --kafka-version 3.9", d=described)
+    assert time.process_time() - began < 12
 
 
 def test_files_of_both_kinds_are_told_apart(ask):
@@ -684,6 +831,22 @@ def test_details_name_what_was_understood_ignored_and_found(ask, tmp_path):
         assert f"\n{line}" in text
     (file,) = [line for line in text.splitlines() if line.startswith("trace show ")]
     assert Path(tmp_path, file.split()[-1]).is_file()
+
+
+def test_details_have_the_advice_of_a_defect(ask, fake):
+    """Every single setting that avoids 8.7b costs availability; none is needed if consumers read from leaders only."""
+
+    def rule(case, question):
+        is_shown = question.name == "high_watermark_of_a_diverging_response"
+        return finding(Word.VIOLATED, MISSED_DEMOTION) if is_shown else usual(case, question)
+
+    fake.rule = rule
+    _, text, _ = ask("--config t --broker b --kafka-version 3.3 --details", t=DURABLE, b=BROKER)
+    assert labelled(text)["Defect"][3] == (
+        "advice: Upgrade to 3.4.1 or 3.5; until then let consumers read from the leader only"
+        " (no replica.selector.class)."
+    )
+    assert "advice:" not in ask("--config t --broker b --kafka-version 3.3")[1]
 
 
 def test_details_say_which_generation_was_searched(ask):

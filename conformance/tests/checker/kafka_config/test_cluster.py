@@ -296,6 +296,8 @@ def test_more_required_than_existing_replicas_are_accepted_as_in_kafka() -> None
     ("line", "message"),
     [
         ("acks=2", "acks: '2' is not a value of acks; write all (or -1), 1 or 0"),
+        ("acks=${env:ACKS}", "acks: '${env:ACKS}' is a placeholder; write its value"),
+        ("min.insync.replicas={{ isr }}", "min.insync.replicas: '{{ isr }}' is a placeholder; write its value"),
         ("acks=ALL", "acks: 'ALL' is not a value of acks; write all (or -1), 1 or 0"),
         ("acks", "acks: '' is not a value of acks; write all (or -1), 1 or 0"),
         ("acks=a\\nb\\u001bc", r"acks: 'a\nb\x1bc' is not a value of acks; write all (or -1), 1 or 0"),
@@ -352,7 +354,34 @@ def test_two_values_in_one_file() -> None:
 
 def test_two_values_in_two_files_of_one_role() -> None:
     assert complaint(file("a.properties", "acks=all"), file("b.properties", "linger.ms=1", "acks=1")) == (
-        "b.properties:2: acks=1 contradicts acks=all in a.properties:1; one producer cannot have both; keep one of them"
+        "b.properties:2: acks=1 contradicts acks=all in a.properties:1; the answer is for producers that agree in it;"
+        " give those that do"
+    )
+
+
+def test_brokers_and_clients_may_differ_in_what_no_answer_depends_on() -> None:
+    """A cluster of unequal machines, or of several producers, is one cluster."""
+    one = file("b1.properties", "broker.id=1", "num.io.threads=8", "min.insync.replicas=2")
+    two = file("b2.properties", "broker.id=2", "num.io.threads=16", "min.insync.replicas=2")
+    first = file("p1.properties", "acks=all", "batch.size=1")
+    second = file("p2.properties", "acks=all", "batch.size=2")
+    cluster = read(one, two, first, second, version="3.9")
+    assert cluster.min_insync_replicas.source == "b1.properties:3 and b2.properties:3"
+    assert [(each.key, each.value) for each in cluster.ignored if each.key in ("num.io.threads", "batch.size")] == [
+        ("num.io.threads", "8"),
+        ("num.io.threads", "16"),
+        ("batch.size", "1"),
+        ("batch.size", "2"),
+    ]
+    twice = file("b2.properties", "broker.id=2", "num.io.threads=8", "num.io.threads=16")
+    assert complaint(one, twice) == (
+        "b2.properties:3: num.io.threads=16 contradicts num.io.threads=8 in b1.properties:2 and b2.properties:2;"
+        " one broker cannot have both; keep one of them"
+    )
+    flushes = [file(f"{value}.properties", f"log.flush.interval.messages={value}", "broker.id=1") for value in (1, 9)]
+    assert complaint(*flushes) == (
+        "9.properties:1: log.flush.interval.messages=9 contradicts log.flush.interval.messages=1 in 1.properties:1;"
+        " the answer is for brokers that agree in it; give those that do"
     )
 
 
@@ -1248,6 +1277,8 @@ def test_before_0_11_there_is_no_idempotence() -> None:
     [
         (("delivery.timeout.ms=29999",), "2.1", "0 + 30000"),
         (("delivery.timeout.ms=30004", "linger.ms=5"), "2.1", "5 + 30000"),
+        (("delivery.timeout.ms=30000",), "4.0", "5 + 30000"),  # the default of linger.ms is 5 since 4.0 (KIP-1030)
+        (("delivery.timeout.ms=30000", "linger.ms=1"), "4.1", "1 + 30000"),
         (("delivery.timeout.ms=1005", "linger.ms=6", "request.timeout.ms=1000"), "3.9", "6 + 1000"),
     ],
 )
@@ -1644,6 +1675,25 @@ def test_releases_older_than_the_list_know_what_its_first_release_knows() -> Non
 def test_keys_that_kafka_does_not_know_are_named(line: str, version: str | None, reason: str) -> None:
     (unknown,) = read((TOPIC, file("topic.properties", line)), version=version).ignored
     assert (unknown.why, unknown.reason, unknown.source) == (WhyIgnored.UNKNOWN, reason, "topic.properties:1")
+
+
+@pytest.mark.parametrize(
+    ("line", "version", "meant"),
+    [
+        ("min.insync.replica=3", "3.9", "min.insync.replicas"),
+        ("min.insync.replica=3", "4.1", "min.insync.replicas"),
+        ("unclean.leader.election.enabled=true", "4.1", "unclean.leader.election.enable"),
+        ("request.required.acks=-1", "0.8.2", "acks"),
+        ("retention.m=1", "3.9", ""),  # no answer depends on retention.ms
+        ("remote.storage.enable=true", "2.1", ""),  # a setting of a later release
+        ("a.plugins.own.key=1", "3.9", ""),
+    ],
+)
+def test_a_misspelt_setting_on_which_the_answer_depends_is_told_apart(line: str, version: str, meant: str) -> None:
+    (one,) = read((TOPIC, file("topic.properties", line)), version=version).ignored
+    assert one.meant == meant
+    if meant and meant != "acks":
+        assert one.reason.endswith(f"; did you mean {meant}?")
 
 
 def test_one_role_may_know_a_key_later_than_another() -> None:

@@ -105,6 +105,15 @@ def test_a_description_with_only_partition_lines() -> None:
     assert cluster.replication_factor == Setting(3, "1.txt:1")
 
 
+def test_settings_that_partition_lines_do_not_show_are_missed() -> None:
+    """min.insync.replicas=1 would be an answer for another topic."""
+    lines = partition(4, "3", "3") + partition(0, "1", "1").replace("Topic: t", "Topic: u")
+    says = "no settings of {} are described: those of the brokers are assumed; describe whole topics"
+    assert read_all(lines).remarks == (says.format("t, u"),)
+    for settings in ("Configs for topic 't' are ", "Dynamic configs for topic t are:"):
+        assert read_all(lines, f"{settings}\n").remarks == (says.format("u"),)
+
+
 def test_all_partitions_are_read_in_the_order_of_their_numbers() -> None:
     lines = [partition(1, "2", "2,3"), partition(0, "1", "1,2,3"), partition(3, "none", "1"), partition(2, "-1", "")]
     cluster = read("Topic:t\tPartitionCount:4\tReplicationFactor:3\tConfigs:\n" + "".join(lines))
@@ -153,7 +162,7 @@ def test_unmodelled_settings_are_named() -> None:
         (SINCE_2_4, "2.7", "ZooKeeper", "the last release whose kafka-topics shows no TopicId (1.txt:1)"),
         (SINCE_2_8, "3.7", "KRaft", "the last release whose kafka-topics shows a TopicId (1.txt:1), but no Elr"),
         (partition(0, "1", "1,2"), "3.7", "KRaft", "the last release whose kafka-topics shows no Elr (1.txt:1)"),
-        (WITHOUT_ELR, "4.1", "KRaft", "the newest modelled release"),
+        (WITHOUT_ELR, "3.9", "KRaft", "the last release whose kafka-topics shows N/A as Elr (1.txt:2)"),
         (EMPTY_ELR, "4.1", "KRaft", "the newest modelled release"),
         (WITH_ELR, "4.1", "KRaft", "the newest modelled release"),
         ("Configs for topic 't' are ", "4.1", "KRaft", "the newest modelled release"),
@@ -434,7 +443,12 @@ def test_brokers_may_differ_in_irrelevant_settings() -> None:
     last = text.rindex("replicas=2")
     assert complaint(text[:last] + "replicas=1" + text[last + 10 :]) == (
         "1.txt:8: min.insync.replicas=1 contradicts min.insync.replicas=2 in 1.txt:4; "
-        "one broker cannot have both; keep one of them"
+        "the answer is for brokers that agree in it; give those that do"
+    )
+    flushes = text.replace("num.io.threads", "log.flush.interval.messages")
+    assert complaint(flushes) == (
+        "1.txt:7: log.flush.interval.messages=2 contradicts log.flush.interval.messages=1 in 1.txt:3; "
+        "the answer is for brokers that agree in it; give those that do"
     )
 
 
@@ -466,6 +480,16 @@ def test_secrets_unset_values_users_and_warnings_are_ignored() -> None:
     assert cluster.min_insync_replicas == Setting(1, "Kafka 2.1's default")
     assert [(one.key, one.value) for one in cluster.ignored] == [("sasl.jaas.config", "[hidden]")]
     assert "hunter2" not in repr(cluster)
+
+
+@pytest.mark.parametrize("whose", ["topic t", "topics t", "broker 1.5", "default topics", "brokers default"])
+def test_a_line_about_an_unknown_topic_or_broker_is_not_taken_for_one_about_a_client(whose: str) -> None:
+    """Its settings would be left out in silence."""
+    text = f"Configs for {whose} are unclean.leader.election.enable=true,retention.ms=1\n"
+    assert complaint(text) == (
+        f"1.txt:1: '{whose}' is no name as kafka-topics, kafka-configs or kafka-features print it; give the unchanged"
+        " output of kafka-topics --describe, kafka-configs --describe or kafka-features describe"
+    )
 
 
 # --- Standard input ---------------------------------------------------------------------------------------------------
