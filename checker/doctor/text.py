@@ -195,6 +195,10 @@ def _beside_rows(answer: Answer) -> Iterator[tuple[str, str]]:
     if resends:
         allowed = f"; {ALLOWED}" if all(found.word is Word.PERMITTED for found, _ in resends) else ""
         yield "Resends", f"{' and '.join(what for _, what in resends)}{allowed}"
+    for topic in (Topic.DUPLICATES, Topic.ORDER):
+        found = answer.findings.get(Question(topic))
+        if found is not None and found.word is Word.NOT_APPLICABLE:
+            yield "Resends", f"{topic.value} not searched: {found.note}"
     found = answer.findings.get(Question(Topic.TRANSACTIONS))
     if found is not None:
         breaks = told(found.history).how if found.history is not None else f"{found.property_name} can fail"
@@ -403,7 +407,7 @@ def _cells(found: Finding) -> list[str]:
     allowed = f" ({ALLOWED})" if found.word is Word.PERMITTED else ""
     word = f"{found.word.value}{depth}{allowed}" if found.is_known else f"{found.word.value}: {found.note}"
     origin = found.source.value if found.source is not Source.RULE else f"rule {found.rule}"
-    return [word, reach(found) if found.parts else "-", f"{origin} {found.recorded}".rstrip()]
+    return [word, reach(found), f"{origin} {found.recorded}".rstrip()] if found.parts else [word, "-", "-"]
 
 
 def understood_lines(cluster: Cluster) -> list[str]:

@@ -125,12 +125,19 @@ def is_open(failure: Failure, found: Finding) -> bool:
     return found.least_depth is not None and found.least_depth < failure.history.depth
 
 
+def _may_be_overtaken(case: Case) -> bool:
+    """Whether a request that is sent again can come after a later one, and nobody notices."""
+    return case.retries and case.acks != "0" and case.max_in_flight_requests > 1 and not case.enable_idempotence
+
+
 def why_unasked(case: Case, question: Question) -> str:
     """Why a question is answered without a search: because no model has what is asked; empty if it takes one."""
     if question.topic is Topic.TRANSACTIONS and not case.transactions:
         return "no producer has transactions"
     if question.topic in (Topic.DUPLICATES, Topic.ORDER) and case.enable_idempotence and not case.has_record_epochs:
         return "an idempotent producer needs records in the format of 0.11"
+    if question.topic is Topic.ORDER and case.replication_factor == 1 and _may_be_overtaken(case):
+        return "with one replica the model refuses no request, and so none is overtaken; in Kafka one can be"
     if question.topic is not Topic.DEFECT:
         return ""
     failure = named(question.name)

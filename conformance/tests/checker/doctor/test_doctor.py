@@ -20,6 +20,7 @@ from isrcheck.checker.doctor.answer import MOST_REPLICAS
 from isrcheck.checker.doctor.answering import budgets_of
 from isrcheck.checker.doctor.asking import in_words
 from isrcheck.checker.outcome.verdict import Word
+from isrcheck.checker.questions.answering import inexpressible
 from isrcheck.checker.questions.question import Question, Topic
 from isrcheck.models.kafka import MODEL
 from isrcheck.models.messages.errors import UsageError
@@ -125,6 +126,15 @@ def test_a_change_says_which_known_defects_matter_with_it(ask, fake, release, se
     assert lines[0].startswith(f"{change} (")
     says = [line for line in lines if line.startswith("known defects")]
     assert says == ([f"known defects of this release that may lose a record then: {numbers}"] if numbers else [])
+
+
+def test_a_question_that_is_not_searched_says_why(ask, fake):
+    fake.rule = lambda case, question: (
+        inexpressible("no model has it") if question.topic is Topic.ORDER else usual(case, question)
+    )
+    _, text, _ = ask("--config t --kafka-version 3.9 --broker b --details", t=DURABLE, b=BROKER)
+    assert labelled(text)["Resends"] == ["order not searched: no model has it"]
+    assert [line.split() for line in text.splitlines() if line.startswith("  order ")] == [["order", "n/a", "-", "-"]]
 
 
 def test_a_known_defect_of_the_release(ask):

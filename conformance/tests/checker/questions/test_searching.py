@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -94,6 +95,24 @@ def test_a_resend_is_a_duplicate_without_idempotence(ask):
     assert ask(plain, Question(Topic.ORDER)).depth == 5
     once = Case("2.4", enable_idempotence=False, retries=False, replication_factor=2)
     assert ask(once, Question(Topic.DUPLICATES)).word is Word.HOLDS
+
+
+def test_the_answer_of_a_leader_without_followers_may_be_lost_with_any_acks(ask):
+    alone, question = Case("2.4", enable_idempotence=False, replication_factor=1), Question(Topic.DUPLICATES)
+    of_one, of_all = (ask(replace(alone, acks=acks), question) for acks in ("1", "all"))
+    assert of_all.word is Word.PERMITTED
+    assert (of_all.history, of_all.depth) == (of_one.history, of_one.depth)
+    assert ask(replace(alone, min_insync_replicas=2), question).word is Word.HOLDS
+    assert ask(Case("2.4", replication_factor=1), question).word is Word.HOLDS
+
+
+def test_a_request_that_is_overtaken_at_one_replica_is_not_modelled(ask):
+    alone, question = Case("2.4", enable_idempotence=False, replication_factor=1), Question(Topic.ORDER)
+    found = ask(alone, question)
+    assert (found.word, found.parts) == (Word.NOT_APPLICABLE, ())
+    assert found.note.endswith("none is overtaken; in Kafka one can be")
+    for kept in ({"max_in_flight_requests": 1}, {"retries": False}, {"acks": "0"}, {"enable_idempotence": True}):
+        assert ask(replace(alone, **kept), question).word is Word.HOLDS
 
 
 def test_one_loss_of_power_is_survived_if_everything_is_flushed(ask):
