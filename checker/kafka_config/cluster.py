@@ -11,7 +11,7 @@ A topic's value takes precedence over the broker's. A setting that is not given 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Generic, TypeVar
@@ -24,7 +24,7 @@ from isrcheck.checker.kafka_config.consumer_rules import (
     Consumer,
     read_consumer,
 )
-from isrcheck.checker.kafka_config.describe import Described, DescribedTopic, read_described
+from isrcheck.checker.kafka_config.describe import Described, DescribedTopic, listed, read_described
 from isrcheck.checker.kafka_config.describe_lines import Partition
 from isrcheck.checker.kafka_config.generation import Generation, format_keys, read_generation
 from isrcheck.checker.kafka_config.ignored import Ignored, Keys, read_ignored
@@ -131,7 +131,18 @@ def read_clusters(
         alike.setdefault(one.settings, []).append(one)
     told = (kafka_version, metadata_version)
     clusters = tuple(_cluster(sections, description, topics, told) for topics in (alike.values() or [[]]))
-    return Reading(clusters, description.remarks)
+    remarks = _given_by_some(Settings([*sections, *description.brokers]), clusters)
+    return Reading(clusters, (*description.remarks, *remarks))
+
+
+def _given_by_some(settings: Settings, clusters: Sequence[Cluster]) -> Iterator[str]:
+    """Say which settings that count are those of some brokers or clients only."""
+    sources = {line.source for one in clusters for line in one.understood}
+    for given in settings:
+        others = settings.lacking(given) if given.source + given.note in sources else []
+        if others:
+            what = f"{given.spelled} ({given.source}) is not given for {listed(others)}"
+            yield f"{what}; it is taken for every {given.file_role.value}"
 
 
 def _cluster(

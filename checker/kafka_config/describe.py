@@ -103,7 +103,7 @@ def _described(found: Found, topic: str | None) -> Described:
             there = f"the described topics are {listed(names)}" if names else "no topic is described"
             raise PropertiesError(f"--topic-name {printable(topic)}: there is no such topic; {there}")
         names = [topic]
-    members = {(member, layer): member for member, layer, _ in found.brokers}
+    members = dict.fromkeys([*((member, layer) for member, layer, _ in found.brokers), *sorted(found.members)])
     ignored: dict[str, list[Ignored]] = {}
     for name, each in found.ignored:
         ignored.setdefault(name, []).append(each)

@@ -63,6 +63,7 @@ class Partition:
 @dataclass
 class Found:
     """The contents of all outputs. `with_settings` are the topics whose settings are shown, or that they have none.
+    `members` are the brokers whose settings are shown, or that they have none, and `brokers` are these settings.
     `headers` maps a topic to its partitions, its replicas, and the line that says so;
     `cut` are the places of lines that end in their middle,
     `doubtful` those of last lines that may do so."""
@@ -71,6 +72,7 @@ class Found:
     with_settings: set[str] = field(default_factory=set)
     headers: dict[str, tuple[int, int, str]] = field(default_factory=dict)
     partitions: dict[tuple[str, int], Partition] = field(default_factory=dict)
+    members: set[tuple[str, Layer]] = field(default_factory=set)
     brokers: list[tuple[str, Layer, Property]] = field(default_factory=list)
     ignored: list[tuple[str, Ignored]] = field(default_factory=list)
     topic_ids: list[str] = field(default_factory=list)
@@ -291,6 +293,7 @@ class Reader:
                 self.heading = Role.BROKER, "the cluster", Layer.CLUSTER
             elif below["kind"] == "broker":
                 self.heading = Role.BROKER, f"broker {below['name']}", Layer.RUNNING
+                self.found.members.add((self.heading[1], Layer.RUNNING))
             elif below["kind"] == "topic":
                 self.heading = Role.TOPIC, below["name"], Layer.FILE
                 self.found.topics.setdefault(below["name"], [])
@@ -312,6 +315,7 @@ class Reader:
         return False
 
     def _keep(self, member: str, layer: Layer, pairs: str | None) -> None:
+        self.found.members.add((member, layer))
         self.found.brokers += [(member, layer, each) for each in self._pairs(pairs or "")]
 
     def _config(self, line: str) -> bool:

@@ -275,8 +275,10 @@ class Settings:
 
     def __init__(self, sections: Iterable[Section]) -> None:
         self._given: dict[_Holder, GivenSetting] = {}
+        self._members: dict[tuple[Role, Layer], list[str]] = {}
         for section in sections:
             file_role = section.role or role_of(section.properties, section.member)
+            self._members.setdefault((file_role, section.layer), []).append(section.member)
             for each in section.properties:
                 new = replace(_given(each, file_role, section.layer), members=(section.member,))
                 holder = new.role, new.key, new.layer, section.member if self._is_own(new) else None
@@ -290,6 +292,13 @@ class Settings:
             return False
         shared = self._given.get((new.role, new.key, new.layer, None))
         return shared is not None and shared.value != new.value and new.members[0] not in shared.members
+
+    def lacking(self, setting: GivenSetting) -> list[str]:
+        """The brokers or clients that lack a setting that others of their kind give, and have it in no layer below."""
+        below = [each for each in self if (each.role, each.key) == (setting.role, setting.key)]
+        if any(each.layer < setting.layer and each.value == setting.value for each in below):
+            return []
+        return [one for one in self._members[setting.file_role, setting.layer] if one not in setting.members]
 
     def __iter__(self) -> Iterator[GivenSetting]:
         return iter(self._given.values())

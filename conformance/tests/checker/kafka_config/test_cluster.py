@@ -385,6 +385,23 @@ def test_brokers_and_clients_may_differ_in_what_no_answer_depends_on() -> None:
     )
 
 
+def test_a_setting_of_some_brokers_alone_is_told() -> None:
+    """Of another broker the default may be in effect: with that, min.insync.replicas=2 would promise too much."""
+    one = file("b1.properties", "broker.id=1", "min.insync.replicas=2", "num.io.threads=8", "log.dirs=/a")
+    two = file("b2.properties", "broker.id=2", "num.io.threads=8", "log.dirs=/b")
+    says = "min.insync.replicas=2 (b1.properties:2) is not given for b2.properties; it is taken for every broker"
+    for files in ((one, two), (two, one)):
+        assert read_clusters([(None, path) for path in files], "3.9").remarks == (says,)
+    three = file("b2.properties", "broker.id=2", "num.io.threads=8", "min.insync.replicas=2")
+    assert read_clusters([(None, one), (None, three)], "3.9").remarks == ()
+    overridden = [
+        (None, one),
+        (None, two),
+        (None, file("t.properties", "min.insync.replicas=2", "cleanup.policy=delete")),
+    ]
+    assert read_clusters(overridden, "3.9").remarks == ()
+
+
 def test_two_values_of_an_irrelevant_key_are_an_error_too() -> None:
     assert complaint(file("topic.properties", "retention.ms=1", "retention.ms=2")) == (
         "topic.properties:2: retention.ms=2 contradicts retention.ms=1 in topic.properties:1; "

@@ -114,6 +114,15 @@ def test_settings_that_partition_lines_do_not_show_are_missed() -> None:
         assert read_all(lines, f"{settings}\n").remarks == (says.format("u"),)
 
 
+@pytest.mark.parametrize("nothing", ["Dynamic configs for broker 2 are:\n", "Configs for broker 2 are \n"])
+def test_a_dynamic_setting_of_one_broker_alone_is_told(nothing: str) -> None:
+    flushed = "Dynamic configs for broker 1 are:\n  log.flush.interval.messages=1 sensitive=false synonyms={}\n"
+    says = "log.flush.interval.messages=1 (2.txt:2) is not given for broker 2; it is taken for every broker"
+    assert read_all(TO_2_3, flushed + nothing).remarks == (says,)
+    assert read_all(TO_2_3, flushed + nothing, broker="log.flush.interval.messages=1\n").remarks == ()
+    assert read_all(TO_2_3, flushed).remarks == ()
+
+
 def test_all_partitions_are_read_in_the_order_of_their_numbers() -> None:
     lines = [partition(1, "2", "2,3"), partition(0, "1", "1,2,3"), partition(3, "none", "1"), partition(2, "-1", "")]
     cluster = read("Topic:t\tPartitionCount:4\tReplicationFactor:3\tConfigs:\n" + "".join(lines))
