@@ -183,22 +183,7 @@ def _beside_rows(answer: Answer) -> Iterator[tuple[str, str]]:
         yield "", f"{what}: {_titled([one.failure for one in named])}"
     if unsearched:
         yield "", f"known of such losses, but not searched: {_titled(unsearched)}"
-    resends = [
-        (found, what)
-        for topic, what in ((Topic.DUPLICATES, "a record can appear twice"), (Topic.ORDER, "records can change order"))
-        if (found := answer.findings.get(Question(topic))) is not None and found.fails
-    ]
-    for topic in (Topic.DUPLICATES, Topic.ORDER):
-        found = answer.findings.get(Question(topic))
-        if found is not None and not found.is_known:
-            yield "Resends", f"{topic.value} undecided: {why_open(found)}"
-    if resends:
-        allowed = f"; {ALLOWED}" if all(found.word is Word.PERMITTED for found, _ in resends) else ""
-        yield "Resends", f"{' and '.join(what for _, what in resends)}{allowed}"
-    for topic in (Topic.DUPLICATES, Topic.ORDER):
-        found = answer.findings.get(Question(topic))
-        if found is not None and found.word is Word.NOT_APPLICABLE:
-            yield "Resends", f"{topic.value} not searched: {found.note}"
+    yield from _resend_rows(answer)
     found = answer.findings.get(Question(Topic.TRANSACTIONS))
     if found is not None:
         breaks = told(found.history).how if found.history is not None else f"{found.property_name} can fail"
@@ -214,6 +199,22 @@ def _beside_rows(answer: Answer) -> Iterator[tuple[str, str]]:
         yield "Unknown", f"known defects of this release that cannot be searched: {_titled(unknown)}"
     if answer.open_exposures:
         yield "Undecided", _undecided(answer.open_exposures)
+
+
+def _resend_rows(answer: Answer) -> Iterator[tuple[str, str]]:
+    """What requests that are sent again do to records: undecided, found, or not searched."""
+    says = {Topic.DUPLICATES: "a record can appear twice", Topic.ORDER: "records can change order"}
+    resends = {topic: found for topic in says if (found := answer.findings.get(Question(topic))) is not None}
+    for topic, found in resends.items():
+        if not found.is_known:
+            yield "Resends", f"{topic.value} undecided: {why_open(found)}"
+    failing = {topic: found for topic, found in resends.items() if found.fails}
+    if failing:
+        allowed = f"; {ALLOWED}" if all(found.word is Word.PERMITTED for found in failing.values()) else ""
+        yield "Resends", f"{' and '.join(says[topic] for topic in failing)}{allowed}"
+    for topic, found in resends.items():
+        if found.word is Word.NOT_APPLICABLE:
+            yield "Resends", f"{topic.value} not searched: {found.note}"
 
 
 def _titled(failures: Sequence[Failure]) -> str:

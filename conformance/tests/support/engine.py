@@ -1,8 +1,10 @@
-"""Models for the tests of Z3 and of proofs, and functions that run `check` on them."""
+"""Models for the tests of Z3 and of proofs, and functions that run `check`, also up to Ctrl-C."""
 
 import json
+from dataclasses import replace
 
 from isrcheck.checker.proofs import proof_cache
+from isrcheck.checker.session.session import SearchSession
 from isrcheck.models import registry
 
 COUNTER = '''\
@@ -229,6 +231,23 @@ def proving(main, tmp_path, monkeypatch, capsys):
         return check("model.py", "--prove", *words)
 
     return run
+
+
+def interrupt_search_after(monkeypatch, count, *, raises):
+    """Press Ctrl-C in the search of a session that follows `count` others: within it, so that it ends early, or before
+    it begins (`raises`). Returns a list that grows with each search."""
+    explore, searches = SearchSession.explore, []
+
+    def interrupted(self, *given, **more):
+        searches.append(given)
+        if len(searches) <= count:
+            return explore(self, *given, **more)
+        if raises:
+            raise KeyboardInterrupt
+        return replace(explore(self, *given, **more), stopped="interrupt")
+
+    monkeypatch.setattr(SearchSession, "explore", interrupted)
+    return searches
 
 
 def told(check, *words):

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import csv
 import json
-from dataclasses import replace
 
 import pytest
 
-from conformance.tests.support.engine import checking
+from conformance.tests.support.engine import checking, interrupt_search_after
 from isrcheck.checker import cli
 from isrcheck.checker.family import cases
-from isrcheck.checker.session.session import SearchSession
 from isrcheck.models import registry
 
 
@@ -64,17 +62,7 @@ def test_a_search_that_is_cut_short_is_no_pass(check):
 @pytest.mark.parametrize("raises", [False, True])
 def test_ctrl_c_keeps_the_cases_until_then(check, monkeypatch, raises):
     """Whether the key is pressed within a search, which then ends early, or before one. Nothing more is searched."""
-    explore, searches = SearchSession.explore, []
-
-    def interrupted(self, *given, **more):
-        searches.append(given)
-        if len(searches) <= 16:
-            return explore(self, *given, **more)
-        if raises:
-            raise KeyboardInterrupt
-        return replace(explore(self, *given, **more), stopped="interrupt")
-
-    monkeypatch.setattr(SearchSession, "explore", interrupted)
+    searches = interrupt_search_after(monkeypatch, 16, raises=raises)
     code, out, err = check("family", "placement")
     assert (code, len(searches)) == (130, 17)
     assert out.splitlines()[-1] == ("UNDECIDED: the user interrupted it; 15 cases cut short; 2 cases: all as recorded")

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import csv
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from conformance.tests.checker.schemes.named_brokers import Scheme
 from conformance.tests.sampling import exhaustive, recorded
+from conformance.tests.support.engine import interrupt_search_after
 from isrcheck.checker import cli
 from isrcheck.checker.schemes import figures, run
-from isrcheck.checker.session.session import SearchSession
 from isrcheck.models.language.model import Instance
 from isrcheck.models.messages.errors import UsageError
 from isrcheck.models.quorum.schemes import MODEL
@@ -141,17 +140,7 @@ def test_a_file_that_exists_is_not_overwritten(check) -> None:
 @pytest.mark.parametrize("raises", [False, True])
 def test_ctrl_c_keeps_the_rows_until_then(check, monkeypatch, raises: bool) -> None:
     """Whether the key is pressed within a search, which then ends early, or before one."""
-    explore, searches = SearchSession.explore, []
-
-    def interrupted(self, *given, **more):
-        searches.append(given)
-        if len(searches) <= 6:
-            return explore(self, *given, **more)
-        if raises:
-            raise KeyboardInterrupt
-        return replace(explore(self, *given, **more), stopped="interrupt")
-
-    monkeypatch.setattr(SearchSession, "explore", interrupted)
+    interrupt_search_after(monkeypatch, 6, raises=raises)
     code, text, err = check("--most-replicas 1")
     assert (code, text.splitlines()[-1]) == (130, "UNDECIDED: the user interrupted it; 3 rows until then")
     assert err == "check: interrupted; this is what was found so far\n"
