@@ -1,7 +1,7 @@
 """The matrix: every generation against every property, compared with the recorded verdicts.
 
 In:  models/verdicts.toml, and one search for each recorded run, to the requested bound or to the recorded depth.
-Out: for each cell, whether it agrees with the record; the matrix as text, and the object that `--json` prints.
+Out: for each cell, whether it agrees with the record; and the object that `--json` prints.
 
 A generation has one unnamed run with the default configuration of the matrix, and may have named runs. A named run has
 its own configuration and judges a list of properties; the unnamed run judges the rest, so each cell has one run.
@@ -11,18 +11,17 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
 from isrcheck import models
-from isrcheck.checker.outcome.verdict import WHY_STOPPED, Verdict, Word
+from isrcheck.checker.outcome.verdict import Verdict, Word
 from isrcheck.checker.resources.limits import Limits
-from isrcheck.checker.session.formatting import counted, table, tables
-from isrcheck.checker.session.naming import configuration_of, faults_line
-from isrcheck.checker.session.proof_text import scope
+from isrcheck.checker.session.formatting import counted
+from isrcheck.checker.session.naming import configuration_of
 from isrcheck.checker.session.text import Run, as_object
 from isrcheck.models import registry
 from isrcheck.models.language.declare import WHOLE, Kind
@@ -40,7 +39,7 @@ ABSENT = Word.NOT_APPLICABLE.value
 
 KEYS = {
     *("model", "protocol", "name", "properties", "explored", "states", "configuration", "violated", "permitted"),
-    "proved",
+    *("proved", "causes"),
 }
 
 
@@ -50,7 +49,8 @@ class RecordedRun:
 
     `violated` and `permitted` map a property to the depth at which it fails. `explored` is the depth of the search, or
     None for an exhaustive search; `states` is the number of states of an exhaustive search, if it is recorded. `proved`
-    are the properties that are proved at any depth.
+    are the properties that are proved at any depth. `causes` maps each violated property to what breaks it: the name of
+    a known failure (models/kafka/failures), or a KIP or JIRA issue.
     """
 
     instance: Instance
@@ -61,6 +61,7 @@ class RecordedRun:
     explored: int | None
     states: int | None
     proved: tuple[str, ...] = ()
+    causes: Mapping[str, str] = field(default_factory=dict)
     digest: str | None = None
     """The digest of the model when its verdicts were recorded."""
 
@@ -170,6 +171,7 @@ def _recorded(
     if ("name" in run) != ("properties" in run) or not judges:
         raise UsageError(f"a run of {model.name} {protocol} needs both a name and a list of properties, or neither")
     proved = tuple(run.get("proved", ()))
+    causes = {name: cause for cause, names in run.get("causes", {}).items() for name in names}
     for name in (*judges, *run["violated"], *run["permitted"], *proved):
         if name not in known:
             raise UsageError(f"{model.name} has no property {name}")
@@ -177,12 +179,16 @@ def _recorded(
             raise UsageError(
                 f"{name} has a depth or a proof in a run of {model.name} {protocol} that does not judge it"
             )
+    if strangers := causes.keys() - run["violated"].keys():
+        raise UsageError(
+            f"{', '.join(sorted(strangers))} has a cause in a run of {model.name} {protocol}, but no depth"
+        )
     if not all(type(number) is int for number in (*run["violated"].values(), *run["permitted"].values(), states or 0)):
         raise UsageError(f"a run of {model.name} {protocol} has a depth or a number of states that is no integer")
     explored = None if run["explored"] == EXHAUSTED else int(run["explored"])
     instance = model.instance(protocol, values)
     depths = run["violated"], run["permitted"]
-    return RecordedRun(instance, run.get("name", ""), tuple(judges), *depths, explored, states, proved)
+    return RecordedRun(instance, run.get("name", ""), tuple(judges), *depths, explored, states, proved, causes)
 
 
 def _refuse_doubles(path: Path, run: RecordedRun, runs: Sequence[RecordedRun]) -> None:
@@ -287,20 +293,7 @@ def cell(verdict: Verdict, run: Run) -> str:
             return verdict.bare
 
 
-def text(records: Sequence[RecordedRun], pairs: Sequence[Pair]) -> str:
-    """Return the matrix as text: cells, bounds, depths of the runs, proofs, traces, and the comparison's result."""
-    rows = _rows(records, pairs)
-    lines = [*tables(rows, WIDEST, ABSENT), ""]
-    if absent := [name for name, *cells in rows if all(cell == ABSENT for cell in cells)]:
-        lines += [f"{ABSENT} everywhere: {', '.join(absent)}"]
-    lines += [*_bounds(records), *_configurations(records), *_reaches(records, pairs)]
-    lines += _proofs(pairs)
-    for record, run in pairs:
-        lines += ["", *_run_lines(record, run)]
-    return "\n".join([*lines, "", *_changed(records), CLOSING[worst(records, pairs)]])
-
-
-def _changed(records: Sequence[RecordedRun]) -> list[str]:
+def changed_lines(records: Sequence[RecordedRun]) -> list[str]:
     """Return a line for each model that has changed since its verdicts were recorded."""
     models = {record.instance.model.name: record for record in records if record.is_of_another_model}
     return [
@@ -309,18 +302,6 @@ def _changed(records: Sequence[RecordedRun]) -> list[str]:
         f'"{record.instance.model.digest}" under [digest] in that file'
         for name, record in models.items()
     ]
-
-
-def _rows(records: Sequence[RecordedRun], pairs: Sequence[Pair]) -> list[list[str]]:
-    """Return the table: a row for each property, a column for each generation."""
-    cells = {(prop.name, record.column): NOT_SEARCHED for record in records for prop in promised(record)}
-    for record, run in pairs:
-        for verdict in run.verdicts:
-            if verdict.prop.kind is not Kind.SOMETIMES:
-                mark = mark_of(judge(record, run, verdict), verdict)
-                cells[verdict.prop.name, record.column] = cell(verdict, run) + (f"  <- {mark}" if mark else "")
-    columns, rows = arrange(records, cells, "")
-    return [["", *columns], *([name, *row] for name, row in rows)]
 
 
 def arrange(
@@ -342,104 +323,6 @@ def promised(record: RecordedRun) -> list[Property]:
 def mark_of(match: Match, verdict: Verdict) -> str:
     """Return the remark on a verdict that differs from the record; empty if it agrees or is undecided."""
     return "" if match is Match.SAME or verdict.word is Word.UNDECIDED else match.value
-
-
-def _bounds(records: Sequence[RecordedRun]) -> list[str]:
-    """Return lines with the default sizes, client settings and fault budgets, without the protocol switches."""
-    groups: dict[str, list[str]] = {}
-    for record in records:
-        usual = configuration_of(record.instance.model.instance(record.instance.protocol.name))
-        bounds = ", ".join(f"{name}={value}" for name, value in usual.items() if not name.isupper())
-        columns = groups.setdefault(bounds, [])
-        if record.column not in columns:
-            columns.append(record.column)
-    if len(groups) == 1:
-        return [f"bounds of every cell: {bounds}" for bounds in groups]
-    return [f"bounds in {', '.join(columns)}: {bounds}" for bounds, columns in groups.items()]
-
-
-def _configurations(records: Sequence[RecordedRun]) -> list[str]:
-    """Return a line for each configuration that differs from the default, with its properties and generations."""
-    groups: dict[tuple[str, str], list[str]] = {}
-    for record in records:
-        kinds = {prop.name: prop.kind for prop in record.instance.model.properties}
-        names = ", ".join(name for name in record.judges if kinds[name] is not Kind.SOMETIMES)
-        names = (names or record.name) if record.name else "all others"
-        if record.differs:
-            groups.setdefault((names, record.differs), []).append(record.column)
-    return [f"{names}: {differs} in {', '.join(columns)}" for (names, differs), columns in groups.items()]
-
-
-def _reaches(records: Sequence[RecordedRun], pairs: Sequence[Pair]) -> list[str]:
-    """Return a line with the exhaustive runs, and a line with the depths of the other runs."""
-    whole = []
-    part: dict[str, list[str]] = {}
-    for record, run in pairs:
-        exploration = run.explored
-        if exploration.exhausted:
-            whole.append(f"{record.title} ({counted(exploration.distinct, 'state')})")
-        else:
-            why = WHY_STOPPED.get(exploration.stopped or "")
-            far = f"to depth {exploration.judged}" + (f": {why}" if why else "")
-            part.setdefault(far, []).append(record.title)
-    for record in records[len(pairs) :]:
-        part.setdefault("not searched", []).append(record.title)
-    lines = [f"exhaustive: {'; '.join(whole) or 'none'}"]
-    partial = [f"{', '.join(titles)} ({far})" for far, titles in part.items()]
-    return [*lines, f"not exhaustive: {'; '.join(partial)}"] if partial else lines
-
-
-def _proofs(pairs: Sequence[Pair]) -> list[str]:
-    """Return lines with the proved properties, their generations and scopes, and with those that were not tried."""
-    lines = []
-    for (names, bounds), columns in _proved(pairs).items():
-        lines.append(f"proved {names} in {', '.join(columns)}: {bounds}")
-    left = [f"{name} in {', '.join(columns)}" for name, columns in _unattempted(pairs).items()]
-    return [*lines, *([f"{NOT_ATTEMPTED}: {'; '.join(left)}"] if left else [])]
-
-
-def _proved(pairs: Sequence[Pair]) -> dict[tuple[str, str], list[str]]:
-    """Return the generations with proved properties, grouped by these properties and the scope of the proofs."""
-    groups: dict[tuple[str, str], list[str]] = {}
-    for record, run in pairs:
-        names: dict[str, list[str]] = {}
-        for verdict in run.verdicts:
-            if verdict.proof is not None:
-                names.setdefault(scope(record.instance, verdict.proof), []).append(verdict.prop.name)
-        for bounds, proved in names.items():
-            groups.setdefault((", ".join(proved), bounds), []).append(record.column)
-    return groups
-
-
-def _unattempted(pairs: Sequence[Pair]) -> dict[str, list[str]]:
-    """Return the generations in which no proof was attempted, by property."""
-    groups: dict[str, list[str]] = {}
-    for record, run in pairs:
-        for verdict in run.verdicts:
-            if verdict.is_unattempted:
-                groups.setdefault(verdict.prop.name, []).append(record.column)
-    return groups
-
-
-def _run_lines(record: RecordedRun, run: Run) -> list[str]:
-    """Return lines with the totals, the faults, the `sometimes` properties and the traces of one run."""
-    exploration = run.explored
-    sought = [v for v in run.verdicts if v.prop.kind is Kind.SOMETIMES and v.word is not Word.NOT_APPLICABLE]
-    reached = [verdict for verdict in sought if verdict.word is Word.REACHED]
-    missing = ", ".join(f"{v.prop.name} ({v.text})" for v in sought if v.word is not Word.REACHED)
-    reach = EXHAUSTED if exploration.exhausted else f"{counted(exploration.frontier, 'frontier state')} left"
-    lines = [
-        f"{record.title}: {counted(exploration.distinct, 'distinct state')}, {exploration.generated:,} generated,"
-        f" {exploration.seconds:.2f} s; judged to depth {exploration.judged},"
-        f" {reach}; recorded: {record.reach}"
-        + (f"  <- {Match.MISSING.value}" if has_other_states(record, run) else ""),
-        f"  faults considered: {faults_line(record.instance)}",
-    ]
-    if record.differs:
-        lines.insert(1, f"  configuration: {record.differs}")
-    if sought:
-        lines.append(f"  sometimes: {len(reached)} of {len(sought)} reached" + (f"; {missing}" if missing else ""))
-    return lines + table([["  " + name, run.show(path)] for name, path in run.traces.items()])
 
 
 def as_objects(records: Sequence[RecordedRun], pairs: Sequence[Pair]) -> dict[str, Any]:

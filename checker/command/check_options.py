@@ -171,9 +171,10 @@ OPTIONS = (
     ),
     Option(
         name="--details",
-        help="a cluster: all that was understood, ignored, searched and found",
-        forms=OF_A_CLUSTER,
-        refusal=CLUSTER_ONLY,
+        help="a cluster: all that was understood, ignored, searched and found; the matrix or one model: every table,"
+        " count and run",
+        forms=OF_A_CLUSTER | {MATRIX, MODEL},
+        refusal="--details goes with the matrix, one model or a cluster; leave --details out",
     ),
     Option(
         name="--fresh",

@@ -11,6 +11,8 @@ from isrcheck.checker.analyses.matrix_proofs import prove_matrix
 from isrcheck.checker.command.form import Options
 from isrcheck.checker.outcome.exit_codes import SAFE, UNDECIDED, UNEXPECTED, VIOLATED
 from isrcheck.checker.outcome.verdict import Word
+from isrcheck.checker.screens import generations, matrix_tables
+from isrcheck.checker.screens.history import terminal_width
 from isrcheck.checker.session.command_result import CommandResult, was_interrupted
 from isrcheck.checker.session.session import SearchSession
 from isrcheck.checker.session.trace_writer import TraceWriter
@@ -51,7 +53,11 @@ def run(options: Options, session: SearchSession) -> CommandResult:
     found = [verdict.word for _, run in pairs for verdict in run.verdicts]
     if code == SAFE and options.strict and Word.PERMITTED in found:
         code = VIOLATED
+    if options.own["details"]:
+        text = matrix_tables.details(records, pairs)
+    else:
+        text = generations.text(records, pairs, options.words, terminal_width())
     return CommandResult(
-        *(matrix.text(records, pairs), matrix.as_objects(records, pairs), code, traces.failure, stopped),
+        *(text, matrix.as_objects(records, pairs), code, traces.failure, stopped),
         matrix.MatrixFound(records, pairs),
     )

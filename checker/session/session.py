@@ -130,9 +130,8 @@ class SearchSession:
             patience=patience,
             reduction=reduction,
         )
-        found = verdicts(exploration)
         command = command_of(target, instance, limits.depth, deadlock=limits.deadlock) + reduction.words
-        return Run(exploration, found, command, count_all, traces.write(target, instance, found))
+        return _judged(exploration, target, command, traces, counted_all=count_all)
 
     def explore(
         self,
@@ -262,9 +261,8 @@ class SearchSession:
             exploration.limits = self.limits
             exploration.reduction = beginning.said(exploration.reduction)
         progress.clear()
-        found = verdicts(exploration)
         command = command_of(target, instance, self.limits.depth, deadlock=self.limits.deadlock) + reduction.words
-        return Run(exploration, found, command, self.count_all, traces.write(target, instance, found), disk=disk)
+        return _judged(exploration, target, command, traces, counted_all=self.count_all, disk=disk)
 
     def run_on_spark(
         self,
@@ -297,11 +295,9 @@ class SearchSession:
             exploration.seconds += beginning.seconds
             exploration.reduction = beginning.said(exploration.reduction)
         progress.clear()
-        found = verdicts(exploration)
         command = command_of(target, instance, self.limits.depth, deadlock=self.limits.deadlock)
         command += reduction.words + self.spark.words
-        files = traces.write(target, instance, found)
-        return Run(exploration, found, command, self.count_all, files, spread=spread)
+        return _judged(exploration, target, command, traces, counted_all=self.count_all, spread=spread)
 
     def _ask_z3(self, instance: Instance) -> BmcResult:
         """Check an instance by bounded model checking."""
@@ -326,9 +322,8 @@ class SearchSession:
     def run_z3(self, instance: Instance, target: str, traces: TraceWriter) -> Run:
         """Check an instance by bounded model checking, judge the result, and write its traces."""
         bmc_result = self._ask_z3(instance)
-        found = verdicts(bmc_result)
         command = f"{command_of(target, instance, self.limits.depth, deadlock=self.limits.deadlock)} --engine z3"
-        return Run(bmc_result, found, command, traces=traces.write(target, instance, found))
+        return _judged(bmc_result, target, command, traces)
 
     def compare_with_z3(self, run: Run) -> Run:
         """Check the instance of a run with Z3 as well. Raises AssertionError if the engines disagree."""
@@ -403,3 +398,11 @@ class SearchSession:
         if exploration.stopped == "interrupt":
             raise KeyboardInterrupt
         return exploration
+
+
+def _judged(exploration: Exploration | BmcResult, target: str, command: str, traces: TraceWriter, **more: Any) -> Run:
+    """Judge the result of a search, and write its traces."""
+    found = verdicts(exploration)
+    files = traces.write(target, exploration.instance, found)
+    histories = {key: traces.shortest[key] for verdict in found for key, _, _ in verdict.failing_paths}
+    return Run(exploration, found, command, traces=files, histories=histories, **more)

@@ -26,11 +26,13 @@ from isrcheck.checker.session.proof_text import Proving
 from isrcheck.checker.spark.summary import SparkSummary, spread_lines, spread_object
 from isrcheck.models.language.declare import LIVENESS, WHOLE, Kind
 from isrcheck.models.language.in_range import DEADLOCK, IN_RANGE
+from isrcheck.traces.format.trace import Trace
 
 
 @dataclass(frozen=True)
 class Run:
-    """One search with its results; `traces` maps properties to trace files, `command` repeats the search.
+    """One search with its results; `traces` maps properties to trace files, `histories` to the traces themselves, and
+    `command` repeats the search.
 
     `counted_all` is True if all violating states were counted. If requested, `proving` are the proofs, `second` is the
     result of Z3, `spread` the summary of Spark, `disk` that of a search on disk, and `different` the counterexamples
@@ -42,6 +44,7 @@ class Run:
     command: str
     counted_all: bool = False
     traces: Mapping[str, Path] = field(default_factory=dict)
+    histories: Mapping[str, Trace] = field(default_factory=dict)
     proving: Proving | None = None
     second: BmcResult | None = None
     spread: SparkSummary | None = None
@@ -215,26 +218,36 @@ def text(run: Run) -> str:
     if run.disk is not None:
         lines += disk_lines(run.disk, run.explored)
     if run.second is not None:
-        far = min(run.second.judged, exploration.judged)
-        agreement = f"the engines agree on every property to depth {far}" if far >= 0 else "there is nothing to compare"
-        alone = [name for name, one in run.second.findings.items() if one.unjudged]
-        kinds = {v.prop.kind.value for v in run.verdicts if v.prop.name in alone}
-        unasked = f"Z3 does not judge {' and '.join(sorted(kinds))}"
-        agreement += f", except {', '.join(alone)}: {unasked}" if alone and far >= 0 else ""
-        lines += ["", agreement, *proof_text.unrolled_lines(run.second)]
+        lines += ["", agreement_line(run), *proof_text.unrolled_lines(run.second)]
     if run.proving is not None:
         lines += ["", *proof_text.lines(run.proving)]
     if run.traces:
         lines += ["", *trace_lines(run)]
-    lines += different_lines(run.different, run.show)
-    if "--counterexamples" in run.command_words:
-        lines += [
-            f"{one.prop.name}: only the first counterexample; causes of {one.prop.kind.value} are not compared"
-            for one in run.verdicts
-            if one.prop.kind in WHOLE and one.failing_paths
-        ]
-    lines += ["", verdict_line(run)]
+    lines += [*different_lines(run.different, run.show), *causes_not_compared(run), "", verdict_line(run)]
     return "\n".join(lines)
+
+
+def agreement_line(run: Run) -> str:
+    """Return to which depth the explorer and Z3 agree, and which properties Z3 does not judge."""
+    assert run.second is not None, "both engines ran"
+    far = min(run.second.judged, run.exploration.judged)
+    if far < 0:
+        return "there is nothing to compare"
+    alone = [name for name, one in run.second.findings.items() if one.unjudged]
+    kinds = {v.prop.kind.value for v in run.verdicts if v.prop.name in alone}
+    unasked = f", except {', '.join(alone)}: Z3 does not judge {' and '.join(sorted(kinds))}" if alone else ""
+    return f"the engines agree on every property to depth {far}{unasked}"
+
+
+def causes_not_compared(run: Run) -> list[str]:
+    """Return a line for each failure of which several counterexamples were requested and only the first is found."""
+    if "--counterexamples" not in run.command_words:
+        return []
+    return [
+        f"{one.prop.name}: only the first counterexample; causes of {one.prop.kind.value} are not compared"
+        for one in run.verdicts
+        if one.prop.kind in WHOLE and one.failing_paths
+    ]
 
 
 def _explored(run: Run) -> list[str]:
@@ -277,28 +290,27 @@ def verdict_line(run: Run) -> str:
             return "PROVED: every property holds at every depth; the basis of each proof is given above"
         case Word.NOT_APPLICABLE:
             far = (
-                EXHAUSTED if exploration.exhausted else f"searched to depth {exploration.judged}; {_left(exploration)}"
+                EXHAUSTED
+                if exploration.exhausted
+                else f"searched to depth {exploration.judged}; longer histories were not searched"
             )
             why = "no property applies under this configuration" if run.verdicts else "the model has no property"
             return f"n/a: {why}; {far}"
         case Word.NO_VIOLATION:
-            return f"NO VIOLATION TO DEPTH {exploration.judged}: {_left(exploration)}{_unproved(run)}"
+            fails = f"no history of at most {counted(exploration.judged, 'step')} fails"
+            return f"NO VIOLATION TO DEPTH {exploration.judged}: {fails}; {NOT_LONGER}{_unproved(run)}"
         case _ if exploration.exhausted:
-            return f"HOLDS: {EXHAUSTED}{_unproved(run)}"
+            return f"HOLDS: no history fails, however long: {EXHAUSTED}{_unproved(run)}"
         case _:
             missing = ", ".join(v.prop.name for v in run.verdicts if v.word is Word.NOT_REACHED)
             if missing:
-                return f"NOT REACHED TO DEPTH {exploration.judged}: {missing}: {_left(exploration)}"
-            return f"REACHED: every `sometimes` property was reached; {_left(exploration)}"
+                far = f"no history of at most {counted(exploration.judged, 'step')} reaches it"
+                return f"NOT REACHED TO DEPTH {exploration.judged}: {missing}: {far}; {NOT_LONGER}"
+            return f"REACHED: every `sometimes` property was reached; not every state was searched"
 
 
-EXHAUSTED = "the whole state space within these bounds was searched"
-
-
-def _left(exploration: Exploration | BmcResult) -> str:
-    if isinstance(exploration, Exploration):
-        return f"{counted(exploration.frontier, 'frontier state')} left"
-    return "Z3 does not count the remaining states"
+EXHAUSTED = "every state that can be reached within these bounds was searched"
+NOT_LONGER = "longer ones were not searched"
 
 
 def _undecided(run: Run) -> str:
@@ -306,9 +318,11 @@ def _undecided(run: Run) -> str:
     exploration = run.exploration
     if not exploration.is_complete:
         why = WHY_STOPPED.get(exploration.stopped or "", "")
-        far = (
-            f"every state to depth {exploration.judged} was judged" if exploration.judged >= 0 else "nothing was judged"
-        )
+        far = "nothing was searched"
+        if exploration.judged >= 0:
+            far = (
+                f"only histories of at most {counted(exploration.judged, 'step')} were searched; a longer one may fail"
+            )
         return f"UNDECIDED: {why}; {far}"
     if run.second is not None and not run.second.is_complete:
         why = WHY_STOPPED.get(run.second.stopped or "", "")

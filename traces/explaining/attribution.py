@@ -173,15 +173,24 @@ def _membership(timeline: Timeline, loss: Loss) -> str:
 # ------------------------------------------------------------------------------------------------------ what permits it
 
 
+def permitting(trace: Trace) -> list[str]:
+    """Return what in the configuration or in the trace permits its failure, such as `an unclean election`."""
+    return [*_weak_acks(trace), *dict.fromkeys(what for what, _ in _given_up(trace))]
+
+
+def _weak_acks(trace: Trace) -> list[str]:
+    acks = _acks(trace) if trace.property_name in ("acked_not_lost", CLAIM) else None
+    is_weak = acks is not None and acks != ALL
+    return [f"acks={_spelled_acks(trace)} does not wait for the ISR"] if is_weak else []
+
+
 def _permission(trace: Trace) -> str:
     """A line about what in the trace or in the configuration permits the failure, or that nothing does."""
     acks = _acks(trace) if trace.property_name in ("acked_not_lost", CLAIM) else None
-    reasons = []
-    if acks is not None and acks != ALL:
-        reasons.append(f"acks={_spelled_acks(trace)} does not wait for the ISR")
+    reasons = _weak_acks(trace)
     if trace.property_name == CLAIM and not reasons:
         return _claimed(trace)
-    reasons += _given_up(trace)
+    reasons += _when(trace, _given_up(trace))
     if trace.verdict == PERMITTED:
         return f"permitted: {'; '.join(reasons) or 'the property declares it'}"
     promise = "" if acks is None else f"acks={_spelled_acks(trace)} promises it, and "
@@ -206,7 +215,8 @@ def _claimed(trace: Trace) -> str:
     if configuration.claimed_failures == Failure.UNCLEAN_SHUTDOWN:
         failures += _spent(trace, {"crashes": "an unclean shutdown"})
     permitted = "permitted" if trace.verdict == PERMITTED else "not permitted"
-    return f"{permitted}: KIP-966 claims to tolerate {claimed}; there were: {'; '.join(failures) or 'no failures'}"
+    there = "; ".join(_when(trace, failures)) or "no failures"
+    return f"{permitted}: KIP-966 claims to tolerate {claimed}; there were: {there}"
 
 
 def _acks(trace: Trace) -> str | None:
@@ -220,21 +230,25 @@ def _spelled_acks(trace: Trace) -> str:
     return spell(trace.instance.model.entries["acks"], trace.instance.configuration.acks)
 
 
-def _given_up(trace: Trace) -> list[str]:
+def _given_up(trace: Trace) -> list[tuple[str, int]]:
     """The steps of this trace that spent a budget for faults that permit a failure of the property."""
     permits_resends = trace.property_name in SENT_ONCE and not _is_idempotent(trace)
     return _spent(trace, SENT_AGAIN | GIVEN_UP if permits_resends else GIVEN_UP)
 
 
-def _spent(trace: Trace, budgets: Mapping[str, str]) -> list[str]:
-    """The steps that spent one of these budgets, each with what it paid for."""
+def _spent(trace: Trace, budgets: Mapping[str, str]) -> list[tuple[str, int]]:
+    """What the steps that spent one of these budgets paid for, each with the position of the step."""
     found = []
-    timeline = Timeline(trace)
     for budget, what in budgets.items():
         place = trace.instance.layouts.get(f"{budget}_left")
         if place is not None:
-            found += [f"{what} {timeline.when(position)}" for position in _decreases(trace, place.offset)]
+            found += [(what, position) for position in _decreases(trace, place.offset)]
     return found
+
+
+def _when(trace: Trace, spent: list[tuple[str, int]]) -> list[str]:
+    timeline = Timeline(trace)
+    return [f"{what} {timeline.when(position)}" for what, position in spent]
 
 
 def _decreases(trace: Trace, cell: int) -> list[int]:

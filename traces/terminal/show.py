@@ -41,7 +41,7 @@ def view(
         shown += wrapped(f"{trace.length}  {trace.spell_row(trace.length)}: causes an error", "  ", look.width)
     if full and trace.loop is not None:
         shown += wrapped(lasso.back(trace), "  ", look.width)
-    shown += [] if full else _legend(trace, look)
+    shown += [] if full else legend(trace, look)
     lines = [*told(trace), heading(trace.instance)]
     top = [line for one in lines for line in wrapped(one, width=look.width)]
     return [*top, "", *shown, "", *_ending(trace, look)]
@@ -84,8 +84,8 @@ def last_row(trace: Trace, titles: Sequence[str]) -> list[StepRow]:
     return [StepRow(trace.length, trace.spell_row(trace.length), nothing)]
 
 
-def _legend(trace: Trace, look: Look) -> list[str]:
-    """The meanings of the signs in the lanes of this trace, after an empty line."""
+def legend(trace: Trace, look: Look) -> list[str]:
+    """Return the meanings of the signs in the lanes of this trace, after an empty line."""
     signs = []
     if is_kafka(trace.instance):
         signs = lanes.legend(trace)

@@ -1,0 +1,31 @@
+"""One history as a screen shows it: what goes wrong, and the steps, one per line.
+
+In:  a certified trace.
+Out: lines of text that fit the terminal.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+
+from isrcheck.traces.explaining.headline import claim_of
+from isrcheck.traces.format.trace import Trace
+from isrcheck.traces.lanes.table import WIDTH, wrapped
+from isrcheck.traces.terminal.colour import Look
+from isrcheck.traces.terminal.show import legend, step_table, told
+
+
+def terminal_width() -> int:
+    """Return the columns of the terminal that shows the output; without a terminal, a usual width."""
+    return shutil.get_terminal_size((WIDTH, 1)).columns if sys.stdout.isatty() else WIDTH
+
+
+def lines(trace: Trace, width: int) -> list[str]:
+    """Return the history of a failure."""
+    look = Look(width, fits=sys.stdout.isatty())
+    prop = trace.prop
+    assert prop is not None, "the trace of a failure has a property"
+    what = told(trace) or [f"{prop.name} fails after {trace.length} steps: {claim_of(prop)}"]
+    top = [line for one in what for line in wrapped(one, width=width)]
+    return [*top, *step_table(trace, look), *legend(trace, look)]
