@@ -9,11 +9,16 @@ from __future__ import annotations
 import shutil
 import sys
 
-from isrcheck.traces.explaining.headline import claim_of
 from isrcheck.traces.format.trace import Trace
-from isrcheck.traces.lanes.table import WIDTH, wrapped
+from isrcheck.traces.kafka.lanes import BASICS
+from isrcheck.traces.kafka.model import is_kafka
+from isrcheck.traces.lanes.heading import says
+from isrcheck.traces.lanes.table import UNCHANGED, WIDTH, wrapped
 from isrcheck.traces.terminal.colour import Look
 from isrcheck.traces.terminal.show import legend, step_table, told
+
+NEEDED = 4
+"""The signs of Kafka's columns that almost every history has: the first ones of BASICS."""
 
 
 def terminal_width() -> int:
@@ -26,6 +31,14 @@ def lines(trace: Trace, width: int) -> list[str]:
     look = Look(width, fits=sys.stdout.isatty())
     prop = trace.prop
     assert prop is not None, "the trace of a failure has a property"
-    what = told(trace) or [f"{prop.name} fails after {trace.length} steps: {claim_of(prop)}"]
+    what = told(trace) or [f"{prop.name} fails at step {trace.length}{says(prop.function.documentation)}"]
     top = [line for one in what for line in wrapped(one, width=width)]
-    return [*top, *step_table(trace, look), *legend(trace, look)]
+    return [*top, *step_table(trace, look), *_signs(trace, width), *legend(trace, look)]
+
+
+def _signs(trace: Trace, width: int) -> list[str]:
+    """Explain the signs in the columns of Kafka's brokers."""
+    if not is_kafka(trace.instance):
+        return []
+    signs = "; ".join(f"`{sign}` {meaning}" for sign, meaning in BASICS[:NEEDED])
+    return wrapped(f"{signs}; `{UNCHANGED}` is unchanged", width=width)

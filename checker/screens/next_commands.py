@@ -68,7 +68,7 @@ def _further(run: Run) -> list[Command]:
         return []
     words = run.command_words
     words[words.index("--bound") + 1] = str(depth + FURTHER)
-    return [(shlex.join(words), f"searches histories of up to {depth + FURTHER} steps")]
+    return [(shlex.join(words), f"searches behaviours of up to {depth + FURTHER} steps")]
 
 
 def _proofs(run: Run) -> list[Command]:

@@ -10,7 +10,7 @@ import textwrap
 from collections.abc import Sequence
 
 from isrcheck.checker.outcome.bmc_result import BmcResult
-from isrcheck.checker.outcome.verdict import Verdict, Word
+from isrcheck.checker.outcome.verdict import WHY_STOPPED, Word
 from isrcheck.checker.screens import history
 from isrcheck.checker.screens.next_commands import next_commands
 from isrcheck.checker.session import proof_text
@@ -26,16 +26,18 @@ from isrcheck.checker.session.text import (
     title,
     verdict_line,
 )
-from isrcheck.models.language.declare import Kind
 from isrcheck.traces.lanes.heading import heading
 
 GRAVEST_FIRST = (Word.VIOLATED, Word.PERMITTED)
 """The verdicts that a history shows."""
 
+MOST_ABSENT = 3
+"""The most properties that are named although the configuration does not have what they are about."""
+
 
 def text(run: Run, words: Sequence[str], width: int) -> str:
     """Return the screen. `words` are the words of the command."""
-    lines = [*_checked(run, width), "", *_judged(run.verdicts, width), *range_lines(run.verdicts)]
+    lines = [*_checked(run, width), "", *_judged(run, width), *range_lines(run.verdicts)]
     lines += _warnings(run, width)
     if run.second is not None:
         lines += ["", *_wrapped(agreement_line(run), width)]
@@ -75,7 +77,12 @@ def _checked(run: Run, width: int) -> list[str]:
     documentation = instance.model.documentation.splitlines()
     _, faults, search = search_summary(run)
     differs = heading(instance).partition(", ")[2]
-    rows = [("searched", search), ("settings", differs), ("faults", faults), ("size", _size(run))]
+    rows = [
+        ("search", search.removeprefix("breadth first, ")),
+        ("settings", differs),
+        ("faults", faults),
+        ("size", _size(run)),
+    ]
     about = f"{title(instance)}: {documentation[0]}" if documentation else title(instance)
     return [*_wrapped(about, width), "", *_named(rows, width)]
 
@@ -90,16 +97,20 @@ def _size(run: Run) -> str:
     return f"{counted(exploration.distinct, 'state')} to depth {len(exploration.levels) - 1}, {seconds}"
 
 
-def _judged(verdicts: Sequence[Verdict], width: int) -> list[str]:
+def _judged(run: Run, width: int) -> list[str]:
     """Return the properties, grouped by verdict, the gravest first."""
     groups: dict[tuple[int, str], list[str]] = {}
     order = list(Word)
-    for verdict in verdicts:
-        is_sought = verdict.prop.kind is Kind.SOMETIMES
-        label = verdict.word.value if is_sought and verdict.word is Word.REACHED else verdict.text
+    for verdict in run.verdicts:
+        label = verdict.text
+        if verdict.word is Word.REACHED or (verdict.word is Word.UNDECIDED and run.exploration.stopped in WHY_STOPPED):
+            label = verdict.word.value
         groups.setdefault((order.index(verdict.word), label), []).append(verdict.prop.name)
+    absent = groups.pop((order.index(Word.NOT_APPLICABLE), Word.NOT_APPLICABLE.value), [])
     rows = [(label, ", ".join(names)) for (_, label), names in sorted(groups.items(), key=lambda one: one[0][0])]
-    return _named(rows, width)
+    if len(absent) > MOST_ABSENT:
+        absent = [f"{len(absent)} properties about what this configuration does not have"]
+    return _named([*rows, *([(Word.NOT_APPLICABLE.value, ", ".join(absent))] if absent else [])], width)
 
 
 def _warnings(run: Run, width: int) -> list[str]:

@@ -292,21 +292,21 @@ def verdict_line(run: Run) -> str:
             far = (
                 EXHAUSTED
                 if exploration.exhausted
-                else f"searched to depth {exploration.judged}; longer histories were not searched"
+                else f"searched to depth {exploration.judged}; longer behaviours were not searched"
             )
             why = "no property applies under this configuration" if run.verdicts else "the model has no property"
             return f"n/a: {why}; {far}"
         case Word.NO_VIOLATION:
-            fails = f"no history of at most {counted(exploration.judged, 'step')} fails"
+            fails = f"no behaviour of at most {counted(exploration.judged, 'step')} breaks a property"
             return f"NO VIOLATION TO DEPTH {exploration.judged}: {fails}; {NOT_LONGER}{_unproved(run)}"
         case _ if exploration.exhausted:
-            return f"HOLDS: no history fails, however long: {EXHAUSTED}{_unproved(run)}"
+            return f"HOLDS: no behaviour breaks a property, however long: {EXHAUSTED}{_unproved(run)}"
         case _:
             missing = ", ".join(v.prop.name for v in run.verdicts if v.word is Word.NOT_REACHED)
             if missing:
-                far = f"no history of at most {counted(exploration.judged, 'step')} reaches it"
+                far = f"no behaviour of at most {counted(exploration.judged, 'step')} reaches it"
                 return f"NOT REACHED TO DEPTH {exploration.judged}: {missing}: {far}; {NOT_LONGER}"
-            return f"REACHED: every `sometimes` property was reached; not every state was searched"
+            return "REACHED: every `sometimes` property was reached; not every state was searched"
 
 
 EXHAUSTED = "every state that can be reached within these bounds was searched"

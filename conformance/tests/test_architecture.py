@@ -41,6 +41,7 @@ FLOORS = {
             ("kafka_config",),
             ("questions",),
             ("kafka_settings",),
+            ("screens",),
             ("analyses",),
             ("tables",),
             ("simulation",),
