@@ -53,11 +53,11 @@ def run(options: Options, session: SearchSession) -> CommandResult:
     found = [verdict.word for _, run in pairs for verdict in run.verdicts]
     if code == SAFE and options.strict and Word.PERMITTED in found:
         code = VIOLATED
-    if options.own["details"]:
-        text = matrix_tables.details(records, pairs)
-    else:
+    details = text = matrix_tables.details(records, pairs)
+    if not options.own["details"]:
         text = generations.text(records, pairs, options.words, terminal_width())
     return CommandResult(
         *(text, matrix.as_objects(records, pairs), code, traces.failure, stopped),
         matrix.MatrixFound(records, pairs),
+        details,
     )

@@ -47,13 +47,15 @@ def run(options: Options, session: SearchSession) -> CommandResult:
     stopped = was_interrupted([found.exploration, found.second])
     stopped = stopped or any(one.stopped == "interrupt" for one in found.different)
     stopped = stopped or (found.proving is not None and found.proving.proofs.stopped == "interrupt")
+    details = report.text(found)
     return CommandResult(
-        report.text(found) if options.own["details"] else one_model.text(found, options.words, terminal_width()),
+        details if options.own["details"] else one_model.text(found, options.words, terminal_width()),
         {"runs": [report.as_object(found)], "verdict": found.word.value},
         exit_code(found.word, strict=options.strict, found=found.verdicts),
         traces.failure or tables.failure,
         stopped or tables.is_interrupted,
         found,
+        details,
     )
 
 

@@ -51,7 +51,7 @@ def finish(options: Options, result: CommandResult, code: int) -> str:
     from isrcheck.checker.reports.gather import PrintedAnswer
 
     def make() -> ReportContent:
-        printed = PrintedAnswer(shlex.join(options.words), result.text)
+        printed = PrintedAnswer(shlex.join(options.words), result.details or result.text)
         content = content_of(result.found, printed, strict=options.strict)
         return replace(content, code=code, is_cut=result.is_interrupted, failure=result.failure)
 

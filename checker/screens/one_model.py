@@ -78,7 +78,7 @@ def _checked(run: Run, width: int) -> list[str]:
     _, faults, search = search_summary(run)
     differs = heading(instance).partition(", ")[2]
     rows = [
-        ("search", search.removeprefix("breadth first, ")),
+        ("search", search.removeprefix("breadth first, ") if run.engine == "local" else search),
         ("settings", differs),
         ("faults", faults),
         ("size", _size(run)),
@@ -94,7 +94,10 @@ def _size(run: Run) -> str:
         return f"every depth to {exploration.judged} by Z3, {seconds}" if exploration.judged >= 0 else seconds
     if not exploration.has_begun:
         return f"nothing was searched, {seconds}"
-    return f"{counted(exploration.distinct, 'state')} to depth {len(exploration.levels) - 1}, {seconds}"
+    outside = (
+        f", {counted(exploration.outside, 'step')} to states outside the constraint" if exploration.outside else ""
+    )
+    return f"{counted(exploration.distinct, 'state')} to depth {len(exploration.levels) - 1}{outside}, {seconds}"
 
 
 def _judged(run: Run, width: int) -> list[str]:

@@ -20,6 +20,7 @@ from isrcheck.checker.outcome.verdict import Word
 class CommandResult:
     """The result of a command as text and as a JSON object (`content`), and its exit code.
 
+    `details` is the text with every table and count, which ends in the verdict; empty if `text` is that already.
     `failure` is the message if a file could not be written. `is_interrupted` is True if Ctrl-C ended the command early.
     `found` is the input of the report (checker/reports/gather.py); None if this form has no report.
     """
@@ -30,6 +31,7 @@ class CommandResult:
     failure: str = ""
     is_interrupted: bool = False
     found: object = None
+    details: str = ""
 
     @classmethod
     def without_answer(cls, why: str) -> CommandResult:

@@ -321,7 +321,8 @@ def _undecided(run: Run) -> str:
         far = "nothing was searched"
         if exploration.judged >= 0:
             far = (
-                f"only histories of at most {counted(exploration.judged, 'step')} were searched; a longer one may fail"
+                f"only behaviours of at most {counted(exploration.judged, 'step')} were searched;"
+                " a longer one may break a property"
             )
         return f"UNDECIDED: {why}; {far}"
     if run.second is not None and not run.second.is_complete:

@@ -101,7 +101,7 @@ def no_proofs(monkeypatch: pytest.MonkeyPatch) -> None:
 def check_record(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Callable[..., tuple[int, str, Any]]:
-    """Run the matrix against a record; return the exit code, the text, and the object of --json."""
+    """Run the matrix against a record; return the exit code, the text with details, and the object of --json."""
     monkeypatch.chdir(tmp_path)
     record = tmp_path / "verdicts.toml"
     read = matrix.recorded
@@ -109,7 +109,7 @@ def check_record(
 
     def run(content: str, *words: str) -> tuple[int, str, Any]:
         record.write_text(content, encoding="utf-8")
-        code = cli.main(words)
+        code = cli.main([*words, "--details"])
         text = capsys.readouterr().out
         assert cli.main([*words, "--json"]) == code
         return code, text, json.loads(capsys.readouterr().out)

@@ -11,7 +11,7 @@ import shlex
 
 import pytest
 
-from conformance.tests.support.engine import checking
+from conformance.tests.support.engine import checking, searched_to, verdict_of
 from isrcheck.checker import cli
 from isrcheck.checker.analyses import published
 from isrcheck.checker.forms import comparison
@@ -204,13 +204,13 @@ def test_every_verdict_has_a_word_a_depth_and_an_exit_code(check, check_json, ca
     ]
     given, text, err = check("counter.py", *words)
     assert (given, err) == (code, "")
-    assert text.splitlines()[-1].startswith(word)
+    assert verdict_of(text).startswith(word)
 
 
 def test_undecided_states_reason_and_depth_and_never_that_a_property_holds(check):
     _, text, _ = check("counter.py", "--seconds", "1e-9")
     assert "HOLDS" not in text
-    assert text.splitlines()[-1] == "UNDECIDED: the time limit is reached; every state to depth 0 was judged"
+    assert verdict_of(text) == f"UNDECIDED: the time limit is reached; {searched_to(0)}"
 
 
 def test_reaching_the_memory_limit_is_undecided_and_keeps_findings(check_json, check):
@@ -288,8 +288,9 @@ def test_failures_are_counted_beyond_the_first_depth_only_with_continue(check_js
 
     assert violating() == 1
     assert violating("--continue") == 3
-    assert "1  states up to that depth" in check("counter.py", "--limit", "2")[1]
-    assert re.search(r"VIOLATED at step 3 +3  states\n", check("counter.py", "--limit", "2", "--continue")[1])
+    assert "1  states up to that depth" in check("counter.py", "--limit", "2", "--details")[1]
+    counted = check("counter.py", "--limit", "2", "--continue", "--details")[1]
+    assert re.search(r"VIOLATED at step 3 +3  states\n", counted)
 
 
 def test_two_phase_commit_has_the_states_that_every_checker_counts(check_json):
@@ -305,7 +306,7 @@ def test_two_phase_commit_has_the_states_that_every_checker_counts(check_json):
 
 def test_text_and_json_have_the_same_figures(check, check_json):
     words = ("kafka", "--protocol", "0.10", "--bound", "6")
-    code, text, err = check(*words)
+    code, text, err = check(*words, "--details")
     again, content = check_json(*words)
     (run,) = content["runs"]
     assert (code, again, err) == (12, 12, "")
@@ -318,7 +319,7 @@ def test_text_and_json_have_the_same_figures(check, check_json):
         told += f" {one['depth']}" if one["depth"] is not None else ""
         assert re.search(rf"^(sometimes )?{one['name']} +{re.escape(told)}( |$)", text, re.MULTILINE)
         assert one["trace"] is None or one["trace"] in text
-    assert text.splitlines()[-1] == "VIOLATED: acked_not_lost at step 6, isr_is_complete at step 5"
+    assert verdict_of(text) == "VIOLATED: acked_not_lost at step 6, isr_is_complete at step 5"
     assert "faults         elections 2, bounces 1, crashes 1; not considered:" in text
 
 
@@ -403,7 +404,7 @@ def test_a_property_that_holds_writes_no_trace(check, tmp_path):
 
 @pytest.mark.exhaustive
 def test_the_matrix_shows_findings_and_agreement_with_the_record(check, check_json, no_proofs):
-    code, text, err = check("--bound", "6")
+    code, text, err = check("--bound", "6", "--details")
     assert (code, err) == (0, "")
     rows: dict[str, dict[str, str]] = {}
     columns: list[str] = []
@@ -472,7 +473,7 @@ def test_a_differing_published_figure_exits_10_and_is_marked(check, check_json, 
 def test_an_interrupted_published_table_is_undecided(check, five_rows):
     code, text, _ = check("published", "--seconds", "1e-9")
     assert code == 3
-    assert text.splitlines()[-1].startswith("UNDECIDED: 0 of ")
+    assert verdict_of(text).startswith("UNDECIDED: 0 of ")
 
 
 # --------------------------------------------------------------------------------------------------------- bad input
@@ -624,12 +625,12 @@ def test_an_interrupted_search_reports_its_findings(check, monkeypatch, form):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(ProgressLine, "report", interrupt)
-    code, text, err = check(*form)
+    code, text, err = check(*form, "--details")
     assert code == 130
     assert err == "check: interrupted; this is what was found so far\n"
     assert "acked_not_lost" in text
     assert "VIOLATED at step 6" in text
-    assert not text.splitlines()[-1].startswith(("HOLDS", "as recorded"))
+    assert not verdict_of(text).startswith(("HOLDS", "as recorded"))
     code, out, err = check(*form, "--json")
     assert (code, err) == (130, "check: interrupted; this is what was found so far\n")
     (run,) = json.loads(out)["runs"]

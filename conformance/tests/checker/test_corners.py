@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from conformance.tests.support.engine import checking
+from conformance.tests.support.engine import checking, verdict_of
 from conformance.tests.support.places import PROJECT
 from isrcheck.checker import cli
 from isrcheck.checker.analyses import matrix, published
@@ -132,7 +132,7 @@ def test_a_search_respects_its_memory_limit(check):
 
 def test_a_model_without_properties_is_not_reported_as_holding(check, tmp_path):
     (tmp_path / "model.py").write_text(MODEL.replace("@always\n", ""))
-    assert "no property" in check("model.py")[1].splitlines()[-1]
+    assert "no property" in verdict_of(check("model.py")[1])
 
 
 @pytest.mark.parametrize("words", [(), ("--strict",), ("--bound", "1"), ("--engine", "z3", "--bound", "1")])
@@ -140,7 +140,7 @@ def test_if_no_property_applies_none_is_reported_as_holding(check, tmp_path, wor
     never = MODEL.replace("@always\n", "@always(applies=lambda configuration: False)\n")
     (tmp_path / "model.py").write_text(never)
     code, text, _ = check("model.py", *words)
-    last = text.splitlines()[-1]
+    last = verdict_of(text)
     assert (code, "HOLDS" in text) == (0, False)
     assert last.startswith("n/a: no property applies under this configuration; ")
     assert json.loads(check("model.py", *words, "--json")[1])["verdict"] == "n/a"

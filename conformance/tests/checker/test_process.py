@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from conformance.tests.support.engine import COUNTER
+from conformance.tests.support.engine import COUNTER, verdict_of
 from conformance.tests.support.places import PROJECT
 
 MAIN = "import sys; from isrcheck.checker.cli import main; sys.exit(main())"
@@ -60,18 +60,18 @@ def test_nothing_is_read_from_stdin(folder):
         cwd=folder, env=environment(), capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 12
-    assert done.stdout.splitlines()[-1] == "VIOLATED: stays_small at step 2"
+    assert verdict_of(done.stdout) == "VIOLATED: stays_small at step 2"
 
 
 def test_files_in_the_current_folder_are_not_imported(folder):
     for name in ("models", "checker", "traces", "numba", "numpy", "json", "check"):
         (folder / f"{name}.py").write_text("raise SystemExit('shadowed')\n")
     code, out, _ = run(folder, "model.py")
-    assert (code, out.splitlines()[-1]) == (12, "VIOLATED: stays_small at step 2")
+    assert (code, verdict_of(out)) == (12, "VIOLATED: stays_small at step 2")
     script = Path(sys.executable).with_name("check")
     if script.exists():
         done = subprocess.run([script, "model.py"], cwd=folder, capture_output=True, text=True, check=False)
-        assert (done.returncode, done.stdout.splitlines()[-1]) == (12, "VIOLATED: stays_small at step 2")
+        assert (done.returncode, verdict_of(done.stdout)) == (12, "VIOLATED: stays_small at step 2")
 
 
 @pytest.mark.exhaustive
@@ -79,7 +79,7 @@ def test_an_unwritable_cache_only_costs_time(folder):
     (folder / "file").write_text("mine")
     for cache in ("file", "/proc/nowhere"):
         code, out, err = run(folder, "model.py", ISRCHECK_CACHE=str(folder / cache))
-        assert (code, out.splitlines()[-1]) == (12, "VIOLATED: stays_small at step 2")
+        assert (code, verdict_of(out)) == (12, "VIOLATED: stays_small at step 2")
         assert err.startswith("compiling model (uncached: ")
         assert err.count("\n") == 1
     assert (folder / "file").read_text() == "mine"

@@ -1,8 +1,10 @@
 """Models for the tests of Z3 and of proofs, and functions that run `check`, also up to Ctrl-C."""
 
 import json
+import re
 from dataclasses import replace
 
+from isrcheck.checker.outcome.verdict import Word
 from isrcheck.checker.proofs import proof_cache
 from isrcheck.checker.session.session import SearchSession
 from isrcheck.models import registry
@@ -217,6 +219,40 @@ def checking(main, capsys):
         return code, out, "".join(line for line in err.splitlines(True) if not line.startswith("compiling "))
 
     return run
+
+
+HOLDS = (
+    "HOLDS: no behaviour breaks a property, however long: every state that can be reached within these bounds was"
+    " searched"
+)
+
+
+def none_to(depth):
+    """The verdict of a search to this depth that finds nothing."""
+    steps = f"{depth} step{'s' * (depth != 1)}"
+    says = f"no behaviour of at most {steps} breaks a property; longer ones were not searched"
+    return f"NO VIOLATION TO DEPTH {depth}: {says}"
+
+
+def searched_to(depth):
+    """How far a search came that a limit ended."""
+    steps = f"{depth} step{'s' * (depth != 1)}"
+    return f"only behaviours of at most {steps} were searched; a longer one may break a property"
+
+
+VERDICT = re.compile(rf"(?:{'|'.join(Word)})(?: \d+)?: ")
+
+
+def verdict_of(text):
+    """The line of a result that says the verdict, joined if the screen has broken it; the last line, if none does."""
+    lines = text.splitlines()
+    starts = [number for number, line in enumerate(lines) if VERDICT.match(line)]
+    if not starts:
+        return lines[-1]
+    end = starts[-1] + 1
+    while end < len(lines) and lines[end].startswith("    "):
+        end += 1
+    return " ".join(line.strip() for line in lines[starts[-1] : end])
 
 
 def proving(main, tmp_path, monkeypatch, capsys):

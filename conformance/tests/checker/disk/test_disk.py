@@ -22,6 +22,7 @@ import numpy as np
 import pytest
 
 from conformance.tests.sampling import exhaustive
+from conformance.tests.support.engine import verdict_of
 from isrcheck.checker.cli import main
 from isrcheck.checker.compile.kernel import Kernel, kernel_of
 from isrcheck.checker.disk import carrier as carrier_module
@@ -523,7 +524,7 @@ def test_the_command_says_in_one_line_that_the_disk_is_full(
     words = ["examples/two_phase_commit", "--resource-managers", "5"]
     assert main([*words, "--disk", "d"]) == 3
     out, err = capsys.readouterr()
-    assert out.splitlines()[-1].startswith("UNDECIDED: the disk is full or has failed; ")
+    assert verdict_of(out).startswith("UNDECIDED: the disk is full or has failed; ")
     line = err.splitlines()[-1]
     assert re.fullmatch(
         r"check: d/[\w.-]+: No space left on device; make room or repair it, then go on with"

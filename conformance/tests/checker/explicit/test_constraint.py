@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from conformance.tests.support.engine import checking
+from conformance.tests.support.engine import checking, verdict_of
 from isrcheck.checker import cli
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.outcome.exploration import Finding, StepPath
@@ -141,8 +141,8 @@ def test_a_constraint_that_leaves_a_declared_range_is_an_error_of_the_step(count
 
 def test_engines_agree_and_reports_say_what_was_left_out(counters, capsys) -> None:
     counters()
-    code, out, _ = checking(cli.main, capsys)("counters.py", "--engine", "all", "--bound", "6")
-    assert (code, out.splitlines()[-1]) == (12, "VIOLATED: stays_low at step 4")
+    code, out, _ = checking(cli.main, capsys)("counters.py", "--engine", "all", "--bound", "6", "--details")
+    assert (code, verdict_of(out)) == (12, "VIOLATED: stays_low at step 4")
     assert "no state is left to expand; 6 steps to states outside the constraint)" in out
     assert "; 23 generated with the initial states\n" in out
     code, out, _ = checking(cli.main, capsys)("counters.py", "--json")
@@ -153,7 +153,7 @@ def test_engines_agree_and_reports_say_what_was_left_out(counters, capsys) -> No
 def test_proofs_assume_the_constraint_before_a_step(counters, capsys) -> None:
     """A sum of 5 is exceeded only from states outside, so that induction needs the constraint."""
     counters(most=5)
-    code, out, _ = checking(cli.main, capsys)("counters.py", "--prove")
+    code, out, _ = checking(cli.main, capsys)("counters.py", "--prove", "--details")
     assert code == 0
     assert "stays_low    PROVED" in out
     counters(COUNTERS.partition("@constraint")[0], most=5)

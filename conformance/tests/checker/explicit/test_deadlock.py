@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from conformance.tests.support.engine import checking
+from conformance.tests.support.engine import HOLDS, checking, none_to, verdict_of
 from isrcheck.checker import cli
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.outcome.exploration import Finding, StepPath
@@ -90,7 +90,10 @@ def test_a_state_at_the_bound_is_not_judged(tanks, capsys) -> None:
     assert "deadlock" in explore(instance, Limits(4)).findings
     assert "deadlock" not in ask_to_depth(instance, Limits(3)).findings
     code, out, _ = checking(cli.main, capsys)("tanks.py", "--bound", "3")
-    assert (code, out.splitlines()[-1]) == (0, "NO VIOLATION TO DEPTH 3: 4 frontier states left")
+    assert (code, verdict_of(out)) == (
+        0,
+        none_to(3),
+    )
 
 
 def test_z3_finds_the_same_path(tanks) -> None:
@@ -103,8 +106,8 @@ def test_check_reports_a_certified_trace(tanks, capsys, words: str) -> None:
     tanks()
     code, out, _ = checking(cli.main, capsys)("tanks.py", *words.split())
     assert code == 11
-    assert re.search(r"^deadlock +VIOLATED at step 3", out, re.MULTILINE)
-    assert out.splitlines()[-1] == "VIOLATED: deadlock at step 3: no step is enabled there, and no @terminal is true"
+    assert re.search(r"^VIOLATED at step 3 +deadlock$", out, re.MULTILINE)
+    assert verdict_of(out) == "VIOLATED: deadlock at step 3: no step is enabled there, and no @terminal is true"
     assert recheck.recheck(Path("counterexamples/latest"), Path("tanks.py")).is_possible
     assert trace(["show", "counterexamples/latest", "--model", "tanks.py"]) == 0
     shown = capsys.readouterr().out
@@ -123,19 +126,22 @@ reproduce: check tanks.py --bound 4
 def test_another_violation_comes_first(tanks, capsys) -> None:
     tanks(most=1)
     code, out, _ = checking(cli.main, capsys)("tanks.py", "--continue")
-    assert (code, out.splitlines()[-1]) == (12, "VIOLATED: stays_low at step 2, deadlock at step 3")
+    assert (code, verdict_of(out)) == (12, "VIOLATED: stays_low at step 2, deadlock at step 3")
 
 
 def test_a_search_that_is_decided_does_not_go_on_for_deadlocks(tanks, capsys) -> None:
     tanks(most=1)
     code, out, _ = checking(cli.main, capsys)("tanks.py")
-    assert (code, out.splitlines()[-1]) == (12, "VIOLATED: stays_low at step 2")
+    assert (code, verdict_of(out)) == (12, "VIOLATED: stays_low at step 2")
 
 
 def test_deadlocks_can_be_left_out(tanks, capsys) -> None:
     tanks()
     code, out, _ = checking(cli.main, capsys)("tanks.py", "--no-deadlock")
-    assert (code, out.splitlines()[-1]) == (0, "HOLDS: the whole state space within these bounds was searched")
+    assert (code, verdict_of(out)) == (
+        0,
+        HOLDS,
+    )
     assert "from 1 initial state; deadlocks are not reported\n" in out
     code, out, _ = checking(cli.main, capsys)("tanks.py", "--no-deadlock", "--json")
     (found,) = json.loads(out)["runs"]
@@ -175,7 +181,7 @@ def test_a_terminal_that_leaves_a_declared_range_violates_in_range(tanks, capsys
         assert "deadlock" not in found.findings or found.findings["deadlock"].found.path is None
     assert explore(instance, Limits(), count_all=True).findings["in_range"].found == Finding(3, FIRST)
     code, out, _ = checking(cli.main, capsys)("tanks.py", "--engine", "all", "--bound", "9")
-    assert (code, out.splitlines()[-1]) == (12, "VIOLATED: in_range at step 3")
+    assert (code, verdict_of(out)) == (12, "VIOLATED: in_range at step 3")
     assert "tanks.py:27: second_is_full: index 3 of level is outside 0..1" in " ".join(out.split())
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from conformance.tests.support.engine import ENDS
+from conformance.tests.support.engine import ENDS, verdict_of
 from isrcheck.checker import cli
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.liveness import graph
@@ -195,7 +195,7 @@ LASSO = BLINKS + WHEN_ON + live("eventually", "fair=[counts, blinks]", "counted"
 def lasso(searched, capsys) -> Path:
     searched(LASSO)
     assert cli.main(["light.py"]) == 13
-    last = capsys.readouterr().out.splitlines()[-1]
+    last = verdict_of(capsys.readouterr().out)
     assert last == "VIOLATED: counted at step 2: a fair behaviour goes on for ever without it"
     (path,) = Path("counterexamples").glob("light_counted_*.itf.json")
     return path

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import pytest
 
-from conformance.tests.support.engine import ALL_THE_WATER, JUGS, instance_of, joined, proofs_of, proving
+from conformance.tests.support.engine import ALL_THE_WATER, JUGS, instance_of, joined, proofs_of, proving, verdict_of
 from isrcheck.checker import cli
 from isrcheck.checker.outcome.proof_results import Proof, Proofs
 from isrcheck.checker.outcome.verdict import Verdict, Word, with_proofs
@@ -38,7 +38,7 @@ def test_a_property_that_is_not_inductive_is_not_proved(check, capsys):
         "right_stays_low: not proved: a step violates it: somebody_pours_right, from a state that the explorer does not"
     )
     assert f"{told} reach (an exhaustive search within these bounds); a lemma has to exclude that state" in joined(out)
-    assert out.splitlines()[-1].endswith("; not proved: right_stays_low")
+    assert verdict_of(out).endswith("; not proved: right_stays_low")
     shown = re.search(r"trace show \S+ --model model\.py", joined(out))
     assert shown is not None
     assert trace(shlex.split(shown[0])[1:]) == 0

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from conformance.tests.support.engine import checking, instance_of, joined, proofs_of, proving
+from conformance.tests.support.engine import checking, instance_of, joined, proofs_of, proving, verdict_of
 from isrcheck.checker import cli
 from isrcheck.checker.outcome.agreement import differences
 from isrcheck.checker.outcome.exploration import Exploration, Finding, Findings
@@ -493,7 +493,7 @@ def test_unsearched_depths_are_not_reported_as_searched(tmp_path, monkeypatch, c
         text[: text.index("@always")] + "@sometimes\ndef high(s):\n    return s.x == 3\n"
     )
     code, out, _ = checking(cli.main, capsys)("model.py", *words)
-    assert (code, out.splitlines()[-1]) == (0, last)
+    assert (code, verdict_of(out)) == (0, last)
 
 
 def test_two_properties_of_one_name_are_refused(tmp_path, monkeypatch, capsys):

@@ -10,7 +10,16 @@ import pytest
 import z3
 
 from conformance.tests.sampling import sampled
-from conformance.tests.support.engine import ALL_THE_WATER, ENDS, JUGS, instance_of, joined, proofs_of, proving
+from conformance.tests.support.engine import (
+    ALL_THE_WATER,
+    ENDS,
+    JUGS,
+    instance_of,
+    joined,
+    proofs_of,
+    proving,
+    verdict_of,
+)
 from isrcheck.checker import cli
 from isrcheck.checker.compile.kernels import kernel_of
 from isrcheck.checker.outcome.exploration import Finding, StepPath
@@ -88,7 +97,7 @@ def test_a_proof_names_its_lemma_and_premises(check):
     assert f"premise in_range (proved): {nothing}: proved by induction, without a lemma" in joined(out)
     assert "premise initial states (checked): every claim about states was evaluated in the initial" in joined(out)
     assert "premise lemmas (proved): each was proved for this configuration, together with" in joined(out)
-    assert out.splitlines()[-1] == "PROVED: every property holds at every depth; the basis of each proof is given above"
+    assert verdict_of(out) == "PROVED: every property holds at every depth; the basis of each proof is given above"
     assert "no_water_is_lost  " not in out
 
 
@@ -386,7 +395,7 @@ def test_the_reason_why_proofs_ended_early(check, monkeypatch, why):
     assert ("interrupted" in err) == (why == "interrupt")
     assert re.search(r"^right_stays_low +HOLDS \(proof undecided\)$", out, re.MULTILINE)
     assert "  the proofs were cut short: " in out
-    assert out.splitlines()[-1].startswith("UNDECIDED: the proofs were cut short: ")
+    assert verdict_of(out).startswith("UNDECIDED: the proofs were cut short: ")
 
 
 def test_an_interrupted_search_is_not_followed_by_proofs(check, monkeypatch):
@@ -422,7 +431,7 @@ def test_a_model_without_properties_has_nothing_to_prove(check):
     text = JUGS.replace("@always(permitted=is_excused)\n", "")
     code, out, _ = check(text)
     assert code == 0
-    assert out.splitlines()[-1].startswith("n/a: the model has no property")
+    assert verdict_of(out).startswith("n/a: the model has no property")
     code, found, _ = proofs_of(check, text + "@sometimes\ndef right_is_full(s):\n    return s.right == 8\n")
     assert (code, found) == (0, {"right_is_full": "REACHED"})
 

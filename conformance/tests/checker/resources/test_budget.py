@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from conformance.tests.sampling import sampled
+from conformance.tests.support.engine import verdict_of
 from isrcheck.checker.resources.budget import Budget, Spent
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.models import registry
@@ -149,7 +150,7 @@ def test_the_time_limit_covers_the_whole_command(folder: Path, form: str) -> Non
 def test_the_memory_limit_covers_the_initial_states(folder: Path, how: int) -> None:
     code, text, _, used = process(folder, f"slow.py --set how={how} --memory 200M")
     assert (code, used < (200 << 20) + ABOVE) == (3, True), (code, used, text)
-    assert text.endswith("UNDECIDED: the memory limit is reached; nothing was judged\n")
+    assert text.endswith("UNDECIDED: the memory limit is reached; nothing was searched\n")
 
 
 def test_no_search_starts_from_only_some_initial_states(folder: Path) -> None:
@@ -219,4 +220,4 @@ def test_proofs_get_the_memory_that_the_search_leaves(folder: Path) -> None:
     """The states stay in memory during the proofs, which may use only the rest of the limit."""
     code, text, _, used = process(folder, "kafka --protocol 2.1 --bound 16 --prove --memory 200M")
     assert (code, used < (200 << 20) + ABOVE) == (3, True), (code, used, text)
-    assert "UNDECIDED" in text.splitlines()[-1]
+    assert "UNDECIDED" in verdict_of(text)

@@ -11,7 +11,7 @@ from hypothesis import given
 
 from conformance.tests.checker.compile.test_kernel import drawn, protocols_of, values_within
 from conformance.tests.sampling import exhaustive, recorded, sampled
-from conformance.tests.support.engine import LAMPS, checking, decided, told
+from conformance.tests.support.engine import LAMPS, checking, decided, told, verdict_of
 from isrcheck.checker import cli
 from isrcheck.checker.analyses import published
 from isrcheck.checker.explicit.explore import explore
@@ -304,7 +304,7 @@ def test_a_model_with_only_finite_paths_is_searched_exhaustively(check):
         assert "(no behaviour is longer)" in text
         assert re.search(r"^storms_stay +HOLDS$", text, re.MULTILINE)
         assert re.search(r"^sometimes never_to_be_seen +UNREACHABLE$", text, re.MULTILINE)
-        assert (code, text.splitlines()[-1][:8]) == (12, "VIOLATED")
+        assert (code, verdict_of(text)[:8]) == (12, "VIOLATED")
 
 
 def test_the_engines_agree(check):
@@ -459,7 +459,7 @@ LEAVING = {
 
 def broken(text):
     """The violated property, or the word for none."""
-    last = text.splitlines()[-1]
+    last = verdict_of(text)
     return last if last.startswith("VIOLATED") else last.partition(":")[0]
 
 

@@ -10,7 +10,7 @@ import sys
 
 import pytest
 
-from conformance.tests.support.engine import LAMPS, checking, decided, told
+from conformance.tests.support.engine import LAMPS, checking, decided, told, verdict_of
 from conformance.tests.support.places import PROJECT
 from isrcheck.checker import cli
 from isrcheck.checker.outcome.verdict import Word
@@ -32,7 +32,7 @@ def test_z3_without_time_is_undecided(check):
     code, text, err = check("lamps.py", "--engine", "z3", "--bound", "4", "--seconds", "1e-9")
     assert (code, err) == (3, "")
     assert "HOLDS" not in text
-    assert text.splitlines()[-1].startswith("UNDECIDED: the time limit is reached")
+    assert verdict_of(text).startswith("UNDECIDED: the time limit is reached")
     code, run = told(check, "lamps.py", "--engine", "z3", "--bound", "4", "--seconds", "1e-9")
     assert (code, run["stopped"], run["exhausted"], run["verdict"]) == (3, "seconds", False, "UNDECIDED")
     assert {word for _, word, _, _ in decided(run)} == {"UNDECIDED"}
@@ -76,7 +76,7 @@ def test_a_verdict_requires_that_both_engines_finish(check, monkeypatch):
     assert (code, run["verdict"], run["z3"]["stopped"], run["stopped"]) == (3, "UNDECIDED", "memory", None)
     assert {one["verdict"] for one in run["properties"] if one["kind"] == "always"} == {Word.UNDECIDED.value}
     for more in ((), ("--prove",)):  # what is proved in the end leaves the states that have to be reached
-        last = check(*words, *more)[1].splitlines()[-1]
+        last = verdict_of(check(*words, *more)[1])
         assert last.startswith("UNDECIDED: Z3: the memory limit is reached; ")
 
 
@@ -126,4 +126,4 @@ def test_an_interrupt_of_z3_reports_the_findings(tmp_path):
     assert err.splitlines()[-1] == "check: interrupted; this is what was found so far"
     assert re.search(r"^acked_not_lost +VIOLATED at step 6$", out, re.MULTILINE)
     assert re.search(r"^log_matching +UNDECIDED \(interrupt; none to depth \d\)$", out, re.MULTILINE)
-    assert out.splitlines()[-1] == "VIOLATED: acked_not_lost at step 6, isr_is_complete at step 5"
+    assert verdict_of(out) == "VIOLATED: acked_not_lost at step 6, isr_is_complete at step 5"

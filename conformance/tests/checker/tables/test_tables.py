@@ -15,7 +15,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from conformance.tests.support.engine import checking
+from conformance.tests.support.engine import checking, verdict_of
 from conformance.tests.support.places import PROJECT
 from isrcheck.checker import cli
 from isrcheck.checker.explicit.explore import explore
@@ -420,7 +420,7 @@ def test_on_a_full_disk_the_report_is_printed_and_the_tables_stay_unchanged(chec
     assert err.splitlines()[-1] == (
         "check: found: the tables cannot be written: File too large; make room or give another folder with --tables DIR"
     )
-    assert "PERMITTED" in out.splitlines()[-1]
+    assert "PERMITTED" in verdict_of(out)
     assert files(found) == left
     little_room(resource.RLIM_INFINITY)
     check(f"{form} --tables found")
@@ -434,7 +434,7 @@ def test_ctrl_c_while_tables_are_written_is_reported(check, tmp_path, monkeypatc
     monkeypatch.setattr(write, "sampled_edges", pressed)
     code, out, err = check("stairs.py --tables found")
     assert code == 130
-    assert out.splitlines()[-1].startswith("VIOLATED: stays_safe at step 2")
+    assert verdict_of(out).startswith("VIOLATED: stays_safe at step 2")
     assert err.splitlines() == [
         "check: interrupted; this is what was found so far",
         "check: found: interrupted before the tables were written; run the same command again",
