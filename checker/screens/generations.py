@@ -209,7 +209,7 @@ def _later(
     order = [prop.name for prop in records[0].instance.model.properties]
     left.sort(key=lambda one: order.index(one[1]) if one[1] in order else len(order))
     (depth, name), *others = left
-    what = f"not searched here, but recorded: {name}"
+    what = f"not searched, but recorded: {name}"
     more = tuple(f"{other} at {far}" for far, other in others)
     return [Row(f"({depth})", what, repaired(records, column, causes.get(name, name), name), more)]
 
@@ -252,6 +252,8 @@ def _shortened(rows: Sequence[Row], most: int) -> list[Row]:
 def _lines(name: str, rows: Sequence[Row], width: int) -> list[str]:
     lines: list[str] = []
     start = _start_of_repair(width)
+    if len(name) >= GENERATION:
+        lines.append(name)
     for row in rows:
         room = start - GENERATION - STEP - 1
         what = textwrap.wrap(_with_others(row, room), room, break_long_words=False)
@@ -267,13 +269,15 @@ def _lines(name: str, rows: Sequence[Row], width: int) -> list[str]:
 def _with_others(row: Row, room: int) -> str:
     """Return what breaks, and what else breaks for the same reason, as far as the line has room."""
     causes = f"; {counted(row.left_out, 'other cause')}" if row.left_out else ""
+    if not row.others:
+        return row.what + causes
     for named in range(len(row.others), -1, -1):
         left = len(row.others) - named
         more = ", ".join([*row.others[:named], *([f"{left} more"] if left else [])])
-        text = row.what + (f"; also {more}" if more else "") + causes
+        text = f"{row.what}; also {more}{causes}"
         if len(text) <= room:
             return text
-    return row.what + causes
+    return f"{row.what} (+{len(row.others)}){causes}"
 
 
 # -------------------------------------------------------------------------------------------- what else there is to say
@@ -294,7 +298,7 @@ def _permitted(pairs: Sequence[Pair], width: int) -> list[str]:
     lines = []
     for why, names in groups.items():
         where = [one for one in order if any(one in columns for columns in names.values())]
-        lines += _wrapped(f"after {why} ({_span(where, order)}): {', '.join(names)}", width, "  ")
+        lines += _wrapped(f"{why} ({_span(where, order)}): {', '.join(names)}", width, "  ")
     return ["", "Permitted, because the settings promise nothing there:", *lines] if lines else []
 
 
