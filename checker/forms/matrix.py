@@ -12,7 +12,7 @@ from isrcheck.checker.command.form import Options
 from isrcheck.checker.outcome.exit_codes import SAFE, UNDECIDED, UNEXPECTED, VIOLATED
 from isrcheck.checker.outcome.verdict import Word
 from isrcheck.checker.screens import generations, matrix_tables
-from isrcheck.checker.screens.history import terminal_width
+from isrcheck.checker.screens.history import look_of_output
 from isrcheck.checker.session.command_result import CommandResult, was_interrupted
 from isrcheck.checker.session.session import SearchSession
 from isrcheck.checker.session.trace_writer import TraceWriter
@@ -55,7 +55,7 @@ def run(options: Options, session: SearchSession) -> CommandResult:
         code = VIOLATED
     details = text = matrix_tables.details(records, pairs)
     if not options.own["details"]:
-        text = generations.text(records, pairs, options.words, terminal_width())
+        text = generations.text(records, pairs, options.words, look_of_output().width)
     return CommandResult(
         *(text, matrix.as_objects(records, pairs), code, traces.failure, stopped),
         matrix.MatrixFound(records, pairs),

@@ -12,7 +12,7 @@ from isrcheck.checker.command.form import Options
 from isrcheck.checker.command.options import instance_of
 from isrcheck.checker.outcome.verdict import exit_code
 from isrcheck.checker.screens import one_model
-from isrcheck.checker.screens.history import terminal_width
+from isrcheck.checker.screens.history import look_of_output
 from isrcheck.checker.session import text as report
 from isrcheck.checker.session.command_result import CommandResult, was_interrupted
 from isrcheck.checker.session.progress import ProgressLine
@@ -49,7 +49,7 @@ def run(options: Options, session: SearchSession) -> CommandResult:
     stopped = stopped or (found.proving is not None and found.proving.proofs.stopped == "interrupt")
     details = report.text(found)
     return CommandResult(
-        details if options.own["details"] else one_model.text(found, options.words, terminal_width()),
+        details if options.own["details"] else one_model.text(found, options.words, look_of_output()),
         {"runs": [report.as_object(found)], "verdict": found.word.value},
         exit_code(found.word, strict=options.strict, found=found.verdicts),
         traces.failure or tables.failure,

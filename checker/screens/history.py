@@ -21,19 +21,20 @@ NEEDED = 4
 """The signs of Kafka's columns that almost every history has: the first ones of BASICS."""
 
 
-def terminal_width() -> int:
-    """Return the columns of the terminal that shows the output; without a terminal, a usual width."""
-    return shutil.get_terminal_size((WIDTH, 1)).columns if sys.stdout.isatty() else WIDTH
+def look_of_output() -> Look:
+    """Return the look of what goes to stdout: without colours, and as wide as its terminal; else of a usual width."""
+    is_terminal = sys.stdout.isatty()
+    width = shutil.get_terminal_size((WIDTH, 1)).columns if is_terminal else WIDTH
+    return Look(max(1, width), fits=is_terminal)
 
 
-def lines(trace: Trace, width: int) -> list[str]:
+def lines(trace: Trace, look: Look) -> list[str]:
     """Return the history of a failure."""
-    look = Look(width, fits=sys.stdout.isatty())
     prop = trace.prop
     assert prop is not None, "the trace of a failure has a property"
     what = told(trace) or [f"{prop.name} fails at step {trace.length}{says(prop.function.documentation)}"]
-    top = [line for one in what for line in wrapped(one, width=width)]
-    return [*top, *step_table(trace, look), *_signs(trace, width), *legend(trace, look)]
+    top = [line for one in what for line in wrapped(one, width=look.width)]
+    return [*top, *step_table(trace, look), *_signs(trace, look.width), *legend(trace, look)]
 
 
 def _signs(trace: Trace, width: int) -> list[str]:

@@ -1,6 +1,6 @@
 """The result for one model as one screen: what was checked; last the verdict, a history and the next command.
 
-In:  a `Run`, the words of the command, and the width of the terminal.
+In:  a `Run`, the words of the command, and the look of the output.
 Out: lines of text. Counts, rates and the whole configuration are in checker/session/text.py (`--details`).
 """
 
@@ -27,6 +27,7 @@ from isrcheck.checker.session.text import (
     verdict_line,
 )
 from isrcheck.traces.lanes.heading import heading
+from isrcheck.traces.terminal.colour import Look
 
 GRAVEST_FIRST = (Word.VIOLATED, Word.PERMITTED)
 """The verdicts that a history shows."""
@@ -35,8 +36,9 @@ MOST_ABSENT = 3
 """The most properties that are named although the configuration does not have what they are about."""
 
 
-def text(run: Run, words: Sequence[str], width: int) -> str:
+def text(run: Run, words: Sequence[str], look: Look) -> str:
     """Return the screen. `words` are the words of the command."""
+    width = look.width
     lines = [*_checked(run, width), "", *_judged(run, width), *range_lines(run.verdicts)]
     lines += _warnings(run, width)
     if run.second is not None:
@@ -47,7 +49,7 @@ def text(run: Run, words: Sequence[str], width: int) -> str:
     lines += ["", *_wrapped(verdict_line(run), width)]
     shown = _shown(run)
     if shown is not None:
-        lines += ["", *history.lines(run.histories[shown], width)]
+        lines += ["", *history.lines(run.histories[shown], look)]
     commands = next_commands(run, shown, words)
     if commands:
         lines += ["", "To go on:", *(line for command, what in commands for line in (f"  {command}", f"      {what}"))]
