@@ -16,6 +16,7 @@ from conformance.tests.checker.test_cli import COUNTER
 from conformance.tests.support.engine import HOLDS, checking, none_to
 from conformance.tests.support.places import PROJECT
 from isrcheck.checker import cli
+from isrcheck.checker.proofs import proof_cache
 from isrcheck.checker.session.progress import ProgressLine
 
 MAIN = "import sys; from isrcheck.checker.cli import main; sys.exit(main())"
@@ -116,8 +117,9 @@ SCREENS = {
 
 @pytest.fixture
 def check(tmp_path, monkeypatch, capsys):
-    """Run `check` in an empty folder that holds counter.py; return the exit code, stdout without times and versions, and stderr."""
+    """Run `check` in an empty folder that holds counter.py; return the exit code, stdout without times, and stderr."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(proof_cache, "cache_folder", lambda: tmp_path / "cache")
     (tmp_path / "counter.py").write_text(COUNTER)
     ran = checking(cli.main, capsys)
 
