@@ -1,4 +1,4 @@
-"""`check MODEL`: checks one model in detail with the selected engine.
+"""`check MODEL`: checks one model with the selected engine.
 
 In:  `Options`, and a session.
 Out: a `CommandResult` whose `found` is a `Run`.

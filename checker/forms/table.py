@@ -117,7 +117,7 @@ _MODEL = Form(
     name=MODEL,
     module="isrcheck.checker.forms.model",
     usage=(
-        ("check MODEL [--protocol P] [--bound N] ...", "one model in detail (kafka, published/kip_101, ...)"),
+        ("check MODEL [--protocol P] [--bound N] ...", "one model (kafka, published/kip_101, ...)"),
         ("check FILE.py [--bound N] ...", "a model that you wrote, in the same language"),
         (
             "check MODEL --counterexamples K [--bound N]",

@@ -161,8 +161,8 @@ UNFINISHED = "check has not finished: there are no results yet"
 
 @dataclass(frozen=True)
 class ReportContent:
-    """The content of a report. `command` is the command as typed, `text` its printed output, whose last line is the
-    verdict, unless there is a `headline`. `is_cut` is True if the user interrupted the command; `failure` is the
+    """The content of a report. `command` is the command as typed, `text` its output with all details, whose last line
+    is the verdict, unless there is a `headline`. `is_cut` is True if the user interrupted the command; `failure` is the
     message if a file could not be written."""
 
     heading: str

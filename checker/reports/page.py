@@ -57,7 +57,7 @@ def page(report: ReportContent, when: str) -> str:
         append(body, *_table(report))
     append(body, *_timings(report), *_searches(report))
     if report.text:
-        append(body, element("h2", "Printed output"), element("pre", report.text))
+        append(body, element("h2", "The result as text"), element("pre", report.text))
     links = [("junit.xml", "JUnit"), ("results.sarif", "SARIF"), ("test_regressions.py", "pytest")]
     files: list[Content] = [f"Written {when} by {product()}. For build servers: "]
     for position, (name, says) in enumerate(links):
