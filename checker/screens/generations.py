@@ -147,7 +147,8 @@ def rows_of(records: Sequence[RecordedRun], column: str, pairs: Sequence[Pair]) 
         if has_other_states(record, run):
             known, found = f"{record.states:,}", f"{run.explored.distinct:,}"
             unexpected.append(Row("", f"{record.title}: {known} states are recorded, {found} were found", "NOT FOUND"))
-        later += [(depth, name) for name, depth in record.violated.items() if depth > run.explored.judged]
+        if not run.explored.exhausted:
+            later += [(depth, name) for name, depth in record.violated.items() if depth > run.explored.judged]
         whole = whole and run.explored.exhausted
     rows = [*unexpected, *(_row(records, column, cause, found) for cause, found in causes.items())]
     is_open = [*_open(own), *(["not searched"] if len(own) < sum(one.column == column for one in records) else [])]

@@ -56,8 +56,11 @@ def _decided(run: Run, words: Sequence[str]) -> list[Command]:
     match run.exploration.stopped:
         case "seconds" | "interrupt":
             return [(run.command, "searches without a time limit")]
-        case "memory":
+        case "memory" if run.disk is None:
             return [(f"{run.command} --disk DIR", "keeps its states on disk")]
+        case "memory" | "disk" if "--disk" in words:
+            resumed = ["--resume" if word == "--disk" else word for word in words]
+            return [(shlex.join(resumed), "goes on where this search stopped")]
     return [(shlex.join([*words, "--details"]), "shows what was judged, and what was not")]
 
 

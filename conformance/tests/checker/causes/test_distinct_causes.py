@@ -166,7 +166,7 @@ def test_an_unrelated_unclean_election_permits_nothing(check):
 
 
 def test_the_report_its_files_and_its_reach(check, tmp_path, capsys):
-    code, out, err = check("kafka --protocol 0.10 --bound 6 --counterexamples 2")
+    code, out, err = check("kafka --protocol 0.10 --bound 6 --counterexamples 2 --details")
     assert (code, err) == (12, "")
     files = sorted(path.name for path in (tmp_path / "counterexamples").glob("*.json"))
     stems = ["kafka_0.10_acked_not_lost_87c3f77c", "kafka_0.10_isr_is_complete_87c3f77c"]

@@ -585,7 +585,7 @@ def test_a_domain_of_another_file_that_becomes_symmetric_is_not_answered_from_th
         (tmp_path / "places.py").write_text(PLACES.format(declared=declared), encoding="utf-8")
         for module in ("places", "walkers"):
             sys.modules.pop(module, None)
-        code, out = check(capsys, tmp_path, str(tmp_path / "walkers.py"), "--no-deadlock")
+        code, out = check(capsys, tmp_path, str(tmp_path / "walkers.py"), "--no-deadlock", "--details")
         assert (code, f"\n{states} distinct states, " in out) == (0, True), out
 
 
@@ -624,12 +624,12 @@ def somebody_stays_or_all_are_gone(s):
 def test_the_command_says_which_cells_it_clears(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     name = "examples/two_phase_commit"
     line = "reduction      dead cells: manager_knows_prepared, prepared_was_sent where decision is COMMIT or ABORT"
-    code, out = check(capsys, tmp_path, name)
+    code, out = check(capsys, tmp_path, name, "--details")
     assert (code, line in out.splitlines()) == (0, True)
     assert "\n99 distinct states, 416 generated, 11 levels" in out
     (run,) = json.loads(check(capsys, tmp_path, name, "--json")[1])["runs"]
     assert (run["reduction"], run["distinct"]) == (line.removeprefix("reduction      "), 99)
     for words in (["--no-reduction"], ["--continue"]):
-        code, out = check(capsys, tmp_path, name, *words)
+        code, out = check(capsys, tmp_path, name, *words, "--details")
         assert (code, "reduction " in out) == (0, False)
         assert "\n288 distinct states, " in out

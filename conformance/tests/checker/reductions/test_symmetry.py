@@ -476,7 +476,7 @@ def check(capsys: pytest.CaptureFixture[str], folder: Path, *words: str) -> tupl
 
 def test_the_command_says_what_was_done(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     name = "examples/two_phase_commit"
-    code, out = check(capsys, tmp_path, name, "--symmetry")
+    code, out = check(capsys, tmp_path, name, "--symmetry", "--details")
     line = (
         "reduction      symmetry: one state of each orbit of 6 permutations (ResourceManager 0, 1, 2);"
         " dead cells: manager_knows_prepared, prepared_was_sent where decision is COMMIT or ABORT"
@@ -493,19 +493,19 @@ def test_a_declared_domain_is_used_unless_every_state_is_wanted(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = str(written(tmp_path, STARTS, Node=", symmetric=True"))
-    assert "2 levels" in check(capsys, tmp_path, path)[1]
-    assert "\n4 distinct states, " in check(capsys, tmp_path, path)[1]
+    assert "2 levels" in check(capsys, tmp_path, path, "--details")[1]
+    assert "\n4 distinct states, " in check(capsys, tmp_path, path, "--details")[1]
     for words, why in (
         (["--no-reduction"], ""),
         (["--continue"], "reduction      no symmetry: --continue counts every violating state\n"),
     ):
-        code, out = check(capsys, tmp_path, path, *words)
+        code, out = check(capsys, tmp_path, path, *words, "--details")
         assert code == 12
         assert "\n8 distinct states, " in out
         assert why in out
     ordered = STARTS.replace("    require(s.up[n])", "    require(s.up[n] and n < 2)")
     path = str(written(tmp_path, ordered, "ordered", Node=", symmetric=True"))
-    code, out = check(capsys, tmp_path, path)
+    code, out = check(capsys, tmp_path, path, "--details")
     assert code == 2
     assert "in goes_down: `n < 2` orders elements; so the elements of Node are not alike" in out
 

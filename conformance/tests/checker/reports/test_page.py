@@ -12,7 +12,7 @@ from dataclasses import replace
 import pytest
 
 from conformance.tests.checker.doctor.answers import Fake
-from conformance.tests.support.engine import checking
+from conformance.tests.support.engine import checking, searched_to, verdict_of
 from conformance.tests.support.report import HOSTILE, NAME, cases_of, counts_of, page_of, run_of, written
 from isrcheck.checker import cli
 from isrcheck.checker.analyses import matrix
@@ -132,7 +132,7 @@ def test_one_model(check, tmp_path):
         ["sometimes gets_up", "\u2713 REACHED at step 3", "1"],
         ["sometimes falls", "\u2717 UNREACHABLE", ""],
     ]
-    assert page.banners == [f"{out.splitlines()[-1]} exit code 12: violated"]
+    assert page.banners == [f"{verdict_of(out)} exit code 12: violated"]
     links = [f"traces/{name}" for pair in zip(reversed(pages), reversed(names), strict=True) for name in pair]
     assert page.links == [*links, "junit.xml", "results.sarif", "test_regressions.py"]
     assert page.tags.count("svg") == 3
@@ -217,7 +217,7 @@ def test_a_deadlock_is_a_failure_and_a_finding(check, tmp_path, ends):
     (tmp_path / NAME).write_text(text, encoding="utf-8")
     code, out, _ = check("MODEL --limit 3 --report DIR")
     says = "VIOLATED: deadlock at step 3: no step is enabled there, and no @terminal is true"
-    assert (code, out.splitlines()[-1]) == (11, says)
+    assert (code, verdict_of(out)) == (11, says)
     assert cases_of(tmp_path / "DIR")[SUITE, "deadlock"] == ("failure", "VIOLATED at step 3")
     junit = (tmp_path / "DIR" / "junit.xml").read_text()
     assert "some step is enabled is false" in junit
@@ -275,7 +275,7 @@ def test_an_interrupted_search_is_marked(check, tmp_path, monkeypatch):
     assert code == 130
     page = page_of(tmp_path / "DIR")
     assert page.banners == [
-        "UNDECIDED: the user interrupted it; every state to depth 1 was judged exit code 130: interrupted",
+        f"UNDECIDED: the user interrupted it; {searched_to(1)} exit code 130: interrupted",
         "INTERRUPTED: these are the results up to the interruption",
     ]
     assert page.rows[1][1] == "? UNDECIDED (interrupt; none to depth 1)"

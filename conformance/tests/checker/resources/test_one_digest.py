@@ -333,7 +333,7 @@ def test_recorded_verdicts_on_another_model(
         content = RECORD.replace("DIGEST", digest).replace("[run.violated]", f"[run.violated]\n{depth}")
         Path("verdicts.toml").write_text(content, encoding="utf-8")
         monkeypatch.setattr(matrix, "recorded", lambda: record_of(Path("verdicts.toml")))
-        code = cli.main([])
+        code = cli.main(["--details"])
         lines = capsys.readouterr().out.splitlines()
         assert cli.main(["--json"]) == code
         return code, lines[-2:], json.loads(capsys.readouterr().out)["record"]
