@@ -96,10 +96,12 @@ def _size(run: Run) -> str:
         return f"every depth to {exploration.judged} by Z3, {seconds}" if exploration.judged >= 0 else seconds
     if not exploration.has_begun:
         return f"nothing was searched, {seconds}"
-    outside = (
-        f", {counted(exploration.outside, 'step')} to states outside the constraint" if exploration.outside else ""
-    )
-    return f"{counted(exploration.distinct, 'state')} to depth {len(exploration.levels) - 1}{outside}, {seconds}"
+    what = f"{counted(exploration.distinct, 'state')} to depth {len(exploration.levels) - 1}"
+    if exploration.reduction and not exploration.reduction.startswith("no symmetry"):
+        what += ", some of which stand for others"
+    if exploration.outside:
+        what += f", {counted(exploration.outside, 'step')} to states outside the constraint"
+    return f"{what}, {seconds}"
 
 
 def _judged(run: Run, width: int) -> list[str]:

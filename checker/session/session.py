@@ -404,5 +404,6 @@ def _judged(exploration: Exploration | BmcResult, target: str, command: str, tra
     """Judge the result of a search, and write its traces."""
     found = verdicts(exploration)
     files = traces.write(target, exploration.instance, found)
-    histories = {key: traces.shortest[key] for verdict in found for key, _, _ in verdict.failing_paths}
+    keys = [key for verdict in found for key, _, _ in verdict.failing_paths]
+    histories = {key: traces.shortest[key] for key in keys if key in traces.shortest}
     return Run(exploration, found, command, traces=files, histories=histories, **more)

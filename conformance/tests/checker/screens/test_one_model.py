@@ -200,3 +200,21 @@ def test_the_history_shown_is_the_trace_that_is_named(check):
     steps = re.findall(r"^  \d  (\w+(?: \S+)*?)  ", out, re.MULTILINE)
     assert len(steps) == first["depth"] + 1
     assert f"To go on:\n  trace show {first['trace']}\n      explains this history\n" in out
+
+
+def test_states_that_stand_for_others_are_not_told_as_all(check):
+    _, out, _ = check("examples/two_phase_commit")
+    assert "size      99 states to depth 10, some of which stand for others, N s; --details shows" in out
+    _, out, _ = check("examples/two_phase_commit", "--no-reduction")
+    assert "size      288 states to depth 10, N s; --details shows" in out
+
+
+def test_the_verdict_of_a_constrained_model_says_what_was_left_out(check):
+    name = "\n\nclass State:"
+    Path("counter.py").write_text(
+        COUNTER.replace(name, "\n\n@constraint\ndef is_low(s):\n    return s.count < 3" + name, 1).replace(
+            "import action,", "import constraint, action,", 1
+        )
+    )
+    code, out, _ = check("counter.py")
+    assert (code, "size      3 states to depth 2, 1 step to states outside the constraint, N s; " in out) == (10, True)
