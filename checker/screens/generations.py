@@ -328,8 +328,8 @@ def _proved(records: Sequence[RecordedRun], pairs: Sequence[Pair], width: int) -
     command = ["check", target.instance.model.name]
     command += ["--protocol", target.instance.protocol.name] if target.instance.protocol.name else []
     lines = ["", f"Proved for any number of steps ({shlex.join([*command, '--prove'])}):"]
-    for names, columns in groups.items():
-        shown = ", ".join(names[:NAMED]) + (f" and {len(names) - NAMED} more" if len(names) > NAMED else "")
+    for group, columns in groups.items():
+        shown = ", ".join(group[:NAMED]) + (f" and {len(group) - NAMED} more" if len(group) > NAMED else "")
         lines += _wrapped(f"{', '.join(columns)}: {shown}", width, "  ")
     return lines
 
