@@ -324,7 +324,7 @@ def _proved(records: Sequence[RecordedRun], pairs: Sequence[Pair], width: int) -
     if not groups:
         return []
     best = max(groups, key=len)
-    target = next(record for record in records if record.column.endswith(groups[best][0]))
+    target = next(record for record in records if _name(record.column) == groups[best][0])
     command = ["check", target.instance.model.name]
     command += ["--protocol", target.instance.protocol.name] if target.instance.protocol.name else []
     lines = ["", f"Proved for any number of steps ({shlex.join([*command, '--prove'])}):"]
@@ -335,8 +335,15 @@ def _proved(records: Sequence[RecordedRun], pairs: Sequence[Pair], width: int) -
 
 
 def _next(pairs: Sequence[Pair], words: Sequence[str]) -> list[str]:
-    """Return three commands to go on with."""
-    shown = [run.show(path) for _, run in pairs for path in run.traces.values()][:1]
+    """Return three commands to go on with: the first shows a failure that is not recorded, if there is one."""
+    found = [
+        (match is not Match.NEW, run.show(run.traces[key]))
+        for record, run in pairs
+        for verdict, match in zip(run.verdicts, judged(record, run), strict=True)
+        for key, *_ in verdict.failing_paths
+        if key in run.traces
+    ]
+    shown = [command for _, command in sorted(found, key=lambda one: one[0])[:1]]
     commands = [
         *((one, "step by step") for one in shown),
         (shlex.join([*words, "--details"]), "every cell, run and trace"),

@@ -109,6 +109,8 @@ def test_a_violation_that_is_not_recorded_is_on_the_screen_and_exits_12(screen):
         "0.11       -    nothing within 6 steps",
     ]
     assert "VIOLATED: a failure was found that is not recorded" in text.splitlines()
+    shown = "To go on:\n  trace show counterexamples/kafka_0.10_isr_is_complete_87c3f77c_1.itf.json "
+    assert shown in text
     assert "as recorded" not in text
 
 
