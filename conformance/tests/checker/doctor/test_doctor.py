@@ -807,7 +807,7 @@ def test_bad_arguments_get_one_line_with_the_cure(ask):
             "--config t --topic-name a",
             "--topic-name goes with --describe FILE; leave --topic-name out, or add --describe",
         ),
-        ("kafka --details", "--details goes with --config FILE; leave --details out"),
+        ("published --details", "--details goes with the matrix, one model or a cluster; leave --details out"),
         (
             "--config t --engine z3",
             "--engine z3 does not go with --config; name a model, as in: check kafka --engine z3",
