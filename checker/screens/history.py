@@ -9,7 +9,8 @@ from __future__ import annotations
 import shutil
 import sys
 
-from isrcheck.traces.format.trace import Trace
+from isrcheck.traces.explaining.attribution import permitting
+from isrcheck.traces.format.trace import PERMITTED, Trace
 from isrcheck.traces.kafka.lanes import BASICS
 from isrcheck.traces.kafka.model import is_kafka
 from isrcheck.traces.lanes.heading import says
@@ -33,6 +34,8 @@ def lines(trace: Trace, look: Look) -> list[str]:
     prop = trace.prop
     assert prop is not None, "the trace of a failure has a property"
     what = told(trace) or [f"{prop.name} fails at step {trace.length}{says(prop.function.documentation)}"]
+    if trace.verdict == PERMITTED and (reasons := permitting(trace)):
+        what.append(f"permitted: {' and '.join(reasons)}")
     top = [line for one in what for line in wrapped(one, width=look.width)]
     return [*top, *step_table(trace, look), *_signs(trace, look.width), *legend(trace, look)]
 

@@ -99,6 +99,8 @@ def _size(run: Run) -> str:
     what = f"{counted(exploration.distinct, 'state')} to depth {len(exploration.levels) - 1}"
     if exploration.reduction and not exploration.reduction.startswith("no symmetry"):
         what += ", some of which stand for others"
+    if not run.counts_once:
+        what += ", counted once for each part that found them"
     if exploration.outside:
         what += f", {counted(exploration.outside, 'step')} to states outside the constraint"
     return f"{what}, {seconds}"

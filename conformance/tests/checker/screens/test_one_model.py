@@ -218,3 +218,12 @@ def test_the_verdict_of_a_constrained_model_says_what_was_left_out(check):
     )
     code, out, _ = check("counter.py")
     assert (code, "size      3 states to depth 2, 1 step to states outside the constraint, N s; " in out) == (10, True)
+
+
+def test_what_permits_a_failure_is_told_with_its_history(check):
+    code, out, _ = check("kafka", "--protocol", "2.1", "--acks", "1", "--replicas", "2", "--bound", "3")
+    assert code == 0
+    lines = out.splitlines()
+    start = lines.index("permitted: acks=1 does not wait for the ISR")
+    assert lines[start - 1].startswith("An acknowledged record is lost: ")
+    assert lines[start - 3].startswith("PERMITTED: acked_not_lost at step 2")
