@@ -10,11 +10,13 @@ import shlex
 from collections.abc import Sequence
 
 from isrcheck.checker.outcome.verdict import Word
+from isrcheck.checker.session.formatting import counted
 from isrcheck.checker.session.text import Run
 from isrcheck.models.language.declare import INDUCTIVE
+from isrcheck.traces.format.folder import DEFAULT
 
-MOST_SHOWN = 3
-"""The most histories that are named."""
+MOST_SHOWN = 2
+"""The most histories that are named; of more, only the first is, and the folder."""
 
 FURTHER = 2
 """How many steps further the proposed search goes."""
@@ -48,7 +50,9 @@ def _histories(run: Run, shown: str | None) -> list[Command]:
     found += [(run.show(run.traces[name]), f"shows how {name} fails") for name in others]
     if len(found) <= MOST_SHOWN:
         return found
-    return [*found[:MOST_SHOWN], ("trace list", f"lists these and {len(found) - MOST_SHOWN} more")]
+    folder = next(iter(run.traces.values())).parent
+    command = ["trace", "list", *([] if folder == DEFAULT else [str(folder)])]
+    return [found[0], (shlex.join(command), f"lists this and {counted(len(found) - 1, 'more trace')}")]
 
 
 def _decided(run: Run, words: Sequence[str]) -> list[Command]:

@@ -227,3 +227,14 @@ def test_what_permits_a_failure_is_told_with_its_history(check):
     start = lines.index("permitted: acks=1 does not wait for the ISR")
     assert lines[start - 1].startswith("An acknowledged record is lost: ")
     assert lines[start - 3].startswith("PERMITTED: acked_not_lost at step 2")
+
+
+@pytest.mark.parametrize(("out", "folder"), [((), ""), (("--out", "kept"), " kept")])
+def test_of_many_traces_the_first_is_named_and_their_folder(check, out, folder):
+    few = "--replicas 2 --min-insync-replicas 1 --unclean-elections 1 --bounces 0 --bound 5"
+    code, text, _ = check("kafka", "--protocol", "2.1", *few.split(), *out)
+    assert code == 0
+    words = rf"  trace list{folder}\n      lists this and (\d+) more traces\n"
+    told = re.search(rf"To go on:\n  trace show \S+\n      explains this history\n{words}\Z", text)
+    assert told is not None, text
+    assert int(told[1]) + 1 == 4 == len(list(Path(folder.strip() or "counterexamples").glob("*.json")))
