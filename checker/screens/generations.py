@@ -151,8 +151,8 @@ def rows_of(records: Sequence[RecordedRun], column: str, pairs: Sequence[Pair]) 
             later += [(depth, name) for name, depth in record.violated.items() if depth > run.explored.judged]
         whole = whole and run.explored.exhausted
     rows = [*unexpected, *(_row(records, column, cause, found) for cause, found in causes.items())]
-    is_open = [*_open(own), *(["not searched"] if len(own) < sum(one.column == column for one in records) else [])]
-    rows += [Row("", f"{Word.UNDECIDED.value}: {one}", "open") for one in is_open[:1]]
+    is_open = [*_open(own), *([": not searched"] if len(own) < sum(one.column == column for one in records) else [])]
+    rows += [Row("", f"{Word.UNDECIDED.value}{one}", "open") for one in is_open[:1]]
     if not rows:
         far = min(run.explored.judged for _, run in own)
         rows.append(Row("-", "nothing" if whole else f"nothing within {counted(far, 'step')}"))
@@ -164,7 +164,7 @@ def _open(own: Sequence[Pair]) -> Iterator[str]:
     for _, run in own:
         if not run.explored.is_complete:
             why, far = WHY_STOPPED[run.explored.stopped or "interrupt"], run.explored.judged
-            yield f"{why}; {f'searched to step {far} only' if far >= 0 else 'nothing was searched'}"
+            yield f" beyond step {far}: {why}" if far >= 0 else f": nothing was searched: {why}"
 
 
 def _unexpected(record: RecordedRun, verdict: Verdict, run: Run, match: Match) -> Row:
