@@ -16,7 +16,7 @@ from isrcheck.checker.questions.question import Question, Topic
 from isrcheck.checker.questions.rules import GENERATIONS, asked_instead
 from isrcheck.models.kafka.failures.catalogue import NO_RELEASE, Failure, failures, pairs
 
-KAFKA, LIVENESS, TRANSACTIONS = "kafka", "kafka_liveness", "transactions"
+KAFKA, LIVENESS, SCENARIOS, TRANSACTIONS = "kafka", "kafka_liveness", "kafka_scenarios", "transactions"
 
 LOST = "acked_not_lost"
 NEEDS_ALL_ACKS = (LOST, "tolerates_claimed_failures")
@@ -31,12 +31,14 @@ PRODUCER = ("enable_idempotence", "retries", "max_in_flight_requests", "numberin
 READ = {
     Topic.LOSS: (*TOPIC, "unclean_election", "leader_rebalance"),
     Topic.POWER: (*TOPIC, "flushes_every_message"),
+    Topic.POWER_OF_ALL: (*TOPIC, "flushes_every_message"),
     Topic.DISK: TOPIC,
     Topic.DUPLICATES: (*TOPIC, *PRODUCER),
     Topic.ORDER: (*TOPIC, *PRODUCER),
     Topic.TRANSACTIONS: ("transactions",),
     Topic.WRITES: (*TOPIC, "unclean_election"),
     Topic.READS: (*TOPIC, "unclean_election"),
+    Topic.SURVIVES: (*GENERATION, "replication_factor", "min_insync_replicas"),
 }
 """The settings that the searches of a question read: the others make no difference."""
 

@@ -15,6 +15,7 @@ from isrcheck.checker.questions.defects import searches_of_defect
 from isrcheck.checker.questions.generations import written
 from isrcheck.checker.questions.question import Question, Topic
 from isrcheck.checker.questions.scenarios import Scenario, scenarios
+from isrcheck.checker.questions.witnesses import witnesses
 
 
 def planned(case: Case, question: Question) -> Sequence[Scenario] | str:
@@ -22,9 +23,8 @@ def planned(case: Case, question: Question) -> Sequence[Scenario] | str:
     why = why_unasked(case, question)
     if why:
         return why
-    if question.topic is Topic.DEFECT:
-        return searches_of_defect(case, question.name)
-    return scenarios(case, question)
+    searches = searches_of_defect(case, question.name) if question.topic is Topic.DEFECT else scenarios(case, question)
+    return searches if isinstance(searches, str) else [*searches, *witnesses(searches)]
 
 
 def asked_of(scenario: Scenario) -> Asked:
@@ -41,4 +41,5 @@ def asked_of(scenario: Scenario) -> Asked:
         is_permitted=scenario.is_permitted,
         choices=scenario.choices,
         rule=scenario.rule,
+        is_witness=scenario.is_witness,
     )
