@@ -89,8 +89,8 @@ def inexpressible(why: str) -> Finding:
 def assembled(searches: Sequence[Asked], result_of: Callable[[int], Result | None]) -> Finding | None:
     """The finding of these searches, made one after the other until one fails; None if a result is missing.
 
-    The argument of `result_of` is the position of the search. If nothing fails, and a witness is not reached, nothing is
-    decided: what was to be searched cannot happen within the bounds.
+    The argument of `result_of` is the position of the search. If nothing fails, and a witness is not reached, nothing
+    is decided: what was to be searched cannot happen within the bounds.
     """
     found: list[tuple[Asked, Result]] = []
     for position, asked in enumerate(searches):

@@ -125,6 +125,7 @@ def asked_of_record(content: Mapping[str, Any], case: Case | None = None) -> Ask
         is_permitted=content.get("is_permitted", False),
         choices=content["choices"],
         rule=rule,
+        is_witness=content.get("is_witness", False),
     )
 
 

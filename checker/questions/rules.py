@@ -131,8 +131,8 @@ WHY_BROKER_LESS = (
 
 ALL_LOSE_POWER = "all brokers lose power"
 WHY_ALL_LOSE_POWER = (
-    "a history with fewer replicas, of which fewer have to be in sync, is one of the case, in which every further replica"
-    " is in sync until the record is acknowledged, and then loses power as well, before it has flushed the record"
+    "a history with fewer replicas, of which fewer have to be in sync, is one of the case, in which every further"
+    " replica is in sync until the record is acknowledged, and then loses power as well, before it has flushed it"
 )
 
 

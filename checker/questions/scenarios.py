@@ -213,7 +213,7 @@ def _power_of_all(case: Case) -> Iterator[Scenario]:
         if family(fixed.protocol) is Family.WRITTEN:
             bounds["bounces"] = 0
         else:
-            bounds["partition_changes"] = 2 * replicas
+            bounds["partition_changes"] = 2 * replicas + 1  # each broker leaves the ISR and returns, and one is elected
         entries = effective(numbers(MODEL, dict(fixed.switches)) | settings_of(searched, replicas) | bounds)
         says = "all brokers lose power, and what they have not flushed"
         depth = depth_of(replicas, None if replicas <= LEAST else _DEPTH_OF_ALL)
@@ -265,7 +265,8 @@ def _resends(case: Case, topic: Topic) -> list[Scenario]:
     can_be_overtaken = resends and case.max_in_flight_requests > 1
     is_permitted = not case.enable_idempotence and bool(resends if topic is Topic.DUPLICATES else can_be_overtaken)
     found = []
-    for replicas in sizes(case, least=2):
+    # A history that the settings permit is short enough to be found with all replicas of the case.
+    for replicas in sizes(case, least=SEARCHED_WHOLE if is_permitted else 2):
         says, bounds = _bounds_of_resends(case, family(fixed.protocol), replicas, resends)
         values = numbers(MODEL, dict(fixed.switches)) | settings_of(case, replicas) | bounds
         instance = MODEL.instance(fixed.protocol, effective(values))
@@ -323,8 +324,8 @@ def _availability(case: Case, question: Question) -> Iterator[Scenario]:
     The leader (replica 0) is among them or is not; the followers are alike.
     """
     down, is_write = question.number, question.topic is Topic.WRITES
-    instance = _with_brokers_down(case, down, case.replication_factor, MODEL if is_write else registry.load(SCENARIOS)[0])
-    prop = WRITTEN if is_write else READ
+    model, prop = (MODEL, WRITTEN) if is_write else (registry.load(SCENARIOS)[0], READ)
+    instance = _with_brokers_down(case, down, case.replication_factor, model)
     with_leader = math.comb(case.replication_factor - 1, down - 1) if down else 0
     without = math.comb(case.replication_factor, down) - with_leader
     # The sets of brokers are in lexicographic order: those with the leader come first.

@@ -181,7 +181,7 @@ def _goals(scenario: Scenario) -> tuple[str, ...]:
 
 
 def _judged(exploration: Exploration, scenario: Scenario) -> Iterator[Verdict]:
-    """The verdicts on the property of a search, on all goals, or on all promises; and on steps out of a range, if any."""
+    """The verdicts on the property of a search, on all goals, or on all promises; and on steps out of a range."""
     for verdict in verdicts(exploration):
         is_goal = verdict.prop.kind is Kind.SOMETIMES
         if scenario.is_witness:

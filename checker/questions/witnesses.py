@@ -17,6 +17,7 @@ from dataclasses import replace
 from isrcheck.checker.questions.concerns import KAFKA, LIVENESS, SCENARIOS, TRANSACTIONS
 from isrcheck.checker.questions.scenarios import Scenario
 from isrcheck.models import registry
+from isrcheck.models.language.declare import Kind
 from isrcheck.models.language.model import Instance
 
 GENERATION_OF = {"3.1": "2.8"}
@@ -36,7 +37,8 @@ def witnesses(searches: Sequence[Scenario]) -> list[Scenario]:
 def _with_goals(scenario: Scenario) -> Iterator[Instance]:
     """The instance in which a search has its goals, if it has some."""
     instance = scenario.instance
-    if scenario.rule or instance.model.name == SCENARIOS:
+    is_goal = any(one.name == scenario.prop and one.kind is Kind.SOMETIMES for one in instance.properties)
+    if scenario.rule or is_goal:
         return
     if instance.model.name == TRANSACTIONS:
         yield instance

@@ -69,6 +69,17 @@ def every_broker_is_down_after_an_acknowledgement(s):
     return is_any_acknowledged(s) and not any(s.is_up[r] for r in range(s.replicas))
 
 
+@sometimes(
+    applies=lambda configuration: can_commit(configuration) and failures(configuration) >= configuration.replicas
+)
+def a_broker_leads_after_as_many_failures(s):
+    """A record was acknowledged, as many brokers have failed as there are, and the partition has a leader again."""
+    failed = max(s.crashes - s.crashes_left, s.power_losses - s.power_losses_left, s.disk_losses - s.disk_losses_left)
+    return (
+        is_any_acknowledged(s) and failed >= s.replicas and any(is_controllers_leader(s, r) for r in range(s.replicas))
+    )
+
+
 @sometimes(applies=lambda configuration: can_commit(configuration) and configuration.bounces > 0)
 def a_broker_bounces_after_an_acknowledgement(before, after):
     return is_any_acknowledged(before) and after.bounces_left < before.bounces_left
