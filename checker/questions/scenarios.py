@@ -270,7 +270,8 @@ def _resends(case: Case, topic: Topic) -> list[Scenario]:
         says, bounds = _bounds_of_resends(case, family(fixed.protocol), replicas, resends)
         values = numbers(MODEL, dict(fixed.switches)) | settings_of(case, replicas) | bounds
         instance = MODEL.instance(fixed.protocol, effective(values))
-        bound = _DEPTH_OF_RESENDS if replicas >= SEARCHED_WHOLE and case.enable_idempotence else None
+        is_long = case.enable_idempotence or _needs_every_replica(case, replicas)
+        bound = _DEPTH_OF_RESENDS if replicas >= SEARCHED_WHOLE and is_long else None
         scenario = Scenario(says, instance, prop, depth_of(replicas, bound), is_permitted=is_permitted)
         found.append(with_replicas(scenario, case, replicas))
     return found
@@ -280,14 +281,14 @@ def _bounds_of_resends(case: Case, controller: Family, replicas: int, resends: i
     """The faults of a search of resends in words, and its entries: a leader is replaced while a request is out.
 
     A KRaft controller replaces a leader only after a crash; with ZooKeeper it can give up on any. If a write needs all
-    replicas, one more change of the ISR lets it go on after that.
+    replicas, the broker has to come back before it goes on: it leaves the ISR, perhaps the ELR, and joins the ISR again.
     """
     values = {"records": 2, "log_size": 2, "elections": 1, "max_in_flight_requests": case.max_in_flight_requests}
     values |= {"retries": resends, "crashes": int(controller is Family.KRAFT)}
     if controller is Family.WRITTEN:
         values["bounces"] = 0
     else:
-        values["partition_changes"] = 2 if case.min_insync_replicas >= replicas else 1
+        values["partition_changes"] = 3 if _needs_every_replica(case, replicas) else 1
     if controller is Family.KRAFT:
         values["fencings"] = 0
     says = "a request is sent again" if resends else "no request is sent again"
@@ -299,8 +300,13 @@ def _bounds_of_resends(case: Case, controller: Family, replicas: int, resends: i
     return f"{says}, a broker crashes" if values["crashes"] else f"{says}, a leader is replaced", values
 
 
+def _needs_every_replica(case: Case, replicas: int) -> bool:
+    return case.acks == "all" and case.min_insync_replicas >= replicas
+
+
 _DEPTH_OF_RESENDS = 12
-"""The depth to which an idempotent producer is searched with three replicas: a duplicate of known mistakes needs 10."""
+"""The depth to which three replicas are searched with an idempotent producer, or if a write needs all of them: a
+duplicate of known mistakes takes 10 steps."""
 
 
 # --------------------------------------------------------------------------------------------------------- transactions

@@ -80,7 +80,9 @@ def a_broker_leads_after_as_many_failures(s):
     )
 
 
-@sometimes(applies=lambda configuration: can_commit(configuration) and configuration.bounces > 0)
+@sometimes(
+    applies=lambda configuration: can_commit(configuration) and configuration.bounces > 0 and configuration.replicas > 1
+)
 def a_broker_bounces_after_an_acknowledgement(before, after):
     return is_any_acknowledged(before) and after.bounces_left < before.bounces_left
 
