@@ -236,6 +236,9 @@ class Answer:
             names = ", ".join(one.failure.number for one in self.open_exposures)
             why = self.open_exposures[0].why_open
             return f"exposure to known defects of this release is undecided ({names}): {why}"
+        undecided = next((one for one in self.survival if not one.is_known), None)
+        if undecided is not None:
+            return f"how many brokers can be lost is undecided: {why_open(undecided)}"
         for topic in CLIENT_QUESTIONS:
             found = self.findings.get(Question(topic))
             if found is not None and not found.is_known:

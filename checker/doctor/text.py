@@ -230,13 +230,16 @@ def _is_of(failure: Failure, label: str) -> bool:
 
 
 def _loss_of_data(case: Case, topic: Topic, found: Finding) -> str:
-    if not found.fails or found.history is None:
-        return f"{_can_lose(found)}{_claim(case, found)}"
-    counted_events, steps = told(found.history).needs, counted(len(found.history.steps), "step")
-    says = f"{told(found.history).how}; takes {counted_events}, in {steps}"
+    if not found.fails:
+        return f"{_loses_nothing(found)}{_claim(case, found)}"
+    says = "can lose an acknowledged record"
+    if found.history is not None:
+        what = told(found.history)
+        if topic is Topic.POWER_OF_ALL and what.counts.get("power_losses", 0) < min(2, case.replication_factor):
+            says = f"{says}, as that of one broker can"
+        else:
+            says = f"{what.how}; takes {what.needs}, in {counted(len(found.history.steps), 'step')}"
     if topic is Topic.POWER_OF_ALL:
-        if told(found.history).counts.get("power losses", 0) < min(2, case.replication_factor):
-            says = "can lose an acknowledged record, as that of one broker"
         return f"{says}; no release claims to survive it (8.14)"
     return says if found.word is Word.VIOLATED else f"{says}; this release does not claim to survive it"
 
@@ -277,12 +280,9 @@ def _claim(case: Case, found: Finding) -> str:
     return ", as eligible leader replicas claim (KIP-966)"
 
 
-def _can_lose(found: Finding) -> str:
-    if found.fails:
-        allowed = "" if found.word is Word.VIOLATED else ", which this release does not claim to survive"
-        return f"can lose an acknowledged record{allowed}"
+def _loses_nothing(found: Finding) -> str:
     if not found.is_known:
-        return f"is undecided: {why_open(found)}"
+        return f"undecided: {why_open(found)}"
     return (
         "makes no difference" if found.word is Word.NOT_APPLICABLE else f"loses no acknowledged record, {reach(found)}"
     )

@@ -163,7 +163,7 @@ def _mechanisms(controller: Family, case: Case, replicas: int) -> Iterator[_Boun
             together = one | {"preferred_elections": 1}
             found.append(_Bounds("a broker crashes, sessions expire, leadership moves", together, TOGETHER))
     else:
-        one = ONE_RECORD | {"elections": 1, "partition_changes": 3, "crashes": 1, "fencings": 0}
+        one = ONE_RECORD | {"elections": _elections(replicas), "partition_changes": 3, "crashes": 1, "fencings": 0}
         unclean = one | {"crashes": 2, "elections": 3, "unclean_elections": 1}
         living = {"crashes": 0, "fencings": 1, "preferred_elections": moves, "elections": 2, "partition_changes": 2}
         together = one | {"fencings": 1, "preferred_elections": moves, "elections": 2}
@@ -177,6 +177,12 @@ def _mechanisms(controller: Family, case: Case, replicas: int) -> Iterator[_Boun
         depth = None if case.min_insync_replicas < replicas else TOGETHER
         yield _Bounds("brokers crash, an unclean election", unclean, depth)
     yield from found
+
+
+def _elections(replicas: int) -> int:
+    """The elections after one crash with KRaft: without another replica, the partition loses its leader, and gets it
+    back."""
+    return 1 if replicas > 1 else 2
 
 
 # ----------------------------------------------------------------------------------------------------- power and disks
@@ -281,10 +287,10 @@ def _bounds_of_resends(case: Case, controller: Family, replicas: int, resends: i
     """The faults of a search of resends in words, and its entries: a leader is replaced while a request is out.
 
     A KRaft controller replaces a leader only after a crash; with ZooKeeper it can give up on any. If a write needs all
-    replicas, the broker has to come back before it goes on: it leaves the ISR, perhaps the ELR, and joins the ISR again.
+    replicas, the broker has to come back before: it leaves the ISR, perhaps the ELR, and joins the ISR again.
     """
-    values = {"records": 2, "log_size": 2, "elections": 1, "max_in_flight_requests": case.max_in_flight_requests}
-    values |= {"retries": resends, "crashes": int(controller is Family.KRAFT)}
+    values = {"records": 2, "log_size": 2, "max_in_flight_requests": case.max_in_flight_requests, "retries": resends}
+    values |= {"elections": _elections(replicas), "crashes": int(controller is Family.KRAFT)}
     if controller is Family.WRITTEN:
         values["bounces"] = 0
     else:
@@ -301,7 +307,7 @@ def _bounds_of_resends(case: Case, controller: Family, replicas: int, resends: i
 
 
 def _needs_every_replica(case: Case, replicas: int) -> bool:
-    return case.acks == "all" and case.min_insync_replicas >= replicas
+    return replicas == 1 or (case.acks == "all" and case.min_insync_replicas >= replicas)
 
 
 _DEPTH_OF_RESENDS = 12

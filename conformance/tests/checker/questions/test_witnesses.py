@@ -103,7 +103,9 @@ def questions():
     kinds = {one.case: one for one in clusters()}
     for one in kinds.values():
         for replicas, least in ((1, 1), (2, 1), (2, 2)):
+            in_flight = 1 if dict(one.case.numbering)["remembered_batches"] == 1 else 5
             case = replace(one.case, replication_factor=replicas, min_insync_replicas=least)
+            case = replace(case, max_in_flight_requests=in_flight)
             for idempotent in (True, False) if case.has_record_epochs else (False,):
                 for topic in FAULTS:
                     if idempotent or topic in (Topic.DUPLICATES, Topic.ORDER):
@@ -115,7 +117,7 @@ def questions():
 def parameter(place, cluster, case, question):
     kind = "idempotent" if case.enable_idempotence else "plain"
     text = f"{cluster.release} {cluster.mode} {case.replication_factor}/{case.min_insync_replicas} {kind}"
-    marks = [] if place % 9 == 0 else [pytest.mark.exhaustive]
+    marks = [] if place % 45 == 0 else [pytest.mark.exhaustive if place % 9 == 0 else pytest.mark.recorded]
     return pytest.param(case, question, id=f"{text} {question.text}", marks=marks)
 
 
