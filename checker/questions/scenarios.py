@@ -51,8 +51,9 @@ class Scenario:
     `depth` is the depth to which it goes (None: to the end), `initial` the only initial state to start from (None:
     all), and `choices` counts the initial states for which that one stands. With `is_permitted`, the settings may
     permit the property to fail, and the search ends at the first such failure. `rule` is the name of the rule by which
-    it answers for the case, if it is a search of other settings (rules.py). `is_witness`: it shows that another search
-    of the question can find what it looks for (witnesses.py).
+    it answers for the case, if it is a search of other settings (rules.py). `unused` are budgets that
+    what it looks for does not need. `is_witness`: it shows that another search of the question can find what it looks
+    for (witnesses.py).
     """
 
     says: str
@@ -63,6 +64,7 @@ class Scenario:
     choices: int = 1
     is_permitted: bool = False
     rule: str = ""
+    unused: tuple[str, ...] = ()
     is_witness: bool = False
 
 

@@ -29,7 +29,7 @@ def witnesses(searches: Sequence[Scenario]) -> list[Scenario]:
     found: dict[tuple[Instance, int | None], Scenario] = {}
     for scenario in searches:
         for instance in _with_goals(scenario):
-            one = replace(scenario, instance=instance, prop="", is_permitted=False, is_witness=True)
+            one = replace(scenario, instance=instance, prop="", is_permitted=False, unused=(), is_witness=True)
             found.setdefault((instance, scenario.depth), one)
     return list(found.values())
 
@@ -44,5 +44,5 @@ def _with_goals(scenario: Scenario) -> Iterator[Instance]:
         yield instance
     elif instance.model.name in (KAFKA, LIVENESS):
         name = instance.protocol.name
-        values = dict(instance.configuration.items())
+        values = dict(instance.configuration.items()) | dict.fromkeys(scenario.unused, 0)
         yield registry.load(SCENARIOS)[0].instance(GENERATION_OF.get(name, name), values)

@@ -129,7 +129,9 @@ def a_request_is_sent_again_to_another_leader(before, after):
     )
 
 
-@sometimes(applies=lambda configuration: can_commit(configuration) and configuration.records > 1)
+@sometimes(
+    applies=lambda configuration: can_commit(configuration) and min(configuration.records, configuration.log_size) > 1
+)
 def two_records_are_acknowledged(s):
     return sum(1 for record in range(s.records) if s.acknowledged[record]) > 1
 
