@@ -53,7 +53,7 @@ class Scenario:
     permit the property to fail, and the search ends at the first such failure. `rule` is the name of the rule by which
     it answers for the case, if it is a search of other settings (rules.py). `unused` are budgets that
     what it looks for does not need. `is_witness`: it shows that another search of the question can find what it looks
-    for (witnesses.py).
+    for (planning.py).
     """
 
     says: str

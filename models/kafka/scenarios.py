@@ -7,15 +7,18 @@ the states of this model have to be reachable. They are no part of the model `ka
 scenario promise them.
 """
 
+import importlib
 import sys
 
 from isrcheck.models.client_settings import Acks
-from isrcheck.models.kafka import generations
 from isrcheck.models.kafka.state import clusters, contradictions, fields
 from isrcheck.models.kafka.state.broker.roles import is_controllers_leader, presumes_leadership
 from isrcheck.models.kafka.state.clients.readers import is_read
 from isrcheck.models.language import NONE, sometimes
 from isrcheck.models.language.model import assemble
+
+generations = importlib.import_module("isrcheck.models.kafka.generations")
+"""The generations of the model `kafka`, which these have in common with it."""
 
 
 def can_commit(configuration):
