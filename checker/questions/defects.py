@@ -92,8 +92,12 @@ def _of_kafka(case: Case, failure: Failure, history: History, bounds: Bounds) ->
         given["max_in_flight_requests"] = case.max_in_flight_requests
         given |= {name: numbering[name] for name in ("remembered_batches",) if name in numbering}
     is_permitted = history.verdict == "PERMITTED"
-    unused = tuple(name for name in _spendable(model) if not given.get(name) and name not in _spent(failure.name))
-    flushed = {"flush_interval_messages": int(case.flushes_every_message)} if loses_data(failure) else {}
+    flushed = {"flush_interval_messages": 0} if loses_data(failure) else {}
+    if flushed and case.flushes_every_message:
+        # A loss of power that loses nothing is a crash.
+        flushed = {"flush_interval_messages": 1, "crashes": given.get("crashes", 0) + given.get("power_losses", 0)}
+    used = _spent(failure.name) | {name for name, count in (given | flushed).items() if count}
+    unused = tuple(name for name in _spendable(model) if name not in used)
     found = []
     for replicas in sizes(case, least):
         own = {name: one for name, one in (settings_of(case, replicas) | flushed).items() if name in model.entries}

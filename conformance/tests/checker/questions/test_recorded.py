@@ -131,7 +131,7 @@ def test_a_result_that_a_limit_has_cut_short_is_recorded_as_undecided(searcher, 
     )
     compute(computing, [cell], math.inf)
     path = tmp_path / "record.jsonl"
-    assert write_record(path, [cell], computing.known, 0.0) == (1, 1)
+    assert write_record(path, [cell], computing.known, 0.0) == (1, 2)
     found = Recorded(Unasked(), Record(path)).answer(KEEPS, LOSS, Limits())
     assert (found.word, found.source, found.recorded[:2]) == (Word.UNDECIDED, Source.RECORDED, "20")
     assert {part.stopped for part in found.parts} == {"seconds"}
