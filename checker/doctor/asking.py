@@ -17,7 +17,7 @@ from isrcheck.checker.kafka_config.cluster import Cluster
 from isrcheck.checker.outcome.verdict import Word
 from isrcheck.checker.questions.answering import Answerer
 from isrcheck.checker.questions.case import Case
-from isrcheck.checker.questions.concerns import defects_of, loses_data, named
+from isrcheck.checker.questions.concerns import defects_of, loses_data, losses_to_survive, named
 from isrcheck.checker.questions.finding import Finding
 from isrcheck.checker.questions.question import Question, Topic
 from isrcheck.checker.resources.limits import Limits
@@ -204,9 +204,7 @@ def _availability(case: Case, asking: Asking) -> Availability:
 
 
 def _about_survival(case: Case) -> list[Question]:
-    """How many brokers can be lost at worst; without acks=all nothing is promised that could survive."""
-    copies = min(case.min_insync_replicas, case.replication_factor) if case.acks == "all" else 0
-    return [Question(Topic.SURVIVES, lost) for lost in range(1, copies + 1)]
+    return [Question(Topic.SURVIVES, lost) for lost in losses_to_survive(case)]
 
 
 def _survival(case: Case, asking: Asking) -> tuple[Finding, ...]:

@@ -127,6 +127,13 @@ def is_open(failure: Failure, found: Finding) -> bool:
     return found.least_depth is not None and found.least_depth < failure.history.depth
 
 
+def losses_to_survive(case: Case) -> range:
+    """The numbers of lost brokers to ask about: up to all that have to have an acknowledged record. Without acks=all
+    nothing is promised that could survive."""
+    copies = min(case.min_insync_replicas, case.replication_factor) if case.acks == "all" else 0
+    return range(1, copies + 1)
+
+
 def _may_be_overtaken(case: Case) -> bool:
     """Whether a request that is sent again can come after a later one, and nobody notices."""
     return case.retries and case.acks != "0" and case.max_in_flight_requests > 1 and not case.enable_idempotence
