@@ -152,6 +152,38 @@ def test_a_broker_less_is_as_good(ask, ask_as_it_is, replicas, least):
             assert {part.word for part in plain.parts} == {part.word for part in derived.parts}
 
 
+@pytest.mark.parametrize(
+    ("protocol", "replicas", "least"), [("2.4", 4, 2), exhaustive(("3.7", 4, 4)), recorded(("4.1", 5, 3))]
+)
+def test_as_many_lost_brokers_are_survived_by_fewer_replicas(ask, ask_as_it_is, protocol, replicas, least):
+    """The rule BROKER_LESS where the ISR is at its smallest: all but one of its members can be lost."""
+    case = Case(protocol, replication_factor=replicas, min_insync_replicas=least)
+    for lost in range(1, least + 1):
+        question = Question(Topic.SURVIVES, lost)
+        plain, derived = ask_as_it_is(case, question), ask(case, question)
+        assert plain.word is derived.word is (Word.REACHED if lost < least else Word.UNREACHABLE)
+
+
+@pytest.mark.parametrize(("least", "word", "depth"), [(1, Word.VIOLATED, 14), (2, Word.HOLDS, None)])
+def test_min_insync_replicas_makes_a_difference_without_acks_all(ask, least, word, depth):
+    """9.6 in 4.1: the ELR depends on it whatever acks is. A rule that took 1 for 2 told of a loss that cannot happen."""
+    case = Case("4.1", acks="1", replication_factor=2, unclean_election=True, enable_idempotence=False)
+    question = Question(Topic.DEFECT, name="truncation_is_not_noticed")
+    found = ask(replace(case, min_insync_replicas=least), question)
+    assert (found.word, found.depth) == (word, depth)
+    if word is Word.HOLDS:
+        assert [(part.states, part.is_exhausted) for part in found.parts] == [(345_396, True)]
+
+
+@pytest.mark.parametrize("acks", ["all", "1"])
+@pytest.mark.parametrize(("replicas", "least"), [(2, 3), (4, 5)])
+def test_what_was_committed_is_read_where_nothing_can_be_written(ask, replicas, least, acks):
+    """The record was committed before. A minimum above the replicas refuses writes, and hides nothing."""
+    case = Case("2.4", acks=acks, replication_factor=replicas, min_insync_replicas=least)
+    found = [ask(case, Question(Topic.READS, down)) for down in range(replicas)]
+    assert [{part.word for part in one.parts} for one in found] == [{Word.REACHED}] * replicas
+
+
 @pytest.mark.parametrize("protocol", ["3.3", "3.7", "4.1"])
 def test_a_write_that_needs_every_replica_fails_with_a_broker_down(ask, protocol):
     """From 3.7 on, min.insync.replicas above the replicas asks for all of them: it has to become less with them."""
