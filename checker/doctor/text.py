@@ -381,7 +381,7 @@ def survives(answer: Answer) -> str:
     """Return how many brokers can be lost for good at worst, as one line."""
     assert answer.tolerated is not None
     in_sync = counted(min(answer.case.min_insync_replicas, answer.case.replication_factor), "replica")
-    lost = counted(answer.tolerated, "broker")
+    lost = counted(answer.tolerated, "broker") if answer.tolerated else "no broker"
     return f"at worst, with {in_sync} in sync: a committed record survives the loss of {lost}"
 
 

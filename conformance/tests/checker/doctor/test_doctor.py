@@ -551,7 +551,7 @@ def test_one_replica_can_lose_everything_with_one_broker(ask, ask_json):
 def test_a_minimum_of_one_is_worse_than_two(ask):
     """The ISR may have shrunk to the leader, which then acknowledges alone."""
     for least, first, worst in (
-        (1, "Can lose acknowledged records: min.insync.replicas=1 lets one broker have the only copy", "0 brokers"),
+        (1, "Can lose acknowledged records: min.insync.replicas=1 lets one broker have the only copy", "no broker"),
         (2, f"Keeps its promises within these bounds,{UNLESS}", "1 broker"),
         (3, f"Keeps its promises within these bounds,{UNLESS.replace('2', '3')}", "2 brokers"),
     ):

@@ -166,7 +166,7 @@ def test_as_many_lost_brokers_are_survived_by_fewer_replicas(ask, ask_as_it_is, 
 
 @pytest.mark.parametrize(("least", "word", "depth"), [(1, Word.VIOLATED, 14), (2, Word.HOLDS, None)])
 def test_min_insync_replicas_makes_a_difference_without_acks_all(ask, least, word, depth):
-    """9.6 in 4.1: the ELR depends on it whatever acks is. A rule that took 1 for 2 told of a loss that cannot happen."""
+    """9.6 in 4.1: the ELR depends on it whatever acks is. A rule that took 1 for 2 told of a loss that cannot be."""
     case = Case("4.1", acks="1", replication_factor=2, unclean_election=True, enable_idempotence=False)
     question = Question(Topic.DEFECT, name="truncation_is_not_noticed")
     found = ask(replace(case, min_insync_replicas=least), question)
