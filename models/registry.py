@@ -29,6 +29,7 @@ FAMILIES = {
     "exactly_once": "isrcheck.models.exactly_once",
     "transactions": "isrcheck.models.transactions",
     "kafka_liveness": "isrcheck.models.kafka.liveness",
+    "kafka_scenarios": "isrcheck.models.kafka.scenarios",
     "transactions_liveness": "isrcheck.models.transactions.liveness",
     "quorum": "isrcheck.models.quorum",
     "quorum_liveness": "isrcheck.models.quorum.liveness",
@@ -37,7 +38,8 @@ FAMILIES = {
 }
 """The models whose package or module assembles a base and its variants into `MODEL`.
 
-kafka_liveness and transactions_liveness have the actions of kafka and transactions, and properties of their own."""
+kafka_liveness, kafka_scenarios and transactions_liveness have the actions of kafka and transactions, and properties of
+their own."""
 
 EXAMPLES = (
     "two_phase_commit",

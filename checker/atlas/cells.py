@@ -25,8 +25,8 @@ RECENT = ("4.1", "3.7", "3.5", "3.3", "2.8")
 USUAL_REPLICAS = 3
 FIRST = {Topic.LOSS: 0, Topic.DEFECT: 1}
 
-SIMPLE = (Topic.LOSS, Topic.POWER, Topic.DISK, Topic.DUPLICATES, Topic.ORDER)
-WITH_NUMBER = (Topic.WRITES, Topic.READS)
+SIMPLE = (Topic.LOSS, Topic.POWER, Topic.POWER_OF_ALL, Topic.DISK, Topic.DUPLICATES, Topic.ORDER)
+WITH_NUMBER = (Topic.WRITES, Topic.READS, Topic.SURVIVES)
 
 
 @dataclass(frozen=True)

@@ -92,6 +92,7 @@ def _written(scenario: Scenario, asked: Asked, known: Known) -> dict[str, Any]:
         "initial": asked.initial,
         "is_permitted": asked.is_permitted,
         "choices": asked.choices,
+        "is_witness": asked.is_witness,
         "property": result.prop,
         "word": result.word.value,
         "depth": result.depth,

@@ -48,6 +48,7 @@ def differences(recorded: Mapping[str, Any], searcher: Searcher, limits: Limits)
     scenario = Scenario(
         *(recorded["says"], instance, recorded["asked"], recorded.get("bound"), recorded.get("initial")),
         is_permitted=recorded.get("is_permitted", False),
+        is_witness=recorded.get("is_witness", False),
     )
     result = searcher.result(scenario, limits)
     found = {

@@ -55,11 +55,25 @@ def why_open(found: Finding) -> str:
 
 @dataclass(frozen=True)
 class Tried:
-    """A change that was tried: the finding with it, and whether writes and reads work with so many brokers down."""
+    """A change that was tried: the finding with it, and whether writes and reads work with so many brokers down.
+
+    `survives_one` says whether the loss of one broker was survived with it; None if that was not asked."""
 
     change: Change
     finding: Finding
     availability: Availability | None = None
+    survives_one: Finding | None = None
+
+    @property
+    def is_cure(self) -> bool:
+        """Whether no acknowledged record is lost with the change, as far as was searched."""
+        is_gone = self.finding.is_known and not self.finding.fails
+        return is_gone and (self.survives_one is None or self.survives_one.word is Word.REACHED)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it is not known what the change does."""
+        return not self.finding.is_known or (self.survives_one is not None and not self.survives_one.is_known)
 
 
 @dataclass(frozen=True)
@@ -123,8 +137,9 @@ class Advice:
 class Answer:
     """The answer for the topics of a `Cluster`, which share a case.
 
-    `unsearched` are known failures of the release that cannot be searched, each with the reason. `is_interrupted` says
-    that Ctrl-C ended the questions early.
+    `unsearched` are known failures of the release that cannot be searched, each with the reason. `survival` says
+    whether a committed record can still be read after 1, 2, ... brokers are lost for good at the worst moment; it is
+    empty without acks=all. `is_interrupted` says that Ctrl-C ended the questions early.
     """
 
     cluster: Cluster
@@ -134,6 +149,7 @@ class Answer:
     unsearched: Sequence[tuple[Failure, str]] = ()
     advice: Advice = Advice()
     availability: Availability = Availability()
+    survival: Sequence[Finding] = ()
     is_interrupted: bool = False
 
     @property
@@ -147,7 +163,22 @@ class Answer:
         tried = [*self.advice.changes, *(one for exposure in self.exposures for one in exposure.avoided_by)]
         of_brokers = [*self.availability.writes, *self.availability.reads]
         of_defects = [one.finding for one in self.exposures]
-        return [*self.findings.values(), *of_defects, *of_brokers, *(one.finding for one in tried)]
+        of_changes = [found for one in tried for found in (one.finding, one.survives_one) if found is not None]
+        return [*self.findings.values(), *of_defects, *of_brokers, *self.survival, *of_changes]
+
+    @property
+    def tolerated(self) -> int | None:
+        """How many brokers can be lost for good without a committed record, whichever they are, while the ISR is the
+        smallest one that acknowledges a record; None if that is not known."""
+        for lost, found in enumerate(self.survival):
+            if found.word is not Word.REACHED:
+                return lost if found.word is Word.UNREACHABLE else None
+        return None
+
+    @property
+    def loses_with_one_broker(self) -> bool:
+        """Whether the loss of one broker can be the loss of the only copy of an acknowledged record."""
+        return self.tolerated == 0
 
     @property
     def exposed(self) -> list[Exposure]:
@@ -205,6 +236,9 @@ class Answer:
             names = ", ".join(one.failure.number for one in self.open_exposures)
             why = self.open_exposures[0].why_open
             return f"exposure to known defects of this release is undecided ({names}): {why}"
+        undecided = next((one for one in self.survival if not one.is_known), None)
+        if undecided is not None:
+            return f"how many brokers can be lost is undecided: {why_open(undecided)}"
         for topic in CLIENT_QUESTIONS:
             found = self.findings.get(Question(topic))
             if found is not None and not found.is_known:
@@ -226,7 +260,7 @@ class Answer:
         """The kind of the answer for the generation that was searched, which may be only the nearest one."""
         if self.why_broken is not None:
             return Kind.BROKEN
-        if self.loss is not None and self.loss.fails:
+        if (self.loss is not None and self.loss.fails) or self.loses_with_one_broker:
             return Kind.CAN_LOSE
         if self._why_open is not None:
             return Kind.UNKNOWN
@@ -243,14 +277,38 @@ class Answer:
             case Kind.BROKEN:
                 return f"Broken: no acks=all write can be acknowledged, because {self.why_broken}"
             case Kind.CAN_LOSE:
-                return "Can lose acknowledged records"
+                return f"Can lose acknowledged records{self._only_copy}"
             case Kind.DEFECTS:
                 more = f"; {len(self.open_exposures)} more undecided" if self.open_exposures else ""
-                return f"Keeps its promises, but for {counted(len(self.exposed), 'known defect')} of this release{more}"
+                defects = counted(len(self.exposed), "known defect")
+                unless = f", and unless {self.limits}" if self.limits else ""
+                return f"Keeps its promises, but for {defects} of this release{unless}{more}"
             case Kind.UNKNOWN:
                 return f"Cannot tell, because {self.why_unknown or self._why_open}"
             case Kind.KEEPS:
-                return "Keeps its promises within these bounds"
+                unless = f", unless {self.limits}" if self.limits else ""
+                return f"Keeps its promises within these bounds{unless}"
+
+    @property
+    def _only_copy(self) -> str:
+        """Why one broker can have the only copy of a record; empty if none can, or if records are lost without that."""
+        if not self.loses_with_one_broker or (self.loss is not None and self.loss.fails):
+            return ""
+        if self.case.replication_factor == 1:
+            return ": the only replica has the only copy"
+        return ": min.insync.replicas=1 lets one broker have the only copy"
+
+    @property
+    def limits(self) -> str:
+        """The faults that the settings are known not to survive, in words: "2 brokers are lost or one loses power"."""
+        lost = None if self.tolerated is None else self.tolerated + 1
+        one, every = (self.findings.get(Question(topic)) for topic in (Topic.POWER, Topic.POWER_OF_ALL))
+        faults = [] if lost is None else [f"{counted(lost, 'broker')} {'is' if lost == 1 else 'are'} lost"]
+        if one is not None and one.fails:
+            faults.append("one loses power" if faults else "a broker loses power")
+        elif every is not None and every.fails:
+            faults.append("all lose power" if faults else "all brokers lose power")
+        return " or ".join(faults)
 
     @property
     def verdict(self) -> Word:
@@ -260,6 +318,8 @@ class Answer:
         if self.kind in (Kind.BROKEN, Kind.DEFECTS):
             return Word.VIOLATED
         assert self.loss is not None
+        if self.kind is Kind.CAN_LOSE and not self.loss.fails:
+            return Word.PERMITTED
         return self.loss.word
 
     def applies(self) -> set[Kind]:

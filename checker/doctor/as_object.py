@@ -51,6 +51,7 @@ def _answer(answer: Answer) -> dict[str, Any]:
         "defects": [_exposure(one) for one in answer.exposures],
         "unsearched": {one.number: why for one, why in answer.unsearched},
         "availability": _availability(answer.availability),
+        "tolerated_losses_of_brokers": answer.tolerated,
         "cluster": _cluster(answer.cluster),
         "case": answer.case.as_object(),
         "findings": {question.text: _finding(found) for question, found in answer.findings.items()},

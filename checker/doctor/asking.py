@@ -17,7 +17,7 @@ from isrcheck.checker.kafka_config.cluster import Cluster
 from isrcheck.checker.outcome.verdict import Word
 from isrcheck.checker.questions.answering import Answerer
 from isrcheck.checker.questions.case import Case
-from isrcheck.checker.questions.concerns import defects_of, loses_data, named
+from isrcheck.checker.questions.concerns import defects_of, loses_data, losses_to_survive, named
 from isrcheck.checker.questions.finding import Finding
 from isrcheck.checker.questions.question import Question, Topic
 from isrcheck.checker.resources.limits import Limits
@@ -25,8 +25,13 @@ from isrcheck.checker.session.formatting import counted
 from isrcheck.models.messages.errors import UsageError
 
 LOSS = Question(Topic.LOSS)
-OTHERS = (Topic.DUPLICATES, Topic.ORDER, Topic.POWER, Topic.DISK)
-ABOUT = {Topic.LOSS: "lost records", Topic.POWER: "a loss of power", Topic.DISK: "a lost disk"}
+OTHERS = (Topic.DUPLICATES, Topic.ORDER, Topic.POWER, Topic.POWER_OF_ALL, Topic.DISK)
+ABOUT = {
+    Topic.LOSS: "lost records",
+    Topic.POWER: "a loss of power",
+    Topic.POWER_OF_ALL: "a loss of power of all brokers",
+    Topic.DISK: "a lost disk",
+}
 INTERRUPTED = "it was interrupted"
 OUT_OF_TIME = "the time is over (--seconds)"
 
@@ -106,6 +111,8 @@ def in_words(question: Question) -> str:
     """Return what a question is about, for the line that shows the progress."""
     if question.topic is Topic.DEFECT:
         return f"known defect {named(question.name).number}"
+    if question.topic is Topic.SURVIVES:
+        return f"{counted(question.number, 'broker')} lost for good"
     if question.topic in (Topic.WRITES, Topic.READS):
         return f"{question.topic.value} with {counted(question.number, 'broker')} down"
     return ABOUT.get(question.topic, question.topic.value)
@@ -152,7 +159,7 @@ def examine(cluster: Cluster, asking: Asking) -> Answer:
     for topic in _topics(case):
         findings[Question(topic)] = asking.ask(case, Question(topic), rest.next())
     answer = replace(answer, findings=findings, exposures=exposures, unsearched=unsearched)
-    answer = replace(answer, availability=_availability(case, asking))
+    answer = replace(answer, availability=_availability(case, asking), survival=_survival(case, asking))
     answer = replace(answer, advice=_advice(case, answer, asking, rest))
     asking.expect(of_settings, 0.0)
     answer = replace(answer, exposures=[_with_settings(one, case, asking, rest) for one in exposures])
@@ -169,7 +176,7 @@ def _others(case: Case) -> Iterator[tuple[Case, Question, float]]:
     for topic in _topics(case):
         if topic is not Topic.DISK:
             yield case, Question(topic), 1.0
-    for question in _about_brokers(case):
+    for question in (*_about_brokers(case), *_about_survival(case)):
         yield case, question, BROKERS_WEIGHT
 
 
@@ -196,6 +203,14 @@ def _availability(case: Case, asking: Asking) -> Availability:
     return Availability(tuple(found[:count]), tuple(found[count:]))
 
 
+def _about_survival(case: Case) -> list[Question]:
+    return [Question(Topic.SURVIVES, lost) for lost in losses_to_survive(case)]
+
+
+def _survival(case: Case, asking: Asking) -> tuple[Finding, ...]:
+    return tuple(asking.ask(case, question) for question in _about_survival(case))
+
+
 def _is_never_written(availability: Availability | None) -> bool:
     """Whether no write is acknowledged, even with all brokers up: then nothing is lost, and nothing is gained."""
     return availability is not None and availability.writes[0].word is Word.UNREACHABLE
@@ -208,24 +223,33 @@ def is_gone(found: Finding) -> bool:
 
 def _advice(case: Case, answer: Answer, asking: Asking, rest: _Shares) -> Advice:
     """Try changes, the smallest first, until no acknowledged record is lost."""
-    if answer.loss is None or not answer.loss.fails:
+    if answer.loss is None or not (answer.loss.fails or answer.loses_with_one_broker):
         return Advice()
     share = rest.next(ADVICE_WEIGHT)
     is_open = False
     for group in groups(case):
         asking.expect([(change.of(case), LOSS, ADVICE_WEIGHT / 2) for change in group], rest.left)
-        tried = [Tried(change, asking.ask(change.of(case), LOSS, share / 2)) for change in group]
+        tried = [_tried(change, case, asking, share / 2) for change in group]
         works = [
             replace(one, availability=_availability(one.change.of(case), asking))
-            for one in _smallest_values(one for one in tried if is_gone(one.finding))
+            for one in _smallest_values(one for one in tried if one.is_cure)
         ]
         works = [one for one in works if not _is_never_written(one.availability)]
         if works:
             return Advice(tuple(works))
-        is_open = is_open or any(not one.finding.is_known for one in tried)
+        is_open = is_open or any(one.is_open for one in tried)
     if is_open:
         return Advice(says=f"not every change could be tried: {INTERRUPTED if asking.is_interrupted else OUT_OF_TIME}")
     return Advice(says="no one or two settings prevent it")
+
+
+def _tried(change: Change, case: Case, asking: Asking, share: float) -> Tried:
+    """Try a change: is a record lost with it, and does the loss of one broker take a record with it?"""
+    changed = change.of(case)
+    found = Tried(change, asking.ask(changed, LOSS, share))
+    if changed.acks != "all" or not found.is_cure:
+        return found
+    return replace(found, survives_one=asking.ask(changed, Question(Topic.SURVIVES, 1)))
 
 
 def _smallest_values(works: Iterator[Tried]) -> Iterator[Tried]:

@@ -27,6 +27,7 @@ from isrcheck.checker.doctor.text import answer_lines
 from isrcheck.checker.kafka_config.cluster import Reading, read_clusters
 from isrcheck.checker.kafka_config.describe import shows_a_cluster
 from isrcheck.checker.questions.finding import History
+from isrcheck.checker.questions.question import Question, Topic
 from isrcheck.checker.resources.budget import Budget
 from isrcheck.checker.session.command_result import CommandResult
 from isrcheck.checker.session.progress import ProgressLine
@@ -112,6 +113,7 @@ def _traces(answers: Sequence[Answer], out: Path) -> tuple[list[Path], str]:
 
 
 def _histories(answer: Answer) -> Iterator[History]:
-    for finding in (answer.loss, *(one.finding for one in answer.exposed)):
+    of_losses = (answer.findings.get(Question(topic)) for topic in (Topic.POWER, Topic.POWER_OF_ALL, Topic.DISK))
+    for finding in (answer.loss, *(one.finding for one in answer.exposed), *of_losses):
         if finding is not None and finding.fails and finding.history is not None:
             yield finding.history

@@ -23,7 +23,7 @@ from isrcheck.checker.questions.finding import Finding, Source
 from isrcheck.checker.questions.question import Question, Topic
 from isrcheck.checker.questions.rules import FEWER_IN_SYNC
 from isrcheck.checker.session.formatting import counted, table
-from isrcheck.models.kafka.failures.catalogue import Failure
+from isrcheck.models.kafka.failures.catalogue import Failure, pairs
 
 MOST_LINES = 15
 """The most lines after the first one, without --details."""
@@ -71,7 +71,13 @@ def _rows(answer: Answer) -> Iterator[tuple[str, str]]:
 
 
 def _loss_rows(answer: Answer, loss: Finding) -> Iterator[tuple[str, str]]:
-    if loss.fails:
+    if answer.loses_with_one_broker and not loss.fails:
+        is_alone = answer.case.replication_factor == 1
+        alone = "the only replica" if is_alone else "the leader, to which the ISR had shrunk,"
+        yield "How", f"An acknowledged record is lost: {alone} is lost for good, and nobody else has it; {ALLOWED}"
+        yield "Takes", "1 lost broker" + ("" if is_alone else ", while no other replica is in sync")
+        yield from _change_rows(answer)
+    elif loss.fails:
         allowed = f"; {ALLOWED}{_allowed_by(answer.case)}" if loss.word is Word.PERMITTED else ""
         yield (
             "How",
@@ -80,22 +86,29 @@ def _loss_rows(answer: Answer, loss: Finding) -> Iterator[tuple[str, str]]:
         if loss.history is not None:
             more = "; every further replica that is in sync has to fail as well" if loss.rule == FEWER_IN_SYNC else ""
             yield "Takes", f"{told(loss.history).needs}, in {counted(len(loss.history.steps), 'step')}{more}"
-        advice = answer.advice
-        for tried in advice.changes[:MOST_CHANGES]:
-            yield (
-                "Change",
-                f"{tried.change.spelled} ({tried.change.how}): then no loss is found, {reach(tried.finding)}",
-            )
-            yield "", cost(answer.availability, tried.availability)
-            if numbers := _more_defects(answer, tried):
-                yield "", f"known defects of this release that may lose a record then: {', '.join(numbers)}"
-        if not advice.changes:
-            yield "Change", advice.says or "nothing was tried"
+        yield from _change_rows(answer)
     elif loss.is_known:
         yield "Searched", f"no acknowledged record is lost, {reach(loss)}: {scenarios(loss)}"
     known = [one for one in (*answer.availability.writes, *answer.availability.reads) if one.is_known]
     if not answer.advice.changes and known:
-        yield "Brokers", available(answer.availability)
+        yield "Brokers", f"all in sync, {available(answer.availability)}"
+    if answer.tolerated is not None and answer.case.replication_factor > 1:
+        yield "" if not answer.advice.changes and known else "Brokers", survives(answer)
+
+
+def _change_rows(answer: Answer) -> Iterator[tuple[str, str]]:
+    """What to change against the loss of records, and what that costs."""
+    advice = answer.advice
+    for tried in advice.changes[:MOST_CHANGES]:
+        yield (
+            "Change",
+            f"{tried.change.spelled} ({tried.change.how}): then no loss is found, {reach(tried.finding)}",
+        )
+        yield "", cost(answer.availability, tried.availability)
+        if numbers := _more_defects(answer, tried):
+            yield "", f"known defects of this release that may lose a record then: {', '.join(numbers)}"
+    if not advice.changes:
+        yield "Change", advice.says or "nothing was tried"
 
 
 def _more_defects(answer: Answer, tried: Tried) -> list[str]:
@@ -167,22 +180,7 @@ def _lost(before: Sequence[Finding], after: Sequence[Finding]) -> int | None:
 
 
 def _beside_rows(answer: Answer) -> Iterator[tuple[str, str]]:
-    for label, topic, what in (
-        ("Power", Topic.POWER, "one loss of power"),
-        ("Disk", Topic.DISK, "one lost disk"),
-    ):
-        found = answer.findings.get(Question(topic))
-        if found is not None:
-            yield label, f"{what} {_can_lose(found)}{_claim(answer.case, found)}"
-    named = [one for one in answer.exposures if one.is_of_disks and one.is_shown]
-    unsearched = [one for one, _ in answer.unsearched if loses_data(one)]
-    if named:
-        beside = [answer.findings.get(Question(topic)) for topic in (Topic.POWER, Topic.DISK)]
-        is_claimed = any(found is not None and found.is_known and not found.fails for found in beside)
-        what = "but known defects of this release lose one then" if is_claimed else "known of such losses"
-        yield "", f"{what}: {_titled([one.failure for one in named])}"
-    if unsearched:
-        yield "", f"known of such losses, but not searched: {_titled(unsearched)}"
+    yield from _loss_of_data_rows(answer)
     yield from _resend_rows(answer)
     found = answer.findings.get(Question(Topic.TRANSACTIONS))
     if found is not None:
@@ -194,11 +192,56 @@ def _beside_rows(answer: Answer) -> Iterator[tuple[str, str]]:
         yield "Transactions", f"{'none can begin' if transactions.why_none_begins else 'not searched'}: {why}"
     if answer.findings:
         yield "Source", source_of(answer.every_finding)
-    unknown = [one for one, _ in answer.unsearched if one not in unsearched]
+    unknown = [one for one, _ in answer.unsearched if not loses_data(one)]
     if unknown:
         yield "Unknown", f"known defects of this release that cannot be searched: {_titled(unknown)}"
     if answer.open_exposures:
         yield "Undecided", _undecided(answer.open_exposures)
+
+
+def _loss_of_data_rows(answer: Answer) -> Iterator[tuple[str, str]]:
+    """What a loss of power and of a disk can do: of one broker and of all, how it comes about, and what it takes."""
+    for label, questions in (
+        ("Power", (("of one broker", Topic.POWER), ("of all brokers", Topic.POWER_OF_ALL))),
+        ("Disk", (("of one broker", Topic.DISK),)),
+    ):
+        findings = []
+        for whose, topic in questions:
+            found = answer.findings.get(Question(topic))
+            if found is not None:
+                yield label if not findings else "", f"{whose}: {_loss_of_data(answer.case, topic, found)}"
+                findings.append(found)
+        of_defects = [one for one in answer.exposures if one.is_of_disks and one.is_shown]
+        shown = [one.failure for one in of_defects if _is_of(one.failure, label)]
+        if shown:
+            is_claimed = any(found.is_known and not found.fails for found in findings)
+            what = "but known defects of this release lose one then" if is_claimed else "known defects of this release"
+            yield "", f"{what}: {_titled(shown)}"
+        unsearched = [one for one, _ in answer.unsearched if loses_data(one) and _is_of(one, label)]
+        if unsearched:
+            yield "", f"known defects that are not searched: {_titled(unsearched)}"
+
+
+def _is_of(failure: Failure, label: str) -> bool:
+    """Whether a known failure needs a loss of power, or else one of a disk."""
+    history = failure.history
+    needs_power = history is not None and "power_losses" in pairs(history.configuration)
+    return needs_power is (label == "Power")
+
+
+def _loss_of_data(case: Case, topic: Topic, found: Finding) -> str:
+    if not found.fails:
+        return f"{_loses_nothing(found)}{_claim(case, found)}"
+    says = "can lose an acknowledged record"
+    if found.history is not None:
+        what = told(found.history)
+        if topic is Topic.POWER_OF_ALL and what.counts.get("power_losses", 0) < min(2, case.replication_factor):
+            says = f"{says}, as that of one broker can"
+        else:
+            says = f"{what.how}; takes {what.needs}, in {counted(len(found.history.steps), 'step')}"
+    if topic is Topic.POWER_OF_ALL:
+        return f"{says}; no release claims to survive it (8.14)"
+    return says if found.word is Word.VIOLATED else f"{says}; this release does not claim to survive it"
 
 
 def _resend_rows(answer: Answer) -> Iterator[tuple[str, str]]:
@@ -237,12 +280,9 @@ def _claim(case: Case, found: Finding) -> str:
     return ", as eligible leader replicas claim (KIP-966)"
 
 
-def _can_lose(found: Finding) -> str:
-    if found.fails:
-        allowed = "" if found.word is Word.VIOLATED else ", which this release does not claim to survive"
-        return f"can lose an acknowledged record{allowed}"
+def _loses_nothing(found: Finding) -> str:
     if not found.is_known:
-        return f"is undecided: {why_open(found)}"
+        return f"undecided: {why_open(found)}"
     return (
         "makes no difference" if found.word is Word.NOT_APPLICABLE else f"loses no acknowledged record, {reach(found)}"
     )
@@ -335,6 +375,14 @@ def available(found: Availability) -> str:
     downs = ", ".join(str(down) for down in range(len(found.writes)))
     writes, reads = (", ".join(map(works, some)) for some in (found.writes, found.reads))
     return f"with {downs} down, a write is acknowledged: {writes}; a committed record is read: {reads}"
+
+
+def survives(answer: Answer) -> str:
+    """Return how many brokers can be lost for good at worst, as one line."""
+    assert answer.tolerated is not None
+    in_sync = counted(min(answer.case.min_insync_replicas, answer.case.replication_factor), "replica")
+    lost = counted(answer.tolerated, "broker") if answer.tolerated else "no broker"
+    return f"at worst, with {in_sync} in sync: a committed record survives the loss of {lost}"
 
 
 def cost(before: Availability, after: Availability | None) -> str:

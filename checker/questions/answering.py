@@ -37,7 +37,7 @@ class Answerer(Protocol):
 class Asked:
     """What is asked of one search: its faults in words; the model, its generation and its entries; the property (empty:
     all promises); the depth to which it goes (None: to the end), its only initial state (None: all), and whether the
-    settings may permit a failure. `choices` and `rule` are those of a `Scenario`."""
+    settings may permit a failure. `choices`, `rule` and `is_witness` are those of a `Scenario`."""
 
     says: str
     model: str
@@ -49,12 +49,13 @@ class Asked:
     is_permitted: bool = False
     choices: int = 1
     rule: str = ""
+    is_witness: bool = False
 
     @property
     def identity(self) -> str:
         """The search as one line: searches with the same line have the same result."""
         about = self.model, self.protocol, self.configuration, self.prop
-        return json.dumps([*about, self.depth, self.initial, self.is_permitted])
+        return json.dumps([*about, self.depth, self.initial, self.is_permitted, *(["witness"] * self.is_witness)])
 
 
 @dataclass(frozen=True)
@@ -88,7 +89,8 @@ def inexpressible(why: str) -> Finding:
 def assembled(searches: Sequence[Asked], result_of: Callable[[int], Result | None]) -> Finding | None:
     """The finding of these searches, made one after the other until one fails; None if a result is missing.
 
-    The argument of `result_of` is the position of the search.
+    The argument of `result_of` is the position of the search. If nothing fails, and a witness is not reached, nothing
+    is decided: what was to be searched cannot happen within the bounds.
     """
     found: list[tuple[Asked, Result]] = []
     for position, asked in enumerate(searches):
@@ -101,7 +103,8 @@ def assembled(searches: Sequence[Asked], result_of: Callable[[int], Result | Non
     return _finding(found, len(searches) - len(found))
 
 
-def _finding(found: Sequence[tuple[Asked, Result]], missing: int) -> Finding:
+def _finding(made: Sequence[tuple[Asked, Result]], missing: int) -> Finding:
+    found = [one for one in made if not one[0].is_witness]
     asked, result = min(found, key=lambda one: (GRAVITY.index(one[1].word), one[1].judged))
     word, depth, note, history = result.word, result.depth, "", None
     if word in FAILS:
@@ -109,13 +112,27 @@ def _finding(found: Sequence[tuple[Asked, Result]], missing: int) -> Finding:
     elif missing or word is Word.UNDECIDED:
         note = f"{result.stopped}; none to depth {result.judged}" if result.judged >= 0 else f"{result.stopped}"
         word, depth = Word.UNDECIDED, None
-    finding = Finding(word, result.prop, depth, history, tuple(_part(*one) for one in found), note)
-    first = min(one.day for _, one in found)
+    witnesses = [one for one in made if one[0].is_witness]
+    unreached = next((one for one in witnesses if one[1].word is not Word.REACHED), None)
+    if word not in FAILS and unreached is not None:
+        word, depth, note = Word.UNDECIDED, None, _why_vacuous(*unreached)
+    parts, shown = (tuple(_part(*one) for one in some) for some in (found, witnesses))
+    finding = Finding(word, result.prop, depth, history, parts, note, witnesses=shown)
+    first = min(one.day for _, one in made)
     if first:
         finding = replace(finding, source=Source.RECORDED, recorded=first)
     if history is not None and asked.rule:
         finding = replace(finding, source=Source.RULE, rule=asked.rule)
     return finding
+
+
+def _why_vacuous(asked: Asked, result: Result) -> str:
+    """Why searches in which nothing failed decide nothing."""
+    if result.stopped is not None:
+        return f"{result.stopped}; it is not shown that the faults of this search can happen"
+    where = "within its bounds" if asked.depth is None else f"within {asked.depth} steps"
+    what = result.prop.replace("_", " ") if result.prop else "what it is about"
+    return f"{where}, the search does not reach what it has to reach: {what}"
 
 
 def _part(asked: Asked, result: Result) -> Part:

@@ -16,7 +16,7 @@ from isrcheck.checker.questions.question import Question, Topic
 from isrcheck.checker.questions.rules import GENERATIONS, asked_instead
 from isrcheck.models.kafka.failures.catalogue import NO_RELEASE, Failure, failures, pairs
 
-KAFKA, LIVENESS, TRANSACTIONS = "kafka", "kafka_liveness", "transactions"
+KAFKA, LIVENESS, SCENARIOS, TRANSACTIONS = "kafka", "kafka_liveness", "kafka_scenarios", "transactions"
 
 LOST = "acked_not_lost"
 NEEDS_ALL_ACKS = (LOST, "tolerates_claimed_failures")
@@ -31,12 +31,14 @@ PRODUCER = ("enable_idempotence", "retries", "max_in_flight_requests", "numberin
 READ = {
     Topic.LOSS: (*TOPIC, "unclean_election", "leader_rebalance"),
     Topic.POWER: (*TOPIC, "flushes_every_message"),
+    Topic.POWER_OF_ALL: (*TOPIC, "flushes_every_message"),
     Topic.DISK: TOPIC,
     Topic.DUPLICATES: (*TOPIC, *PRODUCER),
     Topic.ORDER: (*TOPIC, *PRODUCER),
     Topic.TRANSACTIONS: ("transactions",),
     Topic.WRITES: (*TOPIC, "unclean_election"),
     Topic.READS: (*TOPIC, "unclean_election"),
+    Topic.SURVIVES: (*GENERATION, "replication_factor", "min_insync_replicas"),
 }
 """The settings that the searches of a question read: the others make no difference."""
 
@@ -123,6 +125,13 @@ def is_open(failure: Failure, found: Finding) -> bool:
     if found.word is not Word.NO_VIOLATION or failure.history is None:
         return not found.is_known
     return found.least_depth is not None and found.least_depth < failure.history.depth
+
+
+def losses_to_survive(case: Case) -> range:
+    """The numbers of lost brokers to ask about: up to all that have to have an acknowledged record. Without acks=all
+    nothing is promised that could survive."""
+    copies = min(case.min_insync_replicas, case.replication_factor) if case.acks == "all" else 0
+    return range(1, copies + 1)
 
 
 def _may_be_overtaken(case: Case) -> bool:

@@ -9,16 +9,21 @@ every other known mistake is repaired.
 
 from __future__ import annotations
 
+from functools import cache
+
 from isrcheck.checker.questions.case import Case
 from isrcheck.checker.questions.concerns import KAFKA, LIVENESS, TRANSACTIONS, loses_data, named
+from isrcheck.checker.questions.finding import History as Known
 from isrcheck.checker.questions.generations import effective, family, isolated, numbers
+from isrcheck.checker.questions.history import trace_of
 from isrcheck.checker.questions.question import Question, Topic
 from isrcheck.checker.questions.rules import simplified, sizes
 from isrcheck.checker.questions.scenarios import Scenario, depth_of, settings_of, with_replicas
 from isrcheck.models import registry
 from isrcheck.models.kafka.failures.catalogue import Bounds, Failure, History, pairs
-from isrcheck.models.language.model import Instance, spell
+from isrcheck.models.language.model import Instance, Model, spell
 from isrcheck.models.messages.errors import UsageError
+from isrcheck.traces.explaining.rarity import rarity
 
 BEYOND, MOST_BEYOND = 4, 14
 """With more replicas than its history needs, a failure is searched so many steps further, and to this depth at most."""
@@ -87,7 +92,12 @@ def _of_kafka(case: Case, failure: Failure, history: History, bounds: Bounds) ->
         given["max_in_flight_requests"] = case.max_in_flight_requests
         given |= {name: numbering[name] for name in ("remembered_batches",) if name in numbering}
     is_permitted = history.verdict == "PERMITTED"
-    flushed = {"flush_interval_messages": int(case.flushes_every_message)} if loses_data(failure) else {}
+    flushed = {"flush_interval_messages": 0} if loses_data(failure) else {}
+    if flushed and case.flushes_every_message:
+        # A loss of power that loses nothing is a crash.
+        flushed = {"flush_interval_messages": 1, "crashes": given.get("crashes", 0) + given.get("power_losses", 0)}
+    used = _spent(failure.name) | {name for name, count in (given | flushed).items() if count}
+    unused = tuple(name for name in _spendable(model) if name not in used)
     found = []
     for replicas in sizes(case, least):
         own = {name: one for name, one in (settings_of(case, replicas) | flushed).items() if name in model.entries}
@@ -96,9 +106,28 @@ def _of_kafka(case: Case, failure: Failure, history: History, bounds: Bounds) ->
         instance = model.instance(case.protocol, effective(given | switches | own))
         beyond = min(history.depth + BEYOND, MOST_BEYOND) if replicas > least else explored
         depth = depth_of(replicas, beyond)
-        scenario = Scenario(budgets(instance), instance, history.property_name, depth, is_permitted=is_permitted)
+        scenario = Scenario(
+            *(budgets(instance), instance, history.property_name, depth), is_permitted=is_permitted, unused=unused
+        )
         found.append(with_replicas(scenario, case, replicas))
     return found
+
+
+def _spendable(model: Model) -> list[str]:
+    """The budgets that are spent by what happens, and not by what the controller writes down of it."""
+    return [name for name, entry in model.entries.items() if entry.is_budget and name != "partition_changes"]
+
+
+@cache
+def _spent(name: str) -> frozenset[str]:
+    """The budgets that the known history of a failure spends."""
+    history = named(name).history
+    assert history is not None
+    as_found = Known(
+        *(history.model, history.protocol, history.configuration, history.property_name, history.verdict),
+        *(history.start, history.steps, history.loop),
+    )
+    return frozenset(rarity(trace_of(as_found)))
 
 
 def _of_transactions(case: Case, history: History) -> Scenario:

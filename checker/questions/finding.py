@@ -74,7 +74,8 @@ class Part:
 class Finding:
     """The answer to a question: the gravest word of its parts, with the shortest history that shows it, if any.
 
-    `note` explains a word UNDECIDED or n/a. `source` says where the answer comes from; for RULE, `rule` is its name,
+    `witnesses` are the searches which show that what the parts have searched can happen. `note` explains a word
+    UNDECIDED or n/a. `source` says where the answer comes from; for RULE, `rule` is its name,
     and `recorded` is the day of the search in the atlas (YYYY-MM-DD), empty for a fresh one.
     """
 
@@ -87,6 +88,7 @@ class Finding:
     source: Source = Source.SEARCHED
     rule: str = ""
     recorded: str = ""
+    witnesses: tuple[Part, ...] = ()
 
     @property
     def fails(self) -> bool:
@@ -117,6 +119,9 @@ class Finding:
                 "word": Word(content["word"]),
                 "source": Source(content["source"]),
                 "history": None if history is None else History(**{**history, "steps": tuple(history["steps"])}),
-                "parts": tuple(Part(**{**one, "word": Word(one["word"])}) for one in content["parts"]),
+                **{
+                    name: tuple(Part(**{**one, "word": Word(one["word"])}) for one in content[name])
+                    for name in ("parts", "witnesses")
+                },
             }
         )

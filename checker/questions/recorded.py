@@ -16,7 +16,7 @@ from functools import cached_property
 from typing import Any
 
 from isrcheck.checker.outcome.verdict import Word
-from isrcheck.checker.questions.answering import Answerer, Asked, Result, assembled, inexpressible
+from isrcheck.checker.questions.answering import FAILS, Answerer, Asked, Result, assembled, inexpressible
 from isrcheck.checker.questions.case import Case
 from isrcheck.checker.questions.concerns import key_of, why_unasked
 from isrcheck.checker.questions.finding import Finding
@@ -84,15 +84,17 @@ class Recorded:
         searched = asked_instead(case, question)[0]
         asked = [] if isinstance(recorded, str) else [asked_of_record(one, searched) for one in recorded]
         if not self._is_as_recorded:
-            self.outdated = self._why_outdated(case, question, asked)
+            is_ended = not isinstance(recorded, str) and bool(recorded) and Word(recorded[-1]["word"]) in FAILS
+            self.outdated = self._why_outdated(case, question, asked, is_ended=is_ended)
             if self.outdated:
                 return None
         if isinstance(recorded, str):
             return inexpressible(recorded)
         return assembled(asked, lambda position: result_of(recorded[position]))
 
-    def _why_outdated(self, case: Case, question: Question, asked: Sequence[Asked]) -> str:
-        """Why these searches are not those that would be made now; empty if they are."""
+    def _why_outdated(self, case: Case, question: Question, asked: Sequence[Asked], *, is_ended: bool) -> str:
+        """Why these searches are not those that would be made now; empty if they are. `is_ended`: a failure was found,
+        after which no search is made."""
         from isrcheck.checker.questions.planning import asked_of, planned  # here, because they load the models
         from isrcheck.models import registry
 
@@ -103,7 +105,7 @@ class Recorded:
                 return f"the model {name} has changed since the record was made"
         searches = planned(case, question)
         now = [] if isinstance(searches, str) else [asked_of(one).identity for one in searches]
-        if now[: len(asked)] != [one.identity for one in asked]:
+        if (now[: len(asked)] if is_ended else now) != [one.identity for one in asked]:
             return "the searches for this question have changed since the record was made"
         return ""
 
@@ -125,6 +127,7 @@ def asked_of_record(content: Mapping[str, Any], case: Case | None = None) -> Ask
         is_permitted=content.get("is_permitted", False),
         choices=content["choices"],
         rule=rule,
+        is_witness=content.get("is_witness", False),
     )
 
 

@@ -55,19 +55,14 @@ def _repaired_alike(case: Case, question: Question) -> Case:
 
 
 def _readers(case: Case, question: Question) -> Case:
-    return replace(case, acks="all") if question.topic is Topic.READS and case.acks != "all" else case
+    is_read = question.topic in (Topic.READS, Topic.SURVIVES)
+    return replace(case, acks="all") if is_read and case.acks != "all" else case
 
 
 def _without_resends(case: Case, question: Question) -> Case:
     if question.topic not in (Topic.DUPLICATES, Topic.ORDER) or (case.retries and case.acks != "0"):
         return case
     return replace(case, retries=False, max_in_flight_requests=1)
-
-
-def _one_copy(case: Case, question: Question) -> Case:
-    if case.acks == "all" or question.topic is Topic.READS or case.min_insync_replicas == 1:
-        return case
-    return replace(case, min_insync_replicas=1)
 
 
 def _above(case: Case, _: Question) -> Case:
@@ -96,12 +91,6 @@ RULES = (
         "without resends",
         "a producer that sends nothing again sends each record once, in order, however many requests are in flight",
         _without_resends,
-    ),
-    Rule(
-        "min.insync.replicas without acks=all",
-        "a leader looks at min.insync.replicas only before it appends and acknowledges a record with acks=all; what a"
-        " reader sees can depend on it (KIP-966), so that question is left out",
-        _one_copy,
     ),
     Rule(
         "min.insync.replicas above the replicas",
@@ -140,6 +129,13 @@ WHY_BROKER_LESS = (
 )
 
 
+ALL_LOSE_POWER = "all brokers lose power"
+WHY_ALL_LOSE_POWER = (
+    "a history with fewer replicas, of which fewer have to be in sync, is one of the case, in which every further"
+    " replica is in sync until the record is acknowledged, and then loses power as well, before it has flushed it"
+)
+
+
 ONE_ENTRY = "a log of one entry"
 WHY_ONE_ENTRY = (
     "a broker that loses power keeps a part of its log that is shorter than the log; of one entry that need not be on"
@@ -161,6 +157,8 @@ def simplified(case: Case, question: Question) -> Case:
 def asked_instead(case: Case, question: Question) -> tuple[Case, Question]:
     """The case and the question that are searched instead, by all rules."""
     case = simplified(case, question)
+    while question.topic is Topic.SURVIVES and case.replication_factor > SEARCHED_WHOLE:
+        case, question = _survival_of_fewer(case, question.number)
     while question.topic in (Topic.WRITES, Topic.READS) and case.replication_factor > SEARCHED_WHOLE:
         # The rule BROKER_LESS.
         replicas, down, least = case.replication_factor, question.number, case.min_insync_replicas
@@ -175,6 +173,15 @@ def asked_instead(case: Case, question: Question) -> tuple[Case, Question]:
         question = replace(question, number=down)
         case = simplified(case, question)
     return case, question
+
+
+def _survival_of_fewer(case: Case, lost: int) -> tuple[Case, Question]:
+    """The rule BROKER_LESS where the ISR is at its smallest: a replica less outside it, or one less in it and lost."""
+    replicas, least = case.replication_factor, min(case.min_insync_replicas, case.replication_factor)
+    if least == replicas:
+        least, lost = least - 1, max(0, lost - 1)
+    fewer = replace(case, replication_factor=replicas - 1, min_insync_replicas=least)
+    return fewer, Question(Topic.SURVIVES, min(lost, replicas - 1))
 
 
 def instead_of(case: Case, replicas: int, least: int) -> tuple[str, str]:

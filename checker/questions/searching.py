@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import cache
 
 from isrcheck.checker.outcome.exploration import Exploration
-from isrcheck.checker.outcome.verdict import Verdict, verdicts
+from isrcheck.checker.outcome.verdict import Verdict, Word, verdicts
 from isrcheck.checker.questions.answering import FAILS, GRAVITY, Result, assembled, inexpressible
 from isrcheck.checker.questions.case import Case
 from isrcheck.checker.questions.finding import Finding
@@ -105,10 +105,10 @@ class InThisProcess:
         """Make one search."""
         prop = next((one for one in scenario.instance.properties if one.name == scenario.prop), None)
         # A state that is stuck, and a loop, show only in the whole state space.
-        is_whole = prop is None or prop.kind in WHOLE
+        is_whole = not scenario.is_witness and (prop is None or prop.kind in WHOLE)
         depths = [] if is_whole else [one for one in (scenario.depth, limits.depth) if one is not None]
         within = replace(limits, depth=min(depths, default=None), deadlock=False)
-        only = (scenario.prop,) if scenario.prop else ()
+        only = (scenario.prop,) if scenario.prop else _goals(scenario) if scenario.is_witness else ()
 
         def explored(reduction: AskedReduction) -> Exploration:
             return self.session.explore(
@@ -136,7 +136,7 @@ def _is_worth_reducing(scenario: Scenario) -> bool:
     are then alike, and if the settings do not permit what is asked, which is soon found. What the release claims to
     survive is not found soon, even if the settings permit it."""
     configuration = dict(scenario.instance.configuration.items())
-    if configuration.get("replicas", 0) <= _FEW or scenario.initial is not None:
+    if configuration.get("replicas", 0) <= _FEW or scenario.initial is not None or scenario.is_witness:
         return False
     return not scenario.is_permitted or _claims_to_survive(configuration)
 
@@ -154,7 +154,7 @@ _FEW = 2
 
 def result_from(scenario: Scenario, exploration: Exploration) -> Result:
     """The result of a finished search. Raises NotCertifiedError if plain Python does not confirm a failure."""
-    judged = list(_judged(exploration, scenario.prop))
+    judged = list(_judged(exploration, scenario))
     verdict = min(judged, key=lambda one: (GRAVITY.index(one.word), one.depth or 0))
     result = Result(
         prop=verdict.prop.name,
@@ -175,11 +175,21 @@ def result_from(scenario: Scenario, exploration: Exploration) -> Result:
     return replace(result, start=path.initial, steps=steps, loop=path.loop)
 
 
-def _judged(exploration: Exploration, name: str) -> Iterator[Verdict]:
-    """The verdicts on the property with this name, or on all promises; and on steps out of a range, if any."""
+def _goals(scenario: Scenario) -> tuple[str, ...]:
+    """The names of the goals of a model that apply to an instance."""
+    return tuple(one.name for one in scenario.instance.properties if one.kind is Kind.SOMETIMES)
+
+
+def _judged(exploration: Exploration, scenario: Scenario) -> Iterator[Verdict]:
+    """The verdicts on the property of a search, on all goals, or on all promises; and on steps out of a range."""
     for verdict in verdicts(exploration):
-        is_promise = verdict.prop is not DEADLOCK and verdict.prop.kind is not Kind.SOMETIMES
-        if verdict.prop is IN_RANGE or (verdict.prop.name == name if name else is_promise):
+        is_goal = verdict.prop.kind is Kind.SOMETIMES
+        if scenario.is_witness:
+            if is_goal and verdict.word is not Word.NOT_APPLICABLE:
+                yield verdict
+        elif verdict.prop is IN_RANGE or (
+            verdict.prop.name == scenario.prop if scenario.prop else verdict.prop is not DEADLOCK and not is_goal
+        ):
             yield verdict
 
 

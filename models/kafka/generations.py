@@ -130,6 +130,21 @@ STAND_INS = {
 }
 """Which generation stands for a release that has none of its own. `check --config` knows patch releases as well."""
 
+GENERATIONS = {
+    "0.8": (CONDITIONAL_WRITE, {"TRUNC": Truncation.HW, "SHRINK_RULE": ShrinkRule.LAG_MESSAGES}),
+    "0.10": (CONDITIONAL_WRITE, {"TRUNC": Truncation.HW}),
+    "0.11": (CONDITIONAL_WRITE, GENERATION_0_11),
+    "2.0": (CONDITIONAL_WRITE, {"TRUNC": Truncation.KIP279}),
+    "2.1": (CONDITIONAL_WRITE, GENERATION_2_1),
+    "2.4": (CONDITIONAL_WRITE, GENERATION_2_4),
+    "2.8": (ALTER_ISR, GENERATION_2_8),
+    "3.3": (KRAFT, GENERATION_3_3),
+    "3.5": (KRAFT, GENERATION_3_5),
+    "3.7": (KRAFT, GENERATION_3_7),
+    "4.1": (KRAFT, GENERATION_4_1),
+}
+"""Each generation: the modules with its actions, and the values of its switches and bounds."""
+
 MODEL = assemble(
     "kafka",
     [
@@ -145,18 +160,6 @@ MODEL = assemble(
         lemmas_log,
         lemmas_commit,
     ],
-    {
-        "0.8": (CONDITIONAL_WRITE, {"TRUNC": Truncation.HW, "SHRINK_RULE": ShrinkRule.LAG_MESSAGES}),
-        "0.10": (CONDITIONAL_WRITE, {"TRUNC": Truncation.HW}),
-        "0.11": (CONDITIONAL_WRITE, GENERATION_0_11),
-        "2.0": (CONDITIONAL_WRITE, {"TRUNC": Truncation.KIP279}),
-        "2.1": (CONDITIONAL_WRITE, GENERATION_2_1),
-        "2.4": (CONDITIONAL_WRITE, GENERATION_2_4),
-        "2.8": (ALTER_ISR, GENERATION_2_8),
-        "3.3": (KRAFT, GENERATION_3_3),
-        "3.5": (KRAFT, GENERATION_3_5),
-        "3.7": (KRAFT, GENERATION_3_7),
-        "4.1": (KRAFT, GENERATION_4_1),
-    },
+    GENERATIONS,
     STAND_INS,
 )

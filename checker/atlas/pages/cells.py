@@ -13,7 +13,7 @@ from isrcheck.checker.atlas.pages import defects
 from isrcheck.checker.atlas.pages.content import Column, Line
 from isrcheck.checker.atlas.pages.proofs import Histories, Searches
 from isrcheck.checker.atlas.pages.rows import Cell, Mark
-from isrcheck.checker.atlas.pages.words import NONE_KNOWN, NOT_RECORDED, available, exposures, said, said_of
+from isrcheck.checker.atlas.pages.words import NONE_KNOWN, NOT_RECORDED, available, exposures, said, said_of, survived
 from isrcheck.checker.questions.concerns import named
 from isrcheck.checker.questions.finding import Finding, Source
 from isrcheck.checker.questions.question import Question, Topic
@@ -39,6 +39,9 @@ class Cells:
             found = [(f"{one.number} down", asked[one]) for one in sorted(asked)]
             labels = [(label, finding) for label, finding in found if finding is not None]
             return Cell(available(asked), self.searches.address(column.asks, labels))
+        if column.topic is Topic.SURVIVES:
+            labels = [(f"{one.number} lost", found) for one, found in asked.items() if found is not None]
+            return Cell(survived(asked), self.searches.address(column.asks, labels) if labels else "")
         (finding,) = asked.values()
         if finding is None:
             return Cell(NOT_RECORDED, "")

@@ -18,7 +18,7 @@ from typing import Any
 from isrcheck.checker.atlas.cells import axes
 from isrcheck.checker.atlas.clusters import ReleasedCluster
 from isrcheck.checker.questions.case import Case
-from isrcheck.checker.questions.concerns import PRODUCER, concerns, is_in, read_by
+from isrcheck.checker.questions.concerns import PRODUCER, concerns, is_in, losses_to_survive, read_by
 from isrcheck.checker.questions.finding import Finding
 from isrcheck.checker.questions.question import Question, Topic
 from isrcheck.models.kafka.failures.catalogue import Failure, failures
@@ -96,7 +96,14 @@ TOPICS = Kind(
             "One broker loses power, with log.flush.interval.messages=1",
             {"flushes_every_message": True},
         ),
+        Column(Topic.POWER_OF_ALL, "Power loss of all", "All brokers lose power, and what they have not flushed"),
         Column(Topic.DISK, "One lost disk", "One broker comes back with an empty disk"),
+        Column(
+            Topic.SURVIVES,
+            "Brokers lost",
+            "How many brokers can be lost for good, while only min.insync.replicas of them are in sync?",
+            decides=True,
+        ),
         Column(Topic.WRITES, "Writes", "With how many brokers down is a write acknowledged?"),
         Column(Topic.READS, "Reads", "With how many brokers down is a committed record read?"),
     ),
@@ -155,6 +162,8 @@ def _findings(
         asked = [_about(one) for one in known if concerns(case, one)]
     elif column.topic in (Topic.WRITES, Topic.READS):
         asked = [Question(column.topic, number) for number in range(case.replication_factor)]
+    elif column.topic is Topic.SURVIVES:
+        asked = [Question(column.topic, lost) for lost in losses_to_survive(case)]
     else:
         asked = [Question(column.topic)]
     return {question: answers(case, question) for question in asked}

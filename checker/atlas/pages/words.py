@@ -56,6 +56,7 @@ class _Phrases:
 PHRASES: Mapping[Topic, _Phrases] = {
     Topic.LOSS: _Phrases("lost", "no loss", ALLOWED),
     Topic.POWER: _Phrases("lost", "no loss", "not promised"),
+    Topic.POWER_OF_ALL: _Phrases("lost", "no loss", "not promised"),
     Topic.DISK: _Phrases("lost", "no loss", "not promised"),
     Topic.DUPLICATES: _Phrases("appears twice", "no duplicate", ALLOWED),
     Topic.ORDER: _Phrases("out of order", "in order", ALLOWED),
@@ -127,6 +128,23 @@ def available(findings: Mapping[Question, Finding | None]) -> Words:
         some = f"; with {question.number} down, for {able} of {sets} sets of brokers" if able else ""
         return Words(Grave.FACT, _works(works) + some)
     return Words(Grave.FACT, _works(works)) if works >= 0 else NOT_ASKED
+
+
+def survived(findings: Mapping[Question, Finding | None]) -> Words:
+    """Say how many brokers can be lost, whichever they are; questions are about 1, 2, ... lost brokers."""
+    if not findings:
+        return NOT_ASKED
+    lost = 0
+    for question in sorted(findings):
+        found = findings[question]
+        if found is None or found.word is Word.UNDECIDED:
+            return NOT_RECORDED if found is None else Words(Grave.OPEN, "not decided")
+        if found.word is not Word.REACHED:
+            break
+        lost = question.number
+    if not lost:
+        return Words(Grave.ALLOWED, f"none: one broker can have the only copy: {ALLOWED}")
+    return Words(Grave.FACT, f"up to {counted(lost, 'broker')}")
 
 
 def _works(most: int) -> str:

@@ -14,7 +14,7 @@ from isrcheck.checker.questions.question import Question, Topic
 from isrcheck.checker.questions.scenarios import Scenario
 from isrcheck.checker.questions.searching import Search, Searcher
 
-AS_THEY_ARE = (Topic.WRITES, Topic.READS)
+AS_THEY_ARE = (Topic.WRITES, Topic.READS, Topic.SURVIVES)
 """Questions whose searches have no faults but the brokers that are down."""
 
 

@@ -37,6 +37,7 @@ def scenario_of(asked: Asked) -> Scenario:
         choices=asked.choices,
         is_permitted=asked.is_permitted,
         rule=asked.rule,
+        is_witness=asked.is_witness,
     )
 
 

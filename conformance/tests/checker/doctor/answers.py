@@ -50,7 +50,8 @@ def finding(
 
 
 def usual(case: Case, question: Question) -> Finding:
-    """Records are lost without acks=all; 8.24 needs a preferred election, and a broker outside the least ISR."""
+    """Records are lost without acks=all, with all brokers that an acknowledged record needs, and by a loss of power of
+    all; 8.24 needs a preferred election, and a broker outside the least ISR."""
     match question.topic:
         case Topic.LOSS if case.acks == "1":
             return finding(Word.PERMITTED, LOST_WITH_ACKS_1)
@@ -62,6 +63,11 @@ def usual(case: Case, question: Question) -> Finding:
             return finding(Word.REACHED if works else Word.UNREACHABLE)
         case Topic.READS:
             return finding(Word.REACHED)
+        case Topic.SURVIVES:
+            copies = min(case.min_insync_replicas, case.replication_factor)
+            return finding(Word.REACHED if question.number < copies else Word.UNREACHABLE)
+        case Topic.POWER_OF_ALL:
+            return finding(Word.PERMITTED)
         case Topic.DEFECT if question.name == "missed_demotion":
             exposed = case.leader_rebalance and case.min_insync_replicas < case.replication_factor
             return finding(Word.VIOLATED, MISSED_DEMOTION) if exposed else finding(Word.HOLDS)

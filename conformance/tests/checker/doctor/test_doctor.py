@@ -27,6 +27,7 @@ from isrcheck.models.messages.errors import UsageError
 
 DURABLE = "replication.factor=3\nmin.insync.replicas=2\nacks=all\n"
 UNSEARCHED = "8.7e A response in flight carries records of the next epoch"
+UNLESS = " unless 2 brokers are lost or all lose power"
 BROKER = "broker.id=1\nauto.leader.rebalance.enable=false\n"
 
 
@@ -93,8 +94,11 @@ def test_settings_that_allow_a_loss(ask):
             "costs writes with 0, 1, 2 brokers down: yes, yes, yes before, yes, yes, no after",
             "known defects of this release that may lose a record then: 8.7d, 8.24, 8.25",
         ],
-        "Power": ["one loss of power loses no acknowledged record, searched to the end"],
-        "Disk": ["one lost disk loses no acknowledged record, searched to the end"],
+        "Power": [
+            "of one broker: loses no acknowledged record, searched to the end",
+            "of all brokers: can lose an acknowledged record; no release claims to survive it (8.14)",
+        ],
+        "Disk": ["of one broker: loses no acknowledged record, searched to the end"],
         "Resends": ["a record can appear twice; your settings allow this"],
         "Source": ["recorded, searched to the end on 2026-11-24; --fresh searches again"],
         "Unknown": [f"known defects of this release that cannot be searched: {UNSEARCHED}"],
@@ -140,11 +144,13 @@ def test_a_question_that_is_not_searched_says_why(ask, fake):
 def test_a_known_defect_of_the_release(ask):
     code, text, _ = ask("--config t --kafka-version 3.9", t=DURABLE)
     assert code == 12
-    assert text.splitlines()[0] == "Keeps its promises, but for 1 known defect of this release"
+    assert text.splitlines()[0] == f"Keeps its promises, but for 1 known defect of this release, and{UNLESS}"
     found = labelled(text)
     assert found["Searched"] == ["no acknowledged record is lost, searched to the end: a broker crashes"]
     assert found["Brokers"] == [
-        "with 0, 1, 2 down, a write is acknowledged: yes, yes, no; a committed record is read: yes, yes, yes"
+        "all in sync, with 0, 1, 2 down, a write is acknowledged: yes, yes, no;"
+        " a committed record is read: yes, yes, yes",
+        "at worst, with 2 replicas in sync: a committed record survives the loss of 1 broker",
     ]
     assert found["Defect"] == [
         "8.24 A leader that misses its own demotion acknowledges what others have truncated",
@@ -164,7 +170,10 @@ def test_the_first_line_counts_the_defects_that_no_search_decided(ask, fake):
     fake.rule = rule
     code, text, _ = ask("--config t --kafka-version 3.9", t=DURABLE)
     assert code == 12
-    assert text.splitlines()[0] == "Keeps its promises, but for 1 known defect of this release; 2 more undecided"
+    assert (
+        text.splitlines()[0]
+        == f"Keeps its promises, but for 1 known defect of this release, and{UNLESS}; 2 more undecided"
+    )
     why = "searched to depth 10 only, and its known history takes 23 steps"
     assert labelled(text)["Undecided"] == [f"8.7d, 8.25: {why}"]
 
@@ -195,14 +204,16 @@ def test_a_release_that_has_a_repair_is_not_told_to_upgrade_to_it(ask, fake, for
 
 def test_nothing_is_found(ask):
     code, text, _ = ask("--config t --broker b --kafka-version 3.9", t=DURABLE, b=BROKER)
-    assert (code, text.splitlines()[0]) == (0, "Keeps its promises within these bounds")
+    assert (code, text.splitlines()[0]) == (0, f"Keeps its promises within these bounds,{UNLESS}")
     assert "Defect" not in text
 
 
 def test_what_was_searched_to_a_depth_says_so(ask, fake):
-    fake.rule = lambda case, question: finding(Word.NO_VIOLATION, judged=24)
+    fake.rule = lambda case, question: (
+        finding(Word.NO_VIOLATION, judged=24) if question.topic is Topic.LOSS else usual(case, question)
+    )
     code, text, _ = ask("--config t --broker b --kafka-version 3.9", t=DURABLE, b=BROKER)
-    assert (code, text.splitlines()[0]) == (0, "Keeps its promises within these bounds")
+    assert (code, text.splitlines()[0]) == (0, f"Keeps its promises within these bounds,{UNLESS}")
     assert labelled(text)["Searched"] == ["no acknowledged record is lost, searched to depth 24: a broker crashes"]
     assert labelled(text)["Source"] == [
         "recorded, searched, but not everything to the end (--details), on 2026-11-24; --fresh searches again"
@@ -246,7 +257,7 @@ def test_a_topic_without_acknowledgements_is_broken(ask, fake):
             12,
             "Broken: no acks=all write can be acknowledged, because min.insync.replicas=3 is more than 2 replicas",
         ),
-        ("3.7", 0, "Keeps its promises within these bounds"),
+        ("3.7", 0, f"Keeps its promises within these bounds,{UNLESS}"),
     ):
         topic = DURABLE.replace("replicas=2", "replicas=3").replace("factor=3", "factor=2")
         got, text, _ = ask(f"--config t --broker b --kafka-version {version}", t=topic, b=BROKER)
@@ -328,11 +339,11 @@ def test_what_the_model_refuses_is_no_pass(ask, fake):
 
 def test_defects_that_need_a_disk_are_said_beside(ask, fake):
     def rule(case, question):
-        return finding(Word.PERMITTED) if question.name == "last_replica_standing" else finding(Word.HOLDS)
+        return finding(Word.PERMITTED) if question.name == "last_replica_standing" else usual(case, question)
 
     fake.rule = rule
     code, text, _ = ask("--config t --broker b --kafka-version 3.9", t=DURABLE, b=BROKER)
-    assert (code, text.splitlines()[0]) == (0, "Keeps its promises within these bounds")
+    assert (code, text.splitlines()[0]) == (0, f"Keeps its promises within these bounds,{UNLESS}")
     assert "8.10 The last member of the ISR loses power, and is elected with a shorter log" in text
 
 
@@ -348,8 +359,8 @@ def test_a_loss_of_a_disk_that_cannot_be_searched_is_said_beside_the_others(ask,
     broker = "zookeeper.connect=z:2181\n"
     _, text, _ = ask("--config t --broker b --kafka-version 3.9", t=DURABLE, b=broker)
     assert labelled(text)["Disk"] == [
-        "one lost disk can lose an acknowledged record, which this release does not claim to survive",
-        "known of such losses, but not searched: 8.9 A follower that has lost its disk joins the ISR by a request from"
+        "of one broker: can lose an acknowledged record; this release does not claim to survive it",
+        "known defects that are not searched: 8.9 A follower that has lost its disk joins the ISR by a request from"
         " before",
     ]
     assert labelled(text)["Unknown"] == [f"known defects of this release that cannot be searched: {UNSEARCHED}"]
@@ -505,7 +516,7 @@ def test_a_release_that_is_not_modelled_has_the_answer_of_the_nearest(ask, ask_j
         "Cannot tell, because the replication protocol of Kafka 4.2 is not modelled yet; 4.1 is the newest that is"
     )
     assert labelled(text)["Nearest"] == [
-        "generation 4.1 is the nearest: Keeps its promises, but for 1 known defect of this release"
+        f"generation 4.1 is the nearest: Keeps its promises, but for 1 known defect of this release, and{UNLESS}"
     ]
     _, content = ask_json("--config t --broker b --kafka-version 4.2")
     assert (content["kind"], content["verdict"], content["answers"][0]["nearest"]) == (
@@ -518,22 +529,79 @@ def test_a_release_that_is_not_modelled_has_the_answer_of_the_nearest(ask, ask_j
 # ----------------------------------------------------------------------------------------------------- what to change
 
 
+def test_one_replica_can_lose_everything_with_one_broker(ask, ask_json):
+    """Nothing is found by crashes and elections; the loss of the only copy counts, and comes first in a table."""
+    topic = "replication.factor=1\nacks=all\n"
+    code, text, _ = ask("--config t --broker b --kafka-version 4.1", t=topic, b=BROKER)
+    assert (code, text.splitlines()[0]) == (0, "Can lose acknowledged records: the only replica has the only copy")
+    lines = labelled(text)
+    assert lines["How"] == [
+        "An acknowledged record is lost: the only replica is lost for good, and nobody else has it;"
+        " your settings allow this"
+    ]
+    assert lines["Takes"] == ["1 lost broker"]
+    assert lines["Change"][0].startswith("min.insync.replicas=2 and replication.factor=2 (topic, at once; topic, ")
+    assert ask("--config t --broker b --kafka-version 4.1 --fail-on can-lose")[0] == 12
+    assert ask("--config t --broker b --kafka-version 4.1 --strict")[0] == 12
+    code, content = ask_json("--config t --broker b --kafka-version 4.1")
+    assert (code, content["kind"], content["verdict"]) == (0, "can-lose", "PERMITTED")
+    assert content["answers"][0]["tolerated_losses_of_brokers"] == 0
+
+
+def test_a_minimum_of_one_is_worse_than_two(ask):
+    """The ISR may have shrunk to the leader, which then acknowledges alone."""
+    for least, first, worst in (
+        (1, "Can lose acknowledged records: min.insync.replicas=1 lets one broker have the only copy", "no broker"),
+        (2, f"Keeps its promises within these bounds,{UNLESS}", "1 broker"),
+        (3, f"Keeps its promises within these bounds,{UNLESS.replace('2', '3')}", "2 brokers"),
+    ):
+        topic = f"replication.factor=3\nmin.insync.replicas={least}\nacks=all\n"
+        _, text, _ = ask("--config t --broker b --kafka-version 3.9", t=topic, b=BROKER)
+        assert text.splitlines()[0] == first
+        replicas = "1 replica" if least == 1 else f"{least} replicas"
+        says = f"at worst, with {replicas} in sync: a committed record survives the loss of {worst}"
+        assert labelled(text)["Brokers"][-1] == says
+
+
+def test_how_many_brokers_can_be_lost_has_to_be_known(ask, fake):
+    fake.rule = lambda case, question: (
+        finding(Word.UNDECIDED, stopped="seconds") if question.topic is Topic.SURVIVES else usual(case, question)
+    )
+    code, text, _ = ask("--config t --broker b --kafka-version 3.9", t=DURABLE, b=BROKER)
+    first = "Cannot tell, because how many brokers can be lost is undecided: the time limit is reached"
+    assert (code, text.splitlines()[0]) == (3, f"{first}; nothing was found to depth 20")
+
+
+def test_the_loss_of_power_of_one_broker_comes_before_that_of_all(ask, fake):
+    fake.rule = lambda case, question: (
+        finding(Word.PERMITTED) if question.topic is Topic.POWER else usual(case, question)
+    )
+    _, text, _ = ask("--config t --broker b --kafka-version 3.9", t=DURABLE, b=BROKER)
+    assert (
+        text.splitlines()[0] == "Keeps its promises within these bounds, unless 2 brokers are lost or one loses power"
+    )
+    assert labelled(text)["Power"] == [
+        "of one broker: can lose an acknowledged record; this release does not claim to survive it",
+        "of all brokers: can lose an acknowledged record; no release claims to survive it (8.14)",
+    ]
+
+
 def test_the_smallest_change_comes_first_and_ties_are_all_shown(ask, fake):
     """Clients before topics before brokers, at once before a restart, one setting before two."""
 
     def rule(case, question):
         if question.topic is not Topic.LOSS:
             return usual(case, question)
-        is_safe = case.acks == "all" and (case.min_insync_replicas >= 2 or not case.unclean_election)
+        is_safe = case.acks == "all" and (case.min_insync_replicas >= 3 or not case.unclean_election)
         return finding(Word.HOLDS) if is_safe else finding(Word.PERMITTED, LOST_WITH_ACKS_1)
 
     fake.rule = rule
-    topic = "replication.factor=3\nmin.insync.replicas=1\nunclean.leader.election.enable=true\nacks=1\n"
+    topic = "replication.factor=3\nmin.insync.replicas=2\nunclean.leader.election.enable=true\nacks=1\n"
     _, text, _ = ask("--config t --broker b --kafka-version 3.9", t=topic, b=BROKER)
     assert [line for line in labelled(text)["Change"] if not line.startswith(("costs", "known defects"))] == [
         "acks=all and unclean.leader.election.enable=false (producers, with a restart; topic, at once):"
         " then no loss is found, searched to the end",
-        "acks=all and min.insync.replicas=2 (producers, with a restart; topic, at once):"
+        "acks=all and min.insync.replicas=3 (producers, with a restart; topic, at once):"
         " then no loss is found, searched to the end",
     ]
     asked = [(case, question) for case, question in fake.asked if question.topic is Topic.LOSS]
@@ -543,7 +611,7 @@ def test_the_smallest_change_comes_first_and_ties_are_all_shown(ask, fake):
 def test_min_insync_replicas_above_the_replicas_is_no_advice(ask, fake):
     fake.rule = lambda case, question: (
         usual(case, question)
-        if question.topic is Topic.WRITES
+        if question.topic in (Topic.WRITES, Topic.SURVIVES)
         else finding(Word.PERMITTED if question.topic is Topic.LOSS and case.min_insync_replicas < 3 else Word.HOLDS)
     )
     _, text, _ = ask("--config t --broker b --kafka-version 3.6", t="replication.factor=2\nacks=all\n", b=BROKER)
@@ -635,13 +703,14 @@ def test_each_distinct_case_is_answered_once_the_worst_first(ask, fake, ask_json
     code, text, _ = ask("--describe topics --producer p --kafka-version 3.9", topics=topics, p="acks=all\n")
     assert code == 12
     lines = text.splitlines()
-    assert lines[0] == "Keeps its promises, but for 1 known defect of this release"
+    assert lines[0] == f"Keeps its promises, but for 1 known defect of this release, and{UNLESS}"
     assert lines[2] == "  4 topics with 10 partitions, 2 distinct cases, Kafka 3.9 (--kafka-version)"
     assert [" ".join(line.split()) for line in lines[4:7]] == [
         "answer topics partitions settings change which",
-        "Keeps its promises, but for 1 known defect of this release 3 6 replicas=3 min.insync=2 acks=all"
+        f"Keeps its promises, but for 1 known defect of this release, and{UNLESS} 3 6 replicas=3 min.insync=2 acks=all"
         " min.insync.replicas=3 or auto.leader.rebalance.enable=false metrics, orders, payments",
-        "Keeps its promises within these bounds 1 4 replicas=3 min.insync=3 acks=all - (searched to the end) logs",
+        f"Keeps its promises within these bounds,{UNLESS.replace('2', '3')} 1 4 replicas=3 min.insync=3 acks=all"
+        " - (searched to the end) logs",
     ]
     assert sum(question.topic is Topic.LOSS for _, question in fake.asked) == 2
     _, content = ask_json("--describe topics --producer p --kafka-version 3.9")
@@ -650,7 +719,7 @@ def test_each_distinct_case_is_answered_once_the_worst_first(ask, fake, ask_json
         ("keeps", ["logs"], 4),
     ]
     _, text, _ = ask("--describe topics --producer p --kafka-version 3.9 --topic-name logs")
-    assert text.splitlines()[0] == "Keeps its promises within these bounds"
+    assert text.splitlines()[0] == f"Keeps its promises within these bounds,{UNLESS.replace('2', '3')}"
     assert labelled(text)["For"][0].startswith("topic logs, Kafka 3.9, ")
 
 

@@ -62,7 +62,7 @@ def test_the_results_are_those_of_one_search_after_the_other(side_by_side):
 
 
 def test_what_was_expected_and_has_not_begun_is_forgotten(side_by_side):
-    first, second, third = every_search(LARGE, LOSS)
+    first, second, third, *_ = every_search(LARGE, LOSS)
     side_by_side.expect([(first, 1.0), (second, 1.0), (third, 1.0)], Limits(depth=1))
     wanted = every_search(SMALL, WRITES)
     side_by_side.expect([(one, 1.0) for one in wanted], Limits(depth=1))
@@ -80,7 +80,7 @@ def test_a_search_gets_its_share_of_the_time_that_is_left():
                 given.append((limits.seconds, limits.threads, left)),
                 setattr(worker, "task", task),
             )
-        searches = every_search(LARGE, LOSS)
+        searches = every_search(LARGE, LOSS)[:3]
         one.expect(list(zip(searches, (4.0, 1.0, 1.0), strict=True)), Limits(threads=2), reserve=6.0, part=0.5)
         assert given == [(2 * 0.5 * 60 * 4 / 12, 1, 60.0), (2 * 0.5 * 60 * 1 / 8, 1, 60.0)]
     finally:
@@ -118,7 +118,7 @@ def test_a_limit_of_time_ends_a_search(side_by_side):
 
 
 def test_after_an_interrupt_what_was_found_is_told_and_nothing_else_begins(side_by_side, monkeypatch):
-    first, second, third = every_search(LARGE, LOSS)
+    first, second, third, *_ = every_search(LARGE, LOSS)
     done = every_search(SMALL, WRITES)[0]
     side_by_side.expect([(done, 1.0), (first, 1.0), (second, 1.0), (third, 1.0)], Limits())
     assert side_by_side(done, Limits()).word is Word.REACHED

@@ -38,13 +38,13 @@ class Unasked:
 
 @pytest.fixture(scope="session")
 def written(searcher, tmp_path_factory):
-    """A record of three cells, from two searches."""
+    """A record of three cells, from two searches and a witness."""
     folder = tmp_path_factory.mktemp("atlas")
     cells = [Cell(key_of(case, LOSS), case, LOSS) for case in (LOSES, KEEPS, LARGE)]
     computing = Computing(folder / "results.jsonl", {}, lambda scenario: searcher.result(scenario, Limits()))
     compute(computing, cells, math.inf)
     assert [computing.missing(cell) for cell in cells] == [None, None, None]
-    assert write_record(folder / "record.jsonl", cells, computing.known, 60.0) == (3, 2)
+    assert write_record(folder / "record.jsonl", cells, computing.known, 60.0) == (3, 3)
     return folder / "record.jsonl"
 
 
@@ -131,7 +131,7 @@ def test_a_result_that_a_limit_has_cut_short_is_recorded_as_undecided(searcher, 
     )
     compute(computing, [cell], math.inf)
     path = tmp_path / "record.jsonl"
-    assert write_record(path, [cell], computing.known, 0.0) == (1, 1)
+    assert write_record(path, [cell], computing.known, 0.0) == (1, 2)
     found = Recorded(Unasked(), Record(path)).answer(KEEPS, LOSS, Limits())
     assert (found.word, found.source, found.recorded[:2]) == (Word.UNDECIDED, Source.RECORDED, "20")
     assert {part.stopped for part in found.parts} == {"seconds"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from dataclasses import replace
 
@@ -10,15 +11,15 @@ import pytest
 from conformance.tests.sampling import exhaustive, recorded
 from isrcheck.checker.atlas.clusters import clusters
 from isrcheck.checker.outcome.verdict import Word
-from isrcheck.checker.questions import defects, scenarios
+from isrcheck.checker.questions import defects, rules, scenarios
 from isrcheck.checker.questions.answering import FAILS
 from isrcheck.checker.questions.case import Case
-from isrcheck.checker.questions.concerns import defects_of, key_of, read_by, why_unasked
+from isrcheck.checker.questions.concerns import defects_of, key_of, named, read_by, why_unasked
 from isrcheck.checker.questions.finding import Source
 from isrcheck.checker.questions.generations import repaired
 from isrcheck.checker.questions.planning import asked_of, planned
 from isrcheck.checker.questions.question import Question, Topic
-from isrcheck.checker.questions.rules import FEWER_IN_SYNC, LEAST, RULES, asked_instead, simplified, sizes
+from isrcheck.checker.questions.rules import FEWER_IN_SYNC, LEAST, RULES, Rule, asked_instead, simplified, sizes
 from isrcheck.checker.resources.limits import Limits
 
 LOSS, POWER, DUPLICATES, ORDER = (Question(one) for one in (Topic.LOSS, Topic.POWER, Topic.DUPLICATES, Topic.ORDER))
@@ -68,42 +69,68 @@ def test_the_rule_for_fewer_in_sync_is_confirmed_by_a_search_of_the_case_itself(
     assert (found.word, found.depth) == (Word.PERMITTED, 11)
 
 
+ASKED = [Question(one) for one in (Topic.LOSS, Topic.POWER, Topic.POWER_OF_ALL, Topic.DISK)]
+RESENT = [DUPLICATES, ORDER]
+OF_BROKERS = [Question(topic, down) for topic in (Topic.WRITES, Topic.READS, Topic.SURVIVES) for down in (0, 1, 2)]
+
+
+def cases_of(rule, seed, replicas):
+    """Random cases of known releases, and questions about them, in which a rule changes the case."""
+    draw = random.Random(f"{rule.name} {seed}")
+    while True:
+        case = replace(chosen(draw), replication_factor=draw.randint(1, replicas), transactions=())
+        case = replace(case, min_insync_replicas=draw.randint(1, case.replication_factor + 3))
+        release = next(one.release for one in clusters() if one.case.protocol == case.protocol)
+        of_defects = [one for one in defects_of(case, release) if named(one.name).history is not None]
+        question = draw.choice([*ASKED, *RESENT, *OF_BROKERS, *of_defects])
+        is_possible = question.number < case.replication_factor and not why_unasked(case, question)
+        if is_possible and rule.instead(case, question) != case:
+            yield case, question
+
+
+def history_of(found):
+    """The steps of the history of an answer, without the generation and the entries that a rule may change."""
+    return None if found.history is None else found.history.steps
+
+
+def disagreement(ask, monkeypatch, rule, count, seed, replicas, depth):
+    """The first of so many random cases whose answer by a rule differs from the one without it, in the word, the depth,
+    how far the searches went, or the steps of the history; None if all agree. `depth` limits how long an answer takes.
+    """
+    others = tuple(one for one in RULES if one is not rule)
+    for case, question in itertools.islice(cases_of(rule, seed, replicas), count):
+        answers = []
+        for some in (others, (*others, rule)):
+            with monkeypatch.context() as patch:
+                patch.setattr(rules, "RULES", some)
+                found = ask(case, question, depth=depth)
+            answers.append((words(found), history_of(found)))
+        if answers[0] != answers[1]:
+            return case, question
+    return None
+
+
 @pytest.mark.parametrize(
-    ("rule", "case", "question"),
-    [
-        ("min.insync.replicas without acks=all", replace(TWO, acks="1", min_insync_replicas=2), LOSS),
-        ("min.insync.replicas without acks=all", replace(TWO, acks="0", min_insync_replicas=2), LOSS),
-        ("min.insync.replicas without acks=all", replace(TWO, acks="1", min_insync_replicas=2), POWER),
-        (
-            "min.insync.replicas without acks=all",
-            replace(TWO, acks="1", min_insync_replicas=2),
-            Question(Topic.WRITES, 1),
-        ),
-        exhaustive(("min.insync.replicas without acks=all", Case("3.7", acks="1", min_insync_replicas=3), LOSS)),
-        ("min.insync.replicas above the replicas", replace(TWO, min_insync_replicas=5), LOSS),
-        ("min.insync.replicas above the replicas", replace(TWO, min_insync_replicas=5), Question(Topic.WRITES)),
-        ("one replica", replace(TWO, replication_factor=1, unclean_election=True), LOSS),
-        exhaustive(("one replica", Case("3.7", replication_factor=1, unclean_election=True), LOSS)),
-        (
-            "readers do not see who acknowledges",
-            replace(TWO, acks="1", min_insync_replicas=2),
-            Question(Topic.READS, 1),
-        ),
-        (
-            "readers do not see who acknowledges",
-            replace(TWO, acks="0", min_insync_replicas=1),
-            Question(Topic.READS, 1),
-        ),
-        exhaustive(("readers do not see who acknowledges", Case("3.7", acks="1"), READS_2)),
-        ("without resends", replace(TWO, retries=False), ORDER),
-        ("without resends", replace(TWO, acks="0", retries=True), DUPLICATES),
-    ],
+    ("seed", "replicas", "depth"),
+    [(0, 2, 14), *(exhaustive((seed, 2, 14)) for seed in range(1, 4)), recorded((4, 3, None))],
 )
-def test_a_rule_is_sound(ask, ask_as_it_is, rule, case, question):
-    only = next(one for one in RULES if one.name == rule)
-    instead = only.instead(case, question)
-    assert instead != case, "the rule applies"
-    assert words(ask_as_it_is(case, question)) == words(ask_as_it_is(instead, question)) == words(ask(case, question))
+@pytest.mark.parametrize("rule", [pytest.param(one, id=one.name) for one in RULES])
+def test_a_rule_changes_no_answer(ask, monkeypatch, rule, seed, replicas, depth):
+    assert disagreement(ask, monkeypatch, rule, 3, seed, replicas, depth) is None
+
+
+FALSE = Rule(
+    "min.insync.replicas without acks=all",
+    "it is not: clusters begin with an ISR that it allows, and the ELR depends on it",
+    lambda case, question: case if case.acks == "all" else replace(case, min_insync_replicas=1),
+)
+
+
+def test_a_rule_that_is_not_true_is_seen(ask, monkeypatch):
+    case, question = disagreement(ask, monkeypatch, FALSE, 40, 0, 2, 14)
+    print(case, question)
+    assert case.acks != "all"
+    assert case.min_insync_replicas > 1
 
 
 @pytest.mark.parametrize("cluster", [pytest.param(one, id=f"{one.release} {one.mode}") for one in clusters()])
@@ -123,6 +150,38 @@ def test_a_broker_less_is_as_good(ask, ask_as_it_is, replicas, least):
             assert asked_instead(case, question)[0].replication_factor == 3
             plain, derived = ask_as_it_is(case, question), ask(case, question)
             assert {part.word for part in plain.parts} == {part.word for part in derived.parts}
+
+
+@pytest.mark.parametrize(
+    ("protocol", "replicas", "least"), [("2.4", 4, 2), exhaustive(("3.7", 4, 4)), recorded(("4.1", 5, 3))]
+)
+def test_as_many_lost_brokers_are_survived_by_fewer_replicas(ask, ask_as_it_is, protocol, replicas, least):
+    """The rule BROKER_LESS where the ISR is at its smallest: all but one of its members can be lost."""
+    case = Case(protocol, replication_factor=replicas, min_insync_replicas=least)
+    for lost in range(1, least + 1):
+        question = Question(Topic.SURVIVES, lost)
+        plain, derived = ask_as_it_is(case, question), ask(case, question)
+        assert plain.word is derived.word is (Word.REACHED if lost < least else Word.UNREACHABLE)
+
+
+@pytest.mark.parametrize(("least", "word", "depth"), [(1, Word.VIOLATED, 14), (2, Word.HOLDS, None)])
+def test_min_insync_replicas_makes_a_difference_without_acks_all(ask, least, word, depth):
+    """9.6 in 4.1: the ELR depends on it whatever acks is. A rule that took 1 for 2 told of a loss that cannot be."""
+    case = Case("4.1", acks="1", replication_factor=2, unclean_election=True, enable_idempotence=False)
+    question = Question(Topic.DEFECT, name="truncation_is_not_noticed")
+    found = ask(replace(case, min_insync_replicas=least), question)
+    assert (found.word, found.depth) == (word, depth)
+    if word is Word.HOLDS:
+        assert [(part.states, part.is_exhausted) for part in found.parts] == [(345_396, True)]
+
+
+@pytest.mark.parametrize("acks", ["all", "1"])
+@pytest.mark.parametrize(("replicas", "least"), [(2, 3), (4, 5)])
+def test_what_was_committed_is_read_where_nothing_can_be_written(ask, replicas, least, acks):
+    """The record was committed before. A minimum above the replicas refuses writes, and hides nothing."""
+    case = Case("2.4", acks=acks, replication_factor=replicas, min_insync_replicas=least)
+    found = [ask(case, Question(Topic.READS, down)) for down in range(replicas)]
+    assert [{part.word for part in one.parts} for one in found] == [{Word.REACHED}] * replicas
 
 
 @pytest.mark.parametrize("protocol", ["3.3", "3.7", "4.1"])

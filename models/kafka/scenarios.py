@@ -1,0 +1,159 @@
+"""What has to be able to happen in a search before its answer means anything. `MODEL` has the state, the actions and
+the generations of `kafka`.
+
+A search that finds no loss says nothing if its bounds allow no acknowledged record, or no fault after it. Each scenario
+of an operator's question (checker/questions/scenarios.py) names the bounds in which
+the states of this model have to be reachable. They are no part of the model `kafka`, because only the bounds of a
+scenario promise them.
+"""
+
+import importlib
+import sys
+
+from isrcheck.models.client_settings import Acks
+from isrcheck.models.kafka.state import clusters, contradictions, fields
+from isrcheck.models.kafka.state.broker.roles import is_controllers_leader, presumes_leadership
+from isrcheck.models.kafka.state.clients.readers import is_read
+from isrcheck.models.language import NONE, sometimes
+from isrcheck.models.language.model import assemble
+
+generations = importlib.import_module("isrcheck.models.kafka.generations")
+"""The generations of the model `kafka`, which these have in common with it."""
+
+
+def can_commit(configuration):
+    """A write can be acknowledged. Since 3.7, min.insync.replicas above the replicas asks for all of them."""
+    is_possible = configuration.min_insync_replicas <= configuration.replicas or configuration.HW_MINISR_GATE
+    return configuration.acks != Acks.ALL or is_possible
+
+
+def failures(configuration):
+    """How many brokers can fail in the same way."""
+    return max(configuration.crashes, configuration.power_losses, configuration.disk_losses)
+
+
+def elects(configuration):
+    """The bounds have elections. Whether anything can cause one is what the goals have to show."""
+    return configuration.elections > 0 and configuration.replicas > 1
+
+
+def is_any_acknowledged(s):
+    return any(s.acknowledged[record] for record in range(s.records))
+
+
+# ------------------------------------------------------------------------------------ after a record was acknowledged
+
+
+@sometimes
+def a_record_is_acknowledged(s):
+    return is_any_acknowledged(s)
+
+
+@sometimes(applies=lambda configuration: can_commit(configuration) and elects(configuration))
+def a_leader_is_elected_after_an_acknowledgement(before, after):
+    """A record was acknowledged, and then the controller elects another broker, or one after there was no leader."""
+    return (
+        is_any_acknowledged(before)
+        and after.controller_leader != NONE
+        and after.controller_leader != before.controller_leader
+    )
+
+
+@sometimes(applies=lambda configuration: can_commit(configuration) and failures(configuration) > 0)
+def a_broker_returns_after_an_acknowledgement(before, after):
+    """A record was acknowledged, and then a broker that was down runs again."""
+    return is_any_acknowledged(before) and any(after.is_up[r] and not before.is_up[r] for r in range(before.replicas))
+
+
+@sometimes(
+    applies=lambda configuration: can_commit(configuration) and failures(configuration) >= configuration.replicas
+)
+def every_broker_is_down_after_an_acknowledgement(s):
+    return is_any_acknowledged(s) and not any(s.is_up[r] for r in range(s.replicas))
+
+
+@sometimes(
+    applies=lambda configuration: can_commit(configuration) and failures(configuration) >= configuration.replicas
+)
+def a_broker_leads_after_as_many_failures(s):
+    """A record was acknowledged, as many brokers have failed as there are, and the partition has a leader again."""
+    failed = max(s.crashes - s.crashes_left, s.power_losses - s.power_losses_left, s.disk_losses - s.disk_losses_left)
+    return (
+        is_any_acknowledged(s) and failed >= s.replicas and any(is_controllers_leader(s, r) for r in range(s.replicas))
+    )
+
+
+@sometimes(
+    applies=lambda configuration: can_commit(configuration) and configuration.bounces > 0 and configuration.replicas > 1
+)
+def a_broker_bounces_after_an_acknowledgement(before, after):
+    return is_any_acknowledged(before) and after.bounces_left < before.bounces_left
+
+
+@sometimes(applies=lambda configuration: can_commit(configuration) and configuration.fencings > 0)
+def a_session_expires_after_an_acknowledgement(before, after):
+    """The session of a broker that runs expires."""
+    return is_any_acknowledged(before) and after.fencings_left < before.fencings_left
+
+
+@sometimes(
+    applies=lambda configuration: (
+        can_commit(configuration) and configuration.preferred_elections > 0 and configuration.replicas > 1
+    )
+)
+def leadership_moves_after_an_acknowledgement(before, after):
+    return is_any_acknowledged(before) and after.preferred_elections_left < before.preferred_elections_left
+
+
+@sometimes(
+    applies=lambda configuration: (
+        can_commit(configuration) and configuration.unclean_elections > 0 and configuration.replicas > 1
+    )
+)
+def an_unclean_election_follows_an_acknowledgement(before, after):
+    return is_any_acknowledged(before) and after.unclean_elections_left < before.unclean_elections_left
+
+
+# --------------------------------------------------------------------------------------- requests that are sent again
+
+
+@sometimes(applies=lambda configuration: configuration.retries > 0 and can_commit(configuration))
+def a_request_is_sent_again(before, after):
+    return after.retries_left < before.retries_left
+
+
+@sometimes(
+    applies=lambda configuration: configuration.retries > 0 and can_commit(configuration) and elects(configuration)
+)
+def a_request_is_sent_again_to_another_leader(before, after):
+    """A request is sent again after the first leader was replaced."""
+    return after.retries_left < before.retries_left and any(
+        presumes_leadership(after, r) and r > 0 for r in range(before.replicas)
+    )
+
+
+@sometimes(
+    applies=lambda configuration: can_commit(configuration) and min(configuration.records, configuration.log_size) > 1
+)
+def two_records_are_acknowledged(s):
+    return sum(1 for record in range(s.records) if s.acknowledged[record]) > 1
+
+
+# ------------------------------------------------------------------------------------------------ brokers lost for good
+
+
+@sometimes(applies=lambda configuration: configuration.common_records > 0)
+def a_committed_record_is_still_read(s):
+    """The first record, which was committed from the start, can be read."""
+    return any(
+        is_controllers_leader(s, leader) and is_read(s, leader, 0) and s.log_record[leader][0] == 0
+        for leader in range(s.replicas)
+    )
+
+
+MODEL = assemble(
+    "kafka_scenarios",
+    [fields, clusters, contradictions, sys.modules[__name__]],
+    generations.GENERATIONS,
+    generations.STAND_INS,
+)
