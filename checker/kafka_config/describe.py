@@ -28,6 +28,9 @@ from isrcheck.checker.kafka_settings.keys import Role
 from isrcheck.checker.kafka_settings.properties_file import LINE_END, PropertiesError, Property, decode, read_text
 from isrcheck.checker.kafka_settings.releases import LAST_WITH_ZOOKEEPER
 
+FIRST_WITH_ELR_FIELDS = "3.8"
+"""The first release whose kafka-topics has the fields Elr and LastKnownElr, and whose KRaft brokers answer them."""
+
 STANDARD_INPUT = Path("standard input")
 
 MOST_LISTED = 5
@@ -38,13 +41,15 @@ MOST_LISTED = 5
 class DescribedTopic:
     """A topic: its settings, among them replication.factor if the output shows it, and its partitions, by number.
 
-    `ignored` is what the answer leaves out of the description.
+    `ignored` is what the answer leaves out of the description. `shows_inherited` is the place of a line that shows the
+    settings with those that the topic inherits from brokers, or None.
     """
 
     name: str
     properties: tuple[Property, ...]
     partitions: tuple[Partition, ...]
     ignored: tuple[Ignored, ...]
+    shows_inherited: str | None = None
 
     @property
     def settings(self) -> tuple[tuple[str, str], ...]:
@@ -136,7 +141,7 @@ def _topic(found: Found, name: str, partitions: Sequence[Partition], ignored: Se
         if label in moving
     ]
     in_order = tuple(sorted(partitions, key=lambda one: one.number))
-    return DescribedTopic(name, tuple(properties), in_order, (*ignored, *reassigned))
+    return DescribedTopic(name, tuple(properties), in_order, (*ignored, *reassigned), found.topic_ids.get(name))
 
 
 def _factor(count: int, place: str) -> Property:
@@ -170,20 +175,24 @@ def listed(names: Sequence[str]) -> str:
 
 
 def _evidence(found: Found) -> Iterator[Evidence]:
-    """Yield what the newest of the outputs shows: a TopicId since 2.8, and Elr since 3.8.
+    """Yield what kafka-features shows, and the newest of the other outputs: a TopicId since 2.8, and Elr since 3.8.
 
     Only KRaft brokers send ELRs (DescribeTopicPartitions), and every broker of 4.0 or newer is one of them; for others
     the tool prints N/A. (It also does if topics are described by their ids.)
     """
+    for version, place in found.supported:
+        shown = f"supports metadata.version {version} ({place})"
+        yield Evidence(shown, version.release_name, mode=Mode.KRAFT, newest=version.release_name, tool="kafka-features")
     if found.eligible_replicas:
         yield Evidence(f"names replicas in Elr ({found.eligible_replicas[0]})", since="4.0", mode=Mode.KRAFT)
     elif found.known_elrs:
         yield Evidence(f"shows an Elr ({found.known_elrs[0]})", since="3.8", mode=Mode.KRAFT)
     elif found.elr_fields:
-        unknown = Evidence(f"shows {NO_ELR} as Elr ({found.elr_fields[0]})", until=LAST_WITH_ZOOKEEPER)
+        shown = f"shows {NO_ELR} as Elr ({found.elr_fields[0]})"
+        unknown = Evidence(shown, until=LAST_WITH_ZOOKEEPER, needs_zookeeper_since=FIRST_WITH_ELR_FIELDS)
         yield replace(unknown, since="2.8") if found.topic_ids else unknown
     elif found.topic_ids:
-        yield Evidence(f"shows a TopicId ({found.topic_ids[0]})", "2.8", "3.7", lacks=", but no Elr")
+        yield Evidence(f"shows a TopicId ({next(iter(found.topic_ids.values()))})", "2.8", "3.7", lacks=", but no Elr")
     elif found.headers:
         yield Evidence(f"shows no TopicId ({next(iter(found.headers.values()))[2]})", until="2.7")
     elif found.partitions:

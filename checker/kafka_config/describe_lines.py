@@ -18,6 +18,7 @@ from isrcheck.checker.kafka_config.ignored import Ignored, WhyIgnored
 from isrcheck.checker.kafka_settings.cluster_settings import Layer, quoted
 from isrcheck.checker.kafka_settings.keys import FEATURES, Role
 from isrcheck.checker.kafka_settings.properties_file import PropertiesError, Property
+from isrcheck.checker.kafka_settings.releases import Version, version_of_metadata
 
 NO_LEADER = ("none", "-1")
 
@@ -64,9 +65,9 @@ class Partition:
 class Found:
     """The contents of all outputs. `with_settings` are the topics whose settings are shown, or that they have none.
     `members` are the brokers whose settings are shown, or that they have none, and `brokers` are these settings.
-    `headers` maps a topic to its partitions, its replicas, and the line that says so;
-    `cut` are the places of lines that end in their middle,
-    `doubtful` those of last lines that may do so."""
+    `headers` maps a topic to its partitions, its replicas, and the line that says so, `topic_ids` to the line with its
+    id. `supported` are the newest versions of metadata that brokers can read. `cut` are the places of lines that end in
+    their middle, `doubtful` those of last lines that may do so."""
 
     topics: dict[str, list[Property]] = field(default_factory=dict)
     with_settings: set[str] = field(default_factory=set)
@@ -75,7 +76,8 @@ class Found:
     members: set[tuple[str, Layer]] = field(default_factory=set)
     brokers: list[tuple[str, Layer, Property]] = field(default_factory=list)
     ignored: list[tuple[str, Ignored]] = field(default_factory=list)
-    topic_ids: list[str] = field(default_factory=list)
+    topic_ids: dict[str, str] = field(default_factory=dict)
+    supported: list[tuple[Version, str]] = field(default_factory=list)
     elr_fields: list[str] = field(default_factory=list)
     known_elrs: list[str] = field(default_factory=list)
     eligible_replicas: list[str] = field(default_factory=list)
@@ -92,11 +94,13 @@ _LABEL = re.compile(rf"(?:^|(?<=\s))({'|'.join(_LABELS)}):")
 # Of these lines, those about users and clients have no bearing on replication.
 _CONFIGS_ON_ONE_LINE = re.compile(r"Configs for (?P<whose>.+?) are(?: (?P<pairs>.*))?")
 _CONFIGS_BELOW = re.compile(
-    r"(?:(?:Dynamic|All) configs|Configs) for (?P<kind>[a-z-]+) (?P<name>\S+) are:|"
+    r"(?P<which>Dynamic configs|All configs|Configs) for (?P<kind>[a-z-]+) (?P<name>\S+) are:|"
     r"Default configs? for (?P<kinds>[a-z-]+) in the cluster are:"
 )
 _CONFIG = re.compile(r"\s+(?P<key>[^\s=]+)=(?P<value>.*?) sensitive=(?:true|false) synonyms=\{.*\}\s*")
-_FEATURE = re.compile(r"Feature: (?P<name>\S+)\s.*\bFinalizedVersionLevel: (?P<level>\S+)(?:\s.*)?")
+_FEATURE = re.compile(
+    r"Feature: (?P<name>\S+)\s(?:.*\bSupportedMaxVersion: (?P<most>\S+))?.*\bFinalizedVersionLevel: (?P<level>\S+)(?:\s.*)?"
+)
 _OF_TOPIC = re.compile(r"topic '(?P<name>.*)'|topics:(?P<old>.*)")
 _OF_BROKER = re.compile(r"brokers? '?(?P<name>\d+)'?|brokers:(?P<old>\d+)")
 
@@ -210,7 +214,7 @@ class Reader:
         self.found.topics.setdefault(name, []).extend(settings)
         self.found.with_settings.add(name)
         if "TopicId" in labels:
-            self.found.topic_ids.append(self._place)
+            self.found.topic_ids[name] = self._place
         if labels.get("MarkedForDeletion") == "true":
             reason = "the topic is marked for deletion: the answer is for a topic that stays"
             self.found.ignored.append(
@@ -292,8 +296,9 @@ class Reader:
             if below["kinds"] == "brokers":
                 self.heading = Role.BROKER, "the cluster", Layer.CLUSTER
             elif below["kind"] == "broker":
-                self.heading = Role.BROKER, f"broker {below['name']}", Layer.RUNNING
-                self.found.members.add((self.heading[1], Layer.RUNNING))
+                layer = Layer.RUNNING if below["which"] == "All configs" else Layer.BROKER
+                self.heading = Role.BROKER, f"broker {below['name']}", layer
+                self.found.members.add((self.heading[1], layer))
             elif below["kind"] == "topic":
                 self.heading = Role.TOPIC, below["name"], Layer.FILE
                 self.found.topics.setdefault(below["name"], [])
@@ -306,7 +311,7 @@ class Reader:
                 self.found.topics.setdefault(name, []).extend(self._pairs(one["pairs"] or ""))
                 self.found.with_settings.add(name)
             elif broker := _OF_BROKER.fullmatch(one["whose"]):
-                self._keep(f"broker {broker['name'] or broker['old']}", Layer.RUNNING, one["pairs"])
+                self._keep(f"broker {broker['name'] or broker['old']}", Layer.BROKER, one["pairs"])
             elif one["whose"] == "default brokers":
                 self._keep("the cluster", Layer.CLUSTER, one["pairs"])
             elif re.match(r"(?:default )?(?:topic|broker)s?\b", one["whose"]):
@@ -343,6 +348,11 @@ class Reader:
         if feature["name"] in FEATURES:
             level = Property(feature["name"], feature["level"], self.path, self.line)
             self.found.brokers.append(("the cluster", Layer.CLUSTER, level))
+        if feature["name"] == "metadata.version" and feature["most"]:
+            try:
+                self.found.supported.append((version_of_metadata(feature["most"]), self._place))
+            except ValueError as error:
+                raise self._error(f"SupportedMaxVersion: {error}") from None
         return True
 
     def _pairs(self, text: str) -> list[Property]:

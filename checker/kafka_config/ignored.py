@@ -13,8 +13,22 @@ from enum import Enum
 from functools import cache
 
 from isrcheck.checker.kafka_config.versions import Versions
-from isrcheck.checker.kafka_settings.cluster_settings import READERS, GivenSetting, Settings, printable, shown
-from isrcheck.checker.kafka_settings.keys import NEWEST_LISTED_RELEASE, Role, first_release, keys_of, knows
+from isrcheck.checker.kafka_settings.cluster_settings import (
+    READERS,
+    GivenSetting,
+    Layer,
+    Settings,
+    printable,
+    shown,
+)
+from isrcheck.checker.kafka_settings.keys import (
+    NEWEST_LISTED_RELEASE,
+    OF_ONE_MEMBER,
+    Role,
+    first_release,
+    keys_of,
+    knows,
+)
 from isrcheck.checker.kafka_settings.releases import version_of_binaries
 
 
@@ -178,19 +192,25 @@ _INTERNAL_TOPICS = ("offsets.", "transaction.state.log.")
 
 
 def read_ignored(
-    settings: Settings, versions: Versions, decisive: Sequence[Keys], reasons: Mapping[tuple[Role, str], str]
+    settings: Settings,
+    versions: Versions,
+    decisive: Sequence[tuple[Keys, GivenSetting | None]],
+    reasons: Mapping[tuple[Role, str], str],
+    hidden: Mapping[tuple[Role, str], str],
 ) -> Iterator[Ignored]:
     """Yield the given settings on which the answer does not depend. `decisive` are the keys that the answer uses, if
-    this version of Kafka has them; `reasons` gives the reasons why certain keys are ignored."""
-    winners = [settings.first(keys) for keys in decisive]
+    this version of Kafka has them, each with the given setting that counts; `reasons` gives the reasons why certain
+    keys have no bearing, and `hidden` why no given value of certain keys counts, although their defaults do."""
     for each in settings:
         overridden = None
-        for keys, winner in zip(decisive, winners, strict=True):
+        for keys, winner in decisive:
             if (each.role, each.key) in keys and knows(versions.release, each.role, each.key):
                 overridden = winner
-        if overridden is not None and (overridden.role, overridden.key, overridden.layer) == _place(each):
+        if overridden is not None and _is_used(each, overridden):
             continue
         why, reason = _why_ignored(each, versions, overridden)
+        if overridden is None and (each.role, each.key) in hidden:
+            why, reason = WhyIgnored.OVERRIDDEN, hidden[each.role, each.key]
         if (each.role, each.key) in reasons:
             why, reason = WhyIgnored.NO_BEARING, reasons[each.role, each.key]
         meant = _meant(each.key) if why is WhyIgnored.UNKNOWN else _OF_THE_OLD_PRODUCER.get(each.key, "")
@@ -198,8 +218,12 @@ def read_ignored(
         yield Ignored(printable(each.key), shown(each.key, each.text), why, reason, each.source, counts)
 
 
-def _place(each: GivenSetting) -> tuple[Role, str, int]:
-    return each.role, each.key, each.layer
+def _is_used(each: GivenSetting, winner: GivenSetting) -> bool:
+    """Whether a setting is the one that counts, or that of a controller beside that of a broker, which agrees."""
+    if (each.role, each.key) != (winner.role, winner.key):
+        return False
+    is_beside = each.layer is Layer.CONTROLLER and winner.layer is Layer.FILE
+    return each.layer is winner.layer or (is_beside and (each.value == winner.value or each.key in OF_ONE_MEMBER))
 
 
 def _why_ignored(each: GivenSetting, versions: Versions, winner: GivenSetting | None) -> tuple[WhyIgnored, str]:

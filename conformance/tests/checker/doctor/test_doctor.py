@@ -84,6 +84,12 @@ def test_settings_that_allow_a_loss(ask):
     assert text.splitlines()[0] == "Can lose acknowledged records"
     assert labelled(text) == {
         "For": ["Kafka 3.9, 3 replicas, min.insync.replicas=2, acks=1"],
+        "Assumed": [
+            "KRaft controllers, the metadata.version of 3.9; give zookeeper.connect in a broker's file if it uses"
+            " ZooKeeper, or --metadata-version",
+            "producers are Java clients of Kafka 3.9, with the defaults retries=2147483647,"
+            " max.in.flight.requests.per.connection=5 (--producer FILE)",
+        ],
         "How": [
             "An acknowledged record is lost: the leader fails before broker 1 has it; your settings allow this (acks=1)"
         ],
@@ -400,7 +406,7 @@ def test_fifteen_lines_are_enough(ask, fake):
     lines = text.splitlines()
     assert code == 12
     assert lines[0].startswith("Keeps its promises, but for ")
-    assert len(lines) <= 16
+    assert len(lines) <= 16 + len(labelled(text)["Assumed"])
     assert any("more known defects (" in line for line in lines)
     assert len(ask("--config t --kafka-version 1.0 --details")[1].splitlines()) > 60
 
@@ -447,14 +453,19 @@ def test_a_minimum_above_the_replicas_says_what_it_counts_as(ask):
 def test_a_single_file_says_what_it_lacks(ask):
     _, text, _ = ask("--config t", t="min.insync.replicas=2\ncleanup.policy=delete\n")
     assert labelled(text)["Assumed"] == [
-        "Kafka 4.1 (not given: the newest modelled release); give --kafka-version",
+        "Kafka 4.1 (not given: the newest modelled release), the metadata.version of 4.1; give --kafka-version,"
+        " or --metadata-version",
         ELR_ASSUMED,
-        "Kafka's defaults of producers (acks=all, enable.idempotence=true; --producer FILE) and of brokers"
-        " (auto.leader.rebalance.enable=true; --broker FILE)",
+        "producers are Java clients of Kafka 4.1, with the defaults acks=all, enable.idempotence=true (--producer FILE)",
+        "Kafka's defaults of brokers (unclean.leader.election.enable=false, auto.leader.rebalance.enable=true;"
+        " --broker FILE)",
     ]
     _, text, _ = ask("--config p --kafka-version 3.9", p="acks=1\nlinger.ms=5\n")
-    assert labelled(text)["Assumed"] == [
-        "Kafka's defaults of the topic (min.insync.replicas=1; --topic FILE)",
+    assert labelled(text)["Assumed"][1:] == [
+        "producers are Java clients of Kafka 3.9, with the defaults retries=2147483647,"
+        " max.in.flight.requests.per.connection=5 (--producer FILE)",
+        "Kafka's defaults of the topic (min.insync.replicas=1; --topic FILE) and of brokers"
+        " (unclean.leader.election.enable=false, auto.leader.rebalance.enable=true; --broker FILE)",
     ]
 
 

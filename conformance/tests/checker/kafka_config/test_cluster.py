@@ -7,6 +7,7 @@ Every test runs in its own empty directory, so that the paths in messages are sh
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -140,7 +141,17 @@ def test_a_given_role_takes_precedence_over_the_keys() -> None:
 
 
 def test_an_empty_file_with_a_given_role_leaves_the_defaults() -> None:
-    assert read((TOPIC, file("topic.properties"))) == read()
+    """It says that the topic has no settings of its own, which is no assumption then."""
+    cluster, none = read((TOPIC, file("topic.properties"))), read()
+    assert replace(cluster, assumed=none.assumed) == none
+    assert none.assumed[-1] == (
+        "Kafka's defaults of the topic (min.insync.replicas=1; --topic FILE) and of brokers"
+        " (unclean.leader.election.enable=true, auto.leader.rebalance.enable=true; --broker FILE)"
+    )
+    assert cluster.assumed[-1] == (
+        "Kafka's defaults of brokers (min.insync.replicas=1, unclean.leader.election.enable=true,"
+        " auto.leader.rebalance.enable=true; --broker FILE)"
+    )
 
 
 # --- Which value decides ----------------------------------------------------------------------------------------------

@@ -171,7 +171,7 @@ def test_unmodelled_settings_are_named() -> None:
         (SINCE_2_4, "2.7", "ZooKeeper", "the last release whose kafka-topics shows no TopicId (1.txt:1)"),
         (SINCE_2_8, "3.7", "KRaft", "the last release whose kafka-topics shows a TopicId (1.txt:1), but no Elr"),
         (partition(0, "1", "1,2"), "3.7", "KRaft", "the last release whose kafka-topics shows no Elr (1.txt:1)"),
-        (WITHOUT_ELR, "3.9", "KRaft", "the last release whose kafka-topics shows N/A as Elr (1.txt:2)"),
+        (WITHOUT_ELR, "3.9", "ZooKeeper", "the last release whose kafka-topics shows N/A as Elr (1.txt:2)"),
         (EMPTY_ELR, "4.1", "KRaft", "the newest modelled release"),
         (WITH_ELR, "4.1", "KRaft", "the newest modelled release"),
         ("Configs for topic 't' are ", "4.1", "KRaft", "the newest modelled release"),
