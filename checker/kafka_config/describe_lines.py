@@ -99,7 +99,8 @@ _CONFIGS_BELOW = re.compile(
 )
 _CONFIG = re.compile(r"\s+(?P<key>[^\s=]+)=(?P<value>.*?) sensitive=(?:true|false) synonyms=\{.*\}\s*")
 _FEATURE = re.compile(
-    r"Feature: (?P<name>\S+)\s(?:.*\bSupportedMaxVersion: (?P<most>\S+))?.*\bFinalizedVersionLevel: (?P<level>\S+)(?:\s.*)?"
+    r"Feature: (?P<name>\S+)\s(?:.*\bSupportedMaxVersion: (?P<most>\S+))?"
+    r".*\bFinalizedVersionLevel: (?P<level>\S+)(?:\s.*)?"
 )
 _OF_TOPIC = re.compile(r"topic '(?P<name>.*)'|topics:(?P<old>.*)")
 _OF_BROKER = re.compile(r"brokers? '?(?P<name>\d+)'?|brokers:(?P<old>\d+)")

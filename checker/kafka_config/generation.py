@@ -240,10 +240,10 @@ def _elr(settings: Settings, versions: Versions, eligible_replicas: str | None) 
         )
     own = of_one_broker(settings)
     if own and (eligible_replicas or (given and given.value)):
+        shown = f"Elr in {eligible_replicas}" if eligible_replicas or given is None else given.source
         raise PropertiesError(
             f"{own.source}: {own.spelled} is a dynamic value of one broker, which a cluster with eligible leader "
-            f"replicas refuses ({f'Elr in {eligible_replicas}' if eligible_replicas else given.source if given else ''});"
-            " describe the cluster again"
+            f"replicas refuses ({shown}); describe the cluster again"
         )
     if eligible_replicas:
         return Setting(True, f"Elr names replicas in {eligible_replicas}")

@@ -96,8 +96,8 @@ class Versions:
     """The version of the binaries, the version that the brokers have agreed on, and the mode of the cluster.
 
     `is_given` is False if the release is assumed. `decisive` are the settings that show the mode or a version.
-    `migration` is the setting that makes the brokers migrate from ZooKeeper to KRaft, if there is one. `assumed` says which
-    of the three the files do not tell, and what to give; empty if they tell all."""
+    `migration` is the setting that makes the brokers migrate from ZooKeeper to KRaft, if there is one. `assumed` says
+    which of the three the files do not tell, and what to give; empty if they tell all."""
 
     binaries: Setting[Version]
     protocol: Setting[Version]

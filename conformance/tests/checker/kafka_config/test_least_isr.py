@@ -71,8 +71,8 @@ def test_a_brokers_value_is_not_taken_for_that_of_the_cluster() -> None:
             "1 unless a controller's file had another",
         )
         assert about_least(cluster) == [
-            f"min.insync.replicas=1, not 2 as in f1:3: {HIDES}, and is 1 unless the controllers' files had another; give"
-            f" the output of {SHOWS}, or a controller's file; to set it: kafka-configs --alter --add-config"
+            f"min.insync.replicas=1, not 2 as in f1:3: {HIDES}, and is 1 unless the controllers' files had another;"
+            f" give the output of {SHOWS}, or a controller's file; to set it: kafka-configs --alter --add-config"
             " min.insync.replicas=2 --entity-type brokers --entity-default"
         ]
         assert overridden(cluster) == [("min.insync.replicas=2", "f1:3", HIDES)]
@@ -142,8 +142,8 @@ def test_values_of_running_brokers_that_contradict_that_of_the_cluster_are_refus
     with pytest.raises(PropertiesError) as refusal:
         read(described=DEFAULT_2 + IN_EFFECT_1)
     assert str(refusal.value) == (
-        "d:4: min.insync.replicas=1 contradicts min.insync.replicas=2 in d:2: with eligible leader replicas the value of"
-        " the cluster is that of every broker; describe the cluster again"
+        "d:4: min.insync.replicas=1 contradicts min.insync.replicas=2 in d:2: with eligible leader replicas the value"
+        " of the cluster is that of every broker; describe the cluster again"
     )
 
 
@@ -215,8 +215,8 @@ def test_without_a_controllers_file_the_worse_of_the_values_is_taken() -> None:
     cluster = read(BROKER + "auto.leader.rebalance.enable=false\n", version="3.9")
     assert cluster.leader_rebalance.value
     assert (
-        "controllers with unclean.leader.election.enable=false and auto.leader.rebalance.enable=true, on which they act,"
-        " and not brokers; give a controller's file"
+        "controllers with unclean.leader.election.enable=false and auto.leader.rebalance.enable=true, on which they"
+        " act, and not brokers; give a controller's file"
     ) in cluster.assumed
     assert read(BROKER + "unclean.leader.election.enable=true\n", version="3.9").unclean_election.value
     assert not read(COMBINED + "auto.leader.rebalance.enable=false\n", version="3.9").leader_rebalance.value
