@@ -34,6 +34,8 @@ def assumptions(
     """Yield the lines. `of_brokers` are the settings beside min.insync.replicas that a broker's file may give."""
     if versions.assumed:
         yield versions.assumed
+    if versions.doubt:
+        yield versions.doubt
     if generation.assumes_elr:
         yield _ELR
     if least.assumed:
@@ -49,11 +51,11 @@ def assumptions(
 
 
 def _clients(versions: Versions, producer: Producer) -> str:
-    """Say which clients are meant: the files of clients do not tell their release, and other clients have other
-    defaults."""
+    """Say which clients are meant: the files of clients do not tell their release, and other
+    clients have other defaults."""
     kind = f"producers are Java clients of Kafka {versions.release}"
     defaults = ", ".join(f"{one.key}={one.value}" for one in producer.defaults)
-    return f"{kind}, with the defaults {defaults} (--producer FILE)" if defaults else kind
+    return f"{kind}, by default with {defaults} (--producer FILE)" if defaults else kind
 
 
 def _defaults(settings: Settings, least: LeastIsr, of_brokers: tuple[UnderstoodSetting, ...]) -> Iterator[str]:

@@ -50,6 +50,9 @@ _OF_ZOOKEEPER = "zookeeper."
 ASSUMED = "assumed: "
 """How the source of an assumed mode begins."""
 
+_ONLY_MODE = "the only mode"
+"""How the source of a mode begins that a release does not leave open."""
+
 _FIRST_WHERE_METADATA_MATTERS = "3.5"
 """The first release whose replication depends on metadata.version."""
 
@@ -97,7 +100,8 @@ class Versions:
 
     `is_given` is False if the release is assumed. `decisive` are the settings that show the mode or a version.
     `migration` is the setting that makes the brokers migrate from ZooKeeper to KRaft, if there is one. `assumed` says
-    which of the three the files do not tell, and what to give; empty if they tell all."""
+    which of the three the files do not tell, and what to give; empty if they tell all. `doubt` says what fits
+    the release and the mode only by an assumption; empty if nothing does."""
 
     binaries: Setting[Version]
     protocol: Setting[Version]
@@ -106,6 +110,7 @@ class Versions:
     decisive: Sequence[GivenSetting] = field(default=(), repr=False)
     migration: GivenSetting | None = None
     assumed: str = ""
+    doubt: str = ""
 
     @property
     def release(self) -> Version:
@@ -145,6 +150,7 @@ def read_versions(
     else:
         inter_broker_counts = inter_broker
     agreed = metadata or inter_broker_counts
+    is_mode_shown = shown is not None
     shown = shown or _zookeeper_shown(settings, told, agreed)
     binaries = told or _implied(agreed, evidence) or _assumed(settings, shown, inter_broker, evidence)
     mode = shown or _usual_mode(binaries.value, inter_broker_counts, evidence)
@@ -167,7 +173,8 @@ def read_versions(
         is_given=told is not None or agreed is not None,
         decisive=tuple(_decisive(settings, binaries.value, has_kraft=has_kraft)),
         migration=migration,
-        assumed=_in_words(settings, told, agreed, counts, binaries, mode),
+        assumed=_in_words(settings, told, agreed, counts, binaries, mode, is_mode_shown=is_mode_shown),
+        doubt=_doubt(binaries.value, mode, evidence),
     )
 
 
@@ -178,6 +185,8 @@ def _in_words(
     counts: Setting[Version] | None,
     binaries: Setting[Version],
     mode: Setting[Mode],
+    *,
+    is_mode_shown: bool,
 ) -> str:
     """Say what of the release, the mode and the agreed version is assumed, and what to give; empty if nothing is."""
     parts, cures = [], []
@@ -188,8 +197,9 @@ def _in_words(
             source = f"as {agreed.value} in {source}, which the binaries may be newer than"
         parts.append(f"Kafka {binaries.value} ({source})")
         cures.append(KAFKA_VERSION)
-    if mode.source.startswith(ASSUMED):
-        parts.append("KRaft controllers" if has_kraft else "ZooKeeper")
+    if not is_mode_shown and not mode.source.startswith(_ONLY_MODE):
+        why = "" if mode.source.startswith(ASSUMED) else f" ({mode.source})"
+        parts.append(f"{'KRaft controllers' if has_kraft else 'ZooKeeper'}{why}")
         other = "zookeeper.connect in a broker's file if it uses ZooKeeper"
         cures.append(other if has_kraft else "process.roles in a broker's file if it uses KRaft")
     if counts is None and has_kraft and binaries.value.has(_FIRST_WHERE_METADATA_MATTERS):
@@ -265,6 +275,18 @@ def _mode_shown(
     return Setting(Mode.ZOOKEEPER, sign)
 
 
+def _doubt(release: Version, mode: Setting[Mode], evidence: Sequence[Evidence]) -> str:
+    """Say what a tool shows that brokers of this release and mode do not answer, except in a rare case."""
+    for one in evidence:
+        if one.needs_zookeeper_since and release.has(one.needs_zookeeper_since) and mode.value is Mode.KRAFT:
+            since = one.needs_zookeeper_since
+            return (
+                f"topics were described by their ids: otherwise {one.tool} {one.shown} only for ZooKeeper, or for"
+                f" brokers before {since}; correct {KAFKA_VERSION}"
+            )
+    return ""
+
+
 def _zookeeper_shown(
     settings: Settings, told: Setting[Version] | None, agreed: Setting[Version] | None
 ) -> Setting[Mode] | None:
@@ -279,9 +301,9 @@ def _zookeeper_shown(
 def _usual_mode(release: Version, inter_broker: Setting[Version] | None, evidence: Sequence[Evidence]) -> Setting[Mode]:
     """Return the mode of a release if nothing shows it. The first KRaft for production is that of 3.3."""
     if release.has(FIRST_WITHOUT_ZOOKEEPER):
-        return Setting(Mode.KRAFT, f"the only mode since {FIRST_WITHOUT_ZOOKEEPER}")
+        return Setting(Mode.KRAFT, f"{_ONLY_MODE} since {FIRST_WITHOUT_ZOOKEEPER}")
     if not release.has(FIRST_WITH_KRAFT):
-        return Setting(Mode.ZOOKEEPER, f"the only mode before {FIRST_WITH_KRAFT}")
+        return Setting(Mode.ZOOKEEPER, f"{_ONLY_MODE} before {FIRST_WITH_KRAFT}")
     if inter_broker:
         return Setting(Mode.ZOOKEEPER, f"inter.broker.protocol.version in {inter_broker.source} is not for KRaft")
     for one in evidence:

@@ -211,8 +211,8 @@ def quoted(text: str) -> str:
 class Layer(IntEnum):
     """The origin of a setting; the last one takes precedence.
 
-    The file of a process that is only a controller, any other file, a dynamic default of the cluster, a dynamic value of
-    one broker, the value in effect in a running broker.
+    The file of a process that is only a controller, any other file, a dynamic default of the cluster, a dynamic value
+    of one broker, the value in effect in a running broker.
     """
 
     CONTROLLER = 0

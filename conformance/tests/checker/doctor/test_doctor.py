@@ -87,7 +87,7 @@ def test_settings_that_allow_a_loss(ask):
         "Assumed": [
             "KRaft controllers, the metadata.version of 3.9; give zookeeper.connect in a broker's file if it uses"
             " ZooKeeper, or --metadata-version",
-            "producers are Java clients of Kafka 3.9, with the defaults retries=2147483647,"
+            "producers are Java clients of Kafka 3.9, by default with retries=2147483647,"
             " max.in.flight.requests.per.connection=5 (--producer FILE)",
         ],
         "How": [
@@ -456,13 +456,13 @@ def test_a_single_file_says_what_it_lacks(ask):
         "Kafka 4.1 (not given: the newest modelled release), the metadata.version of 4.1; give --kafka-version,"
         " or --metadata-version",
         ELR_ASSUMED,
-        "producers are Java clients of Kafka 4.1, with the defaults acks=all, enable.idempotence=true (--producer FILE)",
+        "producers are Java clients of Kafka 4.1, by default with acks=all, enable.idempotence=true (--producer FILE)",
         "Kafka's defaults of brokers (unclean.leader.election.enable=false, auto.leader.rebalance.enable=true;"
         " --broker FILE)",
     ]
     _, text, _ = ask("--config p --kafka-version 3.9", p="acks=1\nlinger.ms=5\n")
     assert labelled(text)["Assumed"][1:] == [
-        "producers are Java clients of Kafka 3.9, with the defaults retries=2147483647,"
+        "producers are Java clients of Kafka 3.9, by default with retries=2147483647,"
         " max.in.flight.requests.per.connection=5 (--producer FILE)",
         "Kafka's defaults of the topic (min.insync.replicas=1; --topic FILE) and of brokers"
         " (unclean.leader.election.enable=false, auto.leader.rebalance.enable=true; --broker FILE)",
