@@ -43,7 +43,7 @@ def now_of(clusters: Iterable[Cluster]) -> Now:
                 found[0].append(one)
             elif len(one.isr) < min(least, len(one.replicas)):
                 found[1].append(one)
-            elif len(one.isr) < len(one.replicas):
+            elif not {*one.target} <= {*one.isr}:
                 found[2].append(one)
     return Now(*(tuple(sorted(group, key=lambda one: (one.topic, one.number))) for group in found))
 

@@ -58,7 +58,7 @@ def _rows(answer: Answer) -> Iterator[tuple[str, str]]:
     yield "For", subject(answer.cluster)
     for line in answer.cluster.assumed:
         yield "Assumed", line
-    for line in misspelt(answer.cluster):
+    for line in left_out(answer.cluster):
         yield "Ignored", line
     if answer.kind is Kind.UNKNOWN and answer.cluster.generation.why_undecided is not None:
         nearest = answer.nearest
@@ -269,9 +269,15 @@ def subject(cluster: Cluster) -> str:
     return f"{topics}Kafka {release}, {', '.join(shown)}"
 
 
-def misspelt(cluster: Cluster) -> list[str]:
-    """Return the ignored settings that were probably meant for some on which the answer depends."""
-    return [f"{one.key}={one.value} ({one.source}): {one.reason}" for one in cluster.ignored if one.meant]
+def left_out(cluster: Cluster) -> list[str]:
+    """Return the ignored settings that may change the answer: those that were probably meant for others, those whose
+    mechanism the answer leaves out, and those that this release of Kafka does not know."""
+    found = [f"{one.key}={one.value} ({one.source}): {one.reason}" for one in cluster.ignored if one.is_told]
+    unknown = [one for one in cluster.ignored if one.why is WhyIgnored.UNKNOWN and not one.is_told]
+    if unknown:
+        names = listed([f"{one.key} ({one.source})" for one in unknown])
+        found.append(f"{counted(len(unknown), 'setting')} unknown to this Kafka: {names}")
+    return found
 
 
 def reach(found: Finding) -> str:

@@ -53,9 +53,9 @@ from isrcheck.checker.kafka_settings.cluster_settings import (
     Settings,
     UnderstoodSetting,
     default_of,
-    file_section,
     shown,
 )
+from isrcheck.checker.kafka_settings.dialects import file_section
 from isrcheck.checker.kafka_settings.keys import Role, default
 from isrcheck.checker.kafka_settings.releases import Version, version_of_binaries
 

@@ -15,7 +15,6 @@ from pathlib import Path
 
 from isrcheck.checker.kafka_config.describe_lines import (
     NO_ELR,
-    REASSIGNED,
     Found,
     Partition,
     Reader,
@@ -30,6 +29,9 @@ from isrcheck.checker.kafka_settings.releases import LAST_WITH_ZOOKEEPER
 
 FIRST_WITH_ELR_FIELDS = "3.8"
 """The first release whose kafka-topics has the fields Elr and LastKnownElr, and whose KRaft brokers answer them."""
+
+_AFTER_IT = "the answer is for the replicas after it"
+_REASSIGNED = f"a reassignment under way is not modelled: {_AFTER_IT}"
 
 STANDARD_INPUT = Path("standard input")
 
@@ -122,23 +124,22 @@ def _described(found: Found, topic: str | None) -> Described:
         ),
         evidence=tuple(_evidence(found)),
         eligible_replicas=next(iter(found.eligible_replicas), None),
-        remarks=tuple(_remarks(found, {name: len(partitions[name]) for name in names})),
+        remarks=(*_remarks(found, {name: len(partitions[name]) for name in names}), *_moving(partitions, names)),
     )
 
 
 def _topic(found: Found, name: str, partitions: Sequence[Partition], ignored: Sequence[Ignored]) -> DescribedTopic:
     properties = list(found.topics[name])
-    # Of a topic that is being reassigned, some partitions have more replicas than the others.
-    fewest = min(partitions, key=lambda one: (len(one.replicas), one.number), default=None)
+    # Of a topic that is being reassigned, some partitions have more replicas than the others, and leave some of them.
+    fewest = min(partitions, key=lambda one: (len(one.target), one.number), default=None)
     if fewest is not None:
-        properties.append(_factor(len(fewest.replicas), fewest.place))
+        properties.append(_factor(len(fewest.target), fewest.place))
     elif name in found.headers:
         properties.append(_factor(*found.headers[name][1:]))
-    moving = {label: (value, one.place) for one in reversed(partitions) for label, value in one.reassigned}
+    moving = {label: (value, one.place) for one in reversed(partitions) for label, value in one.reassigned.items()}
     reassigned = [
-        Ignored(label, moving[label][0], WhyIgnored.NOT_MODELLED, REASSIGNED[label], moving[label][1])
-        for label in REASSIGNED
-        if label in moving
+        Ignored(label, value, WhyIgnored.NOT_MODELLED, _REASSIGNED, place)
+        for label, (value, place) in sorted(moving.items())
     ]
     in_order = tuple(sorted(partitions, key=lambda one: one.number))
     return DescribedTopic(name, tuple(properties), in_order, (*ignored, *reassigned), found.topic_ids.get(name))
@@ -166,6 +167,24 @@ def _remarks(found: Found, counts: Mapping[str, int]) -> Iterator[str]:
         yield f"{count} of {whole} partitions of {printable(name)} are described{more}"
     if bare := [name for name in counts if name not in found.with_settings]:
         yield f"no settings of {listed(bare)} are described: those of the brokers are assumed; describe whole topics"
+
+
+def _moving(partitions: Mapping[str, Sequence[Partition]], names: Sequence[str]) -> Iterator[str]:
+    """Say which partitions are being reassigned, and what the answer is about."""
+    moving = [one for name in names for one in partitions[name] if one.reassigned]
+    if len(moving) == 1:
+        one = moving[0]
+        fields = ", ".join(f"{label} {value}" for label, value in one.reassigned.items())
+        yield f"{printable(one.name)} is being reassigned ({fields}): {_AFTER_IT}, {len(one.target)}; {_now(one)}"
+    elif moving:
+        partitions_named = listed([one.name for one in moving])
+        yield f"{len(moving):,} partitions are being reassigned ({partitions_named}): {_AFTER_IT}"
+
+
+def _now(one: Partition) -> str:
+    """Say how many replicas a partition has during a reassignment, and how many of them are being added."""
+    added = f", {len(one.adding)} of them not yet in place" if one.adding else ""
+    return f"it has {len(one.replicas)} now{added}"
 
 
 def listed(names: Sequence[str]) -> str:

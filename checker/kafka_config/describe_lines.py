@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from isrcheck.checker.kafka_config.ignored import Ignored, WhyIgnored
+from isrcheck.checker.kafka_config.ignored import TO_BE_DELETED, Ignored, WhyIgnored
 from isrcheck.checker.kafka_settings.cluster_settings import Layer, quoted
 from isrcheck.checker.kafka_settings.keys import FEATURES, Role
 from isrcheck.checker.kafka_settings.properties_file import PropertiesError, Property
@@ -25,19 +25,16 @@ NO_LEADER = ("none", "-1")
 NO_ELR = "N/A"
 """The text that newer tools print in the field Elr for brokers that do not know of eligible leader replicas."""
 
-REASSIGNED: Mapping[str, str] = dict.fromkeys(
-    ("Adding Replicas", "Removing Replicas"),
-    "a reassignment under way is not modelled: the answer is for the replicas that are shown",
-)
-"""The fields of a partition that the answer leaves out if they name brokers, each with the reason."""
+ADDING, REMOVING = "Adding Replicas", "Removing Replicas"
+"""The fields of a partition that name brokers during a reassignment (KIP-455)."""
 
 
 @dataclass(frozen=True)
 class Partition:
     """A described partition. `replicas` are broker ids, the preferred leader first; `place` is FILE:LINE.
 
-    `elr` and `last_known_elr` are empty as well if the tool does not show them. `reassigned` are the fields of
-    REASSIGNED that name brokers, with their values.
+    `elr` and `last_known_elr` are empty as well if the tool does not show them. `adding` and `removing` are replicas of
+    a reassignment under way.
     """
 
     topic: str
@@ -48,7 +45,19 @@ class Partition:
     place: str
     elr: tuple[int, ...] = ()
     last_known_elr: tuple[int, ...] = ()
-    reassigned: tuple[tuple[str, str], ...] = ()
+    adding: tuple[int, ...] = ()
+    removing: tuple[int, ...] = ()
+
+    @property
+    def target(self) -> tuple[int, ...]:
+        """The replicas after a reassignment under way."""
+        return tuple(one for one in self.replicas if one not in self.removing)
+
+    @property
+    def reassigned(self) -> Mapping[str, str]:
+        """The fields of a reassignment under way that name brokers, as they are printed."""
+        fields = {ADDING: self.adding, REMOVING: self.removing}
+        return {label: ",".join(map(str, brokers)) for label, brokers in fields.items() if brokers}
 
     @property
     def name(self) -> str:
@@ -217,10 +226,8 @@ class Reader:
         if "TopicId" in labels:
             self.found.topic_ids[name] = self._place
         if labels.get("MarkedForDeletion") == "true":
-            reason = "the topic is marked for deletion: the answer is for a topic that stays"
-            self.found.ignored.append(
-                (name, Ignored("MarkedForDeletion", "true", WhyIgnored.NOT_MODELLED, reason, self._place))
-            )
+            marked = Ignored("MarkedForDeletion", "true", WhyIgnored.NOT_MODELLED, TO_BE_DELETED, self._place)
+            self.found.ignored.append((name, marked))
 
     def _partition(self, labels: dict[str, str]) -> None:
         self.has_heading = False
@@ -235,8 +242,10 @@ class Reader:
         if leader is not None and leader not in isr:
             raise self._error(f"leader {leader} is not in the ISR")
         elr, last_known = self._elr(labels, replicas, isr)
-        reassigned = tuple((label, labels[label]) for label in REASSIGNED if labels.get(label))
-        new = Partition(topic, number, leader, replicas, isr, self._place, elr, last_known, reassigned)
+        adding, removing = self._reassigned(labels, ADDING, replicas), self._reassigned(labels, REMOVING, replicas)
+        new = Partition(topic, number, leader, replicas, isr, self._place, elr, last_known, adding, removing)
+        if not new.target:
+            raise self._error(f"every replica of {topic}-{number} is in {REMOVING}")
         old = self.found.partitions.get((topic, number))
         if old is not None and old.state != new.state:
             raise PropertiesError(
@@ -244,6 +253,13 @@ class Reader:
             )
         self.found.topics.setdefault(topic, [])
         self.found.partitions.setdefault((topic, number), new)
+
+    def _reassigned(self, labels: dict[str, str], label: str, replicas: Sequence[int]) -> tuple[int, ...]:
+        brokers = self._brokers(labels, label) if labels.get(label) else ()
+        for broker in brokers:
+            if broker not in replicas:
+                raise self._error(f"broker {broker} is in {label}, but not a replica")
+        return brokers
 
     def _elr(
         self, labels: dict[str, str], replicas: Sequence[int], isr: Sequence[int]

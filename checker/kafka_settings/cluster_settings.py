@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Generic, TypeVar
 
 from isrcheck.checker.kafka_settings.keys import OF_ONE_MEMBER, Role, roles_that_know
-from isrcheck.checker.kafka_settings.properties_file import PropertiesError, Property, read_properties
+from isrcheck.checker.kafka_settings.properties_file import PropertiesError, Property
 from isrcheck.checker.kafka_settings.releases import version_of_inter_broker_protocol, version_of_metadata
 
 T = TypeVar("T")
@@ -374,11 +374,6 @@ class Settings:
     def first(self, keys: Sequence[tuple[Role, str]]) -> GivenSetting | None:
         """Return the setting in effect for the first of these keys that is given; None if no key is given."""
         return next((found for role, key in keys if (found := self.get(role, key))), None)
-
-
-def file_section(role: Role | None, path: Path) -> Section:
-    """Read a property file as a section. Raises PropertiesError."""
-    return Section(role, str(path), tuple(read_properties(path)))
 
 
 # --- The role of a file -----------------------------------------------------------------------------------------------

@@ -435,12 +435,45 @@ def test_a_misspelt_setting_is_named_without_details(ask):
     """With min.insync.replicas=1, its default, the answer is for another topic than the file's author has in mind."""
     misspelt = "Kafka 3.9 has no such topic setting; did you mean min.insync.replicas?"
     _, text, _ = ask("--config t --kafka-version 3.9", t="replication.factor=3\nmin.insync.replica=2\nretention.m=1\n")
-    assert labelled(text)["Ignored"] == [f"min.insync.replica=2 (t:2): {misspelt}"]
+    assert labelled(text)["Ignored"] == [
+        f"min.insync.replica=2 (t:2): {misspelt}",
+        "1 setting unknown to this Kafka: retention.m (t:3)",
+    ]
     described = "".join(
         f"Topic: {name}\tPartitionCount: 1\tReplicationFactor: {count}\tConfigs: \n" for name, count in ("u3", "v2")
     )
     _, text, _ = ask("--describe d --topic t --kafka-version 3.9", d=described, t="min.insync.replica=2\n")
     assert text.splitlines()[2:3] == [f"  Ignored: min.insync.replica=2 (t:1): {misspelt}"]
+
+
+def test_what_the_answer_leaves_out_is_named_without_details(ask):
+    _, text, _ = ask(
+        "--config t --kafka-version 3.9",
+        t="replication.factor=3\ncleanup.policy=compact\nretention.ms=1\na.b=1\nlocal.retention.byte=1\n",
+    )
+    assert labelled(text)["Ignored"] == [
+        "cleanup.policy=compact (t:2): compaction is not modelled: the answer is for a log that keeps every record",
+        "2 settings unknown to this Kafka: a.b (t:4), local.retention.byte (t:5)",
+    ]
+    assert "Ignored" not in labelled(ask("--config t --kafka-version 3.9", t="cleanup.policy=delete\nflush.ms=7\n")[1])
+
+
+def test_a_reassignment_is_told_with_what_the_answer_is_about(ask):
+    """Of six replicas three leave: with three brokers down nothing is written."""
+    topics = (
+        "Topic: a\tTopicId: x\tPartitionCount: 1\tReplicationFactor: 6\tConfigs: min.insync.replicas=2\n"
+        "\tTopic: a\tPartition: 0\tLeader: 1\tReplicas: 4,5,6,1,2,3\tIsr: 1,2,3\tAdding Replicas: 4,5,6"
+        "\tRemoving Replicas: 1,2,3\tElr: \tLastKnownElr: \n"
+    )
+    _, text, _ = ask("--describe topics --producer p --kafka-version 3.9", topics=topics, p="acks=all\n")
+    assert labelled(text)["Files"] == [
+        "a-0 is being reassigned (Adding Replicas 4,5,6, Removing Replicas 1,2,3):"
+        " the answer is for the replicas after it, 3; it has 6 now, 3 of them not yet in place"
+    ]
+    assert labelled(text)["For"] == ["topic a, Kafka 3.9, 3 replicas, min.insync.replicas=2, acks=all"]
+    assert labelled(text)["Brokers"] == [
+        "with 0, 1, 2 down, a write is acknowledged: yes, yes, no; a committed record is read: yes, yes, yes"
+    ]
 
 
 def test_a_minimum_above_the_replicas_says_what_it_counts_as(ask):

@@ -1696,7 +1696,7 @@ def test_releases_older_than_the_list_know_what_its_first_release_knows() -> Non
         ("a.plugins.own.key=1", "4.0", "not a topic setting of Kafka up to 3.9; isrcheck does not know newer settings"),
         ("remote.storage.enable=true", "2.1", "Kafka 2.1 does not know this topic setting, which is new in 3.0"),
         ("min.insync.replica=3", "0.10.2", "Kafka 0.10.2 has no such topic setting; did you mean min.insync.replicas?"),
-        ("Acks=all", "0.10.2", "Kafka 0.10.2 has no such topic setting"),
+        ("Acks=all", "0.10.2", "Kafka 0.10.2 has no such topic setting; did you mean acks?"),
         ("\\ufeffacks=all", "0.10.2", "Kafka 0.10.2 has no such topic setting"),
     ],
 )
@@ -1711,7 +1711,8 @@ def test_keys_that_kafka_does_not_know_are_named(line: str, version: str | None,
         ("min.insync.replica=3", "3.9", "min.insync.replicas"),
         ("min.insync.replica=3", "4.1", "min.insync.replicas"),
         ("unclean.leader.election.enabled=true", "4.1", "unclean.leader.election.enable"),
-        ("request.required.acks=-1", "0.8.2", "acks"),
+        ("Acks=1", "3.9", "acks"),
+        ("min-insync-replicas=1", "3.9", "min.insync.replicas"),
         ("retention.m=1", "3.9", ""),  # no answer depends on retention.ms
         ("remote.storage.enable=true", "2.1", ""),  # a setting of a later release
         ("a.plugins.own.key=1", "3.9", ""),

@@ -149,8 +149,9 @@ def test_unmodelled_settings_are_named() -> None:
     cluster = read(text)
     (only,) = cluster.partitions
     assert (only.replicas, only.isr) == ((4, 1, 2, 3), (1, 2, 3))
-    assert cluster.replication_factor.value == 4
-    reassigned = "a reassignment under way is not modelled: the answer is for the replicas that are shown"
+    assert only.target == (4, 1, 2)
+    assert cluster.replication_factor.value == 3
+    reassigned = "a reassignment under way is not modelled: the answer is for the replicas after it"
     assert [(one.key, one.value, one.reason, one.source) for one in cluster.ignored] == [
         (
             "MarkedForDeletion",
@@ -162,6 +163,38 @@ def test_unmodelled_settings_are_named() -> None:
         ("Removing Replicas", "3", reassigned, "1.txt:2"),
     ]
     assert {one.why for one in cluster.ignored} == {WhyIgnored.NOT_MODELLED}
+
+
+REASSIGNED = "the answer is for the replicas after it"
+
+
+@pytest.mark.parametrize(
+    ("fields", "count", "says"),
+    [
+        ("Adding Replicas: 4,5,6\tRemoving Replicas: 1,2,3", 3,
+         "t-0 is being reassigned (Adding Replicas 4,5,6, Removing Replicas 1,2,3): {}, 3;"
+         " it has 6 now, 3 of them not yet in place"),
+        ("Adding Replicas: 4,5,6\tRemoving Replicas: ", 6, "t-0 is being reassigned (Adding Replicas 4,5,6): {}, 6;"
+         " it has 6 now, 3 of them not yet in place"),
+        ("Adding Replicas: \tRemoving Replicas: 2,3,4,5,6", 1,
+         "t-0 is being reassigned (Removing Replicas 2,3,4,5,6): {}, 1;"
+         " it has 6 now"),
+        ("Adding Replicas: \tRemoving Replicas: ", 6, None),
+    ],
+)  # fmt: skip
+def test_a_reassignment_counts_the_replicas_after_it(fields: str, count: int, says: str | None) -> None:
+    """With four of six brokers down, nothing is acknowledged: three of the six leave, or are not there yet."""
+    line = partition(0, "1", "1,2,3", replicas="1,2,3,4,5,6").replace("\n", f"\t{fields}\n")
+    reading = read_all(TO_2_3.splitlines()[0] + "\n" + line)
+    assert reading.clusters[0].replication_factor == Setting(count, "1.txt:2")
+    assert reading.remarks == ((says.format(REASSIGNED),) if says else ())
+
+
+def test_several_reassignments_are_told_in_one_line() -> None:
+    moving = "\tAdding Replicas: 4\tRemoving Replicas: 1\n"
+    lines = [partition(number, "2", "2,3", replicas="1,2,3,4").replace("\n", moving) for number in range(7)]
+    reading = read_all("Topic: t\tPartitionCount: 7\tReplicationFactor: 3\tConfigs: \n" + "".join(lines))
+    assert reading.remarks == (f"7 partitions are being reassigned (t-0, t-1, t-2, t-3, t-4 and 2 more): {REASSIGNED}",)
 
 
 @pytest.mark.parametrize(
@@ -552,6 +585,10 @@ UNCHANGED = f"; give the unchanged output of {COMMANDS}"
         ("\tTopic: t\tPartition: 0\tLeader: 1\tReplicas: 1,1\tIsr: 1\n", 1, "Replicas '1,1' names a broker twice"),
         ("\tTopic: t\tPartition: 0\tLeader: 1\tReplicas: 1,2\tIsr: 1,3\n", 1,
          "broker 3 is in the ISR, but not a replica"),
+        (TO_2_3.replace("Isr: 2,3", "Isr: 2,3\tAdding Replicas: 7"), 2,
+         "broker 7 is in Adding Replicas, but not a replica"),
+        (TO_2_3.replace("Isr: 2,3", "Isr: 2,3\tRemoving Replicas: 1,2,3"), 2,
+         "every replica of t-0 is in Removing Replicas"),
         ("\tTopic: t\tPartition: 0\tLeader: 1\tReplicas: 1,2\tIsr: 2\n", 1, "leader 1 is not in the ISR"),
         (WITH_ELR.replace("Elr: 1", "Elr: one"), 2, "Elr 'one' is not a list of broker ids"),
         (WITH_ELR.replace("Elr: 1", "Elr: 4"), 2, "broker 4 is in Elr, but not a replica"),
