@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import json
+import os
+import re
 import shlex
 import sys
 import time
@@ -22,6 +25,8 @@ from isrcheck.checker.doctor.asking import in_words
 from isrcheck.checker.outcome.verdict import Word
 from isrcheck.checker.questions.answering import inexpressible
 from isrcheck.checker.questions.question import Question, Topic
+from isrcheck.checker.reports import folder as reports
+from isrcheck.checker.session.marked_folder import MarkedFolder
 from isrcheck.models.kafka import MODEL
 from isrcheck.models.messages.errors import UsageError
 
@@ -883,8 +888,10 @@ def test_details_name_what_was_understood_ignored_and_found(ask, tmp_path):
         "Known defects of this release that cannot be searched",
     ):
         assert f"\n{line}" in text
-    (file,) = [line for line in text.splitlines() if line.startswith("trace show ")]
-    assert Path(tmp_path, file.split()[-1]).is_file()
+    (line,) = [line for line in text.splitlines() if line.startswith("trace show ")]
+    command, _, shows = line.partition("  # ")
+    assert Path(tmp_path, command.split()[-1]).is_file()
+    assert shows == "8.24 A leader that misses its own demotion acknowledges what others have truncated"
 
 
 def test_details_have_the_advice_of_a_defect(ask, fake):
@@ -915,6 +922,65 @@ def test_details_say_which_generation_was_searched(ask):
 def test_a_quick_answer_writes_no_trace(ask, tmp_path):
     ask("--config t --kafka-version 3.9", t=DURABLE)
     assert not (tmp_path / "counterexamples").exists()
+
+
+@pytest.mark.parametrize(("acks", "code"), [("all", 12), ("1", 0)])
+def test_the_answer_stands_if_its_traces_cannot_be_written(ask, tmp_path, acks, code):
+    whole = ask(
+        "--config t --broker b --kafka-version 3.9 --details", t=DURABLE.replace("all", acks), b="broker.id=1\n"
+    )
+    assert whole[0] == code
+    (tmp_path / "file").write_text("")
+    found = ask("--config t --broker b --kafka-version 3.9 --details --out file/in")
+    assert found[0] == code
+    assert found[1].splitlines() == [line for line in whole[1].splitlines() if "trace show" not in line][:-1]
+    assert found[2] == (
+        "check: file/in: the trace cannot be written: Not a directory; make room or give another folder with --out DIR;"
+        " the answer stands\n"
+    )
+
+
+def test_the_answer_comes_without_a_report_if_the_disk_is_full(ask, monkeypatch, tmp_path):
+    def put(folder, files):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(folder))
+
+    monkeypatch.setattr(MarkedFolder, "put", lambda self, folder, files: put(folder, files))
+    code, text, err = ask("--config t --kafka-version 3.9 --report DIR", t=DURABLE)
+    assert (code, text.splitlines()[0]) == (12, "Keeps its promises, but for 1 known defect of this release")
+    why = "check: DIR: No space left on device; give another folder with --report DIR"
+    assert err == f"{why}; the answer comes without a report\n"
+    # Any other form, and a folder that is not ours, are bad input as before.
+    code, out, err = ask("kafka --protocol 0.10 --bound 1 --report DIR")
+    assert (code, out, err) == (2, "", f"{why}\n")
+    (tmp_path / "DIR" / "notes").write_text("mine")
+    code, out, _ = ask("--config t --kafka-version 3.9 --report DIR")
+    assert (code, out) == (2, "")
+
+
+def test_the_answer_stands_if_its_report_cannot_be_written(ask, monkeypatch):
+    monkeypatch.setattr(reports, "_files", lambda folder, report: (_ for _ in ()).throw(OSError(28, "No space left")))
+    monkeypatch.setattr(reports, "begin", lambda folder, command: None)
+    code, _, err = ask("--config t --kafka-version 3.9 --report DIR", t=DURABLE)
+    assert code == 12
+    assert err == (
+        "check: DIR: the report cannot be written: No space left; make room, or give another folder with --report DIR;"
+        " the answer stands\n"
+    )
+
+
+def test_a_report_names_what_each_trace_shows(ask, fake):
+    def rule(case, question):
+        is_shown = question.topic is Topic.DEFECT and question.name in ("missed_demotion", "stale_record")
+        return finding(Word.VIOLATED, MISSED_DEMOTION) if is_shown else usual(case, question)
+
+    fake.rule = rule
+    ask("--config t --kafka-version 3.9 --report DIR", t=DURABLE)
+    page = Path("DIR/index.html").read_text(encoding="utf-8")
+    title = (
+        "8.24 A leader that misses its own demotion acknowledges what others have truncated;"
+        " 8.25 A stale metadata record cancels a pending expansion of the ISR"
+    )
+    assert re.findall(r'<p>VIOLATED: <a href="traces/[\w.]+\.html">(.*?)</a>', page) == [title]
 
 
 def test_what_a_history_tells_is_kept(ask, monkeypatch):
